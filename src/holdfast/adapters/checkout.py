@@ -1,0 +1,69 @@
+"""Read-only questions to git about the code a session works on."""
+
+import subprocess
+from functools import cached_property
+from pathlib import Path
+
+from holdfast.model.record import Origin
+from holdfast.model.scope import project_of_remote
+
+GIT_SECONDS = 5.0
+
+
+class GitCheckout:
+    """A folder, asked once for each answer; outside git the path is the identity."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def project(self) -> str:
+        """Give host/owner/name of the remote, else the path of the main worktree or folder."""
+        return self._remote or str(self._root)
+
+    def origin(self) -> Origin:
+        """Give branch, worktree (only when it is a linked one) and commit."""
+        if not self._facts:
+            return Origin()
+        top, common = self._facts
+        linked = common.name == ".git" and common.parent != top
+        branch = self._ask("symbolic-ref", "--quiet", "--short", "HEAD")
+        return Origin(branch=branch, worktree=top.name if linked else "", commit=self._ask("rev-parse", "--quiet", "--verify", "HEAD"))
+
+    @cached_property
+    def _facts(self) -> tuple[Path, Path] | None:
+        """Give the top folder of this worktree and the git folder all worktrees share."""
+        lines = self._ask("rev-parse", "--show-toplevel", "--git-common-dir").splitlines()
+        if len(lines) != 2:
+            return None
+        top = Path(lines[0])
+        return top, (self._folder / lines[1]).resolve()
+
+    @cached_property
+    def _root(self) -> Path:
+        if not self._facts:
+            return self._folder.resolve()
+        top, common = self._facts
+        return common.parent if common.name == ".git" else top
+
+    @cached_property
+    def _remote(self) -> str | None:
+        if not self._facts:
+            return None
+        lines = self._ask("config", "--get-regexp", r"^remote\..*\.url$").splitlines()
+        urls = {name: url for name, _, url in (line.partition(" ") for line in lines)}
+        chosen = urls.get("remote.origin.url") or next(iter(urls.values()), "")
+        return project_of_remote(chosen)
+
+    def _ask(self, *question: str) -> str:
+        try:
+            answer = subprocess.run(  # noqa: S603
+                ["git", "-C", str(self._folder), *question],  # noqa: S607
+                capture_output=True,
+                text=True,
+                errors="replace",
+                timeout=GIT_SECONDS,
+                check=False,
+            )
+        except (OSError, subprocess.TimeoutExpired):
+            return ""  # no git here: the folder itself is the identity
+        return answer.stdout.strip() if answer.returncode == 0 else ""

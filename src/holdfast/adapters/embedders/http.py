@@ -1,0 +1,54 @@
+"""Vectors from any endpoint that speaks the OpenAI embeddings API."""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+from urllib.error import URLError
+from urllib.request import Request, urlopen
+
+from holdfast.model.errors import EmbedderError
+from holdfast.model.ports import Vectors
+
+SECONDS = 30.0
+BATCH = 64
+
+
+class HttpEmbedder:
+    """Asks the endpoint in batches. Its size is known after the first answer."""
+
+    def __init__(self, url: str, model: str, key: str, *, floor: float, ceiling: float) -> None:
+        self.name = f"http:{model}"
+        self.size = 0
+        self.floor = floor
+        self.ceiling = ceiling
+        self._url = url.rstrip("/") + "/embeddings"
+        self._model = model
+        self._key = key
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """Give one unit vector per text."""
+        import numpy as np  # noqa: PLC0415  a tenth of a second: only when meaning is asked for
+
+        rows: list[list[float]] = []
+        for start in range(0, len(texts), BATCH):
+            rows.extend(self._ask(list(texts[start : start + BATCH])))
+        vectors = np.asarray(rows, dtype=np.float32)
+        if vectors.ndim != 2 or len(vectors) != len(texts) or not np.isfinite(vectors).all():
+            raise EmbedderError(f"{self._url} gave vectors of unequal or unusable shape.")
+        self.size = vectors.shape[1]
+        return vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
+
+    def _ask(self, texts: list[str]) -> list[list[float]]:
+        headers = {"content-type": "application/json"} | ({"authorization": f"Bearer {self._key}"} if self._key else {})
+        body = json.dumps({"model": self._model, "input": texts}).encode()
+        try:
+            with urlopen(Request(self._url, body, headers), timeout=SECONDS) as reply:  # noqa: S310
+                answer = json.load(reply)
+            return [row["embedding"] for row in sorted(answer["data"], key=_index)]
+        except (URLError, OSError, ValueError, KeyError, TypeError) as problem:
+            hint = 'Check embedder_url and embedder_model, or set embedder = "local".'
+            raise EmbedderError(f"{self._url} gave no vectors ({problem}).", hint=hint) from problem
+
+
+def _index(row: dict[str, Any]) -> int:
+    return int(row.get("index", 0))

@@ -1,0 +1,69 @@
+"""The built-in encoder: a small transformer in int8 ONNX, shipped with the package, that needs no network."""
+
+from collections.abc import Sequence
+from functools import cached_property
+from importlib.resources import as_file, files
+from typing import Any
+
+from holdfast.model.errors import EmbedderError
+from holdfast.model.ports import Vectors
+
+MODEL = "granite-30m-int8"
+LONGEST = 256  # tokens; passages are cut shorter than this
+BATCH = 16
+
+
+class LocalEmbedder:
+    """Loads at the first use; one thread, so that an agent's own work keeps its cores."""
+
+    name = MODEL
+    size = 384
+    # Measured on the development benchmark: see docs/decisions/0004-embedder.md.
+    floor = 0.55
+    ceiling = 0.85
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """Give one unit vector per text."""
+        import numpy as np  # noqa: PLC0415  a tenth of a second: only when meaning is asked for
+
+        vectors = np.empty((len(texts), self.size), dtype=np.float32)
+        # Texts of like length are padded least.
+        order = sorted(range(len(texts)), key=lambda place: len(texts[place]))
+        for start in range(0, len(order), BATCH):
+            places = order[start : start + BATCH]
+            vectors[places] = self._run([texts[place] for place in places])
+        return vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
+
+    def _run(self, texts: list[str]) -> Any:
+        import numpy as np  # noqa: PLC0415
+
+        tokenizer, session = self._loaded
+        encoded = tokenizer.encode_batch(texts)
+        ids = np.array([item.ids for item in encoded], dtype=np.int64)
+        mask = np.array([item.attention_mask for item in encoded], dtype=np.int64)
+        return session.run(["emb"], {"input_ids": ids, "attention_mask": mask})[0]
+
+    @cached_property
+    def _loaded(self) -> tuple[Any, Any]:
+        try:
+            import onnxruntime  # noqa: PLC0415  half a second: only when meaning is asked for
+            from tokenizers import Tokenizer  # noqa: PLC0415
+
+            with as_file(files("holdfast.adapters.embedders") / MODEL) as folder:
+                tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+                tokenizer.enable_truncation(LONGEST)
+                tokenizer.enable_padding()
+                session = onnxruntime.InferenceSession(str(folder / "model.onnx"), _options(onnxruntime))
+        except Exception as problem:  # the libraries raise bare Exceptions
+            hint = 'Reinstall Holdfast, or set embedder = "none" to search by words only.'
+            raise EmbedderError(f"The built-in encoder cannot be loaded ({problem}).", hint=hint) from problem
+        return tokenizer, session
+
+
+def _options(onnxruntime: Any) -> Any:
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
+    options.inter_op_num_threads = 1
+    options.enable_cpu_mem_arena = False  # the arena keeps the largest batch's memory for good
+    options.log_severity_level = 3
+    return options

@@ -1,0 +1,203 @@
+"""The one place that reads configuration and the environment, and picks the adapters."""
+
+import getpass
+import os
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+from holdfast.adapters.checkout import GitCheckout
+from holdfast.engine.database import Database
+from holdfast.engine.sqlite import SQLite
+from holdfast.engine.store import Progress, open_store
+from holdfast.model.config import Config
+from holdfast.model.errors import InvalidConfig, StoreError
+from holdfast.model.event import Actor
+from holdfast.model.ids import Clock
+from holdfast.model.ports import Embedder
+from holdfast.verbs.memory import Memory
+
+FILE = "holdfast.db"
+FOLDER = ".holdfast"
+EMBEDDERS = ("local", "http", "none")
+# A repository somebody cloned must not choose where memories are kept or sent: only these may stand in its file.
+PROJECT_SETTINGS = frozenset(
+    {"project", "recall_limit", "recall_budget", "confirm_writes", "allowed_scopes", "pending_days"}
+)
+_KNOWN = {spec.name: spec for spec in fields(Config)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """The settings in force, and where each value came from."""
+
+    config: Config
+    sources: Mapping[str, str]
+
+
+def open_memory(settings: Settings | None = None, *, folder: Path | None = None, progress: Progress | None = None) -> Memory:
+    """Open the memory for a folder (the working directory unless given)."""
+    here = folder or Path.cwd()
+    config = (settings or load_settings(folder=here)).config
+    store = open_store(_database(config, here), *([progress] if progress else []))
+    clock = Clock()
+    if last := store.last_id():
+        clock.observe(last)
+    return Memory(
+        store=store,
+        config=config,
+        checkout=GitCheckout(here),
+        embedder=_embedder(config),
+        actor=Actor(kind="agent" if config.agent else "user", name=config.agent or _login(), session=config.session),
+        clock=clock,
+    )
+
+
+def load_settings(
+    *, folder: Path | None = None, environment: Mapping[str, str] = os.environ, flags: Mapping[str, Any] | None = None
+) -> Settings:
+    """Gather the settings: defaults, the user's file, the project's file, HOLDFAST_* variables, flags."""
+    values: dict[str, Any] = {}
+    sources = dict.fromkeys(_KNOWN, "default")
+    for source, given in _layers(folder or Path.cwd(), environment, flags or {}):
+        for name, value in given.items():
+            values[name] = _checked(source, name, value)
+            sources[name] = source
+    config = Config(**values)
+    if config.embedder not in EMBEDDERS:
+        raise InvalidConfig(f"There is no embedder {config.embedder!r}.", hint=f"Use one of {', '.join(EMBEDDERS)}.")
+    return Settings(config=config, sources=sources)
+
+
+def store_folder(config: Config, here: Path) -> Path:
+    """Give the folder of the store: as set, else the nearest .holdfast/ upward, else the platform's data folder."""
+    if config.home:
+        return Path(config.home).expanduser()
+    if (nearest := _nearest(here)) and _is_home(nearest):
+        return nearest
+    from platformdirs import user_data_path
+
+    return user_data_path("holdfast", appauthor=False)
+
+
+def _layers(here: Path, environment: Mapping[str, str], flags: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
+    from platformdirs import user_config_path
+
+    user = user_config_path("holdfast", appauthor=False) / "config.toml"
+    layers = [(str(user), _read(user))]
+    if (nearest := _nearest(here)) and (nearest / "config.toml").is_file():
+        project = nearest / "config.toml"
+        layers.append((str(project), _project_settings(project)))
+    prefix = "HOLDFAST_"
+    variables = {name: value for name, value in environment.items() if name.startswith(prefix)}
+    layers += [(name, {name.removeprefix(prefix).lower(): value}) for name, value in variables.items()]
+    layers.append(("flag", {name: value for name, value in flags.items() if value is not None}))
+    return layers
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as problem:
+        raise InvalidConfig(f"{path} cannot be read: {problem}.", hint="Mend or remove that file.") from problem
+
+
+def _project_settings(path: Path) -> dict[str, Any]:
+    given = _read(path)
+    for name in given:
+        if name in _KNOWN and name not in PROJECT_SETTINGS:
+            hint = "Set it in your own config.toml or by a HOLDFAST_ variable: a repository may not choose it for you."
+            raise InvalidConfig(f"{path}: {name} cannot be set by a project.", hint=hint)
+    return given
+
+
+def _checked(source: str, name: str, value: Any) -> Any:
+    """Give a value in its setting's type, or say what is wrong with it and where."""
+    if name not in _KNOWN:
+        near = get_close_matches(name, _KNOWN, n=1, cutoff=0.4)
+        hint = f"Did you mean {near[0]}?" if near else "`holdfast config` shows every setting."
+        raise InvalidConfig(f"{source}: there is no setting {name}.", hint=hint)
+    default = _KNOWN[name].default
+    try:
+        return _converted(default, value)
+    except (ValueError, TypeError) as problem:
+        wanted = {bool: "true or false", int: "a whole number", float: "a number", tuple: "a list of texts"}
+        expected = wanted.get(type(default), "a text")
+        raise InvalidConfig(f"{source}: {name} must be {expected}, not {value!r}.") from problem
+
+
+def _converted(default: Any, value: Any) -> Any:
+    match default:
+        case bool():
+            return value if isinstance(value, bool) else _WORDS_FOR_BOOL[str(value).lower()]
+        case int() | float() if not isinstance(value, bool):
+            return type(default)(value)
+        case tuple():
+            items = [item.strip() for item in value.split(",")] if isinstance(value, str) else list(value)
+            if not all(isinstance(item, str) for item in items):
+                raise TypeError
+            return tuple(item for item in items if item)
+        case str() if isinstance(value, str):
+            return value
+    raise TypeError
+
+
+class _Words(dict[str, bool]):
+    def __missing__(self, word: str) -> bool:
+        raise ValueError(word)
+
+
+_WORDS_FOR_BOOL = _Words({"true": True, "1": True, "yes": True, "on": True, "false": False, "0": False, "no": False, "off": False})
+
+
+def _nearest(here: Path) -> Path | None:
+    return next((path for folder in (here, *here.parents) if (path := folder / FOLDER).is_dir()), None)
+
+
+def _is_home(folder: Path) -> bool:
+    """Tell a store's folder from one that only carries what a repository shares (settings, team memories)."""
+    return (folder / FILE).exists() or not any(name in ("config.toml", "memories") for name in os.listdir(folder))
+
+
+def _database(config: Config, here: Path) -> Database:
+    if not config.database:
+        return SQLite(store_folder(config, here) / FILE)
+    if not config.database.startswith(("postgresql://", "postgres://")):
+        raise InvalidConfig("database must be a postgresql:// URL.", hint="Leave it empty for the SQLite file.")
+    try:
+        from holdfast.engine.postgres import Postgres
+    except ImportError as problem:
+        raise StoreError("PostgreSQL needs one more package.", hint="Run: pip install 'holdfast[postgres]'") from problem
+    return Postgres(config.database)
+
+
+def _embedder(config: Config) -> Embedder | None:
+    if config.embedder == "none":
+        return None
+    if config.embedder == "http":
+        if not (config.embedder_url and config.embedder_model):
+            raise InvalidConfig("The http embedder needs embedder_url and embedder_model.")
+        from holdfast.adapters.embedders.http import HttpEmbedder
+
+        return HttpEmbedder(
+            config.embedder_url,
+            config.embedder_model,
+            config.embedder_key,
+            floor=config.embedder_floor,
+            ceiling=config.embedder_ceiling,
+        )
+    from holdfast.adapters.embedders.local import LocalEmbedder
+
+    return LocalEmbedder()
+
+
+def _login() -> str:
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError, ImportError):
+        return ""  # a container without a user database

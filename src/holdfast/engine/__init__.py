@@ -1,0 +1,1 @@
+"""How memories are kept and found: the journal, its views, search, ranking and packing."""

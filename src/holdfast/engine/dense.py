@@ -1,0 +1,97 @@
+"""Find records by meaning: sign bits of all vectors for a first look, float16 values of the nearest for the second."""
+
+import json
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from holdfast.engine.database import Database
+
+Span = tuple[int, int]
+FIRST_LOOK = 200  # passages looked at exactly: enough for 99 % of the true ten nearest
+
+
+@dataclass(slots=True)
+class _Held:
+    """The codes of one span, up to a stamp."""
+
+    stamp: int = -1
+    numbers: Any = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    codes: Any = None
+
+
+@dataclass(slots=True)
+class Codes:
+    """Vector codes of the spans searched so far, kept current as vectors arrive from any process."""
+
+    db: Database
+    held: dict[Span, _Held] = field(default_factory=dict)
+
+    def nearest(
+        self, vector: Any, spans: Sequence[Span], *, most: int, allowed: Collection[int] | None = None
+    ) -> dict[int, float]:
+        """Give the records nearest to a unit vector with their cosine, best passage each."""
+        query = code_of(vector)
+        found: list[tuple[int, int]] = []
+        for span in spans:
+            found.extend(self._close(query, span, allowed))
+        numbers = dict.fromkeys(number for _, number in sorted(found)[: max(FIRST_LOOK, most)])
+        cosines = cosines_of(self.db, vector, numbers)
+        best = sorted(cosines, key=cosines.__getitem__, reverse=True)[:most]
+        return {number: cosines[number] for number in best}
+
+    def _close(self, query: Any, span: Span, allowed: Collection[int] | None) -> list[tuple[int, int]]:
+        held = self._current(span)
+        if not len(held.numbers):
+            return []
+        numbers, codes = held.numbers, held.codes
+        if allowed is not None:
+            mask = np.isin(numbers, np.fromiter(allowed, dtype=np.int64, count=len(allowed)))
+            numbers, codes = numbers[mask], codes[mask]
+        distances = np.bitwise_count(codes ^ query).sum(axis=1, dtype=np.int32)
+        if len(distances) > FIRST_LOOK:
+            places = np.argpartition(distances, FIRST_LOOK)[:FIRST_LOOK]
+            numbers, distances = numbers[places], distances[places]
+        return list(zip(distances.tolist(), numbers.tolist(), strict=True))
+
+    def _current(self, span: Span) -> _Held:
+        stamp = int(self.db.query("select value from counters where name = 'stamp'")[0][0])
+        held = self.held.setdefault(span, _Held())
+        if held.stamp != stamp:
+            low, high = span
+            rows = self.db.query(_ALL if held.stamp < 0 else _NEW, {"low": low, "high": high, "stamp": held.stamp})
+            if rows:
+                held.numbers = np.append(held.numbers, [row[0] for row in rows])
+                fresh = np.frombuffer(b"".join(row[1] for row in rows), dtype=np.uint64).reshape(len(rows), -1)
+                held.codes = fresh if held.codes is None else np.concatenate((held.codes, fresh))
+            held.stamp = stamp
+        return held
+
+
+# A vector that was replaced leaves its old code behind; the second look reads what is true now.
+_ALL = "select number, code from vectors where number between :low and :high"
+_NEW = "select number, code from vectors where stamp > :stamp and number between :low and :high"
+_VECTORS = "select number, vector from vectors where number in (select value from json_each(:numbers))"
+
+
+def cosines_of(db: Database, vector: Any, numbers: Collection[int]) -> dict[int, float]:
+    """Give the best cosine of each record's passages to a unit vector."""
+    rows = db.query(_VECTORS, {"numbers": json.dumps(list(numbers))})
+    if not rows:
+        return {}
+    matrix = np.frombuffer(b"".join(row[1] for row in rows), dtype=np.float16).reshape(len(rows), -1)
+    values = (matrix.astype(np.float32) @ np.asarray(vector, dtype=np.float32)).tolist()
+    best: dict[int, float] = {}
+    for row, value in zip(rows, values, strict=True):
+        best[row[0]] = max(value, best.get(row[0], -1.0))
+    return best
+
+
+def code_of(vectors: Any) -> Any:
+    """Give the sign bits of vectors, packed into whole 64-bit words."""
+    bits = np.packbits(np.asarray(vectors) > 0, axis=-1)
+    spare = -bits.shape[-1] % 8
+    padded = np.pad(bits, [(0, 0)] * (bits.ndim - 1) + [(0, spare)]) if spare else bits
+    return np.ascontiguousarray(padded).view(np.uint64)

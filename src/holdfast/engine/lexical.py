@@ -1,0 +1,111 @@
+"""Find records by words: stream the postings of the rarest words of a question, then score the best exactly (BM25)."""
+
+import json
+import math
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from holdfast.engine.database import Database
+
+# Reading one posting costs about 0.4 µs; this many bound a search in a project of any size.
+POSTINGS = 6_000
+K1, B = 1.2, 0.75
+Span = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Words:
+    """The distinct words of a question with their weight (inverse document frequency) in the searched spans."""
+
+    idf: Mapping[str, float]
+    found: Mapping[int, float]
+
+
+@dataclass(slots=True)
+class Frequencies:
+    """How common words are in each project: counted on demand and remembered while a process lives."""
+
+    db: Database
+    known: dict[tuple[int, int, str], tuple[int, int]] = field(default_factory=dict)
+    lengths: dict[Span, float] = field(default_factory=dict)
+
+    def of(self, word: str, spans: Sequence[Span], documents: int) -> int:
+        """Tell how many records of the spans hold a word."""
+        return sum(self._in(word, span, documents) for span in spans)
+
+    def _in(self, word: str, span: Span, documents: int) -> int:
+        key = (*span, word)
+        count, at = self.known.get(key, (0, -1))
+        # Counted again when the project has grown by a tenth: idf moves slowly.
+        if at < 0 or documents > 1.1 * at + 10:
+            count = int(self.db.query(_COUNT, {"word": f'"{word}"', "low": span[0], "high": span[1]})[0][0])
+            self.known[key] = (count, documents)
+        return count
+
+    def mean_length(self, span: Span) -> float:
+        """Give the usual length (in characters of index words) of a record, from a sample."""
+        if span not in self.lengths:
+            rows = self.db.query(_SAMPLE, {"low": span[0], "high": span[1]})
+            self.lengths[span] = float(rows[0][0] or 400.0)
+        return self.lengths[span]
+
+
+_COUNT = "select count(*) from words where words match :word and rowid between :low and :high"
+_SAMPLE = """
+select avg(length(body)) from (
+    select body from words where rowid between :low and :high order by rowid desc limit 500
+)
+"""
+_POSTINGS = "select rowid from words where words match :word and rowid between :low and :high"
+_BODIES = "select rowid, body from words where rowid in (select value from json_each(:numbers))"
+
+
+def look_up(
+    frequencies: Frequencies,
+    words: Iterable[str],
+    spans: Sequence[Span],
+    documents: int,
+    *,
+    allowed: Collection[int] | None = None,
+    most: int = 150,
+    postings: int = POSTINGS,
+) -> Words:
+    """Give the records that hold the rarest words, those with the most weight first."""
+    counts = {word: frequencies.of(word, spans, documents) for word in words}
+    idf = {word: math.log(1 + (documents - count + 0.5) / (count + 0.5)) for word, count in counts.items()}
+    score: dict[int, float] = defaultdict(float)
+    read = 0
+    for word in sorted((word for word in counts if counts[word]), key=counts.__getitem__):
+        read += counts[word]
+        if read > postings and score:
+            break  # commoner words would cost more than they tell; they still count in the exact score
+        for low, high in spans:
+            for row in frequencies.db.query(_POSTINGS, {"word": f'"{word}"', "low": low, "high": high}):
+                score[row[0]] += idf[word]
+    if allowed is not None:
+        score = {number: weight for number, weight in score.items() if number in allowed}
+    best = sorted(score, key=score.__getitem__, reverse=True)[:most]
+    return Words(idf=idf, found={number: score[number] for number in best})
+
+
+def bodies(db: Database, numbers: Iterable[int]) -> dict[int, str]:
+    """Give the index words of records, as one spaced text each."""
+    rows = db.query(_BODIES, {"numbers": json.dumps(list(numbers))})
+    return {row[0]: f" {row[1]} " for row in rows}
+
+
+def bm25(body: str, idf: Mapping[str, float], mean_length: float) -> float:
+    """Score one record exactly; lengths are in characters, which cancel out."""
+    norm = K1 * (1 - B + B * len(body) / mean_length)
+    total = 0.0
+    for word, weight in idf.items():
+        if count := body.count(f" {word} "):
+            total += weight * count * (K1 + 1) / (count + norm)
+    return total
+
+
+def coverage(body: str, idf: Mapping[str, float]) -> float:
+    """Give the share of a question's weight that a record's words account for."""
+    total = sum(idf.values())
+    return sum(weight for word, weight in idf.items() if f" {word} " in body) / total if total else 0.0

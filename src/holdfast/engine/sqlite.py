@@ -1,0 +1,188 @@
+"""The embedded engine: one SQLite file that many processes share."""
+
+import os
+import sqlite3
+import threading
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from holdfast.engine.database import Dialect, Params
+from holdfast.model.errors import (
+    HoldfastError,
+    NotAStore,
+    StoreBusy,
+    StoreCorrupt,
+    StoreError,
+    StoreFull,
+    StoreUnwritable,
+)
+
+BUSY_SECONDS = 30.0
+APPLICATION_ID = 0x484F4C44  # "HOLD": tells our files from other people's
+_NO_PARAMS: Params = {}
+
+_MEANING: dict[int, tuple[type[StoreError], str]] = {
+    sqlite3.SQLITE_FULL: (StoreFull, "Free some space and try again."),
+    sqlite3.SQLITE_READONLY: (StoreUnwritable, "Check the permissions of the store's folder, or set HOLDFAST_HOME."),
+    sqlite3.SQLITE_CANTOPEN: (StoreUnwritable, "Check the permissions of the store's folder, or set HOLDFAST_HOME."),
+    sqlite3.SQLITE_PERM: (StoreUnwritable, "Check the permissions of the store's folder, or set HOLDFAST_HOME."),
+    sqlite3.SQLITE_BUSY: (StoreBusy, ""),
+    sqlite3.SQLITE_LOCKED: (StoreBusy, ""),
+    sqlite3.SQLITE_CORRUPT: (StoreCorrupt, "Run `holdfast doctor`; restore a backup if it says so."),
+    sqlite3.SQLITE_NOTADB: (NotAStore, "Move that file away, or set HOLDFAST_HOME to another folder."),
+}
+
+
+class SQLite:
+    """One connection, shared by the threads of this process under a lock."""
+
+    dialect: Dialect = "sqlite"
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._lock = threading.RLock()
+        self._depth = 0
+        _make_private(path)
+        with _translated(path):
+            self._connection = sqlite3.connect(
+                path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False, cached_statements=256
+            )
+            self._connection.row_factory = sqlite3.Row
+            try:
+                self._set_up()
+            except BaseException:
+                self._connection.close()
+                raise
+
+    def _set_up(self) -> None:
+        owner = self._pragma("application_id")
+        if owner != APPLICATION_ID and self._pragma("schema_version") != 0:
+            raise NotAStore(f"{self.path} is a database of another program.", hint="Set HOLDFAST_HOME elsewhere.")
+        _patiently(lambda: self._pragma("journal_mode = wal"))
+        for setting in (
+            "synchronous = full",  # an acknowledged write survives a power cut
+            "foreign_keys = on",
+            "secure_delete = on",  # what is erased is overwritten
+            "temp_store = memory",
+            "cache_size = -16000",
+            "mmap_size = 268435456",
+        ):
+            self._pragma(setting)
+        if owner != APPLICATION_ID:
+            _patiently(lambda: self._pragma(f"application_id = {APPLICATION_ID}"))
+
+    def _pragma(self, text: str) -> int | str | None:
+        row = self._connection.execute(f"pragma {text}").fetchone()
+        return row[0] if row else None
+
+    def execute(self, sql: str, params: Params = _NO_PARAMS, /) -> int:
+        """Run one statement and give the number of rows it changed."""
+        with self._lock, _translated(self.path):
+            return self._connection.execute(sql, params).rowcount
+
+    def many(self, sql: str, rows: Iterable[Params], /) -> None:
+        """Run one statement for each set of parameters."""
+        with self._lock, _translated(self.path):
+            self._connection.executemany(sql, rows)
+
+    def query(self, sql: str, params: Params = _NO_PARAMS, /) -> Sequence[sqlite3.Row]:
+        """Give all rows of a select."""
+        with self._lock, _translated(self.path):
+            return self._connection.execute(sql, params).fetchall()
+
+    def script(self, sql: str, /) -> None:
+        """Run several statements of a schema, one by one so that an open transaction stays open."""
+        with self._lock, _translated(self.path):
+            for statement in sql.split(";\n"):
+                if statement.strip():
+                    self._connection.execute(statement)
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Hold the write lock from the start, so that no reader-turned-writer can lose a race."""
+        with self._lock:
+            if self._depth:
+                self._depth += 1
+                try:
+                    yield
+                finally:
+                    self._depth -= 1
+                return
+            self.execute("begin immediate")
+            self._depth = 1
+            try:
+                yield
+                self.execute("commit")
+            except BaseException:
+                if self._connection.in_transaction:
+                    self._connection.execute("rollback")
+                raise
+            finally:
+                self._depth = 0
+
+    def changes(self) -> int:
+        """Give a number that differs whenever another connection may have written."""
+        return int(self.query("pragma data_version")[0][0])
+
+    def checkpoint(self) -> None:
+        """Move what is in the write-ahead log into the file and empty the log."""
+        self.query("pragma wal_checkpoint(truncate)")
+
+    def damage(self) -> list[str]:
+        """Give what a check of every page finds wrong."""
+        found = [str(row[0]) for row in self.query("pragma quick_check(20)")]
+        return [] if found == ["ok"] else found
+
+    def close(self) -> None:
+        """Let go of the file."""
+        with self._lock:
+            self._connection.close()
+
+
+def _make_private(path: Path) -> None:
+    """Make the folder 0700 and the file 0600 before anything is in them."""
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if not path.exists():
+            os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+    except FileExistsError as problem:
+        raise StoreUnwritable(f"{path.parent} is a file, not a folder.", hint="Set HOLDFAST_HOME to a folder.") from problem
+    except OSError as problem:
+        hint = "Set HOLDFAST_HOME to a folder you can write to."
+        raise StoreUnwritable(f"{path.parent} cannot be written ({problem.strerror}).", hint=hint) from problem
+
+
+@contextmanager
+def _translated(path: Path) -> Iterator[None]:
+    """Turn SQLite's errors into ours, once and here."""
+    try:
+        yield
+    except sqlite3.Error as problem:
+        raise _our_error(problem, path) from problem
+
+
+def _our_error(problem: sqlite3.Error, path: Path) -> HoldfastError:
+    code = getattr(problem, "sqlite_errorcode", 0) or 0
+    if code == sqlite3.SQLITE_IOERR_SHMSIZE or code == sqlite3.SQLITE_IOERR_WRITE:
+        code = sqlite3.SQLITE_FULL
+    if found := _MEANING.get(code & 0xFF):
+        kind, hint = found
+        return kind(f"{(kind.__doc__ or '').rstrip('.')} ({path}: {problem}).", hint=hint)
+    return StoreError(f"The store could not answer ({path}: {problem}).", hint="Run `holdfast doctor`.")
+
+
+def _patiently(step: object) -> None:
+    """Repeat a step that SQLite does not wait for by itself: switching to WAL while others do the same."""
+    assert callable(step)
+    deadline = time.monotonic() + BUSY_SECONDS
+    while True:
+        try:
+            step()
+        except sqlite3.OperationalError as problem:
+            if (problem.sqlite_errorcode or 0) & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
+                raise
+            time.sleep(0.01)
+        else:
+            return

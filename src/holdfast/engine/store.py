@@ -1,0 +1,292 @@
+"""The store: the journal, the one door for writes, and views that follow it in the same transaction."""
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+
+from holdfast.engine.database import Database, Row
+from holdfast.engine.sqlite import SQLite
+from holdfast.engine.views import Batch, Entry, View, labels, links, records, usage, vectors, words
+from holdfast.engine.views.records import PROJECT_BITS
+from holdfast.model.errors import NewerStore
+from holdfast.model.event import FOLDING, Actor, Event
+from holdfast.model.fold import fold_all, scrub
+from holdfast.model.record import Record
+
+Progress = Callable[[int, int], None]
+PAGE = 2_000
+# Vectors are expensive and can be checked one by one, so a rebuild of the rest leaves them alone.
+ALL_VIEWS: tuple[View, ...] = (records, labels, links, usage, words, vectors)
+_FOLDING_ONLY = "verb not in ('surfaced', 'used')"
+_COLUMNS = "id, about, verb, at, actor, name, session, data"
+
+
+def _silent(_done: int, _all: int) -> None:
+    """Report nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """An open store. Reading goes through the views; every write is `commit`."""
+
+    db: Database
+
+    @property
+    def views(self) -> tuple[View, ...]:
+        """The views of this engine: words are searched by other means on PostgreSQL."""
+        return tuple(view for view in ALL_VIEWS if view is not words or self.db.dialect == "sqlite")
+
+    def commit(self, events: Sequence[Event]) -> list[Entry]:
+        """Keep events and bring every view up to date, all or nothing; give the records that changed.
+
+        An event already here changes nothing, so the same events may arrive again, in any order.
+        """
+        with self.db.transaction():
+            fresh = self._append(events)
+            for event in fresh:
+                if event.verb == "erased":
+                    self._scrub(event.about)
+            changed = dict.fromkeys(event.about for event in fresh if event.verb in FOLDING)
+            entries = [entry for about in changed if (entry := self._entry(about))]
+            batch = Batch(entries=entries, counted=[event for event in fresh if event.verb not in FOLDING])
+            for view in self.views:
+                view.apply(self.db, batch)
+        if any(event.verb == "erased" for event in fresh):
+            self._leave_no_trace()
+        return entries
+
+    def _append(self, events: Sequence[Event]) -> list[Event]:
+        self.db.execute("update counters set value = value + :n where name = 'seq'", {"n": len(events)})
+        last = int(self.db.query("select value from counters where name = 'seq'")[0][0])
+        fresh = []
+        for seq, event in enumerate(events, start=last - len(events) + 1):
+            kept = scrub(event) if event.verb in FOLDING and self._is_erased(event.about) else event
+            if self.db.execute(_INSERT, _event_row(seq, kept)):
+                fresh.append(kept)
+        return fresh
+
+    def _is_erased(self, about: str) -> bool:
+        sql = f"select 1 from events where about = :about and {_FOLDING_ONLY} and verb = 'erased' limit 1"
+        return bool(self.db.query(sql, {"about": about}))
+
+    def _scrub(self, about: str) -> None:
+        """Overwrite everything events said about a record; uses may quote it, so they go too."""
+        for row in self.db.query(f"select seq, {_COLUMNS} from events where about = :about", {"about": about}):
+            data = json.dumps(dict(scrub(_event(row)).data))
+            self.db.execute("update events set data = :data where seq = :seq", {"data": data, "seq": row["seq"]})
+
+    def _leave_no_trace(self) -> None:
+        """Drop what erasure left in index segments and in the write-ahead log."""
+        if isinstance(self.db, SQLite):
+            words.compact(self.db)
+            self.db.checkpoint()
+
+    def _entry(self, about: str) -> Entry | None:
+        record = self.folded(about)
+        return Entry(number=self._number(about, record.project), record=record) if record else None
+
+    def _number(self, record_id: str, project: str) -> int:
+        """Give a record its local number, once and for good."""
+        if rows := self.db.query("select number from entries where id = :id", {"id": record_id}):
+            return int(rows[0][0])
+        home = self.project_number(project, make=True)
+        self.db.execute("update projects set records = records + 1 where number = :home", {"home": home})
+        nth = int(self.db.query("select records from projects where number = :home", {"home": home})[0][0])
+        number = (home << PROJECT_BITS) + nth
+        self.db.execute("insert into entries (number, id) values (:number, :id)", {"number": number, "id": record_id})
+        return number
+
+    def project_number(self, name: str, *, make: bool = False) -> int:
+        """Give the number of a project; -1, which holds nothing, if it was never written to."""
+        if rows := self.db.query("select number from projects where name = :name", {"name": name}):
+            return int(rows[0][0])
+        if not make:
+            return -1
+        self.db.execute("update counters set value = value + 1 where name = 'projects'")
+        number = int(self.db.query("select value from counters where name = 'projects'")[0][0])
+        self.db.execute(
+            "insert into projects (number, name, records) values (:number, :name, 0)", {"number": number, "name": name}
+        )
+        return number
+
+    def projects(self) -> dict[str, int]:
+        """Tell how many records each project ever had."""
+        return {row[0]: row[1] for row in self.db.query("select name, records from projects order by name")}
+
+    def size(self, projects: Iterable[int]) -> int:
+        """Tell how many records these projects ever had."""
+        sizes = (self.db.query("select records from projects where number = :n", {"n": n}) for n in projects)
+        return sum(int(rows[0][0]) for rows in sizes if rows)
+
+    def events_about(self, about: str) -> list[Event]:
+        """Give the events that made a record, in the order of their ids."""
+        sql = f"select {_COLUMNS} from events where about = :about and {_FOLDING_ONLY} order by id"
+        return [_event(row) for row in self.db.query(sql, {"about": about})]
+
+    def folded(self, about: str) -> Record | None:
+        """Give the record its events make, without looking at any view."""
+        return fold_all(self.events_about(about))
+
+    def changed_since(self, at: str) -> list[str]:
+        """Give the records that something happened to after an instant."""
+        sql = f"select distinct about from events where {_FOLDING_ONLY} and at > :at"
+        return [row[0] for row in self.db.query(sql, {"at": at})]
+
+    def journal(self, after: int = 0) -> Iterator[tuple[int, Event]]:
+        """Give every event in order of arrival, page by page, with its number."""
+        while rows := self.db.query(
+            f"select seq, {_COLUMNS} from events where seq > :after order by seq limit :page",
+            {"after": after, "page": PAGE},
+        ):
+            yield from ((row["seq"], _event(row)) for row in rows)
+            after = rows[-1]["seq"]
+
+    def last_id(self) -> str:
+        """Give the latest event id there is."""
+        return str(self.db.query("select coalesce(max(id), '') from events")[0][0])
+
+    def setting(self, name: str) -> str:
+        """Give what the store notes about itself under a name."""
+        rows = self.db.query("select value from settings where name = :name", {"name": name})
+        return str(rows[0][0]) if rows else ""
+
+    def note(self, name: str, value: str) -> None:
+        """Note something about the store itself, such as which embedder made the vectors."""
+        self.db.execute(
+            "insert into settings (name, value) values (:name, :value) on conflict (name) do update set value = :value",
+            {"name": name, "value": value},
+        )
+
+    def rebuild(self, chosen: Iterable[View] | None = None, progress: Progress = _silent) -> int:
+        """Drop views and replay the journal into them; give how many records were replayed."""
+        wanted = tuple(chosen) if chosen is not None else tuple(view for view in self.views if view is not vectors)
+        with self.db.transaction():
+            for view in wanted:
+                _recreate(self.db, view)
+            total = int(self.db.query("select count(*) from entries")[0][0])
+            done = 0
+            for batch in self._replay():
+                for view in wanted:
+                    view.apply(self.db, batch)
+                done += len(batch.entries)
+                progress(done, total)
+        return done
+
+    def _replay(self) -> Iterator[Batch]:
+        last = -1
+        while rows := self.db.query(
+            "select number, id from entries where number > :last order by number limit :page",
+            {"last": last, "page": PAGE},
+        ):
+            folded = ((row["number"], self.folded(row["id"])) for row in rows)
+            yield Batch(entries=[Entry(number=number, record=record) for number, record in folded if record])
+            last = rows[-1]["number"]
+        seq = 0
+        while rows := self.db.query(
+            f"select seq, {_COLUMNS} from events where seq > :seq and not ({_FOLDING_ONLY}) order by seq limit :page",
+            {"seq": seq, "page": PAGE},
+        ):
+            yield Batch(counted=[_event(row) for row in rows])
+            seq = rows[-1]["seq"]
+
+    def close(self) -> None:
+        """Let go of the database."""
+        self.db.close()
+
+
+def open_store(db: Database, progress: Progress = _silent) -> Store:
+    """Bring a database to this version's schema and views, and give the store in it."""
+    store = Store(db)
+    if _schema_version(db) != len(_steps()) or _stale_views(store):
+        with db.transaction():
+            _migrate(db)
+            if stale := _stale_views(store):
+                store.rebuild(stale, progress)
+    return store
+
+
+def _steps() -> list[str]:
+    folder = files("holdfast.engine") / "schema"
+    names = sorted(item.name for item in folder.iterdir() if item.name.endswith(".sql"))
+    return [(folder / name).read_text(encoding="utf-8") for name in names]
+
+
+def _migrate(db: Database) -> None:
+    """Run the schema steps this database has not seen; another process may have been faster."""
+    if db.dialect == "postgres":
+        db.query("select pg_advisory_xact_lock(:key)", {"key": 0x484F4C44})
+    steps = _steps()
+    for step in steps[_schema_version(db) :]:
+        db.script(step)
+    Store(db).note("schema", str(len(steps)))
+
+
+_TABLE_EXISTS = {
+    "sqlite": "select 1 from sqlite_master where type = 'table' and name = 'settings'",
+    "postgres": "select 1 from information_schema.tables where table_name = 'settings' and table_schema = current_schema()",
+}
+
+
+def _schema_version(db: Database) -> int:
+    if not db.query(_TABLE_EXISTS[db.dialect]):
+        return 0
+    version = int(Store(db).setting("schema"))
+    if version > len(_steps()):
+        raise NewerStore(
+            f"This store has schema {version}; this Holdfast knows up to {len(_steps())}.",
+            hint="Upgrade Holdfast. Nothing was changed.",
+        )
+    return version
+
+
+def _stale_views(store: Store) -> list[View]:
+    """Give the views whose tables were made by another version of their module."""
+    known = {row[0]: row[1] for row in store.db.query("select name, version from views")}
+    for view in store.views:
+        if known.get(view.NAME, 0) > view.VERSION:
+            raise NewerStore(hint=f"Its view {view.NAME} is newer than this Holdfast knows: upgrade. Nothing was changed.")
+    return [view for view in store.views if known.get(view.NAME) != view.VERSION]
+
+
+def _recreate(db: Database, view: View) -> None:
+    for table in view.TABLES:
+        db.script(f"drop table if exists {table};\n")
+    db.script(view.SCHEMA)
+    db.execute(
+        "insert into views (name, version) values (:name, :version) "
+        "on conflict (name) do update set version = excluded.version",
+        {"name": view.NAME, "version": view.VERSION},
+    )
+
+
+_INSERT = """
+insert into events (seq, id, about, verb, at, actor, name, session, data)
+values (:seq, :id, :about, :verb, :at, :actor, :name, :session, :data)
+on conflict (id) do nothing
+"""
+
+
+def _event_row(seq: int, event: Event) -> dict[str, object]:
+    return {
+        "seq": seq,
+        "id": event.id,
+        "about": event.about,
+        "verb": event.verb,
+        "at": event.at,
+        "actor": event.by.kind,
+        "name": event.by.name,
+        "session": event.by.session,
+        "data": json.dumps(dict(event.data), ensure_ascii=False, allow_nan=False),
+    }
+
+
+def _event(row: Row) -> Event:
+    return Event(
+        id=row["id"],
+        about=row["about"],
+        verb=row["verb"],
+        at=row["at"],
+        by=Actor(kind=row["actor"], name=row["name"], session=row["session"]),
+        data=json.loads(row["data"]),
+    )

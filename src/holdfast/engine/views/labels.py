@@ -1,0 +1,62 @@
+"""Scopes and tags of every record, for filters and counts."""
+
+from holdfast.engine.database import Database
+from holdfast.engine.views import Batch
+from holdfast.engine.views.records import span
+
+NAME = "labels"
+VERSION = 1
+TABLES = ("labels",)
+SCHEMA = """
+create table labels (
+    facet text not null,
+    value text not null,
+    number integer not null,
+    primary key (facet, value, number)
+);
+create index labels_number on labels (number);
+"""
+
+
+def apply(db: Database, batch: Batch, /) -> None:
+    """Make each record's labels the ones it now has."""
+    for entry in batch.entries:
+        if entry.record.revision > 1:
+            db.execute("delete from labels where number = :number", {"number": entry.number})
+        rows = [("scope", scope) for scope in entry.record.scopes] + [("tag", tag) for tag in entry.record.tags]
+        if rows:
+            db.many(
+                "insert into labels (facet, value, number) values (:facet, :value, :number) on conflict do nothing",
+                [{"facet": facet, "value": value, "number": entry.number} for facet, value in rows],
+            )
+
+
+def counts(db: Database, facet: str, project: int | None = None) -> dict[str, int]:
+    """Tell how many active records carry each label, commonest first."""
+    low, high = span(project) if project is not None else (0, 2**62)
+    rows = db.query(
+        """
+        select value, count(*) from labels join records on records.number = labels.number
+        where facet = :facet and labels.number between :low and :high and state = 'active'
+        group by value order by count(*) desc, value
+        """,
+        {"facet": facet, "low": low, "high": high},
+    )
+    return {row[0]: row[1] for row in rows}
+
+
+def scopes_under(db: Database, outer: str) -> list[str]:
+    """Give the scopes nested in one, skipping from value to value rather than reading every record's row."""
+    rows = db.query(
+        """
+        with recursive found (value) as (
+            select min(value) from labels where facet = 'scope' and value >= :low and value < :high
+            union all
+            select (select min(value) from labels where facet = 'scope' and value > found.value and value < :high)
+            from found where found.value is not null
+        )
+        select value from found where value is not null
+        """,
+        {"low": f"{outer}:", "high": f"{outer};"},  # ';' follows ':'
+    )
+    return [row[0] for row in rows]

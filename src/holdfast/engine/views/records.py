@@ -1,0 +1,213 @@
+"""The record per id, as it is now."""
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from hashlib import blake2b
+
+from holdfast.engine.database import Database, Params
+from holdfast.engine.views import Batch, Entry
+from holdfast.model.record import Record, record_from_json, record_to_json
+
+NAME = "records"
+VERSION = 1
+TABLES = ("records",)
+SCHEMA = """
+create table records (
+    number integer primary key,
+    id text not null unique,
+    kind text not null,
+    state text not null,
+    session text not null,
+    author text not null,
+    created_at text not null,
+    updated_at text not null,
+    fingerprint text not null,
+    doc text not null
+);
+create index records_fingerprint on records (fingerprint);
+create index records_session on records (session, number) where session <> '';
+create index records_created on records (created_at, number);
+create index records_pending on records (number) where state = 'pending';
+"""
+
+PROJECT_BITS = 32  # four billion records a project, two million projects within 53 bits
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filter:
+    """Which records are meant. `projects` None means all of them."""
+
+    projects: tuple[int, ...] | None = None
+    kinds: tuple[str, ...] = ()
+    scopes: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    states: tuple[str, ...] = ("active",)
+    session: str = ""
+    since: str = ""
+    until: str = ""
+
+    @property
+    def narrow(self) -> bool:
+        """Whether it asks for more than active records of some projects."""
+        return bool(self.kinds or self.scopes or self.tags or self.session or self.since or self.until)
+
+
+def span(project: int) -> tuple[int, int]:
+    """Give the first and last number a project's records can have."""
+    return project << PROJECT_BITS, ((project + 1) << PROJECT_BITS) - 1
+
+
+def fingerprint(record: Record) -> str:
+    """Give the same short text for records that say the same but for case and spacing."""
+    said = f"{record.kind}\n{record.text}"
+    return blake2b(" ".join(said.casefold().split()).encode(), digest_size=12).hexdigest()
+
+
+def apply(db: Database, batch: Batch, /) -> None:
+    """Write each record as it now is."""
+    db.many(
+        """
+        insert into records (number, id, kind, state, session, author, created_at, updated_at, fingerprint, doc)
+        values (:number, :id, :kind, :state, :session, :author, :created_at, :updated_at, :fingerprint, :doc)
+        on conflict (number) do update set
+            kind = excluded.kind, state = excluded.state, session = excluded.session, author = excluded.author,
+            created_at = excluded.created_at, updated_at = excluded.updated_at,
+            fingerprint = excluded.fingerprint, doc = excluded.doc
+        """,
+        [_row(entry) for entry in batch.entries],
+    )
+
+
+def _row(entry: Entry) -> Params:
+    record = entry.record
+    return {
+        "number": entry.number,
+        "id": record.id,
+        "kind": record.kind,
+        "state": record.state,
+        "session": record.by.session,
+        "author": record.by.name,
+        "created_at": record.created_at,
+        "updated_at": record.updated_at,
+        "fingerprint": fingerprint(record) if record.state != "erased" else "",
+        "doc": json.dumps(record_to_json(record), ensure_ascii=False),
+    }
+
+
+def by_id(db: Database, record_id: str) -> Entry | None:
+    """Give the record of an id."""
+    return _first(db, "select number, doc from records where id = :id", {"id": record_id})
+
+
+def by_prefix(db: Database, prefix: str, most: int) -> list[Entry]:
+    """Give the records whose id begins so."""
+    # Crockford base 32 has no letter after Z, so this bounds every id that starts with the prefix.
+    found = {"low": prefix, "high": prefix + "~", "most": most}
+    return _entries(db, "select number, doc from records where id >= :low and id < :high order by id limit :most", found)
+
+
+def by_number(db: Database, number: int) -> Entry | None:
+    """Give the record of a local number."""
+    return _first(db, "select number, doc from records where number = :number", {"number": number})
+
+
+def by_numbers(db: Database, numbers: Iterable[int]) -> dict[int, Record]:
+    """Give the records of local numbers."""
+    wanted = list(numbers)
+    found: dict[int, Record] = {}
+    for start in range(0, len(wanted), 200):
+        names, params = _listed("n", wanted[start : start + 200])
+        rows = _entries(db, f"select number, doc from records where number in ({names})", params)
+        found.update((entry.number, entry.record) for entry in rows)
+    return found
+
+
+def with_fingerprint(db: Database, value: str) -> list[Entry]:
+    """Give the records that say exactly this."""
+    return _entries(db, "select number, doc from records where fingerprint = :value", {"value": value})
+
+
+def of_session(db: Database, session: str) -> list[Entry]:
+    """Give a session's records in the order they were written."""
+    return _entries(
+        db, "select number, doc from records where session = :session order by number", {"session": session}
+    )
+
+
+def listed(db: Database, chosen: Filter, *, limit: int, offset: int = 0, oldest_first: bool = False) -> list[Entry]:
+    """Give records by time of creation, newest first unless asked otherwise."""
+    where, params = _where(chosen)
+    order = "created_at, number" if oldest_first else "created_at desc, number desc"
+    return _entries(
+        db,
+        f"select number, doc from records where {where} order by {order} limit :limit offset :offset",
+        {**params, "limit": limit, "offset": offset},
+    )
+
+
+def counted(db: Database, chosen: Filter) -> int:
+    """Tell how many records there are."""
+    where, params = _where(chosen)
+    return int(db.query(f"select count(*) from records where {where}", params)[0][0])
+
+
+def numbers(db: Database, chosen: Filter) -> set[int]:
+    """Give the local numbers of the records meant."""
+    where, params = _where(chosen)
+    return {row[0] for row in db.query(f"select number from records where {where}", params)}
+
+
+def _where(chosen: Filter) -> tuple[str, Params]:
+    """Write a filter as SQL; the fragments are constants, what users give travels as parameters."""
+    parts, params = ["1 = 1"], dict[str, object]()
+    if chosen.projects is not None:
+        spans = []
+        for place, project in enumerate(chosen.projects):
+            params[f"low{place}"], params[f"high{place}"] = span(project)
+            spans.append(f"number between :low{place} and :high{place}")
+        parts.append(f"({' or '.join(spans)})")
+    for column, values in (("kind", chosen.kinds), ("state", chosen.states)):
+        if values:
+            names, given = _listed(column, values)
+            parts.append(f"{column} in ({names})")
+            params |= given
+    for place, scope in enumerate(chosen.scopes):
+        parts.append(_SCOPED.format(place=place))
+        params |= {f"scope{place}": scope, f"from{place}": f"{scope}:", f"to{place}": f"{scope};"}  # ';' follows ':'
+    for place, tag in enumerate(chosen.tags):
+        parts.append(_TAGGED.format(place=place))
+        params[f"tag{place}"] = tag
+    for name, test in _TESTS.items():
+        if value := getattr(chosen, name):
+            parts.append(test)
+            params[name] = value
+    return " and ".join(parts), params
+
+
+_SCOPED = (
+    "number in (select number from labels where facet = 'scope' and "
+    "(value = :scope{place} or (value >= :from{place} and value < :to{place})))"
+)
+_TAGGED = "number in (select number from labels where facet = 'tag' and value = :tag{place})"
+_TESTS = {"session": "session = :session", "since": "created_at >= :since", "until": "created_at < :until"}
+
+
+def _listed(name: str, values: Sequence[object]) -> tuple[str, dict[str, object]]:
+    params = {f"{name}_{place}": value for place, value in enumerate(values)}
+    return ", ".join(f":{key}" for key in params), params
+
+
+def _first(db: Database, sql: str, params: Params) -> Entry | None:
+    return next(iter(_entries(db, sql, params)), None)
+
+
+def _entries(db: Database, sql: str, params: Params) -> list[Entry]:
+    return [Entry(number=row[0], record=_parsed(row[1])) for row in db.query(sql, params)]
+
+
+@lru_cache(maxsize=2048)
+def _parsed(doc: str) -> Record:
+    """Read a stored record; the same text is the same record, so warm reads cost nothing."""
+    return record_from_json(json.loads(doc))

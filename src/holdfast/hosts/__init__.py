@@ -1,0 +1,1 @@
+"""How Holdfast is reached: command line, benchmarks, and later MCP, hooks and the web."""

@@ -1,0 +1,173 @@
+"""Commands that care for memories already kept."""
+
+from typing import Any
+
+import click
+
+from holdfast.hosts.cli.options import fields_of, opened, stdin_text
+from holdfast.hosts.cli.outcome import present, refuse
+from holdfast.hosts.cli.render import SHORT, console, icon, json_option, print_json, show_history
+from holdfast.model.errors import Invalid
+from holdfast.model.event import event_to_json
+from holdfast.model.record import Record, record_to_json
+from holdfast.policy.admit import Waivers
+from holdfast.verbs.keep import Revision, erase, link, record_use, rename_scope, restore, retire, revise, unlink, verify
+from holdfast.verbs.read import history
+from holdfast.verbs.write import cancel, confirm
+
+
+@click.command("revise")
+@click.argument("id")
+@click.option("--text", help="The new text; - reads it from stdin.")
+@click.option("--title")
+@click.option("--kind")
+@click.option("--field", "pairs", multiple=True, metavar="NAME=VALUE", help="Replaces the fields; repeat a name to make a list.")
+@click.option("--scope", "scopes", multiple=True, help="Replaces the scopes; repeatable.")
+@click.option("--tag", "tags", multiple=True, help="Replaces the tags; repeatable.")
+@click.option("--confidence", help="high, medium or low.")
+@click.option("--visibility", help="private or team.")
+@click.option("--redact", is_flag=True, help="Mask secrets instead of refusing.")
+@json_option
+def revise_command(id: str, text: str | None, pairs: tuple[str, ...], scopes: tuple[str, ...], tags: tuple[str, ...], redact: bool, as_json: bool, **given: Any) -> None:  # noqa: A002
+    """Give a memory a new text, title, kind or labels. The old ones stay in its history."""
+    revision = Revision(
+        body=stdin_text() if text == "-" else text,
+        fields=fields_of(pairs) if pairs else None,
+        scopes=scopes or None,
+        tags=tags or None,
+        **given,
+    )
+    with opened() as memory:
+        outcome = revise(memory, id, revision, redact=redact)
+    if isinstance(outcome, Record):
+        _done("revised", outcome, as_json=as_json)
+    else:
+        refuse(outcome, as_json=as_json)
+
+
+@click.command("verify")
+@click.argument("id")
+@click.option("--note", default="", help="What was checked.")
+@json_option
+def verify_command(id: str, note: str, as_json: bool) -> None:  # noqa: A002
+    """Say that a memory was checked and still holds."""
+    with opened() as memory:
+        _done("verified", verify(memory, id, note=note), as_json=as_json)
+
+
+@click.command("confirm")
+@click.argument("id")
+@click.option("--force", is_flag=True, help="Keep it although something says the same.")
+@json_option
+def confirm_command(id: str, force: bool, as_json: bool) -> None:  # noqa: A002
+    """Say yes to a memory that waits for it."""
+    with opened() as memory:
+        present(confirm(memory, id, waivers=Waivers(duplicate=force)), as_json=as_json)
+
+
+@click.command("cancel")
+@click.argument("id")
+@json_option
+def cancel_command(id: str, as_json: bool) -> None:  # noqa: A002
+    """Say no to a memory that waits for a yes."""
+    with opened() as memory:
+        _done("cancelled", cancel(memory, id), as_json=as_json)
+
+
+@click.command("forget")
+@click.argument("id")
+@click.option("--reason", default="", help="Why; shown if its like is written again.")
+@click.option("--erase", "for_good", is_flag=True, help="Remove every word of it, history included. Cannot be undone.")
+@click.option("--yes", is_flag=True, help="Do not ask before erasing.")
+@json_option
+def forget_command(id: str, reason: str, for_good: bool, yes: bool, as_json: bool) -> None:  # noqa: A002
+    """Take a memory out of use, or erase it for good.
+
+    A forgotten memory keeps its history and can be restored; an erased one is gone.
+    """
+    with opened() as memory:
+        if for_good:
+            if not yes and not click.confirm(f"Erase {id} and its whole history for good?", err=True):
+                raise click.Abort
+            erased = erase(memory, id)
+            print_json({"status": "erased", "id": erased}) if as_json else print(f"{erased[:SHORT]}  erased")
+            return
+        if not reason.strip():
+            raise Invalid("Say why.", hint='holdfast forget ID --reason "the service was shut down"')
+        _done("forgotten", retire(memory, id, reason), as_json=as_json)
+
+
+@click.command("restore")
+@click.argument("id")
+@json_option
+def restore_command(id: str, as_json: bool) -> None:  # noqa: A002
+    """Put a forgotten memory back to use."""
+    with opened() as memory:
+        _done("restored", restore(memory, id), as_json=as_json)
+
+
+@click.command("history")
+@click.argument("id")
+@json_option
+def history_command(id: str, as_json: bool) -> None:  # noqa: A002
+    """Show everything that happened to a memory, oldest first."""
+    with opened() as memory:
+        events = history(memory, id)
+    print_json([event_to_json(event) for event in events]) if as_json else show_history(events)
+
+
+@click.command("link")
+@click.argument("source")
+@click.argument("relation")
+@click.argument("target")
+@json_option
+def link_command(source: str, relation: str, target: str, as_json: bool) -> None:
+    """Point one memory at another.
+
+    RELATION is relates_to, depends_on, supersedes, refines, contradicts, elaborates or mentions.
+    """
+    with opened() as memory:
+        _done("linked", link(memory, source, relation, target), as_json=as_json)
+
+
+@click.command("unlink")
+@click.argument("source")
+@click.argument("relation")
+@click.argument("target")
+@json_option
+def unlink_command(source: str, relation: str, target: str, as_json: bool) -> None:
+    """Take a link between two memories away."""
+    with opened() as memory:
+        _done("unlinked", unlink(memory, source, relation, target), as_json=as_json)
+
+
+@click.command("use")
+@click.argument("outcome", type=click.Choice(["applied", "ignored", "contradicted", "corrected"]))
+@click.argument("ids", nargs=-1, required=True)
+@click.option("--note", default="", help="What happened.")
+@json_option
+def use_command(outcome: str, ids: tuple[str, ...], note: str, as_json: bool) -> None:
+    """Say what became of memories: they helped, were ignored, were wrong."""
+    with opened() as memory:
+        used = record_use(memory, ids, outcome, note=note)
+    print_json({"status": outcome, "ids": used}) if as_json else print("\n".join(f"{item[:SHORT]}  {outcome}" for item in used))
+
+
+@click.command("rename-scope")
+@click.argument("old")
+@click.argument("new")
+@json_option
+def rename_scope_command(old: str, new: str, as_json: bool) -> None:
+    """Give all memories of a scope, and of scopes nested in it, another one."""
+    with opened() as memory:
+        renamed = rename_scope(memory, old, new)
+    print_json({"renamed": [record.id for record in renamed]}) if as_json else print(f"{len(renamed)} memories moved from {old} to {new}.")
+
+
+def _done(what: str, record: Record, *, as_json: bool) -> None:
+    if as_json:
+        print_json({"status": what, "record": record_to_json(record)})
+        return
+    from rich.text import Text
+
+    console().print(Text.assemble((record.id[:SHORT], "cyan"), f"  {icon(record)} {what}: ", (record.title, "bold")))

@@ -1,0 +1,123 @@
+"""The `holdfast` command: finds the command, imports only what that command needs, and presents errors once."""
+
+import os
+import sys
+from importlib import import_module
+from typing import Any
+
+import click
+
+from holdfast import __version__
+from holdfast.model.errors import HoldfastError, Invalid
+
+# Name, module that holds it, one line for the overview. Modules are imported when their command is called.
+COMMANDS: dict[str, tuple[str, str]] = {
+    "remember": ("memories", "Keep something for later sessions."),
+    "recall": ("memories", "Find what is known about something."),
+    "show": ("memories", "Show one memory in full."),
+    "list": ("memories", "List memories, newest first."),
+    "timeline": ("memories", "Show what was kept around one memory, or around the best hit of a question."),
+    "revise": ("care", "Give a memory a new text, title, kind or labels."),
+    "verify": ("care", "Say that a memory was checked and still holds."),
+    "confirm": ("care", "Say yes to a memory that waits for it."),
+    "cancel": ("care", "Say no to a memory that waits for a yes."),
+    "forget": ("care", "Take a memory out of use, or erase it for good."),
+    "restore": ("care", "Put a forgotten memory back to use."),
+    "history": ("care", "Show everything that happened to a memory."),
+    "link": ("care", "Point one memory at another."),
+    "unlink": ("care", "Take such a link away."),
+    "use": ("care", "Say what became of a memory: it helped, was ignored, was wrong."),
+    "rename-scope": ("care", "Give all memories of a scope another one."),
+    "export": ("upkeep", "Write the whole store as JSON lines."),
+    "import": ("upkeep", "Take in what `export` wrote."),
+    "rebuild": ("upkeep", "Make views or vectors anew from the journal."),
+    "status": ("upkeep", "Show what is in the store and how it is doing."),
+    "doctor": ("upkeep", "Check that everything works, and say how to mend what does not."),
+    "config": ("upkeep", "Show every setting, what it means and where it came from."),
+    "bench": ("bench", "Measure retrieval quality and speed."),
+}
+EXIT_CODES = """\b
+Exit codes:
+  0   done
+  1   something unexpected went wrong
+  3   no such memory, or an ambiguous id
+  4   refused: a duplicate, a secret, a state that does not allow it
+  5   the store or the embedder cannot be used
+  64  the command or its input cannot be understood"""
+
+
+class Lazy(click.Group):
+    """A group that knows its commands by name and imports them one at a time."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        """Give the commands in the order a newcomer meets them."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        """Import and give one command."""
+        if cmd_name not in COMMANDS:
+            return None
+        module = import_module(f"holdfast.hosts.cli.{COMMANDS[cmd_name][0]}")
+        command = getattr(module, cmd_name.replace("-", "_") + "_command")
+        assert isinstance(command, click.Command)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        """List the commands without importing any."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
+        """Suggest the nearest command for a mistyped one."""
+        from difflib import get_close_matches
+
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            near = get_close_matches(args[0], COMMANDS, n=1)
+            ctx.fail(f"There is no command {args[0]!r}." + (f" Did you mean {near[0]}?" if near else ""))
+        return super().resolve_command(ctx, args)
+
+
+@click.group(cls=Lazy, invoke_without_command=True, epilog=EXIT_CODES, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, "--version", message="holdfast %(version)s")
+@click.pass_context
+def cli(ctx: click.Context) -> None:
+    """Institutional memory for AI coding agents.
+
+    What one session learned, decided, broke or left open is there in the next.
+    """
+    if ctx.invoked_subcommand is None:
+        from holdfast.hosts.cli.start import greet
+
+        greet()
+
+
+def main() -> None:
+    """Run the command line; every failure ends in one clear line and a documented exit code."""
+    arguments = sys.argv[1:]
+    try:
+        result: Any = cli.main(args=arguments, prog_name="holdfast", standalone_mode=False)
+    except HoldfastError as problem:
+        _report(problem, as_json="--json" in arguments)
+        sys.exit(problem.exit_code)
+    except click.exceptions.Exit as leave:
+        sys.exit(leave.exit_code)
+    except click.Abort:
+        sys.exit(1)
+    except click.ClickException as problem:
+        problem.show()
+        sys.exit(Invalid.exit_code)
+    except BrokenPipeError:
+        # The reader (head, less) has seen enough. Python would complain once more while closing stdout.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)
+    sys.exit(result if isinstance(result, int) else 0)
+
+
+def _report(problem: HoldfastError, *, as_json: bool) -> None:
+    if as_json:
+        import json
+
+        print(json.dumps({"error": problem.code, "message": problem.message, "hint": problem.hint}))
+    from holdfast.hosts.cli.render import say_error
+
+    say_error(problem.message, problem.hint)

@@ -1,0 +1,186 @@
+"""Commands that keep and find memories."""
+
+from typing import Any
+
+import click
+
+from holdfast.hosts.cli.options import fields_of, label_options, opened, text_or_stdin
+from holdfast.hosts.cli.outcome import present
+from holdfast.hosts.cli.render import (
+    json_option,
+    print_json,
+    recalled_to_json,
+    show_list,
+    show_recalled,
+    show_record,
+)
+from holdfast.model.errors import NotFound
+from holdfast.model.query import Query
+from holdfast.model.record import GLOBAL, Draft, Link, record_to_json
+from holdfast.policy.admit import Waivers
+from holdfast.verbs.read import get, list_records, list_scopes, timeline
+from holdfast.verbs.recall import recall
+from holdfast.verbs.write import write
+
+
+@click.command("remember")
+@click.argument("text", nargs=-1)
+@click.option("--kind", default="fact", show_default=True, help="What it is: fact, decision, scar, preference, …")
+@click.option("--title", default="", help="A headline; taken from the text unless given.")
+@click.option("--field", "pairs", multiple=True, metavar="NAME=VALUE", help="A field of the kind; repeat a name to make a list.")
+@click.option("--scope", "scopes", multiple=True, help="A scope such as tools or projects:shop; repeatable.")
+@click.option("--tag", "tags", multiple=True, help="A tag; repeatable.")
+@click.option("--link", "links", multiple=True, metavar="RELATION:ID", help="Point at another memory, as in supersedes:01HX…")
+@click.option("--project", help="Another project than the one at hand.")
+@click.option("--global", "everywhere", is_flag=True, help="Holds in every project.")
+@click.option("--team", is_flag=True, help="May leave this machine with the repository.")
+@click.option("--confidence", default="medium", show_default=True, help="high, medium or low.")
+@click.option("--source", default="explicit", show_default=True, help="explicit, correction, inferred, observed, …")
+@click.option("--at", default="", help="When it happened, if not now.")
+@click.option("--session", help="Session it belongs to.")
+@click.option("--force", is_flag=True, help="Keep it although something says the same.")
+@click.option("--transient", is_flag=True, help="Keep it although its wording is about now.")
+@click.option("--any-scope", is_flag=True, help="Keep it although it names another project.")
+@click.option("--redact", is_flag=True, help="Mask secrets instead of refusing.")
+@json_option
+def remember_command(
+    text: tuple[str, ...],
+    pairs: tuple[str, ...],
+    links: tuple[str, ...],
+    project: str | None,
+    session: str | None,
+    everywhere: bool,
+    team: bool,
+    force: bool,
+    transient: bool,
+    any_scope: bool,
+    redact: bool,
+    as_json: bool,
+    **given: Any,
+) -> None:
+    """Keep something for later sessions.
+
+    TEXT is what should be remembered; `-` reads it from stdin.
+
+    \b
+    holdfast remember "The API rate limit is 60 requests a minute."
+    holdfast remember --kind decision --field rationale="one file, no server" "We use SQLite."
+    git log -1 --format=%B | holdfast remember --kind learning -
+    """
+    draft = Draft(
+        body=text_or_stdin(text),
+        fields=fields_of(pairs),
+        links=tuple(Link(relation=relation, target=target) for relation, _, target in (link.partition(":") for link in links)),
+        project=GLOBAL if everywhere else project,
+        visibility="team" if team else "private",
+        **given,
+    )
+    waivers = Waivers(duplicate=force, transient=transient, scope=any_scope)
+    with opened(session=session) as memory:
+        present(write(memory, draft, waivers=waivers, redact=redact), as_json=as_json)
+
+
+@click.command("recall")
+@click.argument("text", nargs=-1, required=True)
+@label_options
+@click.option("--as-of", default="", help="As things stood at this date.")
+@click.option("--limit", type=click.IntRange(1, 100), help="Most answers.")
+@click.option("--budget", type=click.IntRange(1), help="Most tokens the answers may take.")
+@click.option("--words", "words_only", is_flag=True, help="By words only: starts faster, needs no encoder.")
+@click.option("--weak", is_flag=True, help="Also what hardly fits.")
+@json_option
+def recall_command(text: tuple[str, ...], limit: int | None, budget: int | None, as_json: bool, **given: Any) -> None:
+    """Find what is known about something, by word and by meaning.
+
+    Looks in this project and among global memories, and says so when nothing fits.
+
+    \b
+    holdfast recall how do we deploy
+    holdfast recall --kind scar "database migration"
+    holdfast recall --as-of 2026-01-01 which queue do we use
+    """
+    with opened() as memory:
+        config = memory.config
+        query = Query(text=" ".join(text), limit=limit or config.recall_limit, budget=budget or config.recall_budget, **given)
+        found = recall(memory, query)
+    if as_json:
+        print_json(recalled_to_json(found))
+    else:
+        show_recalled(found)
+
+
+@click.command("show")
+@click.argument("id")
+@click.option("--as-of", default="", help="As it stood at this date.")
+@json_option
+def show_command(id: str, as_of: str, as_json: bool) -> None:  # noqa: A002
+    """Show one memory in full. ID may be its first 8 characters or more."""
+    with opened() as memory:
+        shown = get(memory, id, at=as_of)
+    if as_json:
+        links = [{"source": arrow.source, "relation": arrow.relation, "target": arrow.target} for arrow in shown.links]
+        around = {"number": shown.number, "superseded_by": shown.superseded_by, "links": links}
+        print_json({**record_to_json(shown.record), "around": around})
+    else:
+        show_record(shown)
+
+
+@click.command("list")
+@label_options
+@click.option("--state", "states", multiple=True, type=click.Choice(["active", "pending", "retired"]), help="Also these; repeatable.")
+@click.option("--scopes", "only_scopes", is_flag=True, help="List the scopes in use instead.")
+@click.option("--limit", default=20, show_default=True, type=click.IntRange(1, 1000))
+@click.option("--offset", default=0, type=click.IntRange(0))
+@json_option
+def list_command(states: tuple[str, ...], only_scopes: bool, offset: int, as_json: bool, **given: Any) -> None:
+    """List memories, newest first."""
+    with opened() as memory:
+        if only_scopes:
+            _show_scopes(list_scopes(memory, everywhere=given["everywhere"]), as_json=as_json)
+            return
+        page = list_records(memory, Query(text="", **given), states=states or ("active",), offset=offset)
+    if as_json:
+        print_json({"total": page.total, "records": [record_to_json(record) for record in page.records]})
+    else:
+        show_list(page.records, total=page.total)
+
+
+@click.command("timeline")
+@click.argument("about", nargs=-1, required=True)
+@click.option("--before", default=5, show_default=True, type=click.IntRange(0, 100))
+@click.option("--after", default=5, show_default=True, type=click.IntRange(0, 100))
+@json_option
+def timeline_command(about: tuple[str, ...], before: int, after: int, as_json: bool) -> None:
+    """Show what was kept around one memory (an id), or around the best hit of a question."""
+    with opened() as memory:
+        words = " ".join(about)
+        found = timeline(memory, _anchor(memory, words), before=before, after=after)
+    if as_json:
+        print_json([record_to_json(record) for record in found])
+    else:
+        show_list(found, total=len(found))
+
+
+def _anchor(memory: Any, words: str) -> str:
+    """Give the id that is meant: the words themselves, or the best hit for them."""
+    from holdfast.model.ids import ULID, check_prefix
+    from holdfast.verbs.memory import find
+
+    if " " not in words and (ULID.fullmatch(words.upper()) or any(char.isdigit() for char in words)):
+        try:
+            return find(memory, check_prefix(words)).record.id
+        except NotFound:
+            if ULID.fullmatch(words.upper()):
+                raise
+    found = recall(memory, Query(text=words, limit=1))
+    if not found.hits:
+        raise NotFound(f"Nothing fits {words!r}.")
+    return found.hits[0].record.id
+
+
+def _show_scopes(counts: dict[str, int], *, as_json: bool) -> None:
+    if as_json:
+        print_json(counts)
+        return
+    for scope, count in counts.items():
+        print(f"{count:6}  {scope}")

@@ -1,0 +1,76 @@
+"""What several commands share: opening the memory, and reading fields and texts from the command line."""
+
+import json
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from holdfast.compose import load_settings, open_memory
+from holdfast.model.errors import Invalid
+from holdfast.verbs.memory import Memory
+
+LONGEST_STDIN = 1_000_000
+
+
+def opened(**flags: Any) -> Memory:
+    """Open the memory of the working directory, with settings from flags."""
+    return open_memory(load_settings(flags=flags))
+
+
+def text_or_stdin(words: tuple[str, ...]) -> str:
+    """Give the text of the arguments; `-` alone, or a pipe and no words, reads stdin."""
+    if words == ("-",) or (not words and not sys.stdin.isatty()):
+        return stdin_text()
+    return " ".join(words)
+
+
+def stdin_text() -> str:
+    """Read stdin as UTF-8, bounded."""
+    raw = sys.stdin.buffer.read(LONGEST_STDIN + 1)
+    if len(raw) > LONGEST_STDIN:
+        raise Invalid(f"There are more than {LONGEST_STDIN:,} bytes on stdin.")
+    try:
+        return raw.decode()
+    except UnicodeDecodeError as problem:
+        raise Invalid("The text on stdin is not valid UTF-8.", hint="Check its encoding and try again.") from problem
+
+
+def fields_of(pairs: tuple[str, ...]) -> dict[str, Any]:
+    """Read NAME=VALUE pairs; a value in JSON is taken as such, a repeated name makes a list."""
+    given: dict[str, Any] = {}
+    for pair in pairs:
+        name, sign, text = pair.partition("=")
+        if not sign:
+            raise Invalid(f"{pair!r} is not NAME=VALUE.")
+        value = _value(text)
+        if name in given:
+            before = given[name] if isinstance(given[name], list) else [given[name]]
+            value = [*before, *(value if isinstance(value, list) else [value])]
+        given[name] = value
+    return given
+
+
+def _value(text: str) -> Any:
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return text
+    return value if isinstance(value, list | dict | bool | int | float) else text
+
+
+def label_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command the filters that recall and list share."""
+    for option in (
+        click.option("--project", help="Another project than the one at hand."),
+        click.option("--everywhere", is_flag=True, help="All projects."),
+        click.option("--kind", "kinds", multiple=True, help="Only this kind; repeatable."),
+        click.option("--scope", "scopes", multiple=True, help="Only this scope and those nested in it; repeatable."),
+        click.option("--tag", "tags", multiple=True, help="Only this tag; repeatable."),
+        click.option("--session", default="", help="Only what this session wrote."),
+        click.option("--since", default="", help="Only what was kept on or after this date."),
+        click.option("--until", default="", help="Only what was kept before this date."),
+    ):
+        command = option(command)
+    return command

@@ -1,0 +1,101 @@
+"""What the command line says about a write that went through, waits, or was refused."""
+
+from typing import Any, NoReturn
+
+import click
+from rich.text import Text
+
+from holdfast.hosts.cli.render import SHORT, console, icon, print_json
+from holdfast.model.errors import Conflict
+from holdfast.model.record import Record, record_to_json
+from holdfast.policy.admit import (
+    OUTCOME_CODES,
+    Duplicate,
+    PreviouslyRemoved,
+    Refused,
+    ScopeMismatch,
+    SecretFound,
+    Similar,
+    Transient,
+)
+from holdfast.verbs.write import Held, Outcome, Written
+
+
+def present(outcome: Outcome, *, as_json: bool) -> None:
+    """Print an outcome; a refusal ends the command with exit code 4."""
+    match outcome:
+        case Written(record=record, related=related):
+            _kept("written", record, related, as_json=as_json)
+        case Held(record=record, why=why, related=related):
+            _kept("pending", record, related, as_json=as_json, why=why)
+        case refused:
+            refuse(refused, as_json=as_json)
+
+
+def _kept(status: str, record: Record, related: tuple[Similar, ...], *, as_json: bool, why: str = "") -> None:
+    if as_json:
+        value = {"status": status, "record": record_to_json(record), "related": _similar(related)}
+        print_json(value | ({"why": why} if why else {}))
+        return
+    out = console()
+    word = "kept" if status == "written" else "waits for a yes"
+    out.print(Text.assemble((record.id[:SHORT], "cyan"), f"  {icon(record)} {word}: ", (record.title, "bold")))
+    if why:
+        out.print(Text(f"  because {why}: holdfast confirm {record.id[:SHORT]}", style="yellow"))
+    for near in related:
+        out.print(Text(f"  related: {near.record.id[:SHORT]}  {near.record.title}", style="dim"))
+
+
+def refuse(refused: Refused, *, as_json: bool) -> NoReturn:
+    """Print why nothing was kept and how to go on, and leave with exit code 4."""
+    message, hint, extra = _explained(refused)
+    if as_json:
+        print_json({"status": OUTCOME_CODES[type(refused)], "message": message, "hint": hint, **extra})
+    else:
+        out = console(error=True)
+        out.print(Text.assemble(("not kept: ", "bold yellow"), message))
+        out.print(Text(f"          {hint}", style="dim"))
+    raise click.exceptions.Exit(Conflict.exit_code)
+
+
+def _explained(refused: Refused) -> tuple[str, str, dict[str, Any]]:
+    match refused:
+        case Duplicate(matches=matches):
+            best = matches[0]
+            return (
+                f"{best.record.id[:SHORT]} says this already ({best.similarity:.0%} the same words): {best.record.title}",
+                f"Change that one with `holdfast revise {best.record.id[:SHORT]}`, or insist with --force.",
+                {"matches": _similar(matches)},
+            )
+        case PreviouslyRemoved(matches=matches):
+            best = matches[0]
+            return (
+                f"{best.record.id[:SHORT]} said this and was forgotten: {best.record.reason}",
+                f"`holdfast restore {best.record.id[:SHORT]}` brings it back, --force keeps a new one.",
+                {"matches": _similar(matches)},
+            )
+        case Transient(markers=markers):
+            words = ", ".join(f"“{marker}”" for marker in markers)
+            return (
+                f"{words} will be untrue soon.",
+                "Say what will still hold next month, or insist with --transient.",
+                {"markers": list(markers)},
+            )
+        case ScopeMismatch(suggested=suggested):
+            return (
+                f"it names {', '.join(scope.split(':')[1] for scope in suggested)} but does not carry that scope.",
+                f"Add --scope {suggested[0]}, or insist with --any-scope.",
+                {"suggested": list(suggested)},
+            )
+        case SecretFound(names=names):
+            return (
+                f"it holds a secret ({', '.join(names)}).",
+                "Leave it out, or have it masked with --redact.",
+                {"secrets": list(names)},
+            )
+
+
+def _similar(found: tuple[Similar, ...]) -> list[dict[str, Any]]:
+    return [
+        {"id": item.record.id, "title": item.record.title, "similarity": round(item.similarity, 3)} for item in found
+    ]

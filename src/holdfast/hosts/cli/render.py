@@ -1,0 +1,181 @@
+"""How the command line shows things to people; programs ask for --json."""
+
+import json
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.markup import escape
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from holdfast.model.event import Event
+from holdfast.model.kinds import KINDS
+from holdfast.model.query import Hit, Recalled
+from holdfast.model.record import Record, record_to_json
+from holdfast.model.text import shorten
+from holdfast.verbs.read import Shown
+
+SHORT = 10  # characters of an id: time and a little chance, enough to tell memories apart
+_CONFIDENCE_STYLE = {"strong": "green", "fair": "yellow", "weak": "dim"}
+
+
+def console(*, error: bool = False) -> Console:
+    """Give a console that keeps to plain text when nobody is looking."""
+    return Console(stderr=error, highlight=False, soft_wrap=not sys.stdout.isatty())
+
+
+def say_error(message: str, hint: str) -> None:
+    """Print a failure and what to do about it, on stderr."""
+    out = console(error=True)
+    out.print(Text.assemble(("error: ", "bold red"), message))
+    if hint:
+        out.print(Text(f"       {hint}", style="dim"))
+
+
+def print_json(value: Any) -> None:
+    """Print one JSON value."""
+    print(json.dumps(value, ensure_ascii=False, indent=2))
+
+
+def json_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command its --json."""
+    return click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")(command)
+
+
+def icon(record: Record) -> str:
+    """Give the sign of a record's kind."""
+    return KINDS[record.kind].icon if record.kind in KINDS else "•"
+
+
+def hit_to_json(hit: Hit) -> dict[str, Any]:
+    """Write a hit as JSON."""
+    why = {name: round(value, 4) for name, value in hit.why.items()}
+    return {
+        "score": round(hit.score, 4),
+        "confidence": hit.confidence,
+        "why": why,
+        "snippet": hit.snippet,
+        "record": record_to_json(hit.record),
+    }
+
+
+def recalled_to_json(found: Recalled) -> dict[str, Any]:
+    """Write the answer to a question as JSON."""
+    return {
+        "hits": [hit_to_json(hit) for hit in found.hits],
+        "search": found.search,
+        "gated": found.gated,
+        "cut": found.cut,
+        "lagging": found.lagging,
+        "notes": list(found.notes),
+    }
+
+
+def show_recalled(found: Recalled) -> None:
+    """Print hits for a person: id, title, the part that fits, and why."""
+    out = console()
+    for hit in found.hits:
+        record = hit.record
+        style = _CONFIDENCE_STYLE[hit.confidence]
+        head = Text.assemble(
+            (record.id[:SHORT], "cyan"), f"  {icon(record)} ", (record.title, "bold"), "  ", (hit.confidence, style)
+        )
+        out.print(head)
+        if hit.snippet and hit.snippet != record.title:
+            out.print(Padding(Text(hit.snippet), (0, 0, 0, SHORT + 4)))
+        out.print(Padding(Text(f"{about(record)} · {why_line(hit)}", style="dim"), (0, 0, 0, SHORT + 4)))
+    if not found.hits:
+        out.print("Nothing fits." + (f" {found.gated} weak matches were left out (--weak shows them)." if found.gated else ""))
+    elif found.gated:
+        out.print(f"[dim]{found.gated} weaker matches were left out; --weak shows them.[/]")
+    if found.cut:
+        out.print(f"[dim]{found.cut} more fit but not the token budget; --budget or --limit lets them in.[/]")
+    for note in found.notes:
+        out.print(Text(note, style="yellow"))
+
+
+def about(record: Record) -> str:
+    """Say in a few words what a record is and where it belongs."""
+    place = record.project or "everywhere"
+    labels = [*record.scopes, *(f"#{tag}" for tag in record.tags)]
+    return " · ".join([record.kind, place, record.created_at[:10], *labels])
+
+
+def why_line(hit: Hit) -> str:
+    """Say which signals made the score."""
+    return " ".join(f"{name} {value:.2f}" for name, value in hit.why.items())
+
+
+def show_list(records: Iterable[Record], *, total: int) -> None:
+    """Print records as a table, one line each."""
+    rows = list(records)
+    out = console()
+    if not rows:
+        out.print("Nothing here yet. Keep something: [cyan]holdfast remember \"…\"[/]")
+        return
+    table = Table(box=None, padding=(0, 1), show_header=False)
+    for column in ({"style": "cyan", "no_wrap": True}, {}, {"ratio": 1}, {"style": "dim", "no_wrap": True}):
+        table.add_column(**column)  # type: ignore[arg-type]
+    for record in rows:
+        state = "" if record.state == "active" else f" [{record.state}]"
+        table.add_row(record.id[:SHORT], icon(record), escape(shorten(record.title, 90) + state), record.created_at[:10])
+    out.print(table)
+    if total > len(rows):
+        out.print(f"[dim]{len(rows)} of {total}; --limit and --offset show more.[/]")
+
+
+def show_record(shown: Shown) -> None:
+    """Print one memory in full."""
+    out, record = console(), shown.record
+    out.print(Text.assemble((record.id, "cyan"), f"  {icon(record)} ", (record.title, "bold")))
+    if record.body != record.title:
+        out.print(Padding(Text(record.body), (1, 0, 1, 2)))
+    for name, value in record.fields.items():
+        lines = value if isinstance(value, list) else [value]
+        out.print(Text.assemble((f"{name.replace('_', ' ')}: ", "dim"), "; ".join(str(line) for line in lines)))
+    out.print(Text(about(record), style="dim"))
+    for line in _facts(shown):
+        out.print(Text(line, style="dim"))
+
+
+def _facts(shown: Shown) -> Iterator[str]:
+    record, usage = shown.record, shown.usage
+    yield f"{record.state} · {record.visibility} · confidence {record.confidence} · source {record.source}"
+    if record.reason:
+        yield f"reason: {record.reason}"
+    origin = record.origin
+    if origin.branch or origin.commit:
+        yield f"born on {origin.branch or 'a detached head'} at {origin.commit[:10]}"
+    yield f"by {record.by.name or record.by.kind} · updated {record.updated_at[:16]} · verified {record.verified_at[:16] or 'never'}"
+    for arrow in shown.links:
+        out = arrow.source == record.id
+        yield f"{arrow.relation} → {arrow.target}" if out else f"← {arrow.relation} {arrow.source}"
+    if shown.superseded_by:
+        yield f"superseded by {shown.superseded_by}"
+    if usage.surfaced or usage.applied or usage.ignored or usage.contradicted or usage.corrected:
+        yield f"shown {usage.surfaced}× · applied {usage.applied} · ignored {usage.ignored} · contradicted {usage.contradicted} · corrected {usage.corrected}"
+
+
+def show_history(events: Iterable[Event]) -> None:
+    """Print what happened, oldest first."""
+    out = console()
+    for event in events:
+        said = ", ".join(f"{name}: {shorten(str(value), 80)}" for name, value in event.data.items() if value)
+        who = event.by.name or event.by.kind
+        out.print(Text.assemble((event.at[:19], "dim"), f"  {event.verb:<9} ", (who, "cyan"), f"  {said}"))
+
+
+@contextmanager
+def progress(label: str, total: int | None, *, quiet: bool = False) -> Iterator[Callable[[int], None]]:
+    """Give a function that moves a progress bar on stderr; nothing is drawn for programs."""
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn(label), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console(error=True), disable=quiet, transient=True) as bar:
+        task = bar.add_task(label, total=total)
+        yield lambda done: bar.update(task, completed=done)

@@ -1,0 +1,161 @@
+"""Commands that keep the store in order."""
+
+import io
+import os
+import re
+import sys
+from dataclasses import asdict, fields
+from pathlib import Path
+from typing import IO
+
+import click
+from rich.table import Table
+from rich.text import Text
+
+from holdfast.compose import load_settings
+from holdfast.hosts.cli.options import opened
+from holdfast.hosts.cli.render import console, json_option, print_json, progress
+from holdfast.model.config import Config
+from holdfast.model.errors import HoldfastError, Invalid
+from holdfast.verbs.embed import catch_up
+from holdfast.verbs.exchange import export, take_in
+from holdfast.verbs.upkeep import examine, rebuild_vectors, rebuild_views, status
+
+
+@click.command("export")
+@click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="File to write; stdout unless given.")
+def export_command(output: Path | None) -> None:
+    """Write the whole store as JSON lines: one event a line, nothing left out."""
+    with opened() as memory:
+        if output is None:
+            for line in export(memory):
+                print(line)
+            return
+        with _private_file(output) as file:
+            for line in export(memory):
+                file.write(line + "\n")
+
+
+@click.command("import")
+@click.argument("file", type=click.Path(dir_okay=False, allow_dash=True, path_type=Path))
+@json_option
+def import_command(file: Path, as_json: bool) -> None:
+    """Take in what `holdfast export` wrote; - reads stdin. Importing twice changes nothing."""
+    with opened() as memory, _lines(file) as lines, progress("importing", None, quiet=as_json) as moved:
+        taken = take_in(memory, lines, moved)
+    if as_json:
+        print_json(asdict(taken))
+    else:
+        print(f"{taken.events} events taken in; {taken.records} memories came or changed.")
+
+
+@click.command("rebuild")
+@click.argument("what", type=click.Choice(["views", "vectors"]), default="views")
+@click.option("--missing", is_flag=True, help="With vectors: only those that are missing.")
+@json_option
+def rebuild_command(what: str, missing: bool, as_json: bool) -> None:
+    """Make views anew from the journal (the default), or vectors anew with the embedder at hand."""
+    with opened() as memory:
+        if what == "views":
+            with progress("replaying the journal", None, quiet=as_json) as moved:
+                done = rebuild_views(memory, lambda done, _all: moved(done))
+        else:
+            if memory.embedder is None:
+                raise Invalid("No embedder is set.", hint='Set embedder to "local" or "http".')
+            now = status(memory)
+            total = now.lagging if missing else now.everywhere + now.retired + now.pending
+            with progress("embedding", total, quiet=as_json) as moved:
+                done = catch_up(memory, progress=moved) if missing else rebuild_vectors(memory, moved)
+    if as_json:
+        print_json({"rebuilt": what, "records": done})
+    else:
+        print(f"{what}: {done} records done.")
+
+
+@click.command("status")
+@json_option
+def status_command(as_json: bool) -> None:
+    """Show what is in the store and how it is doing."""
+    with opened() as memory:
+        now = status(memory)
+    if as_json:
+        print_json(asdict(now))
+        return
+    lines = {
+        "store": f"{now.place}  {now.bytes / 1_000_000:.1f} MB",
+        "project": now.project,
+        "memories": f"{now.here} here, {now.everywhere} in {now.projects} projects, {now.pending} waiting for a yes, {now.retired} forgotten",
+        "journal": f"{now.events} events",
+        "search": f"words and meaning ({now.embedder}), {now.lagging} waiting for vectors" if not now.note else now.note,
+    }
+    out = console()
+    for name, line in lines.items():
+        out.print(Text.assemble((f"{name:<9}", "dim"), line))
+
+
+@click.command("doctor")
+@json_option
+def doctor_command(as_json: bool) -> None:
+    """Check that everything works, and say how to mend what does not. Exit code 5 if something is broken."""
+    try:
+        with opened() as memory:
+            checks = list(examine(memory))
+    except HoldfastError as problem:
+        if as_json:
+            print_json([{"name": "store", "found": problem.message, "fix": problem.hint}])
+        raise
+    if as_json:
+        print_json([asdict(check) for check in checks])
+    for check in [] if as_json else checks:
+        mark, style = ("✗", "red") if check.fix else ("✓", "green")
+        console().print(Text.assemble((f"{mark} ", style), (f"{check.name:<12}", "bold"), check.found))
+        if check.fix:
+            console().print(Text(f"  → {check.fix}", style="yellow"))
+    if any(check.fix for check in checks):
+        raise click.exceptions.Exit(5)
+
+
+@click.command("config")
+@json_option
+def config_command(as_json: bool) -> None:
+    """Show every setting, what it means and where its value came from."""
+    settings = load_settings()
+    values = {spec.name: _shown(spec.name, getattr(settings.config, spec.name)) for spec in fields(Config)}
+    if as_json:
+        print_json({name: {"value": value, "source": settings.sources[name]} for name, value in values.items()})
+        return
+    table = Table(box=None, padding=(0, 1), show_header=False)
+    for spec in fields(Config):
+        source = settings.sources[spec.name]
+        table.add_row(
+            Text(spec.name, style="cyan"),
+            Text(str(values[spec.name]) or "(empty)", style="bold" if source != "default" else ""),
+            Text(source, style="dim"),
+            Text(spec.metadata["help"]),
+        )
+    console().print(table)
+
+
+def _shown(name: str, value: object) -> object:
+    """Hide what must not be printed."""
+    if name == "embedder_key" and value:
+        return "(set)"
+    if name == "database":
+        return re.sub(r"(://[^:/@]*):[^@]*@", r"\1:…@", str(value))
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _private_file(path: Path) -> IO[str]:
+    try:
+        return os.fdopen(os.open(path, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600), "w", encoding="utf-8")
+    except OSError as problem:
+        raise Invalid(f"{path} cannot be written ({problem.strerror}).") from problem
+
+
+def _lines(path: Path) -> IO[str]:
+    if str(path) == "-":
+        return io.TextIOWrapper(sys.stdin.buffer, encoding="utf-8", errors="surrogateescape")
+    try:
+        return path.open(encoding="utf-8", errors="surrogateescape")
+    except OSError as problem:
+        raise Invalid(f"{path} cannot be read ({problem.strerror}).") from problem

@@ -1,0 +1,1 @@
+"""What a memory is: events, records, kinds, queries, errors and the ports. Pure and standard library only."""

@@ -1,0 +1,30 @@
+"""Every setting with its meaning and default; `compose` fills it in once and nothing changes it."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+
+def _setting(default: Any, help: str) -> Any:  # noqa: A002
+    return field(default=default, metadata={"help": help})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Config:
+    """The settings in force."""
+
+    home: str = _setting("", "Folder of the store. Empty: nearest .holdfast/ upward, else the platform's data folder.")
+    database: str = _setting("", "postgresql://… for a team database. Empty: the SQLite file in the store's folder.")
+    project: str = _setting("", "Identity of the codebase. Empty: taken from the git remote, else the path.")
+    agent: str = _setting("", "Name under which writes are recorded. Empty: the user's login name.")
+    session: str = _setting("", "Session that reads and writes belong to.")
+    embedder: str = _setting("local", "local (the built-in encoder), http (an OpenAI-compatible endpoint) or none.")
+    embedder_url: str = _setting("", "Base URL of the endpoint, such as http://127.0.0.1:11434/v1.")
+    embedder_model: str = _setting("", "Model name asked of the endpoint.")
+    embedder_key: str = _setting("", "API key for the endpoint.")
+    embedder_floor: float = _setting(0.2, "Cosine of unrelated texts with the endpoint's model.")
+    embedder_ceiling: float = _setting(0.8, "Cosine of clearly related texts with the endpoint's model.")
+    recall_limit: int = _setting(10, "Most answers a recall gives.")
+    recall_budget: int = _setting(2000, "Most tokens a recall's answers may take.")
+    confirm_writes: bool = _setting(False, "Whether every write waits for a yes.")
+    allowed_scopes: tuple[str, ...] = _setting((), "If any are named, only these scopes may be written.")
+    pending_days: int = _setting(7, "Days after which a write nobody confirmed is no longer offered.")

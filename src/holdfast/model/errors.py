@@ -1,0 +1,120 @@
+"""Every failure Holdfast can report.
+
+HoldfastError
+├── Invalid            the input can never work as given
+│   └── InvalidConfig  a setting is unknown or has an impossible value
+├── NotFound           no such record, scope or file
+│   └── Ambiguous      an id prefix fits several records
+├── Conflict           the record is not in a state that allows this
+├── StoreError         the store cannot be used
+│   ├── NotAStore      the file is something else
+│   ├── NewerStore     written by a later version
+│   ├── StoreCorrupt   pages are damaged
+│   ├── StoreFull      no space left
+│   ├── StoreUnwritable  folder or file cannot be written
+│   └── StoreBusy      another process held the write lock too long
+└── EmbedderError      the embedder cannot be loaded or reached
+
+Refusals (a duplicate, a secret) are not failures: verbs return them as values.
+The docstring of a class is its default message, `code` is the contract with programs, `exit_code` the one with shells.
+"""
+
+from typing import ClassVar
+
+
+class HoldfastError(Exception):
+    """Something went wrong."""
+
+    code: ClassVar[str] = "error"
+    exit_code: ClassVar[int] = 1
+
+    def __init__(self, message: str = "", *, hint: str = "") -> None:
+        self.message = message or (type(self).__doc__ or "").splitlines()[0]
+        self.hint = hint
+        super().__init__(self.message)
+
+    def __str__(self) -> str:
+        return f"{self.message} {self.hint}".strip()
+
+
+class Invalid(HoldfastError):
+    """The input cannot be used."""
+
+    code = "invalid"
+    exit_code = 64
+
+
+class InvalidConfig(Invalid):
+    """A setting cannot be used."""
+
+    code = "invalid_config"
+
+
+class NotFound(HoldfastError):
+    """No such record."""
+
+    code = "not_found"
+    exit_code = 3
+
+
+class Ambiguous(NotFound):
+    """Several records begin with this id."""
+
+    code = "ambiguous"
+
+
+class Conflict(HoldfastError):
+    """The record is not in a state that allows this."""
+
+    code = "conflict"
+    exit_code = 4
+
+
+class StoreError(HoldfastError):
+    """The store cannot be used."""
+
+    code = "store"
+    exit_code = 5
+
+
+class NotAStore(StoreError):
+    """The file is not a Holdfast store."""
+
+    code = "not_a_store"
+
+
+class NewerStore(StoreError):
+    """The store was written by a newer version of Holdfast."""
+
+    code = "newer_store"
+
+
+class StoreCorrupt(StoreError):
+    """The store is damaged."""
+
+    code = "store_corrupt"
+
+
+class StoreFull(StoreError):
+    """There is no space left for the store; nothing was written."""
+
+    code = "store_full"
+
+
+class StoreUnwritable(StoreError):
+    """The store cannot be written; nothing was changed."""
+
+    code = "store_unwritable"
+
+
+class StoreBusy(StoreError):
+    """Another process held the store for too long; nothing was written. Try again."""
+
+    code = "store_busy"
+
+
+class EmbedderError(HoldfastError):
+    """The embedder cannot be used."""
+
+    code = "embedder"
+    exit_code = 5

@@ -1,0 +1,144 @@
+"""What events mean: a record is the fold of the events about it, taken in the order of their ids."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from functools import reduce
+from typing import Any
+
+from holdfast.model.event import FOLDING, Event
+from holdfast.model.record import CONFIDENCES, RELATIONS, SOURCES, VISIBILITIES, Link, Origin, Record
+
+# What an erased event keeps: enough to know that something was here and was used, nothing of what it said.
+_KEPT_ON_ERASURE = ("kind", "project", "outcome")
+
+
+def fold_all(events: Iterable[Event]) -> Record | None:
+    """Give the record these events make, whatever order they come in and however often."""
+    unique = {event.id: event for event in events if event.verb in FOLDING}
+    return reduce(fold, (unique[key] for key in sorted(unique)), None)
+
+
+def as_of(events: Iterable[Event], at: str) -> Record | None:
+    """Give the record as it stood at an instant."""
+    return fold_all(event for event in events if event.at <= at)
+
+
+def scrub(event: Event) -> Event:
+    """Give an event without anything its author said, as erasure leaves it."""
+    return replace(event, data={key: event.data[key] for key in _KEPT_ON_ERASURE if key in event.data})
+
+
+def fold(record: Record | None, event: Event) -> Record | None:
+    """Give the record after one more event. Total: data of the wrong shape changes nothing."""
+    if record is None:
+        return _born(event)
+    if record.state == "erased" or event.verb == "recorded":
+        return record  # nothing follows erasure, and the first telling is the one that counts
+    changed = _changed(record, event)
+    return replace(changed, head=event.id, revision=record.revision + 1)
+
+
+def _born(event: Event) -> Record | None:
+    if event.verb == "erased":  # its clock ran behind: what comes later must stay gone
+        return Record(id=event.about, state="erased", updated_at=event.at, head=event.id)
+    if event.verb != "recorded":
+        return None
+    blank = Record(id=event.about, by=event.by, created_at=event.at, updated_at=event.at, head=event.id)
+    state = "pending" if event.data.get("pending") is True else "active"
+    return replace(blank, **_content(event.data), **_identity(event.data), state=state)
+
+
+def _changed(record: Record, event: Event) -> Record:
+    match event.verb:
+        case "revised":
+            return _revised(record, event)
+        case "confirmed":
+            return replace(record, state="active") if record.state == "pending" else record
+        case "verified":
+            return replace(record, verified_at=event.at, **_content(event.data, only=("anchors",)))
+        case "retired":
+            return replace(record, state="retired", reason=_text(event.data.get("reason")), updated_at=event.at)
+        case "restored":
+            return replace(record, state="active", reason="", updated_at=event.at)
+        case "linked":
+            return replace(record, links=(*_without(record, event), *_links([event.data])))
+        case "unlinked":
+            return replace(record, links=_without(record, event))
+        case "erased":
+            return _erased(record, event)
+    return record
+
+
+def _revised(record: Record, event: Event) -> Record:
+    changed = replace(record, **_content(event.data), updated_at=event.at)
+    if kind := _text(event.data.get("kind")):
+        changed = replace(changed, kind=kind)
+    # New wording was never checked against anything.
+    said_anew = (changed.title, changed.body, changed.fields) != (record.title, record.body, record.fields)
+    return replace(changed, verified_at="") if said_anew else changed
+
+
+def _erased(record: Record, event: Event) -> Record:
+    return Record(
+        id=record.id,
+        kind=record.kind,
+        project=record.project,
+        by=record.by,
+        state="erased",
+        created_at=record.created_at,
+        updated_at=event.at,
+    )
+
+
+def _identity(data: Mapping[str, Any]) -> dict[str, Any]:
+    origin = data.get("origin")
+    given = origin if isinstance(origin, dict) else {}
+    return {
+        "kind": _text(data.get("kind")) or "fact",
+        "project": _text(data.get("project")),
+        "source": data["source"] if data.get("source") in SOURCES else "explicit",
+        "origin": Origin(**{name: _text(given.get(name)) for name in ("branch", "worktree", "commit")}),
+    }
+
+
+_READERS = {
+    "title": lambda value: value if isinstance(value, str) else None,
+    "body": lambda value: value if isinstance(value, str) else None,
+    "fields": lambda value: value if isinstance(value, dict) else None,
+    "extra": lambda value: value if isinstance(value, dict) else None,
+    "scopes": lambda value: _texts(value),
+    "tags": lambda value: _texts(value),
+    "anchors": lambda value: _texts(value),
+    "triggers": lambda value: _texts(value),
+    "links": lambda value: _links(value),
+    "visibility": lambda value: value if value in VISIBILITIES else None,
+    "confidence": lambda value: value if value in CONFIDENCES else None,
+}
+
+
+def _content(data: Mapping[str, Any], only: Iterable[str] = tuple(_READERS)) -> dict[str, Any]:
+    read = {name: _READERS[name](data[name]) for name in only if name in data}
+    return {name: value for name, value in read.items() if value is not None}
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _texts(value: Any) -> tuple[str, ...] | None:
+    return tuple(item for item in value if isinstance(item, str)) if isinstance(value, list | tuple) else None
+
+
+def _links(value: Any) -> tuple[Link, ...]:
+    given = [item for item in value if isinstance(item, Mapping)] if isinstance(value, list | tuple) else []
+    pairs = [(item.get("relation"), item.get("target")) for item in given]
+    return tuple(
+        Link(relation=relation, target=target)
+        for relation, target in dict.fromkeys(pair for pair in pairs if all(isinstance(part, str) for part in pair))
+        if relation in RELATIONS
+    )
+
+
+def _without(record: Record, event: Event) -> tuple[Link, ...]:
+    gone = _links([event.data])
+    return tuple(link for link in record.links if link not in gone)

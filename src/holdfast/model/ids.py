@@ -1,0 +1,85 @@
+"""Ids that sort by time even when a clock steps back, and the instants people read."""
+
+import re
+import threading
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+from ulid_transform import bytes_to_ulid, ulid_at_time, ulid_to_bytes, ulid_to_timestamp
+
+from holdfast.model.errors import Invalid
+
+ULID = re.compile(r"[0-7][0-9A-HJKMNP-TV-Z]{25}")
+# A replica whose clock runs further ahead than this does not drag ours along.
+MAX_DRIFT_MS = 24 * 3600 * 1000
+# Ids dated after the year 3000 come from nowhere good and could leave no room to count on.
+MAX_ID_MS = 32_503_680_000_000
+
+
+class Clock:
+    """Gives instants and ids; an id is later than every id this clock gave or was shown."""
+
+    def __init__(self, now: Callable[[], float] = time.time) -> None:
+        self._now = now
+        self._last = ""
+        self._lock = threading.Lock()
+
+    def now(self) -> str:
+        """Give the present instant."""
+        return instant(self._now())
+
+    def tick(self, after: str = "") -> str:
+        """Give the next id, later than `after` as well."""
+        with self._lock:
+            floor = max(self._last, after)
+            fresh = ulid_at_time(self._now())
+            self._last = fresh if fresh > floor else successor(floor)
+            return self._last
+
+    def observe(self, event_id: str) -> None:
+        """Count on from an id made elsewhere, unless its clock was absurdly ahead."""
+        if ulid_to_timestamp(event_id) <= self._now() * 1000 + MAX_DRIFT_MS:
+            with self._lock:
+                self._last = max(self._last, event_id)
+
+
+def successor(event_id: str) -> str:
+    """Give the smallest id greater than this one."""
+    return bytes_to_ulid((int.from_bytes(ulid_to_bytes(event_id)) + 1).to_bytes(16))
+
+
+def check_id(text: str) -> str:
+    """Give back a well-formed id."""
+    if not ULID.fullmatch(text) or ulid_to_timestamp(text) > MAX_ID_MS:
+        raise Invalid(f"{text[:40]!r} is not an id.", hint="Ids are 26 characters, as printed by `holdfast list`.")
+    return text
+
+
+def check_prefix(text: str) -> str:
+    """Give a full id or an id prefix in its canonical spelling."""
+    prefix = text.strip().upper()
+    if not re.fullmatch(r"[0-9A-HJKMNP-TV-Z]{4,26}", prefix):
+        raise Invalid(f"{text[:40]!r} is not an id.", hint="Use the id, or at least its first 8 characters.")
+    return prefix
+
+
+def instant(epoch: float) -> str:
+    """Write an instant as UTC with milliseconds, the only form that is stored."""
+    return datetime.fromtimestamp(epoch, UTC).strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3] + "Z"
+
+
+def parse_instant(text: str) -> str:
+    """Read an ISO date or time (UTC unless it says otherwise) into the stored form."""
+    try:
+        moment = datetime.fromisoformat(text.strip())
+        moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+        return instant(moment.timestamp())
+    except (ValueError, OverflowError, OSError) as problem:
+        raise Invalid(f"{text[:40]!r} is not a date.", hint="Write it like 2026-11-15 or 2026-11-15T08:30Z.") from problem
+
+
+def days_between(earlier: str, later: str) -> float:
+    """Give the days from one stored instant to another, never negative."""
+    span = datetime.fromisoformat(later) - datetime.fromisoformat(earlier)
+    return max(0.0, span.total_seconds() / 86_400)

@@ -1,0 +1,31 @@
+"""The seams to other people's things; each has at least two implementations in `adapters`."""
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from holdfast.model.record import Origin
+
+Vectors = Any  # a float32 array, one unit-length row per text
+
+
+class Embedder(Protocol):
+    """Turns texts into vectors. Loads nothing before the first `embed`."""
+
+    name: str
+    size: int
+    # Cosine of unrelated texts, and of clearly related ones, as measured: the scale of similarity.
+    floor: float
+    ceiling: float
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """Give one unit vector per text, or raise EmbedderError."""
+
+
+class Checkout(Protocol):
+    """Answers questions about the code a session works on."""
+
+    def project(self) -> str:
+        """Give the identity of the codebase."""
+
+    def origin(self) -> Origin:
+        """Give branch, worktree and commit."""

@@ -1,0 +1,128 @@
+"""A record is one remembered thing; a draft is a record somebody wants."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, Literal, get_args
+
+from holdfast.model.event import Actor, Json
+
+State = Literal["pending", "active", "retired", "erased"]
+Visibility = Literal["private", "team"]
+Confidence = Literal["high", "medium", "low"]
+Source = Literal["explicit", "correction", "inferred", "observed", "mined", "imported", "starter"]
+Relation = Literal["relates_to", "depends_on", "supersedes", "refines", "contradicts", "elaborates", "mentions"]
+
+VISIBILITIES: tuple[str, ...] = get_args(Visibility)
+CONFIDENCES: tuple[str, ...] = get_args(Confidence)
+SOURCES: tuple[str, ...] = get_args(Source)
+RELATIONS: tuple[str, ...] = get_args(Relation)
+GLOBAL = ""  # the project of a record that holds everywhere
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Link:
+    """A typed arrow to another record."""
+
+    relation: str
+    target: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Origin:
+    """Where in the checkout a record was born."""
+
+    branch: str = ""
+    worktree: str = ""
+    commit: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Record:
+    """One remembered thing: what its events fold to."""
+
+    id: str
+    kind: str = "fact"
+    title: str = ""
+    body: str = ""
+    fields: Mapping[str, Any] = field(default_factory=dict)
+    scopes: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    project: str = GLOBAL
+    origin: Origin = field(default_factory=Origin)
+    visibility: Visibility = "private"
+    confidence: Confidence = "medium"
+    source: Source = "explicit"
+    anchors: tuple[str, ...] = ()
+    triggers: tuple[str, ...] = ()
+    links: tuple[Link, ...] = ()
+    extra: Mapping[str, Any] = field(default_factory=dict)
+    state: State = "active"
+    reason: str = ""
+    by: Actor = field(default_factory=Actor)
+    created_at: str = ""
+    updated_at: str = ""
+    verified_at: str = ""
+    head: str = ""
+    revision: int = 1
+
+    @property
+    def text(self) -> str:
+        """Everything in it that is meant to be read, and so searched."""
+        parts = [] if self.body.startswith(self.title) else [self.title]
+        parts.append(self.body)
+        for value in self.fields.values():
+            parts.extend(value if isinstance(value, list) else [value] if isinstance(value, str) else [])
+        return "\n".join(part for part in parts if part)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Draft:
+    """A record somebody wants kept. `project` None means the project at hand."""
+
+    body: str
+    kind: str = "fact"
+    title: str = ""
+    fields: Mapping[str, Any] = field(default_factory=dict)
+    scopes: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    project: str | None = None
+    visibility: Visibility = "private"
+    confidence: Confidence = "medium"
+    source: Source = "explicit"
+    anchors: tuple[str, ...] = ()
+    triggers: tuple[str, ...] = ()
+    links: tuple[Link, ...] = ()
+    extra: Mapping[str, Any] = field(default_factory=dict)
+    at: str = ""
+
+
+def record_to_json(record: Record) -> Json:
+    """Write a record as JSON; empty parts are left out, so that what is there says something."""
+    value: Json = {}
+    for spec in fields(Record):
+        item = getattr(record, spec.name)
+        match item:
+            case Actor() | Origin():
+                item = _plain(item)
+            case tuple():
+                item = [_plain(part) if isinstance(part, Link) else part for part in item]
+            case Mapping():
+                item = dict(item)
+        if item not in ("", [], {}):
+            value[spec.name] = item
+    return value
+
+
+def record_from_json(value: Mapping[str, Any]) -> Record:
+    """Read back what `record_to_json` wrote."""
+    given = dict(value)
+    given["by"] = Actor(**given.get("by", {}))
+    given["origin"] = Origin(**given.get("origin", {}))
+    given["links"] = tuple(Link(**link) for link in given.get("links", ()))
+    for name in ("scopes", "tags", "anchors", "triggers"):
+        given[name] = tuple(given.get(name, ()))
+    return Record(**given)
+
+
+def _plain(value: Actor | Origin | Link) -> Json:
+    return {spec.name: item for spec in fields(value) if (item := getattr(value, spec.name))}

@@ -1,0 +1,58 @@
+"""Labels and identities: scopes, tags, and which codebase a record belongs to."""
+
+import re
+from collections.abc import Iterable
+from urllib.parse import urlsplit
+
+from holdfast.model.errors import Invalid
+
+SCOPE = re.compile(r"[a-z0-9]+(?:[-_.][a-z0-9]+)*(?::[a-z0-9]+(?:[-_.][a-z0-9]+)*)*")
+SCP_REMOTE = re.compile(r"(?:[^@/\s]+@)?(?P<host>[^:/\s]+):(?P<path>[^\s]+)")
+MAX_LABEL = 100
+MAX_LABELS = 64
+
+
+def check_scopes(scopes: Iterable[str]) -> tuple[str, ...]:
+    """Give the scopes once each, in their given order, or say which one cannot be used."""
+    kept = dict.fromkeys(scope.strip() for scope in scopes)
+    for scope in kept:
+        if len(scope) > MAX_LABEL or not SCOPE.fullmatch(scope):
+            raise Invalid(
+                f"{scope[:MAX_LABEL]!r} is not a scope.",
+                hint="Use lower-case words joined by '-', '_' or '.', nested with ':' (tools, projects:shop:api).",
+            )
+    return _capped(kept, "scopes")
+
+
+def check_tags(tags: Iterable[str]) -> tuple[str, ...]:
+    """Give the tags once each, stripped; empty ones are dropped."""
+    kept = dict.fromkeys(tag for tag in (" ".join(tag.split()) for tag in tags) if tag)
+    for tag in kept:
+        if len(tag) > MAX_LABEL:
+            raise Invalid(f"The tag {tag[:40]!r}… is longer than {MAX_LABEL} characters.")
+    return _capped(kept, "tags")
+
+
+def _capped(labels: dict[str, None], what: str) -> tuple[str, ...]:
+    if len(labels) > MAX_LABELS:
+        raise Invalid(f"{len(labels)} {what} are too many; {MAX_LABELS} is the most.")
+    return tuple(labels)
+
+
+def within(scope: str, outer: str) -> bool:
+    """Tell whether a scope is another one or nested in it."""
+    return scope == outer or scope.startswith(outer + ":")
+
+
+def project_of_remote(url: str) -> str | None:
+    """Give the identity of a remote, equal for its ssh and https forms: host/owner/name."""
+    text = url.strip()
+    if "://" in text:
+        parts = urlsplit(text)
+        host, path = parts.hostname or "", parts.path
+    elif match := SCP_REMOTE.fullmatch(text):
+        host, path = match["host"], match["path"]
+    else:
+        return None
+    path = path.strip("/").removesuffix(".git").strip("/")
+    return f"{host}/{path}".lower() if host and path else None

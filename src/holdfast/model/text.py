@@ -1,0 +1,78 @@
+"""What text may be kept, and how much of it is shown."""
+
+import math
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from holdfast.model.errors import Invalid
+
+LONGEST_BODY = 100_000
+LONGEST_TITLE = 1_000
+HEADLINE = 120
+# Measured over English prose and code, four characters make about one token of today's models.
+CHARS_PER_TOKEN = 4
+
+
+def check_text(text: str, what: str, longest: int) -> str:
+    """Give the text stripped and with plain line ends, or say why it cannot be kept."""
+    check_keepable(text)
+    kept = text.replace("\r\n", "\n").replace("\r", "\n").strip()
+    if not kept:
+        raise Invalid(f"The {what} is empty.", hint="Say what should be remembered.")
+    if len(kept) > longest:
+        hint = "Keep the conclusion here and link to the rest, or split it."
+        raise Invalid(f"The {what} has {len(kept):,} characters; {longest:,} is the most.", hint=hint)
+    return kept
+
+
+def check_keepable(value: Any) -> None:
+    """Refuse what no store could give back unchanged: NUL bytes, broken Unicode, numbers that are not numbers."""
+    for part in _leaves(value):
+        if isinstance(part, float) and not math.isfinite(part):
+            raise Invalid("A number is infinite or not a number.")
+        if isinstance(part, str):
+            if "\0" in part:
+                raise Invalid("The text contains NUL bytes.", hint="Remove them and try again.")
+            if not part.isascii():
+                _check_unicode(part)
+
+
+def _check_unicode(text: str) -> None:
+    try:
+        text.encode()
+    except UnicodeEncodeError as problem:
+        raise Invalid("The text is not valid UTF-8.", hint="Check its encoding and try again.") from problem
+
+
+def _leaves(value: Any) -> Iterator[Any]:
+    if isinstance(value, dict):
+        for key, item in value.items():
+            yield key
+            yield from _leaves(item)
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from _leaves(item)
+    else:
+        yield value
+
+
+def headline(text: str) -> str:
+    """Give the first sentence or line, short enough for a list."""
+    line = next((line for line in (line.strip(" #*->\t") for line in text.splitlines()) if line), "")
+    sentence = re.split(r"(?<=[^.\s]{2}[.!?])\s(?=\W?[A-Z])", line, maxsplit=1)[0]
+    return shorten(sentence, HEADLINE)
+
+
+def shorten(text: str, most: int) -> str:
+    """Cut at a word's end and say so with an ellipsis."""
+    flat = " ".join(text.split())
+    if len(flat) <= most:
+        return flat
+    return flat[: most - 1].rsplit(" ", 1)[0].rstrip(",;:") + "…"
+
+
+def tokens_of(text: str) -> int:
+    """Estimate how many tokens a model spends on a text."""
+    # Outside ASCII (accents, CJK) a character costs more: count bytes there.
+    return max(1, round(len(text.encode(errors="replace")) / CHARS_PER_TOKEN)) if text else 0

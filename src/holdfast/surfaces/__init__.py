@@ -1,0 +1,1 @@
+"""Names and shapes others expect: tool surfaces over the verbs."""

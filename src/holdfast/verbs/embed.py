@@ -1,0 +1,93 @@
+"""Let vectors catch up with what was written."""
+
+from collections.abc import Callable, Iterable, Sequence
+
+import numpy as np
+
+from holdfast.engine.dense import code_of
+from holdfast.engine.passages import passages
+from holdfast.engine.views import records, vectors
+from holdfast.engine.views.records import fingerprint
+from holdfast.engine.views.vectors import Passage
+from holdfast.model.errors import EmbedderError
+from holdfast.model.ports import Embedder
+from holdfast.model.record import Record
+from holdfast.verbs.memory import Memory
+
+BATCH = 32
+
+
+def catch_up(
+    memory: Memory,
+    *,
+    limit: int | None = None,
+    projects: Iterable[int] | None = None,
+    progress: Callable[[int], None] = lambda _: None,
+    stop: Callable[[], bool] = lambda: False,
+) -> int:
+    """Embed records that have no vectors yet, newest first; give how many were done."""
+    embedder, done = memory.embedder, 0
+    if embedder is None:
+        return 0
+    wanted = None if projects is None else tuple(projects)
+    with memory.embedding:
+        while not stop() and (limit is None or done < limit):
+            most = BATCH if limit is None else min(BATCH, limit - done)
+            numbers = vectors.waiting(memory.store.db, wanted, most)
+            if not numbers:
+                break
+            _embed(memory, embedder, numbers)
+            done += len(numbers)
+            progress(done)
+    return done
+
+
+def start_over(memory: Memory) -> None:
+    """Drop all vectors, so that `catch_up` makes them anew with the embedder at hand."""
+    with memory.store.db.transaction():
+        vectors.forget_all(memory.store.db)
+        memory.store.note("embedder", "")
+
+
+def usable(memory: Memory) -> str:
+    """Give nothing when the vectors here were made by the embedder at hand, else what to do about it."""
+    if memory.embedder is None:
+        return "No embedder is set: searched by words only."
+    made_by = memory.store.setting("embedder")
+    if made_by and made_by != _name(memory.embedder):
+        return f"The vectors here are by {made_by}, the embedder is {memory.embedder.name}: run `holdfast rebuild vectors`."
+    return ""
+
+
+def _embed(memory: Memory, embedder: Embedder, numbers: Sequence[int]) -> None:
+    found = records.by_numbers(memory.store.db, numbers)
+    texts = [(number, place, text) for number in found for place, text in enumerate(_passages(found[number]))]
+    made = embedder.embed([text for _, _, text in texts]) if texts else np.empty((0, embedder.size))
+    if problem := usable(memory):
+        raise EmbedderError(problem)
+    codes, halves = code_of(made), np.asarray(made, dtype=np.float16)
+    rows = [
+        Passage(
+            number=number,
+            passage=place,
+            fingerprint=fingerprint(found[number]),
+            code=codes[row].tobytes(),
+            vector=halves[row].tobytes(),
+        )
+        for row, (number, place, _) in enumerate(texts)
+    ]
+    with memory.store.db.transaction():
+        if not memory.store.setting("embedder"):
+            memory.store.note("embedder", _name(embedder))
+        # A record revised meanwhile keeps its place in the queue.
+        current = records.by_numbers(memory.store.db, numbers)
+        same = [number for number in numbers if number not in current or current[number].head == found[number].head]
+        vectors.store(memory.store.db, same, [row for row in rows if row.number in same])
+
+
+def _passages(record: Record) -> list[str]:
+    return passages(record.text) if record.state != "erased" else []
+
+
+def _name(embedder: Embedder) -> str:
+    return f"{embedder.name}/{embedder.size}"

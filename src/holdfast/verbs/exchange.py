@@ -1,0 +1,71 @@
+"""Carry memories between stores: export the journal as JSON lines, and take such an export in."""
+
+import json
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import Any
+
+from holdfast.model.errors import Invalid
+from holdfast.model.event import Event, event_from_json, event_to_json
+from holdfast.policy.secrets import masked
+from holdfast.verbs.memory import Memory
+
+FORMAT = 1
+PAGE = 1_000
+LONGEST_LINE = 4_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Taken:
+    """What an import brought."""
+
+    events: int
+    records: int
+
+
+def export(memory: Memory) -> Iterator[str]:
+    """Give the whole store as lines: a header, then every event in order of arrival."""
+    yield json.dumps({"holdfast": "export", "format": FORMAT})
+    for _, event in memory.store.journal():
+        yield json.dumps(event_to_json(event), ensure_ascii=False)
+
+
+def take_in(memory: Memory, lines: Iterable[str], progress: Callable[[int], None] = lambda _: None) -> Taken:
+    """Import an export. What is here already changes nothing, so it may be repeated or resumed."""
+    numbered = enumerate(lines, start=1)
+    _check_header(next(numbered, (1, ""))[1])
+    events, records = 0, set[str]()
+    while page := list(islice(numbered, PAGE)):
+        batch = [_event(place, line) for place, line in page if line.strip()]
+        for event in batch:
+            memory.clock.observe(event.id)
+        records.update(entry.record.id for entry in memory.store.commit(batch))
+        events += len(batch)
+        progress(events)
+    return Taken(events=events, records=len(records))
+
+
+def _check_header(line: str) -> None:
+    header = _parsed(1, line)
+    if not isinstance(header, dict) or header.get("holdfast") != "export":
+        raise Invalid("This is not a Holdfast export.", hint="Its first line should say so; use `holdfast export`.")
+    if header.get("format") != FORMAT:
+        raise Invalid(f"This export has format {header.get('format')}; {FORMAT} is known.", hint="Upgrade Holdfast.")
+
+
+def _event(place: int, line: str) -> Event:
+    try:
+        event = event_from_json(_parsed(place, line))
+    except Invalid as problem:
+        raise Invalid(f"Line {place}: {problem.message}", hint=problem.hint) from problem
+    return replace(event, data=masked(dict(event.data)))
+
+
+def _parsed(place: int, line: str) -> Any:
+    if len(line) > LONGEST_LINE:
+        raise Invalid(f"Line {place} is longer than {LONGEST_LINE:,} characters.")
+    try:
+        return json.loads(line)
+    except (ValueError, RecursionError) as problem:
+        raise Invalid(f"Line {place} is not JSON.", hint="The file may be cut short or of another kind.") from problem

@@ -1,0 +1,79 @@
+"""The open memory that every verb works on."""
+
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from holdfast.engine.lexical import Frequencies
+from holdfast.engine.store import Store
+from holdfast.engine.views import Entry, records
+from holdfast.model.config import Config
+from holdfast.model.errors import Ambiguous, NotFound
+from holdfast.model.event import Actor, Event, Verb
+from holdfast.model.ids import Clock, check_prefix
+from holdfast.model.ports import Checkout, Embedder
+
+if TYPE_CHECKING:
+    from holdfast.engine.dense import Codes
+
+
+@dataclass(kw_only=True)
+class Memory:
+    """A store with everything around it: who works, where, with which embedder, at what time."""
+
+    store: Store
+    config: Config
+    checkout: Checkout
+    embedder: Embedder | None
+    actor: Actor
+    clock: Clock = field(default_factory=Clock)
+    # One thread at a time makes vectors.
+    embedding: threading.Lock = field(default_factory=threading.Lock)
+
+    @cached_property
+    def project(self) -> str:
+        """The codebase at hand."""
+        return self.config.project or self.checkout.project()
+
+    @cached_property
+    def frequencies(self) -> Frequencies:
+        """How common words are, as counted so far."""
+        return Frequencies(self.store.db)
+
+    @cached_property
+    def codes(self) -> "Codes":
+        """Vector codes of the projects searched so far."""
+        from holdfast.engine.dense import Codes  # noqa: PLC0415  numpy costs a tenth of a second: only for meaning
+
+        return Codes(self.store.db)
+
+    def event(self, verb: Verb, about: str = "", *, data: Mapping[str, Any] | None = None, after: str = "", at: str = "") -> Event:
+        """Make an event that happens now, after what is already known; without `about` it starts a record."""
+        event_id = self.clock.tick(after)
+        return Event(
+            id=event_id, about=about or event_id, verb=verb, at=at or self.clock.now(), by=self.actor, data=data or {}
+        )
+
+    def close(self) -> None:
+        """Let go of the store."""
+        self.store.close()
+
+    def __enter__(self) -> "Memory":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def find(memory: Memory, reference: str) -> Entry:
+    """Give the record of an id or unambiguous prefix, whatever its state; erased ones are gone."""
+    prefix = check_prefix(reference)
+    found = [entry for entry in records.by_prefix(memory.store.db, prefix, 20) if entry.record.state != "erased"]
+    if not found:
+        raise NotFound(f"There is no memory {reference}.", hint="`holdfast list` shows what there is.")
+    if len(found) > 1 and found[0].record.id != prefix:
+        shown = ", ".join(entry.record.id for entry in found[:5])
+        raise Ambiguous(f"{len(found)} memories begin with {reference}: {shown}.", hint="Give more of the id.")
+    return found[0]

@@ -1,0 +1,123 @@
+"""Read what is kept: one record, lists, what lay around it, its history, and how things stood before."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from holdfast.engine.views import Entry, labels, links, records, usage
+from holdfast.engine.views.links import Arrow
+from holdfast.engine.views.records import Filter
+from holdfast.model.errors import Invalid, NotFound
+from holdfast.model.event import Event
+from holdfast.model.fold import as_of
+from holdfast.model.ids import days_between, parse_instant
+from holdfast.model.kinds import check_kind
+from holdfast.model.query import Query, Usage
+from holdfast.model.record import GLOBAL, Record
+from holdfast.model.scope import check_scopes
+from holdfast.verbs.memory import Memory, find
+
+MOST_LISTED = 1_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shown:
+    """A record with everything around it."""
+
+    record: Record
+    number: int
+    links: tuple[Arrow, ...] = ()
+    superseded_by: str = ""
+    usage: Usage = Usage()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listed:
+    """One page of records and how many there are in all."""
+
+    records: tuple[Record, ...]
+    total: int
+
+
+def get(memory: Memory, reference: str, *, at: str = "") -> Shown:
+    """Give one record, as it is or as it stood at an instant."""
+    entry = find(memory, reference)
+    if at:
+        moment = parse_instant(at)
+        record = as_of(memory.store.events_about(entry.record.id), moment)
+        if record is None:
+            raise NotFound(f"{entry.record.id} did not exist at {moment}.")
+        return Shown(record=record, number=entry.number)
+    db, record = memory.store.db, entry.record
+    return Shown(
+        record=record,
+        number=entry.number,
+        links=tuple(links.around(db, record.id)),
+        superseded_by=links.superseder(db, record.id),
+        usage=usage.of(db, [record.id]).get(record.id, Usage()),
+    )
+
+
+def list_records(memory: Memory, query: Query, *, states: Sequence[str] = ("active",), offset: int = 0) -> Listed:
+    """Give records newest first; the query's text is not looked at."""
+    chosen = chosen_by(memory, query, states)
+    if query.limit < 1 or offset < 0:
+        raise Invalid("A list needs a limit of at least 1 and an offset of at least 0.")
+    page = records.listed(memory.store.db, chosen, limit=min(query.limit, MOST_LISTED), offset=offset)
+    fresh = [entry.record for entry in page if not _lapsed(memory, entry.record)]
+    return Listed(records=tuple(fresh), total=records.counted(memory.store.db, chosen))
+
+
+def list_scopes(memory: Memory, *, everywhere: bool = False) -> dict[str, int]:
+    """Tell how many active records each scope has."""
+    here = None if everywhere else memory.store.project_number(memory.project)
+    return labels.counts(memory.store.db, "scope", here)
+
+
+def timeline(memory: Memory, reference: str, *, before: int = 5, after: int = 5) -> list[Record]:
+    """Give the records made just before and after one, oldest first, within its project."""
+    entry = find(memory, reference)
+    project = memory.store.project_number(entry.record.project)
+    chosen = Filter(projects=(project,), states=("active", "retired"))
+    at = entry.record.created_at
+    earlier = records.listed(memory.store.db, replace(chosen, until=at), limit=before)
+    later = records.listed(memory.store.db, replace(chosen, since=at), limit=after + 1, oldest_first=True)
+    others = [item for item in (*reversed(earlier), *later) if item.number != entry.number]
+    return [item.record for item in sorted((*others, entry), key=_when)]
+
+
+def history(memory: Memory, reference: str) -> list[Event]:
+    """Give everything that happened to a record, oldest first."""
+    return memory.store.events_about(find(memory, reference).record.id)
+
+
+def chosen_by(memory: Memory, query: Query, states: Sequence[str] = ("active",)) -> Filter:
+    """Give the filter a query means, checked."""
+    for kind in query.kinds:
+        check_kind(kind)
+    return Filter(
+        projects=projects_of(memory, query),
+        kinds=query.kinds,
+        scopes=check_scopes(query.scopes),
+        tags=query.tags,
+        states=tuple(states),
+        session=query.session,
+        since=parse_instant(query.since) if query.since else "",
+        until=parse_instant(query.until) if query.until else "",
+    )
+
+
+def projects_of(memory: Memory, query: Query) -> tuple[int, ...] | None:
+    """Give the numbers of the projects a query looks in: its own and the global one, or all of them."""
+    if query.everywhere:
+        return None
+    name = memory.project if query.project is None else query.project
+    return tuple(dict.fromkeys((memory.store.project_number(name), memory.store.project_number(GLOBAL))))
+
+
+def _lapsed(memory: Memory, record: Record) -> bool:
+    waited = days_between(record.created_at, memory.clock.now())
+    return record.state == "pending" and waited > memory.config.pending_days
+
+
+def _when(entry: Entry) -> tuple[str, int]:
+    return entry.record.created_at, entry.number

@@ -1,0 +1,132 @@
+"""Keep the store in order: what is in it, whether everything works, and making views anew."""
+
+import os
+import sqlite3
+import stat
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from holdfast.engine.sqlite import SQLite
+from holdfast.engine.store import Progress
+from holdfast.engine.views import records, vectors
+from holdfast.engine.views.records import Filter
+from holdfast.model.errors import HoldfastError
+from holdfast.verbs.embed import catch_up, start_over, usable
+from holdfast.verbs.memory import Memory
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Status:
+    """What the store holds and how it is doing."""
+
+    place: str
+    project: str
+    here: int
+    everywhere: int
+    pending: int
+    retired: int
+    projects: int
+    events: int
+    bytes: int
+    embedder: str
+    lagging: int
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """One thing the doctor looked at; an empty `fix` means that all is well."""
+
+    name: str
+    found: str
+    fix: str = ""
+
+
+def status(memory: Memory) -> Status:
+    """Tell what the store holds."""
+    db = memory.store.db
+    here = memory.store.project_number(memory.project)
+    return Status(
+        place=str(db.path) if isinstance(db, SQLite) else "PostgreSQL",
+        project=memory.project,
+        here=records.counted(db, Filter(projects=(here,))),
+        everywhere=records.counted(db, Filter()),
+        pending=records.counted(db, Filter(states=("pending",))),
+        retired=records.counted(db, Filter(states=("retired",))),
+        projects=len([name for name, count in memory.store.projects().items() if name and count]),
+        events=int(db.query("select count(*) from events")[0][0]),
+        bytes=_size(db) if isinstance(db, SQLite) else 0,
+        embedder=memory.embedder.name if memory.embedder else "none",
+        lagging=vectors.lag(db),
+        note=usable(memory),
+    )
+
+
+def rebuild_views(memory: Memory, progress: Progress) -> int:
+    """Make every view but the vectors anew from the journal; give how many records there are."""
+    return memory.store.rebuild(progress=progress)
+
+
+def rebuild_vectors(memory: Memory, progress: Callable[[int], None]) -> int:
+    """Embed every record anew with the embedder at hand; give how many there are."""
+    start_over(memory)
+    return catch_up(memory, progress=progress)
+
+
+def examine(memory: Memory) -> Iterator[Check]:
+    """Look at everything that could be wrong, one check after the other."""
+    db = memory.store.db
+    yield Check(name="sqlite", found=f"SQLite {sqlite3.sqlite_version}")
+    if isinstance(db, SQLite):
+        yield _integrity(db)
+        yield _permissions(db)
+    yield _agreement(memory)
+    yield _embedder(memory)
+    yield _lag(memory)
+
+
+def _integrity(db: SQLite) -> Check:
+    damage = db.damage()
+    if not damage:
+        return Check(name="pages", found=f"{db.path} is sound")
+    return Check(name="pages", found="; ".join(damage[:3]), fix="Restore a backup, or export what can be read: holdfast export")
+
+
+def _permissions(db: SQLite) -> Check:
+    loose = [path for path in (db.path, db.path.parent) if stat.S_IMODE(path.stat().st_mode) & 0o077]
+    if not loose or os.name == "nt":
+        return Check(name="permissions", found="only you can read the store")
+    return Check(name="permissions", found=f"others can read {loose[0]}", fix=f"chmod go-rwx '{loose[0]}'")
+
+
+def _agreement(memory: Memory) -> Check:
+    """Compare the newest records with what their events say."""
+    sample = records.listed(memory.store.db, Filter(states=()), limit=200)
+    from_journal = {entry.record.id: memory.store.folded(entry.record.id) for entry in sample}
+    wrong = [entry.record.id for entry in sample if from_journal[entry.record.id] != entry.record]
+    if not wrong:
+        return Check(name="views", found=f"the newest {len(sample)} records agree with the journal")
+    return Check(name="views", found=f"{len(wrong)} of {len(sample)} records disagree with the journal", fix="holdfast rebuild")
+
+
+def _embedder(memory: Memory) -> Check:
+    if memory.embedder is None:
+        return Check(name="embedder", found="none is set: search is by words only")
+    try:
+        memory.embedder.embed(["a memory"])
+    except HoldfastError as problem:
+        return Check(name="embedder", found=problem.message, fix=problem.hint or "Set embedder to local.")
+    return Check(name="embedder", found=f"{memory.embedder.name} answers")
+
+
+def _lag(memory: Memory) -> Check:
+    waiting = vectors.lag(memory.store.db)
+    if problem := usable(memory) if memory.embedder else "":
+        return Check(name="vectors", found=problem, fix="holdfast rebuild vectors")
+    if not waiting or memory.embedder is None:
+        return Check(name="vectors", found="up to date" if not waiting else "not in use")
+    return Check(name="vectors", found=f"{waiting} records wait for theirs; recall catches up by itself")
+
+
+def _size(db: SQLite) -> int:
+    return sum(path.stat().st_size for path in db.path.parent.glob(db.path.name + "*"))

@@ -1,0 +1,221 @@
+"""Keep something: judge the draft, and commit it, hold it for a yes, or say why not."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from holdfast.engine.similar import similar
+from holdfast.engine.views import labels
+from holdfast.model.errors import Conflict, Invalid
+from holdfast.model.event import Event
+from holdfast.model.fold import fold
+from holdfast.model.ids import days_between, parse_instant
+from holdfast.model.kinds import check_fields, check_kind
+from holdfast.model.record import (
+    CONFIDENCES,
+    RELATIONS,
+    SOURCES,
+    VISIBILITIES,
+    Draft,
+    Link,
+    Record,
+)
+from holdfast.model.scope import check_scopes, check_tags, within
+from holdfast.model.text import LONGEST_BODY, LONGEST_TITLE, check_keepable, check_text, headline
+from holdfast.policy.admit import Admitted, Pending, Refused, SecretFound, Similar, Verdict, Waivers, admit, secret_names
+from holdfast.policy.secrets import drop_private, masked
+from holdfast.verbs.memory import Memory, find
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Written:
+    """It is kept, findable by its words from now on."""
+
+    record: Record
+    related: tuple[Similar, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Held:
+    """It is kept but not used until somebody says yes."""
+
+    record: Record
+    why: str
+    related: tuple[Similar, ...] = ()
+
+
+Outcome = Written | Held | Refused
+
+
+def write(memory: Memory, draft: Draft, *, waivers: Waivers | None = None, redact: bool = False) -> Outcome:
+    """Keep a draft, or say what stands in the way. `redact` masks credentials instead of refusing them."""
+    clean = check_draft(memory, draft, redact=redact)
+    event = memory.event("recorded", data=_data(memory, clean), at=clean.at)
+    verdict = _judge(memory, clean, _preview(event), waivers)
+    match verdict:
+        case Admitted(related=related):
+            return Written(record=memory.store.commit([event])[0].record, related=related)
+        case Pending(why=why, related=related):
+            held = replace(event, data={**event.data, "pending": True})
+            return Held(record=memory.store.commit([held])[0].record, why=why, related=related)
+    return verdict
+
+
+def confirm(memory: Memory, reference: str, *, waivers: Waivers | None = None) -> Outcome:
+    """Say yes to a held record. It is judged again: the world may have moved on since."""
+    record = _pending(memory, reference)
+    draft = Draft(kind=record.kind, body=record.body, scopes=record.scopes)
+    verdict = _judge(memory, draft, record, replace(waivers or Waivers(), transient=True, scope=True))
+    match verdict:
+        case Admitted(related=related) | Pending(related=related):
+            event = memory.event("confirmed", record.id, after=record.head)
+            return Written(record=memory.store.commit([event])[0].record, related=related)
+    return verdict
+
+
+def cancel(memory: Memory, reference: str) -> Record:
+    """Say no to a held record."""
+    record = _pending(memory, reference)
+    event = memory.event("retired", record.id, data={"reason": "never confirmed"}, after=record.head)
+    return memory.store.commit([event])[0].record
+
+
+def check_draft(memory: Memory, draft: Draft, *, redact: bool = False) -> Draft:
+    """Give the draft with every part checked and cleaned, or say what cannot be kept."""
+    kind = check_kind(draft.kind)
+    draft = _without_private(draft, mask=redact)
+    body = check_text(draft.body, "text", LONGEST_BODY)
+    title = check_text(draft.title, "title", LONGEST_TITLE) if draft.title.strip() else headline(body)
+    for value, allowed, what in (
+        (draft.visibility, VISIBILITIES, "visibility"),
+        (draft.confidence, CONFIDENCES, "confidence"),
+        (draft.source, SOURCES, "source"),
+    ):
+        if value not in allowed:
+            raise Invalid(f"{value!r} is no {what}.", hint=f"Use one of {', '.join(allowed)}.")
+    check_keepable(draft.extra)
+    return replace(
+        draft,
+        body=body,
+        title=title,
+        fields=check_fields(kind, draft.fields),
+        scopes=allowed_scopes(memory, draft.scopes),
+        tags=check_tags(draft.tags),
+        links=check_links(memory, draft.links),
+        at=parse_instant(draft.at) if draft.at else "",
+    )
+
+
+def allowed_scopes(memory: Memory, scopes: tuple[str, ...]) -> tuple[str, ...]:
+    """Give scopes that are well-formed and, where the settings name some, among those."""
+    checked, allowed = check_scopes(scopes), memory.config.allowed_scopes
+    for scope in checked:
+        if allowed and not any(within(scope, outer) for outer in allowed):
+            raise Invalid(f"The scope {scope} is not allowed here.", hint=f"allowed_scopes are {', '.join(allowed)}.")
+    return checked
+
+
+def check_links(memory: Memory, links: tuple[Link, ...]) -> tuple[Link, ...]:
+    """Give links with full ids to records that exist."""
+    for link in links:
+        if link.relation not in RELATIONS:
+            raise Invalid(f"{link.relation!r} is no relation.", hint=f"Use one of {', '.join(RELATIONS)}.")
+    return tuple(replace(link, target=find(memory, link.target).record.id) for link in links)
+
+
+def refuse_secrets(value: Mapping[str, Any]) -> SecretFound | None:
+    """Give the refusal if any text in a value holds credentials."""
+    names = secret_names("\n".join(_texts(value)))
+    return SecretFound(names=names) if names else None
+
+
+def _without_private(draft: Draft, *, mask: bool) -> Draft:
+    clean = masked if mask else _dropped
+    return replace(
+        draft,
+        body=clean(draft.body),
+        title=clean(draft.title),
+        fields=clean(dict(draft.fields)),
+        tags=tuple(clean(list(draft.tags))),
+        extra=clean(dict(draft.extra)),
+    )
+
+
+def _dropped(value: Any) -> Any:
+    match value:
+        case str():
+            return drop_private(value)
+        case dict():
+            return {key: _dropped(item) for key, item in value.items()}
+        case list():
+            return [_dropped(item) for item in value]
+    return value
+
+
+def _texts(value: Any) -> list[str]:
+    match value:
+        case str():
+            return [value]
+        case Mapping():
+            return [text for item in value.values() for text in _texts(item)]
+        case list() | tuple():
+            return [text for item in value for text in _texts(item)]
+    return []
+
+
+def _data(memory: Memory, draft: Draft) -> dict[str, Any]:
+    origin = memory.checkout.origin()
+    project = memory.project if draft.project is None else draft.project
+    value: dict[str, Any] = {
+        "kind": draft.kind,
+        "title": draft.title,
+        "body": draft.body,
+        "fields": dict(draft.fields),
+        "scopes": list(draft.scopes),
+        "tags": list(draft.tags),
+        "project": project,
+        "origin": {"branch": origin.branch, "worktree": origin.worktree, "commit": origin.commit},
+        "visibility": draft.visibility,
+        "confidence": draft.confidence,
+        "source": draft.source,
+        "anchors": list(draft.anchors),
+        "triggers": list(draft.triggers),
+        "links": [{"relation": link.relation, "target": link.target} for link in draft.links],
+        "extra": dict(draft.extra),
+    }
+    return {name: item for name, item in value.items() if item not in ([], {}, "")}
+
+
+def _preview(event: Event) -> Record:
+    """Give the record the event would make."""
+    record = fold(None, event)
+    assert record is not None
+    return record
+
+
+def _judge(memory: Memory, draft: Draft, record: Record, waivers: Waivers | None) -> Verdict:
+    waived = waivers or Waivers()
+    removed = [] if waived.duplicate else _near(memory, record, retired=True)
+    return admit(
+        draft,
+        "\n".join((record.title, record.text, *record.tags, *_texts(dict(record.extra)))),
+        active=_near(memory, record),
+        removed=removed,
+        known_scopes=[] if waived.scope else labels.scopes_under(memory.store.db, "projects"),
+        waivers=waived,
+        confirm_all=memory.config.confirm_writes,
+    )
+
+
+def _near(memory: Memory, record: Record, *, retired: bool = False) -> list[Similar]:
+    found = similar(memory.store, memory.frequencies, record, retired=retired)
+    return [Similar(record=other, similarity=share) for other, share in found]
+
+
+def _pending(memory: Memory, reference: str) -> Record:
+    record = find(memory, reference).record
+    if record.state != "pending":
+        raise Conflict(f"{record.id} is {record.state}, it waits for nothing.")
+    if days_between(record.created_at, memory.clock.now()) > memory.config.pending_days:
+        raise Conflict(f"{record.id} waited longer than {memory.config.pending_days} days.", hint="Write it again.")
+    return record

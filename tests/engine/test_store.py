@@ -1,0 +1,250 @@
+"""The journal, the views and the one door for writes, on SQLite and on PostgreSQL."""
+
+import json
+from collections.abc import Callable
+from random import Random
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from holdfast.engine import store as store_module
+from holdfast.engine.database import Database
+from holdfast.engine.store import Store, open_store
+from holdfast.engine.views import labels, links, records, usage, vectors, words
+from holdfast.engine.views.records import Filter, span
+from holdfast.engine.views.vectors import Passage
+from holdfast.model.errors import NewerStore
+from holdfast.model.event import Actor, Event, Verb
+from holdfast.model.fold import fold_all
+from holdfast.model.ids import Clock, instant
+from holdfast.model.query import Usage
+from tests.conftest import recorded
+
+VIEW_TABLES = {"records": "number", "labels": "facet, value, number", "links": "source, relation, target", "usage": "id"}
+
+
+def everything(store: Store) -> dict[str, Any]:
+    """Give all rows of all views but the vectors."""
+    tables = dict(VIEW_TABLES)
+    if store.db.dialect == "sqlite":
+        tables["words"] = "rowid"
+    return {
+        name: [tuple(row) for row in store.db.query(f"select {'rowid, body' if name == 'words' else '*'} from {name} order by {order}")]  # type: ignore[call-overload]
+        for name, order in tables.items()
+    }
+
+
+def some_history(seed: int, size: int = 40) -> list[Event]:
+    """Give events about a handful of records: every verb, clocks an hour apart, two projects."""
+    random = Random(seed)
+    now = [1_700_000_000.0]
+    clock = Clock(lambda: now[0])
+    events: list[Event] = []
+    for _ in range(size):
+        now[0] += random.choice([-3600, 0, 0.001, 30])
+        born = [event for event in events if event.verb == "recorded"]
+        verb: Verb = random.choice(["recorded", "revised", "verified", "retired", "restored", "linked", "unlinked", "used", "surfaced", "confirmed", "erased"]) if len(born) > 2 else "recorded"
+        if verb == "erased" and random.random() < 0.7:
+            verb = "revised"
+        about = "" if verb == "recorded" else random.choice(born).about
+        data: dict[str, Any] = {
+            "recorded": {"title": "t", "body": f"body {random.random()}", "project": random.choice(["", "p"]), "scopes": ["a"], "pending": random.random() < 0.2},
+            "revised": {"body": f"other {random.random()}", "scopes": random.choice([["a", "b:c"], []]), "tags": ["x"]},
+            "retired": {"reason": "old"},
+            "used": {"outcome": random.choice(["applied", "ignored", "contradicted", "corrected"])},
+            "surfaced": {"ids": [event.about for event in random.sample(born, min(2, len(born)))]},
+            "linked": {"relation": "relates_to", "target": born[0].about if born else ""},
+            "unlinked": {"relation": "relates_to", "target": born[0].about if born else ""},
+        }.get(verb, {})
+        event_id = clock.tick()
+        events.append(Event(id=event_id, about="session" if verb == "surfaced" else about or event_id, verb=verb, at=instant(now[0]), by=Actor(name="a", session="s"), data=data))
+    return events
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_replaying_the_journal_equals_having_lived_it(store: Store, seed: int) -> None:
+    for event in some_history(seed):
+        store.commit([event])
+    lived = everything(store)
+    store.rebuild()
+    assert everything(store) == lived
+    assert len(lived["records"]) > 2
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_any_order_of_arrival_with_repeats_ends_in_the_same_records(store: Store, seed: int) -> None:
+    events = some_history(seed)
+    random = Random(seed)
+    arriving = [*events, *random.choices(events, k=10)]
+    random.shuffle(arriving)
+    for start in range(0, len(arriving), 7):
+        store.commit(arriving[start : start + 7])
+    expected = {about: fold_all(event for event in events if event.about == about) for about in {event.about for event in events}}
+    for about, record in expected.items():
+        found = records.by_id(store.db, about)
+        assert (found.record if found else None) == record
+    counted = {"surfaced": 0, "applied": 0}
+    for event in events:
+        counted["surfaced"] += len(event.data.get("ids", []))
+        counted["applied"] += event.data.get("outcome") == "applied"
+    totals = store.db.query("select coalesce(sum(surfaced), 0), coalesce(sum(applied), 0) from usage")[0]
+    assert (totals[0], totals[1]) == (counted["surfaced"], counted["applied"])
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(seed=st.integers(0, 10_000), size=st.integers(1, 25))
+def test_lived_and_replayed_views_agree_for_any_history(tmp_path_factory: pytest.TempPathFactory, seed: int, size: int) -> None:
+    from holdfast.engine.sqlite import SQLite
+
+    store = open_store(SQLite(tmp_path_factory.mktemp("s") / "holdfast.db"))
+    events = some_history(seed, size)
+    Random(seed).shuffle(events)
+    for event in events:
+        store.commit([event])
+    lived = everything(store)
+    store.rebuild()
+    assert everything(store) == lived
+    store.close()
+
+
+def test_a_commit_is_all_or_nothing(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = Clock(lambda: 1_700_000_000.0)
+    store.commit([recorded(clock, "kept")])
+    before = everything(store)
+
+    def fail(*_: object) -> None:
+        raise RuntimeError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(usage, "apply", fail)
+        with pytest.raises(RuntimeError):
+            store.commit([recorded(clock, "lost")])
+    assert everything(store) == before
+    assert len(list(store.journal())) == 1
+    store.commit([recorded(clock, "after")])
+    assert records.counted(store.db, Filter()) == 2
+
+
+def test_a_view_of_another_version_is_rebuilt_when_the_store_is_opened(database: Callable[[], Database], monkeypatch: pytest.MonkeyPatch) -> None:
+    store = open_store(database())
+    store.commit(some_history(1))
+    lived = everything(store)
+    store.db.execute("delete from labels")
+    monkeypatch.setattr(labels, "VERSION", labels.VERSION + 1)
+    assert everything(open_store(database())) == lived
+
+
+def test_a_store_of_a_newer_version_is_refused_and_left_alone(database: Callable[[], Database]) -> None:
+    store = open_store(database())
+    store.note("schema", "99")
+    with pytest.raises(NewerStore, match="99"):
+        open_store(database())
+    store.note("schema", "1")
+    store.db.execute("update views set version = 99 where name = 'links'")
+    with pytest.raises(NewerStore, match="links"):
+        open_store(database())
+
+
+def test_the_journal_is_read_in_order_of_arrival_and_from_any_point(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(store_module, "PAGE", 3)
+    events = some_history(2, 10)
+    store.commit(events)
+    assert [event for _, event in store.journal()] != []
+    assert [event.id for _, event in store.journal()] == [event.id for event in events]
+    assert [seq for seq, _ in store.journal(after=7)] == [8, 9, 10]
+    assert store.last_id() == max(event.id for event in events)
+
+
+def test_erasure_scrubs_every_payload_and_whatever_arrives_late(store: Store) -> None:
+    clock = Clock(lambda: 1_700_000_000.0)
+    told = recorded(clock, "the secret plan", project="p")
+    revised = Event(id=clock.tick(), about=told.id, verb="revised", at=clock.now(), data={"body": "the secret plan B"})
+    used = Event(id=clock.tick(), about=told.id, verb="used", at=clock.now(), data={"outcome": "applied", "note": "the secret note"})
+    late = Event(id=clock.tick(), about=told.id, verb="revised", at=clock.now(), data={"body": "the secret, late"})
+    erased = Event(id=clock.tick(), about=told.id, verb="erased", at=clock.now())
+    store.commit([told, revised, used])
+    store.commit([erased])
+    store.commit([late])
+    kept = json.dumps([dict(event.data) for _, event in store.journal()]) + str(everything(store))
+    assert "secret" not in kept
+    found = records.by_id(store.db, told.id)
+    assert found is not None
+    assert (found.record.state, found.record.project) == ("erased", "p")
+    assert usage.of(store.db, [told.id]) == {told.id: Usage(applied=1, last_used_at=used.at)}
+
+
+def test_a_projects_records_lie_together(store: Store) -> None:
+    clock = Clock(lambda: 1_700_000_000.0)
+    entries = store.commit([recorded(clock, f"{name} {turn}", project=name) for turn in range(3) for name in ("p", "q", "")])
+    for name in ("p", "q", ""):
+        low, high = span(store.project_number(name))
+        assert [entry.number - low for entry in entries if entry.record.project == name] == [1, 2, 3]
+        assert all(low <= entry.number <= high for entry in entries if entry.record.project == name)
+    assert store.project_number("never seen") == -1
+    assert store.projects() == {"": 3, "p": 3, "q": 3}
+
+
+def test_lists_are_filtered_by_project_kind_label_session_and_time(store: Store) -> None:
+    now = [1_700_000_000.0]
+    clock = Clock(lambda: now[0])
+    for number in range(6):
+        now[0] += 86_400
+        event = recorded(clock, f"n{number}", project="p" if number % 2 else "", kind="scar" if number == 3 else "fact", scopes=["a:b"] if number < 3 else ["ab"], tags=["odd"] if number % 2 else [])
+        store.commit([Event(id=event.id, about=event.about, verb="recorded", at=event.at, by=Actor(session=f"s{number // 3}"), data=event.data)])
+
+    def titles(**chosen: Any) -> list[str]:
+        return [entry.record.title for entry in records.listed(store.db, Filter(**chosen), limit=10)]
+
+    assert titles() == ["n5", "n4", "n3", "n2", "n1", "n0"]
+    assert titles(projects=(store.project_number("p"),)) == ["n5", "n3", "n1"]
+    assert titles(kinds=("scar",)) == ["n3"]
+    assert titles(scopes=("a",)) == ["n2", "n1", "n0"]
+    assert titles(tags=("odd",), scopes=("ab",)) == ["n5", "n3"]
+    assert titles(session="s1") == ["n5", "n4", "n3"]
+    assert titles(since=instant(1_700_000_000.0 + 5 * 86_400)) == ["n5", "n4"]
+    assert titles(until=instant(1_700_000_000.0 + 2 * 86_400)) == ["n0"]
+    assert titles(states=("retired",)) == []
+    assert labels.counts(store.db, "scope") == {"a:b": 3, "ab": 3}
+    assert labels.scopes_under(store.db, "a") == ["a:b"]
+
+
+def test_links_are_seen_from_both_ends_and_supersession_only_while_it_stands(store: Store) -> None:
+    clock = Clock(lambda: 1_700_000_000.0)
+    old, new = recorded(clock, "old"), recorded(clock, "new")
+    link = Event(id=clock.tick(), about=new.id, verb="linked", at=clock.now(), data={"relation": "supersedes", "target": old.id})
+    store.commit([old, new, link])
+    assert [arrow.relation for arrow in links.around(store.db, old.id)] == ["supersedes"]
+    assert links.superseder(store.db, old.id) == new.id
+    store.commit([Event(id=clock.tick(), about=new.id, verb="retired", at=clock.now(), data={"reason": "wrong"})])
+    assert links.superseder(store.db, old.id) == ""
+
+
+def test_vectors_wait_until_made_and_again_when_the_text_changes(store: Store) -> None:
+    clock = Clock(lambda: 1_700_000_000.0)
+    event = recorded(clock, "one", project="p")
+    entry = store.commit([event])[0]
+    home = store.project_number("p")
+    assert vectors.waiting(store.db, (home,), 10) == [entry.number]
+    made = Passage(number=entry.number, passage=0, fingerprint=records.fingerprint(entry.record), code=b"\0" * 8, vector=b"\0\0")
+    vectors.store(store.db, [entry.number], [made])
+    assert vectors.lag(store.db) == 0
+    store.commit([Event(id=clock.tick(), about=event.id, verb="revised", at=clock.now(), data={"tags": ["x"]})])
+    assert vectors.lag(store.db) == 0
+    store.commit([Event(id=clock.tick(), about=event.id, verb="revised", at=clock.now(), data={"body": "two"})])
+    assert vectors.waiting(store.db, None, 10) == [entry.number]
+    store.commit([Event(id=clock.tick(), about=event.id, verb="erased", at=clock.now())])
+    assert vectors.lag(store.db) == 0
+
+
+def test_transactions_nest_and_fail_as_one(store: Store) -> None:
+    clock = Clock(lambda: 1_700_000_000.0)
+    with pytest.raises(RuntimeError), store.db.transaction():
+        store.commit([recorded(clock, "inner")])
+        raise RuntimeError
+    assert list(store.journal()) == []
+
+
+def test_words_exist_only_where_fts5_does(store: Store) -> None:
+    assert (words in store.views) == (store.db.dialect == "sqlite")

@@ -1,0 +1,155 @@
+"""Ids, instants, scopes, kinds and texts."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from holdfast.model import errors
+from holdfast.model.errors import HoldfastError, Invalid
+from holdfast.model.event import event_from_json
+from holdfast.model.ids import ULID, Clock, check_id, days_between, instant, parse_instant
+from holdfast.model.kinds import KINDS, check_fields, check_kind
+from holdfast.model.scope import check_scopes, check_tags, project_of_remote, within
+from holdfast.model.text import check_keepable, check_text, headline, shorten, tokens_of
+
+
+@given(st.lists(st.floats(0, 4_000_000_000), min_size=2, max_size=30))
+def test_ids_sort_in_the_order_they_were_given_whatever_the_clock_does(moments: list[float]) -> None:
+    hand = iter(moments)
+    clock = Clock(lambda: next(hand))
+    ids = [clock.tick() for _ in moments]
+    assert ids == sorted(ids)
+    assert len(set(ids)) == len(ids)
+    assert all(ULID.fullmatch(one) for one in ids)
+
+
+def test_an_id_is_later_than_what_it_answers_even_if_that_came_from_the_future() -> None:
+    future = Clock(lambda: 2_000_000_000.0).tick()
+    clock = Clock(lambda: 1_700_000_000.0)
+    assert clock.tick(after=future) > future
+
+
+def test_a_clock_counts_on_from_another_an_hour_ahead_but_not_from_one_a_year_ahead() -> None:
+    clock = Clock(lambda: 1_700_000_000.0)
+    hour, year = Clock(lambda: 1_700_003_600.0).tick(), Clock(lambda: 1_731_600_000.0).tick()
+    clock.observe(year)
+    assert clock.tick() < hour
+    clock.observe(hour)
+    assert hour < clock.tick() < year
+
+
+@pytest.mark.parametrize("text", ["", "x", "01ARZ3NDEKTSV4RRFFQ69G5FA", "7ZZZZZZZZZZZZZZZZZZZZZZZZZ", "01ARZ3NDEKTSV4RRFFQ69G5FAU"])
+def test_what_is_no_id_is_refused(text: str) -> None:
+    with pytest.raises(Invalid):
+        check_id(text)
+
+
+def test_instants_are_stored_in_one_form() -> None:
+    assert parse_instant("2026-11-15") == "2026-11-15T00:00:00.000Z"
+    assert parse_instant("2026-11-15T10:30:00+02:00") == "2026-11-15T08:30:00.000Z"
+    assert parse_instant(instant(1_700_000_000.1234)) == instant(1_700_000_000.1234)
+    assert days_between("2026-11-15T00:00:00.000Z", "2026-11-16T12:00:00.000Z") == 1.5
+    with pytest.raises(Invalid):
+        parse_instant("yesterday")
+
+
+def test_scopes_nest_and_are_checked() -> None:
+    assert check_scopes([" tools ", "projects:shop:api", "tools"]) == ("tools", "projects:shop:api")
+    assert within("projects:shop:api", "projects:shop")
+    assert not within("projects:shopping", "projects:shop")
+    for bad in ("Tools", "a b", "", ":a", "a::b", "x" * 101):
+        with pytest.raises(Invalid):
+            check_scopes([bad])
+
+
+def test_tags_are_cleaned_and_bounded() -> None:
+    assert check_tags([" two  words ", "", "x", "x"]) == ("two words", "x")
+    with pytest.raises(Invalid):
+        check_tags([f"tag{number}" for number in range(65)])
+
+
+@pytest.mark.parametrize(
+    ("url", "project"),
+    [
+        ("git@github.com:Acme/Shop.git", "github.com/acme/shop"),
+        ("https://github.com/acme/shop", "github.com/acme/shop"),
+        ("https://user:token@github.com/acme/shop.git/", "github.com/acme/shop"),
+        ("ssh://git@github.com:22/acme/shop.git", "github.com/acme/shop"),
+        ("git@gitlab.com:group/sub/shop.git", "gitlab.com/group/sub/shop"),
+        ("../elsewhere", None),
+        ("", None),
+    ],
+)
+def test_a_remote_is_one_project_however_it_is_spelled(url: str, project: str | None) -> None:
+    assert project_of_remote(url) == project
+
+
+def test_every_kind_of_the_map_is_there_with_its_rules() -> None:
+    assert set(KINDS) == {
+        "fact", "preference", "reference", "decision", "scar", "win", "pattern", "anti_pattern", "learning", "blocker",
+        "progress", "review", "retrospective", "inception", "elicitation", "observation", "summary", "thread",
+    }  # fmt: skip
+    assert len({kind.icon for kind in KINDS.values()}) == len(KINDS)
+
+
+def test_a_scar_says_everything_it_lacks_at_once() -> None:
+    with pytest.raises(Invalid) as refused:
+        check_fields(KINDS["scar"], {"severty": "high", "counter_arguments": ["one"]})
+    assert str(refused.value) == (
+        "This scar cannot be kept: severty is not a field of scar (did you mean severity?); "
+        "severity is required: one of critical, high, medium, low; counter_arguments needs at least 2."
+    )
+
+
+def test_fields_are_checked_by_type() -> None:
+    kind = KINDS["observation"]
+    good = {"facts": [" one ", "two"], "discovery_tokens": 12, "type": "bugfix", "subtitle": ""}
+    assert check_fields(kind, good) == {"type": "bugfix", "facts": ["one", "two"], "discovery_tokens": 12}
+    for bad in ({"facts": "x"}, {"discovery_tokens": True}, {"type": 5}, {"severity": "awful"}, {"type": "x" * 101}, {"facts": ["x" * 2001]}):
+        with pytest.raises(Invalid):
+            check_fields(kind, bad)
+
+
+def test_a_mistyped_kind_is_answered_with_the_nearest() -> None:
+    with pytest.raises(Invalid, match="Did you mean decision"):
+        check_kind("decison")
+
+
+def test_text_is_cleaned_or_refused() -> None:
+    assert check_text("  a\r\nb ", "text", 10) == "a\nb"
+    for bad in ("", "  \n", "x" * 11, "a\0b", "\ud800"):
+        with pytest.raises(Invalid):
+            check_text(bad, "text", 10)
+    for value in ({"a": ["\0"]}, {"\0": 1}, [float("nan")], float("inf")):
+        with pytest.raises(Invalid):
+            check_keepable(value)
+
+
+def test_headlines_are_the_first_sentence_and_short() -> None:
+    assert headline("# Use SQLite. It needs no server.\nmore") == "Use SQLite."
+    assert headline("See e.g. the U.S. docs") == "See e.g. the U.S. docs"
+    assert len(headline("word " * 100)) <= 120
+    assert shorten("one two three", 9) == "one two…"
+
+
+def test_tokens_are_estimated_by_bytes() -> None:
+    assert tokens_of("") == 0
+    assert tokens_of("x" * 400) == 100
+    assert tokens_of("日本語") > tokens_of("abc")
+
+
+def test_the_message_of_an_error_is_its_docstring_unless_given() -> None:
+    for item in vars(errors).values():
+        if isinstance(item, type) and issubclass(item, HoldfastError):
+            assert item().message == (item.__doc__ or "").splitlines()[0]
+            assert item.exit_code != 2
+    assert str(Invalid("Bad.", hint="Do this.")) == "Bad. Do this."
+
+
+@pytest.mark.parametrize("change", [{"id": "x"}, {"verb": "sang"}, {"data": []}, {"by": None}, {"at": "never"}, {"about": 5}, {"data": {"a": "\0"}}])
+def test_a_malformed_event_is_refused(change: dict[str, object]) -> None:
+    event_id = Clock(lambda: 1_700_000_000.0).tick()
+    good = {"id": event_id, "about": event_id, "verb": "recorded", "at": "2026-01-01", "by": {"kind": "user", "name": "", "session": ""}, "data": {}}
+    assert event_from_json(good).id == event_id
+    with pytest.raises(Invalid):
+        event_from_json({**good, **change})

@@ -1,0 +1,45 @@
+"""The one rule: imports point left."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+SOURCE = Path(__file__).parent.parent / "src" / "holdfast"
+RANK = {"model": 0, "policy": 1, "engine": 1, "adapters": 1, "verbs": 2, "surfaces": 3, "compose": 3, "hosts": 4}
+
+
+def holdfast_imports() -> Iterator[tuple[Path, str, str]]:
+    for path in SOURCE.rglob("*.py"):
+        here = path.relative_to(SOURCE).parts[0].removesuffix(".py")
+        for node in ast.walk(ast.parse(path.read_text())):
+            names = [node.module] if isinstance(node, ast.ImportFrom) and node.module else []
+            names += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            for name in names:
+                parts = name.split(".")
+                if parts[0] == "holdfast" and len(parts) > 1:
+                    yield path, here, parts[1]
+
+
+def test_imports_point_left() -> None:
+    seen = 0
+    for path, here, there in holdfast_imports():
+        seen += 1
+        if here != "__init__":
+            assert there == here or RANK[there] < RANK[here], f"{path} imports {there}"
+        assert there != "adapters" or here in {"adapters", "compose"}, f"{path} imports an adapter"
+    assert seen > 50
+
+
+def test_adapters_see_only_the_model() -> None:
+    assert {there for _, here, there in holdfast_imports() if here == "adapters"} <= {"model", "adapters"}
+
+
+def test_the_model_needs_only_the_standard_library_and_the_id_library() -> None:
+    import sys
+
+    allowed = {*sys.stdlib_module_names, "holdfast", "ulid_transform"}
+    for path in (SOURCE / "model").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ImportFrom | ast.Import):
+                name = (node.module or "") if isinstance(node, ast.ImportFrom) else node.names[0].name
+                assert name.split(".")[0] in allowed, f"{path} imports {name}"
