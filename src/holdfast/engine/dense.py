@@ -38,9 +38,21 @@ class Codes:
         for span in spans:
             found.extend(self._close(query, span, allowed))
         numbers = dict.fromkeys(number for _, number in sorted(found)[: max(FIRST_LOOK, most)])
-        cosines = cosines_of(self.db, vector, numbers)
+        cosines = self.cosines(vector, numbers)
         best = sorted(cosines, key=cosines.__getitem__, reverse=True)[:most]
         return {number: cosines[number] for number in best}
+
+    def cosines(self, vector: Any, numbers: Collection[int]) -> dict[int, float]:
+        """Give the best cosine of each record's passages to a unit vector."""
+        rows = self.db.query(_VECTORS, {"numbers": json.dumps(list(numbers))}) if numbers else []
+        if not rows:
+            return {}
+        matrix = np.frombuffer(b"".join(row[1] for row in rows), dtype=np.float16).reshape(len(rows), -1)
+        values = (matrix.astype(np.float32) @ np.asarray(vector, dtype=np.float32)).tolist()
+        best: dict[int, float] = {}
+        for row, value in zip(rows, values, strict=True):
+            best[row[0]] = max(value, best.get(row[0], -1.0))
+        return best
 
     def _close(self, query: Any, span: Span, allowed: Collection[int] | None) -> list[tuple[int, int]]:
         held = self._current(span)
@@ -74,19 +86,6 @@ class Codes:
 _ALL = "select number, code from vectors where number between :low and :high"
 _NEW = "select number, code from vectors where stamp > :stamp and number between :low and :high"
 _VECTORS = "select number, vector from vectors where number in (select value from json_each(:numbers))"
-
-
-def cosines_of(db: Database, vector: Any, numbers: Collection[int]) -> dict[int, float]:
-    """Give the best cosine of each record's passages to a unit vector."""
-    rows = db.query(_VECTORS, {"numbers": json.dumps(list(numbers))})
-    if not rows:
-        return {}
-    matrix = np.frombuffer(b"".join(row[1] for row in rows), dtype=np.float16).reshape(len(rows), -1)
-    values = (matrix.astype(np.float32) @ np.asarray(vector, dtype=np.float32)).tolist()
-    best: dict[int, float] = {}
-    for row, value in zip(rows, values, strict=True):
-        best[row[0]] = max(value, best.get(row[0], -1.0))
-    return best
 
 
 def code_of(vectors: Any) -> Any:

@@ -11,6 +11,7 @@ from holdfast.engine.database import Database
 # Reading one posting costs about 0.4 µs; this many bound a search in a project of any size.
 POSTINGS = 6_000
 K1, B = 1.2, 0.75
+PASSAGE = 0.3  # share of the best passage in a record's score
 Span = tuple[int, int]
 
 
@@ -28,7 +29,7 @@ class Frequencies:
 
     db: Database
     known: dict[tuple[int, int, str], tuple[int, int]] = field(default_factory=dict)
-    lengths: dict[Span, float] = field(default_factory=dict)
+    lengths: dict[tuple[Span, ...], tuple[float, float]] = field(default_factory=dict)
 
     def of(self, word: str, spans: Sequence[Span], documents: int) -> int:
         """Tell how many records of the spans hold a word."""
@@ -43,20 +44,19 @@ class Frequencies:
             self.known[key] = (count, documents)
         return count
 
-    def mean_length(self, span: Span) -> float:
-        """Give the usual length (in characters of index words) of a record, from a sample."""
-        if span not in self.lengths:
-            rows = self.db.query(_SAMPLE, {"low": span[0], "high": span[1]})
-            self.lengths[span] = float(rows[0][0] or 400.0)
-        return self.lengths[span]
+    def mean_lengths(self, spans: Sequence[Span]) -> tuple[float, float]:
+        """Give the usual length of a record and of a passage (characters of index words), from a sample."""
+        key = tuple(spans)
+        if key not in self.lengths:
+            sampled = [row[0] for low, high in spans for row in self.db.query(_SAMPLE, {"low": low, "high": high})]
+            parts = [part for body in sampled for part in body.split("\n")[:-1]]
+            wholes = sum(map(len, sampled)) / len(sampled) if sampled else 1.0
+            self.lengths[key] = wholes, sum(map(len, parts)) / len(parts) if parts else 1.0
+        return self.lengths[key]
 
 
 _COUNT = "select count(*) from words where words match :word and rowid between :low and :high"
-_SAMPLE = """
-select avg(length(body)) from (
-    select body from words where rowid between :low and :high order by rowid desc limit 500
-)
-"""
+_SAMPLE = "select body from words where rowid between :low and :high order by rowid desc limit 200"
 _POSTINGS = "select rowid from words where words match :word and rowid between :low and :high"
 _BODIES = "select rowid, body from words where rowid in (select value from json_each(:numbers))"
 
@@ -71,7 +71,7 @@ def look_up(
     most: int = 150,
     postings: int = POSTINGS,
 ) -> Words:
-    """Give the records that hold the rarest words, those with the most weight first."""
+    """Give the records that hold the rarest words of a question, those with the most weight first."""
     counts = {word: frequencies.of(word, spans, documents) for word in words}
     idf = {word: math.log(1 + (documents - count + 0.5) / (count + 0.5)) for word, count in counts.items()}
     score: dict[int, float] = defaultdict(float)
@@ -92,20 +92,29 @@ def look_up(
 def bodies(db: Database, numbers: Iterable[int]) -> dict[int, str]:
     """Give the index words of records, as one spaced text each."""
     rows = db.query(_BODIES, {"numbers": json.dumps(list(numbers))})
-    return {row[0]: f" {row[1]} " for row in rows}
+    return {row[0]: row[1] for row in rows}
 
 
-def bm25(body: str, idf: Mapping[str, float], mean_length: float) -> float:
-    """Score one record exactly; lengths are in characters, which cancel out."""
-    norm = K1 * (1 - B + B * len(body) / mean_length)
-    total = 0.0
-    for word, weight in idf.items():
-        if count := body.count(f" {word} "):
-            total += weight * count * (K1 + 1) / (count + norm)
-    return total
+def fit(body: str, idf: Mapping[str, float], means: tuple[float, float]) -> tuple[float, float]:
+    """Score one record exactly, and give the share of the question's weight that its words account for.
 
-
-def coverage(body: str, idf: Mapping[str, float]) -> float:
-    """Give the share of a question's weight that a record's words account for."""
+    The score is BM25 over the weight of the question: about 1 when a usual record holds every word once. It is
+    mostly that of the whole record, partly that of its best passage. Lengths are in characters; they cancel out.
+    """
     total = sum(idf.values())
-    return sum(weight for word, weight in idf.items() if f" {word} " in body) / total if total else 0.0
+    if not total:
+        return 0.0, 0.0
+    patterns = [(f" {word} ", weight) for word, weight in idf.items()]
+    parts = [(len(part), [f" {part} ".count(pattern) for pattern, _ in patterns]) for part in body.split("\n")]
+    weights = [weight for _, weight in patterns]
+    counts = [sum(column) for column in zip(*(held for _, held in parts), strict=True)]
+    whole = _bm25(counts, weights, len(body) / means[0])
+    best = max(_bm25(held, weights, length / means[1]) for length, held in parts)
+    covered = sum(weight for count, weight in zip(counts, weights, strict=True) if count)
+    return ((1 - PASSAGE) * whole + PASSAGE * best) / total, covered / total
+
+
+def _bm25(counts: Sequence[int], weights: Sequence[float], length: float) -> float:
+    norm = K1 * (1 - B + B * length)
+    pairs = zip(counts, weights, strict=True)
+    return sum(weight * count * (K1 + 1) / (count + norm) for count, weight in pairs if count)

@@ -1,12 +1,60 @@
-"""Cut long texts into the passages that get a vector each."""
+"""Cut texts into passages: each gets a vector of its own, and a long text is as good as its best passage."""
 
-WHOLE = 800
-SIZE = 600
-MOST = 16
+import re
+
+WHOLE = 800  # a text up to this many characters is one passage
+SIZE = 500  # longer ones are cut at line ends into pieces of this size; 400 to 600 do equally well
+MOST = 16  # so that one huge text cannot cost more than a page of others
+TITLE = 100  # a first line up to this long is a title, and heads every passage
+
+# A diff names each path four times; once is enough to know what it is about.
+_DIFF = re.compile(
+    r"^diff --git a/(\S+) b/\S+\n"
+    r"(?:(?:index|new file|deleted file|old mode|new mode|similarity|rename|---|\+\+\+) ?.*\n)*",
+    re.MULTILINE,
+)
+_HUNK = re.compile(r"^@@ [-+\d, ]+ @@", re.MULTILINE)
+_PATH = re.compile(r"[\w./-]+/[\w.-]+\.\w+")
+
+
+def pieces(text: str) -> list[str]:
+    """Give the text whole, or cut at line ends."""
+    plain = _HUNK.sub("@@", _DIFF.sub(r"\1\n", text)).strip() if "diff --git " in text else text.strip()
+    return [plain] if len(plain) <= WHOLE else _cut(plain)
 
 
 def passages(text: str) -> list[str]:
-    """Give a short text whole, a long one in pieces."""
-    if len(text) <= WHOLE:
-        return [text]
-    return [text[start : start + SIZE] for start in range(0, len(text), SIZE)][:MOST]
+    """Give the pieces as they are embedded: each under the title, or under the last path named before it."""
+    cut = pieces(text)
+    first = cut[0].split("\n", 1)[0]
+    head = first if len(first) <= TITLE else ""
+    headed = []
+    for place, piece in enumerate(cut):
+        lines = piece.split("\n")
+        headed.append(f"{head}\n{piece}" if place and head and not _PATH.fullmatch(lines[0]) else piece)
+        head = next((line for line in reversed(lines) if _PATH.fullmatch(line)), head)
+    return headed
+
+
+def _cut(text: str) -> list[str]:
+    found: list[str] = []
+    current = ""
+    for line in (part for long in text.split("\n") for part in _folded(long.rstrip())):
+        if current and len(current) + 1 + len(line) > SIZE:
+            found.append(current)
+            current = line
+        else:
+            current = f"{current}\n{line}" if current else line
+        if len(found) == MOST:
+            return found
+    return [*found, current]
+
+
+def _folded(line: str) -> list[str]:
+    """Give a line in parts of at most SIZE, cut after a sentence or at a space."""
+    parts = []
+    while len(line) > SIZE:
+        at = line.rfind(". ", SIZE // 2, SIZE) + 1 or max(line.rfind(" ", SIZE // 2, SIZE), 0) or SIZE
+        parts.append(line[:at])
+        line = line[at:].lstrip()
+    return [*parts, line] if line else parts

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
+from typing import NamedTuple
 
 from holdfast.engine.database import Database, Params
 from holdfast.engine.views import Batch, Entry
@@ -28,6 +29,7 @@ create table records (
 );
 create index records_fingerprint on records (fingerprint);
 create index records_session on records (session, number) where session <> '';
+create index records_author on records (author, number) where author <> '';
 create index records_created on records (created_at, number);
 create index records_pending on records (number) where state = 'pending';
 """
@@ -52,6 +54,16 @@ class Filter:
     def narrow(self) -> bool:
         """Whether it asks for more than active records of some projects."""
         return bool(self.kinds or self.scopes or self.tags or self.session or self.since or self.until)
+
+
+class Place(NamedTuple):
+    """Where a record stands: who wrote it, when, in which session."""
+
+    number: int
+    session: str
+    author: str
+    created_at: str
+    state: str
 
 
 def span(project: int) -> tuple[int, int]:
@@ -88,7 +100,7 @@ def _row(entry: Entry) -> Params:
         "kind": record.kind,
         "state": record.state,
         "session": record.by.session,
-        "author": record.by.name,
+        "author": record.by.name if record.by.kind == "user" else "",
         "created_at": record.created_at,
         "updated_at": record.updated_at,
         "fingerprint": fingerprint(record) if record.state != "erased" else "",
@@ -134,6 +146,58 @@ def of_session(db: Database, session: str) -> list[Entry]:
     return _entries(
         db, "select number, doc from records where session = :session order by number", {"session": session}
     )
+
+
+def authors(db: Database) -> list[str]:
+    """Give the people who wrote records, skipping from name to name rather than reading every row."""
+    rows = db.query(
+        """
+        with recursive found (author) as (
+            select min(author) from records where author <> ''
+            union all
+            select (select min(author) from records where author <> '' and author > found.author)
+            from found where found.author is not null
+        )
+        select author from found where author is not null
+        """
+    )
+    return [row[0] for row in rows]
+
+
+def wrote(db: Database, author: str, low: int, high: int) -> bool:
+    """Tell whether somebody wrote any record in a span."""
+    sql = "select 1 from records where author = :author and author <> '' and number between :low and :high limit 1"
+    return bool(db.query(sql, {"author": author, "low": low, "high": high}))
+
+
+def places(db: Database, numbers: Iterable[int]) -> dict[int, Place]:
+    """Give session, author and time of records, without reading them whole."""
+    wanted = list(numbers)
+    found: dict[int, Place] = {}
+    for start in range(0, len(wanted), 500):
+        names, params = _listed("n", wanted[start : start + 500])
+        sql = f"select number, session, author, created_at, state from records where number in ({names})"
+        found.update((row[0], Place(*row)) for row in db.query(sql, params))
+    return found
+
+
+def neighbours(db: Database, place: Place, reach: int) -> list[tuple[int, int]]:
+    """Give the records just before and after one in its session, each with its distance."""
+    found: list[tuple[int, int]] = []
+    given = {"session": place.session, "number": place.number, "reach": reach}
+    for sql in (_BEFORE, _AFTER):
+        found.extend((row[0], distance) for distance, row in enumerate(db.query(sql, given), start=1))
+    return found
+
+
+_BEFORE = """
+select number from records where session = :session and session <> '' and number < :number
+order by number desc limit :reach
+"""
+_AFTER = """
+select number from records where session = :session and session <> '' and number > :number
+order by number limit :reach
+"""
 
 
 def listed(db: Database, chosen: Filter, *, limit: int, offset: int = 0, oldest_first: bool = False) -> list[Entry]:

@@ -5,6 +5,7 @@ Retired records stand under the negated number: outside every search, but found 
 """
 
 from holdfast.engine.database import Database
+from holdfast.engine.passages import pieces
 from holdfast.engine.tokens import tokens
 from holdfast.engine.views import Batch
 from holdfast.model.record import Record
@@ -27,13 +28,14 @@ def apply(db: Database, batch: Batch, /) -> None:
             db.execute("delete from words where rowid in (:number, :negated)", {"number": number, "negated": -number})
         if record.state != "erased":
             rowid = number if record.state == "active" else -number
-            rows.append({"rowid": rowid, "body": " ".join(indexed(record))})
+            rows.append({"rowid": rowid, "body": indexed(record)})
     db.many("insert into words (rowid, body) values (:rowid, :body)", rows)
 
 
-def indexed(record: Record) -> list[str]:
-    """Give the index words of a record: its text, labels and author."""
-    return tokens("\n".join((record.text, *record.tags, *record.scopes, record.by.name)))
+def indexed(record: Record) -> str:
+    """Give the index words of a record: a line for each passage, and one for its labels and author."""
+    labels = " ".join((*record.tags, *record.scopes, record.by.name))
+    return "\n".join(" ".join(tokens(part)) for part in (*pieces(record.text), labels))
 
 
 def compact(db: Database) -> None:

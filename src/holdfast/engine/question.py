@@ -1,0 +1,57 @@
+"""What a question names besides its subject: people and dates. They are structure, not content."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from holdfast.engine.tokens import STOP_STEMS, tokens
+
+_MONTHS = "january february march april may june july august september october november december".split()
+_MONTH = re.compile(rf"\b({'|'.join(_MONTHS)})\b")
+# "may" is a verb far more often than a month.
+_MAY = re.compile(r"\b(?:in|of|on|last|this|since|until|\d)\s*may\b|\bmay,? \d")
+_YEAR = re.compile(r"\b((?:19|20)\d\d)\b")
+_DAY = re.compile(r"\b(\d{1,2})(?:st|nd|rd|th)?\b")
+_ISO = re.compile(r"\b(\d{4})-(\d\d)-(\d\d)\b")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dates:
+    """Years, months and days a question names."""
+
+    years: frozenset[int] = frozenset()
+    months: frozenset[int] = frozenset()
+    days: frozenset[int] = frozenset()
+
+    def match(self, at: str) -> float:
+        """Give 1 when an instant falls on a day named, a half when only its month is, else 0."""
+        year, month, day = int(at[:4]), int(at[5:7]), int(at[8:10])
+        if month not in self.months or (self.years and year not in self.years):
+            return 0.0
+        return 1.0 if day in self.days else 0.5
+
+
+def dates_in(text: str) -> Dates:
+    """Give the dates a question names; without a month there are none."""
+    low = text.lower()
+    months = {_MONTHS.index(word) + 1 for word in _MONTH.findall(low) if word != "may" or _MAY.search(low)}
+    days = {int(day) for day in _DAY.findall(low) if 1 <= int(day) <= 31} if months else set[int]()
+    for _, month, day in _ISO.findall(low):
+        months.add(int(month))
+        days.add(int(day))
+    return Dates(years=frozenset(map(int, _YEAR.findall(low))), months=frozenset(months), days=frozenset(days))
+
+
+def named(text: str, authors: Iterable[str]) -> list[str]:
+    """Give the people a question names."""
+    words = set(tokens(text)) - STOP_STEMS
+    return [author for author in authors if (parts := set(tokens(author))) and parts <= words]
+
+
+def without(text: str, names: Iterable[str]) -> str:
+    """Give a question without the people it names."""
+    names = list(names)
+    if not names:
+        return text
+    bare = re.sub(rf"\b(?:{'|'.join(map(re.escape, names))})(?:['’]s)?(?!\w)", "", text, flags=re.IGNORECASE)
+    return " ".join(bare.split()) or text

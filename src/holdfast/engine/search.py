@@ -1,0 +1,169 @@
+"""Find candidates by words and by meaning, score each exactly, and let sessions, people and dates speak.
+
+The constants were measured on the development benchmark (`holdfast bench retrieval`); each sits on a plateau.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from holdfast.engine.lexical import Frequencies, Span, bodies, fit, look_up
+from holdfast.engine.question import Dates, dates_in, named, without
+from holdfast.engine.store import Store
+from holdfast.engine.tokens import query_terms, tokens
+from holdfast.engine.views import records
+from holdfast.engine.views.records import Place
+
+if TYPE_CHECKING:
+    from holdfast.engine.dense import Codes
+
+CANDIDATES = 100  # looked at exactly, from either side
+MEANING = 0.6  # share of meaning against words
+NEAR = {1: 0.2, 2: 0.1}  # what records one and two places away in a session lend of their score
+SESSION = 0.5  # what the best record of a session lends to the others
+LENDERS = 30  # only the best lend
+AUTHOR, DATE = 0.4, 0.3  # the question names who wrote it, or when
+FIT_MEANING = 0.6  # honest fit: this much calibrated similarity, the rest the share of words found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """A question made ready: its words, its vector if meaning is asked for, and what else it names."""
+
+    words: tuple[str, ...]
+    vector: Any = None
+    floor: float = 0.0
+    ceiling: float = 1.0
+    authors: frozenset[str] = frozenset()
+    dates: Dates = field(default_factory=Dates)
+
+
+@dataclass(slots=True, kw_only=True)
+class Candidate:
+    """A record that may answer, with what speaks for it. `fit` is absolute, from 0 to 1."""
+
+    number: int
+    words: float = 0.0
+    meaning: float = 0.0
+    coverage: float = 0.0
+    lent: float = 0.0
+    author: float = 0.0
+    date: float = 0.0
+    with_meaning: bool = True
+
+    @property
+    def base(self) -> float:
+        """How well it answers by itself."""
+        return (1 - MEANING) * self.words + MEANING * self.meaning if self.with_meaning else self.words
+
+    @property
+    def score(self) -> float:
+        """How well it answers, all things considered."""
+        return self.base + self.lent + self.author + self.date
+
+    @property
+    def fit(self) -> float:
+        """How well it answers, on a scale that means the same for every question."""
+        if not self.with_meaning:
+            return self.coverage
+        return FIT_MEANING * min(self.meaning, 1.0) + (1 - FIT_MEANING) * self.coverage
+
+    @property
+    def why(self) -> dict[str, float]:
+        """The score by signal."""
+        share = MEANING if self.with_meaning else 0.0
+        parts = {"words": (1 - share) * self.words, "meaning": share * self.meaning, "session": self.lent}
+        return {name: value for name, value in (parts | {"author": self.author, "date": self.date}).items() if value}
+
+
+def subject(store: Store, text: str, spans: Sequence[Span]) -> tuple[str, frozenset[str]]:
+    """Give the question without the people it names, and those people, where several wrote here."""
+    everybody = records.authors(store.db)
+    mentioned = named(text, everybody)
+    if not mentioned or len(everybody) < 2:
+        return text, frozenset()
+    here = [name for name in everybody if any(records.wrote(store.db, name, *span) for span in spans)]
+    if len(here) < 2:
+        return text, frozenset()
+    people = frozenset(mentioned) & frozenset(here)
+    return without(text, people), people
+
+
+def ready(text: str, bare: str, people: frozenset[str], *, vector: Any, floor: float, ceiling: float) -> Question:
+    """Make a question ready."""
+    who = {token for name in people for token in tokens(name)}
+    words = query_terms(bare)
+    kept = tuple(word for word in words if word not in who) or tuple(words)
+    return Question(
+        words=kept, vector=vector, floor=floor, ceiling=ceiling, authors=people, dates=dates_in(text)
+    )
+
+
+def search(
+    store: Store,
+    frequencies: Frequencies,
+    codes: "Codes | None",
+    question: Question,
+    spans: Sequence[Span],
+    documents: int,
+    *,
+    allowed: Collection[int] | None = None,
+) -> tuple[list[Candidate], Mapping[str, float]]:
+    """Give candidates, best first, and the weight of each word of the question."""
+    found = look_up(frequencies, question.words, spans, documents, allowed=allowed, most=CANDIDATES)
+    meant: dict[int, float] = {}
+    if codes is not None and question.vector is not None:
+        meant = codes.nearest(question.vector, spans, most=CANDIDATES, allowed=allowed)
+    means = frequencies.mean_lengths(spans)
+    candidates: dict[int, Candidate] = {}
+
+    def consider(numbers: Collection[int]) -> dict[int, Place]:
+        """Score records and add them to the candidates."""
+        known = {number: place for number, place in records.places(store.db, numbers).items() if place.state == "active"}
+        if allowed is not None:
+            known = {number: place for number, place in known.items() if number in allowed}
+        held = bodies(store.db, known)
+        unknown = [number for number in known if number not in meant]
+        cosines = meant | (codes.cosines(question.vector, unknown) if codes and question.vector is not None else {})
+        for number, place in known.items():
+            words, coverage = fit(held.get(number, ""), found.idf, means)
+            candidates[number] = Candidate(
+                number=number,
+                words=words,
+                meaning=_calibrated(cosines.get(number), question),
+                coverage=coverage,
+                author=AUTHOR * (place.author in question.authors),
+                date=DATE * question.dates.match(place.created_at) if question.dates.months else 0.0,
+                with_meaning=question.vector is not None,
+            )
+        return known
+
+    places = consider(list(dict.fromkeys((*found.found, *meant))))
+    _lend(store, candidates, places, consider)
+    return sorted(candidates.values(), key=lambda one: -one.score), found.idf
+
+
+def _calibrated(cosine: float | None, question: Question) -> float:
+    """Put a cosine on the scale every embedder shares: 0 unrelated, 1 clearly the same."""
+    if cosine is None:
+        return 0.0
+    return min(1.2, max(0.0, (cosine - question.floor) / (question.ceiling - question.floor)))
+
+
+def _lend(store: Store, candidates: dict[int, Candidate], places: dict[int, Place], consider: Any) -> None:
+    """Let the best candidates lend to their neighbours in the session, and to the session as a whole."""
+    ranked = sorted(candidates.values(), key=lambda one: -one.base)[:LENDERS]
+    lenders = [(one, places[one.number]) for one in ranked if places[one.number].session]
+    around = {one.number: records.neighbours(store.db, place, max(NEAR)) for one, place in lenders}
+    strangers = {number for near in around.values() for number, _ in near if number not in candidates}
+    if strangers:
+        places |= consider(strangers)
+    best: dict[str, float] = {}
+    for one, place in lenders:
+        for number, distance in around[one.number]:
+            if number in candidates:
+                candidates[number].lent += NEAR[distance] * one.base
+        if around[one.number]:
+            best.setdefault(place.session, one.base)
+    for number, candidate in candidates.items():
+        candidate.lent += SESSION * best.get(places[number].session, 0.0)

@@ -1,0 +1,56 @@
+"""`holdfast bench`: the figures of the documentation, measured here and now."""
+
+from pathlib import Path
+
+import click
+
+
+@click.group("bench")
+def bench_command() -> None:
+    """Measure retrieval quality and speed on this machine.
+
+    Every figure is CPU time or a ratio, printed beside a baseline measured in the same run.
+    """
+
+
+@bench_command.command("retrieval")
+@click.option("--data", required=True, type=click.Path(exists=True, file_okay=False, path_type=Path), help="Folder of the labelled sets (*.json.gz).")
+@click.option("--set", "names", multiple=True, help="Only this set; repeatable.")
+@click.option("--cache", type=click.Path(file_okay=False, path_type=Path), help="Keep vectors here, so that a second run takes seconds.")
+def retrieval(data: Path, names: tuple[str, ...], cache: Path | None) -> None:
+    """Measure how well the right memory is found. Exit code 1 if a bar is missed."""
+    from holdfast.hosts.bench.quality import SETS, run
+
+    if not run(data, names or SETS, cache):
+        raise click.exceptions.Exit(1)
+
+
+@bench_command.command("speed")
+@click.option("--size", "names", multiple=True, type=click.Choice(["1k", "10k", "100k", "1m"]), help="Repeatable; 1k, 10k and 100k unless given. 1m takes about an hour of CPU.")
+def speed(names: tuple[str, ...]) -> None:
+    """Measure open, write, import and recall at several sizes."""
+    from holdfast.hosts.bench.speed import run
+
+    run(list(names or ("1k", "10k", "100k")))
+
+
+@bench_command.command("fresh")
+def fresh() -> None:
+    """Measure what a new process costs until its first answer."""
+    from holdfast.hosts.bench.speed import fresh as measure
+
+    measure()
+
+
+@bench_command.command("durability")
+@click.option("--rounds", default=20, show_default=True, help="How often a writer is killed.")
+def durability(rounds: int) -> None:
+    """Write from four processes at once, then kill writers in the middle; count what was lost."""
+    from holdfast.hosts.bench.durability import concurrent, killed
+
+    written, lost, failed = concurrent()
+    print(f"4 processes x 250 writes: {written} acknowledged, {lost} lost, {failed} processes failed")
+    survived, gone = killed(rounds)
+    print(f"{rounds} rounds of kill -9: {survived} acknowledged, {gone} lost")
+    if lost or failed or gone:
+        raise click.exceptions.Exit(1)
