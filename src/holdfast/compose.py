@@ -38,7 +38,9 @@ class Settings:
     sources: Mapping[str, str]
 
 
-def open_memory(settings: Settings | None = None, *, folder: Path | None = None, progress: Progress | None = None) -> Memory:
+def open_memory(
+    settings: Settings | None = None, *, folder: Path | None = None, progress: Progress | None = None
+) -> Memory:
     """Open the memory for a folder (the working directory unless given)."""
     here = folder or Path.cwd()
     config = (settings or load_settings(folder=here)).config
@@ -83,11 +85,13 @@ def store_folder(config: Config, here: Path) -> Path:
     return user_data_path("holdfast", appauthor=False)
 
 
-def _layers(here: Path, environment: Mapping[str, str], flags: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
+def _layers(
+    here: Path, environment: Mapping[str, str], flags: Mapping[str, Any]
+) -> list[tuple[str, Mapping[str, Any]]]:
     from platformdirs import user_config_path
 
     user = user_config_path("holdfast", appauthor=False) / "config.toml"
-    layers = [(str(user), _read(user))]
+    layers: list[tuple[str, Mapping[str, Any]]] = [(str(user), _read(user))]
     if (nearest := _nearest(here)) and (nearest / "config.toml").is_file():
         project = nearest / "config.toml"
         layers.append((str(project), _project_settings(project)))
@@ -152,7 +156,9 @@ class _Words(dict[str, bool]):
         raise ValueError(word)
 
 
-_WORDS_FOR_BOOL = _Words({"true": True, "1": True, "yes": True, "on": True, "false": False, "0": False, "no": False, "off": False})
+_WORDS_FOR_BOOL = _Words(
+    {"true": True, "1": True, "yes": True, "on": True, "false": False, "0": False, "no": False, "off": False}
+)
 
 
 def _nearest(here: Path) -> Path | None:
@@ -161,7 +167,7 @@ def _nearest(here: Path) -> Path | None:
 
 def _is_home(folder: Path) -> bool:
     """Tell a store's folder from one that only carries what a repository shares (settings, team memories)."""
-    return (folder / FILE).exists() or not any(name in ("config.toml", "memories") for name in os.listdir(folder))
+    return (folder / FILE).exists() or not any((folder / name).exists() for name in ("config.toml", "memories"))
 
 
 def _database(config: Config, here: Path) -> Database:
@@ -172,7 +178,9 @@ def _database(config: Config, here: Path) -> Database:
     try:
         from holdfast.engine.postgres import Postgres
     except ImportError as problem:
-        raise StoreError("PostgreSQL needs one more package.", hint="Run: pip install 'holdfast[postgres]'") from problem
+        raise StoreError(
+            "PostgreSQL needs one more package.", hint="Run: pip install 'holdfast[postgres]'"
+        ) from problem
     return Postgres(config.database)
 
 

@@ -51,7 +51,12 @@ def histories(draw: st.DrawFn, data: st.SearchStrategy[dict[str, Any]] = content
         now[0] += draw(st.sampled_from([-3600.0, 0.0, 0.0005, 5.0]))
         events.append(
             Event(
-                id=clock.tick(), about=ABOUT, verb=verb, at=instant(now[0]), by=Actor(name="a", session="s"), data=draw(data)
+                id=clock.tick(),
+                about=ABOUT,
+                verb=verb,
+                at=instant(now[0]),
+                by=Actor(name="a", session="s"),
+                data=draw(data),
             )
         )
     return events
@@ -74,7 +79,11 @@ def test_erasure_leaves_the_same_record_whether_payloads_were_scrubbed_or_not(ev
     assert (record.title, record.body, record.fields, record.tags, record.links) == ("", "", {}, (), ())
 
 
-@given(histories(st.dictionaries(st.sampled_from(["title", "body", "fields", "links", "scopes", "kind"]) | texts, json_values)))
+@given(
+    histories(
+        st.dictionaries(st.sampled_from(["title", "body", "fields", "links", "scopes", "kind"]) | texts, json_values)
+    )
+)
 def test_data_of_any_shape_folds_to_a_record_that_can_be_written_and_read(events: list[Event]) -> None:
     record = fold_all(event_from_json(event_to_json(event)) for event in events)
     assert record is not None
@@ -118,7 +127,9 @@ def test_links_are_kept_once_and_can_be_taken_away() -> None:
 def test_nothing_follows_erasure_even_when_its_clock_ran_behind() -> None:
     clock = Clock(lambda: 1_600_000_000.0)
     erased = Event(id=clock.tick(), about=ABOUT, verb="erased", at=instant(1_600_000_000.0))
-    told = Event(id=Clock(lambda: 1_700_000_000.0).tick(), about=ABOUT, verb="recorded", at=erased.at, data={"body": "b"})
+    told = Event(
+        id=Clock(lambda: 1_700_000_000.0).tick(), about=ABOUT, verb="recorded", at=erased.at, data={"body": "b"}
+    )
     record = fold_all([told, erased])
     assert record is not None
     assert (record.state, record.body) == ("erased", "")

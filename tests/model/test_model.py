@@ -38,7 +38,9 @@ def test_a_clock_counts_on_from_another_an_hour_ahead_but_not_from_one_a_year_ah
     assert hour < clock.tick() < year
 
 
-@pytest.mark.parametrize("text", ["", "x", "01ARZ3NDEKTSV4RRFFQ69G5FA", "7ZZZZZZZZZZZZZZZZZZZZZZZZZ", "01ARZ3NDEKTSV4RRFFQ69G5FAU"])
+@pytest.mark.parametrize(
+    "text", ["", "x", "01ARZ3NDEKTSV4RRFFQ69G5FA", "7ZZZZZZZZZZZZZZZZZZZZZZZZZ", "01ARZ3NDEKTSV4RRFFQ69G5FAU"]
+)
 def test_what_is_no_id_is_refused(text: str) -> None:
     with pytest.raises(Invalid):
         check_id(text)
@@ -105,7 +107,14 @@ def test_fields_are_checked_by_type() -> None:
     kind = KINDS["observation"]
     good = {"facts": [" one ", "two"], "discovery_tokens": 12, "type": "bugfix", "subtitle": ""}
     assert check_fields(kind, good) == {"type": "bugfix", "facts": ["one", "two"], "discovery_tokens": 12}
-    for bad in ({"facts": "x"}, {"discovery_tokens": True}, {"type": 5}, {"severity": "awful"}, {"type": "x" * 101}, {"facts": ["x" * 2001]}):
+    for bad in (
+        {"facts": "x"},
+        {"discovery_tokens": True},
+        {"type": 5},
+        {"severity": "awful"},
+        {"type": "x" * 101},
+        {"facts": ["x" * 2001]},
+    ):
         with pytest.raises(Invalid):
             check_fields(kind, bad)
 
@@ -146,10 +155,20 @@ def test_the_message_of_an_error_is_its_docstring_unless_given() -> None:
     assert str(Invalid("Bad.", hint="Do this.")) == "Bad. Do this."
 
 
-@pytest.mark.parametrize("change", [{"id": "x"}, {"verb": "sang"}, {"data": []}, {"by": None}, {"at": "never"}, {"about": 5}, {"data": {"a": "\0"}}])
+@pytest.mark.parametrize(
+    "change",
+    [{"id": "x"}, {"verb": "sang"}, {"data": []}, {"by": None}, {"at": "never"}, {"about": 5}, {"data": {"a": "\0"}}],
+)
 def test_a_malformed_event_is_refused(change: dict[str, object]) -> None:
     event_id = Clock(lambda: 1_700_000_000.0).tick()
-    good = {"id": event_id, "about": event_id, "verb": "recorded", "at": "2026-01-01", "by": {"kind": "user", "name": "", "session": ""}, "data": {}}
+    good = {
+        "id": event_id,
+        "about": event_id,
+        "verb": "recorded",
+        "at": "2026-01-01",
+        "by": {"kind": "user", "name": "", "session": ""},
+        "data": {},
+    }
     assert event_from_json(good).id == event_id
     with pytest.raises(Invalid):
         event_from_json({**good, **change})

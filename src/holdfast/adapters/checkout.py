@@ -27,7 +27,11 @@ class GitCheckout:
         top, common = self._facts
         linked = common.name == ".git" and common.parent != top
         branch = self._ask("symbolic-ref", "--quiet", "--short", "HEAD")
-        return Origin(branch=branch, worktree=top.name if linked else "", commit=self._ask("rev-parse", "--quiet", "--verify", "HEAD"))
+        return Origin(
+            branch=branch,
+            worktree=top.name if linked else "",
+            commit=self._ask("rev-parse", "--quiet", "--verify", "HEAD"),
+        )
 
     @cached_property
     def _facts(self) -> tuple[Path, Path] | None:

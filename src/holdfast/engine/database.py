@@ -1,6 +1,6 @@
 """The thin seam to a SQL engine: execute, query, transaction. SQL is written once, in the subset both engines share."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Literal, Protocol
 
@@ -12,6 +12,8 @@ class Row(Protocol):
     """One row; columns by name or by position."""
 
     def __getitem__(self, key: str | int, /) -> Any: ...
+
+    def __iter__(self) -> Iterator[Any]: ...
 
 
 class Database(Protocol):
@@ -39,3 +41,9 @@ class Database(Protocol):
 
     def close(self) -> None:
         """Let go of the database."""
+
+
+def listed(name: str, values: Sequence[object]) -> tuple[str, dict[str, object]]:
+    """Give the parameters of an SQL list: their names, comma-separated, and their values."""
+    params = {f"{name}_{place}": value for place, value in enumerate(values)}
+    return ", ".join(f":{key}" for key in params), params

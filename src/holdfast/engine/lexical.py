@@ -49,7 +49,7 @@ class Frequencies:
         key = tuple(spans)
         if key not in self.lengths:
             sampled = [row[0] for low, high in spans for row in self.db.query(_SAMPLE, {"low": low, "high": high})]
-            parts = [part for body in sampled for part in body.split("\n")[:-1]]
+            parts = [part for body in sampled for part in body.split("\n")[1:-1]]
             wholes = sum(map(len, sampled)) / len(sampled) if sampled else 1.0
             self.lengths[key] = wholes, sum(map(len, parts)) / len(parts) if parts else 1.0
         return self.lengths[key]
@@ -102,19 +102,19 @@ def fit(body: str, idf: Mapping[str, float], means: tuple[float, float]) -> tupl
     mostly that of the whole record, partly that of its best passage. Lengths are in characters; they cancel out.
     """
     total = sum(idf.values())
-    if not total:
+    held = [(pattern, weight) for word, weight in idf.items() if (pattern := f" {word} ") in body]
+    if not held:
         return 0.0, 0.0
-    patterns = [(f" {word} ", weight) for word, weight in idf.items()]
-    parts = [(len(part), [f" {part} ".count(pattern) for pattern, _ in patterns]) for part in body.split("\n")]
-    weights = [weight for _, weight in patterns]
-    counts = [sum(column) for column in zip(*(held for _, held in parts), strict=True)]
-    whole = _bm25(counts, weights, len(body) / means[0])
-    best = max(_bm25(held, weights, length / means[1]) for length, held in parts)
-    covered = sum(weight for count, weight in zip(counts, weights, strict=True) if count)
-    return ((1 - PASSAGE) * whole + PASSAGE * best) / total, covered / total
+    whole = _bm25(body, held, means[0])
+    parts = body.split("\n")
+    best = max(_bm25(part, held, means[1]) for part in parts) if len(parts) > 1 else whole
+    return ((1 - PASSAGE) * whole + PASSAGE * best) / total, sum(weight for _, weight in held) / total
 
 
-def _bm25(counts: Sequence[int], weights: Sequence[float], length: float) -> float:
-    norm = K1 * (1 - B + B * length)
-    pairs = zip(counts, weights, strict=True)
-    return sum(weight * count * (K1 + 1) / (count + norm) for count, weight in pairs if count)
+def _bm25(body: str, held: Sequence[tuple[str, float]], mean: float) -> float:
+    norm = K1 * (1 - B + B * len(body) / mean)
+    score = 0.0
+    for pattern, weight in held:
+        if count := body.count(pattern):
+            score += weight * count * (K1 + 1) / (count + norm)
+    return score

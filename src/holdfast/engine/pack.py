@@ -4,7 +4,6 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from holdfast.engine.tokens import tokens
 from holdfast.model.query import Hit
 from holdfast.model.text import shorten, tokens_of
 
@@ -33,7 +32,8 @@ def snippet(text: str, idf: Mapping[str, float]) -> str:
     if len(text) <= SNIPPET:
         return " ".join(text.split())
     sentences = [part for part in _SENTENCE.findall(text[:LOOKED_AT]) if part.strip()]
-    worth = [sum(idf.get(word, 0.0) for word in set(tokens(part))) for part in sentences]
+    # Index words are stems, so looking for them inside the sentence finds most of their forms, and is cheap.
+    worth = [sum(weight for word, weight in idf.items() if word in part.lower()) for part in sentences]
     best = max(range(len(sentences)), key=lambda place: (worth[place], -place), default=0)
     stretch = sentences[best]
     for after in sentences[best + 1 :]:

@@ -77,19 +77,25 @@ class Postgres:
             self._connection.close()
 
 
-class _Row(tuple[Any, ...]):
+class _Row:
     """A row whose columns are found by name or by position, as SQLite's are."""
 
-    names: dict[str, int]
+    __slots__ = ("_names", "_values")
 
-    def __getitem__(self, key: Any) -> Any:
-        return tuple.__getitem__(self, self.names[key] if isinstance(key, str) else key)
+    def __init__(self, names: dict[str, int], values: Sequence[Any]) -> None:
+        self._names = names
+        self._values = values
+
+    def __getitem__(self, key: str | int, /) -> Any:
+        return self._values[self._names[key] if isinstance(key, str) else key]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._values)
 
 
 def _rows(cursor: psycopg.Cursor[Any]) -> RowMaker[_Row]:
     names = {column.name: place for place, column in enumerate(cursor.description or ())}
-    shape = type("_Row", (_Row,), {"names": names})
-    return lambda values: shape(values)
+    return lambda values: _Row(names, values)
 
 
 @lru_cache(maxsize=512)
@@ -110,6 +116,8 @@ def _translated() -> Iterator[None]:
     except (psycopg.errors.LockNotAvailable, psycopg.errors.DeadlockDetected) as problem:
         raise StoreBusy from problem
     except psycopg.OperationalError as problem:
-        raise StoreError(f"The database server cannot be reached ({problem}).", hint="Check HOLDFAST_DATABASE.") from problem
+        raise StoreError(
+            f"The database server cannot be reached ({problem}).", hint="Check HOLDFAST_DATABASE."
+        ) from problem
     except psycopg.Error as problem:
         raise StoreError(f"The database could not answer ({problem}).") from problem

@@ -89,24 +89,22 @@ def subject(store: Store, text: str, spans: Sequence[Span]) -> tuple[str, frozen
     return without(text, people), people
 
 
-def ready(text: str, bare: str, people: frozenset[str], *, vector: Any, floor: float, ceiling: float) -> Question:
-    """Make a question ready."""
+def ready(text: str, bare: str, people: frozenset[str]) -> Question:
+    """Make a question ready for a search by words; a vector adds meaning."""
     who = {token for name in people for token in tokens(name)}
     words = query_terms(bare)
     kept = tuple(word for word in words if word not in who) or tuple(words)
-    return Question(
-        words=kept, vector=vector, floor=floor, ceiling=ceiling, authors=people, dates=dates_in(text)
-    )
+    return Question(words=kept, authors=people, dates=dates_in(text))
 
 
 def search(
     store: Store,
     frequencies: Frequencies,
-    codes: "Codes | None",
     question: Question,
     spans: Sequence[Span],
     documents: int,
     *,
+    codes: "Codes | None" = None,
     allowed: Collection[int] | None = None,
 ) -> tuple[list[Candidate], Mapping[str, float]]:
     """Give candidates, best first, and the weight of each word of the question."""
@@ -119,7 +117,9 @@ def search(
 
     def consider(numbers: Collection[int]) -> dict[int, Place]:
         """Score records and add them to the candidates."""
-        known = {number: place for number, place in records.places(store.db, numbers).items() if place.state == "active"}
+        known = {
+            number: place for number, place in records.places(store.db, numbers).items() if place.state == "active"
+        }
         if allowed is not None:
             known = {number: place for number, place in known.items() if number in allowed}
         held = bodies(store.db, known)

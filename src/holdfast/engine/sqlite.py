@@ -4,7 +4,7 @@ import os
 import sqlite3
 import threading
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -148,7 +148,9 @@ def _make_private(path: Path) -> None:
         if not path.exists():
             os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
     except FileExistsError as problem:
-        raise StoreUnwritable(f"{path.parent} is a file, not a folder.", hint="Set HOLDFAST_HOME to a folder.") from problem
+        raise StoreUnwritable(
+            f"{path.parent} is a file, not a folder.", hint="Set HOLDFAST_HOME to a folder."
+        ) from problem
     except OSError as problem:
         hint = "Set HOLDFAST_HOME to a folder you can write to."
         raise StoreUnwritable(f"{path.parent} cannot be written ({problem.strerror}).", hint=hint) from problem
@@ -165,7 +167,7 @@ def _translated(path: Path) -> Iterator[None]:
 
 def _our_error(problem: sqlite3.Error, path: Path) -> HoldfastError:
     code = getattr(problem, "sqlite_errorcode", 0) or 0
-    if code == sqlite3.SQLITE_IOERR_SHMSIZE or code == sqlite3.SQLITE_IOERR_WRITE:
+    if code in (sqlite3.SQLITE_IOERR_SHMSIZE, sqlite3.SQLITE_IOERR_WRITE):
         code = sqlite3.SQLITE_FULL
     if found := _MEANING.get(code & 0xFF):
         kind, hint = found
@@ -173,9 +175,8 @@ def _our_error(problem: sqlite3.Error, path: Path) -> HoldfastError:
     return StoreError(f"The store could not answer ({path}: {problem}).", hint="Run `holdfast doctor`.")
 
 
-def _patiently(step: object) -> None:
+def _patiently(step: Callable[[], object]) -> None:
     """Repeat a step that SQLite does not wait for by itself: switching to WAL while others do the same."""
-    assert callable(step)
     deadline = time.monotonic() + BUSY_SECONDS
     while True:
         try:

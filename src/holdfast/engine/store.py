@@ -114,8 +114,10 @@ class Store:
         """Tell how many records each project ever had."""
         return {row[0]: row[1] for row in self.db.query("select name, records from projects order by name")}
 
-    def size(self, projects: Iterable[int]) -> int:
-        """Tell how many records these projects ever had."""
+    def size(self, projects: Iterable[int] | None) -> int:
+        """Tell how many records these projects, or all, ever had."""
+        if projects is None:
+            return int(self.db.query("select coalesce(sum(records), 0) from projects")[0][0])
         sizes = (self.db.query("select records from projects where number = :n", {"n": n}) for n in projects)
         return sum(int(rows[0][0]) for rows in sizes if rows)
 
@@ -245,7 +247,9 @@ def _stale_views(store: Store) -> list[View]:
     known = {row[0]: row[1] for row in store.db.query("select name, version from views")}
     for view in store.views:
         if known.get(view.NAME, 0) > view.VERSION:
-            raise NewerStore(hint=f"Its view {view.NAME} is newer than this Holdfast knows: upgrade. Nothing was changed.")
+            raise NewerStore(
+                hint=f"Its view {view.NAME} is newer than this Holdfast knows: upgrade. Nothing was changed."
+            )
     return [view for view in store.views if known.get(view.NAME) != view.VERSION]
 
 

@@ -6,7 +6,7 @@ from functools import reduce
 from typing import Any
 
 from holdfast.model.event import FOLDING, Event
-from holdfast.model.record import CONFIDENCES, RELATIONS, SOURCES, VISIBILITIES, Link, Origin, Record
+from holdfast.model.record import CONFIDENCES, RELATIONS, SOURCES, VISIBILITIES, Link, Origin, Record, State
 
 # What an erased event keeps: enough to know that something was here and was used, nothing of what it said.
 _KEPT_ON_ERASURE = ("kind", "project", "outcome")
@@ -44,7 +44,7 @@ def _born(event: Event) -> Record | None:
     if event.verb != "recorded":
         return None
     blank = Record(id=event.about, by=event.by, created_at=event.at, updated_at=event.at, head=event.id)
-    state = "pending" if event.data.get("pending") is True else "active"
+    state: State = "pending" if event.data.get("pending") is True else "active"
     return replace(blank, **_content(event.data), **_identity(event.data), state=state)
 
 
@@ -101,24 +101,40 @@ def _identity(data: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-_READERS = {
-    "title": lambda value: value if isinstance(value, str) else None,
-    "body": lambda value: value if isinstance(value, str) else None,
-    "fields": lambda value: value if isinstance(value, dict) else None,
-    "extra": lambda value: value if isinstance(value, dict) else None,
-    "scopes": lambda value: _texts(value),
-    "tags": lambda value: _texts(value),
-    "anchors": lambda value: _texts(value),
-    "triggers": lambda value: _texts(value),
-    "links": lambda value: _links(value),
-    "visibility": lambda value: value if value in VISIBILITIES else None,
-    "confidence": lambda value: value if value in CONFIDENCES else None,
-}
+_CONTENT = (
+    "title",
+    "body",
+    "fields",
+    "extra",
+    "scopes",
+    "tags",
+    "anchors",
+    "triggers",
+    "links",
+    "visibility",
+    "confidence",
+)
 
 
-def _content(data: Mapping[str, Any], only: Iterable[str] = tuple(_READERS)) -> dict[str, Any]:
-    read = {name: _READERS[name](data[name]) for name in only if name in data}
+def _content(data: Mapping[str, Any], only: Iterable[str] = _CONTENT) -> dict[str, Any]:
+    read = {name: _read(name, data[name]) for name in only if name in data}
     return {name: value for name, value in read.items() if value is not None}
+
+
+def _read(name: str, value: Any) -> Any:
+    """Give a part of a record in its type, or None if it has another."""
+    match name:
+        case "title" | "body":
+            return value if isinstance(value, str) else None
+        case "fields" | "extra":
+            return value if isinstance(value, dict) else None
+        case "links":
+            return _links(value)
+        case "visibility":
+            return value if value in VISIBILITIES else None
+        case "confidence":
+            return value if value in CONFIDENCES else None
+    return _texts(value)
 
 
 def _text(value: Any) -> str:
@@ -131,11 +147,9 @@ def _texts(value: Any) -> tuple[str, ...] | None:
 
 def _links(value: Any) -> tuple[Link, ...]:
     given = [item for item in value if isinstance(item, Mapping)] if isinstance(value, list | tuple) else []
-    pairs = [(item.get("relation"), item.get("target")) for item in given]
+    pairs = dict.fromkeys((_text(item.get("relation")), _text(item.get("target"))) for item in given)
     return tuple(
-        Link(relation=relation, target=target)
-        for relation, target in dict.fromkeys(pair for pair in pairs if all(isinstance(part, str) for part in pair))
-        if relation in RELATIONS
+        Link(relation=relation, target=target) for relation, target in pairs if relation in RELATIONS and target
     )
 
 

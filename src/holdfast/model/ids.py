@@ -76,7 +76,9 @@ def parse_instant(text: str) -> str:
         moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
         return instant(moment.timestamp())
     except (ValueError, OverflowError, OSError) as problem:
-        raise Invalid(f"{text[:40]!r} is not a date.", hint="Write it like 2026-11-15 or 2026-11-15T08:30Z.") from problem
+        raise Invalid(
+            f"{text[:40]!r} is not a date.", hint="Write it like 2026-11-15 or 2026-11-15T08:30Z."
+        ) from problem
 
 
 def days_between(earlier: str, later: str) -> float:

@@ -14,15 +14,31 @@ _PRIVATE = re.compile(r"<private>.*?(?:</private>|\Z)", re.IGNORECASE | re.DOTAL
 _SHAPES: tuple[tuple[str, tuple[str, ...], re.Pattern[str]], ...] = tuple(
     (name, tuple(hints.split()), re.compile(pattern))
     for name, hints, pattern in (
-        ("private key", "PRIVATE", r"-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY(?: BLOCK)?-----|\Z)"),
+        (
+            "private key",
+            "PRIVATE",
+            r"-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY(?: BLOCK)?-----|\Z)",
+        ),
         ("AWS access key", "AKIA ASIA ABIA ACCA", r"\b(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}\b"),
-        ("GitHub token", "ghp_ gho_ ghu_ ghs_ ghr_ github_pat_", r"\b(?:gh[pousr]_[A-Za-z0-9]{36,255}|github_pat_[A-Za-z0-9_]{22,255})\b"),
-        ("GitLab token", "glpat- glptt- gldt- glrt- glcbt- glft- glsoat-", r"\bgl(?:pat|ptt|dt|rt|cbt|ft|soat)-[A-Za-z0-9_\-]{20,}\b"),
+        (
+            "GitHub token",
+            "ghp_ gho_ ghu_ ghs_ ghr_ github_pat_",
+            r"\b(?:gh[pousr]_[A-Za-z0-9]{36,255}|github_pat_[A-Za-z0-9_]{22,255})\b",
+        ),
+        (
+            "GitLab token",
+            "glpat- glptt- gldt- glrt- glcbt- glft- glsoat-",
+            r"\bgl(?:pat|ptt|dt|rt|cbt|ft|soat)-[A-Za-z0-9_\-]{20,}\b",
+        ),
         ("Anthropic key", "sk-ant-", r"\bsk-ant-[A-Za-z0-9_\-]{20,}"),
         ("OpenAI key", "sk-", r"\bsk-(?:proj-|svcacct-|admin-)?[A-Za-z0-9_\-]{20,}\b"),
         ("Slack token", "xox", r"\bxox[abeoprs]-[A-Za-z0-9\-]{10,}"),
         ("Slack webhook", "hooks.slack", r"https://hooks\.slack\.com/(?:services|workflows)/[A-Za-z0-9/]{20,}"),
-        ("Discord webhook", "webhooks/", r"https://(?:ptb\.|canary\.)?discord(?:app)?\.com/api/webhooks/\d+/[\w\-]{20,}"),
+        (
+            "Discord webhook",
+            "webhooks/",
+            r"https://(?:ptb\.|canary\.)?discord(?:app)?\.com/api/webhooks/\d+/[\w\-]{20,}",
+        ),
         ("Stripe key", "k_live_ k_test_", r"\b[rs]k_(?:live|test)_[A-Za-z0-9]{16,}\b"),
         ("Google API key", "AIza", r"\bAIza[A-Za-z0-9_\-]{35}\b"),
         ("Google OAuth token", "ya29.", r"\bya29\.[A-Za-z0-9_\-]{20,}"),
@@ -43,7 +59,11 @@ _SHAPES: tuple[tuple[str, tuple[str, ...], re.Pattern[str]], ...] = tuple(
         ("age key", "AGE-SECRET", r"\bAGE-SECRET-KEY-1[0-9A-Z]{58}\b"),
         ("JSON web token", "eyJ", r"\beyJ[A-Za-z0-9_\-]{10,}\.eyJ[A-Za-z0-9_\-]{10,}\.[A-Za-z0-9_\-]{10,}"),
         ("password in a URL", "://", r"\b[a-z][a-z0-9+.\-]*://[^\s:/@]+:([^\s:/@]{3,})@[^\s/]"),
-        ("bearer token", "earer asic oken EARER ASIC OKEN", r"(?i)\b(?:authorization|bearer)\b[\"']?\s*[:=]?\s*[\"']?(?:bearer|basic|token)\s+([A-Za-z0-9_\-.+/=]{16,})"),
+        (
+            "bearer token",
+            "earer asic oken EARER ASIC OKEN",
+            r"(?i)\b(?:authorization|bearer)\b[\"']?\s*[:=]?\s*[\"']?(?:bearer|basic|token)\s+([A-Za-z0-9_\-.+/=]{16,})",
+        ),
     )
 )
 _PROMISE = re.compile(r"(?i)passw|passphrase|secret|token|key|credential")

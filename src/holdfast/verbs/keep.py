@@ -116,11 +116,16 @@ def rename_scope(memory: Memory, old: str, new: str, *, retired: bool = True) ->
     if old == new:
         raise Invalid("The two scopes are the same.")
     states = ("active", "pending", "retired") if retired else ("active", "pending")
-    found = records.listed(memory.store.db, Filter(scopes=(old,), states=states), limit=1_000_000)
+    found = records.page(memory.store.db, Filter(scopes=(old,), states=states), limit=1_000_000)
     if not found:
         raise NotFound(f"No memory has the scope {old}.", hint="`holdfast list --scopes` shows which there are.")
     events = [
-        memory.event("revised", entry.record.id, data={"scopes": _renamed(entry.record.scopes, old, new)}, after=entry.record.head)
+        memory.event(
+            "revised",
+            entry.record.id,
+            data={"scopes": _renamed(entry.record.scopes, old, new)},
+            after=entry.record.head,
+        )
         for entry in found
     ]
     return [entry.record for entry in memory.store.commit(events)]
@@ -153,5 +158,7 @@ def _plain(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _renamed(scopes: tuple[str, ...], old: str, new: str) -> list[str]:
-    inside = (f"{new}{scope.removeprefix(old)}" if scope == old or scope.startswith(old + ":") else scope for scope in scopes)
+    inside = (
+        f"{new}{scope.removeprefix(old)}" if scope == old or scope.startswith(old + ":") else scope for scope in scopes
+    )
     return list(dict.fromkeys(inside))

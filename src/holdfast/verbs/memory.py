@@ -4,7 +4,7 @@ import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from holdfast.engine.lexical import Frequencies
 from holdfast.engine.store import Store
@@ -49,7 +49,9 @@ class Memory:
 
         return Codes(self.store.db)
 
-    def event(self, verb: Verb, about: str = "", *, data: Mapping[str, Any] | None = None, after: str = "", at: str = "") -> Event:
+    def event(
+        self, verb: Verb, about: str = "", *, data: Mapping[str, Any] | None = None, after: str = "", at: str = ""
+    ) -> Event:
         """Make an event that happens now, after what is already known; without `about` it starts a record."""
         event_id = self.clock.tick(after)
         return Event(
@@ -60,7 +62,7 @@ class Memory:
         """Let go of the store."""
         self.store.close()
 
-    def __enter__(self) -> "Memory":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:

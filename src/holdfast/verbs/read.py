@@ -1,7 +1,7 @@
 """Read what is kept: one record, lists, what lay around it, its history, and how things stood before."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from holdfast.engine.views import Entry, labels, links, records, usage
 from holdfast.engine.views.links import Arrow
@@ -27,7 +27,7 @@ class Shown:
     number: int
     links: tuple[Arrow, ...] = ()
     superseded_by: str = ""
-    usage: Usage = Usage()
+    usage: Usage = field(default_factory=Usage)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +52,7 @@ def get(memory: Memory, reference: str, *, at: str = "") -> Shown:
         record=record,
         number=entry.number,
         links=tuple(links.around(db, record.id)),
-        superseded_by=links.superseder(db, record.id),
+        superseded_by=links.superseded(db, [record.id]).get(record.id, ""),
         usage=usage.of(db, [record.id]).get(record.id, Usage()),
     )
 
@@ -62,7 +62,7 @@ def list_records(memory: Memory, query: Query, *, states: Sequence[str] = ("acti
     chosen = chosen_by(memory, query, states)
     if query.limit < 1 or offset < 0:
         raise Invalid("A list needs a limit of at least 1 and an offset of at least 0.")
-    page = records.listed(memory.store.db, chosen, limit=min(query.limit, MOST_LISTED), offset=offset)
+    page = records.page(memory.store.db, chosen, limit=min(query.limit, MOST_LISTED), offset=offset)
     fresh = [entry.record for entry in page if not _lapsed(memory, entry.record)]
     return Listed(records=tuple(fresh), total=records.counted(memory.store.db, chosen))
 
@@ -79,8 +79,8 @@ def timeline(memory: Memory, reference: str, *, before: int = 5, after: int = 5)
     project = memory.store.project_number(entry.record.project)
     chosen = Filter(projects=(project,), states=("active", "retired"))
     at = entry.record.created_at
-    earlier = records.listed(memory.store.db, replace(chosen, until=at), limit=before)
-    later = records.listed(memory.store.db, replace(chosen, since=at), limit=after + 1, oldest_first=True)
+    earlier = records.page(memory.store.db, replace(chosen, until=at), limit=before)
+    later = records.page(memory.store.db, replace(chosen, since=at), limit=after + 1, oldest_first=True)
     others = [item for item in (*reversed(earlier), *later) if item.number != entry.number]
     return [item.record for item in sorted((*others, entry), key=_when)]
 

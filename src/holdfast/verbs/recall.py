@@ -1,7 +1,8 @@
 """Find what best answers a question, say why, and say honestly when nothing does."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from holdfast.engine.lexical import Span, fit
 from holdfast.engine.pack import pack
@@ -13,6 +14,7 @@ from holdfast.model.fold import as_of
 from holdfast.model.ids import parse_instant
 from holdfast.model.query import Confidence, Hit, Query, Recalled, Usage
 from holdfast.model.record import Record
+from holdfast.model.scope import within
 from holdfast.model.text import check_text
 from holdfast.policy.weight import weigh
 from holdfast.verbs.memory import Memory
@@ -28,20 +30,45 @@ CATCH_UP = 16  # records embedded on the spot before a question; more waits for 
 WEIGHED = 3  # times the limit: how many of the best are read whole and weighed
 ALL: Span = (0, 2**62)
 
+Found = list[tuple[Candidate, Record]]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Meaning:
     """What it takes to search by meaning, or the reason why not."""
 
-    vector: object = None
+    vector: Any = None
     codes: "Codes | None" = None
     floor: float = 0.0
     ceiling: float = 1.0
     note: str = ""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Asked:
+    """A query made ready: where to look, what for, and at what time."""
+
+    query: Query
+    question: Question
+    meaning: _Meaning
+    chosen: Filter
+    spans: Sequence[Span]
+    documents: int
+    now: str
+
+
 def recall(memory: Memory, query: Query) -> Recalled:
     """Give what best answers the query, best first, cut to its limit and budget."""
+    asked = _ask(memory, query)
+    found = _recall_as_of(memory, asked) if query.as_of else _recall(memory, asked)
+    _surface(memory, query, found)
+    if asked.meaning.vector is None:
+        return replace(found, search="words", notes=_notes(asked.meaning.note, *found.notes))
+    return replace(found, lagging=len(vectors.waiting(memory.store.db, asked.chosen.projects, 1_000)))
+
+
+def _ask(memory: Memory, query: Query) -> _Asked:
+    """Check a query and make it ready."""
     text = check_text(query.text, "question", LONGEST_QUESTION)
     if query.limit < 1 or query.budget < 0:
         raise Invalid("A recall needs a limit of at least 1 and a budget of at least 0.")
@@ -51,85 +78,20 @@ def recall(memory: Memory, query: Query) -> Recalled:
     spans = [ALL] if chosen.projects is None else [span(number) for number in chosen.projects if number >= 0]
     bare, people = subject(memory.store, text, spans)
     meaning = _meaning(memory, query, bare, chosen)
-    question = ready(text, bare, people, vector=meaning.vector, floor=meaning.floor, ceiling=meaning.ceiling)
-    found = _recall_as_of(memory, query, question, chosen, spans) if query.as_of else _recall(memory, query, question, meaning, chosen, spans)
-    _surface(memory, query, found)
-    lagging = len(vectors.waiting(memory.store.db, chosen.projects, 1000)) if meaning.vector is not None else 0
-    notes = tuple(note for note in (meaning.note, *found.notes) if note)
-    return replace(found, search="hybrid" if meaning.vector is not None else "words", lagging=lagging, notes=notes)
-
-
-def _recall(memory: Memory, query: Query, question: Question, meaning: _Meaning, chosen: Filter, spans: list[Span]) -> Recalled:
-    allowed = records.numbers(memory.store.db, chosen) if chosen.narrow else None
-    candidates, idf = search(
-        memory.store, memory.frequencies, meaning.codes, question, spans, _documents(memory, chosen), allowed=allowed
-    )
-    fitting = candidates if query.weak else [one for one in candidates if one.fit >= NOTHING]
-    best = fitting[: WEIGHED * query.limit]
-    read = records.by_numbers(memory.store.db, [one.number for one in best])
-    hits = _weighed(memory, query, [(one, read[one.number]) for one in best if one.number in read])
-    current = [hit for hit in hits if not links.superseder(memory.store.db, hit.record.id)]
-    packed, cut = pack(current, idf, limit=query.limit, budget=query.budget)
-    return Recalled(
-        hits=tuple(packed),
-        gated=len(candidates) - len(fitting),
-        cut=cut + len(fitting) - len(best),
-        notes=(_left_out(len(hits) - len(current)),),
-    )
-
-
-def _weighed(memory: Memory, query: Query, found: list[tuple[Candidate, Record]]) -> list[Hit]:
-    """Give hits by score times what freshness, trust, severity, scope and use make of it."""
-    project = memory.project if query.project is None else query.project
-    used = usage.of(memory.store.db, [record.id for _, record in found])
-    now = parse_instant(query.as_of) if query.as_of else memory.clock.now()
-    hits = []
-    for candidate, record in found:
-        factors = weigh(record, used.get(record.id, Usage()), project=project, now=now)
-        score = candidate.score
-        for factor in factors.values():
-            score *= factor
-        why = candidate.why | dict(factors)
-        hits.append(Hit(record=record, score=score, confidence=_confidence(candidate.fit), why=why))
-    return sorted(hits, key=lambda hit: -hit.score)
-
-
-def _recall_as_of(memory: Memory, query: Query, question: Question, chosen: Filter, spans: list[Span]) -> Recalled:
-    """Search what was known at an instant: records unchanged since through the index, the others as they stood."""
-    moment = parse_instant(query.as_of)
-    changed = set(memory.store.changed_since(moment))
-    then = [as_of(memory.store.events_about(record_id), moment) for record_id in changed]
-    stood = [record for record in then if record and record.state == "active" and _meant(memory, record, chosen)]
-    candidates, idf = search(memory.store, memory.frequencies, None, replace(question, vector=None), spans, _documents(memory, chosen))
-    read = records.by_numbers(memory.store.db, [one.number for one in candidates])
-    unchanged = [(one, read[one.number]) for one in candidates if read[one.number].id not in changed and _meant(memory, read[one.number], chosen)]
-    means = memory.frequencies.mean_lengths(spans)
-    for record in stood:
-        score, coverage = fit(words.indexed(record), idf, means)
-        if score:
-            unchanged.append((Candidate(number=0, words=score, coverage=coverage, with_meaning=False), record))
-    fitting = [pair for pair in unchanged if query.weak or pair[0].fit >= NOTHING]
-    hits = _weighed(memory, query, fitting)
-    packed, cut = pack(hits, idf, limit=query.limit, budget=query.budget)
-    return Recalled(hits=tuple(packed), gated=len(unchanged) - len(fitting), cut=cut, notes=(f"As of {moment}, by words.",))
-
-
-def _meant(memory: Memory, record: Record, chosen: Filter) -> bool:
-    """Tell whether a record as it once stood is one the filter means."""
-    from holdfast.model.scope import within
-
-    return (
-        (chosen.projects is None or memory.store.project_number(record.project) in chosen.projects)
-        and (not chosen.kinds or record.kind in chosen.kinds)
-        and all(any(within(own, scope) for own in record.scopes) for scope in chosen.scopes)
-        and set(chosen.tags) <= set(record.tags)
-        and (not chosen.session or record.by.session == chosen.session)
-        and (not chosen.since or record.created_at >= chosen.since)
-        and (not chosen.until or record.created_at < chosen.until)
+    question = ready(text, bare, people)
+    return _Asked(
+        query=query,
+        question=replace(question, vector=meaning.vector, floor=meaning.floor, ceiling=meaning.ceiling),
+        meaning=meaning,
+        chosen=chosen,
+        spans=spans,
+        documents=memory.store.size(chosen.projects),
+        now=parse_instant(query.as_of) if query.as_of else memory.clock.now(),
     )
 
 
 def _meaning(memory: Memory, query: Query, text: str, chosen: Filter) -> _Meaning:
+    """Embed the question, and what was just written; say why not if that cannot be done."""
     if query.words_only or query.as_of or memory.embedder is None:
         return _Meaning()
     from holdfast.verbs.embed import catch_up, usable  # noqa: PLC0415  numpy: only when meaning is asked for
@@ -144,17 +106,88 @@ def _meaning(memory: Memory, query: Query, text: str, chosen: Filter) -> _Meanin
     return _Meaning(vector=vector, codes=memory.codes, floor=memory.embedder.floor, ceiling=memory.embedder.ceiling)
 
 
-def _documents(memory: Memory, chosen: Filter) -> int:
-    numbers = memory.store.projects().values() if chosen.projects is None else ()
-    return sum(numbers) or memory.store.size(chosen.projects or ())
+def _recall(memory: Memory, asked: _Asked) -> Recalled:
+    db, query = memory.store.db, asked.query
+    allowed = records.numbers(db, asked.chosen) if asked.chosen.narrow else None
+    candidates, idf = search(
+        memory.store,
+        memory.frequencies,
+        asked.question,
+        asked.spans,
+        asked.documents,
+        codes=asked.meaning.codes,
+        allowed=allowed,
+    )
+    fitting = candidates if query.weak else [one for one in candidates if one.fit >= NOTHING]
+    best = fitting[: WEIGHED * query.limit]
+    read = records.by_numbers(db, [one.number for one in best])
+    hits = _weighed(memory, asked, [(one, read[one.number]) for one in best if one.number in read])
+    replaced = links.superseded(db, [hit.record.id for hit in hits])
+    current = [hit for hit in hits if hit.record.id not in replaced]
+    packed, cut = pack(current, idf, limit=query.limit, budget=query.budget)
+    return Recalled(
+        hits=tuple(packed),
+        gated=len(candidates) - len(fitting),
+        cut=cut + len(fitting) - len(best),
+        notes=_notes(f"{len(replaced)} superseded memories were left out." if replaced else ""),
+    )
+
+
+def _recall_as_of(memory: Memory, asked: _Asked) -> Recalled:
+    """Search what was known at an instant: records unchanged since by the index, the others as they stood."""
+    query, store = asked.query, memory.store
+    changed = set(store.changed_since(asked.now))
+    candidates, idf = search(store, memory.frequencies, asked.question, asked.spans, asked.documents)
+    read = records.by_numbers(store.db, [one.number for one in candidates])
+    known: Found = [(one, read[one.number]) for one in candidates if read[one.number].id not in changed]
+    means = memory.frequencies.mean_lengths(asked.spans)
+    for record_id in changed:
+        record = as_of(store.events_about(record_id), asked.now)
+        if record and record.state == "active":
+            score, coverage = fit(words.indexed(record), idf, means)
+            known.append((Candidate(number=0, words=score, coverage=coverage, with_meaning=False), record))
+    meant = [(one, record) for one, record in known if one.words and _is_meant(memory, record, asked.chosen)]
+    fitting = [pair for pair in meant if query.weak or pair[0].fit >= NOTHING]
+    packed, cut = pack(_weighed(memory, asked, fitting), idf, limit=query.limit, budget=query.budget)
+    return Recalled(
+        hits=tuple(packed), gated=len(meant) - len(fitting), cut=cut, notes=(f"As of {asked.now}, by words.",)
+    )
+
+
+def _weighed(memory: Memory, asked: _Asked, found: Found) -> list[Hit]:
+    """Give hits by score times what freshness, trust, severity, scope and use make of it."""
+    project = memory.project if asked.query.project is None else asked.query.project
+    used = usage.of(memory.store.db, [record.id for _, record in found])
+    hits = []
+    for candidate, record in found:
+        factors = weigh(record, used.get(record.id, Usage()), project=project, now=asked.now)
+        score = candidate.score
+        for factor in factors.values():
+            score *= factor
+        why = candidate.why | dict(factors)
+        hits.append(Hit(record=record, score=score, confidence=_confidence(candidate.fit), why=why))
+    return sorted(hits, key=lambda hit: -hit.score)
+
+
+def _is_meant(memory: Memory, record: Record, chosen: Filter) -> bool:
+    """Tell whether a record as it once stood is one the filter means."""
+    return (
+        (chosen.projects is None or memory.store.project_number(record.project) in chosen.projects)
+        and (not chosen.kinds or record.kind in chosen.kinds)
+        and all(any(within(own, scope) for own in record.scopes) for scope in chosen.scopes)
+        and set(chosen.tags) <= set(record.tags)
+        and (not chosen.session or record.by.session == chosen.session)
+        and (not chosen.since or record.created_at >= chosen.since)
+        and (not chosen.until or record.created_at < chosen.until)
+    )
 
 
 def _confidence(value: float) -> Confidence:
     return "strong" if value >= STRONG else "fair" if value >= FAIR else "weak"
 
 
-def _left_out(superseded: int) -> str:
-    return f"{superseded} superseded memories were left out." if superseded else ""
+def _notes(*notes: str) -> tuple[str, ...]:
+    return tuple(note for note in notes if note)
 
 
 def _surface(memory: Memory, query: Query, found: Recalled) -> None:

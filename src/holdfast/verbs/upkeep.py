@@ -89,7 +89,9 @@ def _integrity(db: SQLite) -> Check:
     damage = db.damage()
     if not damage:
         return Check(name="pages", found=f"{db.path} is sound")
-    return Check(name="pages", found="; ".join(damage[:3]), fix="Restore a backup, or export what can be read: holdfast export")
+    return Check(
+        name="pages", found="; ".join(damage[:3]), fix="Restore a backup, or export what can be read: holdfast export"
+    )
 
 
 def _permissions(db: SQLite) -> Check:
@@ -101,12 +103,14 @@ def _permissions(db: SQLite) -> Check:
 
 def _agreement(memory: Memory) -> Check:
     """Compare the newest records with what their events say."""
-    sample = records.listed(memory.store.db, Filter(states=()), limit=200)
+    sample = records.page(memory.store.db, Filter(states=()), limit=200)
     from_journal = {entry.record.id: memory.store.folded(entry.record.id) for entry in sample}
     wrong = [entry.record.id for entry in sample if from_journal[entry.record.id] != entry.record]
     if not wrong:
         return Check(name="views", found=f"the newest {len(sample)} records agree with the journal")
-    return Check(name="views", found=f"{len(wrong)} of {len(sample)} records disagree with the journal", fix="holdfast rebuild")
+    return Check(
+        name="views", found=f"{len(wrong)} of {len(sample)} records disagree with the journal", fix="holdfast rebuild"
+    )
 
 
 def _embedder(memory: Memory) -> Check:

@@ -22,7 +22,17 @@ from holdfast.model.record import (
 )
 from holdfast.model.scope import check_scopes, check_tags, within
 from holdfast.model.text import LONGEST_BODY, LONGEST_TITLE, check_keepable, check_text, headline
-from holdfast.policy.admit import Admitted, Pending, Refused, SecretFound, Similar, Verdict, Waivers, admit, secret_names
+from holdfast.policy.admit import (
+    Admitted,
+    Pending,
+    Refused,
+    SecretFound,
+    Similar,
+    Verdict,
+    Waivers,
+    admit,
+    secret_names,
+)
 from holdfast.policy.secrets import drop_private, masked
 from holdfast.verbs.memory import Memory, find
 

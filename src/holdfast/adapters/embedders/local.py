@@ -10,7 +10,6 @@ from holdfast.model.ports import Vectors
 
 MODEL = "granite-30m-int8"
 LONGEST = 256  # tokens; passages are cut shorter than this
-BATCH = 16
 
 
 class LocalEmbedder:
@@ -26,22 +25,21 @@ class LocalEmbedder:
         """Give one unit vector per text."""
         import numpy as np  # noqa: PLC0415  a tenth of a second: only when meaning is asked for
 
-        vectors = np.empty((len(texts), self.size), dtype=np.float32)
-        # Texts of like length are padded least.
-        order = sorted(range(len(texts)), key=lambda place: len(texts[place]))
-        for start in range(0, len(order), BATCH):
-            places = order[start : start + BATCH]
-            vectors[places] = self._run([texts[place] for place in places])
+        # One at a time: activations are quantised over whatever is run together, so in a batch the vector of a text
+        # would depend on its neighbours. It is also no slower on one thread, since nothing is padded.
+        vectors = np.array([self._run(text) for text in texts], dtype=np.float32).reshape(len(texts), self.size)
         return vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
 
-    def _run(self, texts: list[str]) -> Any:
+    def _run(self, text: str) -> Any:
         import numpy as np  # noqa: PLC0415
 
         tokenizer, session = self._loaded
-        encoded = tokenizer.encode_batch(texts)
-        ids = np.array([item.ids for item in encoded], dtype=np.int64)
-        mask = np.array([item.attention_mask for item in encoded], dtype=np.int64)
-        return session.run(["emb"], {"input_ids": ids, "attention_mask": mask})[0]
+        encoded = tokenizer.encode(text)
+        given = {
+            "input_ids": np.array([encoded.ids], dtype=np.int64),
+            "attention_mask": np.array([encoded.attention_mask], dtype=np.int64),
+        }
+        return session.run(["emb"], given)[0][0]
 
     @cached_property
     def _loaded(self) -> tuple[Any, Any]:
@@ -52,7 +50,7 @@ class LocalEmbedder:
             with as_file(files("holdfast.adapters.embedders") / MODEL) as folder:
                 tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
                 tokenizer.enable_truncation(LONGEST)
-                tokenizer.enable_padding()
+                tokenizer.no_padding()
                 session = onnxruntime.InferenceSession(str(folder / "model.onnx"), _options(onnxruntime))
         except Exception as problem:  # the libraries raise bare Exceptions
             hint = 'Reinstall Holdfast, or set embedder = "none" to search by words only.'

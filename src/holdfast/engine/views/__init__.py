@@ -28,10 +28,21 @@ class Batch:
 class View(Protocol):
     """A module with these names is a view. `apply` makes rows agree with the records, however often it runs."""
 
-    NAME: str
-    VERSION: int
-    TABLES: tuple[str, ...]
-    SCHEMA: str
+    @property
+    def NAME(self) -> str:  # noqa: N802  constants of a module
+        """What the store calls it."""
+
+    @property
+    def VERSION(self) -> int:  # noqa: N802
+        """Raised when its tables mean something else: they are then rebuilt."""
+
+    @property
+    def TABLES(self) -> tuple[str, ...]:  # noqa: N802
+        """The tables it owns."""
+
+    @property
+    def SCHEMA(self) -> str:  # noqa: N802
+        """The statements that make them."""
 
     def apply(self, db: Database, batch: Batch, /) -> None:
         """Bring the view's rows up to date with a batch."""

@@ -1,8 +1,9 @@
 """Arrows between records, found from either end."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
-from holdfast.engine.database import Database
+from holdfast.engine.database import Database, listed
 from holdfast.engine.views import Batch
 
 NAME = "links"
@@ -40,10 +41,7 @@ def apply(db: Database, batch: Batch, /) -> None:
                 insert into links (source, relation, target) values (:source, :relation, :target)
                 on conflict do nothing
                 """,
-                [
-                    {"source": source, "relation": link.relation, "target": link.target}
-                    for link in entry.record.links
-                ],
+                [{"source": source, "relation": link.relation, "target": link.target} for link in entry.record.links],
             )
 
 
@@ -56,13 +54,14 @@ def around(db: Database, record_id: str) -> list[Arrow]:
     return [Arrow(source=row[0], relation=row[1], target=row[2]) for row in rows]
 
 
-def superseder(db: Database, record_id: str) -> str:
-    """Give the active record that replaced this one, or nothing."""
-    rows = db.query(
-        """
-        select source from links join records on records.id = links.source
-        where target = :id and relation = 'supersedes' and records.state = 'active' order by source desc limit 1
-        """,
-        {"id": record_id},
-    )
-    return str(rows[0][0]) if rows else ""
+def superseded(db: Database, ids: Iterable[str]) -> dict[str, str]:
+    """Give, for each of these that an active record replaced, the record that did."""
+    names, params = listed("id", list(ids))
+    rows = db.query(_REPLACED.format(names=names), params) if names else ()
+    return {row[0]: row[1] for row in rows}
+
+
+_REPLACED = """
+select target, max(source) from links join records on records.id = links.source
+where relation = 'supersedes' and records.state = 'active' and target in ({names}) group by target
+"""

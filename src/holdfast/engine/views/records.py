@@ -1,13 +1,13 @@
 """The record per id, as it is now."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
 from typing import NamedTuple
 
-from holdfast.engine.database import Database, Params
+from holdfast.engine.database import Database, Params, listed
 from holdfast.engine.views import Batch, Entry
 from holdfast.model.record import Record, record_from_json, record_to_json
 
@@ -117,7 +117,9 @@ def by_prefix(db: Database, prefix: str, most: int) -> list[Entry]:
     """Give the records whose id begins so."""
     # Crockford base 32 has no letter after Z, so this bounds every id that starts with the prefix.
     found = {"low": prefix, "high": prefix + "~", "most": most}
-    return _entries(db, "select number, doc from records where id >= :low and id < :high order by id limit :most", found)
+    return _entries(
+        db, "select number, doc from records where id >= :low and id < :high order by id limit :most", found
+    )
 
 
 def by_number(db: Database, number: int) -> Entry | None:
@@ -130,7 +132,7 @@ def by_numbers(db: Database, numbers: Iterable[int]) -> dict[int, Record]:
     wanted = list(numbers)
     found: dict[int, Record] = {}
     for start in range(0, len(wanted), 200):
-        names, params = _listed("n", wanted[start : start + 200])
+        names, params = listed("n", wanted[start : start + 200])
         rows = _entries(db, f"select number, doc from records where number in ({names})", params)
         found.update((entry.number, entry.record) for entry in rows)
     return found
@@ -175,7 +177,7 @@ def places(db: Database, numbers: Iterable[int]) -> dict[int, Place]:
     wanted = list(numbers)
     found: dict[int, Place] = {}
     for start in range(0, len(wanted), 500):
-        names, params = _listed("n", wanted[start : start + 500])
+        names, params = listed("n", wanted[start : start + 500])
         sql = f"select number, session, author, created_at, state from records where number in ({names})"
         found.update((row[0], Place(*row)) for row in db.query(sql, params))
     return found
@@ -200,7 +202,7 @@ order by number limit :reach
 """
 
 
-def listed(db: Database, chosen: Filter, *, limit: int, offset: int = 0, oldest_first: bool = False) -> list[Entry]:
+def page(db: Database, chosen: Filter, *, limit: int, offset: int = 0, oldest_first: bool = False) -> list[Entry]:
     """Give records by time of creation, newest first unless asked otherwise."""
     where, params = _where(chosen)
     order = "created_at, number" if oldest_first else "created_at desc, number desc"
@@ -234,7 +236,7 @@ def _where(chosen: Filter) -> tuple[str, Params]:
         parts.append(f"({' or '.join(spans)})")
     for column, values in (("kind", chosen.kinds), ("state", chosen.states)):
         if values:
-            names, given = _listed(column, values)
+            names, given = listed(column, values)
             parts.append(f"{column} in ({names})")
             params |= given
     for place, scope in enumerate(chosen.scopes):
@@ -256,11 +258,6 @@ _SCOPED = (
 )
 _TAGGED = "number in (select number from labels where facet = 'tag' and value = :tag{place})"
 _TESTS = {"session": "session = :session", "since": "created_at >= :since", "until": "created_at < :until"}
-
-
-def _listed(name: str, values: Sequence[object]) -> tuple[str, dict[str, object]]:
-    params = {f"{name}_{place}": value for place, value in enumerate(values)}
-    return ", ".join(f":{key}" for key in params), params
 
 
 def _first(db: Database, sql: str, params: Params) -> Entry | None:

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable
 
-from holdfast.engine.database import Database
+from holdfast.engine.database import Database, listed
 from holdfast.engine.views import Batch
 from holdfast.model.event import Event
 from holdfast.model.query import Usage
@@ -57,15 +57,15 @@ def _counts(event: Event) -> list[tuple[str, str]]:
 
 def of(db: Database, ids: Iterable[str]) -> dict[str, Usage]:
     """Give the usage of each record; one never shown has none."""
-    found: dict[str, Usage] = {}
-    for record_id in ids:
-        for row in db.query("select * from usage where id = :id", {"id": record_id}):
-            found[record_id] = Usage(
-                surfaced=row["surfaced"],
-                applied=row["applied"],
-                ignored=row["ignored"],
-                contradicted=row["contradicted"],
-                corrected=row["corrected"],
-                last_used_at=row["last_used_at"],
-            )
-    return found
+    names, params = listed("id", list(ids))
+    return {
+        row["id"]: Usage(
+            surfaced=row["surfaced"],
+            applied=row["applied"],
+            ignored=row["ignored"],
+            contradicted=row["contradicted"],
+            corrected=row["corrected"],
+            last_used_at=row["last_used_at"],
+        )
+        for row in (db.query(f"select * from usage where id in ({names})", params) if names else ())
+    }

@@ -109,4 +109,6 @@ def forget_all(db: Database) -> None:
     """Drop every vector and queue every record, as a change of embedder needs."""
     with db.transaction():
         db.execute("delete from vectors")
-        db.execute("insert into unembedded (number) select number from records where state <> 'erased' on conflict do nothing")
+        db.execute(
+            "insert into unembedded (number) select number from records where state <> 'erased' on conflict do nothing"
+        )

@@ -21,6 +21,7 @@ from holdfast.model.event import Actor, Event
 from holdfast.model.ids import instant, parse_instant
 from holdfast.model.ports import Embedder, Vectors
 from holdfast.model.query import Query
+from holdfast.model.text import headline
 from holdfast.verbs.embed import catch_up
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.recall import recall
@@ -39,16 +40,20 @@ NOT_HEADLINE = {"adversarial"}
 K = 10
 
 
+Text = tuple[str, str, dict[str, Any]]  # id, text, metadata
+Search = Callable[[str, int], list[str]]
+
+
 @dataclass(frozen=True, slots=True)
 class Task:
     """One haystack: every query is answered from these docs only."""
 
-    docs: list[tuple[str, str, dict[str, Any]]]
-    queries: list[tuple[str, str, dict[str, Any]]]
+    docs: list[Text]
+    queries: list[Text]
     relevant: dict[str, dict[str, int]]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Score:
     """Means over the headline queries of one set."""
 
@@ -88,20 +93,24 @@ def run(folder: Path, names: Sequence[str], cache: Path | None) -> bool:
     return reached
 
 
-def _score(tasks: list[Task], system: Callable[[list[Any]], Callable[[str, int], list[str]]]) -> Score:
+def _score(tasks: list[Task], system: Callable[[list[Text]], Search]) -> Score:
     found: list[tuple[float, float, float, float]] = []
     times: list[Spread] = []
     for task in tasks:
         search = system(task.docs)
-        answers: dict[str, list[str]] = {}
-        times.append(spread(lambda query, into=answers, ask=search: into.update({query[0]: ask(query[1], K + 1)}), task.queries))
-        for query_id, _, meta in task.queries:
+        answers: list[list[str]] = []
+
+        def ask(query: Text, search: Search = search, answers: list[list[str]] = answers) -> None:
+            answers.append(search(query[1], K + 1))
+
+        times.append(spread(ask, task.queries))
+        for (query_id, _, meta), answer in zip(task.queries, answers, strict=True):
             if meta.get("category") not in NOT_HEADLINE:
-                ranked = [doc for doc in answers[query_id] if doc != meta.get("exclude")][:K]
+                ranked = [doc for doc in answer if doc != meta.get("exclude")][:K]
                 found.append(_metrics(ranked, task.relevant[query_id]))
-    means = [sum(column) / len(found) for column in zip(*found, strict=True)]
-    middle = Spread(p50=sorted(t.p50 for t in times)[len(times) // 2], p95=max(t.p95 for t in times))
-    return Score(*means, middle)
+    ndcg, recall5, recall10, mrr = (sum(column) / len(found) for column in zip(*found, strict=True))
+    cpu = Spread(p50=sorted(one.p50 for one in times)[len(times) // 2], p95=max(one.p95 for one in times))
+    return Score(ndcg=ndcg, recall5=recall5, recall10=recall10, mrr=mrr, cpu=cpu)
 
 
 def _metrics(ranked: list[str], relevant: dict[str, int]) -> tuple[float, float, float, float]:
@@ -118,7 +127,7 @@ _STOP = frozenset(
 )
 
 
-def _plain_fts5(docs: list[Any]) -> Callable[[str, int], list[str]]:
+def _plain_fts5(docs: list[Text]) -> Search:
     """Give the baseline: FTS5 with porter stemming, stop words dropped, ranked by bm25()."""
     db = sqlite3.connect(":memory:")
     db.execute("create virtual table t using fts5 (text, tokenize = 'porter unicode61')")
@@ -127,12 +136,15 @@ def _plain_fts5(docs: list[Any]) -> Callable[[str, int], list[str]]:
     def search(text: str, k: int) -> list[str]:
         words = [word for word in re.findall(r"\w+", text.lower()) if word not in _STOP] or ["zzz"]
         match = " OR ".join(f'"{word}"' for word in dict.fromkeys(words))
-        return [docs[row[0]][0] for row in db.execute("select rowid from t where t match ? order by rank limit ?", (match, k))]
+        return [
+            docs[row[0]][0]
+            for row in db.execute("select rowid from t where t match ? order by rank limit ?", (match, k))
+        ]
 
     return search
 
 
-def _holdfast(docs: list[Any], cache: Path | None, dense: list[float]) -> Callable[[str, int], list[str]]:
+def _holdfast(docs: list[Text], cache: Path | None, dense: list[float]) -> Search:
     """Give the product: a store in a temporary folder, filled through commit, asked through recall."""
     memory = _memory(cache)
     memory.store.commit([_event(memory, doc) for doc in docs])
@@ -143,8 +155,7 @@ def _holdfast(docs: list[Any], cache: Path | None, dense: list[float]) -> Callab
         found = recall(memory, Query(text=text, limit=k, weak=True))
         return [str(hit.record.extra["doc"]) for hit in found.hits]
 
-    for text in [doc[1] for doc in docs[:: max(1, len(docs) // 20)]]:
-        dense.append(exact.recall(text[:300]))
+    dense.extend(exact.recall(doc[1][:300]) for doc in docs[:: max(1, len(docs) // 20)])
     return search
 
 
@@ -162,7 +173,17 @@ def _event(memory: Memory, doc: tuple[str, str, dict[str, Any]]) -> Event:
     when = str(meta.get("date", ""))
     at = parse_instant(when) if re.match(r"\d{4}-", when) else instant(0)
     by = Actor(kind="user", name=str(meta.get("speaker", "")), session=str(meta.get("session", "")))
-    made = memory.event("recorded", data={"kind": "observation", "body": text, "project": "bench", "extra": {"doc": doc_id}}, at=at)
+    made = memory.event(
+        "recorded",
+        data={
+            "kind": "observation",
+            "title": headline(text),
+            "body": text,
+            "project": "bench",
+            "extra": {"doc": doc_id},
+        },
+        at=at,
+    )
     return replace(made, by=by)
 
 
@@ -173,7 +194,9 @@ class _Exact:
         rows = memory.store.db.query("select number, vector from vectors")
         self.memory = memory
         self.numbers = [row[0] for row in rows]
-        self.matrix = np.frombuffer(b"".join(row[1] for row in rows), dtype=np.float16).reshape(len(rows), -1).astype(np.float32)
+        self.matrix = (
+            np.frombuffer(b"".join(row[1] for row in rows), dtype=np.float16).reshape(len(rows), -1).astype(np.float32)
+        )
 
     def recall(self, text: str) -> float:
         """Give the share of the true ten nearest records that the quick way finds."""
@@ -221,5 +244,3 @@ class Remembering:
         for key in keys:
             if row := self._db.execute("select vector from made where key = ?", (key,)).fetchone():
                 yield key, np.frombuffer(row[0], dtype=np.float32)
-
-

@@ -72,10 +72,25 @@ def run(names: list[str]) -> None:
             writes.append(write_row)
         finally:
             shutil.rmtree(folder)
-    columns = ("records in the project", "recall", "recall, words only", "plain FTS5 bm25()", "brute-force scan", "open")
-    table("recall, CPU ms p50 / p95 (12-word questions, embedding included)", columns, recalls)
-    columns = ("records in the project", "write p50 / p95 ms", "writes/s", "import/s", "vectors/s", "store MB", "RSS MiB before → after")
-    table("write (CPU)", columns, writes)
+    columns = (
+        "records in the project",
+        "recall",
+        "recall, words only",
+        "plain FTS5 bm25()",
+        "brute-force scan",
+        "open",
+    )
+    table("recall, CPU ms p50 / p95 (12-word questions, embedding included)", asked, recalls)
+    kept = (
+        "records in the project",
+        "write p50 / p95 ms",
+        "writes/s",
+        "import/s",
+        "vectors/s",
+        "store MB",
+        "RSS MiB before → after",
+    )
+    table("write (CPU)", kept, writes)
 
 
 def _measure(case: Case, folder: Path) -> tuple[list[object], list[object]]:
@@ -99,7 +114,15 @@ def _measure(case: Case, folder: Path) -> tuple[list[object], list[object]]:
     memory.close()
     return (
         [case.name, hybrid, words_only, plain, brute, opening],
-        [case.name, written, f"{1000 / written.p50:.0f}", f"{imported:.0f}", f"{rate:.0f}", f"{size:.0f}", f"{before:.0f} → {after:.0f}"],
+        [
+            case.name,
+            written,
+            f"{1000 / written.p50:.0f}",
+            f"{imported:.0f}",
+            f"{rate:.0f}",
+            f"{size:.0f}",
+            f"{before:.0f} → {after:.0f}",
+        ],
     )
 
 
@@ -132,7 +155,9 @@ def _export_lines(memory: Memory, case: Case, corpus: Corpus, count: int) -> Ite
 def _event(memory: Memory, case: Case, corpus: Corpus, number: int) -> Any:
     text = corpus.text()
     project = f"bench/project-{number % case.projects}"
-    return memory.event("recorded", data={"kind": "fact", "title": text[:60], "body": text, "project": project, "scopes": ["bench"]})
+    return memory.event(
+        "recorded", data={"kind": "fact", "title": text[:60], "body": text, "project": project, "scopes": ["bench"]}
+    )
 
 
 def _fake_vectors(memory: Memory) -> None:
@@ -165,8 +190,12 @@ def _baselines(memory: Memory, questions: list[str]) -> tuple[Spread, Spread]:
     fts = spread(plain, questions[:20])
     db.close()
     low, high = _span(memory)
-    stored = memory.store.db.query("select vector from vectors where number between :low and :high", {"low": low, "high": high})
-    matrix = np.frombuffer(b"".join(row[0] for row in stored), dtype=np.float16).reshape(len(stored), -1).astype(np.float32)
+    stored = memory.store.db.query(
+        "select vector from vectors where number between :low and :high", {"low": low, "high": high}
+    )
+    matrix = (
+        np.frombuffer(b"".join(row[0] for row in stored), dtype=np.float16).reshape(len(stored), -1).astype(np.float32)
+    )
     assert memory.embedder is not None
     embed = memory.embedder.embed
     brute = spread(lambda text: np.argpartition(-(matrix @ embed([text])[0]), 50)[:50], questions)
@@ -207,7 +236,10 @@ def fresh(size: int = 10_000) -> None:
             ("python -c pass", *_child(folder, "pass")),
             ("open + recall by words", *_child(folder, _RECALL.format(words=True))),
             ("open + recall by meaning", *_child(folder, _RECALL.format(words=False))),
-            ("holdfast recall --words", *_child(folder, None, "recall", "--words", "--weak", "deploy", "the", "server")),
+            (
+                "holdfast recall --words",
+                *_child(folder, None, "recall", "--words", "--weak", "deploy", "the", "server"),
+            ),
         ]
     finally:
         shutil.rmtree(folder)
@@ -228,7 +260,9 @@ _MEMORY = "\nprint(next(int(l.split()[1]) // 1024 for l in open('/proc/self/stat
 def _child(folder: Path, code: str | None, *arguments: str) -> tuple[float, str]:
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("HOLDFAST_", "PYTHON"))}
     environment |= {"HOLDFAST_HOME": str(folder), "HOLDFAST_PROJECT": PROJECT}
-    command = [sys.executable, "-c", code + _MEMORY] if code is not None else [sys.executable, "-m", "holdfast", *arguments]
+    command = (
+        [sys.executable, "-c", code + _MEMORY] if code is not None else [sys.executable, "-m", "holdfast", *arguments]
+    )
     best, memory = float("inf"), "–"
     for _ in range(5):
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -237,5 +271,3 @@ def _child(folder: Path, code: str | None, *arguments: str) -> tuple[float, str]
         best = min(best, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
         memory = done.stdout.strip().splitlines()[-1] if code is not None else "–"
     return best, memory
-
-

@@ -14,9 +14,18 @@ def bench_command() -> None:
 
 
 @bench_command.command("retrieval")
-@click.option("--data", required=True, type=click.Path(exists=True, file_okay=False, path_type=Path), help="Folder of the labelled sets (*.json.gz).")
+@click.option(
+    "--data",
+    required=True,
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="Folder of the labelled sets (*.json.gz).",
+)
 @click.option("--set", "names", multiple=True, help="Only this set; repeatable.")
-@click.option("--cache", type=click.Path(file_okay=False, path_type=Path), help="Keep vectors here, so that a second run takes seconds.")
+@click.option(
+    "--cache",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Keep vectors here, so that a second run takes seconds.",
+)
 def retrieval(data: Path, names: tuple[str, ...], cache: Path | None) -> None:
     """Measure how well the right memory is found. Exit code 1 if a bar is missed."""
     from holdfast.hosts.bench.quality import SETS, run
@@ -26,7 +35,13 @@ def retrieval(data: Path, names: tuple[str, ...], cache: Path | None) -> None:
 
 
 @bench_command.command("speed")
-@click.option("--size", "names", multiple=True, type=click.Choice(["1k", "10k", "100k", "1m"]), help="Repeatable; 1k, 10k and 100k unless given. 1m takes about an hour of CPU.")
+@click.option(
+    "--size",
+    "names",
+    multiple=True,
+    type=click.Choice(["1k", "10k", "100k", "1m"]),
+    help="Repeatable; 1k, 10k and 100k unless given. 1m takes about an hour of CPU.",
+)
 def speed(names: tuple[str, ...]) -> None:
     """Measure open, write, import and recall at several sizes."""
     from holdfast.hosts.bench.speed import run

@@ -21,14 +21,25 @@ from holdfast.verbs.write import cancel, confirm
 @click.option("--text", help="The new text; - reads it from stdin.")
 @click.option("--title")
 @click.option("--kind")
-@click.option("--field", "pairs", multiple=True, metavar="NAME=VALUE", help="Replaces the fields; repeat a name to make a list.")
+@click.option(
+    "--field", "pairs", multiple=True, metavar="NAME=VALUE", help="Replaces the fields; repeat a name to make a list."
+)
 @click.option("--scope", "scopes", multiple=True, help="Replaces the scopes; repeatable.")
 @click.option("--tag", "tags", multiple=True, help="Replaces the tags; repeatable.")
 @click.option("--confidence", help="high, medium or low.")
 @click.option("--visibility", help="private or team.")
 @click.option("--redact", is_flag=True, help="Mask secrets instead of refusing.")
 @json_option
-def revise_command(id: str, text: str | None, pairs: tuple[str, ...], scopes: tuple[str, ...], tags: tuple[str, ...], redact: bool, as_json: bool, **given: Any) -> None:  # noqa: A002
+def revise_command(
+    id: str,  # noqa: A002
+    text: str | None,
+    pairs: tuple[str, ...],
+    scopes: tuple[str, ...],
+    tags: tuple[str, ...],
+    redact: bool,
+    as_json: bool,
+    **given: Any,
+) -> None:
     """Give a memory a new text, title, kind or labels. The old ones stay in its history."""
     revision = Revision(
         body=stdin_text() if text == "-" else text,
@@ -150,7 +161,9 @@ def use_command(outcome: str, ids: tuple[str, ...], note: str, as_json: bool) ->
     """Say what became of memories: they helped, were ignored, were wrong."""
     with opened() as memory:
         used = record_use(memory, ids, outcome, note=note)
-    print_json({"status": outcome, "ids": used}) if as_json else print("\n".join(f"{item[:SHORT]}  {outcome}" for item in used))
+    print_json({"status": outcome, "ids": used}) if as_json else print(
+        "\n".join(f"{item[:SHORT]}  {outcome}" for item in used)
+    )
 
 
 @click.command("rename-scope")
@@ -161,7 +174,9 @@ def rename_scope_command(old: str, new: str, as_json: bool) -> None:
     """Give all memories of a scope, and of scopes nested in it, another one."""
     with opened() as memory:
         renamed = rename_scope(memory, old, new)
-    print_json({"renamed": [record.id for record in renamed]}) if as_json else print(f"{len(renamed)} memories moved from {old} to {new}.")
+    print_json({"renamed": [record.id for record in renamed]}) if as_json else print(
+        f"{len(renamed)} memories moved from {old} to {new}."
+    )
 
 
 def _done(what: str, record: Record, *, as_json: bool) -> None:

@@ -27,10 +27,14 @@ from holdfast.verbs.write import write
 @click.argument("text", nargs=-1)
 @click.option("--kind", default="fact", show_default=True, help="What it is: fact, decision, scar, preference, …")
 @click.option("--title", default="", help="A headline; taken from the text unless given.")
-@click.option("--field", "pairs", multiple=True, metavar="NAME=VALUE", help="A field of the kind; repeat a name to make a list.")
+@click.option(
+    "--field", "pairs", multiple=True, metavar="NAME=VALUE", help="A field of the kind; repeat a name to make a list."
+)
 @click.option("--scope", "scopes", multiple=True, help="A scope such as tools or projects:shop; repeatable.")
 @click.option("--tag", "tags", multiple=True, help="A tag; repeatable.")
-@click.option("--link", "links", multiple=True, metavar="RELATION:ID", help="Point at another memory, as in supersedes:01HX…")
+@click.option(
+    "--link", "links", multiple=True, metavar="RELATION:ID", help="Point at another memory, as in supersedes:01HX…"
+)
 @click.option("--project", help="Another project than the one at hand.")
 @click.option("--global", "everywhere", is_flag=True, help="Holds in every project.")
 @click.option("--team", is_flag=True, help="May leave this machine with the repository.")
@@ -58,7 +62,7 @@ def remember_command(
     as_json: bool,
     **given: Any,
 ) -> None:
-    """Keep something for later sessions.
+    r"""Keep something for later sessions.
 
     TEXT is what should be remembered; `-` reads it from stdin.
 
@@ -70,7 +74,9 @@ def remember_command(
     draft = Draft(
         body=text_or_stdin(text),
         fields=fields_of(pairs),
-        links=tuple(Link(relation=relation, target=target) for relation, _, target in (link.partition(":") for link in links)),
+        links=tuple(
+            Link(relation=relation, target=target) for relation, _, target in (link.partition(":") for link in links)
+        ),
         project=GLOBAL if everywhere else project,
         visibility="team" if team else "private",
         **given,
@@ -90,7 +96,7 @@ def remember_command(
 @click.option("--weak", is_flag=True, help="Also what hardly fits.")
 @json_option
 def recall_command(text: tuple[str, ...], limit: int | None, budget: int | None, as_json: bool, **given: Any) -> None:
-    """Find what is known about something, by word and by meaning.
+    r"""Find what is known about something, by word and by meaning.
 
     Looks in this project and among global memories, and says so when nothing fits.
 
@@ -101,7 +107,9 @@ def recall_command(text: tuple[str, ...], limit: int | None, budget: int | None,
     """
     with opened() as memory:
         config = memory.config
-        query = Query(text=" ".join(text), limit=limit or config.recall_limit, budget=budget or config.recall_budget, **given)
+        query = Query(
+            text=" ".join(text), limit=limit or config.recall_limit, budget=budget or config.recall_budget, **given
+        )
         found = recall(memory, query)
     if as_json:
         print_json(recalled_to_json(found))
@@ -127,7 +135,13 @@ def show_command(id: str, as_of: str, as_json: bool) -> None:  # noqa: A002
 
 @click.command("list")
 @label_options
-@click.option("--state", "states", multiple=True, type=click.Choice(["active", "pending", "retired"]), help="Also these; repeatable.")
+@click.option(
+    "--state",
+    "states",
+    multiple=True,
+    type=click.Choice(["active", "pending", "retired"]),
+    help="Also these; repeatable.",
+)
 @click.option("--scopes", "only_scopes", is_flag=True, help="List the scopes in use instead.")
 @click.option("--limit", default=20, show_default=True, type=click.IntRange(1, 1000))
 @click.option("--offset", default=0, type=click.IntRange(0))

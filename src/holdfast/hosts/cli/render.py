@@ -90,7 +90,9 @@ def show_recalled(found: Recalled) -> None:
             out.print(Padding(Text(hit.snippet), (0, 0, 0, SHORT + 4)))
         out.print(Padding(Text(f"{about(record)} · {why_line(hit)}", style="dim"), (0, 0, 0, SHORT + 4)))
     if not found.hits:
-        out.print("Nothing fits." + (f" {found.gated} weak matches were left out (--weak shows them)." if found.gated else ""))
+        out.print(
+            "Nothing fits." + (f" {found.gated} weak matches were left out (--weak shows them)." if found.gated else "")
+        )
     elif found.gated:
         out.print(f"[dim]{found.gated} weaker matches were left out; --weak shows them.[/]")
     if found.cut:
@@ -116,14 +118,16 @@ def show_list(records: Iterable[Record], *, total: int) -> None:
     rows = list(records)
     out = console()
     if not rows:
-        out.print("Nothing here yet. Keep something: [cyan]holdfast remember \"…\"[/]")
+        out.print('Nothing here yet. Keep something: [cyan]holdfast remember "…"[/]')
         return
     table = Table(box=None, padding=(0, 1), show_header=False)
     for column in ({"style": "cyan", "no_wrap": True}, {}, {"ratio": 1}, {"style": "dim", "no_wrap": True}):
-        table.add_column(**column)  # type: ignore[arg-type]
+        table.add_column(**column)
     for record in rows:
         state = "" if record.state == "active" else f" [{record.state}]"
-        table.add_row(record.id[:SHORT], icon(record), escape(shorten(record.title, 90) + state), record.created_at[:10])
+        table.add_row(
+            record.id[:SHORT], icon(record), escape(shorten(record.title, 90) + state), record.created_at[:10]
+        )
     out.print(table)
     if total > len(rows):
         out.print(f"[dim]{len(rows)} of {total}; --limit and --offset show more.[/]")

@@ -23,7 +23,9 @@ from holdfast.verbs.upkeep import examine, rebuild_vectors, rebuild_views, statu
 
 
 @click.command("export")
-@click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="File to write; stdout unless given.")
+@click.option(
+    "-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="File to write; stdout unless given."
+)
 def export_command(output: Path | None) -> None:
     """Write the whole store as JSON lines: one event a line, nothing left out."""
     with opened() as memory:
@@ -86,7 +88,9 @@ def status_command(as_json: bool) -> None:
         "project": now.project,
         "memories": f"{now.here} here, {now.everywhere} in {now.projects} projects, {now.pending} waiting for a yes, {now.retired} forgotten",
         "journal": f"{now.events} events",
-        "search": f"words and meaning ({now.embedder}), {now.lagging} waiting for vectors" if not now.note else now.note,
+        "search": f"words and meaning ({now.embedder}), {now.lagging} waiting for vectors"
+        if not now.note
+        else now.note,
     }
     out = console()
     for name, line in lines.items():
