@@ -22,6 +22,7 @@ class Dates:
     years: frozenset[int] = frozenset()
     months: frozenset[int] = frozenset()
     days: frozenset[int] = frozenset()
+    named: tuple[str, ...] = ()  # the words that said so
 
     def match(self, at: str) -> float:
         """Give 1 when an instant falls on a day named, a half when only its month is, else 0."""
@@ -34,12 +35,17 @@ class Dates:
 def dates_in(text: str) -> Dates:
     """Give the dates a question names; without a month there are none."""
     low = text.lower()
-    months = {_MONTHS.index(word) + 1 for word in _MONTH.findall(low) if word != "may" or _MAY.search(low)}
-    days = {int(day) for day in _DAY.findall(low) if 1 <= int(day) <= 31} if months else set[int]()
-    for _, month, day in _ISO.findall(low):
-        months.add(int(month))
-        days.add(int(day))
-    return Dates(years=frozenset(map(int, _YEAR.findall(low))), months=frozenset(months), days=frozenset(days))
+    words = [word for word in _MONTH.findall(low) if word != "may" or _MAY.search(low)]
+    iso = _ISO.findall(low)
+    if not words and not iso:
+        return Dates()
+    years, days = _YEAR.findall(low), [day for day in _DAY.findall(low) if 1 <= int(day) <= 31]
+    return Dates(
+        years=frozenset(map(int, years)),
+        months=frozenset([_MONTHS.index(word) + 1 for word in words] + [int(month) for _, month, _ in iso]),
+        days=frozenset(map(int, days)),
+        named=(*words, *years, *days, *(part for date in iso for part in (*date, "-".join(date)))),
+    )
 
 
 def named(text: str, authors: Iterable[str]) -> list[str]:

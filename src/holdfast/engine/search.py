@@ -91,10 +91,11 @@ def subject(store: Store, text: str, spans: Sequence[Span]) -> tuple[str, frozen
 
 def ready(text: str, bare: str, people: frozenset[str]) -> Question:
     """Make a question ready for a search by words; a vector adds meaning."""
-    who = {token for name in people for token in tokens(name)}
+    dates = dates_in(text)
+    structure = {token for name in (*people, *dates.named) for token in tokens(name)}
     words = query_terms(bare)
-    kept = tuple(word for word in words if word not in who) or tuple(words)
-    return Question(words=kept, authors=people, dates=dates_in(text))
+    kept = tuple(word for word in words if word not in structure) or tuple(words)
+    return Question(words=kept, authors=people, dates=dates)
 
 
 def search(
@@ -116,12 +117,14 @@ def search(
     candidates: dict[int, Candidate] = {}
 
     def consider(numbers: Collection[int]) -> dict[int, Place]:
-        """Score records and add them to the candidates."""
+        """Score those of the records that may be shown, and add them to the candidates."""
         known = {
-            number: place for number, place in records.places(store.db, numbers).items() if place.state == "active"
+            number: place
+            for number, place in records.places(store.db, numbers).items()
+            if place.state == "active"
+            and any(low <= number <= high for low, high in spans)
+            and (allowed is None or number in allowed)
         }
-        if allowed is not None:
-            known = {number: place for number, place in known.items() if number in allowed}
         held = bodies(store.db, known)
         unknown = [number for number in known if number not in meant]
         cosines = meant | (codes.cosines(question.vector, unknown) if codes and question.vector is not None else {})

@@ -72,7 +72,7 @@ def run(names: list[str]) -> None:
             writes.append(write_row)
         finally:
             shutil.rmtree(folder)
-    columns = (
+    asked = (
         "records in the project",
         "recall",
         "recall, words only",

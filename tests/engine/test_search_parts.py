@@ -1,0 +1,117 @@
+"""Tokens, passages, what a question names, snippets and packing: the pure parts of search."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from holdfast.engine.lexical import fit
+from holdfast.engine.pack import pack, snippet
+from holdfast.engine.passages import MOST, SIZE, WHOLE, passages, pieces
+from holdfast.engine.question import dates_in, named, without
+from holdfast.engine.tokens import query_terms, tokens
+from holdfast.model.query import Hit
+from holdfast.model.record import Record
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("fooBarBaz", ["foo", "bar", "baz", "foobarbaz"]),
+        ("foo_bar foo-bar", ["foo", "bar", "foobar"] * 2),
+        ("HTTPServer", ["http", "server", "httpserver"]),
+        ("src/app/main.py", ["src", "app", "main", "py", "srcappmainpy"]),
+        ("ERR_CONN-42", ["err", "conn", "42", "errconn42"]),
+        ("Running tests", ["run", "test"]),
+        ("naïve Café", ["naiv", "cafe"]),
+        ("Caroline's don't", ["carolin", "dont"]),
+        ("日本語", ["日本", "本語"]),
+        ("東", ["東"]),
+        ("привет МИР", ["привет", "мир"]),
+        ("", []),
+        ("!!! ---", []),
+    ],
+)
+def test_text_is_cut_into_words_whole_and_in_parts(text: str, expected: list[str]) -> None:
+    assert tokens(text) == expected
+
+
+@given(st.text(max_size=300))
+def test_tokens_never_hold_spaces_and_never_fail(text: str) -> None:
+    assert all(token and not any(char.isspace() for char in token) for token in tokens(text))
+
+
+def test_function_words_are_dropped_from_a_question_unless_it_has_no_others() -> None:
+    assert query_terms("How do I run the tests?") == ["run", "test"]
+    assert query_terms("to be or not to be") == ["to", "be", "or", "not"]
+
+
+def test_a_short_text_is_one_passage_and_a_long_one_is_cut_at_line_ends() -> None:
+    assert passages("short") == ["short"]
+    text = "Title\n" + "\n".join(f"line {number} " + "x" * 80 for number in range(60))
+    cut = pieces(text)
+    assert len(text) > WHOLE
+    assert all(len(piece) <= SIZE for piece in cut)
+    assert "\n".join(cut) == text
+    assert all(piece.startswith("Title\n") for piece in passages(text))
+
+
+def test_a_huge_text_has_a_bounded_number_of_passages() -> None:
+    assert len(pieces("word " * 100_000)) == MOST
+
+
+@given(st.text(alphabet="ab .\n", min_size=801, max_size=3000))
+def test_cutting_loses_nothing_but_space(text: str) -> None:
+    cut = pieces(text)
+    assert all(len(piece) <= max(SIZE, WHOLE) for piece in cut)
+    if len(cut) < MOST:
+        assert "".join("".join(cut).split()) == "".join(text.split())
+
+
+def test_a_diff_is_headed_by_the_path_it_changes() -> None:
+    hunk = "@@ -1,5 +1,5 @@ def f():\n" + "\n".join(f"+    line{number} = compute_something({number})" for number in range(40))
+    diff = f"diff --git a/src/a.py b/src/a.py\nindex 1..2 100644\n--- a/src/a.py\n+++ b/src/a.py\n{hunk}"
+    assert passages(diff)[0].startswith("src/a.py\n@@ def f():")
+    assert all(piece.startswith("src/a.py\n") for piece in passages(diff))
+
+
+def test_dates_in_a_question_match_days_and_months() -> None:
+    asked = dates_in("What did we decide on 7 May 2023?")
+    assert asked.match("2023-05-07T00:00:00.000Z") == 1.0
+    assert asked.match("2023-05-08T00:00:00.000Z") == 0.5
+    assert asked.match("2022-05-07T00:00:00.000Z") == 0.0
+    assert dates_in("2026-11-15").match("2026-11-15T09:00:00.000Z") == 1.0
+    assert not dates_in("may we use 3 threads?").months
+
+
+def test_people_are_named_by_all_parts_of_their_name() -> None:
+    authors = ["Caroline", "Ann Lee", "will"]
+    assert named("What does Caroline's team use?", authors) == ["Caroline"]
+    assert named("what will Ann do", authors) == []
+    assert without("What does Caroline's team use?", ["Caroline"]) == "What does team use?"
+    assert without("Caroline", ["Caroline"]) == "Caroline"
+
+
+def test_words_count_by_weight_length_and_passage() -> None:
+    idf = {"a": 2.0, "b": 1.0}
+    assert fit(" c \n ", idf, (10, 5)) == (0.0, 0.0)
+    both, covered = fit(" a  b \n ", idf, (8, 6))
+    one, half = fit(" a  c \n ", idf, (8, 6))
+    assert covered == 1.0
+    assert half == pytest.approx(2 / 3)
+    assert both > one > 0
+    assert fit(" a  a \n ", idf, (8, 6))[0] > one
+
+
+def test_a_snippet_is_the_part_that_answers() -> None:
+    text = "Nothing here. " * 30 + "The cache expires after five minutes. " + "More nothing. " * 30
+    shown = snippet(text, {"cach": 3.0, "expir": 3.0})
+    assert shown.startswith("…The cache expires after five minutes.")
+    assert len(shown) <= 281
+
+
+def test_a_budget_is_kept_and_what_it_cuts_is_counted() -> None:
+    hits = [Hit(record=Record(id=str(n), title="t", body="word " * 50), score=1, confidence="fair", why={}) for n in range(5)]
+    packed, cut = pack(hits, {}, limit=10, budget=200)
+    assert sum(hit.tokens for hit in packed) <= 200
+    assert (len(packed), cut) == (2, 3)
+    assert pack(hits, {}, limit=4, budget=0)[1] == 1

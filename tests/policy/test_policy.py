@@ -1,0 +1,179 @@
+"""Secrets, admission and weights: pure functions, judged by examples."""
+
+import pytest
+
+from holdfast.model.ids import instant
+from holdfast.model.query import Usage
+from holdfast.model.record import Draft, Record
+from holdfast.policy.admit import (
+    Admitted,
+    Duplicate,
+    Pending,
+    PreviouslyRemoved,
+    ScopeMismatch,
+    SecretFound,
+    Similar,
+    Transient,
+    Verdict,
+    Waivers,
+    admit,
+)
+from holdfast.policy.secrets import drop_private, find_secrets, mask_secrets, masked
+from holdfast.policy.weight import freshness, trust, use, weigh
+
+# Put together here, so that no scanner takes this file for a leak.
+SECRETS = {
+    "private key": "-----BEGIN RSA PRIVATE " + "KEY-----\nMIIEpAIBAAKCAQEA\n-----END RSA PRIVATE " + "KEY-----",
+    "AWS access key": "AKIA" + "IOSFODNN7EXAMPLQ",
+    "GitHub token": "ghp_" + "a1B2" * 9,
+    "GitLab token": "glpat-" + "xYz12_" * 4,
+    "Anthropic key": "sk-ant-" + "api03-abcDEF123456" * 2,
+    "OpenAI key": "sk-proj-" + "abcDEF123456" * 3,
+    "Slack token": "xoxb-" + "123456789012-abcdefABCDEF",
+    "Slack webhook": "https://hooks.slack.com/" + "services/T00000000/B00000000/XXXXyyyyXXXXyyyyXXXXyyyy",
+    "Stripe key": "sk_live_" + "4eC39HqLyjWDarjtT1zdp7dc",
+    "Google API key": "AIza" + "SyA1234567890abcdefghijklmnopqrstuv",
+    "npm token": "npm_" + "aB1" * 12,
+    "PyPI token": "pypi-" + "AgEIcHlwaS5vcmc" * 5,
+    "Hugging Face token": "hf_" + "abcdEFGH" * 5,
+    "JSON web token": "eyJhbGciOiJIUzI1NiJ9." + "eyJzdWIiOiIxMjM0NTY3ODkwIn0." + "dozjgNryP4J3jVmNHl0w5N_XgL0n3I9PlFUP0THsR8U",
+    "password in a URL": "postgres://admin:" + "s3cr3tpw@db.internal/prod",
+    "bearer token": "Authorization: Bearer " + "abcdef0123456789ABCDEF",
+    "password or key": 'DB_PASSWORD = "' + 'Xk9!mQ2#vL"',
+}
+INNOCENT = [
+    "The token is read from os.environ['API_TOKEN'].",
+    "password: str = Field(...)",
+    'PASSWORD = "changeme-please"',
+    "secret_name: my-service-credentials",
+    "Use sk-learn for this; see SK and AC in the table.",
+    "The commit 4f2c9a7d1e8b3a6c5d4e3f2a1b0c9d8e7f6a5b4c fixed it.",
+    "api_key=${API_KEY}",
+    "token = get_token(user)",
+    "https://example.org/path?key=value",
+    "The primary key: customer_id",
+    "passwords are hashed with bcrypt",
+]
+
+
+@pytest.mark.parametrize("name", SECRETS)
+def test_a_credential_is_found_and_masked(name: str) -> None:
+    text = f"before {SECRETS[name]} after"
+    assert name in {secret.name for secret in find_secrets(text)}
+    clean = mask_secrets(text)
+    assert clean.startswith("before ")
+    assert clean.endswith(" after")
+    assert f"[redacted {name}]" in clean
+    assert mask_secrets(clean) == clean
+
+
+@pytest.mark.parametrize("text", INNOCENT)
+def test_what_only_looks_like_a_credential_is_left_alone(text: str) -> None:
+    assert find_secrets(text) == []
+
+
+def test_private_spans_are_dropped_even_when_they_are_not_closed() -> None:
+    assert drop_private("a <private>b</private> c <PRIVATE>d") == "a  c "
+    value = {"k": ["x <private>y</private>", 5], "t": f"has {SECRETS['npm token']}"}
+    assert masked(value) == {"k": ["x ", 5], "t": "has [redacted npm token]"}
+
+
+def similar(share: float, **given: object) -> Similar:
+    return Similar(record=Record(id="X", **given), similarity=share)  # type: ignore[arg-type]
+
+
+def judged(body: str, **given: object) -> Verdict:
+    draft_keys = {"kind", "scopes", "source"}
+    draft = Draft(body=body, **{key: value for key, value in given.items() if key in draft_keys})  # type: ignore[arg-type]
+    return admit(draft, body, **{key: value for key, value in given.items() if key not in draft_keys})  # type: ignore[arg-type]
+
+
+def test_a_plain_draft_is_admitted_with_what_is_related() -> None:
+    assert judged("We use SQLite.") == Admitted()
+    near = similar(0.5)
+    assert judged("We use SQLite.", active=[near, similar(0.2)]) == Admitted(related=(near,))
+
+
+def test_what_an_active_record_says_is_a_duplicate_unless_insisted() -> None:
+    same = similar(0.8)
+    assert judged("x y", active=[same]) == Duplicate(matches=(same,))
+    assert judged("x y", active=[same], waivers=Waivers(duplicate=True)) == Admitted(related=(same,))
+
+
+def test_what_was_removed_comes_with_its_reason() -> None:
+    gone = similar(0.9, reason="wrong")
+    assert judged("x y", removed=[gone]) == PreviouslyRemoved(matches=(gone,))
+
+
+def test_wording_about_now_is_refused_but_not_in_what_is_about_a_moment() -> None:
+    assert judged("We currently use SQLite, for now.") == Transient(markers=("currently", "for now"))
+    assert judged("We currently use SQLite.", waivers=Waivers(transient=True)) == Admitted()
+    assert judged("I just fixed it.", kind="observation") == Admitted()
+    assert judged("The concurrently running jobs share a lock.") == Admitted()
+
+
+def test_naming_a_known_project_without_its_scope_is_refused() -> None:
+    known = ["projects:shop", "projects:shop:api", "projects:ab"]
+    assert judged("The shop needs redis.", known_scopes=known) == ScopeMismatch(suggested=("projects:shop", "projects:shop:api"))
+    assert judged("The shop needs redis.", known_scopes=known, scopes=("projects:shop:web",)) == Admitted()
+    assert judged("The workshop ab is closed.", known_scopes=known) == Admitted()
+
+
+def test_a_secret_is_refused_before_anything_else() -> None:
+    assert judged(f"currently {SECRETS['npm token']}", active=[similar(1.0)]) == SecretFound(names=("npm token",))
+
+
+def test_an_inferred_preference_waits_for_a_yes() -> None:
+    assert isinstance(judged("Likes tabs.", kind="preference", source="inferred"), Pending)
+    assert judged("Likes tabs.", kind="preference") == Admitted()
+    assert isinstance(judged("x", confirm_all=True), Pending)
+
+
+DAY = 86_400.0
+NOW = instant(1_790_000_000.0)
+
+
+def aged(days: float, **given: object) -> Record:
+    at = instant(1_790_000_000.0 - days * DAY)
+    return Record(id="X", created_at=at, updated_at=at, **given)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("record", "expected"),
+    [
+        (aged(0), 1.0),
+        (aged(180), 0.5),
+        (aged(30, kind="observation"), 0.5),
+        (aged(9_999, kind="preference"), 1.0),
+        (aged(9_999, kind="scar", fields={"scar_type": "process"}), 1.0),
+        (aged(90, kind="scar", fields={"scar_type": "incident"}), 0.55),
+        (aged(15, kind="scar", fields={"scar_type": "context"}), 0.55),
+        (aged(500, kind="scar", fields={"scar_type": "context"}), 0.1),
+        (aged(9_999, kind="of a later version"), 1.0),
+    ],
+)
+def test_freshness_falls_as_each_kind_ages(record: Record, expected: float) -> None:
+    assert freshness(record, NOW) == pytest.approx(expected)
+
+
+def test_verifying_makes_fresh_again() -> None:
+    assert freshness(aged(180, verified_at=NOW), NOW) == 1.0
+
+
+def test_trust_follows_source_and_confidence() -> None:
+    assert trust(Record(id="X", confidence="high")) == 1.0
+    assert trust(Record(id="X", source="mined", confidence="low")) == pytest.approx(0.42)
+
+
+def test_use_speaks_for_or_against() -> None:
+    assert use(Usage()) == 0
+    assert use(Usage(surfaced=50)) == 0
+    assert use(Usage(applied=8)) == pytest.approx(0.8)
+    assert use(Usage(contradicted=4)) == pytest.approx(-0.8)
+    assert use(Usage(ignored=4)) < 0 < use(Usage(applied=1))
+
+
+def test_weights_only_name_what_says_something() -> None:
+    assert weigh(aged(0, confidence="high"), Usage(), project="p", now=NOW) == {}
+    scar = aged(0, kind="scar", confidence="high", project="p", fields={"severity": "critical"})
+    assert weigh(scar, Usage(applied=2), project="p", now=NOW) == pytest.approx({"severity": 1.1, "scope": 1.05, "use": 1.05})

@@ -1,0 +1,283 @@
+"""Finding things: by word, by meaning, in the right project, at the right time, and honestly."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from holdfast.engine.store import open_store
+from holdfast.model.errors import EmbedderError, Invalid, StoreError
+from holdfast.model.event import Actor
+from holdfast.model.ports import Vectors
+from holdfast.model.query import Query, Recalled
+from holdfast.verbs.embed import catch_up
+from holdfast.verbs.keep import Revision, erase, link, record_use, restore, retire, revise
+from holdfast.verbs.memory import Memory
+from holdfast.verbs.read import get
+from holdfast.verbs.recall import recall
+from holdfast.verbs.upkeep import rebuild_vectors
+from tests.conftest import Time, keep, make_memory
+
+
+class Topics:
+    """An embedder for tests: one direction per topic, found by the words that name it."""
+
+    name = "topics"
+    size = 8
+    floor = 0.0
+    ceiling = 1.0
+    topics = ({"car", "automobile", "vehicle"}, {"database", "postgres", "storage"}, {"bread", "loaf", "baking"})
+
+    def __init__(self) -> None:
+        self.broken = False
+        self.embedded: list[str] = []
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        if self.broken:
+            raise EmbedderError("It is broken.")
+        self.embedded.extend(texts)
+        rows = []
+        for text in texts:
+            row = np.full(self.size, 0.01, dtype=np.float32)
+            for place, topic in enumerate(self.topics):
+                row[place] = float(any(word in text.lower() for word in topic))
+            rows.append(row / np.linalg.norm(row))
+        return np.array(rows)
+
+
+@pytest.fixture
+def meaning(tmp_path: Path, time: Time) -> Iterator[Memory]:
+    with make_memory(tmp_path, time, embedder=Topics()) as memory:
+        yield memory
+
+
+def titles(found: Recalled) -> list[str]:
+    return [hit.record.title for hit in found.hits]
+
+
+def test_a_record_is_found_by_its_words_the_moment_it_is_written(memory: Memory) -> None:
+    keep(memory, "The deploy script needs the VPN.")
+    keep(memory, "Bananas are yellow.")
+    found = recall(memory, Query(text="how does the deploy script work"))
+    assert titles(found) == ["The deploy script needs the VPN."]
+    assert found.search == "words"
+    assert set(found.hits[0].why) >= {"words", "scope"}
+
+
+@pytest.mark.parametrize("asked", ["parseHttpHeader", "parse_http_header", "http header", "src/net/headers.py", "headers.py", "E_HEADER-17"])
+def test_code_is_found_whole_and_in_parts(memory: Memory, asked: str) -> None:
+    keep(memory, "parseHttpHeader in src/net/headers.py raises E_HEADER-17 on folded lines.")
+    keep(memory, "The weather is nice in spring.")
+    assert len(recall(memory, Query(text=asked)).hits) == 1
+
+
+@pytest.mark.parametrize(("text", "asked"), [("Der Zähler zählt Aufträge", "zahler"), ("数据库迁移失败", "迁移"), ("Проверка базы данных", "базы")])
+def test_text_of_any_script_is_found(memory: Memory, text: str, asked: str) -> None:
+    keep(memory, text)
+    assert titles(recall(memory, Query(text=asked))) == [text]
+
+
+def test_nothing_fits_is_said_and_the_weak_can_still_be_asked_for(memory: Memory) -> None:
+    keep(memory, "The deploy script needs the VPN.")
+    found = recall(memory, Query(text="kubernetes cluster autoscaling costs script"))
+    assert (found.hits, found.gated) == ((), 1)
+    assert len(recall(memory, Query(text="kubernetes cluster autoscaling costs script", weak=True)).hits) == 1
+    assert recall(memory, Query(text="qwertyuiop")).hits == ()
+
+
+def test_recall_keeps_to_the_project_and_what_is_global(memory: Memory) -> None:
+    keep(memory, "Cache invalidation here is manual.")
+    keep(memory, "Cache invalidation is hard everywhere.", project="")
+    keep(memory, "Cache invalidation there is automatic.", project="elsewhere")
+    assert set(titles(recall(memory, Query(text="cache invalidation")))) == {
+        "Cache invalidation here is manual.",
+        "Cache invalidation is hard everywhere.",
+    }
+    assert len(recall(memory, Query(text="cache invalidation", everywhere=True)).hits) == 3
+    assert len(recall(memory, Query(text="cache invalidation", project="elsewhere")).hits) == 2
+
+
+def test_filters_narrow_before_ranking(memory: Memory, time: Time) -> None:
+    for number in range(200):
+        keep(memory, f"The queue worker number{number} restarts at night{number}.", tags=("noise",))
+    time.pass_days(1)
+    wanted = keep(memory, "A queue is a queue.", kind="learning", scopes=("infra:queue",))
+    for query in (Query(text="queue", kinds=("learning",)), Query(text="queue", scopes=("infra",)), Query(text="queue", since=wanted.created_at)):
+        assert [hit.record for hit in recall(memory, query).hits] == [wanted]
+    assert wanted not in [hit.record for hit in recall(memory, Query(text="queue", tags=("noise",))).hits]
+
+
+def test_retired_pending_and_superseded_records_are_not_recalled(memory: Memory) -> None:
+    old = keep(memory, "We use MySQL as the database.")
+    new = keep(memory, "We use PostgreSQL as the main database now and later.")
+    link(memory, new.id, "supersedes", old.id)
+    found = recall(memory, Query(text="which database do we use"))
+    assert [hit.record.id for hit in found.hits] == [new.id]
+    assert found.notes == ("1 superseded memories were left out.",)
+    retire(memory, new.id, "wrong")
+    assert [hit.record.id for hit in recall(memory, Query(text="which database do we use")).hits] == [old.id]
+    restore(memory, new.id)
+    assert [hit.record.id for hit in recall(memory, Query(text="which database do we use")).hits] == [new.id]
+
+
+def test_a_revised_record_is_found_by_its_new_words_only(memory: Memory) -> None:
+    record = keep(memory, "The server listens on port eighty.")
+    revise(memory, record.id, Revision(body="The daemon answers on socket ninety."))
+    assert titles(recall(memory, Query(text="daemon socket"))) == ["The daemon answers on socket ninety."]
+    assert recall(memory, Query(text="server listens port")).hits == ()
+
+
+def test_recall_as_of_a_date_answers_from_what_was_known_then(memory: Memory, time: Time) -> None:
+    record = keep(memory, "The job queue is RabbitMQ.")
+    gone = keep(memory, "The job queue has three workers.")
+    keep(memory, "The job queue alarm goes to Ann.")
+    time.pass_days(10)
+    then = memory.clock.now()
+    time.pass_days(10)
+    revise(memory, record.id, Revision(body="The job queue is Kafka."))
+    retire(memory, gone.id, "now five")
+    keep(memory, "The job queue moved to Frankfurt.")
+    found = recall(memory, Query(text="job queue", as_of=then))
+    assert set(titles(found)) == {"The job queue is RabbitMQ.", "The job queue has three workers.", "The job queue alarm goes to Ann."}
+    assert set(titles(recall(memory, Query(text="job queue")))) == {"The job queue is Kafka.", "The job queue alarm goes to Ann.", "The job queue moved to Frankfurt."}
+    assert titles(recall(memory, Query(text="rabbitmq", as_of=then))) == ["The job queue is RabbitMQ."]
+    assert recall(memory, Query(text="job queue", as_of="2020-01-01")).hits == ()
+    assert recall(memory, Query(text="job queue", as_of=then, kinds=("scar",))).hits == ()
+
+
+def test_limit_and_budget_are_kept_and_what_they_cut_is_said(memory: Memory) -> None:
+    for number in range(12):
+        keep(memory, f"Backup number{number} goes to vault{number} with key{number} by courier{number}.")
+    found = recall(memory, Query(text="backup vault", limit=5))
+    assert (len(found.hits), found.cut) == (5, 7)
+    small = recall(memory, Query(text="backup vault", budget=120))
+    assert sum(hit.tokens for hit in small.hits) <= 120
+    assert len(small.hits) + small.cut == 12
+
+
+def test_what_helped_ranks_above_its_equal_and_what_was_wrong_below(memory: Memory) -> None:
+    wrong, plain, good = (keep(memory, f"Restart the gateway with {how} when it hangs up badly.") for how in ("systemctl", "supervisor", "docker"))
+    record_use(memory, [good.id] * 3, "applied")
+    record_use(memory, [wrong.id] * 3, "contradicted")
+    assert [hit.record.id for hit in recall(memory, Query(text="restart the gateway")).hits] == [good.id, plain.id, wrong.id]
+
+
+def test_being_shown_is_noted_once_per_recall_and_changes_nothing_else(memory: Memory) -> None:
+    record = keep(memory, "The deploy script needs the VPN.")
+    recall(memory, Query(text="deploy script"))
+    recall(memory, Query(text="deploy script"))
+    assert get(memory, record.id).usage.surfaced == 2
+    assert get(memory, record.id).record == record
+
+
+def test_people_without_a_session_leave_no_trace_by_reading(tmp_path: Path, time: Time) -> None:
+    with make_memory(tmp_path, time, actor=Actor(name="ann")) as memory:
+        keep(memory, "The deploy script needs the VPN.")
+        recall(memory, Query(text="deploy script"))
+        assert len(list(memory.store.journal())) == 1
+
+
+def test_meaning_finds_what_words_do_not(meaning: Memory) -> None:
+    keep(meaning, "The automobile is in the garage.")
+    keep(meaning, "A loaf is on the table.")
+    found = recall(meaning, Query(text="car"))
+    assert (found.search, found.lagging) == ("hybrid", 0)
+    assert titles(found) == ["The automobile is in the garage."]
+    assert found.hits[0].why["meaning"] == pytest.approx(0.6, abs=0.01)
+    assert recall(meaning, Query(text="car", words_only=True)).hits == ()
+
+
+def test_vectors_catch_up_as_text_changes_and_go_with_it(meaning: Memory) -> None:
+    record = keep(meaning, "The automobile is in the garage.")
+    assert titles(recall(meaning, Query(text="car")))
+    revise(meaning, record.id, Revision(body="A fresh loaf lies there."))
+    assert recall(meaning, Query(text="car")).hits == ()
+    assert titles(recall(meaning, Query(text="bread"))) == ["A fresh loaf lies there."]
+    erase(meaning, record.id)
+    assert recall(meaning, Query(text="bread")).hits == ()
+
+
+def test_a_long_text_is_found_by_any_of_its_passages(meaning: Memory) -> None:
+    body = "\n".join(["Chapter one. " + "Nothing much to say about it. " * 20] * 3 + ["At last the vehicle is repaired."])
+    keep(meaning, body)
+    assert len(recall(meaning, Query(text="car")).hits) == 1
+
+
+def test_a_broken_embedder_leaves_search_by_words(meaning: Memory) -> None:
+    keep(meaning, "The automobile is in the garage.")
+    assert isinstance(meaning.embedder, Topics)
+    meaning.embedder.broken = True
+    found = recall(meaning, Query(text="garage automobile"))
+    assert (titles(found), found.search) == (["The automobile is in the garage."], "words")
+    assert found.notes == ("Searched by words only: It is broken.",)
+
+
+def test_another_embedder_is_noticed_and_its_vectors_never_mixed(meaning: Memory) -> None:
+    keep(meaning, "The automobile is in the garage.")
+    catch_up(meaning)
+    assert isinstance(meaning.embedder, Topics)
+    meaning.embedder.name = "other"
+    found = recall(meaning, Query(text="car garage"))
+    assert found.search == "words"
+    assert "holdfast rebuild vectors" in found.notes[0]
+    assert rebuild_vectors(meaning, lambda _: None) == 1
+    assert recall(meaning, Query(text="car")).search == "hybrid"
+
+
+def test_vectors_made_by_another_process_are_seen(meaning: Memory, tmp_path: Path, time: Time) -> None:
+    keep(meaning, "A loaf is on the table.")
+    assert recall(meaning, Query(text="car")).hits == ()
+    with make_memory(tmp_path, time, embedder=Topics()) as other:
+        keep(other, "The automobile is in the garage.")
+        catch_up(other)
+    assert titles(recall(meaning, Query(text="car"))) == ["The automobile is in the garage."]
+
+
+def test_a_question_that_names_somebody_prefers_what_they_wrote(tmp_path: Path, time: Time) -> None:
+    memory = make_memory(tmp_path, time, actor=Actor(name="Ann"))
+    ann = keep(memory, "The release checklist lives in the wiki space.")
+    memory.actor = Actor(name="Bob")
+    bob = keep(memory, "The release checklist is a spreadsheet on the drive.")
+    assert recall(memory, Query(text="what did Ann say about the release checklist")).hits[0].record == ann
+    assert recall(memory, Query(text="what did Bob say about the release checklist")).hits[0].record == bob
+    memory.close()
+
+
+def test_a_question_that_names_a_date_prefers_it(memory: Memory) -> None:
+    keep(memory, "The team meeting was about hiring.", at="2026-03-02")
+    wanted = keep(memory, "The team meeting was about budgets.", at="2026-05-07")
+    assert recall(memory, Query(text="the team meeting on 7 May 2026")).hits[0].record == wanted
+
+
+def test_neighbours_in_a_session_lend_each_other_weight(tmp_path: Path, time: Time) -> None:
+    memory = make_memory(tmp_path, time, actor=Actor(name="a", session="one"))
+    keep(memory, "The payment gateway timeout was raised to thirty seconds.")
+    near = keep(memory, "That fixed the timeout for large carts.")
+    memory.actor = Actor(name="a", session="two")
+    keep(memory, "The search page has a timeout as well.")
+    found = recall(memory, Query(text="payment gateway timeout", weak=True))
+    assert [hit.record for hit in found.hits][1] == near
+    assert found.hits[1].why["session"] > 0
+    memory.close()
+
+
+@pytest.mark.parametrize("query", [Query(text=""), Query(text="a\0"), Query(text="x" * 10_001), Query(text="x", limit=0), Query(text="x", budget=-1), Query(text="x", kinds=("nope",)), Query(text="x", scopes=("Bad",)), Query(text="x", since="soon"), Query(text="x", as_of="then")])
+def test_an_impossible_question_is_refused(memory: Memory, query: Query) -> None:
+    with pytest.raises(Invalid):
+        recall(memory, query)
+
+
+@pytest.mark.parametrize("text", ['"', "'; drop table words; --", "AND OR NOT", "NEAR(a b)", "*", "col:x", "^x", "(((", "%_%", "\\"])
+def test_search_syntax_in_a_question_is_just_text(memory: Memory, text: str) -> None:
+    keep(memory, f"A note that quotes {text} and more.")
+    recall(memory, Query(text=text))
+    recall(memory, Query(text=f"note quotes {text}"))
+
+
+def test_searching_postgres_is_refused_clearly(memory: Memory, postgres_url: str, tmp_path: Path) -> None:
+    from tests.conftest import _postgres_opener
+
+    memory.store = open_store(_postgres_opener(postgres_url, tmp_path.name)())
+    with pytest.raises(StoreError, match="PostgreSQL"):
+        recall(memory, Query(text="anything"))
