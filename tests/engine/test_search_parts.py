@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.engine.lexical import fit
+from holdfast.engine.lexical import fit, patterns_of
 from holdfast.engine.pack import pack, snippet
 from holdfast.engine.passages import MOST, SIZE, WHOLE, passages, pieces
 from holdfast.engine.question import dates_in, named, without
@@ -68,7 +68,9 @@ def test_cutting_loses_nothing_but_space(text: str) -> None:
 
 
 def test_a_diff_is_headed_by_the_path_it_changes() -> None:
-    hunk = "@@ -1,5 +1,5 @@ def f():\n" + "\n".join(f"+    line{number} = compute_something({number})" for number in range(40))
+    hunk = "@@ -1,5 +1,5 @@ def f():\n" + "\n".join(
+        f"+    line{number} = compute_something({number})" for number in range(40)
+    )
     diff = f"diff --git a/src/a.py b/src/a.py\nindex 1..2 100644\n--- a/src/a.py\n+++ b/src/a.py\n{hunk}"
     assert passages(diff)[0].startswith("src/a.py\n@@ def f():")
     assert all(piece.startswith("src/a.py\n") for piece in passages(diff))
@@ -92,7 +94,7 @@ def test_people_are_named_by_all_parts_of_their_name() -> None:
 
 
 def test_words_count_by_weight_length_and_passage() -> None:
-    idf = {"a": 2.0, "b": 1.0}
+    idf = patterns_of({"a": 2.0, "b": 1.0})
     assert fit(" c \n ", idf, (10, 5)) == (0.0, 0.0)
     both, covered = fit(" a  b \n ", idf, (8, 6))
     one, half = fit(" a  c \n ", idf, (8, 6))
@@ -110,7 +112,10 @@ def test_a_snippet_is_the_part_that_answers() -> None:
 
 
 def test_a_budget_is_kept_and_what_it_cuts_is_counted() -> None:
-    hits = [Hit(record=Record(id=str(n), title="t", body="word " * 50), score=1, confidence="fair", why={}) for n in range(5)]
+    hits = [
+        Hit(record=Record(id=str(n), title="t", body="word " * 50), score=1, confidence="fair", why={})
+        for n in range(5)
+    ]
     packed, cut = pack(hits, {}, limit=10, budget=200)
     assert sum(hit.tokens for hit in packed) <= 200
     assert (len(packed), cut) == (2, 3)

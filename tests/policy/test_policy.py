@@ -36,7 +36,7 @@ SECRETS = {
     "npm token": "npm_" + "aB1" * 12,
     "PyPI token": "pypi-" + "AgEIcHlwaS5vcmc" * 5,
     "Hugging Face token": "hf_" + "abcdEFGH" * 5,
-    "JSON web token": "eyJhbGciOiJIUzI1NiJ9." + "eyJzdWIiOiIxMjM0NTY3ODkwIn0." + "dozjgNryP4J3jVmNHl0w5N_XgL0n3I9PlFUP0THsR8U",
+    "JSON web token": "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9PlFUP0THsR8U",
     "password in a URL": "postgres://admin:" + "s3cr3tpw@db.internal/prod",
     "bearer token": "Authorization: Bearer " + "abcdef0123456789ABCDEF",
     "password or key": 'DB_PASSWORD = "' + 'Xk9!mQ2#vL"',
@@ -114,7 +114,9 @@ def test_wording_about_now_is_refused_but_not_in_what_is_about_a_moment() -> Non
 
 def test_naming_a_known_project_without_its_scope_is_refused() -> None:
     known = ["projects:shop", "projects:shop:api", "projects:ab"]
-    assert judged("The shop needs redis.", known_scopes=known) == ScopeMismatch(suggested=("projects:shop", "projects:shop:api"))
+    assert judged("The shop needs redis.", known_scopes=known) == ScopeMismatch(
+        suggested=("projects:shop", "projects:shop:api")
+    )
     assert judged("The shop needs redis.", known_scopes=known, scopes=("projects:shop:web",)) == Admitted()
     assert judged("The workshop ab is closed.", known_scopes=known) == Admitted()
 
@@ -176,4 +178,6 @@ def test_use_speaks_for_or_against() -> None:
 def test_weights_only_name_what_says_something() -> None:
     assert weigh(aged(0, confidence="high"), Usage(), project="p", now=NOW) == {}
     scar = aged(0, kind="scar", confidence="high", project="p", fields={"severity": "critical"})
-    assert weigh(scar, Usage(applied=2), project="p", now=NOW) == pytest.approx({"severity": 1.1, "scope": 1.05, "use": 1.05})
+    assert weigh(scar, Usage(applied=2), project="p", now=NOW) == pytest.approx(
+        {"severity": 1.1, "scope": 1.05, "use": 1.05}
+    )

@@ -65,14 +65,19 @@ def test_a_record_is_found_by_its_words_the_moment_it_is_written(memory: Memory)
     assert set(found.hits[0].why) >= {"words", "scope"}
 
 
-@pytest.mark.parametrize("asked", ["parseHttpHeader", "parse_http_header", "http header", "src/net/headers.py", "headers.py", "E_HEADER-17"])
+@pytest.mark.parametrize(
+    "asked", ["parseHttpHeader", "parse_http_header", "http header", "src/net/headers.py", "headers.py", "E_HEADER-17"]
+)
 def test_code_is_found_whole_and_in_parts(memory: Memory, asked: str) -> None:
     keep(memory, "parseHttpHeader in src/net/headers.py raises E_HEADER-17 on folded lines.")
     keep(memory, "The weather is nice in spring.")
     assert len(recall(memory, Query(text=asked)).hits) == 1
 
 
-@pytest.mark.parametrize(("text", "asked"), [("Der Zähler zählt Aufträge", "zahler"), ("数据库迁移失败", "迁移"), ("Проверка базы данных", "базы")])
+@pytest.mark.parametrize(
+    ("text", "asked"),
+    [("Der Zähler zählt Aufträge", "zahler"), ("数据库迁移失败", "迁移"), ("Проверка базы данных", "базы")],
+)
 def test_text_of_any_script_is_found(memory: Memory, text: str, asked: str) -> None:
     keep(memory, text)
     assert titles(recall(memory, Query(text=asked))) == [text]
@@ -103,7 +108,11 @@ def test_filters_narrow_before_ranking(memory: Memory, time: Time) -> None:
         keep(memory, f"The queue worker number{number} restarts at night{number}.", tags=("noise",))
     time.pass_days(1)
     wanted = keep(memory, "A queue is a queue.", kind="learning", scopes=("infra:queue",))
-    for query in (Query(text="queue", kinds=("learning",)), Query(text="queue", scopes=("infra",)), Query(text="queue", since=wanted.created_at)):
+    for query in (
+        Query(text="queue", kinds=("learning",)),
+        Query(text="queue", scopes=("infra",)),
+        Query(text="queue", since=wanted.created_at),
+    ):
         assert [hit.record for hit in recall(memory, query).hits] == [wanted]
     assert wanted not in [hit.record for hit in recall(memory, Query(text="queue", tags=("noise",))).hits]
 
@@ -139,8 +148,16 @@ def test_recall_as_of_a_date_answers_from_what_was_known_then(memory: Memory, ti
     retire(memory, gone.id, "now five")
     keep(memory, "The job queue moved to Frankfurt.")
     found = recall(memory, Query(text="job queue", as_of=then))
-    assert set(titles(found)) == {"The job queue is RabbitMQ.", "The job queue has three workers.", "The job queue alarm goes to Ann."}
-    assert set(titles(recall(memory, Query(text="job queue")))) == {"The job queue is Kafka.", "The job queue alarm goes to Ann.", "The job queue moved to Frankfurt."}
+    assert set(titles(found)) == {
+        "The job queue is RabbitMQ.",
+        "The job queue has three workers.",
+        "The job queue alarm goes to Ann.",
+    }
+    assert set(titles(recall(memory, Query(text="job queue")))) == {
+        "The job queue is Kafka.",
+        "The job queue alarm goes to Ann.",
+        "The job queue moved to Frankfurt.",
+    }
     assert titles(recall(memory, Query(text="rabbitmq", as_of=then))) == ["The job queue is RabbitMQ."]
     assert recall(memory, Query(text="job queue", as_of="2020-01-01")).hits == ()
     assert recall(memory, Query(text="job queue", as_of=then, kinds=("scar",))).hits == ()
@@ -157,10 +174,17 @@ def test_limit_and_budget_are_kept_and_what_they_cut_is_said(memory: Memory) -> 
 
 
 def test_what_helped_ranks_above_its_equal_and_what_was_wrong_below(memory: Memory) -> None:
-    wrong, plain, good = (keep(memory, f"Restart the gateway with {how} when it hangs up badly.") for how in ("systemctl", "supervisor", "docker"))
+    wrong, plain, good = (
+        keep(memory, f"Restart the gateway with {how} when it hangs up badly.")
+        for how in ("systemctl", "supervisor", "docker")
+    )
     record_use(memory, [good.id] * 3, "applied")
     record_use(memory, [wrong.id] * 3, "contradicted")
-    assert [hit.record.id for hit in recall(memory, Query(text="restart the gateway")).hits] == [good.id, plain.id, wrong.id]
+    assert [hit.record.id for hit in recall(memory, Query(text="restart the gateway")).hits] == [
+        good.id,
+        plain.id,
+        wrong.id,
+    ]
 
 
 def test_being_shown_is_noted_once_per_recall_and_changes_nothing_else(memory: Memory) -> None:
@@ -199,7 +223,9 @@ def test_vectors_catch_up_as_text_changes_and_go_with_it(meaning: Memory) -> Non
 
 
 def test_a_long_text_is_found_by_any_of_its_passages(meaning: Memory) -> None:
-    body = "\n".join(["Chapter one. " + "Nothing much to say about it. " * 20] * 3 + ["At last the vehicle is repaired."])
+    body = "\n".join(
+        ["Chapter one. " + "Nothing much to say about it. " * 20] * 3 + ["At last the vehicle is repaired."]
+    )
     keep(meaning, body)
     assert len(recall(meaning, Query(text="car")).hits) == 1
 
@@ -262,13 +288,28 @@ def test_neighbours_in_a_session_lend_each_other_weight(tmp_path: Path, time: Ti
     memory.close()
 
 
-@pytest.mark.parametrize("query", [Query(text=""), Query(text="a\0"), Query(text="x" * 10_001), Query(text="x", limit=0), Query(text="x", budget=-1), Query(text="x", kinds=("nope",)), Query(text="x", scopes=("Bad",)), Query(text="x", since="soon"), Query(text="x", as_of="then")])
+@pytest.mark.parametrize(
+    "query",
+    [
+        Query(text=""),
+        Query(text="a\0"),
+        Query(text="x" * 10_001),
+        Query(text="x", limit=0),
+        Query(text="x", budget=-1),
+        Query(text="x", kinds=("nope",)),
+        Query(text="x", scopes=("Bad",)),
+        Query(text="x", since="soon"),
+        Query(text="x", as_of="then"),
+    ],
+)
 def test_an_impossible_question_is_refused(memory: Memory, query: Query) -> None:
     with pytest.raises(Invalid):
         recall(memory, query)
 
 
-@pytest.mark.parametrize("text", ['"', "'; drop table words; --", "AND OR NOT", "NEAR(a b)", "*", "col:x", "^x", "(((", "%_%", "\\"])
+@pytest.mark.parametrize(
+    "text", ['"', "'; drop table words; --", "AND OR NOT", "NEAR(a b)", "*", "col:x", "^x", "(((", "%_%", "\\"]
+)
 def test_search_syntax_in_a_question_is_just_text(memory: Memory, text: str) -> None:
     keep(memory, f"A note that quotes {text} and more.")
     recall(memory, Query(text=text))

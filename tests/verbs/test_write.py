@@ -20,9 +20,20 @@ TOKEN = "ghp_" + "a1B2" * 9
 
 
 def test_a_record_is_kept_with_everything_around_it(memory: Memory) -> None:
-    record = keep(memory, "Run the migrations first. Then seed.", kind="learning", scopes=("tools",), tags=("db",), fields={"why": "order"})
+    record = keep(
+        memory,
+        "Run the migrations first. Then seed.",
+        kind="learning",
+        scopes=("tools",),
+        tags=("db",),
+        fields={"why": "order"},
+    )
     assert record == get(memory, record.id).record
-    assert (record.title, record.kind, record.project) == ("Run the migrations first.", "learning", "example.org/acme/shop")
+    assert (record.title, record.kind, record.project) == (
+        "Run the migrations first.",
+        "learning",
+        "example.org/acme/shop",
+    )
     assert record.by == Actor(kind="agent", name="claude", session="s1")
     assert record.fields == {"why": "order"}
     assert [event.verb for event in history(memory, record.id)] == ["recorded"]
@@ -167,7 +178,12 @@ def test_revising_keeps_the_history_and_the_title_follows_the_text(memory: Memor
     record = keep(memory, "The port is 8080.", tags=("net",))
     revised = revise(memory, record.id, Revision(body="The port is 9090."))
     assert not isinstance(revised, SecretFound)
-    assert (revised.title, revised.body, revised.tags, revised.revision) == ("The port is 9090.", "The port is 9090.", ("net",), 2)
+    assert (revised.title, revised.body, revised.tags, revised.revision) == (
+        "The port is 9090.",
+        "The port is 9090.",
+        ("net",),
+        2,
+    )
     assert [event.verb for event in history(memory, record.id)] == ["recorded", "revised"]
     assert revise(memory, record.id, Revision(body="The port is 9090.")) == revised
     assert isinstance(revise(memory, record.id, Revision(body=f"The token is {TOKEN}")), SecretFound)
@@ -195,7 +211,11 @@ def test_a_fact_can_become_a_scar_with_what_a_scar_needs(memory: Memory) -> None
 def test_retiring_and_restoring(memory: Memory) -> None:
     record = keep(memory, "The port is 8080.")
     assert retire(memory, record.id, "moved").reason == "moved"
-    for impossible in (lambda: retire(memory, record.id, "again"), lambda: verify(memory, record.id), lambda: revise(memory, record.id, Revision(title="x"))):
+    for impossible in (
+        lambda: retire(memory, record.id, "again"),
+        lambda: verify(memory, record.id),
+        lambda: revise(memory, record.id, Revision(title="x")),
+    ):
         with pytest.raises(Conflict):
             impossible()
     assert restore(memory, record.id).state == "active"
@@ -289,7 +309,7 @@ def test_lists_keep_to_the_project_unless_told_otherwise(memory: Memory) -> None
     here = keep(memory, "Here we use make.")
     everywhere = keep(memory, "Be polite to people.", project="")
     elsewhere = keep(memory, "There they use cmake.", project="elsewhere")
-    assert list_records(memory, Query(text="")).records == (everywhere, here)
+    assert list_records(memory, Query(text="")).records == (here, everywhere)
     assert list_records(memory, Query(text="", project="elsewhere")).records == (elsewhere, everywhere)
     assert list_records(memory, Query(text="", everywhere=True)).total == 3
     with pytest.raises(Invalid):

@@ -15,6 +15,8 @@ class GitCheckout:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
+        self._asked_at: tuple[int, ...] = ()
+        self._origin = Origin()
 
     def project(self) -> str:
         """Give host/owner/name of the remote, else the path of the main worktree or folder."""
@@ -24,14 +26,23 @@ class GitCheckout:
         """Give branch, worktree (only when it is a linked one) and commit."""
         if not self._facts:
             return Origin()
-        top, common = self._facts
+        moved = self._head_moved_at()
+        if not moved or moved != self._asked_at:
+            self._asked_at, self._origin = moved, self._ask_origin(*self._facts)
+        return self._origin
+
+    def _ask_origin(self, top: Path, common: Path) -> Origin:
         linked = common.name == ".git" and common.parent != top
         branch = self._ask("symbolic-ref", "--quiet", "--short", "HEAD")
-        return Origin(
-            branch=branch,
-            worktree=top.name if linked else "",
-            commit=self._ask("rev-parse", "--quiet", "--verify", "HEAD"),
-        )
+        commit = self._ask("rev-parse", "--quiet", "--verify", "HEAD")
+        return Origin(branch=branch, worktree=top.name if linked else "", commit=commit)
+
+    def _head_moved_at(self) -> tuple[int, ...]:
+        """Give when HEAD last moved, by git's own log of it; nothing if there is no such log."""
+        try:
+            return tuple((self._git_folder / name).stat().st_mtime_ns for name in ("HEAD", "logs/HEAD"))
+        except OSError:
+            return ()
 
     @cached_property
     def _facts(self) -> tuple[Path, Path] | None:
@@ -41,6 +52,10 @@ class GitCheckout:
             return None
         top = Path(lines[0])
         return top, (self._folder / lines[1]).resolve()
+
+    @cached_property
+    def _git_folder(self) -> Path:
+        return self._folder / self._ask("rev-parse", "--git-dir")
 
     @cached_property
     def _root(self) -> Path:

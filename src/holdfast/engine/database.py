@@ -1,4 +1,8 @@
-"""The thin seam to a SQL engine: execute, query, transaction. SQL is written once, in the subset both engines share."""
+"""The thin seam to a SQL engine: execute, query, transaction. SQL is written once, in the subset both engines share.
+
+A list of values travels as one JSON parameter: `id in (select value from json_each(:ids))`, with `cast(value as bigint)`
+for numbers. The text of a statement is then always the same, and is prepared once.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -41,9 +45,3 @@ class Database(Protocol):
 
     def close(self) -> None:
         """Let go of the database."""
-
-
-def listed(name: str, values: Sequence[object]) -> tuple[str, dict[str, object]]:
-    """Give the parameters of an SQL list: their names, comma-separated, and their values."""
-    params = {f"{name}_{place}": value for place, value in enumerate(values)}
-    return ", ".join(f":{key}" for key in params), params

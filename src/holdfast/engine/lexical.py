@@ -1,5 +1,6 @@
 """Find records by words: stream the postings of the rarest words of a question, then score the best exactly (BM25)."""
 
+import heapq
 import json
 import math
 from collections import defaultdict
@@ -9,7 +10,7 @@ from dataclasses import dataclass, field
 from holdfast.engine.database import Database
 
 # Reading one posting costs about 0.4 µs; this many bound a search in a project of any size.
-POSTINGS = 6_000
+POSTINGS = 4_000
 K1, B = 1.2, 0.75
 PASSAGE = 0.3  # share of the best passage in a record's score
 Span = tuple[int, int]
@@ -44,6 +45,10 @@ class Frequencies:
             self.known[key] = (count, documents)
         return count
 
+    def any_in(self, span: Span) -> bool:
+        """Tell whether a span holds any record."""
+        return bool(self.db.query(_ANY, {"low": span[0], "high": span[1]}))
+
     def mean_lengths(self, spans: Sequence[Span]) -> tuple[float, float]:
         """Give the usual length of a record and of a passage (characters of index words), from a sample."""
         key = tuple(spans)
@@ -55,6 +60,7 @@ class Frequencies:
         return self.lengths[key]
 
 
+_ANY = "select rowid from words where rowid between :low and :high limit 1"
 _COUNT = "select count(*) from words where words match :word and rowid between :low and :high"
 _SAMPLE = "select body from words where rowid between :low and :high order by rowid desc limit 200"
 _POSTINGS = "select rowid from words where words match :word and rowid between :low and :high"
@@ -68,25 +74,34 @@ def look_up(
     documents: int,
     *,
     allowed: Collection[int] | None = None,
-    most: int = 150,
+    most: int,
     postings: int = POSTINGS,
 ) -> Words:
     """Give the records that hold the rarest words of a question, those with the most weight first."""
     counts = {word: frequencies.of(word, spans, documents) for word in words}
     idf = {word: math.log(1 + (documents - count + 0.5) / (count + 0.5)) for word, count in counts.items()}
     score: dict[int, float] = defaultdict(float)
-    read = 0
-    for word in sorted((word for word in counts if counts[word]), key=counts.__getitem__):
+    present = sorted((word for word in counts if counts[word]), key=counts.__getitem__)
+    left, read = sum(idf[word] for word in present), 0
+    for word in present:
         read += counts[word]
-        if read > postings and score:
-            break  # commoner words would cost more than they tell; they still count in the exact score
+        # Commoner words would cost more than they tell, or can no longer bring in a record among the best; they
+        # still count in the exact score.
+        if score and (read > postings or _settled(score, left, most)):
+            break
+        left -= idf[word]
         for low, high in spans:
             for row in frequencies.db.query(_POSTINGS, {"word": f'"{word}"', "low": low, "high": high}):
                 score[row[0]] += idf[word]
     if allowed is not None:
         score = {number: weight for number, weight in score.items() if number in allowed}
-    best = sorted(score, key=score.__getitem__, reverse=True)[:most]
+    best = heapq.nlargest(most, score, key=score.__getitem__)
     return Words(idf=idf, found={number: score[number] for number in best})
+
+
+def _settled(score: Mapping[int, float], left: float, most: int) -> bool:
+    """Tell whether a record with all the words still unread could not be among the best."""
+    return len(score) >= most and heapq.nlargest(most, score.values())[-1] > left
 
 
 def bodies(db: Database, numbers: Iterable[int]) -> dict[int, str]:
@@ -95,20 +110,24 @@ def bodies(db: Database, numbers: Iterable[int]) -> dict[int, str]:
     return {row[0]: row[1] for row in rows}
 
 
-def fit(body: str, idf: Mapping[str, float], means: tuple[float, float]) -> tuple[float, float]:
+def patterns_of(idf: Mapping[str, float]) -> list[tuple[str, float]]:
+    """Give the words of a question as `fit` looks for them, with their weights."""
+    return [(f" {word} ", weight) for word, weight in idf.items()]
+
+
+def fit(body: str, patterns: Sequence[tuple[str, float]], means: tuple[float, float]) -> tuple[float, float]:
     """Score one record exactly, and give the share of the question's weight that its words account for.
 
     The score is BM25 over the weight of the question: about 1 when a usual record holds every word once. It is
     mostly that of the whole record, partly that of its best passage. Lengths are in characters; they cancel out.
     """
-    total = sum(idf.values())
-    held = [(pattern, weight) for word, weight in idf.items() if (pattern := f" {word} ") in body]
+    held = [pair for pair in patterns if pair[0] in body]
     if not held:
         return 0.0, 0.0
+    total = sum([weight for _, weight in patterns])
     whole = _bm25(body, held, means[0])
-    parts = body.split("\n")
-    best = max(_bm25(part, held, means[1]) for part in parts) if len(parts) > 1 else whole
-    return ((1 - PASSAGE) * whole + PASSAGE * best) / total, sum(weight for _, weight in held) / total
+    best = max([_bm25(part, held, means[1]) for part in body.split("\n")])
+    return ((1 - PASSAGE) * whole + PASSAGE * best) / total, sum([weight for _, weight in held]) / total
 
 
 def _bm25(body: str, held: Sequence[tuple[str, float]], mean: float) -> float:

@@ -100,7 +100,8 @@ def _rows(cursor: psycopg.Cursor[Any]) -> RowMaker[_Row]:
 
 @lru_cache(maxsize=512)
 def _native(sql: str) -> bytes:
-    """Rewrite `:name` parameters in psycopg's form."""
+    """Rewrite `:name` parameters in psycopg's form, and lists in the words PostgreSQL has for them."""
+    sql = re.sub(r"json_each\((:\w+)\)", r"json_array_elements_text(cast(\1 as json))", sql)
     return re.sub(r"(?<!:):([a-z_][a-z_0-9]*)", r"%(\1)s", sql.replace("%", "%%")).encode()
 
 

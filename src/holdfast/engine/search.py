@@ -3,21 +3,21 @@
 The constants were measured on the development benchmark (`holdfast bench retrieval`); each sits on a plateau.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+import heapq
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from holdfast.engine.lexical import Frequencies, Span, bodies, fit, look_up
+from holdfast.engine.lexical import Frequencies, Span, bodies, fit, look_up, patterns_of
 from holdfast.engine.question import Dates, dates_in, named, without
 from holdfast.engine.store import Store
 from holdfast.engine.tokens import query_terms, tokens
 from holdfast.engine.views import records
-from holdfast.engine.views.records import Place
 
 if TYPE_CHECKING:
     from holdfast.engine.dense import Codes
 
-CANDIDATES = 100  # looked at exactly, from either side
+CANDIDATES = 60  # looked at exactly, from either side
 MEANING = 0.6  # share of meaning against words
 NEAR = {1: 0.2, 2: 0.1}  # what records one and two places away in a session lend of their score
 SESSION = 0.5  # what the best record of a session lends to the others
@@ -113,37 +113,33 @@ def search(
     meant: dict[int, float] = {}
     if codes is not None and question.vector is not None:
         meant = codes.nearest(question.vector, spans, most=CANDIDATES, allowed=allowed)
-    means = frequencies.mean_lengths(spans)
+    means, patterns = frequencies.mean_lengths(spans), patterns_of(found.idf)
     candidates: dict[int, Candidate] = {}
 
-    def consider(numbers: Collection[int]) -> dict[int, Place]:
+    def consider(numbers: Iterable[int]) -> None:
         """Score those of the records that may be shown, and add them to the candidates."""
-        known = {
-            number: place
-            for number, place in records.places(store.db, numbers).items()
-            if place.state == "active"
-            and any(low <= number <= high for low, high in spans)
-            and (allowed is None or number in allowed)
-        }
-        held = bodies(store.db, known)
-        unknown = [number for number in known if number not in meant]
+        held = bodies(store.db, [number for number in numbers if _may_show(number, spans, allowed)])
+        unknown = [number for number in held if number not in meant]
         cosines = meant | (codes.cosines(question.vector, unknown) if codes and question.vector is not None else {})
-        for number, place in known.items():
-            words, coverage = fit(held.get(number, ""), found.idf, means)
+        for number, body in held.items():
+            words, coverage = fit(body, patterns, means)
             candidates[number] = Candidate(
                 number=number,
                 words=words,
                 meaning=_calibrated(cosines.get(number), question),
                 coverage=coverage,
-                author=AUTHOR * (place.author in question.authors),
-                date=DATE * question.dates.match(place.created_at) if question.dates.months else 0.0,
                 with_meaning=question.vector is not None,
             )
-        return known
 
-    places = consider(list(dict.fromkeys((*found.found, *meant))))
-    _lend(store, candidates, places, consider)
+    consider(dict.fromkeys((*found.found, *meant)))
+    _lend(store, candidates, consider)
+    if question.authors or question.dates.months:
+        _heed(store, candidates, question)
     return sorted(candidates.values(), key=lambda one: -one.score), found.idf
+
+
+def _may_show(number: int, spans: Sequence[Span], allowed: Collection[int] | None) -> bool:
+    return any(low <= number <= high for low, high in spans) and (allowed is None or number in allowed)
 
 
 def _calibrated(cosine: float | None, question: Question) -> float:
@@ -153,20 +149,28 @@ def _calibrated(cosine: float | None, question: Question) -> float:
     return min(1.2, max(0.0, (cosine - question.floor) / (question.ceiling - question.floor)))
 
 
-def _lend(store: Store, candidates: dict[int, Candidate], places: dict[int, Place], consider: Any) -> None:
+def _lend(store: Store, candidates: dict[int, Candidate], consider: Callable[[Iterable[int]], None]) -> None:
     """Let the best candidates lend to their neighbours in the session, and to the session as a whole."""
-    ranked = sorted(candidates.values(), key=lambda one: -one.base)[:LENDERS]
-    lenders = [(one, places[one.number]) for one in ranked if places[one.number].session]
+    best = heapq.nlargest(LENDERS, candidates.values(), key=lambda one: one.base)
+    places = records.places(store.db, [one.number for one in best])
+    lenders = [(one, places[one.number]) for one in best if places[one.number].session]
+    if not lenders:
+        return
     around = {one.number: records.neighbours(store.db, place, max(NEAR)) for one, place in lenders}
-    strangers = {number for near in around.values() for number, _ in near if number not in candidates}
-    if strangers:
-        places |= consider(strangers)
-    best: dict[str, float] = {}
+    consider(number for near in around.values() for number, _ in near if number not in candidates)
+    sessions: dict[str, float] = {}
     for one, place in lenders:
         for number, distance in around[one.number]:
             if number in candidates:
                 candidates[number].lent += NEAR[distance] * one.base
         if around[one.number]:
-            best.setdefault(place.session, one.base)
-    for number, candidate in candidates.items():
-        candidate.lent += SESSION * best.get(places[number].session, 0.0)
+            sessions.setdefault(place.session, one.base)
+    for number, place in records.places(store.db, candidates).items():
+        candidates[number].lent += SESSION * sessions.get(place.session, 0.0)
+
+
+def _heed(store: Store, candidates: dict[int, Candidate], question: Question) -> None:
+    """Let the people and dates a question names speak for what they wrote and for their time."""
+    for number, place in records.places(store.db, candidates).items():
+        candidates[number].author = AUTHOR * (place.author in question.authors)
+        candidates[number].date = DATE * question.dates.match(place.created_at)

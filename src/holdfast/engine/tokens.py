@@ -13,6 +13,7 @@ _COMPOUND = re.compile(r"[^\W_]+(?:[_./\\:@#\-]+[^\W_]+)*")
 _NAME = re.compile(r"[^\W_]+(?:[_\-]+[^\W_]+)*")
 # fooBar, HTTPServer, sha256, v2: where case or digits change, a new part begins.
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_A-Za-z]+")
+_MARKS = re.compile(r"[\u0300-\u036f]+")  # accents, once they stand apart from their letters
 _APOSTROPHE = re.compile(r"(?<=\w)['’](?=\w)")
 _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff]+")
 LONGEST = 64
@@ -52,8 +53,7 @@ def query_terms(text: str) -> list[str]:
 def _fold(text: str) -> str:
     if text.isascii():
         return text
-    spread = unicodedata.normalize("NFKD", text)
-    return unicodedata.normalize("NFC", "".join(char for char in spread if not unicodedata.combining(char)))
+    return unicodedata.normalize("NFC", _MARKS.sub("", unicodedata.normalize("NFKD", text)))
 
 
 @lru_cache(maxsize=65_536)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from holdfast.engine.lexical import Span, fit
+from holdfast.engine.lexical import Span, fit, patterns_of
 from holdfast.engine.pack import pack
 from holdfast.engine.search import Candidate, Question, ready, search, subject
 from holdfast.engine.views import links, records, usage, vectors, words
@@ -75,7 +75,8 @@ def _ask(memory: Memory, query: Query) -> _Asked:
     if memory.store.db.dialect != "sqlite":
         raise StoreError("Searching a PostgreSQL store is not possible yet.", hint="Use a SQLite store to recall.")
     chosen = chosen_by(memory, query)
-    spans = [ALL] if chosen.projects is None else [span(number) for number in chosen.projects if number >= 0]
+    filled = [number for number in chosen.projects or () if number >= 0 and memory.store.size([number])]
+    spans = [ALL] if chosen.projects is None else [span(number) for number in filled]
     bare, people = subject(memory.store, text, spans)
     meaning = _meaning(memory, query, bare, chosen)
     question = ready(text, bare, people)
@@ -140,11 +141,11 @@ def _recall_as_of(memory: Memory, asked: _Asked) -> Recalled:
     candidates, idf = search(store, memory.frequencies, asked.question, asked.spans, asked.documents)
     read = records.by_numbers(store.db, [one.number for one in candidates])
     known: Found = [(one, read[one.number]) for one in candidates if read[one.number].id not in changed]
-    means = memory.frequencies.mean_lengths(asked.spans)
+    means, patterns = memory.frequencies.mean_lengths(asked.spans), patterns_of(idf)
     for record_id in changed:
         record = as_of(store.events_about(record_id), asked.now)
         if record and record.state == "active":
-            score, coverage = fit(words.indexed(record), idf, means)
+            score, coverage = fit(words.indexed(record), patterns, means)
             known.append((Candidate(number=0, words=score, coverage=coverage, with_meaning=False), record))
     meant = [(one, record) for one, record in known if one.words and _is_meant(memory, record, asked.chosen)]
     fitting = [pair for pair in meant if query.weak or pair[0].fit >= NOTHING]

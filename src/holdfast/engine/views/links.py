@@ -1,9 +1,10 @@
 """Arrows between records, found from either end."""
 
+import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from holdfast.engine.database import Database, listed
+from holdfast.engine.database import Database
 from holdfast.engine.views import Batch
 
 NAME = "links"
@@ -56,12 +57,10 @@ def around(db: Database, record_id: str) -> list[Arrow]:
 
 def superseded(db: Database, ids: Iterable[str]) -> dict[str, str]:
     """Give, for each of these that an active record replaced, the record that did."""
-    names, params = listed("id", list(ids))
-    rows = db.query(_REPLACED.format(names=names), params) if names else ()
-    return {row[0]: row[1] for row in rows}
+    return {row[0]: row[1] for row in db.query(_REPLACED, {"ids": json.dumps(list(ids))})}
 
 
 _REPLACED = """
 select target, max(source) from links join records on records.id = links.source
-where relation = 'supersedes' and records.state = 'active' and target in ({names}) group by target
+where relation = 'supersedes' and records.state = 'active' and target in (select value from json_each(:ids)) group by target
 """

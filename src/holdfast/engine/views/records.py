@@ -7,7 +7,7 @@ from functools import lru_cache
 from hashlib import blake2b
 from typing import NamedTuple
 
-from holdfast.engine.database import Database, Params, listed
+from holdfast.engine.database import Database, Params
 from holdfast.engine.views import Batch, Entry
 from holdfast.model.record import Record, record_from_json, record_to_json
 
@@ -129,13 +129,11 @@ def by_number(db: Database, number: int) -> Entry | None:
 
 def by_numbers(db: Database, numbers: Iterable[int]) -> dict[int, Record]:
     """Give the records of local numbers."""
-    wanted = list(numbers)
-    found: dict[int, Record] = {}
-    for start in range(0, len(wanted), 200):
-        names, params = listed("n", wanted[start : start + 200])
-        rows = _entries(db, f"select number, doc from records where number in ({names})", params)
-        found.update((entry.number, entry.record) for entry in rows)
-    return found
+    sql = f"select number, doc from records where number in ({_NUMBERS})"
+    return {entry.number: entry.record for entry in _entries(db, sql, {"numbers": json.dumps(list(numbers))})}
+
+
+_NUMBERS = "select cast(value as bigint) from json_each(:numbers)"
 
 
 def with_fingerprint(db: Database, value: str) -> list[Entry]:
@@ -174,13 +172,11 @@ def wrote(db: Database, author: str, low: int, high: int) -> bool:
 
 def places(db: Database, numbers: Iterable[int]) -> dict[int, Place]:
     """Give session, author and time of records, without reading them whole."""
-    wanted = list(numbers)
-    found: dict[int, Place] = {}
-    for start in range(0, len(wanted), 500):
-        names, params = listed("n", wanted[start : start + 500])
-        sql = f"select number, session, author, created_at, state from records where number in ({names})"
-        found.update((row[0], Place(*row)) for row in db.query(sql, params))
-    return found
+    rows = db.query(_PLACES, {"numbers": json.dumps(list(numbers))})
+    return {row[0]: Place(*row) for row in rows}
+
+
+_PLACES = f"select number, session, author, created_at, state from records where number in ({_NUMBERS})"
 
 
 def neighbours(db: Database, place: Place, reach: int) -> list[tuple[int, int]]:
@@ -236,9 +232,8 @@ def _where(chosen: Filter) -> tuple[str, Params]:
         parts.append(f"({' or '.join(spans)})")
     for column, values in (("kind", chosen.kinds), ("state", chosen.states)):
         if values:
-            names, given = listed(column, values)
-            parts.append(f"{column} in ({names})")
-            params |= given
+            parts.append(f"{column} in (select value from json_each(:{column}))")
+            params[column] = json.dumps(values)
     for place, scope in enumerate(chosen.scopes):
         parts.append(_SCOPED.format(place=place))
         params |= {f"scope{place}": scope, f"from{place}": f"{scope}:", f"to{place}": f"{scope};"}  # ';' follows ':'

@@ -1,9 +1,10 @@
 """How often each record was shown, and what became of it."""
 
+import json
 from collections import Counter
 from collections.abc import Iterable
 
-from holdfast.engine.database import Database, listed
+from holdfast.engine.database import Database
 from holdfast.engine.views import Batch
 from holdfast.model.event import Event
 from holdfast.model.query import Usage
@@ -57,7 +58,7 @@ def _counts(event: Event) -> list[tuple[str, str]]:
 
 def of(db: Database, ids: Iterable[str]) -> dict[str, Usage]:
     """Give the usage of each record; one never shown has none."""
-    names, params = listed("id", list(ids))
+    rows = db.query(_OF, {"ids": json.dumps(list(ids))})
     return {
         row["id"]: Usage(
             surfaced=row["surfaced"],
@@ -67,5 +68,8 @@ def of(db: Database, ids: Iterable[str]) -> dict[str, Usage]:
             corrected=row["corrected"],
             last_used_at=row["last_used_at"],
         )
-        for row in (db.query(f"select * from usage where id in ({names})", params) if names else ())
+        for row in rows
     }
+
+
+_OF = "select * from usage where id in (select value from json_each(:ids))"
