@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.engine.lexical import fit, patterns_of
+from holdfast.engine.lexical import fit
 from holdfast.engine.pack import pack, snippet
 from holdfast.engine.passages import MOST, SIZE, WHOLE, passages, pieces
 from holdfast.engine.question import dates_in, named, without
@@ -94,8 +94,8 @@ def test_people_are_named_by_all_parts_of_their_name() -> None:
 
 
 def test_words_count_by_weight_length_and_passage() -> None:
-    idf = patterns_of({"a": 2.0, "b": 1.0})
-    assert fit(" c \n ", idf, (10, 5)) == (0.0, 0.0)
+    idf = {"a": 2.0, "b": 1.0}
+    assert fit("c\n", idf, (10, 5)) == (0.0, 0.0)
     both, covered = fit(" a  b \n ", idf, (8, 6))
     one, half = fit(" a  c \n ", idf, (8, 6))
     assert covered == 1.0

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from holdfast.engine.lexical import Frequencies, Span, bodies, fit, look_up, patterns_of
+from holdfast.engine.lexical import Frequencies, Span, bodies, fit, look_up
 from holdfast.engine.question import Dates, dates_in, named, without
 from holdfast.engine.store import Store
 from holdfast.engine.tokens import query_terms, tokens
@@ -17,7 +17,8 @@ from holdfast.engine.views import records
 if TYPE_CHECKING:
     from holdfast.engine.dense import Codes
 
-CANDIDATES = 60  # looked at exactly, from either side
+CANDIDATES = 60  # from either side
+EXACT = 64  # of these, scored exactly
 MEANING = 0.6  # share of meaning against words
 NEAR = {1: 0.2, 2: 0.1}  # what records one and two places away in a session lend of their score
 SESSION = 0.5  # what the best record of a session lends to the others
@@ -105,6 +106,7 @@ def search(
     spans: Sequence[Span],
     documents: int,
     *,
+    exact: int = EXACT,
     codes: "Codes | None" = None,
     allowed: Collection[int] | None = None,
 ) -> tuple[list[Candidate], Mapping[str, float]]:
@@ -113,20 +115,23 @@ def search(
     meant: dict[int, float] = {}
     if codes is not None and question.vector is not None:
         meant = codes.nearest(question.vector, spans, most=CANDIDATES, allowed=allowed)
-    means, patterns = frequencies.mean_lengths(spans), patterns_of(found.idf)
+    means, weight = frequencies.mean_lengths(spans), sum(found.idf.values()) or 1.0
     candidates: dict[int, Candidate] = {}
 
     def consider(numbers: Iterable[int]) -> None:
-        """Score those of the records that may be shown, and add them to the candidates."""
-        held = bodies(store.db, [number for number in numbers if _may_show(number, spans, allowed)])
-        unknown = [number for number in held if number not in meant]
+        """Score those of the records that may be shown, and add the best to the candidates."""
+        shown = [number for number in numbers if _may_show(number, spans, allowed)]
+        unknown = [number for number in shown if number not in meant]
         cosines = meant | (codes.cosines(question.vector, unknown) if codes and question.vector is not None else {})
-        for number, body in held.items():
-            words, coverage = fit(body, patterns, means)
+        meaning = {number: _calibrated(cosines.get(number), question) for number in shown}
+        # What words are worth is known roughly from the look-up; only the promising are worth an exact answer.
+        rough = {number: found.found.get(number, 0.0) / weight + MEANING * meaning[number] for number in shown}
+        for number, body in bodies(store.db, heapq.nlargest(exact, shown, key=rough.__getitem__)).items():
+            words, coverage = fit(body, found.idf, means)
             candidates[number] = Candidate(
                 number=number,
                 words=words,
-                meaning=_calibrated(cosines.get(number), question),
+                meaning=meaning[number],
                 coverage=coverage,
                 with_meaning=question.vector is not None,
             )

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from holdfast.engine.lexical import Span, fit, patterns_of
+from holdfast.engine.lexical import Span, fit
 from holdfast.engine.pack import pack
-from holdfast.engine.search import Candidate, Question, ready, search, subject
+from holdfast.engine.search import EXACT, Candidate, Question, ready, search, subject
 from holdfast.engine.views import links, records, usage, vectors, words
 from holdfast.engine.views.records import Filter, span
 from holdfast.model.errors import EmbedderError, Invalid, StoreError
@@ -27,7 +27,7 @@ LONGEST_QUESTION = 10_000
 # Fit below the first is no answer. Measured: keeps 98 % of right answers, lets 5 % of off-topic ones through.
 NOTHING, FAIR, STRONG = 0.35, 0.45, 0.60
 CATCH_UP = 16  # records embedded on the spot before a question; more waits for the background
-WEIGHED = 3  # times the limit: how many of the best are read whole and weighed
+WEIGHED = 2  # times the limit: how many of the best are read whole and weighed
 ALL: Span = (0, 2**62)
 
 Found = list[tuple[Candidate, Record]]
@@ -116,6 +116,7 @@ def _recall(memory: Memory, asked: _Asked) -> Recalled:
         asked.question,
         asked.spans,
         asked.documents,
+        exact=max(EXACT, WEIGHED * query.limit),
         codes=asked.meaning.codes,
         allowed=allowed,
     )
@@ -141,11 +142,11 @@ def _recall_as_of(memory: Memory, asked: _Asked) -> Recalled:
     candidates, idf = search(store, memory.frequencies, asked.question, asked.spans, asked.documents)
     read = records.by_numbers(store.db, [one.number for one in candidates])
     known: Found = [(one, read[one.number]) for one in candidates if read[one.number].id not in changed]
-    means, patterns = memory.frequencies.mean_lengths(asked.spans), patterns_of(idf)
+    means = memory.frequencies.mean_lengths(asked.spans)
     for record_id in changed:
         record = as_of(store.events_about(record_id), asked.now)
         if record and record.state == "active":
-            score, coverage = fit(words.indexed(record), patterns, means)
+            score, coverage = fit(words.indexed(record), idf, means)
             known.append((Candidate(number=0, words=score, coverage=coverage, with_meaning=False), record))
     meant = [(one, record) for one, record in known if one.words and _is_meant(memory, record, asked.chosen)]
     fitting = [pair for pair in meant if query.weak or pair[0].fit >= NOTHING]

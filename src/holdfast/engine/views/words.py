@@ -35,9 +35,8 @@ def apply(db: Database, batch: Batch, /) -> None:
 def indexed(record: Record) -> str:
     """Give the index words of a record: its title, a line for each passage, and one for its labels and author.
 
-    The title is there besides the text it may be taken from: what somebody put first counts twice.
-
-    Every word has a space on either side, so that counting " word " in a line counts just that word.
+    The title is there besides the text it may be taken from: what somebody put first counts twice. Every word has a
+    space of its own on either side, so that counting " word " counts just that word.
     """
     labels = " ".join((*record.tags, *record.scopes, record.by.name))
     return "\n".join(f" {'  '.join(tokens(part))} " for part in (record.title, *pieces(record.text), labels))

@@ -1,23 +1,21 @@
-"""Made-up memories with the statistics of real text: a few very common words, a long tail of rare ones."""
+"""Made-up memories with the statistics of real technical text: the words of Python's own manual, and names made of them."""
 
 import bisect
+import re
+from collections import Counter
 from itertools import accumulate
+from pydoc_data.topics import topics
 from random import Random
 
 VOCABULARY = 30_000
-_COMMON = (
-    "the of to and a in is it for on that with as this be are by from or an at not when we use file test run error "
-    "data code function build deploy server config user token api cache query index table request fix bug release"
-).split()
-_SYLLABLES = "ba co di fu ge hi jo ka le mi no pu ra se ti vo wa xe yi zu".split()
 
 
 class Corpus:
-    """Texts drawn from a Zipf distribution, the same for the same seed."""
+    """Texts whose words follow Zipf's law, the same for the same seed."""
 
     def __init__(self, seed: int = 1) -> None:
         self._random = Random(seed)
-        self._words = [*_COMMON, *(_word(number) for number in range(VOCABULARY - len(_COMMON)))]
+        self._words = _vocabulary()
         self._weights = list(accumulate(1 / (rank + 2.7) ** 1.05 for rank in range(VOCABULARY)))
 
     def text(self, length: int = 60) -> str:
@@ -32,10 +30,10 @@ class Corpus:
         return self._words[bisect.bisect(self._weights, self._random.random() * self._weights[-1])]
 
 
-def _word(number: int) -> str:
-    text = ""
-    number += len(_SYLLABLES)
-    while number:
-        number, place = divmod(number, len(_SYLLABLES))
-        text += _SYLLABLES[place]
-    return text
+def _vocabulary() -> list[str]:
+    """Give the manual's words by frequency, then identifiers joined from pairs of them: the long tail of code."""
+    counts = Counter(re.findall(r"[a-z]{2,}", " ".join(topics.values()).lower()))
+    words = [word for word, _ in counts.most_common()]
+    random = Random(0)
+    names = dict.fromkeys(f"{random.choice(words)}_{random.choice(words)}" for _ in range(2 * VOCABULARY))
+    return [*words, *names][:VOCABULARY]
