@@ -125,7 +125,8 @@ def fit(body: str, idf: Mapping[str, float], means: tuple[float, float]) -> tupl
         return 0.0, 0.0
     total = sum(idf.values())
     whole = _bm25(body, held, means[0])
-    best = max([_bm25(line, held, means[1]) for line in body.split("\n")])
+    lines = body.split("\n")  # title, passages, labels: the best of one passage is the whole
+    best = max([_bm25(line, held, means[1]) for line in lines]) if len(lines) > 3 else whole
     return ((1 - PASSAGE) * whole + PASSAGE * best) / total, sum([weight for _, weight in held]) / total
 
 

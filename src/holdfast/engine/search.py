@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from holdfast.engine.dense import Codes
 
 CANDIDATES = 60  # from either side
-EXACT = 64  # of these, scored exactly
+EXACT = 48  # of these, scored exactly
 MEANING = 0.6  # share of meaning against words
 NEAR = {1: 0.2, 2: 0.1}  # what records one and two places away in a session lend of their score
 SESSION = 0.5  # what the best record of a session lends to the others
@@ -125,7 +125,8 @@ def search(
         cosines = meant | (codes.cosines(question.vector, unknown) if codes and question.vector is not None else {})
         meaning = {number: _calibrated(cosines.get(number), question) for number in shown}
         # What words are worth is known roughly from the look-up; only the promising are worth an exact answer.
-        rough = {number: found.found.get(number, 0.0) / weight + MEANING * meaning[number] for number in shown}
+        share = {number: (1 - MEANING) * found.found.get(number, 0.0) / weight for number in shown}
+        rough = {number: share[number] + MEANING * meaning[number] for number in shown}
         for number, body in bodies(store.db, heapq.nlargest(exact, shown, key=rough.__getitem__)).items():
             words, coverage = fit(body, found.idf, means)
             candidates[number] = Candidate(
