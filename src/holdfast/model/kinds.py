@@ -254,6 +254,8 @@ _ALL = (
     ),
 )
 KINDS: Mapping[str, Kind] = {kind.name: kind for kind in _ALL}
+# Fields whose values are codes, not words: nobody reads or searches for them.
+CODED = frozenset(field.name for kind in _ALL for field in kind.fields if field.type not in ("text", "list"))
 
 
 def check_kind(name: str) -> Kind:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any, Literal, get_args
 
 from holdfast.model.event import Actor, Json
+from holdfast.model.kinds import CODED
 
 State = Literal["pending", "active", "retired", "erased"]
 Visibility = Literal["private", "team"]
@@ -70,8 +71,9 @@ class Record:
         """Everything in it that is meant to be read, and so searched."""
         parts = [] if self.body.startswith(self.title) else [self.title]
         parts.append(self.body)
-        for value in self.fields.values():
-            parts.extend(value if isinstance(value, list) else [value] if isinstance(value, str) else [])
+        for name, value in self.fields.items():
+            if name not in CODED:
+                parts.extend(value if isinstance(value, list) else [value] if isinstance(value, str) else [])
         return "\n".join(part for part in parts if part)
 
 

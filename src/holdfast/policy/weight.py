@@ -9,6 +9,7 @@ from holdfast.model.record import Record
 
 # How far a factor can push a score. Small on purpose: they order what fits about equally well, nothing more.
 FRESHNESS, TRUST, SEVERITY, SCOPE, USE = 0.10, 0.10, 0.10, 0.05, 0.10
+WORTH_SAYING = 0.005
 
 _SCAR_DAYS = {"incident": 180.0, "context": 30.0}
 _BASE_TRUST = {
@@ -33,7 +34,7 @@ def weigh(record: Record, usage: Usage, *, project: str, now: str) -> Mapping[st
         "scope": SCOPE if project and record.project == project else 0.0,
         "use": USE * use(usage),
     }
-    return {name: 1 + push for name, push in signals.items() if push}
+    return {name: 1 + push for name, push in signals.items() if abs(push) >= WORTH_SAYING}
 
 
 def freshness(record: Record, now: str) -> float:

@@ -8,9 +8,7 @@ from typing import Any
 
 import click
 from rich.console import Console
-from rich.markup import escape
 from rich.padding import Padding
-from rich.table import Table
 from rich.text import Text
 
 from holdfast.model.event import Event
@@ -26,7 +24,8 @@ _CONFIDENCE_STYLE = {"strong": "green", "fair": "yellow", "weak": "dim"}
 
 def console(*, error: bool = False) -> Console:
     """Give a console that keeps to plain text when nobody is looking."""
-    return Console(stderr=error, highlight=False, soft_wrap=not sys.stdout.isatty())
+    stream = sys.stderr if error else sys.stdout
+    return Console(file=stream, highlight=False, soft_wrap=not stream.isatty(), width=None if stream.isatty() else 120)
 
 
 def say_error(message: str, hint: str) -> None:
@@ -86,9 +85,9 @@ def show_recalled(found: Recalled) -> None:
             (record.id[:SHORT], "cyan"), f"  {icon(record)} ", (record.title, "bold"), "  ", (hit.confidence, style)
         )
         out.print(head)
-        if hit.snippet and hit.snippet != record.title:
-            out.print(Padding(Text(hit.snippet), (0, 0, 0, SHORT + 4)))
-        out.print(Padding(Text(f"{about(record)} · {why_line(hit)}", style="dim"), (0, 0, 0, SHORT + 4)))
+        if more := hit.snippet.removeprefix(record.title).strip():
+            _indented(out, more, SHORT + 4)
+        _indented(out, f"{about(record)} · {why_line(hit)}", SHORT + 4, style="dim")
     if not found.hits:
         out.print(
             "Nothing fits." + (f" {found.gated} weak matches were left out (--weak shows them)." if found.gated else "")
@@ -99,6 +98,14 @@ def show_recalled(found: Recalled) -> None:
         out.print(f"[dim]{found.cut} more fit but not the token budget; --budget or --limit lets them in.[/]")
     for note in found.notes:
         out.print(Text(note, style="yellow"))
+
+
+def _indented(out: Console, text: str, by: int, style: str = "") -> None:
+    """Print a text moved to the right; it is never cut, only wrapped where somebody looks at a screen."""
+    if out.is_terminal:
+        out.print(Padding(Text(text, style=style), (0, 0, 0, by)))
+    else:
+        out.print(Text("\n".join(" " * by + line if line else "" for line in text.split("\n")), style=style))
 
 
 def about(record: Record) -> str:
@@ -120,15 +127,14 @@ def show_list(records: Iterable[Record], *, total: int) -> None:
     if not rows:
         out.print('Nothing here yet. Keep something: [cyan]holdfast remember "…"[/]')
         return
-    table = Table(box=None, padding=(0, 1), show_header=False)
-    for column in ({"style": "cyan", "no_wrap": True}, {}, {"ratio": 1}, {"style": "dim", "no_wrap": True}):
-        table.add_column(**column)
     for record in rows:
-        state = "" if record.state == "active" else f" [{record.state}]"
-        table.add_row(
-            record.id[:SHORT], icon(record), escape(shorten(record.title, 90) + state), record.created_at[:10]
+        state = "" if record.state == "active" else f" ({record.state})"
+        title = Text(f"{shorten(record.title, max(20, out.width - 30))}{state}")
+        out.print(
+            Text.assemble(
+                (record.id[:SHORT], "cyan"), f"  {icon(record)} ", title, (f"  {record.created_at[:10]}", "dim")
+            )
         )
-    out.print(table)
     if total > len(rows):
         out.print(f"[dim]{len(rows)} of {total}; --limit and --offset show more.[/]")
 
@@ -138,7 +144,7 @@ def show_record(shown: Shown) -> None:
     out, record = console(), shown.record
     out.print(Text.assemble((record.id, "cyan"), f"  {icon(record)} ", (record.title, "bold")))
     if record.body != record.title:
-        out.print(Padding(Text(record.body), (1, 0, 1, 2)))
+        _indented(out, f"\n{record.body}\n", 2)
     for name, value in record.fields.items():
         lines = value if isinstance(value, list) else [value]
         out.print(Text.assemble((f"{name.replace('_', ' ')}: ", "dim"), "; ".join(str(line) for line in lines)))

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import IO
 
 import click
-from rich.table import Table
 from rich.text import Text
 
 from holdfast.compose import load_settings
@@ -128,16 +127,12 @@ def config_command(as_json: bool) -> None:
     if as_json:
         print_json({name: {"value": value, "source": settings.sources[name]} for name, value in values.items()})
         return
-    table = Table(box=None, padding=(0, 1), show_header=False)
+    out = console()
     for spec in fields(Config):
         source = settings.sources[spec.name]
-        table.add_row(
-            Text(spec.name, style="cyan"),
-            Text(str(values[spec.name]) or "(empty)", style="bold" if source != "default" else ""),
-            Text(source, style="dim"),
-            Text(spec.metadata["help"]),
-        )
-    console().print(table)
+        value = (str(values[spec.name]) or "(empty)", "bold" if source != "default" else "")
+        out.print(Text.assemble((f"{spec.name:<17}", "cyan"), value, (f"  ({source})", "dim")))
+        out.print(Text(f"{'':<17}{spec.metadata['help']}", style="dim"))
 
 
 def _shown(name: str, value: object) -> object:
