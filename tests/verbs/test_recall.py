@@ -7,11 +7,12 @@ import numpy as np
 import pytest
 
 from holdfast.engine.store import open_store
+from holdfast.engine.views import vectors
 from holdfast.model.errors import EmbedderError, Invalid, StoreError
 from holdfast.model.event import Actor
 from holdfast.model.ports import Vectors
 from holdfast.model.query import Query, Recalled
-from holdfast.verbs.embed import catch_up
+from holdfast.verbs.embed import catch_up, keeping_up
 from holdfast.verbs.keep import Revision, erase, link, record_use, restore, retire, revise
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.read import get
@@ -257,6 +258,32 @@ def test_vectors_made_by_another_process_are_seen(meaning: Memory, tmp_path: Pat
     with make_memory(tmp_path, time, embedder=Topics()) as other:
         keep(other, "The automobile is in the garage.")
         catch_up(other)
+    assert titles(recall(meaning, Query(text="car"))) == ["The automobile is in the garage."]
+
+
+def test_what_is_written_is_embedded_in_the_background_of_the_same_process(meaning: Memory) -> None:
+    with keeping_up(meaning) as idle:
+        keep(meaning, "The automobile is in the garage.")
+        keep(meaning, "A loaf is on the table.")
+        while vectors.lag(meaning.store.db):
+            assert idle.wait(5)
+    assert isinstance(meaning.embedder, Topics)
+    assert len(meaning.embedder.embedded) == 2
+    assert titles(recall(meaning, Query(text="car"))) == ["The automobile is in the garage."]
+
+
+def test_a_broken_embedder_does_not_stop_the_background(meaning: Memory, caplog: pytest.LogCaptureFixture) -> None:
+    assert isinstance(meaning.embedder, Topics)
+    meaning.embedder.broken = True
+    with keeping_up(meaning) as idle:
+        assert idle.wait(5)
+        keep(meaning, "The automobile is in the garage.")
+        while "It is broken." not in caplog.text:
+            assert idle.wait(5)
+        meaning.embedder.broken = False
+        keep(meaning, "A loaf is on the table.")
+        while vectors.lag(meaning.store.db):
+            assert idle.wait(5)
     assert titles(recall(meaning, Query(text="car"))) == ["The automobile is in the garage."]
 
 

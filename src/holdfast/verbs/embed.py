@@ -1,6 +1,9 @@
 """Let vectors catch up with what was written."""
 
-from collections.abc import Callable, Iterable, Sequence
+import logging
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 
 import numpy as np
 
@@ -9,12 +12,13 @@ from holdfast.engine.passages import passages
 from holdfast.engine.views import records, vectors
 from holdfast.engine.views.records import fingerprint
 from holdfast.engine.views.vectors import Passage
-from holdfast.model.errors import EmbedderError
+from holdfast.model.errors import EmbedderError, HoldfastError
 from holdfast.model.ports import Embedder
 from holdfast.model.record import Record
 from holdfast.verbs.memory import Memory
 
 BATCH = 32
+log = logging.getLogger(__name__)
 
 
 def catch_up(
@@ -40,6 +44,35 @@ def catch_up(
             done += len(numbers)
             progress(done)
     return done
+
+
+@contextmanager
+def keeping_up(memory: Memory) -> Iterator[threading.Event]:
+    """Embed in the background what is written while this lasts; gives an event that is set when nothing waits.
+
+    For hosts that stay: a write then returns at once, and can be found by meaning a moment later.
+    """
+    stopping, idle = threading.Event(), threading.Event()
+
+    def work() -> None:
+        while not stopping.is_set():
+            memory.wrote.clear()
+            try:
+                catch_up(memory, stop=stopping.is_set)
+            except HoldfastError as problem:
+                log.warning("vectors wait: %s", problem)
+            idle.set()
+            memory.wrote.wait()
+            idle.clear()
+
+    thread = threading.Thread(target=work, name="holdfast-vectors", daemon=True)
+    thread.start()
+    try:
+        yield idle
+    finally:
+        stopping.set()
+        memory.wrote.set()
+        thread.join()
 
 
 def start_over(memory: Memory) -> None:

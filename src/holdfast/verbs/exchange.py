@@ -40,7 +40,7 @@ def take_in(memory: Memory, lines: Iterable[str], progress: Callable[[int], None
         batch = [_event(place, line) for place, line in page if line.strip()]
         for event in batch:
             memory.clock.observe(event.id)
-        records.update(entry.record.id for entry in memory.store.commit(batch))
+        records.update(entry.record.id for entry in memory.commit(batch))
         events += len(batch)
         progress(events)
     return Taken(events=events, records=len(records))

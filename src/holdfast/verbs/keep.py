@@ -128,7 +128,7 @@ def rename_scope(memory: Memory, old: str, new: str, *, retired: bool = True) ->
         )
         for entry in found
     ]
-    return [entry.record for entry in memory.store.commit(events)]
+    return [entry.record for entry in memory.commit(events)]
 
 
 def record_use(memory: Memory, references: Iterable[str], outcome: str, *, note: str = "") -> list[str]:
@@ -139,13 +139,13 @@ def record_use(memory: Memory, references: Iterable[str], outcome: str, *, note:
     used = [find(memory, reference).record for reference in references]
     if not used:
         raise Invalid("Name at least one memory.")
-    memory.store.commit([memory.event("used", record.id, data=data) for record in used])
+    memory.commit([memory.event("used", record.id, data=data) for record in used])
     return [record.id for record in used]
 
 
 def _happened(memory: Memory, verb: Verb, record: Record, data: Mapping[str, Any] | None = None) -> Record:
     check_keepable(data)
-    return memory.store.commit([memory.event(verb, record.id, data=data, after=record.head)])[0].record
+    return memory.commit([memory.event(verb, record.id, data=data, after=record.head)])[0].record
 
 
 def _remark(text: str) -> str:

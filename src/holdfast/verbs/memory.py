@@ -1,7 +1,7 @@
 """The open memory that every verb works on."""
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
@@ -29,8 +29,9 @@ class Memory:
     embedder: Embedder | None
     actor: Actor
     clock: Clock = field(default_factory=Clock)
-    # One thread at a time makes vectors.
+    # One thread at a time makes vectors; it is told when there is something to make.
     embedding: threading.Lock = field(default_factory=threading.Lock)
+    wrote: threading.Event = field(default_factory=threading.Event)
 
     @cached_property
     def project(self) -> str:
@@ -57,6 +58,12 @@ class Memory:
         return Event(
             id=event_id, about=about or event_id, verb=verb, at=at or self.clock.now(), by=self.actor, data=data or {}
         )
+
+    def commit(self, events: Sequence[Event]) -> list[Entry]:
+        """Keep events through the store's one door; give the records that changed."""
+        changed = self.store.commit(events)
+        self.wrote.set()
+        return changed
 
     def close(self) -> None:
         """Let go of the store."""

@@ -206,4 +206,4 @@ def _surface(memory: Memory, query: Query, found: Recalled) -> None:
     """Note what a session was shown; reading changes nothing else."""
     if memory.actor.session and found.hits:
         shown = {"ids": [hit.record.id for hit in found.hits], "query": query.text[:200]}
-        memory.store.commit([memory.event("surfaced", memory.actor.session, data=shown)])
+        memory.commit([memory.event("surfaced", memory.actor.session, data=shown)])

@@ -64,10 +64,10 @@ def write(memory: Memory, draft: Draft, *, waivers: Waivers | None = None, redac
     verdict = _judge(memory, clean, _preview(event), waivers)
     match verdict:
         case Admitted(related=related):
-            return Written(record=memory.store.commit([event])[0].record, related=related)
+            return Written(record=memory.commit([event])[0].record, related=related)
         case Pending(why=why, related=related):
             held = replace(event, data={**event.data, "pending": True})
-            return Held(record=memory.store.commit([held])[0].record, why=why, related=related)
+            return Held(record=memory.commit([held])[0].record, why=why, related=related)
     return verdict
 
 
@@ -79,7 +79,7 @@ def confirm(memory: Memory, reference: str, *, waivers: Waivers | None = None) -
     match verdict:
         case Admitted(related=related) | Pending(related=related):
             event = memory.event("confirmed", record.id, after=record.head)
-            return Written(record=memory.store.commit([event])[0].record, related=related)
+            return Written(record=memory.commit([event])[0].record, related=related)
     return verdict
 
 
@@ -87,7 +87,7 @@ def cancel(memory: Memory, reference: str) -> Record:
     """Say no to a held record."""
     record = _pending(memory, reference)
     event = memory.event("retired", record.id, data={"reason": "never confirmed"}, after=record.head)
-    return memory.store.commit([event])[0].record
+    return memory.commit([event])[0].record
 
 
 def check_draft(memory: Memory, draft: Draft, *, redact: bool = False) -> Draft:

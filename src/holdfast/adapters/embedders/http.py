@@ -32,7 +32,10 @@ class HttpEmbedder:
         rows: list[list[float]] = []
         for start in range(0, len(texts), BATCH):
             rows.extend(self._ask(list(texts[start : start + BATCH])))
-        vectors = np.asarray(rows, dtype=np.float32)
+        try:
+            vectors = np.asarray(rows, dtype=np.float32)
+        except ValueError as problem:
+            raise EmbedderError(f"{self._url} gave something else than vectors.") from problem
         if vectors.ndim != 2 or len(vectors) != len(texts) or not np.isfinite(vectors).all():
             raise EmbedderError(f"{self._url} gave vectors of unequal or unusable shape.")
         self.size = vectors.shape[1]

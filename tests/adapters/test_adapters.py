@@ -1,0 +1,156 @@
+"""Other people's things: git checkouts, the built-in encoder, an embeddings endpoint."""
+
+import json
+import subprocess
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from holdfast.adapters.checkout import GitCheckout
+from holdfast.adapters.embedders.http import HttpEmbedder
+from holdfast.adapters.embedders.local import LocalEmbedder
+from holdfast.model.errors import EmbedderError
+from holdfast.model.record import Origin
+
+
+def git(folder: Path, *arguments: str) -> str:
+    command = [
+        "git",
+        "-c",
+        "user.name=t",
+        "-c",
+        "user.email=t@example.org",
+        "-c",
+        "init.defaultBranch=main",
+        *arguments,
+    ]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True).stdout.strip()
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    folder = tmp_path / "repo"
+    folder.mkdir()
+    git(folder, "init")
+    git(folder, "commit", "--allow-empty", "-m", "first")
+    return folder
+
+
+def test_a_checkout_is_known_by_its_remote_from_any_folder_in_it(repository: Path) -> None:
+    git(repository, "remote", "add", "backup", "https://elsewhere.example/x/y.git")
+    git(repository, "remote", "add", "origin", "git@github.com:Acme/Shop.git")
+    (repository / "src").mkdir()
+    assert GitCheckout(repository / "src").project() == "github.com/acme/shop"
+
+
+def test_without_a_remote_it_is_known_by_its_path(repository: Path, tmp_path: Path) -> None:
+    (repository / "src").mkdir()
+    assert GitCheckout(repository / "src").project() == str(repository)
+    assert GitCheckout(tmp_path).project() == str(tmp_path)
+    assert GitCheckout(tmp_path).origin() == Origin()
+
+
+def test_worktrees_share_the_project_and_keep_their_facets(repository: Path, tmp_path: Path) -> None:
+    git(repository, "worktree", "add", "-b", "feature", str(tmp_path / "linked"))
+    linked, main = GitCheckout(tmp_path / "linked"), GitCheckout(repository)
+    commit = git(repository, "rev-parse", "HEAD")
+    assert linked.project() == main.project() == str(repository)
+    assert main.origin() == Origin(branch="main", commit=commit)
+    assert linked.origin() == Origin(branch="feature", worktree="linked", commit=commit)
+
+
+def test_the_origin_follows_commits_and_branches(repository: Path) -> None:
+    checkout = GitCheckout(repository)
+    first = checkout.origin()
+    assert checkout.origin() == first
+    git(repository, "commit", "--allow-empty", "-m", "second")
+    assert checkout.origin() == Origin(branch="main", commit=git(repository, "rev-parse", "HEAD"))
+    git(repository, "checkout", "--detach")
+    assert checkout.origin() == Origin(commit=git(repository, "rev-parse", "HEAD"))
+
+
+def test_a_repository_without_commits_has_a_branch_only(tmp_path: Path) -> None:
+    git(tmp_path, "init")
+    assert GitCheckout(tmp_path).origin() == Origin(branch="main")
+
+
+def test_the_built_in_encoder_knows_what_is_alike() -> None:
+    encoder = LocalEmbedder()
+    vectors = encoder.embed(["The car is in the garage.", "An automobile stands in the carport.", "Bread needs yeast."])
+    assert vectors.shape == (3, encoder.size)
+    assert np.linalg.norm(vectors, axis=1) == pytest.approx(1, abs=1e-5)
+    assert vectors[0] @ vectors[1] > encoder.ceiling - 0.1 > vectors[0] @ vectors[2]
+    assert encoder.embed([]).shape == (0, encoder.size)
+
+
+def test_the_vector_of_a_text_does_not_depend_on_its_neighbours() -> None:
+    encoder = LocalEmbedder()
+    text = "parseHttpHeader raises on folded lines"
+    alone, together = encoder.embed([text])[0], encoder.embed(["short", text, "word " * 500])[1]
+    assert (alone == together).all()
+
+
+class Endpoint(BaseHTTPRequestHandler):
+    """A stub that speaks the OpenAI embeddings API."""
+
+    asked: list[dict[str, Any]]
+    reply: Any = None
+
+    def do_POST(self) -> None:
+        asked = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        type(self).asked.append({"path": self.path, "key": self.headers.get("authorization"), **asked})
+        rows = [{"index": place, "embedding": [3.0, 4.0 * len(text)]} for place, text in enumerate(asked["input"])]
+        body = json.dumps(self.reply if self.reply is not None else {"data": rows[::-1]}).encode()
+        self.send_response(200)
+        self.send_header("content-length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture
+def endpoint() -> Iterator[tuple[str, type[Endpoint]]]:
+    handler = type("Handler", (Endpoint,), {"asked": [], "reply": None})
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}/v1", handler
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def test_an_endpoint_is_asked_in_batches_and_answers_are_put_in_order(endpoint: tuple[str, type[Endpoint]]) -> None:
+    url, handler = endpoint
+    embedder = HttpEmbedder(url, "small", "k", floor=0.2, ceiling=0.8)
+    vectors = embedder.embed(["a", *["bb"] * 70])
+    assert [(call["path"], call["key"], call["model"], len(call["input"])) for call in handler.asked] == [
+        ("/v1/embeddings", "Bearer k", "small", 64),
+        ("/v1/embeddings", "Bearer k", "small", 7),
+    ]
+    assert vectors[0] == pytest.approx([0.6, 0.8])
+    assert (embedder.name, embedder.size) == ("http:small", 2)
+
+
+@pytest.mark.parametrize(
+    "reply", [{}, {"data": [{"embedding": "x"}]}, {"data": []}, [], {"data": [{"embedding": [float("nan")]}]}]
+)
+def test_an_endpoint_that_answers_nonsense_is_an_error_with_a_hint(
+    endpoint: tuple[str, type[Endpoint]], reply: object
+) -> None:
+    url, handler = endpoint
+    handler.reply = reply
+    with pytest.raises(EmbedderError):
+        HttpEmbedder(url, "small", "", floor=0.2, ceiling=0.8).embed(["a"])
+
+
+def test_an_endpoint_that_is_not_there_is_an_error_with_a_hint() -> None:
+    with pytest.raises(EmbedderError, match="embedder_url"):
+        HttpEmbedder("http://127.0.0.1:9/v1", "small", "", floor=0.2, ceiling=0.8).embed(["a"])

@@ -1,0 +1,136 @@
+"""What must survive: many writers, kill -9, a full disk, a read-only store, a thread beside another."""
+
+import json
+import os
+import resource
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from holdfast.engine.sqlite import SQLite
+from holdfast.engine.store import open_store
+from holdfast.hosts.bench.durability import concurrent, killed
+from holdfast.model.errors import StoreBusy, StoreFull, StoreUnwritable
+from holdfast.model.ids import Clock
+from holdfast.model.query import Query
+from holdfast.verbs.memory import Memory
+from holdfast.verbs.read import list_records
+from tests.conftest import Time, keep, make_memory, recorded
+
+
+def test_four_processes_write_at_once_and_nothing_is_lost() -> None:
+    assert concurrent(writers=4, each=50) == (200, 0, 0)
+
+
+def test_a_killed_writer_loses_nothing_it_acknowledged() -> None:
+    acknowledged, lost = killed(rounds=4)
+    assert acknowledged >= 4
+    assert lost == 0
+
+
+_UNTIL_FULL = """
+import json
+from holdfast.compose import open_memory
+from holdfast.model.errors import StoreError
+from holdfast.model.record import Draft
+from holdfast.policy.admit import Waivers
+from holdfast.verbs.write import write
+memory = open_memory()
+ids = []
+try:
+    for number in range(5000):
+        ids.append(write(memory, Draft(body=f"thing {number} " * 50), waivers=Waivers(duplicate=True)).record.id)
+except StoreError as problem:
+    print(json.dumps({"ids": ids, "code": problem.code, "message": str(problem)}))
+"""
+
+
+def test_a_full_disk_is_said_and_what_was_acknowledged_is_there(tmp_path: Path, time: Time) -> None:
+    """The limit on file size stands in for the disk's end: the system refuses the write in the same place."""
+    environment = {
+        **os.environ,
+        "HOLDFAST_HOME": str(tmp_path / "store"),
+        "HOLDFAST_EMBEDDER": "none",
+        "HOLDFAST_PROJECT": "example.org/acme/shop",
+    }
+
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (3_000_000, 3_000_000))
+
+    done = subprocess.run(
+        [sys.executable, "-c", _UNTIL_FULL],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
+        preexec_fn=limit,
+    )
+    said = json.loads(done.stdout)
+    assert (said["code"], len(said["ids"]) > 10) == ("store_full", True)
+    with make_memory(tmp_path, time) as memory:
+        assert isinstance(memory.store.db, SQLite)
+        assert memory.store.db.damage() == []
+        found = {row[0] for row in memory.store.db.query("select id from records")}
+        assert found == set(said["ids"])
+        keep(memory, "There is room again.")
+
+
+def test_a_full_database_changes_nothing(memory: Memory) -> None:
+    keep(memory, "Something small first.")
+    assert isinstance(memory.store.db, SQLite)
+    pages = memory.store.db.query("pragma page_count")[0][0]
+    memory.store.db.query(f"pragma max_page_count = {pages}")
+    with pytest.raises(StoreFull):
+        keep(memory, "Something large. " * 5_000)
+    memory.store.db.query(f"pragma max_page_count = {pages * 100}")
+    assert list_records(memory, Query(text="")).total == 1
+    keep(memory, "Something large. " * 5_000)
+
+
+def test_a_read_only_store_is_said_and_still_read(memory: Memory) -> None:
+    keep(memory, "Something small first.")
+    memory.store.db.query("pragma query_only = on")
+    with pytest.raises(StoreUnwritable):
+        keep(memory, "One thing more.")
+    assert list_records(memory, Query(text="")).total == 1
+
+
+def test_a_lock_held_too_long_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("holdfast.engine.sqlite.BUSY_SECONDS", 0.05)
+    first, second = (SQLite(tmp_path / "holdfast.db") for _ in range(2))
+    store = open_store(second)
+    with first.transaction(), pytest.raises(StoreBusy):
+        store.commit([recorded(Clock())])
+    store.commit([recorded(Clock())])
+    first.close()
+    second.close()
+
+
+def test_threads_share_one_open_store(memory: Memory) -> None:
+    failures: list[BaseException] = []
+
+    def work(name: int) -> None:
+        try:
+            for number in range(20):
+                memory.store.commit([recorded(memory.clock, f"thread {name} thing {number}")])
+                list_records(memory, Query(text="", everywhere=True))
+        except BaseException as problem:  # noqa: BLE001  every failure is a finding here
+            failures.append(problem)
+
+    threads = [threading.Thread(target=work, args=(name,)) for name in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failures == []
+    assert list_records(memory, Query(text="", everywhere=True)).total == 80
+
+
+def test_many_processes_may_make_the_same_store_at_once(tmp_path: Path) -> None:
+    environment = {**os.environ, "HOLDFAST_HOME": str(tmp_path / "new"), "HOLDFAST_EMBEDDER": "none"}
+    command = [sys.executable, "-c", "from holdfast.compose import open_memory; open_memory().close()"]
+    started = [subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True) for _ in range(6)]
+    assert [(process.communicate()[1], process.returncode) for process in started] == [("", 0)] * 6

@@ -1,0 +1,330 @@
+"""The command line, as a person or a program uses it: real processes on real stores."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture
+def run(tmp_path: Path, own_home: Path) -> Run:
+    """Give a function that runs `holdfast` in an empty folder with a home of its own."""
+    work = tmp_path / "work"
+    work.mkdir()
+
+    def holdfast(
+        *arguments: str, stdin: str | bytes | None = None, cwd: Path = work, **environment: str
+    ) -> subprocess.CompletedProcess[str]:
+        clean = {name: value for name, value in os.environ.items() if not name.startswith("HOLDFAST_")}
+        clean |= {"HOME": str(own_home), "HOLDFAST_EMBEDDER": "none", **environment}
+        given = stdin.encode() if isinstance(stdin, str) else stdin
+        done = subprocess.run(
+            [sys.executable, "-m", "holdfast", *arguments],
+            cwd=cwd,
+            env=clean,
+            input=given or b"",
+            capture_output=True,
+            check=False,
+        )
+        return subprocess.CompletedProcess(done.args, done.returncode, done.stdout.decode(), done.stderr.decode())
+
+    return holdfast
+
+
+def answer(done: subprocess.CompletedProcess[str]) -> Any:
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def kept(run: Run, *arguments: str) -> str:
+    return str(answer(run("remember", "--json", *arguments))["record"]["id"])
+
+
+def test_alone_it_prints_a_short_start(run: Run) -> None:
+    done = run()
+    assert done.returncode == 0
+    assert "holdfast remember" in done.stdout
+    assert len(done.stdout.splitlines()) < 12
+
+
+def test_a_memory_goes_in_and_comes_out_in_another_process(run: Run) -> None:
+    record_id = kept(run, "The staging database is reset every night.", "--tag", "db")
+    found = answer(run("recall", "--json", "staging database"))
+    assert [hit["record"]["id"] for hit in found["hits"]] == [record_id]
+    assert found["hits"][0]["why"]["words"] > 0
+    assert "The staging database is reset every night." in run("recall", "staging", "database").stdout
+    assert "The staging database" in run("show", record_id[:12]).stdout
+    assert answer(run("list", "--json"))["total"] == 1
+
+
+def test_meaning_is_searched_with_the_built_in_encoder(run: Run) -> None:
+    kept(run, "Customers are billed in euros at the end of each month.")
+    kept(run, "The logo must keep a margin of ten pixels.")
+    found = answer(run("recall", "--json", "when do clients have to pay", HOLDFAST_EMBEDDER="local"))
+    assert found["search"] == "hybrid"
+    assert found["hits"][0]["record"]["title"].startswith("Customers are billed")
+    assert "meaning" in found["hits"][0]["why"]
+
+
+def test_the_whole_life_of_a_memory(run: Run) -> None:
+    old = kept(run, "We deploy on Fridays.")
+    new = kept(run, "We deploy on Mondays and never before a holiday.", "--link", f"supersedes:{old}")
+    assert answer(run("revise", old, "--text", "We deployed on Fridays.", "--tag", "past", "--json"))["record"][
+        "tags"
+    ] == ["past"]
+    assert answer(run("verify", new, "--json"))["record"]["verified_at"]
+    assert answer(run("use", "applied", new, "--json"))["ids"] == [new]
+    assert answer(run("forget", old, "--reason", "no longer so", "--json"))["record"]["state"] == "retired"
+    assert answer(run("restore", old, "--json"))["record"]["state"] == "active"
+    assert [event["verb"] for event in answer(run("history", old, "--json"))] == [
+        "recorded",
+        "revised",
+        "retired",
+        "restored",
+    ]
+    assert answer(run("link", old, "relates_to", new, "--json"))["record"]["links"] == [
+        {"relation": "relates_to", "target": new}
+    ]
+    assert "links" not in answer(run("unlink", old, "relates_to", new, "--json"))["record"]
+    assert [record["id"] for record in answer(run("timeline", new, "--json"))] == [old, new]
+    assert answer(run("forget", old, "--erase", "--yes", "--json")) == {"status": "erased", "id": old}
+    assert run("show", old).returncode == 3
+    for command in (("list",), ("history", new), ("timeline", "deploy mondays"), ("status",), ("show", new)):
+        assert run(*command).returncode == 0
+
+
+def test_what_waits_for_a_yes_can_get_it_or_not(run: Run) -> None:
+    outcome = answer(run("remember", "--json", "--kind", "preference", "--source", "inferred", "Likes short answers."))
+    assert outcome["status"] == "pending"
+    assert answer(run("confirm", outcome["record"]["id"], "--json"))["status"] == "written"
+    other = answer(run("remember", "--json", "--kind", "preference", "--source", "inferred", "Reads mail at noon."))
+    assert answer(run("cancel", other["record"]["id"], "--json"))["status"] == "cancelled"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "says"),
+    [
+        (("remember", ""), 64, "empty"),
+        (("remember", "x" * 100_001), 64, "100,000 is the most"),
+        (("remember", "--kind", "scra", "x"), 64, "Did you mean scar?"),
+        (("remember", "--scope", "Bad Scope", "x"), 64, "is not a scope"),
+        (("remember", "--field", "nope", "x"), 64, "NAME=VALUE"),
+        (("remember", "we currently use redis"), 4, "untrue soon"),
+        (("remember", "the key is AKIA" + "IOSFODNN7EXAMPLQ"), 4, "holds a secret"),
+        (("show", "01ARZ3NDEKTSV4RRFFQ69G5FAV"), 3, "There is no memory"),
+        (("show", "!!"), 64, "is not an id"),
+        (("recall", "--since", "soon", "x"), 64, "is not a date"),
+        (("recall",), 64, "Missing argument"),
+        (("rcall", "x"), 64, "Did you mean recall?"),
+        (("forget", "01ARZ3NDEKTSV4RRFFQ69G5FAV"), 64, "Say why"),
+        (("import", "nowhere.jsonl"), 64, "cannot be read"),
+        (("list", "--limit", "0"), 64, "limit"),
+    ],
+)
+def test_a_mistake_is_answered_with_one_clear_line(run: Run, arguments: tuple[str, ...], code: int, says: str) -> None:
+    done = run(*arguments)
+    assert done.returncode == code
+    assert says in done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.stdout == ""
+
+
+def test_programs_get_errors_as_json_too(run: Run) -> None:
+    done = run("show", "01ARZ3NDEKTSV4RRFFQ69G5FAV", "--json")
+    assert json.loads(done.stdout)["error"] == "not_found"
+    done = run("remember", "--json", "we currently use redis")
+    assert (done.returncode, json.loads(done.stdout)["status"]) == (4, "transient")
+
+
+def test_text_comes_from_stdin_when_asked(run: Run) -> None:
+    assert run("remember", "-", stdin="Piped in from elsewhere.\n").returncode == 0
+    assert run("remember", "-", stdin=b"\xff\xfe broken").returncode == 64
+    assert run("remember", "-", stdin=b"nul \0 byte").returncode == 64
+    assert run("remember", "-", stdin=b"").returncode == 64
+    assert answer(run("list", "--json"))["total"] == 1
+
+
+def test_broken_utf8_in_an_argument_is_refused(run: Run) -> None:
+    done = run("remember", os.fsdecode(b"caf\xe9"))
+    assert done.returncode == 64
+    assert "not valid UTF-8" in done.stderr
+
+
+def test_an_export_is_taken_in_elsewhere_and_taking_it_twice_changes_nothing(run: Run, tmp_path: Path) -> None:
+    first = kept(run, "The staging database is reset every night.")
+    second = kept(run, "Payments are settled in euros only.", "--kind", "decision", "--field", "rationale=law")
+    run("forget", first, "--reason", "moved")
+    run("use", "applied", second)
+    assert run("export", "-o", str(tmp_path / "out.jsonl")).returncode == 0
+    assert (tmp_path / "out.jsonl").stat().st_mode & 0o777 == 0o600
+    there = {"HOLDFAST_HOME": str(tmp_path / "other")}
+    assert answer(run("import", str(tmp_path / "out.jsonl"), "--json", **there)) == {"events": 4, "records": 2}
+    assert answer(run("import", str(tmp_path / "out.jsonl"), "--json", **there)) == {"events": 4, "records": 0}
+    assert run("export", **there).stdout == run("export").stdout == (tmp_path / "out.jsonl").read_text()
+    assert run("show", second, "--json", **there).stdout == run("show", second, "--json").stdout
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "nonsense\n",
+        "{}\n",
+        '{"holdfast": "export", "format": 99}\n',
+        '{"holdfast": "export", "format": 1}\n{"id": 5}\n',
+        '{"holdfast": "export", "format": 1}\n' + "[" * 100_000,
+    ],
+)
+def test_what_is_no_export_is_refused_with_its_line(run: Run, tmp_path: Path, text: str) -> None:
+    (tmp_path / "bad.jsonl").write_text(text)
+    done = run("import", str(tmp_path / "bad.jsonl"))
+    assert done.returncode == 64
+    assert "Traceback" not in done.stderr
+    assert answer(run("list", "--json"))["total"] == 0
+
+
+def test_settings_come_from_files_variables_and_defaults(run: Run, tmp_path: Path, own_home: Path) -> None:
+    work = tmp_path / "work"
+    user = own_home / ".config" / "holdfast" / "config.toml"
+    user.parent.mkdir(parents=True)
+    user.write_text("recall_limit = 3\nrecall_budget = 500\n")
+    (work / ".holdfast").mkdir()
+    (work / ".holdfast" / "config.toml").write_text("recall_budget = 700\n")
+    shown = answer(run("config", "--json", XDG_CONFIG_HOME=str(own_home / ".config"), HOLDFAST_PENDING_DAYS="2"))
+    assert shown["recall_limit"] == {"value": 3, "source": str(user)}
+    assert shown["recall_budget"] == {"value": 700, "source": str(work / ".holdfast" / "config.toml")}
+    assert shown["pending_days"] == {"value": 2, "source": "HOLDFAST_PENDING_DAYS"}
+    assert shown["agent"] == {"value": "", "source": "default"}
+    assert "Most answers a recall gives." in run("config").stdout
+
+
+def test_an_unknown_or_impossible_setting_is_named_with_the_nearest_known_one(run: Run, tmp_path: Path) -> None:
+    done = run("status", HOLDFAST_RECALL_LIMITS="5")
+    assert (done.returncode, "Did you mean recall_limit?" in done.stderr) == (64, True)
+    assert "must be a whole number" in run("status", HOLDFAST_RECALL_LIMIT="many").stderr
+    (tmp_path / "work" / ".holdfast").mkdir()
+    settings = tmp_path / "work" / ".holdfast" / "config.toml"
+    settings.write_text('embedder_url = "http://elsewhere.example"\n')
+    assert "cannot be set by a project" in run("status").stderr
+    settings.write_text("recall_limit = \n")
+    assert "cannot be read" in run("status").stderr
+
+
+def test_keys_and_passwords_are_not_shown(run: Run) -> None:
+    shown = run("config", HOLDFAST_EMBEDDER_KEY="hush", HOLDFAST_DATABASE="postgresql://me:hush@db/x").stdout
+    assert "hush" not in shown
+
+
+def test_the_store_is_found_by_variable_then_nearest_folder_then_platform(
+    run: Run, tmp_path: Path, own_home: Path
+) -> None:
+    deep = tmp_path / "work" / "a" / "b"
+    deep.mkdir(parents=True)
+    platform = {"XDG_DATA_HOME": str(own_home / "data")}
+    assert answer(run("status", "--json", cwd=deep, **platform))["place"] == str(
+        own_home / "data" / "holdfast" / "holdfast.db"
+    )
+    (tmp_path / "work" / ".holdfast").mkdir()
+    assert answer(run("status", "--json", cwd=deep))["place"] == str(tmp_path / "work" / ".holdfast" / "holdfast.db")
+    assert answer(run("status", "--json", cwd=deep, HOLDFAST_HOME=str(tmp_path / "h")))["place"] == str(
+        tmp_path / "h" / "holdfast.db"
+    )
+    assert (tmp_path / "h").stat().st_mode & 0o777 == 0o700
+    assert (tmp_path / "h" / "holdfast.db").stat().st_mode & 0o777 == 0o600
+
+
+def test_a_folder_with_only_shared_settings_is_not_taken_for_a_store(run: Run, tmp_path: Path, own_home: Path) -> None:
+    (tmp_path / "work" / ".holdfast").mkdir()
+    (tmp_path / "work" / ".holdfast" / "config.toml").write_text("recall_limit = 3\n")
+    assert answer(run("status", "--json", XDG_DATA_HOME=str(own_home / "data")))["place"].startswith(str(own_home))
+
+
+def test_a_foreign_or_corrupt_file_is_refused_and_left_alone(run: Run, tmp_path: Path) -> None:
+    import sqlite3
+
+    home = tmp_path / "h"
+    home.mkdir()
+    path = home / "holdfast.db"
+    path.write_bytes(b"this is not a database, but a long enough text to be read as one" * 100)
+    before = path.read_bytes()
+    for command in (("list",), ("remember", "x"), ("doctor",)):
+        done = run(*command, HOLDFAST_HOME=str(home))
+        assert (done.returncode, "Traceback" in done.stderr) == (5, False)
+    assert path.read_bytes() == before
+    path.unlink()
+    foreign = sqlite3.connect(path)
+    foreign.execute("create table theirs (x)")
+    foreign.close()
+    done = run("list", HOLDFAST_HOME=str(home))
+    assert (done.returncode, "another program" in done.stderr) == (5, True)
+
+
+def test_a_folder_that_cannot_be_written_is_said_clearly(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    done = run("remember", "x", HOLDFAST_HOME=str(tmp_path / "file"))
+    assert (done.returncode, "Set HOLDFAST_HOME" in done.stderr) == (5, True)
+    done = run("remember", "x", HOLDFAST_HOME="/proc/nowhere")
+    assert (done.returncode, "Traceback" in done.stderr) == (5, False)
+
+
+def test_rebuild_and_doctor_mend_what_disagrees(run: Run, tmp_path: Path) -> None:
+    import sqlite3
+
+    kept(run, "The staging database is reset every night.")
+    home = {"HOLDFAST_HOME": str(tmp_path / "h")}
+    kept_there = answer(run("remember", "--json", "Another thing entirely.", **home))["record"]["id"]
+    db = sqlite3.connect(tmp_path / "h" / "holdfast.db")
+    with db:
+        db.execute("update records set doc = replace(doc, 'entirely', 'wrongly')")
+    db.close()
+    done = run("doctor", **home)
+    assert (done.returncode, "holdfast rebuild" in done.stdout) == (5, True)
+    assert answer(run("rebuild", "--json", **home)) == {"rebuilt": "views", "records": 1}
+    assert run("doctor", **home).returncode == 0
+    assert "entirely" in run("show", kept_there, **home).stdout
+    assert all(not check["fix"] for check in answer(run("doctor", "--json", **home)))
+
+
+def test_vectors_are_made_anew_on_request(run: Run) -> None:
+    kept(run, "The staging database is reset every night.")
+    assert run("rebuild", "vectors").returncode == 64
+    assert answer(run("rebuild", "vectors", "--json", HOLDFAST_EMBEDDER="local")) == {
+        "rebuilt": "vectors",
+        "records": 1,
+    }
+    assert answer(run("status", "--json", HOLDFAST_EMBEDDER="local"))["lagging"] == 0
+
+
+def test_output_that_nobody_reads_to_the_end_is_no_error(run: Run, tmp_path: Path) -> None:
+    for number in range(30):
+        kept(run, f"Note number{number} about topic{number} and matter{number}.")
+    command = f"{sys.executable} -m holdfast export | head -n 1"
+    environment = {**os.environ, "HOLDFAST_EMBEDDER": "none"}
+    done = subprocess.run(
+        ["sh", "-c", command], cwd=tmp_path / "work", env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.stdout.startswith('{"holdfast": "export"')
+    assert done.stderr == ""
+
+
+def test_reading_by_words_imports_neither_numpy_nor_the_encoder(run: Run, tmp_path: Path) -> None:
+    kept(run, "The staging database is reset every night.")
+    code = """
+import sys
+from holdfast.compose import open_memory
+from holdfast.model.query import Query
+from holdfast.verbs.recall import recall
+assert recall(open_memory(), Query(text="staging database", words_only=True)).hits
+print(sorted({"numpy", "onnxruntime", "tokenizers", "rich", "click", "asyncio"} & set(sys.modules)))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path / "work", capture_output=True, text=True, check=False
+    )
+    assert (done.stdout.strip(), done.stderr) == ("[]", "")
