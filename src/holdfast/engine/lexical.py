@@ -11,7 +11,7 @@ from operator import itemgetter
 from holdfast.engine.database import Database
 
 # Reading one posting costs about 0.3 µs; this many bound a search in a project of any size.
-POSTINGS = 2_500
+POSTINGS = 1_500
 LONG = 1_000  # a list shorter than this is read sooner than it is thought about
 K1, B = 1.2, 0.75
 PASSAGE = 0.3  # share of the best passage in a record's score
@@ -65,8 +65,8 @@ class Frequencies:
 _ANY = "select rowid from words where rowid between :low and :high limit 1"
 _COUNT = "select count(*) from words where words match :word and rowid between :low and :high"
 _SAMPLE = "select body from words where rowid between :low and :high order by rowid desc limit 200"
-# One JSON array is read in half the time of as many rows.
-_POSTINGS = "select json_group_array(rowid) from words where words match :word and rowid between :low and :high"
+# One JSON array of small numbers is read in a third of the time of as many rows.
+_POSTINGS = "select json_group_array(rowid - :low) from words where words match :word and rowid between :low and :high"
 _BODIES = "select rowid, body from words where rowid in (select value from json_each(:numbers))"
 
 
@@ -95,8 +95,8 @@ def look_up(
         left -= idf[word]
         for low, high in spans:
             rows = frequencies.db.query(_POSTINGS, {"word": f'"{word}"', "low": low, "high": high})
-            for number in json.loads(rows[0][0]):
-                score[number] += idf[word]
+            for place in json.loads(rows[0][0]):
+                score[low + place] += idf[word]
     if allowed is not None:
         score = {number: weight for number, weight in score.items() if number in allowed}
     return Words(idf=idf, found=dict(heapq.nlargest(most, score.items(), key=itemgetter(1))))

@@ -1,6 +1,5 @@
 """Fit hits into a token budget, each shown by the part that answers best. Pure."""
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -9,8 +8,8 @@ from holdfast.model.text import shorten, tokens_of
 
 SNIPPET = 280  # characters: two or three lines
 LOOKED_AT = 20_000  # characters of a long text that are searched for the best part
+TRIED = 4  # places that are tried, those of the rarest words
 OVERHEAD = 24  # tokens an id, kind, date and confidence take beside the text
-_SENTENCE = re.compile(r"[^\n.!?]*(?:[.!?](?!\s)[^\n.!?]*)*(?:[.!?]+|\n|\Z)")
 
 
 def pack(hits: Sequence[Hit], idf: Mapping[str, float], *, limit: int, budget: int) -> tuple[list[Hit], int]:
@@ -28,17 +27,22 @@ def pack(hits: Sequence[Hit], idf: Mapping[str, float], *, limit: int, budget: i
 
 
 def snippet(text: str, idf: Mapping[str, float]) -> str:
-    """Give the stretch of a text that holds most of the question's words."""
+    """Give the stretch of a text, from a sentence's beginning, that holds most of the question's words."""
     if len(text) <= SNIPPET:
         return " ".join(text.split())
-    sentences = [part for part in _SENTENCE.findall(text[:LOOKED_AT]) if part.strip()]
-    # Index words are stems, so looking for them inside the sentence finds most of their forms, and is cheap.
-    worth = [sum(weight for word, weight in idf.items() if word in part.lower()) for part in sentences]
-    best = max(range(len(sentences)), key=lambda place: (worth[place], -place), default=0)
-    stretch = sentences[best]
-    for after in sentences[best + 1 :]:
-        if len(stretch) + len(after) > SNIPPET:
-            break
-        stretch += after
-    lead = "…" if best else ""
-    return lead + shorten(stretch, SNIPPET)
+    low = text[:LOOKED_AT].lower()
+    # Index words are stems, so looking for them inside the text finds most of their forms, and is cheap.
+    rarest = sorted(idf, key=idf.__getitem__, reverse=True)
+    starts = [_sentence_start(low, at) for word in rarest if (at := low.find(word)) >= 0][:TRIED]
+    best = max(starts, key=lambda start: _worth(low[start : start + SNIPPET], idf), default=0)
+    return ("…" if best else "") + shorten(text[best:], SNIPPET)
+
+
+def _sentence_start(text: str, at: int) -> int:
+    ends = [text.rfind(end, 0, at) + len(end) for end in ("\n", ". ", "! ", "? ") if end in text[:at]]
+    start = max(ends, default=0)
+    return start if at - start < SNIPPET // 2 else at
+
+
+def _worth(stretch: str, idf: Mapping[str, float]) -> float:
+    return sum([weight for word, weight in idf.items() if word in stretch])

@@ -79,8 +79,8 @@ class SQLite:
 
     def execute(self, sql: str, params: Params = _NO_PARAMS, /) -> int:
         """Run one statement and give the number of rows it changed."""
-        with self._lock, _translated(self.path):
-            return self._connection.execute(sql, params).rowcount
+        with self._lock:
+            return self._run(sql, params).rowcount
 
     def many(self, sql: str, rows: Iterable[Params], /) -> None:
         """Run one statement for each set of parameters."""
@@ -89,8 +89,17 @@ class SQLite:
 
     def query(self, sql: str, params: Params = _NO_PARAMS, /) -> Sequence[sqlite3.Row]:
         """Give all rows of a select."""
-        with self._lock, _translated(self.path):
-            return self._connection.execute(sql, params).fetchall()
+        with self._lock:
+            try:
+                return self._run(sql, params).fetchall()
+            except sqlite3.Error as problem:  # some statements only fail once their rows are read
+                raise _our_error(problem, self.path) from problem
+
+    def _run(self, sql: str, params: Params) -> sqlite3.Cursor:
+        try:
+            return self._connection.execute(sql, params)
+        except sqlite3.Error as problem:
+            raise _our_error(problem, self.path) from problem
 
     def script(self, sql: str, /) -> None:
         """Run several statements of a schema, one by one so that an open transaction stays open."""

@@ -66,8 +66,8 @@ def headline(text: str) -> str:
 
 def shorten(text: str, most: int) -> str:
     """Cut at a word's end and say so with an ellipsis."""
-    flat = " ".join(text.split())
-    if len(flat) <= most:
+    flat = " ".join(text[: 2 * most + 100].split())
+    if len(flat) <= most and len(text) <= 2 * most + 100:
         return flat
     return flat[: most - 1].rsplit(" ", 1)[0].rstrip(",;:") + "…"
 

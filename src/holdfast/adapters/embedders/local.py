@@ -62,6 +62,5 @@ def _options(onnxruntime: Any) -> Any:
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
     options.inter_op_num_threads = 1
-    options.enable_cpu_mem_arena = False  # the arena keeps the largest batch's memory for good
     options.log_severity_level = 3
     return options

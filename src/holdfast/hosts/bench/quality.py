@@ -9,6 +9,7 @@ import sqlite3
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -80,7 +81,8 @@ def run(folder: Path, names: Sequence[str], cache: Path | None) -> bool:
     for name in names:
         tasks = load(folder, name)
         plain = _score(tasks, _plain_fts5)
-        ours = _score(tasks, lambda docs: _holdfast(docs, cache, dense))
+        with tempfile.TemporaryDirectory(prefix="holdfast-bench-") as scratch:
+            ours = _score(tasks, partial(_holdfast, scratch=Path(scratch), cache=cache, dense=dense))
         bar = BARS[name]
         good = round(ours.ndcg, 3) >= bar[0] and round(ours.recall5, 3) >= bar[1] and ours.ndcg >= plain.ndcg
         reached &= good
@@ -144,9 +146,9 @@ def _plain_fts5(docs: list[Text]) -> Search:
     return search
 
 
-def _holdfast(docs: list[Text], cache: Path | None, dense: list[float]) -> Search:
-    """Give the product: a store in a temporary folder, filled through commit, asked through recall."""
-    memory = _memory(cache)
+def _holdfast(docs: list[Text], *, scratch: Path, cache: Path | None, dense: list[float]) -> Search:
+    """Give the product: a store of its own, filled through commit, asked through recall."""
+    memory = _memory(scratch / str(len(list(scratch.iterdir()))), cache)
     memory.store.commit([_event(memory, doc) for doc in docs])
     catch_up(memory)
     exact = _Exact(memory)
@@ -159,8 +161,7 @@ def _holdfast(docs: list[Text], cache: Path | None, dense: list[float]) -> Searc
     return search
 
 
-def _memory(cache: Path | None) -> Memory:
-    folder = Path(tempfile.mkdtemp(prefix="holdfast-bench-"))
+def _memory(folder: Path, cache: Path | None) -> Memory:
     flags = {"home": str(folder), "project": "bench", "database": ""}
     memory = open_memory(load_settings(environment={}, flags=flags))
     if cache is not None and memory.embedder is not None:
