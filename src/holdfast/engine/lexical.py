@@ -47,10 +47,6 @@ class Frequencies:
             self.known[key] = (count, documents)
         return count
 
-    def any_in(self, span: Span) -> bool:
-        """Tell whether a span holds any record."""
-        return bool(self.db.query(_ANY, {"low": span[0], "high": span[1]}))
-
     def mean_lengths(self, spans: Sequence[Span]) -> tuple[float, float]:
         """Give the usual length of a record and of a passage (characters of index words), from a sample."""
         key = tuple(spans)
@@ -62,7 +58,6 @@ class Frequencies:
         return self.lengths[key]
 
 
-_ANY = "select rowid from words where rowid between :low and :high limit 1"
 _COUNT = "select count(*) from words where words match :word and rowid between :low and :high"
 _SAMPLE = "select body from words where rowid between :low and :high order by rowid desc limit 200"
 # One JSON array of small numbers is read in a third of the time of as many rows.
@@ -78,7 +73,6 @@ def look_up(
     *,
     allowed: Collection[int] | None = None,
     most: int,
-    postings: int = POSTINGS,
 ) -> Words:
     """Give the records that hold the rarest words of a question, those with the most weight first."""
     counts = {word: frequencies.of(word, spans, documents) for word in words}
@@ -90,7 +84,7 @@ def look_up(
         read += counts[word]
         # Commoner words would cost more than they tell, or can no longer bring in a record among the best; they
         # still count in the exact score.
-        if score and (read > postings or (counts[word] > LONG and _settled(score, left, most))):
+        if score and (read > POSTINGS or (counts[word] > LONG and _settled(score, left, most))):
             break
         left -= idf[word]
         for low, high in spans:

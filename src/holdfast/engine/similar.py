@@ -1,42 +1,56 @@
 """Find records that say nearly the same, looking only where the project keeps its words."""
 
-from holdfast.engine.lexical import Frequencies, bodies, look_up
+import heapq
+import json
+from collections import Counter
+
+from holdfast.engine.database import Database
+from holdfast.engine.lexical import Span, bodies
 from holdfast.engine.store import Store
 from holdfast.engine.tokens import STOP_STEMS
 from holdfast.engine.views import records, words
 from holdfast.engine.views.records import span
 from holdfast.model.record import Record
 
-MOST = 8
-# Writing must stay cheap: long words are rare words, and near-copies share most of them.
-LONGEST_WORDS, POSTINGS = 16, 1_500
+# Writing must cost the same in a store of any size: long words are rare words, near-copies share most of them, and of
+# a word that is common all the same only the newest records are looked at.
+LONGEST_WORDS, NEWEST, MOST = 16, 300, 8
 
 
-def similar(
-    store: Store, frequencies: Frequencies, record: Record, *, retired: bool = False
-) -> list[tuple[Record, float]]:
+def similar(store: Store, record: Record, *, retired: bool = False) -> list[tuple[Record, float]]:
     """Give records of the same project, active or retired, with the share of words in common (Jaccard)."""
-    home = store.project_number(record.project)
-    low, high = span(home)
+    low, high = span(store.project_number(record.project))
     same = [entry.number for entry in records.with_fingerprint(store.db, records.fingerprint(record))]
     shares = {number: 1.0 for number in same if low <= number <= high}
     if store.db.dialect == "sqlite":  # PostgreSQL finds words by other means
         place = (-high, -low) if retired else (low, high)
-        shares = _shares(frequencies, words.indexed(record), place, store.size([home])) | shares
+        shares = _shares(store.db, words.indexed(record), place) | shares
     state = "retired" if retired else "active"
     found = records.by_numbers(store.db, shares)
     return [(other, shares[number]) for number, other in found.items() if other.state == state]
 
 
-def _shares(frequencies: Frequencies, body: str, place: tuple[int, int], documents: int) -> dict[int, float]:
-    """Give the records of a span that share rare words with a text, each with the share of all words in common."""
-    if not frequencies.any_in(place):
+def _shares(db: Database, body: str, place: Span) -> dict[int, float]:
+    """Give the records of a span that hold many of a text's words, each with the share of all words in common."""
+    if not db.query(_ANY, {"low": place[0], "high": place[1]}):
         return {}
     wanted = _meaningful(body)
     longest = sorted(wanted, key=lambda word: (-len(word), word))[:LONGEST_WORDS]
-    near = look_up(frequencies, longest, [place], documents, most=MOST, postings=POSTINGS).found
-    held = bodies(frequencies.db, near)
-    return {abs(number): _jaccard(wanted, _meaningful(text)) for number, text in held.items()}
+    shared: Counter[int] = Counter()
+    for word in longest:
+        given = {"word": f'"{word}"', "low": place[0], "high": place[1], "newest": NEWEST}
+        shared.update(json.loads(db.query(_HOLDERS, given)[0][0]))
+    near = heapq.nlargest(MOST, shared, key=shared.__getitem__)
+    return {abs(number): _jaccard(wanted, _meaningful(text)) for number, text in bodies(db, near).items()}
+
+
+_ANY = "select rowid from words where rowid between :low and :high limit 1"
+_HOLDERS = """
+select json_group_array(number) from (
+    select rowid as number from words where words match :word and rowid between :low and :high
+    order by rowid desc limit :newest
+)
+"""
 
 
 def _meaningful(body: str) -> frozenset[str]:

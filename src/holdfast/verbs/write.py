@@ -218,7 +218,7 @@ def _judge(memory: Memory, draft: Draft, record: Record, waivers: Waivers | None
 
 
 def _near(memory: Memory, record: Record, *, retired: bool = False) -> list[Similar]:
-    found = similar(memory.store, memory.frequencies, record, retired=retired)
+    found = similar(memory.store, record, retired=retired)
     return [Similar(record=other, similarity=share) for other, share in found]
 
 
