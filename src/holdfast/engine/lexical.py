@@ -13,6 +13,7 @@ from holdfast.engine.database import Database
 # Reading one posting costs about 0.3 µs; this many bound a search in a project of any size.
 POSTINGS = 1_500
 LONG = 1_000  # a list shorter than this is read sooner than it is thought about
+UNSEEN = 20
 K1, B = 1.2, 0.75
 PASSAGE = 0.3  # share of the best passage in a record's score
 Span = tuple[int, int]
@@ -76,7 +77,7 @@ def look_up(
 ) -> Words:
     """Give the records that hold the rarest words of a question, those with the most weight first."""
     counts = {word: frequencies.of(word, spans, documents) for word in words}
-    idf = {word: math.log(1 + (documents - count + 0.5) / (count + 0.5)) for word, count in counts.items()}
+    idf = {word: _weight(count, documents) for word, count in counts.items()}
     score: dict[int, float] = defaultdict(float)
     present = sorted((word for word in counts if counts[word]), key=counts.__getitem__)
     left, read = sum(idf[word] for word in present), 0
@@ -94,6 +95,14 @@ def look_up(
     if allowed is not None:
         score = {number: weight for number, weight in score.items() if number in allowed}
     return Words(idf=idf, found=dict(heapq.nlargest(most, score.items(), key=itemgetter(1))))
+
+
+def _weight(count: int, documents: int) -> float:
+    """Give the inverse document frequency of a word, as if some unseen records were there too.
+
+    Without them a handful of records would say that every word they lack is rare, and every word they share is not.
+    """
+    return math.log(1 + (documents + UNSEEN - count) / (count + 1))
 
 
 def _settled(score: Mapping[int, float], left: float, most: int) -> bool:

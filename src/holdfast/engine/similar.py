@@ -14,7 +14,7 @@ from holdfast.model.record import Record
 
 # Writing must cost the same in a store of any size: long words are rare words, near-copies share most of them, and of
 # a word that is common all the same only the newest records are looked at.
-LONGEST_WORDS, NEWEST, MOST = 16, 300, 8
+LONGEST_WORDS, NEWEST, MOST = 12, 100, 8
 
 
 def similar(store: Store, record: Record, *, retired: bool = False) -> list[tuple[Record, float]]:

@@ -66,7 +66,7 @@ class SQLite:
             "foreign_keys = on",
             "secure_delete = on",  # what is erased is overwritten
             "temp_store = memory",
-            "cache_size = -16000",
+            "cache_size = -32000",
             "mmap_size = 268435456",
         ):
             self._pragma(setting)
