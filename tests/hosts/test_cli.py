@@ -203,6 +203,12 @@ def test_settings_come_from_files_variables_and_defaults(run: Run, tmp_path: Pat
     assert shown["pending_days"] == {"value": 2, "source": "HOLDFAST_PENDING_DAYS"}
     assert shown["agent"] == {"value": "", "source": "default"}
     assert "Most answers a recall gives." in run("config").stdout
+    flagged = answer(
+        run("--home", str(tmp_path / "h"), "--set", "recall_limit=7", "config", "--json", HOLDFAST_RECALL_LIMIT="9")
+    )
+    assert flagged["recall_limit"] == {"value": 7, "source": "flag"}
+    assert flagged["home"] == {"value": str(tmp_path / "h"), "source": "flag"}
+    assert run("--set", "recal_limit=7", "config").returncode == 64
 
 
 def test_an_unknown_or_impossible_setting_is_named_with_the_nearest_known_one(run: Run, tmp_path: Path) -> None:
@@ -272,6 +278,36 @@ def test_a_folder_that_cannot_be_written_is_said_clearly(run: Run, tmp_path: Pat
     assert (done.returncode, "Set HOLDFAST_HOME" in done.stderr) == (5, True)
     done = run("remember", "x", HOLDFAST_HOME="/proc/nowhere")
     assert (done.returncode, "Traceback" in done.stderr) == (5, False)
+
+
+def test_a_folder_others_own_is_said_clearly(tmp_path: Path) -> None:
+    """Runs as somebody who may read but not write, whoever runs the tests."""
+    from holdfast.compose import load_settings, open_memory
+    from holdfast.model.errors import StoreUnwritable
+
+    settings = load_settings(environment={}, flags={"home": str(tmp_path / "h"), "embedder": "none"})
+    open_memory(settings).close()
+    for path in (tmp_path / "h" / "holdfast.db", tmp_path / "h", tmp_path):
+        path.chmod(0o555)
+    for parent in tmp_path.parents:
+        if parent.stat().st_uid == os.geteuid() and os.geteuid() == 0 and str(parent).startswith("/tmp/"):
+            parent.chmod(0o755)
+    reader, writer = os.pipe()
+    if os.fork() == 0:
+        try:
+            if os.geteuid() == 0:
+                os.seteuid(65534)
+            open_memory(settings).close()
+            os.write(writer, b"opened")
+        except StoreUnwritable as problem:
+            os.write(writer, str(problem).encode())
+        finally:
+            os._exit(0)
+    os.wait()
+    said = os.read(reader, 10_000).decode()
+    (tmp_path / "h").chmod(0o755)
+    assert "cannot be written" in said
+    assert "HOLDFAST_HOME" in said
 
 
 def test_rebuild_and_doctor_mend_what_disagrees(run: Run, tmp_path: Path) -> None:

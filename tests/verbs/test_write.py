@@ -12,7 +12,8 @@ from holdfast.model.record import Draft, Link
 from holdfast.policy.admit import Duplicate, PreviouslyRemoved, ScopeMismatch, SecretFound, Transient, Waivers
 from holdfast.verbs.keep import Revision, erase, link, record_use, rename_scope, restore, retire, revise, unlink, verify
 from holdfast.verbs.memory import Memory, find
-from holdfast.verbs.read import get, history, list_records, list_scopes, timeline
+from holdfast.verbs.read import get, history, list_records, list_scopes
+from holdfast.verbs.timeline import timeline
 from holdfast.verbs.write import Held, Written, cancel, confirm, write
 from tests.conftest import Time, keep, make_memory
 
@@ -302,6 +303,9 @@ def test_a_timeline_shows_what_was_kept_around_a_record(memory: Memory, time: Ti
     assert timeline(memory, kept[2].id, before=1, after=1) == kept[1:4]
     assert timeline(memory, kept[0].id, before=5, after=0) == kept[:1]
     assert timeline(memory, kept[2].id) == kept
+    assert timeline(memory, "the cherry", before=1, after=0) == kept[1:3]
+    with pytest.raises(NotFound, match="Nothing fits"):
+        timeline(memory, "submarines")
 
 
 def test_lists_keep_to_the_project_unless_told_otherwise(memory: Memory) -> None:

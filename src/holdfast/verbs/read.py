@@ -1,9 +1,9 @@
 """Read what is kept: one record, lists, what lay around it, its history, and how things stood before."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
-from holdfast.engine.views import Entry, labels, links, records, usage
+from holdfast.engine.views import labels, links, records, usage
 from holdfast.engine.views.links import Arrow
 from holdfast.engine.views.records import Filter
 from holdfast.model.errors import Invalid, NotFound
@@ -73,18 +73,6 @@ def list_scopes(memory: Memory, *, everywhere: bool = False) -> dict[str, int]:
     return labels.counts(memory.store.db, "scope", here)
 
 
-def timeline(memory: Memory, reference: str, *, before: int = 5, after: int = 5) -> list[Record]:
-    """Give the records made just before and after one, oldest first, within its project."""
-    entry = find(memory, reference)
-    project = memory.store.project_number(entry.record.project)
-    chosen = Filter(projects=(project,), states=("active", "retired"))
-    at = entry.record.created_at
-    earlier = records.page(memory.store.db, replace(chosen, until=at), limit=before)
-    later = records.page(memory.store.db, replace(chosen, since=at), limit=after + 1, oldest_first=True)
-    others = [item for item in (*reversed(earlier), *later) if item.number != entry.number]
-    return [item.record for item in sorted((*others, entry), key=_when)]
-
-
 def history(memory: Memory, reference: str) -> list[Event]:
     """Give everything that happened to a record, oldest first."""
     return memory.store.events_about(find(memory, reference).record.id)
@@ -117,7 +105,3 @@ def projects_of(memory: Memory, query: Query) -> tuple[int, ...] | None:
 def _lapsed(memory: Memory, record: Record) -> bool:
     waited = days_between(record.created_at, memory.clock.now())
     return record.state == "pending" and waited > memory.config.pending_days
-
-
-def _when(entry: Entry) -> tuple[str, int]:
-    return entry.record.created_at, entry.number

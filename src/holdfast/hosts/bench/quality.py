@@ -148,9 +148,7 @@ def _plain_fts5(docs: list[Text]) -> Search:
 
 def _holdfast(docs: list[Text], *, scratch: Path, cache: Path | None, dense: list[float]) -> Search:
     """Give the product: a store of its own, filled through commit, asked through recall."""
-    memory = _memory(scratch / str(len(list(scratch.iterdir()))), cache)
-    memory.store.commit([_event(memory, doc) for doc in docs])
-    catch_up(memory)
+    memory = filled(docs, scratch / str(len(list(scratch.iterdir()))), cache)
     exact = _Exact(memory)
 
     def search(text: str, k: int) -> list[str]:
@@ -161,11 +159,14 @@ def _holdfast(docs: list[Text], *, scratch: Path, cache: Path | None, dense: lis
     return search
 
 
-def _memory(folder: Path, cache: Path | None) -> Memory:
+def filled(docs: list[Text], folder: Path, cache: Path | None) -> Memory:
+    """Give a memory in a folder with these docs in it, vectors made."""
     flags = {"home": str(folder), "project": "bench", "database": ""}
     memory = open_memory(load_settings(environment={}, flags=flags))
     if cache is not None and memory.embedder is not None:
         memory.embedder = Remembering(memory.embedder, cache)
+    memory.store.commit([_event(memory, doc) for doc in docs])
+    catch_up(memory)
     return memory
 
 

@@ -34,6 +34,21 @@ def retrieval(data: Path, names: tuple[str, ...], cache: Path | None) -> None:
         raise click.exceptions.Exit(1)
 
 
+@bench_command.command("abstention")
+@click.option(
+    "--data",
+    required=True,
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="Folder of the labelled sets (*.json.gz).",
+)
+@click.option("--cache", type=click.Path(file_okay=False, path_type=Path), help="Keep vectors here.")
+def abstention(data: Path, cache: Path | None) -> None:
+    """Measure how honest *nothing fits* is, at several sizes."""
+    from holdfast.hosts.bench.abstention import run
+
+    run(data, cache)
+
+
 @bench_command.command("speed")
 @click.option(
     "--size",

@@ -83,12 +83,21 @@ class Lazy(click.Group):
     cls=Lazy, invoke_without_command=True, epilog=EXIT_CODES, context_settings={"help_option_names": ["-h", "--help"]}
 )
 @click.version_option(__version__, "--version", message="holdfast %(version)s")
+@click.option("--home", metavar="FOLDER", help="Folder of the store.")
+@click.option(
+    "--set",
+    "pairs",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="Any setting, for this call; `holdfast config` lists them.",
+)
 @click.pass_context
-def cli(ctx: click.Context) -> None:
+def cli(ctx: click.Context, home: str | None, pairs: tuple[str, ...]) -> None:
     """Institutional memory for AI coding agents.
 
     What one session learned, decided, broke or left open is there in the next.
     """
+    ctx.obj = {name: value for name, _, value in (pair.partition("=") for pair in pairs)} | {"home": home}
     if ctx.invoked_subcommand is None:
         from holdfast.hosts.cli.start import greet
 

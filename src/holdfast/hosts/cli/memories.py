@@ -14,12 +14,12 @@ from holdfast.hosts.cli.render import (
     show_recalled,
     show_record,
 )
-from holdfast.model.errors import NotFound
 from holdfast.model.query import Query
 from holdfast.model.record import GLOBAL, Draft, Link, record_to_json
 from holdfast.policy.admit import Waivers
-from holdfast.verbs.read import get, list_records, list_scopes, timeline
+from holdfast.verbs.read import get, list_records, list_scopes
 from holdfast.verbs.recall import recall
+from holdfast.verbs.timeline import timeline
 from holdfast.verbs.write import write
 
 
@@ -167,29 +167,11 @@ def list_command(states: tuple[str, ...], only_scopes: bool, offset: int, as_jso
 def timeline_command(about: tuple[str, ...], before: int, after: int, as_json: bool) -> None:
     """Show what was kept around one memory (an id), or around the best hit of a question."""
     with opened() as memory:
-        words = " ".join(about)
-        found = timeline(memory, _anchor(memory, words), before=before, after=after)
+        found = timeline(memory, " ".join(about), before=before, after=after)
     if as_json:
         print_json([record_to_json(record) for record in found])
     else:
         show_list(found, total=len(found))
-
-
-def _anchor(memory: Any, words: str) -> str:
-    """Give the id that is meant: the words themselves, or the best hit for them."""
-    from holdfast.model.ids import ULID, check_prefix
-    from holdfast.verbs.memory import find
-
-    if " " not in words and (ULID.fullmatch(words.upper()) or any(char.isdigit() for char in words)):
-        try:
-            return find(memory, check_prefix(words)).record.id
-        except NotFound:
-            if ULID.fullmatch(words.upper()):
-                raise
-    found = recall(memory, Query(text=words, limit=1))
-    if not found.hits:
-        raise NotFound(f"Nothing fits {words!r}.")
-    return found.hits[0].record.id
 
 
 def _show_scopes(counts: dict[str, int], *, as_json: bool) -> None:

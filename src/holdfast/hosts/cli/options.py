@@ -7,16 +7,21 @@ from typing import Any
 
 import click
 
-from holdfast.compose import load_settings, open_memory
+from holdfast.compose import Settings, load_settings, open_memory
 from holdfast.model.errors import Invalid
 from holdfast.verbs.memory import Memory
 
 LONGEST_STDIN = 1_000_000
 
 
+def settings(**flags: Any) -> Settings:
+    """Gather the settings, with those given on the command line on top."""
+    return load_settings(flags=click.get_current_context().find_root().obj | flags)
+
+
 def opened(**flags: Any) -> Memory:
-    """Open the memory of the working directory, with settings from flags."""
-    return open_memory(load_settings(flags=flags))
+    """Open the memory of the working directory."""
+    return open_memory(settings(**flags))
 
 
 def text_or_stdin(words: tuple[str, ...]) -> str:

@@ -11,8 +11,7 @@ from typing import IO
 import click
 from rich.text import Text
 
-from holdfast.compose import load_settings
-from holdfast.hosts.cli.options import opened
+from holdfast.hosts.cli.options import opened, settings
 from holdfast.hosts.cli.render import console, json_option, print_json, progress
 from holdfast.model.config import Config
 from holdfast.model.errors import HoldfastError, Invalid
@@ -122,14 +121,14 @@ def doctor_command(as_json: bool) -> None:
 @json_option
 def config_command(as_json: bool) -> None:
     """Show every setting, what it means and where its value came from."""
-    settings = load_settings()
-    values = {spec.name: _shown(spec.name, getattr(settings.config, spec.name)) for spec in fields(Config)}
+    given = settings()
+    values = {spec.name: _shown(spec.name, getattr(given.config, spec.name)) for spec in fields(Config)}
     if as_json:
-        print_json({name: {"value": value, "source": settings.sources[name]} for name, value in values.items()})
+        print_json({name: {"value": value, "source": given.sources[name]} for name, value in values.items()})
         return
     out = console()
     for spec in fields(Config):
-        source = settings.sources[spec.name]
+        source = given.sources[spec.name]
         value = (str(values[spec.name]) or "(empty)", "bold" if source != "default" else "")
         out.print(Text.assemble((f"{spec.name:<17}", "cyan"), value, (f"  ({source})", "dim")))
         out.print(Text(f"{'':<17}{spec.metadata['help']}", style="dim"))
