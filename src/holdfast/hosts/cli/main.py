@@ -34,6 +34,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "status": ("upkeep", "Show what is in the store and how it is doing."),
     "doctor": ("upkeep", "Check that everything works, and say how to mend what does not."),
     "config": ("upkeep", "Show every setting, what it means and where it came from."),
+    "mcp": ("mcp", "Serve the memory to an MCP client over stdio."),
     "bench": ("bench", "Measure retrieval quality and speed."),
 }
 EXIT_CODES = """\b

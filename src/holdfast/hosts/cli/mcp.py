@@ -1,0 +1,41 @@
+"""`holdfast mcp`: the server that MCP clients start."""
+
+import click
+
+from holdfast.hosts.cli.options import opened
+from holdfast.verbs.memory import Memory
+
+
+@click.command("mcp")
+@click.option(
+    "--surface", "names", multiple=True, default=("core",), show_default=True, help="Which tools to offer; repeatable."
+)
+def mcp_command(names: tuple[str, ...]) -> None:
+    r"""Serve the memory to an MCP client over stdio.
+
+    Clients start this themselves. To try it by hand, add it to one, for instance:
+
+    \b
+    claude mcp add holdfast -- holdfast mcp
+    codex mcp add holdfast -- holdfast mcp
+    """
+    from holdfast.hosts.mcp.protocol import Server
+    from holdfast.hosts.mcp.stdio import main
+    from holdfast.model.errors import Invalid
+    from holdfast.surfaces.core.tools import surface
+    from holdfast.surfaces.tool import Call
+
+    known = {"core": surface}
+    for name in names:
+        if name not in known:
+            raise Invalid(f"There is no surface {name!r}.", hint=f"Surfaces are {', '.join(known)}.")
+    context = click.get_current_context()
+
+    def open_here() -> Memory:
+        with context:  # a tool is called from a thread that knows no command line
+            return opened()
+
+    call = Call(open=open_here)
+    main(Server([known[name] for name in dict.fromkeys(names)], call))
+    if "memory" in vars(call):
+        call.memory.close()

@@ -1,0 +1,123 @@
+"""The stdio host: JSON-RPC, one message a line, requests answered in order by one worker. stdout carries protocol only."""
+
+import json
+import logging
+import queue
+import sys
+import threading
+from typing import IO, Any
+
+from holdfast.hosts.mcp.protocol import (
+    INTERNAL,
+    INVALID_REQUEST,
+    PARSE_ERROR,
+    Json,
+    ProtocolError,
+    Server,
+)
+
+LONGEST_LINE = 10_000_000
+log = logging.getLogger(__name__)
+
+
+def serve(server: Server, source: IO[bytes], sink: IO[bytes]) -> None:
+    """Answer until the client closes its end; what was begun is finished first."""
+    host = _Host(server, sink)
+    worker = threading.Thread(target=host.work, name="holdfast-mcp")
+    worker.start()
+    try:
+        while line := source.readline(LONGEST_LINE + 1):
+            if len(line) > LONGEST_LINE:
+                host.refuse(PARSE_ERROR, f"A message is longer than {LONGEST_LINE:,} bytes")
+                _skip_line(source)
+            elif line.strip():
+                host.receive(line)
+    finally:
+        host.requests.put(None)
+        worker.join()
+
+
+class _Host:
+    """The messages between reader and worker."""
+
+    def __init__(self, server: Server, sink: IO[bytes]) -> None:
+        self.server = server
+        self.requests: queue.Queue[Json | None] = queue.Queue()
+        self._sink = sink
+        self._sending = threading.Lock()
+        self._cancelled: set[str] = set()
+
+    def receive(self, line: bytes) -> None:
+        """Take one message: requests wait their turn, a ping or a cancellation does not."""
+        try:
+            message = json.loads(line)
+        except (ValueError, RecursionError):
+            self.refuse(PARSE_ERROR, "This is not JSON")
+            return
+        if not _is_message(message):
+            known = message.get("id") if isinstance(message, dict) else None
+            self.refuse(INVALID_REQUEST, "This is not a JSON-RPC 2.0 message", known)
+        elif message.get("method") == "notifications/cancelled":
+            self._cancelled.add(_key((message.get("params") or {}).get("requestId")))
+        elif message.get("method") == "ping" and "id" in message:
+            self._answer(message)
+        elif "method" in message and "id" in message:
+            self.requests.put(message)
+
+    def work(self) -> None:
+        """Answer requests one after the other."""
+        while (message := self.requests.get()) is not None:
+            if _key(message["id"]) not in self._cancelled:
+                self._answer(message)
+            self._cancelled.discard(_key(message["id"]))
+
+    def refuse(self, code: int, text: str, request: Any = None) -> None:
+        """Answer what could not even be read."""
+        self._send({"jsonrpc": "2.0", "id": request, "error": ProtocolError(code, text).to_json()})
+
+    def _answer(self, message: Json) -> None:
+        reply: Json = {"jsonrpc": "2.0", "id": message["id"]}
+        try:
+            reply["result"] = self.server.answer(message["method"], message.get("params") or {})
+        except ProtocolError as problem:
+            reply["error"] = problem.to_json()
+        except Exception:
+            # The outermost loop of a host: a bug must not end the session.
+            log.exception("%s failed", message["method"])
+            reply["error"] = ProtocolError(INTERNAL, "Internal error; see the log").to_json()
+        if _key(message["id"]) not in self._cancelled:
+            self._send(reply)
+
+    def _send(self, message: Json) -> None:
+        data = json.dumps(message, ensure_ascii=False, separators=(",", ":")).encode(errors="replace") + b"\n"
+        with self._sending:
+            self._sink.write(data)
+            self._sink.flush()
+
+
+def _is_message(message: Any) -> bool:
+    if not isinstance(message, dict) or message.get("jsonrpc") != "2.0":
+        return False
+    if not isinstance(message.get("params", {}), dict) or not isinstance(message.get("id", 0), str | int):
+        return False
+    return isinstance(message.get("method"), str) or "result" in message or "error" in message
+
+
+def _key(request: Any) -> str:
+    """Tell 1 from "1": both may be ids."""
+    return json.dumps(request)
+
+
+def _skip_line(source: IO[bytes]) -> None:
+    while (rest := source.readline(LONGEST_LINE)) and not rest.endswith(b"\n"):
+        pass
+
+
+def main(server: Server) -> None:
+    """Serve on this process's own stdin and stdout; whatever else prints goes to stderr."""
+    sink = sys.stdout.buffer
+    sys.stdout = sys.stderr
+    try:
+        serve(server, sys.stdin.buffer, sink)
+    except (BrokenPipeError, KeyboardInterrupt):
+        log.info("the client is gone")

@@ -1,0 +1,1 @@
+"""The native surface: few tools that a model understands without a manual."""

@@ -1,0 +1,116 @@
+"""JSON Schema, the part tools need: derived from a function's signature, and checked once for every call."""
+
+import inspect
+import types
+from collections.abc import Callable, Iterator, Mapping
+from difflib import get_close_matches
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
+
+from holdfast.model.errors import Invalid
+
+Schema = dict[str, Any]
+_TYPES: dict[type, str] = {str: "string", int: "integer", float: "number", bool: "boolean"}
+_PYTHON: dict[str, tuple[type, ...]] = {
+    "string": (str,),
+    "integer": (int,),
+    "number": (int, float),
+    "boolean": (bool,),
+    "array": (list,),
+    "object": (dict,),
+}
+
+
+def schema_of(function: Callable[..., Any]) -> Schema:
+    """Give the schema of a tool's arguments: its parameters after the first, each Annotated with what it means."""
+    hints = get_type_hints(function, include_extras=True)
+    parameters = list(inspect.signature(function).parameters.values())[1:]
+    properties = {one.name: _property(hints[one.name], one.default) for one in parameters}
+    required = [one.name for one in parameters if one.default is inspect.Parameter.empty]
+    schema: Schema = {"type": "object", "properties": properties, "additionalProperties": False}
+    return schema | ({"required": required} if required else {})
+
+
+def check_arguments(schema: Schema, given: Mapping[str, Any], tool: str) -> dict[str, Any]:
+    """Give the arguments if they fit the schema, else say everything that is wrong and how to correct it."""
+    problems = list(_problems(schema, given, ""))
+    if problems:
+        raise Invalid(
+            f"{tool} cannot be called so: {'; '.join(problems)}.", hint="Correct the arguments and call again."
+        )
+    return dict(given)
+
+
+def _property(hint: Any, default: Any) -> Schema:
+    kind, *notes = get_args(hint) if get_origin(hint) is Annotated else (hint,)
+    schema = _typed(kind)
+    for note in notes:
+        schema |= note if isinstance(note, dict) else {"description": note}
+    if default is not inspect.Parameter.empty and default:  # what is left out says nothing
+        schema["default"] = default
+    return schema
+
+
+def _typed(kind: Any) -> Schema:
+    origin = get_origin(kind)
+    if origin in (Union, types.UnionType):
+        kind = next(part for part in get_args(kind) if part is not type(None))
+        origin = get_origin(kind)
+    if origin is Literal:
+        return {"type": "string", "enum": list(get_args(kind))}
+    if origin is list:
+        return {"type": "array", "items": _typed(get_args(kind)[0])}
+    if origin is dict:
+        return {"type": "object"}
+    return {"type": _TYPES[kind]}
+
+
+def _problems(schema: Schema, value: Any, path: str) -> Iterator[str]:
+    name = path or "the arguments"
+    wanted = schema.get("type")
+    if wanted and not _is(value, wanted):
+        yield f"{name} must be {_spoken(schema)}"
+        return
+    if "enum" in schema and value not in schema["enum"]:
+        yield f"{name} must be one of {', '.join(map(str, schema['enum']))}"
+    if isinstance(value, dict):
+        yield from _object_problems(schema, value, path)
+    if isinstance(value, list):
+        if len(value) < schema.get("minItems", 0):
+            yield f"{name} needs at least {schema['minItems']}"
+        for place, item in enumerate(value):
+            yield from _problems(schema.get("items", {}), item, f"{path}[{place}]")
+    if isinstance(value, int | float) and not schema.get("minimum", value) <= value <= schema.get("maximum", value):
+        yield f"{name} must lie between {schema.get('minimum', '…')} and {schema.get('maximum', '…')}"
+
+
+def _object_problems(schema: Schema, value: Mapping[str, Any], path: str) -> Iterator[str]:
+    known = schema.get("properties", {})
+    for name in schema.get("required", ()):
+        if name not in value:
+            yield f"{path + '.' if path else ''}{name} is required ({_spoken(known[name])})"
+    for name, item in value.items():
+        if name in known:
+            if item is not None:  # models often send null for what they leave out
+                yield from _problems(known[name], item, f"{path}.{name}" if path else name)
+        elif schema.get("additionalProperties") is False:
+            near = get_close_matches(name, known, n=1)
+            yield f"there is no {name}" + (f", did you mean {near[0]}?" if near else "")
+
+
+def _is(value: Any, wanted: str) -> bool:
+    if isinstance(value, bool):
+        return wanted == "boolean"
+    if wanted == "integer" and isinstance(value, float):
+        return value.is_integer()
+    return isinstance(value, _PYTHON[wanted])
+
+
+def _spoken(schema: Schema) -> str:
+    if "enum" in schema:
+        return f"one of {', '.join(map(str, schema['enum']))}"
+    kind = schema.get("type", "given")
+    return (
+        f"a list of {schema.get('items', {}).get('type', 'value')}s"
+        if kind == "array"
+        else f"a{'n' if kind[0] in 'aeio' else ''} {kind}"
+    )
