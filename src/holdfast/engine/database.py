@@ -40,8 +40,5 @@ class Database(Protocol):
     def transaction(self) -> AbstractContextManager[None]:
         """Hold the write lock; commit at the end, or leave everything as it was. Joins one already open."""
 
-    def changes(self) -> int:
-        """Give a number that differs whenever another connection may have written."""
-
     def close(self) -> None:
         """Let go of the database."""

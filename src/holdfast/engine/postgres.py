@@ -67,10 +67,6 @@ class Postgres:
             finally:
                 self._depth = 0
 
-    def changes(self) -> int:
-        """Give the last event's number: it grows with every write of any connection."""
-        return int(self.query("select value from counters where name = 'seq'")[0][0])
-
     def close(self) -> None:
         """Let go of the connection."""
         with self._lock:

@@ -131,10 +131,6 @@ class SQLite:
             finally:
                 self._depth = 0
 
-    def changes(self) -> int:
-        """Give a number that differs whenever another connection may have written."""
-        return int(self.query("pragma data_version")[0][0])
-
     def checkpoint(self) -> None:
         """Move what is in the write-ahead log into the file and empty the log."""
         self.query("pragma wal_checkpoint(truncate)")

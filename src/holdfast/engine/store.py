@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from importlib.resources import files
+from pathlib import Path
 
 from holdfast.engine.database import Database, Row
 from holdfast.engine.sqlite import SQLite
@@ -209,9 +209,7 @@ def open_store(db: Database, progress: Progress = _silent) -> Store:
 
 
 def _steps() -> list[str]:
-    folder = files("holdfast.engine") / "schema"
-    names = sorted(item.name for item in folder.iterdir() if item.name.endswith(".sql"))
-    return [(folder / name).read_text(encoding="utf-8") for name in names]
+    return [path.read_text(encoding="utf-8") for path in sorted((Path(__file__).parent / "schema").glob("*.sql"))]
 
 
 def _migrate(db: Database) -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from functools import cached_property
-from importlib.resources import as_file, files
+from pathlib import Path
 from typing import Any
 
 from holdfast.model.errors import EmbedderError
@@ -47,11 +47,11 @@ class LocalEmbedder:
             import onnxruntime  # noqa: PLC0415  half a second: only when meaning is asked for
             from tokenizers import Tokenizer  # noqa: PLC0415
 
-            with as_file(files("holdfast.adapters.embedders") / MODEL) as folder:
-                tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
-                tokenizer.enable_truncation(LONGEST)
-                tokenizer.no_padding()
-                session = onnxruntime.InferenceSession(str(folder / "model.onnx"), _options(onnxruntime))
+            folder = Path(__file__).parent / MODEL
+            tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+            tokenizer.enable_truncation(LONGEST)
+            tokenizer.no_padding()
+            session = onnxruntime.InferenceSession(str(folder / "model.onnx"), _options(onnxruntime))
         except Exception as problem:  # the libraries raise bare Exceptions
             hint = 'Reinstall Holdfast, or set embedder = "none" to search by words only.'
             raise EmbedderError(f"The built-in encoder cannot be loaded ({problem}).", hint=hint) from problem

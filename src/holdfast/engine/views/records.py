@@ -108,11 +108,6 @@ def _row(entry: Entry) -> Params:
     }
 
 
-def by_id(db: Database, record_id: str) -> Entry | None:
-    """Give the record of an id."""
-    return _first(db, "select number, doc from records where id = :id", {"id": record_id})
-
-
 def by_prefix(db: Database, prefix: str, most: int) -> list[Entry]:
     """Give the records whose id begins so."""
     # Crockford base 32 has no letter after Z, so this bounds every id that starts with the prefix.
@@ -120,11 +115,6 @@ def by_prefix(db: Database, prefix: str, most: int) -> list[Entry]:
     return _entries(
         db, "select number, doc from records where id >= :low and id < :high order by id limit :most", found
     )
-
-
-def by_number(db: Database, number: int) -> Entry | None:
-    """Give the record of a local number."""
-    return _first(db, "select number, doc from records where number = :number", {"number": number})
 
 
 def by_numbers(db: Database, numbers: Iterable[int]) -> dict[int, Record]:
@@ -139,13 +129,6 @@ _NUMBERS = "select cast(value as bigint) from json_each(:numbers)"
 def with_fingerprint(db: Database, value: str) -> list[Entry]:
     """Give the records that say exactly this."""
     return _entries(db, "select number, doc from records where fingerprint = :value", {"value": value})
-
-
-def of_session(db: Database, session: str) -> list[Entry]:
-    """Give a session's records in the order they were written."""
-    return _entries(
-        db, "select number, doc from records where session = :session order by number", {"session": session}
-    )
 
 
 def authors(db: Database) -> list[str]:
@@ -253,10 +236,6 @@ _SCOPED = (
 )
 _TAGGED = "number in (select number from labels where facet = 'tag' and value = :tag{place})"
 _TESTS = {"session": "session = :session", "since": "created_at >= :since", "until": "created_at < :until"}
-
-
-def _first(db: Database, sql: str, params: Params) -> Entry | None:
-    return next(iter(_entries(db, sql, params)), None)
 
 
 def _entries(db: Database, sql: str, params: Params) -> list[Entry]:

@@ -1,5 +1,7 @@
 """`holdfast mcp`: the server that MCP clients start."""
 
+from contextlib import ExitStack
+
 import click
 
 from holdfast.hosts.cli.options import opened
@@ -35,7 +37,14 @@ def mcp_command(names: tuple[str, ...]) -> None:
         with context:  # a tool is called from a thread that knows no command line
             return opened()
 
-    call = Call(open=open_here)
-    main(Server([known[name] for name in dict.fromkeys(names)], call))
-    if "memory" in vars(call):
-        call.memory.close()
+    with ExitStack() as stack:
+
+        def open_once() -> Memory:
+            memory = stack.enter_context(open_here())
+            if memory.embedder is not None:
+                from holdfast.verbs.embed import keeping_up
+
+                stack.enter_context(keeping_up(memory))
+            return memory
+
+        main(Server([known[name] for name in dict.fromkeys(names)], Call(open=open_once)))

@@ -3,24 +3,30 @@
 import json
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from holdfast.compose import Settings, load_settings, open_memory
 from holdfast.model.errors import Invalid
-from holdfast.verbs.memory import Memory
+
+if TYPE_CHECKING:
+    from holdfast.compose import Settings
+    from holdfast.verbs.memory import Memory
 
 LONGEST_STDIN = 1_000_000
 
 
-def settings(**flags: Any) -> Settings:
+def settings(**flags: Any) -> "Settings":
     """Gather the settings, with those given on the command line on top."""
+    from holdfast.compose import load_settings
+
     return load_settings(flags=click.get_current_context().find_root().obj | flags)
 
 
-def opened(**flags: Any) -> Memory:
+def opened(**flags: Any) -> "Memory":
     """Open the memory of the working directory."""
+    from holdfast.compose import open_memory
+
     return open_memory(settings(**flags))
 
 
