@@ -28,6 +28,7 @@ class Topics:
     size = 8
     floor = 0.0
     ceiling = 1.0
+    center = 0.0
     topics = ({"car", "automobile", "vehicle"}, {"database", "postgres", "storage"}, {"bread", "loaf", "baking"})
 
     def __init__(self) -> None:

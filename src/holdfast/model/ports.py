@@ -17,6 +17,10 @@ class Embedder(Protocol):
     floor: float
     ceiling: float
 
+    @property
+    def center(self) -> Vectors:
+        """Where the vectors of ordinary texts lie on average (0 if unknown); their codes are taken from there."""
+
     def embed(self, texts: Sequence[str]) -> Vectors:
         """Give one unit vector per text, or raise EmbedderError."""
 

@@ -98,7 +98,7 @@ def _embed(memory: Memory, embedder: Embedder, numbers: Sequence[int]) -> None:
     made = embedder.embed([text for _, _, text in texts]) if texts else np.empty((0, embedder.size))
     if problem := usable(memory):
         raise EmbedderError(problem)
-    codes, halves = code_of(made), np.asarray(made, dtype=np.float16)
+    codes, halves = code_of(made, embedder.center), np.asarray(made, dtype=np.float16)
     rows = [
         Passage(
             number=number,

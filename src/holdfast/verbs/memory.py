@@ -48,7 +48,7 @@ class Memory:
         """Vector codes of the projects searched so far."""
         from holdfast.engine.dense import Codes  # noqa: PLC0415  numpy costs a tenth of a second: only for meaning
 
-        return Codes(self.store.db)
+        return Codes(self.store.db, self.embedder.center if self.embedder else 0.0)
 
     def event(
         self, verb: Verb, about: str = "", *, data: Mapping[str, Any] | None = None, after: str = "", at: str = ""

@@ -21,6 +21,7 @@ class HttpEmbedder:
         self.size = 0
         self.floor = floor
         self.ceiling = ceiling
+        self.center = 0.0  # nobody told us
         self._url = url.rstrip("/") + "/embeddings"
         self._model = model
         self._key = key

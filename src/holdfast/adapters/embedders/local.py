@@ -21,6 +21,13 @@ class LocalEmbedder:
     floor = 0.50
     ceiling = 0.85
 
+    @cached_property
+    def center(self) -> Vectors:
+        """Where the vectors of ordinary texts lie on average."""
+        import numpy as np  # noqa: PLC0415
+
+        return np.load(Path(__file__).parent / MODEL / "center.npy")
+
     def embed(self, texts: Sequence[str]) -> Vectors:
         """Give one unit vector per text."""
         import numpy as np  # noqa: PLC0415  a tenth of a second: only when meaning is asked for

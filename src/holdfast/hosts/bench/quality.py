@@ -222,10 +222,12 @@ class Remembering:
     size: int = field(init=False)
     floor: float = field(init=False)
     ceiling: float = field(init=False)
+    center: Vectors = field(init=False)
 
     def __post_init__(self) -> None:
         self.name, self.size = self.inner.name, self.inner.size
         self.floor, self.ceiling = self.inner.floor, self.inner.ceiling
+        self.center = self.inner.center
         self.cache.mkdir(parents=True, exist_ok=True)
         self._db = sqlite3.connect(self.cache / f"{self.name.replace('/', '-')}.db", isolation_level=None)
         self._db.execute("create table if not exists made (key blob primary key, vector blob not null) without rowid")

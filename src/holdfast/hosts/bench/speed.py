@@ -168,7 +168,7 @@ def _fake_vectors(memory: Memory) -> None:
     while numbers := vectors.waiting(memory.store.db, None, 5_000):
         made = random.standard_normal((len(numbers), memory.embedder.size)).astype(np.float32)
         made /= np.linalg.norm(made, axis=1, keepdims=True)
-        codes, halves = code_of(made), made.astype(np.float16)
+        codes, halves = code_of(made, memory.embedder.center), made.astype(np.float16)
         rows = [
             Passage(number=number, passage=0, fingerprint="", code=codes[row].tobytes(), vector=halves[row].tobytes())
             for row, number in enumerate(numbers)
