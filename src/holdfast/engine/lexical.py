@@ -11,7 +11,7 @@ from operator import itemgetter
 from holdfast.engine.database import Database
 
 # Reading one posting costs about 0.3 µs; this many bound a search in a project of any size.
-POSTINGS = 1_500
+POSTINGS = 1_200
 LONG = 1_000  # a list shorter than this is read sooner than it is thought about
 UNSEEN = 20
 K1, B = 1.2, 0.75

@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import islice
+from operator import itemgetter
 
 from holdfast.model.query import Hit
 from holdfast.model.text import shorten, tokens_of
@@ -16,8 +18,9 @@ def pack(hits: Sequence[Hit], idf: Mapping[str, float], *, limit: int, budget: i
     """Give the first hits that fit, with snippets and costs, and how many were cut. A budget of 0 is none."""
     packed: list[Hit] = []
     spent = 0
+    words = dict(sorted(idf.items(), key=itemgetter(1), reverse=True))  # rarest first, as snippets want them
     for hit in hits[:limit]:
-        text = snippet(hit.record.text, idf)
+        text = snippet(hit.record.text, words)
         cost = OVERHEAD + tokens_of(hit.record.title) + tokens_of(text)
         if budget and spent + cost > budget:
             break
@@ -27,13 +30,13 @@ def pack(hits: Sequence[Hit], idf: Mapping[str, float], *, limit: int, budget: i
 
 
 def snippet(text: str, idf: Mapping[str, float]) -> str:
-    """Give the stretch of a text, from a sentence's beginning, that holds most of the question's words."""
+    """Give the stretch of a text, from a sentence's beginning, that holds most of the question's words, rarest first."""
     if len(text) <= SNIPPET:
         return " ".join(text.split())
     low = text[:LOOKED_AT].lower()
     # Index words are stems, so looking for them inside the text finds most of their forms, and is cheap.
-    rarest = sorted(idf, key=idf.__getitem__, reverse=True)
-    starts = [_sentence_start(low, at) for word in rarest if (at := low.find(word)) >= 0][:TRIED]
+    found = (at for word in idf if (at := low.find(word)) >= 0)
+    starts = [_sentence_start(low, at) for at in islice(found, TRIED)]
     best = max(starts, key=lambda start: _worth(low[start : start + SNIPPET], idf), default=0)
     return ("…" if best else "") + shorten(text[best:], SNIPPET)
 
