@@ -14,7 +14,7 @@ Span = tuple[int, int]
 
 @dataclass(slots=True)
 class _Held:
-    """The codes of one span, up to a stamp."""
+    """The codes of one span, up to a stamp: a column for each vector."""
 
     stamp: int = -1
     numbers: Any = field(default_factory=lambda: np.empty(0, dtype=np.int64))
@@ -61,8 +61,11 @@ class Codes:
         numbers, codes = held.numbers, held.codes
         if allowed is not None:
             mask = np.isin(numbers, np.fromiter(allowed, dtype=np.int64, count=len(allowed)))
-            numbers, codes = numbers[mask], codes[mask]
-        distances = np.bitwise_count(codes ^ query).sum(axis=1, dtype=np.int32)
+            numbers, codes = numbers[mask], codes[:, mask]
+        # Word by word over all vectors: each step runs through memory once.
+        distances = np.zeros(len(numbers), dtype=np.uint16)
+        for words, word in zip(codes, query, strict=True):
+            distances += np.bitwise_count(words ^ word)
         looked_at = first_look(len(distances))
         if len(distances) > looked_at:
             places = np.argpartition(distances, looked_at)[:looked_at]
@@ -77,8 +80,8 @@ class Codes:
             rows = self.db.query(_ALL if held.stamp < 0 else _NEW, {"low": low, "high": high, "stamp": held.stamp})
             if rows:
                 held.numbers = np.append(held.numbers, [row[0] for row in rows])
-                fresh = np.frombuffer(b"".join(row[1] for row in rows), dtype=np.uint64).reshape(len(rows), -1)
-                held.codes = fresh if held.codes is None else np.concatenate((held.codes, fresh))
+                fresh = np.frombuffer(b"".join(row[1] for row in rows), dtype=np.uint64).reshape(len(rows), -1).T
+                held.codes = np.ascontiguousarray(fresh if held.codes is None else np.hstack((held.codes, fresh)))
             held.stamp = stamp
         return held
 

@@ -42,9 +42,10 @@ def snippet(text: str, idf: Mapping[str, float]) -> str:
 
 
 def _sentence_start(text: str, at: int) -> int:
-    ends = [text.rfind(end, 0, at) + len(end) for end in ("\n", ". ", "! ", "? ") if end in text[:at]]
-    start = max(ends, default=0)
-    return start if at - start < SNIPPET // 2 else at
+    """Give where the sentence around a place begins, or the place itself if that is far off."""
+    nearest = max(0, at - SNIPPET // 2)
+    begins = [found + len(end) for end in ("\n", ". ", "! ", "? ") if (found := text.rfind(end, nearest, at)) >= 0]
+    return max(begins, default=at if nearest else 0)
 
 
 def _worth(stretch: str, idf: Mapping[str, float]) -> float:

@@ -23,8 +23,9 @@ class Corpus:
         return " ".join(self._word() for _ in range(length))
 
     def question(self) -> str:
-        """Give twelve words as a person would ask, common ones among them."""
-        return self.text(12)
+        """Give twelve words as a developer would ask: eleven of prose, common ones among them, and one name of code."""
+        prose = [word for word in (self._word() for _ in range(60)) if "_" not in word][:11]
+        return " ".join([*prose, self._random.choice(self._words[-5_000:])])
 
     def _word(self) -> str:
         return self._words[bisect.bisect(self._weights, self._random.random() * self._weights[-1])]
