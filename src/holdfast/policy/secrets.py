@@ -3,7 +3,7 @@
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -114,13 +114,32 @@ def drop_private(text: str) -> str:
 
 def masked(value: Any) -> Any:
     """Give a JSON value with private spans dropped and credentials masked in every text."""
+    # Looked at as one text first: nearly always there is nothing to mask.
+    whole = "\n".join(texts_of(value))
+    return _masked(value) if _PRIVATE.search(whole) or find_secrets(whole) else value
+
+
+def texts_of(value: Any) -> Iterator[str]:
+    """Give every text in a JSON value."""
+    match value:
+        case str():
+            yield value
+        case Mapping():
+            for item in value.values():
+                yield from texts_of(item)
+        case list() | tuple():
+            for item in value:
+                yield from texts_of(item)
+
+
+def _masked(value: Any) -> Any:
     match value:
         case str():
             return mask_secrets(drop_private(value))
         case dict():
-            return {key: masked(item) for key, item in value.items()}
+            return {key: _masked(item) for key, item in value.items()}
         case list() | tuple():
-            return [masked(item) for item in value]
+            return [_masked(item) for item in value]
     return value
 
 

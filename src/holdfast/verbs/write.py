@@ -33,7 +33,7 @@ from holdfast.policy.admit import (
     admit,
     secret_names,
 )
-from holdfast.policy.secrets import drop_private, masked
+from holdfast.policy.secrets import drop_private, masked, texts_of
 from holdfast.verbs.memory import Memory, find
 
 
@@ -135,7 +135,7 @@ def check_links(memory: Memory, links: tuple[Link, ...]) -> tuple[Link, ...]:
 
 def refuse_secrets(value: Mapping[str, Any]) -> SecretFound | None:
     """Give the refusal if any text in a value holds credentials."""
-    names = secret_names("\n".join(_texts(value)))
+    names = secret_names("\n".join(texts_of(value)))
     return SecretFound(names=names) if names else None
 
 
@@ -160,17 +160,6 @@ def _dropped(value: Any) -> Any:
         case list():
             return [_dropped(item) for item in value]
     return value
-
-
-def _texts(value: Any) -> list[str]:
-    match value:
-        case str():
-            return [value]
-        case Mapping():
-            return [text for item in value.values() for text in _texts(item)]
-        case list() | tuple():
-            return [text for item in value for text in _texts(item)]
-    return []
 
 
 def _data(memory: Memory, draft: Draft) -> dict[str, Any]:
@@ -208,7 +197,7 @@ def _judge(memory: Memory, draft: Draft, record: Record, waivers: Waivers | None
     removed = [] if waived.duplicate else _near(memory, record, retired=True)
     return admit(
         draft,
-        "\n".join((record.title, record.text, *record.tags, *_texts(dict(record.extra)))),
+        "\n".join((record.title, record.text, *record.tags, *texts_of(dict(record.extra)))),
         active=_near(memory, record),
         removed=removed,
         known_scopes=[] if waived.scope else labels.scopes_under(memory.store.db, "projects"),
