@@ -33,6 +33,11 @@ def spread(step: Callable[[Any], object], inputs: Sequence[Any]) -> Spread:
     return Spread(p50=times[len(times) // 2], p95=times[int(len(times) * 0.95)])
 
 
+def best(rounds: Sequence[Spread]) -> Spread:
+    """Give the quickest of several rounds: on a shared machine others slow us down, nobody speeds us up."""
+    return min(rounds, key=lambda one: one.p50)
+
+
 def cpu_seconds(step: Callable[[], object]) -> float:
     """Give the CPU seconds a step takes."""
     start = time.process_time()
