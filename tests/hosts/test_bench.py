@@ -1,0 +1,64 @@
+"""A small slice of every benchmark, so that the commands in the documentation keep working."""
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+
+from holdfast.hosts.bench import abstention, quality, speed
+from holdfast.hosts.bench.measure import Spread, best, spread
+
+
+@pytest.fixture
+def labelled(tmp_path: Path) -> Path:
+    """Give a folder with a tiny labelled set under each name."""
+    words = "apple bridge candle dragon engine forest garden hammer island jungle kettle ladder magnet needle orchid".split()
+    docs = [
+        [f"d{place}", f"The {word} is kept in room {place} of the old house.", {}]
+        for place, word in enumerate(words * 2)
+    ]
+    queries = [[f"q{place}", f"where is the {word}", {"category": "x"}] for place, word in enumerate(words * 2)]
+    relevant = {f"q{place}": {f"d{place % 15}": 1, f"d{place % 15 + 15}": 1} for place in range(30)}
+    raw = gzip.compress(
+        json.dumps({"tasks": [{"name": "t", "docs": docs, "queries": queries, "qrels": relevant}]}).encode()
+    )
+    for name in quality.SETS:
+        (tmp_path / f"{name}.json.gz").write_bytes(raw)
+    return tmp_path
+
+
+def test_retrieval_is_scored_beside_the_baseline(
+    labelled: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert quality.run(labelled, ["swe-notes"], tmp_path / "cache") is True
+    out = capsys.readouterr().out
+    assert "plain FTS5" in out
+    assert "recall@10 against exact search 1.0000" in out
+
+
+def test_metrics_are_what_they_are_called() -> None:
+    assert quality._metrics(["a", "b", "c"], {"a": 1}) == (1.0, 1.0, 1.0, 1.0)
+    ndcg, recall5, recall10, mrr = quality._metrics(["x", "a"], {"a": 1, "b": 1})
+    assert (round(ndcg, 3), recall5, recall10, mrr) == (0.387, 0.5, 0.5, 0.5)
+
+
+def test_abstention_is_counted(
+    labelled: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(abstention, "SIZES", (20,))
+    abstention.run(labelled, tmp_path / "cache")
+    assert "off-topic questions answered" in capsys.readouterr().out
+
+
+def test_speed_is_measured_beside_its_baselines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(speed, "QUESTIONS", 4)
+    monkeypatch.setattr(speed, "WRITES", 4)
+    recalls, writes = speed._measure(speed.Case(projects=2, each=60), tmp_path)
+    assert recalls[0] == writes[0] == "60 of 120"
+    assert all(isinstance(figure, Spread) and figure.p50 > 0 for figure in recalls[1:])
+
+
+def test_the_quickest_round_counts() -> None:
+    assert best([Spread(p50=2, p95=3), Spread(p50=1, p95=9)]) == Spread(p50=1, p95=9)
+    assert spread(lambda _: None, range(20)).p50 >= 0
