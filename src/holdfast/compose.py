@@ -172,7 +172,10 @@ def _is_home(folder: Path) -> bool:
 
 def _database(config: Config, here: Path) -> Database:
     if not config.database:
-        return SQLite(store_folder(config, here) / FILE)
+        folder = store_folder(config, here)
+        database = SQLite(folder / FILE)
+        _keep_out_of_git(folder)
+        return database
     if not config.database.startswith(("postgresql://", "postgres://")):
         raise InvalidConfig("database must be a postgresql:// URL.", hint="Leave it empty for the SQLite file.")
     try:
@@ -182,6 +185,12 @@ def _database(config: Config, here: Path) -> Database:
             "PostgreSQL needs one more package.", hint="Run: pip install 'holdfast[postgres]'"
         ) from problem
     return Postgres(config.database)
+
+
+def _keep_out_of_git(folder: Path) -> None:
+    """See to it that a store inside a repository is not committed by accident; what is meant to be shared still can be."""
+    if folder.name == FOLDER and not (folder / ".gitignore").exists():
+        (folder / ".gitignore").write_text(f"{FILE}*\n", encoding="utf-8")
 
 
 def _embedder(config: Config) -> Embedder | None:
