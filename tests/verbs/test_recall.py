@@ -18,7 +18,7 @@ from holdfast.verbs.memory import Memory
 from holdfast.verbs.read import get
 from holdfast.verbs.recall import recall
 from holdfast.verbs.upkeep import rebuild_vectors
-from tests.conftest import Time, keep, make_memory
+from tests.conftest import Time, keep, make_memory, recorded
 
 
 class Topics:
@@ -117,6 +117,13 @@ def test_filters_narrow_before_ranking(memory: Memory, time: Time) -> None:
     ):
         assert [hit.record for hit in recall(memory, query).hits] == [wanted]
     assert wanted not in [hit.record for hit in recall(memory, Query(text="queue", tags=("noise",))).hits]
+
+
+def test_a_narrow_filter_finds_what_commoner_records_would_hide(memory: Memory) -> None:
+    noise = {"project": "example.org/acme/shop", "kind": "fact"}
+    memory.commit([recorded(memory.clock, f"gateway timeout number{number}", **noise) for number in range(1_300)])
+    wanted = keep(memory, "The gateway speaks two protocols.", kind="learning")
+    assert [hit.record for hit in recall(memory, Query(text="gateway timeout", kinds=("learning",))).hits] == [wanted]
 
 
 def test_retired_pending_and_superseded_records_are_not_recalled(memory: Memory) -> None:

@@ -12,6 +12,7 @@ from holdfast.engine.database import Database
 
 # Reading one posting costs about 0.3 µs; this many bound a search in a project of any size.
 POSTINGS = 1_200
+FILTERED = 10  # a filter passes few of what is read, so more is
 LONG = 1_000  # a list shorter than this is read sooner than it is thought about
 UNSEEN = 20
 K1, B = 1.2, 0.75
@@ -81,11 +82,12 @@ def look_up(
     score: dict[int, float] = defaultdict(float)
     present = sorted((word for word in counts if counts[word]), key=counts.__getitem__)
     left, read = sum(idf[word] for word in present), 0
+    readable = POSTINGS if allowed is None else FILTERED * POSTINGS
     for word in present:
         read += counts[word]
         # Commoner words would cost more than they tell, or can no longer bring in a record among the best; they
         # still count in the exact score.
-        if score and (read > POSTINGS or (counts[word] > LONG and _settled(score, left, most))):
+        if score and (read > readable or (counts[word] > LONG and _settled(score, left, most))):
             break
         left -= idf[word]
         for low, high in spans:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 CANDIDATES = 60  # from either side
 EXACT = 48  # of these, scored exactly
+FEW = 300
 MEANING = 0.6  # share of meaning against words
 NEAR = {1: 0.2, 2: 0.1}  # what records one and two places away in a session lend of their score
 SESSION = 0.5  # what the best record of a session lends to the others
@@ -137,7 +138,11 @@ def search(
                 with_meaning=question.vector is not None,
             )
 
-    consider(dict.fromkeys((*found.found, *meant)))
+    if allowed is not None and len(allowed) <= FEW:  # a filter that leaves so few: each is looked at
+        exact = FEW
+        consider(allowed)
+    else:
+        consider(dict.fromkeys((*found.found, *meant)))
     _lend(store, candidates, consider)
     if question.authors or question.dates.months:
         _heed(store, candidates, question)

@@ -133,7 +133,8 @@ def _recall(memory: Memory, asked: _Asked) -> Recalled:
     fitting = candidates if query.weak else [one for one in candidates if one.fit >= least_fit(asked.documents)]
     best = fitting[: WEIGHED * query.limit]
     read = records.by_numbers(db, [one.number for one in best])
-    hits = _weighed(memory, asked, [(one, read[one.number]) for one in best if one.number in read])
+    known = [(one, read[one.number]) for one in best if one.number in read and read[one.number].state == "active"]
+    hits = _weighed(memory, asked, known)
     replaced = links.superseded(db, [hit.record.id for hit in hits])
     current = [hit for hit in hits if hit.record.id not in replaced]
     packed, cut = pack(current, idf, limit=query.limit, budget=query.budget)
