@@ -162,7 +162,10 @@ def test_an_export_is_taken_in_elsewhere_and_taking_it_twice_changes_nothing(run
     second = kept(run, "Payments are settled in euros only.", "--kind", "decision", "--field", "rationale=law")
     run("forget", first, "--reason", "moved")
     run("use", "applied", second)
-    assert run("export", "-o", str(tmp_path / "out.jsonl")).returncode == 0
+    assert answer(run("export", "-o", str(tmp_path / "out.jsonl"), "--json")) == {
+        "output": str(tmp_path / "out.jsonl"),
+        "events": 4,
+    }
     assert (tmp_path / "out.jsonl").stat().st_mode & 0o777 == 0o600
     there = {"HOLDFAST_HOME": str(tmp_path / "other")}
     assert answer(run("import", str(tmp_path / "out.jsonl"), "--json", **there)) == {"events": 4, "records": 2}

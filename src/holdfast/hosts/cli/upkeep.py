@@ -24,16 +24,21 @@ from holdfast.verbs.upkeep import examine, rebuild_vectors, rebuild_views, statu
 @click.option(
     "-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="File to write; stdout unless given."
 )
-def export_command(output: Path | None) -> None:
-    """Write the whole store as JSON lines: one event a line, nothing left out."""
+@json_option
+def export_command(output: Path | None, as_json: bool) -> None:
+    """Write the whole store as JSON lines: a header, then one event a line, nothing left out."""
     with opened() as memory:
         if output is None:
             for line in export(memory):
                 print(line)
             return
+        written = 0
         with _private_file(output) as file:
-            for line in export(memory):
+            for written, line in enumerate(export(memory)):  # noqa: B007  the header is not an event
                 file.write(line + "\n")
+    print_json({"output": str(output), "events": written}) if as_json else print(
+        f"{written} events written to {output}."
+    )
 
 
 @click.command("import")
