@@ -346,7 +346,7 @@ def test_output_that_nobody_reads_to_the_end_is_no_error(run: Run, tmp_path: Pat
     for number in range(30):
         kept(run, f"Note number{number} about topic{number} and matter{number}.")
     command = f"{sys.executable} -m holdfast export | head -n 1"
-    environment = {**os.environ, "HOLDFAST_EMBEDDER": "none"}
+    environment = {**os.environ, "HOLDFAST_EMBEDDER": "none", "PYTHONUNBUFFERED": ""}
     done = subprocess.run(
         ["sh", "-c", command], cwd=tmp_path / "work", env=environment, capture_output=True, text=True, check=False
     )

@@ -3,7 +3,6 @@
 import os
 import sys
 from importlib import import_module
-from typing import Any
 
 import click
 
@@ -107,24 +106,30 @@ def cli(ctx: click.Context, home: str | None, pairs: tuple[str, ...]) -> None:
 
 def main() -> None:
     """Run the command line; every failure ends in one clear line and a documented exit code."""
-    arguments = sys.argv[1:]
     try:
-        result: Any = cli.main(args=arguments, prog_name="holdfast", standalone_mode=False)
-    except HoldfastError as problem:
-        _report(problem, as_json="--json" in arguments)
-        sys.exit(problem.exit_code)
-    except click.exceptions.Exit as leave:
-        sys.exit(leave.exit_code)
-    except click.Abort:
-        sys.exit(1)
-    except click.ClickException as problem:
-        problem.show()
-        sys.exit(Invalid.exit_code)
+        code = _run(sys.argv[1:])
+        sys.stdout.flush()
     except BrokenPipeError:
         # The reader (head, less) has seen enough. Python would complain once more while closing stdout.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)
-    sys.exit(result if isinstance(result, int) else 0)
+        code = 0
+    sys.exit(code)
+
+
+def _run(arguments: list[str]) -> int:
+    try:
+        code = cli.main(args=arguments, prog_name="holdfast", standalone_mode=False)
+    except HoldfastError as problem:
+        _report(problem, as_json="--json" in arguments)
+        return problem.exit_code
+    except click.exceptions.Exit as leave:
+        return leave.exit_code
+    except click.Abort:
+        return 1
+    except click.ClickException as problem:
+        problem.show()
+        return Invalid.exit_code
+    return code if isinstance(code, int) else 0  # what a command left with, if it left early
 
 
 def _report(problem: HoldfastError, *, as_json: bool) -> None:
