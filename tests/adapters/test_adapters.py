@@ -14,8 +14,12 @@ import pytest
 from holdfast.adapters.checkout import GitCheckout
 from holdfast.adapters.embedders.http import HttpEmbedder
 from holdfast.adapters.embedders.local import LocalEmbedder
+from holdfast.compose import load_settings, open_memory
 from holdfast.model.errors import EmbedderError
-from holdfast.model.record import Origin
+from holdfast.model.query import Query
+from holdfast.model.record import Draft, Origin
+from holdfast.verbs.recall import recall
+from holdfast.verbs.write import write
 
 
 def git(folder: Path, *arguments: str) -> str:
@@ -154,3 +158,23 @@ def test_an_endpoint_that_answers_nonsense_is_an_error_with_a_hint(
 def test_an_endpoint_that_is_not_there_is_an_error_with_a_hint() -> None:
     with pytest.raises(EmbedderError, match="embedder_url"):
         HttpEmbedder("http://127.0.0.1:9/v1", "small", "", floor=0.2, ceiling=0.8).embed(["a"])
+
+
+def test_an_endpoint_serves_one_process_after_another(endpoint: tuple[str, type[Endpoint]], tmp_path: Path) -> None:
+    url, handler = endpoint
+    flags = {
+        "home": str(tmp_path / "h"),
+        "project": "p",
+        "embedder": "http",
+        "embedder_url": url,
+        "embedder_model": "small",
+    }
+    with open_memory(load_settings(environment={}, flags=flags)) as memory:
+        write(memory, Draft(body="The car is in the garage."))
+        assert recall(memory, Query(text="car", weak=True)).search == "hybrid"
+    with open_memory(load_settings(environment={}, flags=flags)) as memory:
+        assert recall(memory, Query(text="car", weak=True)).search == "hybrid"
+    handler.reply = {"data": [{"embedding": [1.0, 2.0, 3.0]}]}
+    with open_memory(load_settings(environment={}, flags=flags)) as memory:
+        found = recall(memory, Query(text="car", weak=True))
+        assert (found.search, "holdfast rebuild vectors" in found.notes[0]) == ("words", True)

@@ -87,7 +87,7 @@ def usable(memory: Memory) -> str:
     if memory.embedder is None:
         return "No embedder is set: searched by words only."
     made_by = memory.store.setting("embedder")
-    if made_by and made_by != _name(memory.embedder):
+    if made_by and not _made(memory.embedder, made_by):
         return f"The vectors here are by {made_by}, the embedder is {memory.embedder.name}: run `holdfast rebuild vectors`."
     return ""
 
@@ -95,9 +95,12 @@ def usable(memory: Memory) -> str:
 def _embed(memory: Memory, embedder: Embedder, numbers: Sequence[int]) -> None:
     found = records.by_numbers(memory.store.db, numbers)
     texts = [(number, place, text) for number in found for place, text in enumerate(_passages(found[number]))]
-    made = embedder.embed([text for _, _, text in texts]) if texts else np.empty((0, embedder.size))
-    if problem := usable(memory):
-        raise EmbedderError(problem)
+    if not texts:
+        vectors.store(memory.store.db, numbers, [])
+        return
+    _check(memory)  # before the work, and after it: an endpoint tells its size only by answering
+    made = embedder.embed([text for _, _, text in texts])
+    _check(memory)
     codes, halves = code_of(made, embedder.center), np.asarray(made, dtype=np.float16)
     rows = [
         Passage(
@@ -118,8 +121,19 @@ def _embed(memory: Memory, embedder: Embedder, numbers: Sequence[int]) -> None:
         vectors.store(memory.store.db, same, [row for row in rows if row.number in same])
 
 
+def _check(memory: Memory) -> None:
+    if problem := usable(memory):
+        raise EmbedderError(problem)
+
+
 def _passages(record: Record) -> list[str]:
     return passages(record.text) if record.state != "erased" else []
+
+
+def _made(embedder: Embedder, made_by: str) -> bool:
+    """Tell whether an embedder is the one that made the vectors; one that never answered does not know its size yet."""
+    name, _, size = made_by.rpartition("/")
+    return embedder.name == name and embedder.size in (0, int(size))
 
 
 def _name(embedder: Embedder) -> str:

@@ -114,6 +114,8 @@ def _meaning(memory: Memory, query: Query, text: str, chosen: Filter) -> _Meanin
         vector = memory.embedder.embed([text])[0]
     except EmbedderError as problem:
         return _Meaning(note=f"Searched by words only: {problem}")
+    if changed := usable(memory):  # an endpoint may serve another model under the same name
+        return _Meaning(note=changed)
     return _Meaning(vector=vector, codes=memory.codes, floor=memory.embedder.floor, ceiling=memory.embedder.ceiling)
 
 
