@@ -4,11 +4,11 @@ The constants were measured on the development benchmark (`holdfast bench retrie
 """
 
 import heapq
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from holdfast.engine.lexical import Frequencies, Span, bodies, fit, look_up
+from holdfast.engine.lexical import Frequencies, Span, Words, bodies, fit, look_up
 from holdfast.engine.question import Dates, dates_in, named, without
 from holdfast.engine.store import Store
 from holdfast.engine.tokens import query_terms, tokens
@@ -116,37 +116,93 @@ def search(
     meant: dict[int, float] = {}
     if codes is not None and question.vector is not None:
         meant = codes.nearest(question.vector, spans, most=CANDIDATES, allowed=allowed)
-    means, weight = frequencies.mean_lengths(spans), sum(found.idf.values()) or 1.0
-    candidates: dict[int, Candidate] = {}
+    few = allowed is not None and len(allowed) <= FEW  # a filter that leaves so few: each is looked at
+    under_way = _Search(
+        store=store,
+        question=question,
+        spans=spans,
+        allowed=allowed,
+        codes=codes,
+        found=found,
+        meant=meant,
+        means=frequencies.mean_lengths(spans),
+        exact=FEW if few else exact,
+    )
+    under_way.consider(allowed if allowed is not None and few else dict.fromkeys((*found.found, *meant)))
+    under_way.lend()
+    under_way.heed()
+    return sorted(under_way.candidates.values(), key=lambda one: -one.score), found.idf
 
-    def consider(numbers: Iterable[int]) -> None:
+
+@dataclass(slots=True, kw_only=True)
+class _Search:
+    """A search under way: what the two sides found, and the candidates so far."""
+
+    store: Store
+    question: Question
+    spans: Sequence[Span]
+    allowed: Collection[int] | None
+    codes: "Codes | None"
+    found: Words
+    meant: Mapping[int, float]
+    means: tuple[float, float]
+    exact: int
+    candidates: dict[int, Candidate] = field(default_factory=dict)
+
+    def consider(self, numbers: Iterable[int]) -> None:
         """Score those of the records that may be shown, and add the best to the candidates."""
-        shown = [number for number in numbers if _may_show(number, spans, allowed)]
-        unknown = [number for number in shown if number not in meant]
-        cosines = meant | (codes.cosines(question.vector, unknown) if codes and question.vector is not None else {})
-        meaning = {number: _calibrated(cosines.get(number), question) for number in shown}
+        shown = [number for number in numbers if _may_show(number, self.spans, self.allowed)]
+        meaning = self._meaning(shown)
         # What words are worth is known roughly from the look-up; only the promising are worth an exact answer.
-        share = {number: (1 - MEANING) * found.found.get(number, 0.0) / weight for number in shown}
+        weight = sum(self.found.idf.values()) or 1.0
+        share = {number: (1 - MEANING) * self.found.found.get(number, 0.0) / weight for number in shown}
         rough = {number: share[number] + MEANING * meaning[number] for number in shown}
-        for number, body in bodies(store.db, heapq.nlargest(exact, shown, key=rough.__getitem__)).items():
-            words, coverage = fit(body, found.idf, means)
-            candidates[number] = Candidate(
+        for number, body in bodies(self.store.db, heapq.nlargest(self.exact, shown, key=rough.__getitem__)).items():
+            words, coverage = fit(body, self.found.idf, self.means)
+            self.candidates[number] = Candidate(
                 number=number,
                 words=words,
                 meaning=meaning[number],
                 coverage=coverage,
-                with_meaning=question.vector is not None,
+                with_meaning=self.question.vector is not None,
             )
 
-    if allowed is not None and len(allowed) <= FEW:  # a filter that leaves so few: each is looked at
-        exact = FEW
-        consider(allowed)
-    else:
-        consider(dict.fromkeys((*found.found, *meant)))
-    _lend(store, candidates, consider)
-    if question.authors or question.dates.months:
-        _heed(store, candidates, question)
-    return sorted(candidates.values(), key=lambda one: -one.score), found.idf
+    def _meaning(self, numbers: Sequence[int]) -> dict[int, float]:
+        """Give the calibrated similarity of records, looking up what the nearest did not bring."""
+        cosines = dict(self.meant)
+        if self.codes is not None and self.question.vector is not None:
+            unknown = [number for number in numbers if number not in cosines]
+            cosines |= self.codes.cosines(self.question.vector, unknown)
+        return {number: _calibrated(cosines.get(number), self.question) for number in numbers}
+
+    def lend(self) -> None:
+        """Let the best candidates lend to their neighbours in the session, and to the session as a whole."""
+        db, candidates = self.store.db, self.candidates
+        best = heapq.nlargest(LENDERS, candidates.values(), key=lambda one: one.base)
+        places = records.places(db, [one.number for one in best])
+        lenders = [(one, places[one.number]) for one in best if places[one.number].session]
+        if not lenders:
+            return
+        around = {one.number: records.neighbours(db, place, max(NEAR)) for one, place in lenders}
+        self.consider(number for near in around.values() for number, _ in near if number not in candidates)
+        sessions: dict[str, float] = {}
+        for one, place in lenders:
+            for number, distance in around[one.number]:
+                if number in candidates:
+                    candidates[number].lent += NEAR[distance] * one.base
+            if around[one.number]:
+                sessions.setdefault(place.session, one.base)
+        for number, place in records.places(db, candidates).items():
+            candidates[number].lent += SESSION * sessions.get(place.session, 0.0)
+
+    def heed(self) -> None:
+        """Let the people and dates a question names speak for what they wrote and for their time."""
+        authors, dates = self.question.authors, self.question.dates
+        if not authors and not dates.months:
+            return
+        for number, place in records.places(self.store.db, self.candidates).items():
+            self.candidates[number].author = AUTHOR * (place.author in authors)
+            self.candidates[number].date = DATE * dates.match(place.created_at)
 
 
 def _may_show(number: int, spans: Sequence[Span], allowed: Collection[int] | None) -> bool:
@@ -158,30 +214,3 @@ def _calibrated(cosine: float | None, question: Question) -> float:
     if cosine is None:
         return 0.0
     return min(1.2, max(0.0, (cosine - question.floor) / (question.ceiling - question.floor)))
-
-
-def _lend(store: Store, candidates: dict[int, Candidate], consider: Callable[[Iterable[int]], None]) -> None:
-    """Let the best candidates lend to their neighbours in the session, and to the session as a whole."""
-    best = heapq.nlargest(LENDERS, candidates.values(), key=lambda one: one.base)
-    places = records.places(store.db, [one.number for one in best])
-    lenders = [(one, places[one.number]) for one in best if places[one.number].session]
-    if not lenders:
-        return
-    around = {one.number: records.neighbours(store.db, place, max(NEAR)) for one, place in lenders}
-    consider(number for near in around.values() for number, _ in near if number not in candidates)
-    sessions: dict[str, float] = {}
-    for one, place in lenders:
-        for number, distance in around[one.number]:
-            if number in candidates:
-                candidates[number].lent += NEAR[distance] * one.base
-        if around[one.number]:
-            sessions.setdefault(place.session, one.base)
-    for number, place in records.places(store.db, candidates).items():
-        candidates[number].lent += SESSION * sessions.get(place.session, 0.0)
-
-
-def _heed(store: Store, candidates: dict[int, Candidate], question: Question) -> None:
-    """Let the people and dates a question names speak for what they wrote and for their time."""
-    for number, place in records.places(store.db, candidates).items():
-        candidates[number].author = AUTHOR * (place.author in question.authors)
-        candidates[number].date = DATE * question.dates.match(place.created_at)

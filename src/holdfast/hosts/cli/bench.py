@@ -4,6 +4,18 @@ from pathlib import Path
 
 import click
 
+data_option = click.option(
+    "--data",
+    required=True,
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="Folder of the labelled sets (*.json.gz).",
+)
+cache_option = click.option(
+    "--cache",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Keep vectors here, so that a second run takes seconds.",
+)
+
 
 @click.group("bench")
 def bench_command() -> None:
@@ -14,18 +26,9 @@ def bench_command() -> None:
 
 
 @bench_command.command("retrieval")
-@click.option(
-    "--data",
-    required=True,
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="Folder of the labelled sets (*.json.gz).",
-)
+@data_option
 @click.option("--set", "names", multiple=True, help="Only this set; repeatable.")
-@click.option(
-    "--cache",
-    type=click.Path(file_okay=False, path_type=Path),
-    help="Keep vectors here, so that a second run takes seconds.",
-)
+@cache_option
 def retrieval(data: Path, names: tuple[str, ...], cache: Path | None) -> None:
     """Measure how well the right memory is found. Exit code 1 if a bar is missed."""
     from holdfast.hosts.bench.quality import SETS, run
@@ -35,13 +38,8 @@ def retrieval(data: Path, names: tuple[str, ...], cache: Path | None) -> None:
 
 
 @bench_command.command("abstention")
-@click.option(
-    "--data",
-    required=True,
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="Folder of the labelled sets (*.json.gz).",
-)
-@click.option("--cache", type=click.Path(file_okay=False, path_type=Path), help="Keep vectors here.")
+@data_option
+@cache_option
 def abstention(data: Path, cache: Path | None) -> None:
     """Measure how honest *nothing fits* is, at several sizes."""
     from holdfast.hosts.bench.abstention import run
