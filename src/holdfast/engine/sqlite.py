@@ -30,7 +30,10 @@ _MEANING: dict[int, tuple[type[StoreError], str]] = {
     sqlite3.SQLITE_PERM: (StoreUnwritable, "Check the permissions of the store's folder, or set HOLDFAST_HOME."),
     sqlite3.SQLITE_BUSY: (StoreBusy, ""),
     sqlite3.SQLITE_LOCKED: (StoreBusy, ""),
-    sqlite3.SQLITE_CORRUPT: (StoreCorrupt, "Run `holdfast doctor`; restore a backup if it says so."),
+    sqlite3.SQLITE_CORRUPT: (
+        StoreCorrupt,
+        "Keep a copy of the file, and import your last export into a new HOLDFAST_HOME.",
+    ),
     sqlite3.SQLITE_NOTADB: (NotAStore, "Move that file away, or set HOLDFAST_HOME to another folder."),
 }
 
