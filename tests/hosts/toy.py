@@ -1,0 +1,44 @@
+"""A surface for tests of the mechanism: a tool, resources and prompts that say what they were asked for."""
+
+from typing import Annotated
+
+from holdfast.model.errors import NotFound, StoreBusy
+from holdfast.surfaces.tool import Call, Surface
+from holdfast.verbs.memory import Memory
+
+surface = Surface(name="toy", instructions="A toy.")
+
+
+def no_memory() -> Memory:
+    """Stand for a store that must not be opened."""
+    raise AssertionError("opened")
+
+
+@surface.tool("Echo", read_only=True)
+def echo(_: Call, text: Annotated[str, "What to say."]) -> str:
+    """Say a text again."""
+    return text
+
+
+@surface.resource("toy://news", "News")
+def news(_: Call) -> str:
+    """What is new."""
+    return "Nothing."
+
+
+@surface.resource("toy://shelf/{book}/text", "A book", mime="text/markdown")
+def shelf(_: Call, book: str) -> str:
+    """One book in full."""
+    if book == "lost":
+        raise NotFound(f"There is no book {book}.")
+    if book == "lent":
+        raise StoreBusy
+    return f"# {book}"
+
+
+@surface.prompt("Review a book")
+def review(
+    _: Call, book: Annotated[str, "Its title."], tone: Annotated[str, "How it should sound."] = "friendly"
+) -> str:
+    """Ask for a review."""
+    return f"Review {book} in a {tone} tone."
