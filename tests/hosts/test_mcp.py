@@ -5,7 +5,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -32,10 +32,16 @@ def environment(tmp_path: Path) -> dict[str, str]:
 class Peer:
     """A client that writes frames by hand."""
 
-    def __init__(self, environment: dict[str, str], folder: Path) -> None:
-        command = [sys.executable, "-m", "holdfast", "mcp"]
+    def __init__(
+        self, environment: dict[str, str], folder: Path, command: Sequence[str] = ("-m", "holdfast", "mcp")
+    ) -> None:
         self.process = subprocess.Popen(
-            command, cwd=folder, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+            [sys.executable, *command],
+            cwd=folder,
+            env=environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
         )
 
     def send(self, data: bytes | dict[str, Any]) -> None:

@@ -1,7 +1,10 @@
 """A surface for tests of the mechanism: a tool, resources and prompts that say what they were asked for."""
 
+import time
 from typing import Annotated
 
+from holdfast.hosts.mcp import stdio
+from holdfast.hosts.mcp.protocol import Server
 from holdfast.model.errors import NotFound, StoreBusy
 from holdfast.surfaces.tool import Call, Surface
 from holdfast.verbs.memory import Memory
@@ -18,6 +21,16 @@ def no_memory() -> Memory:
 def echo(_: Call, text: Annotated[str, "What to say."]) -> str:
     """Say a text again."""
     return text
+
+
+@surface.tool("Work")
+def work(call: Call, seconds: Annotated[float, "How long."], steps: int = 100) -> str:
+    """Work for a while and say how far it is."""
+    for step in range(steps):
+        call.progress(step, steps, f"step {step}")
+        time.sleep(seconds / steps)
+    call.progress(steps, steps)
+    return "Done."
 
 
 @surface.resource("toy://news", "News")
@@ -42,3 +55,7 @@ def review(
 ) -> str:
     """Ask for a review."""
     return f"Review {book} in a {tone} tone."
+
+
+if __name__ == "__main__":
+    stdio.main(Server([surface], Call(open=no_memory)))

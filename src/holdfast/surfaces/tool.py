@@ -2,9 +2,9 @@
 
 import inspect
 import re
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 from urllib.parse import unquote
 
@@ -13,19 +13,42 @@ from holdfast.surfaces.schema import Schema, check_arguments, schema_of
 from holdfast.verbs.memory import Memory
 
 Function = Callable[..., Any]
+Report = Callable[[float, float | None, str], None]
 _VARIABLE = re.compile(r"\{(\w+)\}")
 
 
-@dataclass
+def unheard(_done: float, _total: float | None, _message: str) -> None:
+    """Report to nobody."""
+
+
+@dataclass(frozen=True, slots=True)
 class Call:
-    """What a tool is called with besides its arguments: the memory, opened at the first need."""
+    """What a tool is called with besides its arguments: the memory, and somebody who waits. One for each request."""
 
-    open: Callable[[], Memory]
+    open: Callable[[], Memory]  # gives the same memory every time: see `once`
+    report: Report = unheard
 
-    @cached_property
+    @property
     def memory(self) -> Memory:
-        """The open memory."""
+        """The memory, opened at the first need."""
         return self.open()
+
+    def progress(self, done: float, total: float | None = None, message: str = "") -> None:
+        """Say how far the work is; often is fine, the host sends what is worth sending."""
+        self.report(done, total, message)
+
+
+def once(open_it: Callable[[], Memory]) -> Callable[[], Memory]:
+    """Give a function that opens a memory at the first need and gives the same one from then on, to any thread."""
+    lock, opened = threading.Lock(), list[Memory]()
+
+    def give() -> Memory:
+        with lock:
+            if not opened:
+                opened.append(open_it())
+            return opened[0]
+
+    return give
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -25,7 +25,7 @@ def mcp_command(names: tuple[str, ...]) -> None:
     from holdfast.hosts.mcp.stdio import main
     from holdfast.model.errors import Invalid
     from holdfast.surfaces.core.tools import surface
-    from holdfast.surfaces.tool import Call
+    from holdfast.surfaces.tool import Call, once
 
     known = {"core": surface}
     for name in names:
@@ -39,7 +39,7 @@ def mcp_command(names: tuple[str, ...]) -> None:
 
     with ExitStack() as stack:
 
-        def open_once() -> Memory:
+        def open_for_good() -> Memory:
             memory = stack.enter_context(open_here())
             if memory.embedder is not None:
                 from holdfast.verbs.embed import keeping_up
@@ -47,4 +47,4 @@ def mcp_command(names: tuple[str, ...]) -> None:
                 stack.enter_context(keeping_up(memory))
             return memory
 
-        main(Server([known[name] for name in dict.fromkeys(names)], Call(open=open_once)))
+        main(Server([known[name] for name in dict.fromkeys(names)], Call(open=once(open_for_good))))

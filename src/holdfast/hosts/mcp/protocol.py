@@ -5,10 +5,11 @@ Up to 2025-11-25 a client begins with `initialize`; since 2026-07-28 every reque
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from holdfast import __version__
+from holdfast.hosts.mcp.progress import Notify, reporting
 from holdfast.model.errors import HoldfastError, Invalid, NotFound
 from holdfast.surfaces.tool import Call, Prompt, Resource, Surface, Tool
 
@@ -37,6 +38,10 @@ class ProtocolError(Exception):
         return {"code": self.code, "message": self.message} | ({"data": self.data} if self.data is not None else {})
 
 
+def _silent(_method: str, _params: Json) -> None:
+    """Tell nobody."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
     """One request, its era known."""
@@ -44,6 +49,7 @@ class Request:
     method: str
     params: Json
     modern: bool
+    notify: Notify
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +59,9 @@ class Server:
     surfaces: Sequence[Surface]
     call: Call
 
-    def answer(self, method: str, params: Json) -> Json:
-        """Give the result of one request, or raise ProtocolError."""
-        request = Request(method=method, params=params, modern=self._is_modern(method, params))
+    def answer(self, method: str, params: Json, notify: Notify = _silent) -> Json:
+        """Give the result of one request, or raise ProtocolError; `notify` takes what is told on the way."""
+        request = Request(method=method, params=params, modern=self._is_modern(method, params), notify=notify)
         handlers = _MODERN if request.modern else _LEGACY
         if method not in handlers or not self._is_offered(method):
             raise ProtocolError(NOT_FOUND, "Method not found", method)
@@ -143,7 +149,8 @@ def call_tool(server: Server, request: Request) -> Json:
     if surface is None:
         known = [tool for one in server.surfaces for tool in one.tools]
         raise ProtocolError(INVALID_PARAMS, f"Unknown tool: {name}", {"tools": known})
-    answer = surface.call(server.call, name, arguments)
+    with reporting(request.params, request.notify) as report:
+        answer = surface.call(replace(server.call, report=report), name, arguments)
     return {"content": [{"type": "text", "text": answer.text}], "isError": answer.failed}
 
 
