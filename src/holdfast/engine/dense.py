@@ -1,6 +1,7 @@
 """Find records by meaning: sign bits of all vectors for a first look, float16 values of the nearest for the second."""
 
 import json
+import threading
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -28,6 +29,7 @@ class Codes:
     db: Database
     center: Any = 0.0
     held: dict[Span, _Held] = field(default_factory=dict)
+    lock: threading.Lock = field(default_factory=threading.Lock)
 
     def nearest(
         self, vector: Any, spans: Sequence[Span], *, most: int, allowed: Collection[int] | None = None
@@ -55,10 +57,11 @@ class Codes:
         return best
 
     def _close(self, query: Any, span: Span, allowed: Collection[int] | None) -> list[tuple[int, int]]:
-        held = self._current(span)
-        if not len(held.numbers):
+        with self.lock:  # sessions of one process share this
+            held = self._current(span)
+            numbers, codes = held.numbers, held.codes
+        if not len(numbers):
             return []
-        numbers, codes = held.numbers, held.codes
         if allowed is not None:
             mask = np.isin(numbers, np.fromiter(allowed, dtype=np.int64, count=len(allowed)))
             numbers, codes = numbers[mask], codes[:, mask]

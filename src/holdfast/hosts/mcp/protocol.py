@@ -22,6 +22,7 @@ SERVER = {"name": "holdfast", "title": "Holdfast", "version": __version__}
 LASTING = {"ttlMs": 3_600_000, "cacheScope": "private"}
 FLEETING = {"ttlMs": 0, "cacheScope": "private"}
 
+LONGEST_MESSAGE = 10_000_000  # bytes
 PARSE_ERROR, INVALID_REQUEST, NOT_FOUND, INVALID_PARAMS, INTERNAL = -32700, -32600, -32601, -32602, -32603
 UNSUPPORTED_VERSION, LEGACY_NO_RESOURCE = -32022, -32002
 

@@ -10,13 +10,13 @@ from typing import IO, Any
 from holdfast.hosts.mcp.protocol import (
     INTERNAL,
     INVALID_REQUEST,
+    LONGEST_MESSAGE,
     PARSE_ERROR,
     Json,
     ProtocolError,
     Server,
 )
 
-LONGEST_LINE = 10_000_000
 log = logging.getLogger(__name__)
 
 
@@ -26,9 +26,9 @@ def serve(server: Server, source: IO[bytes], sink: IO[bytes]) -> None:
     worker = threading.Thread(target=host.work, name="holdfast-mcp")
     worker.start()
     try:
-        while line := source.readline(LONGEST_LINE + 1):
-            if len(line) > LONGEST_LINE:
-                host.refuse(PARSE_ERROR, f"A message is longer than {LONGEST_LINE:,} bytes")
+        while line := source.readline(LONGEST_MESSAGE + 1):
+            if len(line) > LONGEST_MESSAGE:
+                host.refuse(PARSE_ERROR, f"A message is longer than {LONGEST_MESSAGE:,} bytes")
                 _skip_line(source)
             elif line.strip():
                 host.receive(line)
@@ -121,7 +121,7 @@ def _key(request: Any) -> str:
 
 
 def _skip_line(source: IO[bytes]) -> None:
-    while (rest := source.readline(LONGEST_LINE)) and not rest.endswith(b"\n"):
+    while (rest := source.readline(LONGEST_MESSAGE)) and not rest.endswith(b"\n"):
         pass
 
 
