@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import os
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
@@ -17,16 +16,6 @@ META = {
     "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
 }
 INITIALIZE = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
-
-
-@pytest.fixture
-def environment(tmp_path: Path) -> dict[str, str]:
-    return {
-        **os.environ,
-        "HOLDFAST_HOME": str(tmp_path / "store"),
-        "HOLDFAST_EMBEDDER": "none",
-        "HOLDFAST_PROJECT": "example.org/acme/shop",
-    }
 
 
 class Peer:

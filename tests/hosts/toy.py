@@ -1,12 +1,18 @@
-"""A surface for tests of the mechanism: a tool, resources and prompts that say what they were asked for."""
+"""A surface for tests of the mechanism: tools, resources and prompts that say what they were asked for.
 
+Run as a program it is served over stdio, or with --http on any free port, with the token `toy`.
+"""
+
+import sys
 import time
+from dataclasses import replace
 from typing import Annotated
 
+from holdfast.compose import open_memory
 from holdfast.hosts.mcp import stdio
 from holdfast.hosts.mcp.protocol import Server
 from holdfast.model.errors import NotFound, StoreBusy
-from holdfast.surfaces.tool import Call, Surface
+from holdfast.surfaces.tool import Call, Surface, once
 from holdfast.verbs.memory import Memory
 
 surface = Surface(name="toy", instructions="A toy.")
@@ -31,6 +37,20 @@ def work(call: Call, seconds: Annotated[float, "How long."], steps: int = 100) -
         time.sleep(seconds / steps)
     call.progress(steps, steps)
     return "Done."
+
+
+@surface.tool("Say who works", read_only=True)
+def who(call: Call, i_am: Annotated[str, "Work under this name from now on."] = "") -> str:
+    """Give the name under which this session works."""
+    if i_am:
+        call.memory.actor = replace(call.memory.actor, name=i_am)
+    return call.memory.actor.name
+
+
+@surface.tool("Break")
+def fail(_: Call) -> str:
+    """Run into a bug."""
+    raise ZeroDivisionError("the inside of this program")
 
 
 @surface.resource("toy://news", "News")
@@ -58,4 +78,10 @@ def review(
 
 
 if __name__ == "__main__":
-    stdio.main(Server([surface], Call(open=no_memory)))
+    server = Server([surface], Call(open=once(open_memory)))
+    if "--http" in sys.argv:
+        from holdfast.hosts.mcp import http
+
+        http.main(server, token="toy", port=0, announce=lambda url: print(url, file=sys.stderr, flush=True))
+    else:
+        stdio.main(server)

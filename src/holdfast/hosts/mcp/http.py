@@ -45,7 +45,7 @@ def main(server: Server, *, token: str, port: int, announce: Callable[[str], Non
             app(server, token=token, port=bound),
             access_log=False,
             log_config=None,
-            log_level=logging.ERROR,
+            log_level=logging.CRITICAL,  # it complains of streams cut off when we leave; failures are logged here
             lifespan="on",
             proxy_headers=False,
             server_header=False,
@@ -154,7 +154,11 @@ class _Guarded:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         answerer = self._inner if scope["type"] != "http" or self._is_known(scope) else _REFUSAL
-        await answerer(scope, receive, send)
+        try:
+            await answerer(scope, receive, send)
+        except Exception:
+            log.exception("a request failed")
+            raise
 
     def _is_known(self, scope: Scope) -> bool:
         scheme, _, shown = Headers(scope=scope).get("authorization", "").partition(" ")
