@@ -80,7 +80,8 @@ class Codes:
         held = self.held.setdefault(span, _Held())
         if held.stamp != stamp:
             low, high = span
-            rows = self.db.query(_ALL if held.stamp < 0 else _NEW, {"low": low, "high": high, "stamp": held.stamp})
+            given = {"low": low, "high": high, "stamp": held.stamp, "now": stamp}
+            rows = self.db.query(_ALL if held.stamp < 0 else _NEW, given)
             if rows:
                 held.numbers = np.append(held.numbers, [row[0] for row in rows])
                 fresh = np.frombuffer(b"".join(row[1] for row in rows), dtype=np.uint64).reshape(len(rows), -1).T
@@ -90,8 +91,9 @@ class Codes:
 
 
 # A vector that was replaced leaves its old code behind; the second look reads what is true now.
-_ALL = "select number, code from vectors where number between :low and :high"
-_NEW = "select number, code from vectors where stamp > :stamp and number between :low and :high"
+# Never past the stamp just read: what others store meanwhile would come a second time. (+: by number, not by stamp)
+_ALL = "select number, code from vectors where number between :low and :high and +stamp <= :now"
+_NEW = "select number, code from vectors where stamp > :stamp and stamp <= :now and number between :low and :high"
 _VECTORS = "select number, vector from vectors where number in (select value from json_each(:numbers))"
 
 
