@@ -24,6 +24,7 @@ from holdfast.verbs.memory import Memory
 
 FILE = "holdfast.db"
 FOLDER = ".holdfast"
+PRIVATE = (f"{FILE}*", "http-token*")  # what of a store must not get into a repository
 EMBEDDERS = ("local", "http", "none")
 # A repository somebody cloned must not choose where memories are kept or sent: only these may stand in its file.
 PROJECT_SETTINGS = frozenset(
@@ -177,7 +178,7 @@ def _database(config: Config, here: Path) -> Database:
     if not config.database:
         folder = store_folder(config, here)
         database = SQLite(folder / FILE)
-        _keep_out_of_git(folder)
+        keep_out_of_git(folder)
         return database
     if not config.database.startswith(("postgresql://", "postgres://")):
         raise InvalidConfig("database must be a postgresql:// URL.", hint="Leave it empty for the SQLite file.")
@@ -190,10 +191,14 @@ def _database(config: Config, here: Path) -> Database:
     return Postgres(config.database)
 
 
-def _keep_out_of_git(folder: Path) -> None:
+def keep_out_of_git(folder: Path) -> None:
     """See to it that a store inside a repository is not committed by accident; what is meant to be shared still can be."""
-    if folder.name == FOLDER and not (folder / ".gitignore").exists():
-        (folder / ".gitignore").write_text(f"{FILE}*\n", encoding="utf-8")
+    if folder.name != FOLDER:
+        return
+    ignored = folder / ".gitignore"
+    known = ignored.read_text(encoding="utf-8").splitlines() if ignored.exists() else []
+    if missing := [line for line in PRIVATE if line not in known]:
+        ignored.write_text("\n".join([*known, *missing, ""]), encoding="utf-8")
 
 
 def _embedder(config: Config) -> Embedder | None:

@@ -2,10 +2,9 @@
 
 import asyncio
 import json
-import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,23 +18,19 @@ META = {
 INITIALIZE = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
 
 
-@pytest.fixture
-def environment(tmp_path: Path) -> dict[str, str]:
-    return {
-        **os.environ,
-        "HOLDFAST_HOME": str(tmp_path / "store"),
-        "HOLDFAST_EMBEDDER": "none",
-        "HOLDFAST_PROJECT": "example.org/acme/shop",
-    }
-
-
 class Peer:
     """A client that writes frames by hand."""
 
-    def __init__(self, environment: dict[str, str], folder: Path) -> None:
-        command = [sys.executable, "-m", "holdfast", "mcp"]
+    def __init__(
+        self, environment: dict[str, str], folder: Path, command: Sequence[str] = ("-m", "holdfast", "mcp")
+    ) -> None:
         self.process = subprocess.Popen(
-            command, cwd=folder, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+            [sys.executable, *command],
+            cwd=folder,
+            env=environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
         )
 
     def send(self, data: bytes | dict[str, Any]) -> None:

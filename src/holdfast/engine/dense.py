@@ -1,6 +1,7 @@
 """Find records by meaning: sign bits of all vectors for a first look, float16 values of the nearest for the second."""
 
 import json
+import threading
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -28,6 +29,7 @@ class Codes:
     db: Database
     center: Any = 0.0
     held: dict[Span, _Held] = field(default_factory=dict)
+    lock: threading.Lock = field(default_factory=threading.Lock)
 
     def nearest(
         self, vector: Any, spans: Sequence[Span], *, most: int, allowed: Collection[int] | None = None
@@ -55,10 +57,11 @@ class Codes:
         return best
 
     def _close(self, query: Any, span: Span, allowed: Collection[int] | None) -> list[tuple[int, int]]:
-        held = self._current(span)
-        if not len(held.numbers):
+        with self.lock:  # sessions of one process share this
+            held = self._current(span)
+            numbers, codes = held.numbers, held.codes
+        if not len(numbers):
             return []
-        numbers, codes = held.numbers, held.codes
         if allowed is not None:
             mask = np.isin(numbers, np.fromiter(allowed, dtype=np.int64, count=len(allowed)))
             numbers, codes = numbers[mask], codes[:, mask]
@@ -77,7 +80,8 @@ class Codes:
         held = self.held.setdefault(span, _Held())
         if held.stamp != stamp:
             low, high = span
-            rows = self.db.query(_ALL if held.stamp < 0 else _NEW, {"low": low, "high": high, "stamp": held.stamp})
+            given = {"low": low, "high": high, "stamp": held.stamp, "now": stamp}
+            rows = self.db.query(_ALL if held.stamp < 0 else _NEW, given)
             if rows:
                 held.numbers = np.append(held.numbers, [row[0] for row in rows])
                 fresh = np.frombuffer(b"".join(row[1] for row in rows), dtype=np.uint64).reshape(len(rows), -1).T
@@ -87,8 +91,9 @@ class Codes:
 
 
 # A vector that was replaced leaves its old code behind; the second look reads what is true now.
-_ALL = "select number, code from vectors where number between :low and :high"
-_NEW = "select number, code from vectors where stamp > :stamp and number between :low and :high"
+# Never past the stamp just read: what others store meanwhile would come a second time. (+: by number, not by stamp)
+_ALL = "select number, code from vectors where number between :low and :high and +stamp <= :now"
+_NEW = "select number, code from vectors where stamp > :stamp and stamp <= :now and number between :low and :high"
 _VECTORS = "select number, vector from vectors where number in (select value from json_each(:numbers))"
 
 

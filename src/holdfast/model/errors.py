@@ -13,7 +13,8 @@ HoldfastError
 │   ├── StoreFull      no space left
 │   ├── StoreUnwritable  folder or file cannot be written
 │   └── StoreBusy      another process held the write lock too long
-└── EmbedderError      the embedder cannot be loaded or reached
+├── EmbedderError      the embedder cannot be loaded or reached
+└── MissingPackage     an optional part is not installed
 
 Refusals (a duplicate, a secret) are not failures: verbs return them as values.
 The docstring of a class is its default message, `code` is the contract with programs, `exit_code` the one with shells.
@@ -117,4 +118,11 @@ class EmbedderError(HoldfastError):
     """The embedder cannot be used."""
 
     code = "embedder"
+    exit_code = 5
+
+
+class MissingPackage(HoldfastError):
+    """This needs one more package."""
+
+    code = "missing_package"
     exit_code = 5

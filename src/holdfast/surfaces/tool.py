@@ -1,25 +1,54 @@
-"""Tools as data: a surface is a named table of them, and calling one is the same for every host."""
+"""Tools, resources and prompts as data: a surface is a table of them, and using one is the same for every host."""
 
+import inspect
+import re
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
+from urllib.parse import unquote
 
 from holdfast.model.errors import HoldfastError, NotFound
 from holdfast.surfaces.schema import Schema, check_arguments, schema_of
 from holdfast.verbs.memory import Memory
 
+Function = Callable[..., Any]
+Report = Callable[[float, float | None, str], None]
+_VARIABLE = re.compile(r"\{(\w+)\}")
 
-@dataclass
+
+def unheard(_done: float, _total: float | None, _message: str) -> None:
+    """Report to nobody."""
+
+
+@dataclass(frozen=True, slots=True)
 class Call:
-    """What a tool is called with besides its arguments: the memory, opened at the first need."""
+    """What a tool is called with besides its arguments: the memory, and somebody who waits. One for each request."""
 
-    open: Callable[[], Memory]
+    open: Callable[[], Memory]  # gives the same memory every time: see `once`
+    report: Report = unheard
 
-    @cached_property
+    @property
     def memory(self) -> Memory:
-        """The open memory."""
+        """The memory, opened at the first need."""
         return self.open()
+
+    def progress(self, done: float, total: float | None = None, message: str = "") -> None:
+        """Say how far the work is; often is fine, the host sends what is worth sending."""
+        self.report(done, total, message)
+
+
+def once(open_it: Callable[[], Memory]) -> Callable[[], Memory]:
+    """Give a function that opens a memory at the first need and gives the same one from then on, to any thread."""
+    lock, opened = threading.Lock(), list[Memory]()
+
+    def give() -> Memory:
+        with lock:
+            if not opened:
+                opened.append(open_it())
+            return opened[0]
+
+    return give
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,10 +59,47 @@ class Tool:
     title: str
     description: str
     schema: Schema
-    run: Callable[..., Any]
+    run: Function
     read_only: bool = False
     destructive: bool = False
     idempotent: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resource:
+    """A text that clients read by its address; one with a {variable} in it stands for many."""
+
+    uri: str
+    name: str
+    title: str
+    description: str
+    mime: str
+    run: Callable[..., str]
+
+    @property
+    def variable(self) -> str:
+        """The name in braces; empty for a fixed address."""
+        found = _VARIABLE.search(self.uri)
+        return found[1] if found else ""
+
+    def values(self, uri: str) -> dict[str, str] | None:
+        """Give what the variable stands for in an address, or None if that is not one of this resource."""
+        if not self.variable:
+            return {} if uri == self.uri else None
+        before, after = map(re.escape, self.uri.split(f"{{{self.variable}}}"))
+        found = re.fullmatch(f"{before}([^/]+){after}", uri)
+        return {self.variable: unquote(found[1])} if found else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prompt:
+    """A text that a person picks by name and that becomes their message."""
+
+    name: str
+    title: str
+    description: str
+    schema: Schema
+    run: Callable[..., str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,31 +120,67 @@ def _as_error(problem: HoldfastError) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Surface:
-    """A table of tools with the way its users expect results and errors to look."""
+    """A table of tools, resources and prompts with the way its users expect results and errors to look."""
 
     name: str
     instructions: str = ""
     aliases: dict[str, str] = field(default_factory=dict)
     tools: dict[str, Tool] = field(default_factory=dict)
+    resources: dict[str, Resource] = field(default_factory=dict)
+    prompts: dict[str, Prompt] = field(default_factory=dict)
     present: Callable[[Any], str] = _as_text
     present_error: Callable[[HoldfastError], str] = _as_error
 
     def tool(
         self, title: str, *, read_only: bool = False, destructive: bool = False, idempotent: bool = False
-    ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    ) -> Callable[[Function], Function]:
         """Add a function to the table: its name, docstring and signature are the tool's."""
 
-        def add(function: Callable[..., Any]) -> Callable[..., Any]:
+        def add(function: Function) -> Function:
             name = function.__name__
             self.tools[name] = Tool(
                 name=name,
                 title=title,
-                description=" ".join((function.__doc__ or "").split()),
+                description=_description(function),
                 schema=schema_of(function),
                 run=function,
                 read_only=read_only,
                 destructive=destructive,
                 idempotent=idempotent or read_only,
+            )
+            return function
+
+        return add
+
+    def resource(self, uri: str, title: str, *, mime: str = "text/plain") -> Callable[[Function], Function]:
+        """Add a function that gives the text at an address; the {variable} of the address is its parameter."""
+
+        def add(function: Function) -> Function:
+            added = Resource(
+                uri=uri,
+                name=function.__name__,
+                title=title,
+                description=_description(function),
+                mime=mime,
+                run=function,
+            )
+            assert _parameters(function) == ([added.variable] if added.variable else []), uri
+            self.resources[uri] = added
+            return function
+
+        return add
+
+    def prompt(self, title: str) -> Callable[[Function], Function]:
+        """Add a function that gives the text of a message; its parameters, all strings, are the prompt's arguments."""
+
+        def add(function: Function) -> Function:
+            name = function.__name__
+            self.prompts[name] = Prompt(
+                name=name,
+                title=title,
+                description=_description(function),
+                schema=schema_of(function),
+                run=function,
             )
             return function
 
@@ -90,9 +192,33 @@ class Surface:
         try:
             if tool is None:
                 raise NotFound(f"There is no tool {name}.", hint=f"Tools are {', '.join(self.tools)}.")
-            given = check_arguments(tool.schema, arguments, tool.name)
-            return Answer(
-                text=self.present(tool.run(call, **{key: item for key, item in given.items() if item is not None}))
-            )
+            return Answer(text=self.present(tool.run(call, **_given(tool, arguments))))
         except HoldfastError as problem:
             return Answer(text=self.present_error(problem), failed=True)
+
+    def read(self, call: Call, uri: str) -> tuple[Resource, str] | None:
+        """Give the resource at an address with its text, or None if no resource of this table is there."""
+        for resource in self.resources.values():
+            if (values := resource.values(uri)) is not None:
+                return resource, resource.run(call, **values)
+        return None
+
+    def say(self, call: Call, name: str, arguments: dict[str, Any]) -> str:
+        """Check the arguments of a prompt and give its text."""
+        prompt = self.prompts[name]
+        return prompt.run(call, **_given(prompt, arguments))
+
+
+def _given(one: Tool | Prompt, arguments: dict[str, Any]) -> dict[str, Any]:
+    """Check arguments and give those that say something: models often send null for what they leave out."""
+    checked = check_arguments(one.schema, arguments, one.name)
+    return {name: value for name, value in checked.items() if value is not None}
+
+
+def _description(function: Function) -> str:
+    return " ".join((function.__doc__ or "").split())
+
+
+def _parameters(function: Function) -> list[str]:
+    """Give the parameters after the first, which is the call."""
+    return list(inspect.signature(function).parameters)[1:]

@@ -18,6 +18,7 @@ from holdfast.model.record import Record
 from holdfast.verbs.memory import Memory
 
 BATCH = 32
+PATIENCE = 0.3  # seconds: about what one batch takes
 log = logging.getLogger(__name__)
 
 
@@ -29,20 +30,27 @@ def catch_up(
     progress: Callable[[int], None] = lambda _: None,
     stop: Callable[[], bool] = lambda: False,
 ) -> int:
-    """Embed records that have no vectors yet, newest first; give how many were done."""
+    """Embed records that have no vectors yet, newest first; give how many were done.
+
+    With a limit somebody waits: when another thread has its hands full, that is left to it after a moment.
+    """
     embedder, done = memory.embedder, 0
     if embedder is None:
         return 0
     wanted = None if projects is None else tuple(projects)
-    with memory.embedding:
-        while not stop() and (limit is None or done < limit):
+    while not stop() and (limit is None or done < limit):
+        if not memory.embedding.acquire(timeout=-1 if limit is None else PATIENCE):
+            break
+        try:
             most = BATCH if limit is None else min(BATCH, limit - done)
             numbers = vectors.waiting(memory.store.db, wanted, most)
             if not numbers:
                 break
             _embed(memory, embedder, numbers)
-            done += len(numbers)
-            progress(done)
+        finally:
+            memory.embedding.release()
+        done += len(numbers)
+        progress(done)
     return done
 
 

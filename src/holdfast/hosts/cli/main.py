@@ -33,7 +33,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "status": ("upkeep", "Show what is in the store and how it is doing."),
     "doctor": ("upkeep", "Check that everything works, and say how to mend what does not."),
     "config": ("upkeep", "Show every setting, what it means and where it came from."),
-    "mcp": ("mcp", "Serve the memory to an MCP client over stdio."),
+    "mcp": ("mcp", "Serve the memory to MCP clients over stdio or HTTP."),
     "bench": ("bench", "Measure retrieval quality and speed."),
 }
 EXIT_CODES = """\b
@@ -42,7 +42,7 @@ Exit codes:
   1   something unexpected went wrong
   3   no such memory, or an ambiguous id
   4   refused: a duplicate, a secret, a state that does not allow it
-  5   the store or the embedder cannot be used
+  5   the store, the embedder or an optional part cannot be used
   64  the command or its input cannot be understood"""
 
 

@@ -1,50 +1,64 @@
-"""`holdfast mcp`: the server that MCP clients start."""
+"""`holdfast mcp`: the server that MCP clients start, or connect to."""
 
-from contextlib import ExitStack
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from holdfast.hosts.cli.options import opened
-from holdfast.verbs.memory import Memory
+if TYPE_CHECKING:
+    from holdfast.hosts.mcp.protocol import Server
+
+DEFAULT_PORT = 4653
 
 
 @click.command("mcp")
 @click.option(
     "--surface", "names", multiple=True, default=("core",), show_default=True, help="Which tools to offer; repeatable."
 )
-def mcp_command(names: tuple[str, ...]) -> None:
-    r"""Serve the memory to an MCP client over stdio.
+@click.option("--http", "over_http", is_flag=True, help="Listen on 127.0.0.1 for any number of clients.")
+@click.option("--port", default=DEFAULT_PORT, show_default=True, help="Port to listen on; 0 takes any that is free.")
+def mcp_command(names: tuple[str, ...], over_http: bool, port: int) -> None:
+    r"""Serve the memory to MCP clients, over stdio or HTTP.
 
-    Clients start this themselves. To try it by hand, add it to one, for instance:
+    Over stdio clients start this themselves. To try it by hand, add it to one, for instance:
 
     \b
     claude mcp add holdfast -- holdfast mcp
     codex mcp add holdfast -- holdfast mcp
+
+    Over HTTP it runs until it is stopped, and prints how to add it.
     """
-    from holdfast.hosts.mcp.protocol import Server
-    from holdfast.hosts.mcp.stdio import main
-    from holdfast.model.errors import Invalid
-    from holdfast.surfaces.core.tools import surface
-    from holdfast.surfaces.tool import Call
+    from holdfast.hosts.mcp.serving import serving
 
-    known = {"core": surface}
-    for name in names:
-        if name not in known:
-            raise Invalid(f"There is no surface {name!r}.", hint=f"Surfaces are {', '.join(known)}.")
-    context = click.get_current_context()
+    flags = click.get_current_context().find_root().obj
+    with serving(names, flags) as server:
+        if over_http:
+            _serve_http(server, flags, port)
+        else:
+            from holdfast.hosts.mcp import stdio
 
-    def open_here() -> Memory:
-        with context:  # a tool is called from a thread that knows no command line
-            return opened()
+            stdio.main(server)
 
-    with ExitStack() as stack:
 
-        def open_once() -> Memory:
-            memory = stack.enter_context(open_here())
-            if memory.embedder is not None:
-                from holdfast.verbs.embed import keeping_up
+def _serve_http(server: "Server", flags: Mapping[str, Any], port: int) -> None:
+    from pathlib import Path
 
-                stack.enter_context(keeping_up(memory))
-            return memory
+    from holdfast.compose import load_settings, store_folder
+    from holdfast.hosts.mcp.token import FILE, kept_token
+    from holdfast.model.errors import MissingPackage
 
-        main(Server([known[name] for name in dict.fromkeys(names)], Call(open=open_once)))
+    try:
+        from holdfast.hosts.mcp import http
+    except ImportError as problem:
+        hint = "Run: pip install 'holdfast[http]'"
+        raise MissingPackage("Serving over HTTP needs one more package.", hint=hint) from problem
+    config = load_settings(flags=flags).config
+    folder = store_folder(config, Path.cwd())
+    token = config.http_token or kept_token(folder)
+    shown = "$HOLDFAST_HTTP_TOKEN" if config.http_token else f"$(cat '{folder.absolute() / FILE}')"
+
+    def announce(url: str) -> None:
+        click.echo(f"Holdfast serves MCP at {url}. To add it to Claude Code:", err=True)
+        click.echo(f'claude mcp add --transport http holdfast {url} --header "Authorization: Bearer {shown}"', err=True)
+
+    http.main(server, token=token, port=port, announce=announce)

@@ -1,26 +1,30 @@
 """MCP without a transport: one request in, one result out, in both protocol eras. Standard library only.
 
 Up to 2025-11-25 a client begins with `initialize`; since 2026-07-28 every request carries its own envelope in `_meta` and
-`server/discover` tells what is there. Listing tools opens neither the store nor the encoder.
+`server/discover` tells what is there. Listing opens neither the store nor the encoder.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from holdfast import __version__
-from holdfast.surfaces.tool import Call, Surface, Tool
+from holdfast.hosts.mcp.progress import Notify, reporting
+from holdfast.model.errors import HoldfastError, Invalid, NotFound
+from holdfast.surfaces.tool import Call, Prompt, Resource, Surface, Tool
 
 Json = dict[str, Any]
 LEGACY = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
 MODERN = ("2026-07-28",)
 _META = "io.modelcontextprotocol/"
 SERVER = {"name": "holdfast", "title": "Holdfast", "version": __version__}
-CAPABILITIES: Json = {"tools": {"listChanged": False}}
-CACHE = {"ttlMs": 3_600_000, "cacheScope": "private"}  # the table of tools does not change while a server runs
+# What is on offer does not change while a server runs; what a resource says may change with every write.
+LASTING = {"ttlMs": 3_600_000, "cacheScope": "private"}
+FLEETING = {"ttlMs": 0, "cacheScope": "private"}
 
+LONGEST_MESSAGE = 10_000_000  # bytes
 PARSE_ERROR, INVALID_REQUEST, NOT_FOUND, INVALID_PARAMS, INTERNAL = -32700, -32600, -32601, -32602, -32603
-UNSUPPORTED_VERSION = -32022
+UNSUPPORTED_VERSION, LEGACY_NO_RESOURCE = -32022, -32002
 
 
 class ProtocolError(Exception):
@@ -35,6 +39,20 @@ class ProtocolError(Exception):
         return {"code": self.code, "message": self.message} | ({"data": self.data} if self.data is not None else {})
 
 
+def _silent(_method: str, _params: Json) -> None:
+    """Tell nobody."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """One request, its era known."""
+
+    method: str
+    params: Json
+    modern: bool
+    notify: Notify
+
+
 @dataclass(frozen=True, slots=True)
 class Server:
     """The surfaces on offer and the memory behind them."""
@@ -42,17 +60,34 @@ class Server:
     surfaces: Sequence[Surface]
     call: Call
 
-    def answer(self, method: str, params: Json) -> Json:
-        """Give the result of one request, or raise ProtocolError."""
-        modern = self._is_modern(method, params)
-        handlers = _MODERN if modern else _LEGACY
-        if method not in handlers:
+    def answer(self, method: str, params: Json, notify: Notify = _silent) -> Json:
+        """Give the result of one request, or raise ProtocolError; `notify` takes what is told on the way."""
+        request = Request(method=method, params=params, modern=self._is_modern(method, params), notify=notify)
+        handlers = _MODERN if request.modern else _LEGACY
+        if method not in handlers or not self._is_offered(method):
             raise ProtocolError(NOT_FOUND, "Method not found", method)
-        result = handlers[method](self, params)
-        if not modern:
+        result = handlers[method](self, request)
+        if not request.modern:
             return result
-        extra = CACHE if method in ("tools/list", "server/discover") else {}
-        return {**result, **extra, "resultType": "complete", "_meta": {f"{_META}serverInfo": SERVER}}
+        return {**result, **_CACHE.get(method, {}), "resultType": "complete", "_meta": {f"{_META}serverInfo": SERVER}}
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """The methods that this server's surfaces make use of."""
+        return tuple(method for method in _BOTH if self._is_offered(method))
+
+    @property
+    def capabilities(self) -> Json:
+        """What is on offer, as both eras announce it."""
+        offered = {
+            "tools": any(surface.tools for surface in self.surfaces),
+            "resources": any(surface.resources for surface in self.surfaces),
+            "prompts": any(surface.prompts for surface in self.surfaces),
+        }
+        return {name: {"listChanged": False} for name, there in offered.items() if there}
+
+    def _is_offered(self, method: str) -> bool:
+        return method not in _BOTH or method.partition("/")[0] in self.capabilities
 
     def _is_modern(self, method: str, params: Json) -> bool:
         """Tell the era of a request, and check the envelope a modern one must carry."""
@@ -77,44 +112,132 @@ class Server:
         return "\n\n".join(surface.instructions for surface in self.surfaces if surface.instructions)
 
 
-def initialize(server: Server, params: Json) -> Json:
+def initialize(server: Server, request: Request) -> Json:
     """Begin a session of the older era."""
-    wanted = params.get("protocolVersion")
+    wanted = request.params.get("protocolVersion")
     version = wanted if wanted in LEGACY else LEGACY[0]
     return {
         "protocolVersion": version,
-        "capabilities": CAPABILITIES,
+        "capabilities": server.capabilities,
         "serverInfo": SERVER,
         "instructions": server.instructions,
     }
 
 
-def discover(server: Server, _: Json) -> Json:
+def discover(server: Server, _: Request) -> Json:
     """Tell what is on offer, in the newer era."""
-    return {"supportedVersions": list(MODERN), "capabilities": CAPABILITIES, "instructions": server.instructions}
+    return {
+        "supportedVersions": list(MODERN),
+        "capabilities": server.capabilities,
+        "instructions": server.instructions,
+    }
 
 
-def ping(_: Server, __: Json) -> Json:
+def ping(_: Server, __: Request) -> Json:
     """Show that somebody is there."""
     return {}
 
 
-def list_tools(server: Server, _: Json) -> Json:
+def list_tools(server: Server, _: Request) -> Json:
     """Give the tools, always in the same order."""
     return {"tools": [tool_to_json(tool) for surface in server.surfaces for tool in surface.tools.values()]}
 
 
-def call_tool(server: Server, params: Json) -> Json:
+def call_tool(server: Server, request: Request) -> Json:
     """Run one tool; what goes wrong inside it is for the model to read."""
-    name, arguments = params.get("name"), params.get("arguments") or {}
-    if not isinstance(name, str) or not isinstance(arguments, dict):
-        raise ProtocolError(INVALID_PARAMS, "tools/call needs a name and an object of arguments")
+    name, arguments = _name_and_arguments(request)
     surface = next((one for one in server.surfaces if name in one.tools or name in one.aliases), None)
     if surface is None:
         known = [tool for one in server.surfaces for tool in one.tools]
         raise ProtocolError(INVALID_PARAMS, f"Unknown tool: {name}", {"tools": known})
-    answer = surface.call(server.call, name, arguments)
+    with reporting(request.params, request.notify) as report:
+        answer = surface.call(replace(server.call, report=report), name, arguments)
     return {"content": [{"type": "text", "text": answer.text}], "isError": answer.failed}
+
+
+def list_resources(server: Server, _: Request) -> Json:
+    """Give the resources with a fixed address."""
+    return {"resources": [{"uri": one.uri, **_described(one)} for one in _resources(server) if not one.variable]}
+
+
+def list_templates(server: Server, _: Request) -> Json:
+    """Give the resources whose address has a variable."""
+    found = [{"uriTemplate": one.uri, **_described(one)} for one in _resources(server) if one.variable]
+    return {"resourceTemplates": found}
+
+
+def read_resource(server: Server, request: Request) -> Json:
+    """Give the text at an address."""
+    uri = request.params.get("uri")
+    if not isinstance(uri, str):
+        raise ProtocolError(INVALID_PARAMS, "resources/read needs a uri")
+    missing = INVALID_PARAMS if request.modern else LEGACY_NO_RESOURCE
+    try:
+        found = next((read for surface in server.surfaces if (read := surface.read(server.call, uri))), None)
+    except NotFound as problem:
+        raise ProtocolError(missing, str(problem), {"uri": uri}) from problem
+    except HoldfastError as problem:
+        raise _as_protocol_error(problem) from problem
+    if found is None:
+        raise ProtocolError(missing, f"There is no resource {uri}", {"uri": uri})
+    resource, text = found
+    return {"contents": [{"uri": uri, "mimeType": resource.mime, "text": text}]}
+
+
+def list_prompts(server: Server, _: Request) -> Json:
+    """Give the prompts, always in the same order."""
+    return {"prompts": [prompt_to_json(prompt) for surface in server.surfaces for prompt in surface.prompts.values()]}
+
+
+def get_prompt(server: Server, request: Request) -> Json:
+    """Give a prompt as the one message it makes."""
+    name, arguments = _name_and_arguments(request)
+    surface = next((one for one in server.surfaces if name in one.prompts), None)
+    if surface is None:
+        known = [prompt for one in server.surfaces for prompt in one.prompts]
+        raise ProtocolError(INVALID_PARAMS, f"Unknown prompt: {name}", {"prompts": known})
+    try:
+        text = surface.say(server.call, name, arguments)
+    except HoldfastError as problem:
+        raise _as_protocol_error(problem) from problem
+    message = {"role": "user", "content": {"type": "text", "text": text}}
+    return {"description": surface.prompts[name].description, "messages": [message]}
+
+
+def _name_and_arguments(request: Request) -> tuple[str, Json]:
+    name, arguments = request.params.get("name"), request.params.get("arguments") or {}
+    if not isinstance(name, str) or not isinstance(arguments, dict):
+        raise ProtocolError(INVALID_PARAMS, f"{request.method} needs a name and an object of arguments")
+    return name, arguments
+
+
+def _resources(server: Server) -> list[Resource]:
+    return [resource for surface in server.surfaces for resource in surface.resources.values()]
+
+
+def _as_protocol_error(problem: HoldfastError) -> ProtocolError:
+    """Give what resources and prompts say of a failure: unlike tools they have no place for it in a result."""
+    code = INVALID_PARAMS if isinstance(problem, Invalid | NotFound) else INTERNAL
+    return ProtocolError(code, str(problem), {"code": problem.code})
+
+
+def _described(resource: Resource) -> Json:
+    return {
+        "name": resource.name,
+        "title": resource.title,
+        "description": resource.description,
+        "mimeType": resource.mime,
+    }
+
+
+def prompt_to_json(prompt: Prompt) -> Json:
+    """Write a prompt as it is listed."""
+    required = prompt.schema.get("required", ())
+    arguments = [
+        {"name": name, "description": schema.get("description", ""), "required": name in required}
+        for name, schema in prompt.schema["properties"].items()
+    ]
+    return {"name": prompt.name, "title": prompt.title, "description": prompt.description, "arguments": arguments}
 
 
 def tool_to_json(tool: Tool) -> Json:
@@ -133,7 +256,23 @@ def tool_to_json(tool: Tool) -> Json:
     }
 
 
-Handler = Callable[[Server, Json], Json]
-_BOTH: dict[str, Handler] = {"tools/list": list_tools, "tools/call": call_tool}
+Handler = Callable[[Server, Request], Json]
+_BOTH: dict[str, Handler] = {
+    "tools/list": list_tools,
+    "tools/call": call_tool,
+    "resources/list": list_resources,
+    "resources/templates/list": list_templates,
+    "resources/read": read_resource,
+    "prompts/list": list_prompts,
+    "prompts/get": get_prompt,
+}
 _LEGACY: dict[str, Handler] = {"initialize": initialize, "ping": ping, **_BOTH}
 _MODERN: dict[str, Handler] = {"server/discover": discover, **_BOTH}
+_CACHE: dict[str, Json] = {
+    "server/discover": LASTING,
+    "tools/list": LASTING,
+    "resources/list": LASTING,
+    "resources/templates/list": LASTING,
+    "prompts/list": LASTING,
+    "resources/read": FLEETING,
+}

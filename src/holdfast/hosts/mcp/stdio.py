@@ -10,13 +10,13 @@ from typing import IO, Any
 from holdfast.hosts.mcp.protocol import (
     INTERNAL,
     INVALID_REQUEST,
+    LONGEST_MESSAGE,
     PARSE_ERROR,
     Json,
     ProtocolError,
     Server,
 )
 
-LONGEST_LINE = 10_000_000
 log = logging.getLogger(__name__)
 
 
@@ -26,9 +26,9 @@ def serve(server: Server, source: IO[bytes], sink: IO[bytes]) -> None:
     worker = threading.Thread(target=host.work, name="holdfast-mcp")
     worker.start()
     try:
-        while line := source.readline(LONGEST_LINE + 1):
-            if len(line) > LONGEST_LINE:
-                host.refuse(PARSE_ERROR, f"A message is longer than {LONGEST_LINE:,} bytes")
+        while line := source.readline(LONGEST_MESSAGE + 1):
+            if len(line) > LONGEST_MESSAGE:
+                host.refuse(PARSE_ERROR, f"A message is longer than {LONGEST_MESSAGE:,} bytes")
                 _skip_line(source)
             elif line.strip():
                 host.receive(line)
@@ -65,28 +65,40 @@ class _Host:
             self.requests.put(message)
 
     def work(self) -> None:
-        """Answer requests one after the other."""
-        while (message := self.requests.get()) is not None:
-            if _key(message["id"]) not in self._cancelled:
-                self._answer(message)
-            self._cancelled.discard(_key(message["id"]))
+        """Answer requests one after the other, as long as somebody listens."""
+        try:
+            while (message := self.requests.get()) is not None:
+                if not self._is_cancelled(message):
+                    self._answer(message)
+                self._cancelled.discard(_key(message["id"]))
+        except BrokenPipeError:
+            log.info("the client is gone")
 
     def refuse(self, code: int, text: str, request: Any = None) -> None:
         """Answer what could not even be read."""
         self._send({"jsonrpc": "2.0", "id": request, "error": ProtocolError(code, text).to_json()})
 
     def _answer(self, message: Json) -> None:
+        def tell(method: str, params: Json) -> None:
+            if not self._is_cancelled(message):
+                self._send({"jsonrpc": "2.0", "method": method, "params": params})
+
         reply: Json = {"jsonrpc": "2.0", "id": message["id"]}
         try:
-            reply["result"] = self.server.answer(message["method"], message.get("params") or {})
+            reply["result"] = self.server.answer(message["method"], message.get("params") or {}, tell)
         except ProtocolError as problem:
             reply["error"] = problem.to_json()
+        except BrokenPipeError:
+            raise  # nobody to answer
         except Exception:
             # The outermost loop of a host: a bug must not end the session.
             log.exception("%s failed", message["method"])
             reply["error"] = ProtocolError(INTERNAL, "Internal error; see the log").to_json()
-        if _key(message["id"]) not in self._cancelled:
+        if not self._is_cancelled(message):
             self._send(reply)
+
+    def _is_cancelled(self, message: Json) -> bool:
+        return _key(message["id"]) in self._cancelled
 
     def _send(self, message: Json) -> None:
         data = json.dumps(message, ensure_ascii=False, separators=(",", ":")).encode(errors="replace") + b"\n"
@@ -109,7 +121,7 @@ def _key(request: Any) -> str:
 
 
 def _skip_line(source: IO[bytes]) -> None:
-    while (rest := source.readline(LONGEST_LINE)) and not rest.endswith(b"\n"):
+    while (rest := source.readline(LONGEST_MESSAGE)) and not rest.endswith(b"\n"):
         pass
 
 

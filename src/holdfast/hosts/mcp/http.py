@@ -1,0 +1,168 @@
+"""The HTTP host: streamable HTTP by the official SDK, over the same handlers as stdio, for programs of this machine.
+
+It listens on the loopback address only, refuses other host names and origins (a web page must not reach it by
+rebinding a name), and answers nobody who does not show the token.
+"""
+
+import copy
+import hmac
+import logging
+import signal
+import socket
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import uvicorn
+from anyio import from_thread, to_thread
+from mcp.server.context import ServerRequestContext
+from mcp.server.lowlevel import Server as Transport
+from mcp.server.transport_security import TransportSecuritySettings
+from mcp.shared.exceptions import MCPError
+from mcp_types import RequestParams
+from starlette.datastructures import Headers
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from holdfast.hosts.mcp.protocol import INTERNAL, LONGEST_MESSAGE, MODERN, SERVER, Json, ProtocolError, Server
+from holdfast.model.errors import Invalid
+from holdfast.surfaces.tool import Call, once
+from holdfast.verbs.memory import Memory
+
+HOST, PATH = "127.0.0.1", "/mcp"
+MOST_SESSIONS = 200
+REMEMBERED = 1_000  # sessions whose actor is kept; the SDK does not say when one ends
+LEAVING_SECONDS = 2  # how long requests may take to end once we are asked to stop
+log = logging.getLogger(__name__)
+
+
+def main(server: Server, *, token: str, port: int, announce: Callable[[str], None]) -> None:
+    """Serve until asked to stop by SIGTERM or SIGINT; `announce` is told the address once it can be reached."""
+    with listening(port) as listener:
+        bound = int(listener.getsockname()[1])
+        config = uvicorn.Config(
+            app(server, token=token, port=bound),
+            access_log=False,
+            log_config=None,
+            log_level=logging.CRITICAL,  # it complains of streams cut off when we leave; failures are logged here
+            lifespan="on",
+            proxy_headers=False,
+            server_header=False,
+            timeout_graceful_shutdown=LEAVING_SECONDS,
+        )
+        announce(f"http://{HOST}:{bound}{PATH}")
+        # When it has left, uvicorn sends itself the signal again; as an exception it lets the memory be closed.
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
+        try:
+            uvicorn.Server(config).run(sockets=[listener])
+        except KeyboardInterrupt:
+            log.info("asked to stop")
+
+
+def listening(port: int) -> socket.socket:
+    """Give a socket that listens on the loopback address; port 0 means any that is free."""
+    try:
+        return socket.create_server((HOST, port))
+    except (OSError, OverflowError) as problem:
+        raise Invalid(f"Port {port} cannot be used ({problem}).", hint="--port 0 takes any that is free.") from problem
+
+
+def app(server: Server, *, token: str, port: int) -> ASGIApp:
+    """Give the web application: token, then host and origin, then size, then the protocol in either era."""
+    names = [f"{name}:{port}" for name in (HOST, "localhost")]
+    security = TransportSecuritySettings(allowed_hosts=names, allowed_origins=[f"http://{name}" for name in names])
+    inner = transport(server).streamable_http_app(
+        streamable_http_path=PATH,
+        transport_security=security,
+        max_request_body_size=LONGEST_MESSAGE,
+        max_sessions=MOST_SESSIONS,
+    )
+    return _Guarded(inner, token)
+
+
+def transport(server: Server) -> Transport[Any]:
+    """Give the SDK's server: it speaks the protocol, and every answer is ours."""
+    sessions = _Sessions(server.call)
+    made: Transport[Any] = Transport(
+        SERVER["name"],
+        version=SERVER["version"],
+        title=SERVER["title"],
+        instructions=server.instructions,
+        get_tool_input_schema=lambda name: next(
+            (one.tools[name].schema for one in server.surfaces if name in one.tools), None
+        ),
+    )
+
+    async def answer(ctx: ServerRequestContext[Any, Any], _: RequestParams) -> Json:
+        ours = replace(server, call=sessions.call_of(ctx))
+        return await _answer(ours, ctx)
+
+    for method in ("server/discover", *server.methods):
+        made.add_request_handler(method, RequestParams, answer)
+    return made
+
+
+async def _answer(server: Server, ctx: ServerRequestContext[Any, Any]) -> Json:
+    """Run a handler in a thread, since the core is synchronous; what it tells on the way goes out at once."""
+
+    def tell(_method: str, params: Json) -> None:
+        from_thread.run(ctx.session.report_progress, params["progress"], params.get("total"), params.get("message"))
+
+    try:
+        return await to_thread.run_sync(server.answer, ctx.method, dict(ctx.params or {}), tell)
+    except ProtocolError as problem:
+        raise MCPError(problem.code, problem.message, problem.data) from problem
+    except Exception as problem:
+        # The outermost loop of a host: a bug must not end the session, nor tell strangers about our insides.
+        log.exception("%s failed", ctx.method)
+        raise MCPError(INTERNAL, "Internal error; see the log") from problem
+
+
+class _Sessions:
+    """A call for each session of the older era, with an actor of its own; requests of the newer era share one."""
+
+    def __init__(self, shared: Call) -> None:
+        self._shared = shared
+        self._known: OrderedDict[str, Call] = OrderedDict()
+
+    def call_of(self, ctx: ServerRequestContext[Any, Any]) -> Call:
+        """Give the call that a request belongs to."""
+        session = ctx.request.headers.get("mcp-session-id") if ctx.request is not None else None
+        if session is None or ctx.protocol_version in MODERN:
+            return self._shared
+        if session not in self._known:
+            self._known[session] = replace(self._shared, open=once(lambda: _own(self._shared.memory)))
+        self._known.move_to_end(session)
+        while len(self._known) > REMEMBERED:
+            self._known.popitem(last=False)
+        return self._known[session]
+
+
+def _own(memory: Memory) -> Memory:
+    """Give the same memory to one more session: it shares everything but who works."""
+    _ = memory.frequencies, memory.codes if memory.embedder else None  # made before copying, so that all share them
+    return copy.copy(memory)
+
+
+class _Guarded:
+    """A web application for those who show the token."""
+
+    def __init__(self, inner: ASGIApp, token: str) -> None:
+        self._inner = inner
+        self._token = token.encode()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        answerer = self._inner if scope["type"] != "http" or self._is_known(scope) else _REFUSAL
+        try:
+            await answerer(scope, receive, send)
+        except Exception:
+            log.exception("a request failed")
+            raise
+
+    def _is_known(self, scope: Scope) -> bool:
+        scheme, _, shown = Headers(scope=scope).get("authorization", "").partition(" ")
+        return hmac.compare_digest(shown.strip().encode("latin-1"), self._token) and scheme.lower() == "bearer"
+
+
+_REFUSAL = PlainTextResponse("The token is missing or wrong.\n", 401, {"www-authenticate": "Bearer"})

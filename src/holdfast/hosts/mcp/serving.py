@@ -1,0 +1,40 @@
+"""What both MCP hosts stand on: surfaces by name, and a memory that is opened at the first need."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from importlib import import_module
+from typing import Any
+
+from holdfast.hosts.mcp.protocol import Server
+from holdfast.model.errors import Invalid
+from holdfast.surfaces.tool import Call, Surface, once
+from holdfast.verbs.memory import Memory
+
+# Each module holds its table as `surface`, and is imported when it is asked for.
+SURFACES = {"core": "holdfast.surfaces.core.tools"}
+
+
+@contextmanager
+def serving(names: Sequence[str], flags: Mapping[str, Any]) -> Iterator[Server]:
+    """Give a server of the named surfaces; whatever its memory opened is closed at the end."""
+    with ExitStack() as stack:
+
+        def open_for_good() -> Memory:
+            from holdfast.compose import load_settings, open_memory  # noqa: PLC0415  listing tools opens nothing
+
+            memory = stack.enter_context(open_memory(load_settings(flags=flags)))
+            if memory.embedder is not None:
+                from holdfast.verbs.embed import keeping_up  # noqa: PLC0415  numpy: only where meaning is searched
+
+                stack.enter_context(keeping_up(memory))
+            return memory
+
+        yield Server([_surface(name) for name in dict.fromkeys(names)], Call(open=once(open_for_good)))
+
+
+def _surface(name: str) -> Surface:
+    if name not in SURFACES:
+        raise Invalid(f"There is no surface {name!r}.", hint=f"Surfaces are {', '.join(SURFACES)}.")
+    surface = import_module(SURFACES[name]).surface
+    assert isinstance(surface, Surface)
+    return surface

@@ -1,0 +1,40 @@
+"""The token that an HTTP client must show: as set, else made once and kept beside the store for its owner only."""
+
+import os
+import secrets
+from pathlib import Path
+
+from holdfast.compose import keep_out_of_git
+from holdfast.model.errors import StoreError, StoreUnwritable
+
+FILE = "http-token"
+
+
+def kept_token(folder: Path) -> str:
+    """Give the token kept in a store's folder, making one the first time."""
+    path = folder / FILE
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        keep_out_of_git(folder)
+        _make(path)
+        token = path.read_text(encoding="utf-8").strip()
+    except OSError as problem:
+        raise StoreUnwritable(f"{path} cannot be used ({problem.strerror}).", hint="Or set http_token.") from problem
+    if not token:
+        raise StoreError(f"{path} holds no token.", hint="Remove that file; the next start makes another.")
+    return token
+
+
+def _make(path: Path) -> None:
+    """Write a new token whole and private, unless one is there: another process may be starting too."""
+    if path.exists():
+        return
+    fresh = path.with_name(f"{FILE}.{os.getpid()}")
+    with os.fdopen(os.open(fresh, os.O_CREAT | os.O_WRONLY | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
+        file.write(secrets.token_urlsafe(32) + "\n")
+    try:
+        os.link(fresh, path)
+    except FileExistsError:
+        pass  # the other process was faster
+    finally:
+        fresh.unlink()

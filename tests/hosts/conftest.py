@@ -1,0 +1,23 @@
+"""What tests of the hosts share."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+
+def environment_of(folder: Path) -> dict[str, str]:
+    """Give the variables of a process with a home and a store of its own, searched by words."""
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith(("HOLDFAST_", "XDG_"))}
+    return {
+        **inherited,
+        "HOME": str(folder),
+        "HOLDFAST_HOME": str(folder / "store"),
+        "HOLDFAST_EMBEDDER": "none",
+        "HOLDFAST_PROJECT": "example.org/acme/shop",
+    }
+
+
+@pytest.fixture
+def environment(tmp_path: Path) -> dict[str, str]:
+    return environment_of(tmp_path)

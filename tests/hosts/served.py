@@ -1,0 +1,107 @@
+"""A real HTTP server in a process of its own, and two ways to talk to it: by hand and as the official client does."""
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from http.client import HTTPConnection
+from pathlib import Path
+from typing import IO, Any, Self
+from urllib.parse import urlsplit
+
+import httpx2
+from mcp import Client
+from mcp.client.streamable_http import streamable_http_client
+
+from tests.hosts.test_mcp import META
+
+SERVE = ("-m", "holdfast", "mcp", "--http", "--port", "0")
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What came back."""
+
+    status: int
+    body: str
+    headers: dict[str, str]
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+
+class Served:
+    """A server that is stopped when the test is over."""
+
+    def __init__(
+        self, environment: dict[str, str], folder: Path, command: Sequence[str] = SERVE, token: str = ""
+    ) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, *command], cwd=folder, env=environment, stderr=subprocess.PIPE, text=True
+        )
+        first = self.stderr.readline()
+        found = re.search(r"http://127\.0\.0\.1:\d+/mcp", first)
+        assert found, first + self.stderr.read()
+        self.url = found[0]
+        self.token = token or (Path(environment["HOLDFAST_HOME"]) / "http-token").read_text().strip()
+
+    @property
+    def stderr(self) -> IO[str]:
+        assert self.process.stderr is not None
+        return self.process.stderr
+
+    def post(self, body: bytes | dict[str, Any], **changed: str | None) -> Reply:
+        """Send one message of the newer era; headers are named with underscores, and None leaves one out."""
+        message = body if isinstance(body, bytes) else json.dumps(body).encode()
+        headers: dict[str, str | None] = {
+            "authorization": f"Bearer {self.token}",
+            "content-type": "application/json",
+            "accept": "application/json, text/event-stream",
+            "mcp-protocol-version": "2026-07-28",
+        }
+        headers |= {name.replace("_", "-"): value for name, value in changed.items()}
+        connection = HTTPConnection(urlsplit(self.url).netloc, timeout=30)
+        try:
+            given = {name: value for name, value in headers.items() if value is not None}
+            connection.request("POST", "/mcp", message, given)
+            reply = connection.getresponse()
+            return Reply(
+                reply.status, reply.read().decode(), {name.lower(): value for name, value in reply.getheaders()}
+            )
+        finally:
+            connection.close()
+
+    def ask(self, method: str, params: dict[str, Any] | None = None, **changed: str | None) -> Reply:
+        given = {**(params or {}), "_meta": META}
+        named = {"mcp_name": str(given["name"])} if "name" in given else {}
+        message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": given}
+        return self.post(message, **{"mcp_method": method, **named, **changed})
+
+    def call(self, name: str, **arguments: Any) -> str:
+        reply = self.ask("tools/call", {"name": name, "arguments": arguments})
+        return str(reply.json["result"]["content"][0]["text"])
+
+    @asynccontextmanager
+    async def client(self, mode: str) -> AsyncIterator[Client]:
+        headers = {"authorization": f"Bearer {self.token}"}
+        async with (
+            httpx2.AsyncClient(headers=headers, timeout=30) as http,
+            Client(streamable_http_client(self.url, http_client=http), mode=mode) as client,
+        ):
+            yield client
+
+    def close(self) -> None:
+        if self.process.poll() is None:
+            self.process.terminate()
+        self.process.wait(timeout=20)
+        self.stderr.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

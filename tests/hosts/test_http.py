@@ -1,0 +1,278 @@
+"""The HTTP host over the real protocol: the official client and requests by hand, on a real process."""
+
+import asyncio
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from http.client import HTTPConnection
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+from mcp import Client, MCPError
+
+from holdfast.hosts.mcp.http import listening, transport
+from holdfast.hosts.mcp.protocol import Server
+from holdfast.surfaces.tool import Call
+from tests.hosts import toy
+from tests.hosts.conftest import environment_of
+from tests.hosts.served import SERVE, Served
+from tests.hosts.test_mcp import INITIALIZE, META
+
+ROOT = Path(__file__).parent.parent.parent
+ERAS = pytest.mark.parametrize("mode", ["legacy", "2026-07-28"])
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    folder = tmp_path_factory.mktemp("served")
+    with Served(environment_of(folder), folder) as one:
+        yield one
+
+
+@pytest.fixture(scope="module")
+def toys(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    environment = {**environment_of(tmp_path_factory.mktemp("toys")), "PYTHONPATH": str(ROOT)}
+    with Served(environment, ROOT, ("-m", "tests.hosts.toy", "--http"), "toy") as one:
+        yield one
+
+
+def text_of(result: Any) -> str:
+    return str(result.content[0].text)
+
+
+@pytest.mark.parametrize("mode", ["legacy", "2026-07-28", "auto"])
+def test_the_official_client_works_in_both_eras(served: Served, mode: str) -> None:
+    async def session() -> tuple[str, list[str], str]:
+        async with served.client(mode) as client:
+            await client.call_tool("remember", {"text": "The official client keeps this."})
+            listed = await client.list_tools()
+            answer = await client.call_tool("recall", {"query": "official client"})
+            return client.protocol_version, [tool.name for tool in listed.tools], text_of(answer)
+
+    version, names, answer = asyncio.run(session())
+    assert version == ("2025-11-25" if mode == "legacy" else "2026-07-28")
+    assert "recall" in names
+    assert "The official client keeps this." in answer
+
+
+@pytest.mark.parametrize("mode", ["legacy", "auto"])
+def test_the_sdks_server_of_this_host_answers_in_memory_as_ours_does(mode: str) -> None:
+    server = Server([toy.surface], Call(open=toy.no_memory))
+
+    async def session() -> None:
+        async with Client(transport(server), mode=mode) as client:
+            assert client.instructions == "A toy."
+            assert [tool.name for tool in (await client.list_tools()).tools] == list(toy.surface.tools)
+            assert [one.uri for one in (await client.list_resources()).resources] == ["toy://news"]
+            templates = (await client.list_resource_templates()).resource_templates
+            assert [one.uri_template for one in templates] == ["toy://shelf/{book}/text"]
+            read: Any = (await client.read_resource("toy://shelf/emma/text")).contents[0]
+            assert (read.text, read.mime_type) == ("# emma", "text/markdown")
+            prompt: Any = (await client.list_prompts()).prompts[0]
+            assert [(one.name, one.required) for one in prompt.arguments] == [("book", True), ("tone", False)]
+            message: Any = (await client.get_prompt("review", {"book": "Emma"})).messages[0]
+            assert message.content.text == "Review Emma in a friendly tone."
+            assert text_of(await client.call_tool("echo", {"text": "Hello."})) == "Hello."
+            refused = await client.call_tool("echo", {"txt": "Hello."})
+            assert refused.is_error
+            assert "did you mean text?" in text_of(refused)
+            with pytest.raises(MCPError) as missing:
+                await client.read_resource("toy://nothing")
+            assert missing.value.code == (-32002 if mode == "legacy" else -32602)
+            with pytest.raises(MCPError) as broken:
+                await client.call_tool("fail", {})
+            assert broken.value.code == -32603
+            assert "inside" not in broken.value.message
+
+    asyncio.run(session())
+
+
+def test_who_does_not_show_the_token_is_told_nothing(served: Served) -> None:
+    token = served.token
+    for shown in (
+        None,
+        "",
+        "Bearer",
+        "Bearer ",
+        "Bearer wrong",
+        f"Basic {token}",
+        token,
+        f"Bearer {token}x",
+        "Bearer é",
+    ):
+        reply = served.ask("tools/list", authorization=shown)
+        assert (reply.status, reply.headers["www-authenticate"]) == (401, "Bearer"), shown
+    assert served.ask("tools/list", authorization=f"bearer {token}").status == 200
+
+
+def test_a_web_page_cannot_reach_it_under_another_name(served: Served) -> None:
+    port = served.url.split(":")[2].removesuffix("/mcp")
+    for host in ("evil.example", f"evil.example:{port}", "127.0.0.1", "127.0.0.1:1", f"127.0.0.1.evil.example:{port}"):
+        assert served.ask("tools/list", host=host).status == 421, host
+    for origin in ("http://evil.example", "null", f"http://127.0.0.1.evil.example:{port}", "http://127.0.0.1:1"):
+        assert served.ask("tools/list", origin=origin).status == 403, origin
+    assert served.ask("tools/list", host=f"localhost:{port}", origin=f"http://localhost:{port}").status == 200
+    legacy = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": INITIALIZE}
+    assert served.post(legacy, mcp_protocol_version=None, host="evil.example").status == 421
+    assert served.post(legacy, mcp_protocol_version=None, origin="http://evil.example").status == 403
+
+
+def test_it_listens_on_the_loopback_address_only() -> None:
+    with listening(0) as listener:
+        assert listener.getsockname()[0] == "127.0.0.1"
+
+
+@pytest.mark.parametrize("version", ["2026-07-28", None], ids=["modern", "legacy"])
+def test_what_is_too_long_or_broken_is_refused_and_does_no_harm(served: Served, version: str | None) -> None:
+    def send(body: bytes) -> int:
+        return served.post(body, mcp_protocol_version=version).status
+
+    assert send(b'"' + b"x" * 10_000_001 + b'"') == 413
+    for broken in (b"nonsense", b"[]", b"[" * 5_000, b'{"jsonrpc": "1.0", "id": 3, "method": "ping"}', b""):
+        assert send(broken) == 400, broken
+    assert served.ask("tools/list").status == 200
+
+
+def test_an_unknown_method_tool_or_version_is_an_error_of_the_protocol(served: Served) -> None:
+    complete = {"ref": {"type": "ref/prompt", "name": "x"}, "argument": {"name": "x", "value": "y"}}
+    assert served.ask("completion/complete", complete).json["error"]["code"] == -32601
+    assert served.ask("no/such/method").json["error"]["code"] == -32601
+    assert served.ask("tools/call", {"name": "nope"}).json["error"]["code"] == -32602
+    other = {**META, "io.modelcontextprotocol/protocolVersion": "2031-01-01"}
+    message = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {"_meta": other}}
+    reply = served.post(message, mcp_protocol_version="2031-01-01", mcp_method="tools/list")
+    assert (reply.status, reply.json["error"]["code"]) == (400, -32022)
+
+
+def test_the_token_is_made_once_and_is_for_its_owner_only(environment: dict[str, str], tmp_path: Path) -> None:
+    with Served(environment, tmp_path) as first:
+        token = first.token
+        assert first.ask("tools/list").status == 200
+        assert [path.name for path in (tmp_path / "store").iterdir()] == ["http-token"]  # listing opens no store
+    file = tmp_path / "store" / "http-token"
+    assert len(token) >= 32
+    assert file.stat().st_mode & 0o777 == 0o600
+    with Served(environment, tmp_path) as again:
+        assert again.token == token
+        line = again.stderr.readline()
+        assert line.startswith(f"claude mcp add --transport http holdfast {again.url} --header ")
+        assert f"$(cat '{file}')" in line
+    set_by_hand = {**environment, "HOLDFAST_HTTP_TOKEN": "of-my-own"}
+    with Served(set_by_hand, tmp_path, token="of-my-own") as other:
+        assert other.ask("tools/list").status == 200
+        assert other.ask("tools/list", authorization=f"Bearer {token}").status == 401
+
+
+def test_a_token_beside_a_store_in_a_repository_is_kept_out_of_git(environment: dict[str, str], tmp_path: Path) -> None:
+    folder = tmp_path / ".holdfast"
+    folder.mkdir()
+    (folder / ".gitignore").write_text("holdfast.db*\n")
+    with Served({**environment, "HOLDFAST_HOME": str(folder)}, tmp_path):
+        assert (folder / ".gitignore").read_text() == "holdfast.db*\nhttp-token*\n"
+
+
+def test_each_session_of_the_older_era_works_under_its_own_name(toys: Served) -> None:
+    async def sessions() -> list[str]:
+        async with toys.client("legacy") as ann, toys.client("legacy") as bob, toys.client("2026-07-28") as modern:
+            await ann.call_tool("who", {"i_am": "ann"})
+            await bob.call_tool("who", {"i_am": "bob"})
+            said = [text_of(await client.call_tool("who", {})) for client in (ann, bob, ann, modern)]
+            await modern.call_tool("who", {"i_am": "everybody"})
+            return [*said, text_of(await ann.call_tool("who", {})), toys.call("who")]
+
+    *named, unnamed, still_ann, shared = asyncio.run(sessions())
+    assert named == ["ann", "bob", "ann"]
+    assert unnamed not in ("ann", "bob")
+    assert (still_ann, shared) == ("ann", "everybody")
+
+
+@ERAS
+def test_a_long_call_reports_progress(toys: Served, mode: str) -> None:
+    told: list[tuple[float, float | None, str | None]] = []
+
+    async def hear(progress: float, total: float | None, message: str | None) -> None:
+        told.append((progress, total, message))
+
+    async def session() -> str:
+        async with toys.client(mode) as client:
+            await client.call_tool("work", {"seconds": 0.2}, progress_callback=hear)
+            assert told == []
+            return text_of(await client.call_tool("work", {"seconds": 1.8}, progress_callback=hear))
+
+    assert asyncio.run(session()) == "Done."
+    assert 1 <= len(told) <= 4
+    assert [place for place, _, _ in told] == sorted({place for place, _, _ in told})
+    assert {total for _, total, _ in told} == {100}
+
+
+@ERAS
+def test_a_cancelled_call_does_not_disturb_the_next(toys: Served, mode: str) -> None:
+    async def session() -> tuple[bool, str]:
+        async with toys.client(mode) as client:
+            with anyio.move_on_after(0.3) as cancelled:
+                await client.call_tool("work", {"seconds": 1.2})
+            return cancelled.cancelled_caught, text_of(await client.call_tool("echo", {"text": "Still here."}))
+
+    assert asyncio.run(session()) == (True, "Still here.")
+
+
+def test_a_slow_call_of_one_client_does_not_hold_up_another(toys: Served) -> None:
+    async def both() -> list[str]:
+        answered: list[str] = []
+
+        async def ask(client: Client, name: str, arguments: dict[str, Any]) -> None:
+            answered.append(text_of(await client.call_tool(name, arguments)))
+
+        async with toys.client("2026-07-28") as slow, toys.client("2026-07-28") as quick:  # noqa: SIM117  they outlive the group
+            async with anyio.create_task_group() as group:
+                group.start_soon(ask, slow, "work", {"seconds": 1.5})
+                group.start_soon(ask, quick, "echo", {"text": "At once."})
+        return answered
+
+    assert asyncio.run(both()) == ["At once.", "Done."]
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_it_leaves_cleanly_when_asked_although_a_client_still_listens(
+    environment: dict[str, str], tmp_path: Path, number: signal.Signals
+) -> None:
+    served = Served(environment, tmp_path)
+    served.call("remember", text="Something that must be on disk.")
+    opened = served.post(
+        {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": INITIALIZE}, mcp_protocol_version=None
+    )
+    stream = HTTPConnection(served.url.split("/")[2])
+    headers = {"authorization": f"Bearer {served.token}", "accept": "text/event-stream"}
+    stream.request("GET", "/mcp", headers={**headers, "mcp-session-id": opened.headers["mcp-session-id"]})
+    assert stream.getresponse().status == 200
+    served.process.send_signal(number)
+    assert served.process.wait(timeout=20) == 0
+    assert served.stderr.read().count("\n") == 1  # how to add it; no complaint follows
+    assert sorted(path.name for path in (tmp_path / "store").iterdir()) == ["holdfast.db", "http-token"]
+    stream.close()
+    served.close()
+
+
+def run(*arguments: str, **changed: Any) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        [sys.executable, *SERVE[:4], *arguments], capture_output=True, text=True, check=False, **changed
+    )
+
+
+def test_a_port_that_is_taken_is_said_so(environment: dict[str, str], tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        done = run("--port", str(taken.getsockname()[1]), env=environment, cwd=tmp_path)
+    assert done.returncode == 64
+    assert "--port 0 takes any that is free" in done.stderr.replace("\n", " ")
+
+
+def test_without_the_package_it_says_what_to_install(environment: dict[str, str], tmp_path: Path) -> None:
+    (tmp_path / "shadow").mkdir()
+    (tmp_path / "shadow" / "uvicorn.py").write_text("raise ImportError('not here')\n")
+    done = run("--port", "0", env={**environment, "PYTHONPATH": str(tmp_path / "shadow")}, cwd=tmp_path)
+    assert done.returncode == 5
+    assert "pip install 'holdfast[http]'" in done.stderr.replace("\n", " ")

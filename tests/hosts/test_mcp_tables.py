@@ -1,0 +1,122 @@
+"""Resources and prompts as tables of a surface, asked for in both protocol eras."""
+
+from typing import Any
+
+import pytest
+
+from holdfast.hosts.mcp.protocol import ProtocolError, Server
+from holdfast.surfaces.tool import Call, Surface
+from tests.hosts import toy
+from tests.hosts.test_mcp import INITIALIZE, META
+
+SERVER = Server([toy.surface], Call(open=toy.no_memory))
+ERAS = pytest.mark.parametrize("envelope", [{}, {"_meta": META}], ids=["legacy", "modern"])
+
+
+def ask(method: str, **params: Any) -> dict[str, Any]:
+    return SERVER.answer(method, params)
+
+
+def refusal(method: str, **params: Any) -> ProtocolError:
+    with pytest.raises(ProtocolError) as refused:
+        ask(method, **params)
+    return refused.value
+
+
+@ERAS
+def test_fixed_addresses_and_templates_are_listed_apart(envelope: dict[str, Any]) -> None:
+    news = {"uri": "toy://news", "name": "news", "title": "News", "description": "What is new."}
+    book = {"name": "shelf", "title": "A book", "description": "One book in full.", "mimeType": "text/markdown"}
+    assert ask("resources/list", **envelope)["resources"] == [{**news, "mimeType": "text/plain"}]
+    templates = ask("resources/templates/list", **envelope)["resourceTemplates"]
+    assert templates == [{"uriTemplate": "toy://shelf/{book}/text", **book}]
+
+
+@ERAS
+@pytest.mark.parametrize(
+    ("uri", "mime", "text"),
+    [
+        ("toy://news", "text/plain", "Nothing."),
+        ("toy://shelf/emma/text", "text/markdown", "# emma"),
+        ("toy://shelf/war%20%26%20peace%2F1/text", "text/markdown", "# war & peace/1"),
+    ],
+)
+def test_what_is_at_an_address_can_be_read(envelope: dict[str, Any], uri: str, mime: str, text: str) -> None:
+    assert ask("resources/read", uri=uri, **envelope)["contents"] == [{"uri": uri, "mimeType": mime, "text": text}]
+
+
+@pytest.mark.parametrize(
+    "uri", ["toy://nothing", "toy://shelf/lost/text", "toy://shelf/a/b/text", "toy://shelf//text", "toy://shelf/a", ""]
+)
+def test_a_missing_resource_has_another_code_in_each_era(uri: str) -> None:
+    assert refusal("resources/read", uri=uri).code == -32002
+    assert refusal("resources/read", uri=uri, _meta=META).code == -32602
+    assert refusal("resources/read", uri=uri).data == {"uri": uri}
+
+
+@ERAS
+def test_a_resource_that_cannot_be_read_says_why(envelope: dict[str, Any]) -> None:
+    assert refusal("resources/read", **envelope).code == -32602
+    busy = refusal("resources/read", uri="toy://shelf/lent/text", **envelope)
+    assert (busy.code, busy.data) == (-32603, {"code": "store_busy"})
+
+
+@ERAS
+def test_a_prompt_is_listed_with_its_arguments_and_becomes_one_message(envelope: dict[str, Any]) -> None:
+    book = {"name": "book", "description": "Its title.", "required": True}
+    tone = {"name": "tone", "description": "How it should sound.", "required": False}
+    review = {"name": "review", "title": "Review a book", "description": "Ask for a review.", "arguments": [book, tone]}
+    assert ask("prompts/list", **envelope)["prompts"] == [review]
+    got = ask("prompts/get", name="review", arguments={"book": "Emma", "tone": None}, **envelope)
+    text = "Review Emma in a friendly tone."
+    assert got["messages"] == [{"role": "user", "content": {"type": "text", "text": text}}]
+    assert got["description"] == "Ask for a review."
+
+
+@ERAS
+def test_a_prompt_asked_for_wrongly_is_refused(envelope: dict[str, Any]) -> None:
+    assert "book is required" in refusal("prompts/get", name="review", **envelope).message
+    assert refusal("prompts/get", name="nope", **envelope).data == {"prompts": ["review"]}
+    assert refusal("prompts/get", name="review", arguments=[1], **envelope).code == -32602
+
+
+def test_only_what_a_surface_has_is_announced_and_answered() -> None:
+    everything = {
+        "tools": {"listChanged": False},
+        "resources": {"listChanged": False},
+        "prompts": {"listChanged": False},
+    }
+    assert ask("initialize", **INITIALIZE)["capabilities"] == everything
+    assert ask("server/discover", _meta=META)["capabilities"] == everything
+    bare = Server([Surface(name="bare", tools=toy.surface.tools)], Call(open=toy.no_memory))
+    assert bare.answer("initialize", INITIALIZE)["capabilities"] == {"tools": {"listChanged": False}}
+    for method in ("resources/list", "resources/templates/list", "resources/read", "prompts/list", "prompts/get"):
+        with pytest.raises(ProtocolError, match="Method not found"):
+            bare.answer(method, {})
+
+
+@pytest.mark.parametrize(
+    ("method", "params", "lasts"),
+    [
+        ("tools/list", {}, True),
+        ("resources/list", {}, True),
+        ("resources/templates/list", {}, True),
+        ("prompts/list", {}, True),
+        ("server/discover", {}, True),
+        ("resources/read", {"uri": "toy://news"}, False),
+    ],
+)
+def test_the_newer_era_says_how_long_an_answer_holds(method: str, params: dict[str, Any], *, lasts: bool) -> None:
+    result = ask(method, **params, _meta=META)
+    assert (result["ttlMs"] > 0, result["cacheScope"], result["resultType"]) == (lasts, "private", "complete")
+
+
+def test_the_newer_era_gives_a_prompt_without_cache_hints() -> None:
+    result = ask("prompts/get", name="review", arguments={"book": "Emma"}, _meta=META)
+    assert result["resultType"] == "complete"
+    assert "ttlMs" not in result
+
+
+def test_a_resource_whose_variable_is_no_parameter_is_a_mistake_in_the_table() -> None:
+    with pytest.raises(AssertionError):
+        Surface(name="wrong").resource("toy://{a}", "Wrong")(toy.news)

@@ -1,0 +1,72 @@
+"""Vectors in the background, while others ask."""
+
+import copy
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+
+from holdfast.model.event import Actor
+from holdfast.model.ports import Vectors
+from holdfast.model.query import Query
+from holdfast.verbs.embed import catch_up, keeping_up
+from holdfast.verbs.memory import Memory
+from holdfast.verbs.recall import recall
+from tests.conftest import Time, keep, make_memory
+from tests.verbs.test_recall import Topics, titles
+
+
+class Slow(Topics):
+    """An embedder that, in the background, does not get on before it is let."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.begun = threading.Event()
+        self.let = threading.Event()
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        if threading.current_thread().name == "holdfast-vectors":
+            self.begun.set()
+            self.let.wait()
+        return super().embed(texts)
+
+
+def test_a_question_does_not_wait_for_the_background_to_finish(tmp_path: Path, time: Time) -> None:
+    slow = Slow()
+    with make_memory(tmp_path, time, embedder=slow) as memory:
+        keep(memory, "The automobile stands in the garage.")
+        with keeping_up(memory) as idle:
+            slow.begun.wait()
+            assert titles(recall(memory, Query(text="where is the automobile"))) == [
+                "The automobile stands in the garage."
+            ]
+            assert "where is the automobile" in slow.embedded
+            slow.let.set()
+            idle.wait()
+        assert catch_up(memory) == 0
+
+
+def test_sessions_that_share_a_memory_write_and_recall_at_once(tmp_path: Path, time: Time) -> None:
+    problems: list[object] = []
+
+    def work(memory: Memory, name: str) -> None:
+        for letter in "abcdefghijklmnopqrst":
+            body = f"The {name}{letter} database stands on {letter}{name} street."
+            keep(memory, body)
+            if body not in titles(recall(memory, Query(text=f"storage of {name}{letter}", weak=True))):
+                problems.append(body)
+
+    with make_memory(tmp_path, time, embedder=Topics(), actor=Actor(kind="user")) as memory:
+        codes = memory.codes
+        threads = [
+            threading.Thread(target=work, args=(copy.copy(memory), name)) for name in ("wolf", "bear", "lynx", "hare")
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert problems == []
+        catch_up(memory)
+        recall(memory, Query(text="storage"))
+        (held,) = [one for one in codes.held.values() if len(one.numbers)]
+        assert sorted(set(held.numbers.tolist())) == sorted(held.numbers.tolist())
+        assert len(held.numbers) == 80
