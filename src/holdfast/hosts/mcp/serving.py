@@ -2,34 +2,49 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from importlib import import_module
 from typing import Any
 
 from holdfast.hosts.mcp.protocol import Server
 from holdfast.model.errors import Invalid
-from holdfast.surfaces.tool import Call, Surface, once
+from holdfast.surfaces.tool import Call, Client, Surface, once
 from holdfast.verbs.memory import Memory
 
 # Each module holds its table as `surface`, and is imported when it is asked for.
-SURFACES = {"core": "holdfast.surfaces.core.tools"}
+SURFACES = {"core": "holdfast.surfaces.core"}
 
 
 @contextmanager
 def serving(names: Sequence[str], flags: Mapping[str, Any]) -> Iterator[Server]:
     """Give a server of the named surfaces; whatever its memory opened is closed at the end."""
     with ExitStack() as stack:
+        client = Client()
 
         def open_for_good() -> Memory:
             from holdfast.compose import load_settings, open_memory  # noqa: PLC0415  listing tools opens nothing
 
             memory = stack.enter_context(open_memory(load_settings(flags=flags)))
+            join(memory, client.name)
             if memory.embedder is not None:
                 from holdfast.verbs.embed import keeping_up  # noqa: PLC0415  numpy: only where meaning is searched
 
                 stack.enter_context(keeping_up(memory))
             return memory
 
-        yield Server([_surface(name) for name in dict.fromkeys(names)], Call(open=once(open_for_good)))
+        yield Server([_surface(name) for name in dict.fromkeys(names)], Call(open=once(open_for_good), client=client))
+
+
+def join(memory: Memory, client: str) -> None:
+    """Let a client work under its own name, in a session of its own that it may announce later."""
+    from holdfast.verbs.session import begin  # noqa: PLC0415  listing tools opens nothing
+    from holdfast.verbs.starters import plant  # noqa: PLC0415
+
+    if not memory.config.agent:
+        memory.actor = replace(memory.actor, kind="agent", name=client or memory.actor.name)
+    if not memory.actor.session:
+        plant(memory)
+        begin(memory, implicit=True)
 
 
 def _surface(name: str) -> Surface:
