@@ -36,7 +36,10 @@ TASK = _any(
     r"\bthe fix\b|\bthis (?:issue|fix|ranking|list|analysis|location|change)\b",
     r"\bthe (?:\w+ ){0,2}(?:issue|error|area|location|bug) (?:\w+ )?(?:requires|has|stems|lies|occurs|happens|resides|appears|needing|is(?! that))\b",
     r"\banalysis (?:show|reveal|confirm|cover)\w*\b|\brelevant (?:locations?|files?)\b|\blines? \d+",
-    r"\b(?:most|equally|particularly) (?:important|critical|relevant)\b",
+    r"\b(?:most|equally|particularly|more) (?:important|critical|relevant)\b|\b(?:re)?rank(?:ed|ing|s)?\b|\bpriority\b",
+    r"\b(?:comes next|moves up|remains the|is (?:second|third|crucial) (?:as|because))\b",
+    r"\bthe (?:issue|problem|bug|error) (?:manifests|arises|exists|occurs|comes)\b",
+    r"\b(?:properly|incorrectly)\b|\b(?:already|works?|working|handles? \w+) correctly\b|\bcurrent (?:code|implementation)\b",
     r"\b(?:is|are) (?:\w+ )?(?:important|relevant|critical|included|involved|added) (?:because|for|as|to)\b",
 )
 # What stands for something in an earlier sentence says little alone; neither does a predicate without a subject.
@@ -44,6 +47,7 @@ DANGLING = _any(
     r"^(?:(?:when|if|while|after|before|since|because|as|and|but|so|however,) )?(?:it|this|these|those|that|they|he|she)\b"
     r"(?! (?:project|repo(?:sitory)?|service|app|package|codebase|monorepo|library|site|is an? |was decided|turn(?:s|ed) out))",
     r"^(?:because|which|whose|not|and|or|but|its|than|how|why|what|then|finally|(?:have|has) to)\b",
+    r"^the (?:method|function|parent class|class|code|file|implementation|key change|resulting)\b",
     r"^(?:needs?|handles|uses|contains|provides|manages|shows|returns|includes|defines|implements|adds|makes|ensures|allows|"
     r"supports|depends)\b",
 )
