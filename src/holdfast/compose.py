@@ -2,6 +2,7 @@
 
 import getpass
 import os
+import platform
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
@@ -18,6 +19,7 @@ from holdfast.model.errors import InvalidConfig, StoreError
 from holdfast.model.event import Actor
 from holdfast.model.ids import Clock
 from holdfast.model.ports import Embedder
+from holdfast.model.session import Host
 from holdfast.verbs.memory import Memory
 
 FILE = "holdfast.db"
@@ -26,7 +28,7 @@ PRIVATE = (f"{FILE}*", "http-token*")  # what of a store must not get into a rep
 EMBEDDERS = ("local", "http", "none")
 # A repository somebody cloned must not choose where memories are kept or sent: only these may stand in its file.
 PROJECT_SETTINGS = frozenset(
-    {"project", "recall_limit", "recall_budget", "confirm_writes", "allowed_scopes", "pending_days"}
+    {"project", "recall_limit", "recall_budget", "confirm_writes", "allowed_scopes", "pending_days", "starters"}
 )
 _KNOWN = {spec.name: spec for spec in fields(Config)}
 
@@ -56,6 +58,7 @@ def open_memory(
         embedder=_embedder(config),
         actor=Actor(kind="agent" if config.agent else "user", name=config.agent or _login(), session=config.session),
         clock=clock,
+        host=Host(name=platform.node(), pid=os.getpid(), parent=os.getppid(), is_alive=_is_alive),
     )
 
 
@@ -216,6 +219,17 @@ def _embedder(config: Config) -> Embedder | None:
     from holdfast.adapters.embedders.local import LocalEmbedder
 
     return LocalEmbedder()
+
+
+def _is_alive(pid: int) -> bool:
+    """Tell whether a process of this machine still runs."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True  # it runs, under another user
+    return True
 
 
 def _login() -> str:

@@ -193,10 +193,11 @@ def test_a_view_of_another_version_is_rebuilt_when_the_store_is_opened(
 
 def test_a_store_of_a_newer_version_is_refused_and_left_alone(database: Callable[[], Database]) -> None:
     store = open_store(database())
+    known = store.setting("schema")
     store.note("schema", "99")
     with pytest.raises(NewerStore, match="99"):
         open_store(database())
-    store.note("schema", "1")
+    store.note("schema", known)
     store.db.execute("update views set version = 99 where name = 'links'")
     with pytest.raises(NewerStore, match="links"):
         open_store(database())

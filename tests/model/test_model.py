@@ -29,6 +29,12 @@ def test_an_id_is_later_than_what_it_answers_even_if_that_came_from_the_future()
     assert clock.tick(after=future) > future
 
 
+def test_two_clocks_that_count_on_from_the_same_id_do_not_meet() -> None:
+    known = Clock(lambda: 1_800_000_000.0).tick()
+    given = [Clock(lambda: 1_700_000_000.0).tick(after=known) for _ in range(1_000)]
+    assert len(set(given)) == 1_000
+
+
 def test_a_clock_counts_on_from_another_an_hour_ahead_but_not_from_one_a_year_ahead() -> None:
     clock = Clock(lambda: 1_700_000_000.0)
     hour, year = Clock(lambda: 1_700_003_600.0).tick(), Clock(lambda: 1_731_600_000.0).tick()

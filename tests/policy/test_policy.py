@@ -148,9 +148,7 @@ def aged(days: float, **given: object) -> Record:
         (aged(30, kind="observation"), 0.5),
         (aged(9_999, kind="preference"), 1.0),
         (aged(9_999, kind="scar", fields={"scar_type": "process"}), 1.0),
-        (aged(90, kind="scar", fields={"scar_type": "incident"}), 0.55),
-        (aged(15, kind="scar", fields={"scar_type": "context"}), 0.55),
-        (aged(500, kind="scar", fields={"scar_type": "context"}), 0.1),
+        (aged(90, kind="scar", fields={"scar_type": "incident"}), 1.0),
         (aged(9_999, kind="of a later version"), 1.0),
     ],
 )

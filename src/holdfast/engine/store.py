@@ -7,7 +7,19 @@ from pathlib import Path
 
 from holdfast.engine.database import Database, Row
 from holdfast.engine.sqlite import SQLite
-from holdfast.engine.views import Batch, Entry, View, labels, links, records, usage, vectors, words
+from holdfast.engine.views import (
+    Batch,
+    Entry,
+    View,
+    labels,
+    links,
+    records,
+    sessions,
+    touches,
+    usage,
+    vectors,
+    words,
+)
 from holdfast.engine.views.records import PROJECT_BITS
 from holdfast.model.errors import NewerStore
 from holdfast.model.event import FOLDING, Actor, Event
@@ -17,8 +29,9 @@ from holdfast.model.record import Record
 Progress = Callable[[int, int], None]
 PAGE = 2_000
 # Vectors are expensive and can be checked one by one, so a rebuild of the rest leaves them alone.
-ALL_VIEWS: tuple[View, ...] = (records, labels, links, usage, words, vectors)
-_FOLDING_ONLY = "verb not in ('surfaced', 'used')"
+ALL_VIEWS: tuple[View, ...] = (records, labels, links, usage, touches, sessions, words, vectors)
+# Word for word the condition of the index over it, or SQLite would not use that.
+_FOLDING_ONLY = "verb not in ('surfaced', 'used', 'touched', 'started', 'closed')"
 _COLUMNS = "id, about, verb, at, actor, name, session, data"
 
 
@@ -36,6 +49,11 @@ class Store:
     def views(self) -> tuple[View, ...]:
         """The views of this engine: words are searched by other means on PostgreSQL."""
         return tuple(view for view in ALL_VIEWS if view is not words or self.db.dialect == "sqlite")
+
+    @property
+    def folder(self) -> Path | None:
+        """The folder of an embedded store."""
+        return self.db.path.parent if isinstance(self.db, SQLite) else None
 
     def commit(self, events: Sequence[Event]) -> list[Entry]:
         """Keep events and bring every view up to date, all or nothing; give the records that changed.
@@ -143,6 +161,17 @@ class Store:
         ):
             yield from ((row["seq"], _event(row)) for row in rows)
             after = rows[-1]["seq"]
+
+    def counted(self, session: str, verb: str) -> int:
+        """Tell how often something happened in a session."""
+        sql = "select count(*) from events where session = :session and verb = :verb"
+        return int(self.db.query(sql, {"session": session, "verb": verb})[0][0])
+
+    def last_at(self, session: str) -> str:
+        """Give when something last happened in a session."""
+        sql = "select at from events where session = :session order by seq desc limit 1"
+        rows = self.db.query(sql, {"session": session})
+        return str(rows[0][0]) if rows else ""
 
     def last_id(self) -> str:
         """Give the latest event id there is."""

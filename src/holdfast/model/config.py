@@ -28,4 +28,5 @@ class Config:
     recall_budget: int = _setting(2000, "Most tokens a recall's answers may take.")
     confirm_writes: bool = _setting(False, "Whether every write waits for a yes.")
     allowed_scopes: tuple[str, ...] = _setting((), "If any are named, only these scopes may be written.")
+    starters: bool = _setting(True, "Whether the first session brings twelve lessons that hold everywhere.")
     pending_days: int = _setting(7, "Days after which a write nobody confirmed is no longer offered.")

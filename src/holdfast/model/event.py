@@ -21,10 +21,14 @@ Verb = Literal[
     "unlinked",
     "surfaced",  # recall showed it; says nothing about truth
     "used",  # somebody said what became of it
+    "touched",  # somebody worked on it, as on a thread
+    "started",  # a session began, or was taken up again
+    "closed",  # a session ended
 ]
 VERBS: frozenset[str] = frozenset(get_args(Verb))
-# Only these change what a record is; the others are counted by views.
-FOLDING: frozenset[str] = VERBS - {"surfaced", "used"}
+# These change no record; views count them.
+COUNTED: frozenset[str] = frozenset({"surfaced", "used", "touched", "started", "closed"})
+FOLDING: frozenset[str] = VERBS - COUNTED
 ActorKind = Literal["agent", "user", "rule"]
 
 

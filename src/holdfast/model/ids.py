@@ -5,6 +5,8 @@ import threading
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
+from hashlib import blake2b
+from secrets import randbits
 
 from ulid_transform import bytes_to_ulid, ulid_at_time, ulid_to_bytes, ulid_to_timestamp
 
@@ -34,7 +36,7 @@ class Clock:
         with self._lock:
             floor = max(self._last, after)
             fresh = ulid_at_time(self._now())
-            self._last = fresh if fresh > floor else successor(floor)
+            self._last = fresh if fresh > floor else later_than(floor)
             return self._last
 
     def observe(self, event_id: str) -> None:
@@ -44,9 +46,14 @@ class Clock:
                 self._last = max(self._last, event_id)
 
 
-def successor(event_id: str) -> str:
-    """Give the smallest id greater than this one."""
-    return bytes_to_ulid((int.from_bytes(ulid_to_bytes(event_id)) + 1).to_bytes(16))
+def fixed_id(at: float, name: str) -> str:
+    """Give the same id for the same name always, so that what everybody has is the same record everywhere."""
+    return bytes_to_ulid(int(at * 1000).to_bytes(6) + blake2b(name.encode(), digest_size=10).digest())
+
+
+def later_than(event_id: str) -> str:
+    """Give an id a little greater than this one, by chance: another clock counting on from the same id gives another."""
+    return bytes_to_ulid((int.from_bytes(ulid_to_bytes(event_id)) + 1 + randbits(48)).to_bytes(16))
 
 
 def check_id(text: str) -> str:
@@ -79,6 +86,11 @@ def parse_instant(text: str) -> str:
         raise Invalid(
             f"{text[:40]!r} is not a date.", hint="Write it like 2026-11-15 or 2026-11-15T08:30Z."
         ) from problem
+
+
+def days_before(now: str, days: float) -> str:
+    """Give the instant some days before a stored one."""
+    return instant(datetime.fromisoformat(now).timestamp() - days * 86_400)
 
 
 def days_between(earlier: str, later: str) -> float:

@@ -20,6 +20,7 @@ class Field:
     choices: tuple[str, ...] = ()
     least: int = 0
     longest: int = 5_000
+    default: str = ""
     help: str = ""
 
 
@@ -56,7 +57,13 @@ def _names(gitmem: str, memory_mcp: str, git_notes: str, claude_mem: str, better
 
 
 SEVERITIES = ("critical", "high", "medium", "low")
-_SEVERITY = Field(name="severity", type="choice", choices=SEVERITIES, help="How bad it is when it happens again.")
+
+
+def _severity(default: str) -> Field:
+    help_ = "How bad it is when it happens again."
+    return Field(name="severity", type="choice", choices=SEVERITIES, required=not default, default=default, help=help_)
+
+
 _LEARNING = (
     _list("keywords", "Words a search should find it by.", longest=100),
     _list("domain", "Areas it belongs to.", longest=100),
@@ -114,7 +121,7 @@ _ALL = (
         icon="✖",
         help="A mistake that must not be repeated.",
         fields=(
-            Field(name="severity", type="choice", choices=SEVERITIES, required=True, help=_SEVERITY.help),
+            _severity(""),
             _list("counter_arguments", "Why somebody could reasonably ignore it.", least=2),
             Field(
                 name="scar_type",
@@ -122,6 +129,10 @@ _ALL = (
                 choices=("process", "incident", "context"),
                 help="How it ages: process never, incident in 180 days, context in 30.",
             ),
+            Field(name="blocking", type="flag", help="Whether work must stop until it was verified."),
+            _text("verify_when", "When it has to be verified.", longest=500),
+            _list("verify_with", "Commands that verify it.", longest=1_000),
+            _text("must_show", "What they must show.", longest=1_000),
             *_LEARNING,
         ),
         names=_names("scar", "", "", "bugfix", "fact"),
@@ -131,7 +142,7 @@ _ALL = (
         icon="★",
         help="What worked and should be done again.",
         half_life=365,
-        fields=(_SEVERITY, *_LEARNING),
+        fields=(_severity("medium"), *_LEARNING),
         names=_names("win", "pattern", "patterns", "feature", "fact"),
     ),
     Kind(
@@ -139,7 +150,7 @@ _ALL = (
         icon="⟳",
         help="A way of doing things that recurs here.",
         half_life=365,
-        fields=(_SEVERITY, *_LEARNING),
+        fields=(_severity("low"), *_LEARNING),
         names=_names("pattern", "pattern", "patterns", "refactor", "fact"),
     ),
     Kind(
@@ -147,7 +158,7 @@ _ALL = (
         icon="⊘",
         help="A way of doing things to stay away from.",
         half_life=365,
-        fields=(_SEVERITY, *_LEARNING),
+        fields=(_severity("medium"), *_LEARNING),
         names=_names("anti_pattern", "pattern", "patterns", "refactor", "fact"),
     ),
     Kind(
@@ -187,7 +198,20 @@ _ALL = (
         icon="↺",
         help="What was learned looking back.",
         half_life=180,
-        fields=(_text("outcome", "How it ended.", longest=100), *_PHASE),
+        fields=(
+            _text("what_broke", "What broke unexpectedly."),
+            _text("what_took_longer", "What took longer than it should have."),
+            _text("do_differently", "What to do differently next time."),
+            _text("what_worked", "What worked well."),
+            _text("wrong_assumption", "Which assumption was wrong."),
+            _text("scars_applied", "Which scars were applied."),
+            _text("capture", "What should be kept as memory."),
+            _text("collaboration", "How the human preferred to work."),
+            _text("rapport", "What dynamic worked, or did not."),
+            _text("corrections", "What the human corrected."),
+            _text("outcome", "How it ended.", longest=100),
+            *_PHASE,
+        ),
         names=_names("closing reflection", "conversation", "retrospective", "", ""),
     ),
     Kind(
@@ -277,6 +301,8 @@ def check_fields(kind: Kind, given: Mapping[str, Any]) -> dict[str, Any]:
         if value in (None, "", [], ()):
             if spec.required:
                 problems.append(f"{spec.name} is required{_wanted(spec)}")
+            elif spec.default:
+                values[spec.name] = spec.default
         elif problem := _problem(spec, value):
             problems.append(problem)
         else:

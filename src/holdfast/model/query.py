@@ -60,7 +60,12 @@ class Usage:
 
     surfaced: int = 0
     applied: int = 0
+    acknowledged: int = 0
+    refuted: int = 0
     ignored: int = 0
     contradicted: int = 0
     corrected: int = 0
+    succeeded: int = 0
+    failed: int = 0
+    dismissed: int = 0
     last_used_at: str = ""

@@ -1,17 +1,17 @@
-"""How much a record counts beside how well it fits: freshness, trust, severity, scope and use, each near 1."""
+"""How much a record counts beside how well it fits: freshness, trust, severity, scope and use, each near 1; and decay."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from holdfast.model.ids import days_between
 from holdfast.model.kinds import KINDS
 from holdfast.model.query import Usage
 from holdfast.model.record import Record
+from holdfast.policy.decay import decay
 
 # How far a factor can push a score. Small on purpose: they order what fits about equally well, nothing more.
 FRESHNESS, TRUST, SEVERITY, SCOPE, USE = 0.10, 0.10, 0.10, 0.05, 0.10
 WORTH_SAYING = 0.005
 
-_SCAR_DAYS = {"incident": 180.0, "context": 30.0}
 _BASE_TRUST = {
     "explicit": 1.0,
     "correction": 1.0,
@@ -25,8 +25,11 @@ _CONFIDENCE = {"high": 1.0, "medium": 0.9, "low": 0.6}
 _SEVERITIES = {"critical": 1.0, "high": 0.6, "medium": 0.2, "low": 0.0}
 
 
-def weigh(record: Record, usage: Usage, *, project: str, now: str) -> Mapping[str, float]:
-    """Give a factor for each signal that says something about this record."""
+def weigh(record: Record, usage: Usage, *, project: str, now: str, outcomes: Sequence[str] = ()) -> Mapping[str, float]:
+    """Give a factor for each signal that says something about this record.
+
+    A scar decays in full, by its type and by the outcomes of its recent uses: one nobody heeds should make room.
+    """
     signals = {
         "freshness": FRESHNESS * (freshness(record, now) - 1),
         "trust": TRUST * (trust(record) - 1),
@@ -34,15 +37,14 @@ def weigh(record: Record, usage: Usage, *, project: str, now: str) -> Mapping[st
         "scope": SCOPE if project and record.project == project else 0.0,
         "use": USE * use(usage),
     }
-    return {name: 1 + push for name, push in signals.items() if abs(push) >= WORTH_SAYING}
+    factors = {name: 1 + push for name, push in signals.items() if abs(push) >= WORTH_SAYING}
+    left = decay(record, outcomes, now) if record.kind == "scar" else 1.0
+    return factors if left == 1.0 else {**factors, "decay": left}
 
 
 def freshness(record: Record, now: str) -> float:
     """Give 1 for what was just said or checked, falling with the half-life of its kind."""
     age = days_between(max(record.updated_at, record.verified_at), now)
-    if record.kind == "scar":
-        days = _SCAR_DAYS.get(str(record.fields.get("scar_type")))
-        return max(0.1, 1 - 0.9 * age / days) if days else 1.0
     half_life = KINDS[record.kind].half_life if record.kind in KINDS else None
     return float(0.5 ** (age / half_life)) if half_life else 1.0
 

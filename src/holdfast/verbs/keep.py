@@ -6,7 +6,7 @@ from typing import Any
 
 from holdfast.engine.views import records
 from holdfast.engine.views.records import Filter
-from holdfast.engine.views.usage import OUTCOMES
+from holdfast.engine.views.usage import OUTCOMES, shown_in
 from holdfast.model.errors import Conflict, Invalid, NotFound
 from holdfast.model.event import Verb
 from holdfast.model.record import Draft, Link, Record
@@ -132,14 +132,16 @@ def rename_scope(memory: Memory, old: str, new: str, *, retired: bool = True) ->
 
 
 def record_use(memory: Memory, references: Iterable[str], outcome: str, *, note: str = "") -> list[str]:
-    """Say what became of records: applied, ignored, contradicted or corrected; give their ids."""
+    """Say what became of records, as one of `OUTCOMES`; give their ids."""
     if outcome not in OUTCOMES:
         raise Invalid(f"{outcome!r} is no outcome.", hint=f"Use one of {', '.join(OUTCOMES)}.")
     data = {"outcome": outcome} | ({"note": _remark(note)} if note else {})
     used = [find(memory, reference).record for reference in references]
     if not used:
         raise Invalid("Name at least one memory.")
-    memory.commit([memory.event("used", record.id, data=data) for record in used])
+    shown = {one.id: one.variant for one in shown_in(memory.store.db, memory.actor.session) if one.variant}
+    wording = {record.id: {"variant": shown[record.id]} if record.id in shown else {} for record in used}
+    memory.commit([memory.event("used", record.id, data=data | wording[record.id]) for record in used])
     return [record.id for record in used]
 
 

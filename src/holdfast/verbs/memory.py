@@ -1,8 +1,10 @@
 """The open memory that every verb works on."""
 
+import re
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from copy import copy
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
@@ -14,9 +16,13 @@ from holdfast.model.errors import Ambiguous, NotFound
 from holdfast.model.event import Actor, Event, Verb
 from holdfast.model.ids import Clock, check_prefix
 from holdfast.model.ports import Checkout, Embedder
+from holdfast.model.session import Host
 
 if TYPE_CHECKING:
     from holdfast.engine.dense import Codes
+
+# Ids begin with a digit and mix digits and letters; hardly any word of a question does.
+LIKE_AN_ID = re.compile(r"[0-7][0-9A-HJKMNP-TV-Z]{7,25}", re.IGNORECASE)
 
 
 @dataclass(kw_only=True)
@@ -29,6 +35,7 @@ class Memory:
     embedder: Embedder | None
     actor: Actor
     clock: Clock = field(default_factory=Clock)
+    host: Host = field(default_factory=Host)
     # One thread at a time makes vectors; it is told when there is something to make.
     embedding: threading.Lock = field(default_factory=threading.Lock)
     wrote: threading.Event = field(default_factory=threading.Event)
@@ -49,6 +56,12 @@ class Memory:
         from holdfast.engine.dense import Codes  # noqa: PLC0415  numpy costs a tenth of a second: only for meaning
 
         return Codes(self.store.db, self.embedder.center if self.embedder else 0.0)
+
+    def acting_in(self, session: str) -> "Memory":
+        """Give this memory at work in another session: the same store, and all that was loaded so far."""
+        other = copy(self)
+        other.actor = replace(self.actor, session=session)
+        return other
 
     def event(
         self, verb: Verb, about: str = "", *, data: Mapping[str, Any] | None = None, after: str = "", at: str = ""

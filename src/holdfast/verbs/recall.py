@@ -12,11 +12,14 @@ from holdfast.engine.views import links, records, usage, vectors, words
 from holdfast.engine.views.records import Filter, span
 from holdfast.model.errors import EmbedderError, Invalid, StoreError
 from holdfast.model.fold import as_of
-from holdfast.model.ids import parse_instant
+from holdfast.model.ids import days_before, parse_instant
 from holdfast.model.query import Confidence, Hit, Query, Recalled, Usage
 from holdfast.model.record import Record
 from holdfast.model.scope import within
 from holdfast.model.text import check_text
+from holdfast.policy.decay import WINDOW_DAYS
+from holdfast.policy.secrets import masked
+from holdfast.policy.variants import variant_of
 from holdfast.policy.weight import weigh
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.read import chosen_by
@@ -27,6 +30,7 @@ if TYPE_CHECKING:
 LONGEST_QUESTION = 10_000
 FAIR, STRONG = 0.45, 0.60
 CATCH_UP = 16  # records embedded on the spot before a question; more waits for the background
+STARTERS = 12  # as many lessons come with the product; they must not keep anything out
 WEIGHED = 2  # times the limit: how many of the best are read whole and weighed
 ALL: Span = (0, 2**62)
 
@@ -57,11 +61,12 @@ class _Asked:
     now: str
 
 
-def recall(memory: Memory, query: Query) -> Recalled:
-    """Give what best answers the query, best first, cut to its limit and budget."""
+def recall(memory: Memory, query: Query, *, surface: bool = True) -> Recalled:
+    """Give what best answers the query, best first, cut to its limit and budget; `surface` notes what was shown."""
     asked = _ask(memory, query)
     found = _recall_as_of(memory, asked) if query.as_of else _recall(memory, asked)
-    _surface(memory, query, found)
+    if surface:
+        _surface(memory, query, found)
     if asked.meaning.vector is None:
         return replace(found, search="words", notes=_notes(asked.meaning.note, *found.notes))
     return replace(found, lagging=len(vectors.waiting(memory.store.db, asked.chosen.projects, 1_000)))
@@ -133,7 +138,7 @@ def _recall(memory: Memory, asked: _Asked) -> Recalled:
         allowed=allowed,
     )
     fitting = candidates if query.weak else [one for one in candidates if one.fit >= least_fit(asked.documents)]
-    best = fitting[: WEIGHED * query.limit]
+    best = fitting[: WEIGHED * query.limit + STARTERS]
     read = records.by_numbers(db, [one.number for one in best])
     known = [(one, read[one.number]) for one in best if one.number in read and read[one.number].state == "active"]
     hits = _weighed(memory, asked, known)
@@ -173,15 +178,31 @@ def _weighed(memory: Memory, asked: _Asked, found: Found) -> list[Hit]:
     """Give hits by score times what freshness, trust, severity, scope and use make of it."""
     project = memory.project if asked.query.project is None else asked.query.project
     used = usage.of(memory.store.db, [record.id for _, record in found])
+    outcomes = recent_outcomes(memory, [record.id for _, record in found if record.kind == "scar"], asked.now)
     hits = []
     for candidate, record in found:
-        factors = weigh(record, used.get(record.id, Usage()), project=project, now=asked.now)
+        factors = weigh(
+            record,
+            used.get(record.id, Usage()),
+            project=project,
+            now=asked.now,
+            outcomes=outcomes.get(record.id, ()),
+        )
         score = candidate.score
         for factor in factors.values():
             score *= factor
         why = candidate.why | dict(factors)
         hits.append(Hit(record=record, score=score, confidence=_confidence(candidate.fit), why=why))
-    return sorted(hits, key=lambda hit: -hit.score)
+    return sorted(hits, key=lambda hit: (hit.record.source == "starter", -hit.score))
+
+
+def recent_outcomes(memory: Memory, ids: Sequence[str], now: str) -> dict[str, list[str]]:
+    """Give what became of each of these in the last 90 days."""
+    found: dict[str, list[str]] = {}
+    for use in usage.since(memory.store.db, ids, days_before(now, WINDOW_DAYS)) if ids else ():
+        if use.outcome not in ("succeeded", "failed"):  # these say how a use went, they are no further use
+            found.setdefault(use.id, []).append(use.outcome)
+    return found
 
 
 def _is_meant(memory: Memory, record: Record, chosen: Filter) -> bool:
@@ -207,6 +228,9 @@ def _notes(*notes: str) -> tuple[str, ...]:
 
 def _surface(memory: Memory, query: Query, found: Recalled) -> None:
     """Note what a session was shown; reading changes nothing else."""
-    if memory.actor.session and found.hits:
-        shown = {"ids": [hit.record.id for hit in found.hits], "query": query.text[:200]}
+    if memory.actor.session:  # asking counts, even if nothing was found
+        shown: dict[str, Any] = {"ids": [hit.record.id for hit in found.hits], "query": masked(query.text[:200])}
+        scars = [hit.record.id for hit in found.hits if hit.record.kind == "scar"]
+        if scars:
+            shown["variants"] = {scar: variant_of(memory.actor.name, scar) for scar in scars}
         memory.commit([memory.event("surfaced", memory.actor.session, data=shown)])

@@ -1,6 +1,5 @@
 """See what was kept around a record, or around the best answer to a question."""
 
-import re
 from dataclasses import replace
 
 from holdfast.engine.views import Entry, records
@@ -8,16 +7,13 @@ from holdfast.engine.views.records import Filter
 from holdfast.model.errors import NotFound
 from holdfast.model.query import Query
 from holdfast.model.record import Record
-from holdfast.verbs.memory import Memory, find
+from holdfast.verbs.memory import LIKE_AN_ID, Memory, find
 from holdfast.verbs.recall import recall
-
-# Ids begin with a digit and mix digits and letters; hardly any word of a question does.
-_LIKE_AN_ID = re.compile(r"[0-7][0-9A-HJKMNP-TV-Z]{7,25}", re.IGNORECASE)
 
 
 def timeline(memory: Memory, about: str, *, before: int = 5, after: int = 5) -> list[Record]:
     """Give the records made just before and after one (an id, or the best hit of a question), oldest first."""
-    entry = find(memory, about if _LIKE_AN_ID.fullmatch(about.strip()) else _best(memory, about))
+    entry = find(memory, about if LIKE_AN_ID.fullmatch(about.strip()) else _best(memory, about))
     chosen = Filter(projects=(memory.store.project_number(entry.record.project),), states=("active", "retired"))
     at = entry.record.created_at
     earlier = records.page(memory.store.db, replace(chosen, until=at), limit=before)

@@ -71,6 +71,12 @@ def write(memory: Memory, draft: Draft, *, waivers: Waivers | None = None, redac
     return verdict
 
 
+def draft_event(memory: Memory, draft: Draft, *, pending: bool = False) -> Event:
+    """Give the event that keeps a draft as it is, credentials masked: for what is written by rule, not by choice."""
+    clean = check_draft(memory, draft, redact=True)
+    return memory.event("recorded", data=_data(memory, clean) | ({"pending": True} if pending else {}), at=clean.at)
+
+
 def confirm(memory: Memory, reference: str, *, waivers: Waivers | None = None) -> Outcome:
     """Say yes to a held record. It is judged again: the world may have moved on since."""
     record = _pending(memory, reference)

@@ -12,7 +12,7 @@ from holdfast.engine.views import Batch, Entry
 from holdfast.model.record import Record, record_from_json, record_to_json
 
 NAME = "records"
-VERSION = 1
+VERSION = 2
 TABLES = ("records",)
 SCHEMA = """
 create table records (
@@ -31,6 +31,7 @@ create index records_fingerprint on records (fingerprint);
 create index records_session on records (session, number) where session <> '';
 create index records_author on records (author, number) where author <> '';
 create index records_created on records (created_at, number);
+create index records_kind on records (kind, number);
 create index records_pending on records (number) where state = 'pending';
 """
 
@@ -190,6 +191,30 @@ def page(db: Database, chosen: Filter, *, limit: int, offset: int = 0, oldest_fi
         f"select number, doc from records where {where} order by {order} limit :limit offset :offset",
         {**params, "limit": limit, "offset": offset},
     )
+
+
+def newest(db: Database, kind: str, project: int, *, state: str = "active", limit: int) -> list[Entry]:
+    """Give the latest records of one kind in one project, found by its index: latest first."""
+    low, high = span(project)
+    return _entries(db, _NEWEST, {"kind": kind, "low": low, "high": high, "state": state, "limit": limit})
+
+
+_NEWEST = """
+select number, doc from records where kind = :kind and number between :low and :high and state = :state
+order by number desc limit :limit
+"""
+
+
+def of_session(db: Database, session: str, *, limit: int = 1_000) -> list[Entry]:
+    """Give what a session wrote, in order, whatever became of it."""
+    sql = "select number, doc from records where session = :session and state <> 'erased' order by number limit :limit"
+    return _entries(db, sql, {"session": session, "limit": limit})
+
+
+def by_ids(db: Database, ids: Iterable[str]) -> dict[str, Entry]:
+    """Give the records of ids."""
+    sql = "select number, doc from records where id in (select value from json_each(:ids))"
+    return {entry.record.id: entry for entry in _entries(db, sql, {"ids": json.dumps(list(ids))})}
 
 
 def counted(db: Database, chosen: Filter) -> int:

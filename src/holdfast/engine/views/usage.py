@@ -1,75 +1,172 @@
-"""How often each record was shown, and what became of it."""
+"""How often each record was shown, where, and what became of it."""
 
 import json
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
-from holdfast.engine.database import Database
+from holdfast.engine.database import Database, Row
 from holdfast.engine.views import Batch
 from holdfast.model.event import Event
 from holdfast.model.query import Usage
 
 NAME = "usage"
-VERSION = 1
-TABLES = ("usage",)
-SCHEMA = """
+VERSION = 2
+TABLES = ("usage", "uses", "shown")
+OUTCOMES = (
+    "applied",  # it was heeded
+    "acknowledged",  # seen, does not apply here
+    "refuted",  # seen, overruled knowingly
+    "ignored",  # shown, and nothing came of it
+    "contradicted",  # it is wrong
+    "corrected",  # it was wrong and has been revised
+    "succeeded",  # the work it was applied to went well
+    "failed",  # it did not
+    "dismissed",  # a suggestion nobody wanted
+)
+_COLUMNS = ("surfaced", *OUTCOMES)
+SCHEMA = f"""
 create table usage (
     id text primary key,
-    surfaced integer not null,
-    applied integer not null,
-    ignored integer not null,
-    contradicted integer not null,
-    corrected integer not null,
+    {", ".join(f"{name} integer not null" for name in _COLUMNS)},
     last_used_at text not null
 );
+create table uses (
+    event text primary key,
+    id text not null,
+    session text not null,
+    at text not null,
+    outcome text not null,
+    variant text not null
+);
+create index uses_id on uses (id, at);
+create index uses_session on uses (session);
+create index uses_at on uses (at);
+create table shown (
+    session text not null,
+    id text not null,
+    at text not null,
+    times integer not null,
+    variant text not null,
+    primary key (session, id)
+);
+create index shown_at on shown (at);
 """
-OUTCOMES = ("applied", "ignored", "contradicted", "corrected")
+
+
+class Use(NamedTuple):
+    """What became of a record once: in which session, when, shown in which wording."""
+
+    event: str
+    id: str
+    session: str
+    at: str
+    outcome: str
+    variant: str
+
+
+class Shown(NamedTuple):
+    """A record that a session was shown."""
+
+    session: str
+    id: str
+    at: str
+    times: int
+    variant: str
 
 
 def apply(db: Database, batch: Batch, /) -> None:
     """Add what the events say; the store hands each event over once."""
     for event in batch.counted:
-        for record_id, column in _counts(event):
-            counts = dict.fromkeys(("surfaced", *OUTCOMES), 0) | {column: 1}
-            used_at = event.at if column in ("applied", "corrected") else ""
-            db.execute(_ADD, {"id": record_id, **counts, "used_at": used_at})
+        if event.verb == "used":
+            _use(db, event)
+        elif event.verb == "surfaced":
+            _show(db, event)
 
 
-_ADD = """
-insert into usage (id, surfaced, applied, ignored, contradicted, corrected, last_used_at)
-values (:id, :surfaced, :applied, :ignored, :contradicted, :corrected, :used_at)
+def _use(db: Database, event: Event) -> None:
+    outcome, variant = event.data.get("outcome"), event.data.get("variant")
+    if outcome not in OUTCOMES:
+        return
+    _count(db, event.about, outcome, event.at if outcome in ("applied", "corrected") else "")
+    row = {"event": event.id, "id": event.about, "session": event.by.session, "at": event.at, "outcome": outcome}
+    db.execute(_USE, {**row, "variant": variant if isinstance(variant, str) else ""})
+
+
+def _show(db: Database, event: Event) -> None:
+    ids, variants = event.data.get("ids"), event.data.get("variants")
+    named = variants if isinstance(variants, dict) else {}
+    for record_id in Counter(item for item in ids if isinstance(item, str)) if isinstance(ids, list) else ():
+        _count(db, record_id, "surfaced", "")
+        variant = named.get(record_id)
+        row = {"session": event.about, "id": record_id, "at": event.at}
+        db.execute(_SHOW, {**row, "variant": variant if isinstance(variant, str) else ""})
+
+
+def _count(db: Database, record_id: str, column: str, used_at: str) -> None:
+    db.execute(_ADD, dict.fromkeys(_COLUMNS, 0) | {"id": record_id, column: 1, "used_at": used_at})
+
+
+_ADD = f"""
+insert into usage (id, {", ".join(_COLUMNS)}, last_used_at)
+values (:id, {", ".join(f":{name}" for name in _COLUMNS)}, :used_at)
 on conflict (id) do update set
-    surfaced = usage.surfaced + excluded.surfaced, applied = usage.applied + excluded.applied,
-    ignored = usage.ignored + excluded.ignored, contradicted = usage.contradicted + excluded.contradicted,
-    corrected = usage.corrected + excluded.corrected,
+    {", ".join(f"{name} = usage.{name} + excluded.{name}" for name in _COLUMNS)},
     last_used_at = case when excluded.last_used_at > usage.last_used_at
         then excluded.last_used_at else usage.last_used_at end
 """
-
-
-def _counts(event: Event) -> list[tuple[str, str]]:
-    if event.verb == "used":
-        outcome = event.data.get("outcome")
-        return [(event.about, outcome)] if outcome in OUTCOMES else []
-    ids = event.data.get("ids")
-    shown = Counter(item for item in ids if isinstance(item, str)) if isinstance(ids, list) else Counter[str]()
-    return [(record_id, "surfaced") for record_id in shown]
+_USE = """
+insert into uses (event, id, session, at, outcome, variant) values (:event, :id, :session, :at, :outcome, :variant)
+on conflict do nothing
+"""
+_SHOW = """
+insert into shown (session, id, at, times, variant) values (:session, :id, :at, 1, :variant)
+on conflict (session, id) do update set
+    times = shown.times + 1,
+    at = case when excluded.at < shown.at then excluded.at else shown.at end,
+    variant = case when shown.variant = '' then excluded.variant else shown.variant end
+"""
 
 
 def of(db: Database, ids: Iterable[str]) -> dict[str, Usage]:
     """Give the usage of each record; one never shown has none."""
     rows = db.query(_OF, {"ids": json.dumps(list(ids))})
-    return {
-        row["id"]: Usage(
-            surfaced=row["surfaced"],
-            applied=row["applied"],
-            ignored=row["ignored"],
-            contradicted=row["contradicted"],
-            corrected=row["corrected"],
-            last_used_at=row["last_used_at"],
-        )
-        for row in rows
-    }
+    return {row["id"]: Usage(**{name: row[name] for name in (*_COLUMNS, "last_used_at")}) for row in rows}
 
 
 _OF = "select * from usage where id in (select value from json_each(:ids))"
+
+
+def since(db: Database, ids: Iterable[str], at: str) -> list[Use]:
+    """Give what became of these records since an instant."""
+    sql = f"select {_USED} from uses where at >= :at and id in (select value from json_each(:ids))"
+    return _uses(db.query(sql, {"at": at, "ids": json.dumps(list(ids))}))
+
+
+def all_since(db: Database, at: str) -> list[Use]:
+    """Give what became of any record since an instant."""
+    return _uses(db.query(f"select {_USED} from uses where at >= :at order by event", {"at": at}))
+
+
+def in_session(db: Database, session: str) -> list[Use]:
+    """Give what a session said became of records, in order."""
+    return _uses(db.query(f"select {_USED} from uses where session = :session order by event", {"session": session}))
+
+
+_USED = "event, id, session, at, outcome, variant"
+
+
+def _uses(rows: Sequence[Row]) -> list[Use]:
+    return [Use(*row) for row in rows]
+
+
+def shown_in(db: Database, session: str) -> list[Shown]:
+    """Give what a session was shown, in the order it first was."""
+    sql = "select session, id, at, times, variant from shown where session = :session order by at, id"
+    return [Shown(*row) for row in db.query(sql, {"session": session})]
+
+
+def shown_since(db: Database, at: str) -> list[Shown]:
+    """Give what any session was shown since an instant."""
+    sql = "select session, id, at, times, variant from shown where at >= :at order by at, id"
+    return [Shown(*row) for row in db.query(sql, {"at": at})]

@@ -1,5 +1,6 @@
 """Vectors of each record's passages. This view lags: `unembedded` is what still waits for the embedder."""
 
+import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -71,6 +72,12 @@ def waiting(db: Database, projects: Iterable[int] | None, limit: int) -> list[in
         )
         found.extend(row[0] for row in rows)
     return found
+
+
+def of(db: Database, numbers: Iterable[int]) -> list[tuple[int, bytes]]:
+    """Give the vectors of records, one for each passage, as float16 values."""
+    sql = "select number, vector from vectors where number in (select cast(value as bigint) from json_each(:numbers))"
+    return [(row[0], bytes(row[1])) for row in db.query(sql, {"numbers": json.dumps(list(numbers))})]
 
 
 def lag(db: Database) -> int:

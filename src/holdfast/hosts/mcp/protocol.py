@@ -242,18 +242,16 @@ def prompt_to_json(prompt: Prompt) -> Json:
 
 def tool_to_json(tool: Tool) -> Json:
     """Write a tool as it is listed."""
-    annotations = {
-        "title": tool.title,
-        "readOnlyHint": tool.read_only,
-        "destructiveHint": tool.destructive,
-        "idempotentHint": tool.idempotent,
-        "openWorldHint": False,
-    }
+    # Left out where the protocol's default says the same: what a read-only tool destroys, what a writer repeats.
+    annotations: Json = {"readOnlyHint": tool.read_only, "openWorldHint": False}
+    if not tool.read_only:
+        annotations |= {"destructiveHint": tool.destructive} | ({"idempotentHint": True} if tool.idempotent else {})
     return {
         "name": tool.name,
         "title": tool.title,
         "description": tool.description,
-        "inputSchema": tool.schema,
+        # That unknown arguments are refused shows when one is given, with the name that was meant.
+        "inputSchema": {name: part for name, part in tool.schema.items() if name != "additionalProperties"},
         "annotations": annotations,
     }
 

@@ -1,11 +1,11 @@
-"""What a model reads: compact, ids first, why each hit is there, and how to go deeper. Stored text is data, and fenced."""
+"""What a model reads of memories: compact, ids first, why each hit is there, how to go deeper. Stored text is data, and fenced."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from holdfast.model.event import Event
 from holdfast.model.query import Hit, Recalled
 from holdfast.model.record import Record
-from holdfast.model.text import CHARS_PER_TOKEN, shorten
+from holdfast.model.text import shorten, tokens_of
 from holdfast.policy.admit import (
     Duplicate,
     PreviouslyRemoved,
@@ -15,58 +15,108 @@ from holdfast.policy.admit import (
     Similar,
     Transient,
 )
+from holdfast.policy.brief import clipped, is_blocking
+from holdfast.policy.variants import variant_of, wording
 from holdfast.verbs.read import Shown
+from holdfast.verbs.scars import Answered
 from holdfast.verbs.write import Held, Outcome, Written
 
 SHORT = 10
+ANSWER = "judge([{id, verdict: APPLYING|N_A|REFUTED, evidence}])"
 
 
-def index_of(found: Recalled) -> str:
-    """Write the first layer: one line or two per hit."""
+def within(budget: int, head: Sequence[str], items: Iterable[str], more: str, tail: Sequence[str] = ()) -> str:
+    """Put items under a head while the whole keeps to its budget; say how many were left out, and how to see them."""
+    lines, left = list(head), 0
+    for item in items:
+        note = f"({left + 1} more: {more})"
+        if left or tokens_of("\n".join([*lines, item, note, *tail])) > budget:
+            left += 1
+        else:
+            lines.append(item)
+    lines += [f"({left} more: {more})"] if left else []
+    return clipped("\n".join([*lines, *tail]), budget)
+
+
+def index_of(found: Recalled, *, who: str, budget: int, waiting: Sequence[Record] = ()) -> str:
+    """Write the first layer: a few lines per hit, the first and the strong ones with more."""
     if not found.hits:
         more = f" {found.gated} weak matches were left out; weak=true shows them." if found.gated else ""
         return "\n".join([f"Nothing kept fits this question.{more}", *found.notes])
-    left = [f"{found.gated} weaker left out"] if found.gated else []
+    hits = sorted(found.hits, key=lambda hit: not is_blocking(hit.record))
+    scars = sum(hit.record.kind == "scar" for hit in hits)
+    left = [f"{scars} scars to review"] if scars else []
+    left += [f"{found.gated} weaker left out"] if found.gated else []
     left += [f"{found.cut} more fit: raise limit or budget"] if found.cut else []
-    head = (
-        f"{len(found.hits)} memories fit"
-        + (f" ({'; '.join(left)})" if left else "")
-        + ". read(ids) gives the full text."
-    )
-    return "\n".join([head, *(_hit(hit) for hit in found.hits), *found.notes])
+    told = f" ({'; '.join(left)})" if left else ""
+    head = f"{len(hits)} memories fit{told}. read(ids) gives the full text."
+    tail = [*found.notes, *waiting_for(waiting)]
+    if all(hit.record.source == "starter" for hit in hits):
+        tail.append("These came with Holdfast; remember the first lesson of this project's own.")
+    items = [_hit(hit, who, whole=place == 0) for place, hit in enumerate(hits)]
+    return within(budget, [head], items, "raise budget", tail)
 
 
-def _hit(hit: Hit) -> str:
+def _hit(hit: Hit, who: str, *, whole: bool) -> str:
     record = hit.record
-    facts = [record.kind, record.created_at[:10], hit.confidence, _checked(record), *record.scopes]
+    facts = [_kind(record), record.created_at[:10], hit.confidence, _checked(record), *record.scopes]
+    facts += ["starter"] if record.source == "starter" else []
     why = ", ".join(f"{name} {value:.2f}" for name, value in hit.why.items())
     more = hit.snippet.removeprefix(record.title).strip()
-    return f"{record.id[:SHORT]} {shorten(record.title, 120)}\n  [{' · '.join(facts)} · why: {why}]" + (
-        f"\n  {more}" if more else ""
+    lines = [f"{record.id[:SHORT]} {shorten(record.title, 120)}", f"  [{' · '.join(facts)} · why: {why}]"]
+    lines += [f"  {more}"] if more else []
+    if record.kind == "scar" and hit.confidence != "weak":
+        lines += _lesson(hit, who, whole=whole or hit.confidence == "strong")
+    return "\n".join(lines)
+
+
+def _lesson(hit: Hit, who: str, *, whole: bool) -> list[str]:
+    """Write what a scar that fits has to say: why, when, and in full how to act and what speaks against it."""
+    record, fields = hit.record, hit.record.fields
+    parts = [f"why: {shorten(str(fields['why']), 180)}"] if fields.get("why") else []
+    parts += (
+        [f"when: {'; '.join(shorten(one, 60) for one in _texts(record, 'applies_when')[:2])}"]
+        if fields.get("applies_when")
+        else []
     )
+    if whole or is_blocking(record):
+        parts += [wording(record, variant_of(who, record.id))]
+        parts += [f"against it: {shorten(one, 160)}" for one in _texts(record, "counter_arguments")[:1]]
+    if is_blocking(record):
+        parts.append(
+            f"BLOCKS until verified. Run: {'; '.join(_texts(record, 'verify_with'))} Must show: {fields.get('must_show', '')}"
+        )
+    if hit.why.get("decay", 1.0) < 0.5:
+        parts.append("often dismissed or old: check whether it still holds, then verify, revise or forget it")
+    return [f"  {part}" for part in parts if part]
 
 
-def _checked(record: Record) -> str:
-    return f"verified {record.verified_at[:10]}" if record.verified_at else "never verified"
+def waiting_for(scars: Sequence[Record]) -> list[str]:
+    """Say which scars of this session still want an answer."""
+    if not scars:
+        return []
+    named = "; ".join(f"{one.id[:SHORT]} {shorten(one.title, 60)}" for one in scars[:5])
+    rest = f" and {len(scars) - 5} more" if len(scars) > 5 else ""
+    return [
+        f"{len(scars)} scars shown in this session want an answer before consequential work: {ANSWER}: {named}{rest}"
+    ]
 
 
 def full(shown: Shown, *, start: int, room: int) -> str:
     """Write one record whole, or as much as there is room for, fenced and with its provenance."""
     record = shown.record
+    by, at = _name(record), record.created_at[:16]
+    first = f'<memory id="{record.id}" kind="{record.kind}" state="{record.state}" by="{by}" at="{at}">'
+    titled = [] if record.body.startswith(record.title.rstrip("…")) else [unfenced(record.title)]
+    fields = [f"{name}: {unfenced(_spoken(value))}" for name, value in record.fields.items()]
+    last = ["</memory>", " · ".join(_facts(shown))]
+    spent = tokens_of("\n".join([first, *titled, *fields, *last]))
     body = record.body[start:]
-    kept = body[: max(200, room * CHARS_PER_TOKEN)]
-    lines = [
-        f'<memory id="{record.id}" kind="{record.kind}" state="{record.state}" by="{_name(record)}" at="{record.created_at[:16]}">'
-    ]
-    lines += [_unfenced(record.title)] if not record.body.startswith(record.title.rstrip("…")) else []
-    lines.append(_unfenced(kept))
-    for name, value in record.fields.items():
-        lines.append(f"{name}: {_unfenced('; '.join(map(str, value)) if isinstance(value, list) else str(value))}")
-    lines.append("</memory>")
-    if len(kept) < len(body):
-        lines.append(f"({len(body) - len(kept)} characters more: read with start={start + len(kept)})")
-    lines.append(" · ".join(_facts(shown)))
-    return "\n".join(lines)
+    if spent + tokens_of(body) + 2 <= room:
+        return "\n".join([first, *titled, unfenced(body), *fields, *last])
+    kept = clipped(unfenced(body), max(40, room - spent - 24)).removesuffix("…")
+    rest = f"({len(body) - len(kept)} characters more: read with start={start + len(kept)}, or raise budget)"
+    return clipped("\n".join([first, *titled, kept, *fields, *last, rest]), room)
 
 
 def _facts(shown: Shown) -> list[str]:
@@ -85,21 +135,9 @@ def _facts(shown: Shown) -> list[str]:
     return facts
 
 
-def _name(record: Record) -> str:
-    return (record.by.name or record.by.kind).replace('"', "'")
-
-
-def _unfenced(text: str) -> str:
-    """Give a text that cannot close its own fence."""
-    return text.replace("</memory", "<\\/memory").replace("<memory", "<\\memory")
-
-
-def lines_of(records: Iterable[Record]) -> str:
-    """Write records one line each, oldest first as given."""
-    return "\n".join(
-        f"{record.id[:SHORT]} {record.created_at[:16]} [{record.kind}] {shorten(record.title, 120)}"
-        for record in records
-    )
+def line(record: Record) -> str:
+    """Write a record as one line."""
+    return f"{record.id[:SHORT]} {record.created_at[:16]} [{_kind(record)}] {shorten(record.title, 120)}"
 
 
 def history_of(events: Iterable[Event]) -> str:
@@ -113,9 +151,16 @@ def outcome_of(outcome: Outcome) -> str:
         case Written(record=record, related=related):
             return f"Kept as {record.id}: {shorten(record.title, 120)}" + _related(related)
         case Held(record=record, why=why):
-            return f"Held as {record.id} because {why}. It is used once somebody confirms it: judge(ids, 'confirmed')."
+            return f"Held as {record.id} because {why}. It is used once somebody says yes: judge([{{id, verdict: confirmed}}])."
         case refused:
             return refusal_of(refused)
+
+
+def answered(told: Answered) -> list[str]:
+    """Write which answers to scars were taken, and what is still missing."""
+    lines = [f"{decision}: {record.id[:SHORT]} {shorten(record.title, 80)}" for record, decision in told.taken]
+    lines += [f"NOT taken: {problem}" for problem in told.problems]
+    return lines + (waiting_for(told.waiting) or ["Every scar shown in this session is answered."])
 
 
 def _related(related: Iterable[Similar]) -> str:
@@ -138,3 +183,30 @@ def refusal_of(refused: Refused) -> str:
             return f"Not kept: it names a project whose scope it lacks. Add {suggested[0]} to scopes, or call again with force=true."
         case SecretFound(names=names):
             return f"Not kept: it holds a secret ({', '.join(names)}). Leave it out, or call again with redact=true."
+
+
+def unfenced(text: str) -> str:
+    """Give a text that cannot close its own fence."""
+    return text.replace("</memory", "<\\/memory").replace("<memory", "<\\memory")
+
+
+def _kind(record: Record) -> str:
+    severity = record.fields.get("severity")
+    return f"{severity} {record.kind}" if severity else record.kind
+
+
+def _checked(record: Record) -> str:
+    return f"verified {record.verified_at[:10]}" if record.verified_at else "never verified"
+
+
+def _name(record: Record) -> str:
+    return (record.by.name or record.by.kind).replace('"', "'")
+
+
+def _spoken(value: object) -> str:
+    return "; ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def _texts(record: Record, name: str) -> list[str]:
+    value = record.fields.get(name)
+    return [one for one in value if isinstance(one, str)] if isinstance(value, list) else []

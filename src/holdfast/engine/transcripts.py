@@ -1,0 +1,105 @@
+"""Transcripts of sessions and the pieces they are searched by: raw material beside the journal, never the truth."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from holdfast.engine.database import Database
+from holdfast.engine.tokens import query_terms, tokens
+from holdfast.model.errors import StoreError
+
+# Made with the first transcript: most stores never hold one. Rowid = number of the chunk.
+_WORDS = """
+create virtual table if not exists chunk_words using fts5 (body, tokenize = 'unicode61 remove_diacritics 0', detail = none);
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Transcript:
+    """What was said in a session, as it was handed over."""
+
+    session: str
+    project: int
+    format: str
+    saved_at: str
+    tokens: int
+    body: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Piece:
+    """A stretch of a transcript that holds what was asked for; `score` is BM25, best first."""
+
+    session: str
+    place: int
+    body: str
+    score: float
+
+
+def save(db: Database, transcript: Transcript, pieces: Sequence[str]) -> None:
+    """Keep a transcript in place of an earlier one of the same session."""
+    with db.transaction():
+        _drop(db, transcript.session)
+        db.execute(_PUT, {name: getattr(transcript, name) for name in Transcript.__dataclass_fields__})
+        db.execute("update counters set value = value + :n where name = 'chunks'", {"n": len(pieces)})
+        last = int(db.query("select value from counters where name = 'chunks'")[0][0])
+        rows = [
+            {"number": last - len(pieces) + 1 + place, "session": transcript.session, "place": place, "body": body}
+            for place, body in enumerate(pieces)
+        ]
+        db.many("insert into chunks (number, session, place, body) values (:number, :session, :place, :body)", rows)
+        if db.dialect == "sqlite":
+            db.script(_WORDS)
+            indexed = [{"rowid": row["number"], "body": " ".join(tokens(str(row["body"])))} for row in rows]
+            db.many("insert into chunk_words (rowid, body) values (:rowid, :body)", indexed)
+
+
+_PUT = """
+insert into transcripts (session, project, format, saved_at, tokens, body)
+values (:session, :project, :format, :saved_at, :tokens, :body)
+"""
+
+
+def drop(db: Database, session: str) -> bool:
+    """Remove a transcript for good; tell whether there was one."""
+    with db.transaction():
+        return _drop(db, session)
+
+
+def _drop(db: Database, session: str) -> bool:
+    given = {"session": session}
+    if not db.query("select 1 from transcripts where session = :session", given):
+        return False
+    if db.dialect == "sqlite":
+        db.execute("delete from chunk_words where rowid in (select number from chunks where session = :session)", given)
+    db.execute("delete from chunks where session = :session", given)
+    return bool(db.execute("delete from transcripts where session = :session", given))
+
+
+def get(db: Database, session: str) -> Transcript | None:
+    """Give the transcript of a session."""
+    names = ", ".join(Transcript.__dataclass_fields__)
+    rows = db.query(f"select {names} from transcripts where session = :session", {"session": session})
+    return Transcript(**{name: rows[0][name] for name in Transcript.__dataclass_fields__}) if rows else None
+
+
+def search(db: Database, question: str, project: int | None, limit: int) -> list[Piece]:
+    """Give the pieces that hold most of a question's words, rarest first."""
+    if not db.query("select 1 from transcripts limit 1"):
+        return []
+    if db.dialect != "sqlite":
+        raise StoreError("Searching transcripts in PostgreSQL is not possible yet.")
+    wanted = " OR ".join(f'"{word}"' for word in query_terms(question))
+    if not wanted:
+        return []
+    everywhere = "1 = 1 or " if project is None else ""
+    rows = db.query(_SEARCH.format(everywhere=everywhere), {"wanted": wanted, "project": project or 0, "limit": limit})
+    return [Piece(session=row[0], place=row[1], body=row[2], score=-row[3]) for row in rows]
+
+
+_SEARCH = """
+select chunks.session, place, chunks.body, bm25(chunk_words) as score
+from chunk_words join chunks on chunks.number = chunk_words.rowid
+join transcripts on transcripts.session = chunks.session
+where chunk_words match :wanted and ({everywhere}transcripts.project = :project)
+order by score limit :limit
+"""

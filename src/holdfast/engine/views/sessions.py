@@ -1,0 +1,86 @@
+"""The session per id, as its events tell it."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+
+from holdfast.engine.database import Database, Params, Row
+from holdfast.engine.views import Batch
+from holdfast.model.session import Session, told
+
+NAME = "sessions"
+VERSION = 1
+TABLES = ("sessions",)
+SCHEMA = """
+create table sessions (
+    id text primary key,
+    project text not null,
+    is_open integer not null,
+    started_at text not null,
+    doc text not null
+);
+create index sessions_project on sessions (project, started_at);
+"""
+
+
+def apply(db: Database, batch: Batch, /) -> None:
+    """Tell each session what happened to it."""
+    for event in batch.counted:
+        if event.verb in ("started", "closed") and (session := told(of(db, event.about), event)):
+            db.execute(_PUT, _row(session))
+
+
+_PUT = """
+insert into sessions (id, project, is_open, started_at, doc) values (:id, :project, :is_open, :started_at, :doc)
+on conflict (id) do update set
+    project = excluded.project, is_open = excluded.is_open, started_at = excluded.started_at, doc = excluded.doc
+"""
+
+
+def _row(session: Session) -> Params:
+    return {
+        "id": session.id,
+        "project": session.project,
+        "is_open": int(session.is_open),
+        "started_at": session.started_at,
+        "doc": json.dumps(asdict(session), ensure_ascii=False),
+    }
+
+
+def of(db: Database, session_id: str) -> Session | None:
+    """Give a session by its id."""
+    rows = db.query("select doc from sessions where id = :id", {"id": session_id})
+    return _read(rows)[0] if rows else None
+
+
+def by_prefix(db: Database, prefix: str, most: int) -> list[Session]:
+    """Give the sessions whose id begins so."""
+    sql = "select doc from sessions where id >= :low and id < :high order by id limit :most"
+    return _read(db.query(sql, {"low": prefix, "high": prefix + "~", "most": most}))
+
+
+def page(
+    db: Database, project: str | None, *, limit: int, offset: int = 0, since: str = "", only_open: bool = False
+) -> list[Session]:
+    """Give the sessions of a project, or of all, latest first."""
+    given = {"project": project or "", "since": since, "limit": limit, "offset": offset}
+    everywhere = "" if project is not None else "1 = 1 or "
+    still = " and is_open = 1" if only_open else ""
+    return _read(db.query(_PAGE.format(everywhere=everywhere, still=still), given))
+
+
+_PAGE = """
+select doc from sessions where ({everywhere}project = :project) and started_at >= :since{still}
+order by started_at desc, id desc limit :limit offset :offset
+"""
+
+
+def counted(db: Database, project: str | None) -> int:
+    """Tell how many sessions a project, or all, had."""
+    everywhere = "" if project is not None else "1 = 1 or "
+    sql = f"select count(*) from sessions where {everywhere}project = :project"
+    return int(db.query(sql, {"project": project or ""})[0][0])
+
+
+def _read(rows: Sequence[Row]) -> list[Session]:
+    return [Session(**json.loads(row[0])) for row in rows]

@@ -1,0 +1,45 @@
+"""How often and when each thread was last worked on."""
+
+import json
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from holdfast.engine.database import Database
+from holdfast.engine.views import Batch
+
+NAME = "touches"
+VERSION = 1
+TABLES = ("touches",)
+SCHEMA = """
+create table touches (
+    id text primary key,
+    touches integer not null,
+    last_at text not null
+);
+"""
+
+
+class Touched(NamedTuple):
+    """How often a record was worked on after it was made, and when last."""
+
+    times: int = 0
+    last_at: str = ""
+
+
+def apply(db: Database, batch: Batch, /) -> None:
+    """Add what the events say; the store hands each event over once."""
+    db.many(_ADD, [{"id": event.about, "at": event.at} for event in batch.counted if event.verb == "touched"])
+
+
+_ADD = """
+insert into touches (id, touches, last_at) values (:id, 1, :at)
+on conflict (id) do update set
+    touches = touches.touches + 1,
+    last_at = case when excluded.last_at > touches.last_at then excluded.last_at else touches.last_at end
+"""
+
+
+def of(db: Database, ids: Iterable[str]) -> dict[str, Touched]:
+    """Give the touches of each record; one never touched has none."""
+    sql = "select id, touches, last_at from touches where id in (select value from json_each(:ids))"
+    return {row[0]: Touched(times=row[1], last_at=row[2]) for row in db.query(sql, {"ids": json.dumps(list(ids))})}

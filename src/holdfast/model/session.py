@@ -1,0 +1,74 @@
+"""A session: one bounded piece of work by one agent, as its events tell it."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from holdfast.model.event import Event
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Session:
+    """One bounded piece of work. `host`, `pid` and `parent` are those of the process that serves it."""
+
+    id: str
+    project: str = ""
+    agent: str = ""
+    title: str = ""
+    issue: str = ""
+    host: str = ""
+    pid: int = 0
+    parent: int = 0
+    implicit: bool = False
+    started_at: str = ""
+    closed_at: str = ""
+    close: Mapping[str, Any] = field(default_factory=dict)
+    # Ids of the first and last `started` and the last `closed`: what makes the order of arrival not matter.
+    first: str = ""
+    last: str = ""
+    end: str = ""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it still goes on."""
+        return not self.end or self.last > self.end
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Host:
+    """The machine and process that serves a session, and how to tell whether another process still lives."""
+
+    name: str = ""
+    pid: int = 0
+    parent: int = 0
+    is_alive: Callable[[int], bool] = bool
+
+
+def told(session: Session | None, event: Event) -> Session | None:
+    """Give a session after one more event about it. Total: data of the wrong shape changes nothing."""
+    known = session or Session(id=event.about)
+    match event.verb:
+        case "started":
+            return _started(known, event)
+        case "closed" if event.id > known.end:
+            return replace(known, closed_at=event.at, close=dict(event.data), end=event.id)
+    return session
+
+
+def _started(session: Session, event: Event) -> Session:
+    if not session.first or event.id < session.first:
+        session = replace(session, first=event.id, started_at=event.at)
+    if event.id < session.last:
+        return session
+    given = event.data
+    texts: dict[str, Any] = {
+        name: _text(given.get(name)) or getattr(session, name) for name in ("project", "title", "issue", "host")
+    }
+    numbers: dict[str, Any] = {name: value for name in ("pid", "parent") if isinstance(value := given.get(name), int)}
+    return replace(
+        session, **texts, **numbers, agent=event.by.name, implicit=given.get("implicit") is True, last=event.id
+    )
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""

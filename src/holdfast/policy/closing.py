@@ -1,0 +1,292 @@
+"""The end of a session: the questions, the payload as agents really write it, and what a proper close needs."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from itertools import pairwise
+from typing import Any, Literal, get_args
+
+CloseType = Literal["quick", "standard", "autonomous", "retroactive"]
+CLOSE_TYPES: tuple[str, ...] = get_args(CloseType)
+QUICK_MINUTES = 30
+FULL_MINUTES, MICRO_MINUTES, BUSY = 60, 15, 3
+HUMAN_SECONDS = 3.0  # nobody reads and answers faster
+WORTH_KEEPING = 20  # characters of an answer that likely hold a lesson
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """One question of the closing ceremony, and the keys agents guess for it."""
+
+    key: str
+    text: str
+    aliases: tuple[str, ...] = ()
+    required: bool = False
+
+
+QUESTIONS = (
+    Question(
+        key="what_broke",
+        text="What broke that you did not expect?",
+        aliases=("q1_broke", "broke", "unexpected", "q1"),
+        required=True,
+    ),
+    Question(
+        key="what_took_longer",
+        text="What took longer than it should have?",
+        aliases=("q2_slow", "took_longer", "slow", "q2"),
+        required=True,
+    ),
+    Question(
+        key="do_differently",
+        text="What would you do differently next time?",
+        aliases=("q3_differently", "differently", "next_time", "q3"),
+        required=True,
+    ),
+    Question(
+        key="what_worked",
+        text="What worked well?",
+        aliases=("q4_worked", "worked", "pattern_worked", "q4"),
+        required=True,
+    ),
+    Question(
+        key="wrong_assumption",
+        text="Which assumption was wrong?",
+        aliases=("q5_wrong_assumption", "assumption", "wrong", "q5"),
+        required=True,
+    ),
+    Question(
+        key="scars_applied",
+        text="Which scars did you apply?",
+        aliases=("q6_scars_applied", "scars", "q6"),
+    ),
+    Question(
+        key="capture",
+        text="What should be kept as memory?",
+        aliases=(
+            "institutional_memory_items",
+            "q7_capture",
+            "capture_as_memory",
+            "memory_items",
+            "institutional_memory",
+            "q7",
+        ),
+    ),
+    Question(
+        key="collaboration",
+        text="How did the human prefer to work?",
+        aliases=("collaborative_dynamic", "q8_human_style", "q8"),
+    ),
+    Question(
+        key="rapport",
+        text="What dynamic between you worked, or did not?",
+        aliases=("rapport_notes", "q9_dynamic", "q9"),
+    ),
+)
+_KEYS = {name: question.key for question in QUESTIONS for name in (question.key, *question.aliases)}
+SUMMARY = ("request", "investigated", "learned", "completed", "next_steps", "notes")
+_STEPS = ("questions_displayed_at", "reflection_completed_at", "human_asked_at", "human_response_at")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Payload:
+    """What a session leaves behind, whichever way it was spelled. `corrections` None: the human was not asked."""
+
+    title: str = ""
+    reflection: Mapping[str, str] = field(default_factory=dict)
+    summary: Mapping[str, str] = field(default_factory=dict)
+    corrections: str | None = None
+    completion: Mapping[str, Any] = field(default_factory=dict)
+    decisions: tuple[Mapping[str, Any], ...] = ()
+    threads: tuple[str, ...] = ()
+    resolved: tuple[str, ...] = ()
+    learnings: tuple[Mapping[str, Any], ...] = ()
+    kept: tuple[str, ...] = ()
+    scars: tuple[Mapping[str, Any], ...] = ()
+    project_state: str = ""
+    session: str = ""
+    unread: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conduct:
+    """What is known of a session when it ends."""
+
+    minutes: float = 0.0
+    recalls: int = 0
+    observations: int = 0
+    unanswered: int = 0
+    learnings: int = 0
+
+
+def read_payload(given: Mapping[str, Any]) -> Payload:
+    """Read a payload: known spellings are taken, shapes are mended, what cannot be read is named."""
+    reflection, unknown = _reflection(given.get("closing_reflection", given.get("reflection")))
+    known = {name: value for name, value in given.items() if name in _KEYS}
+    if known:  # answers given without the wrapping
+        reflection = _reflection(known)[0] | reflection
+    decisions = [_decision(item) for item in _items(given.get("decisions"))]
+    threads = [_thread_text(item) for item in _items(given.get("open_threads", given.get("threads")))]
+    learnings = _items(given.get("learnings_created")) + _items(given.get("learnings"))
+    completion = given.get("task_completion")
+    return Payload(
+        title=_text(given.get("title")),
+        reflection=reflection,
+        summary=_summary(given),
+        corrections=_corrections(given),
+        completion=completion if isinstance(completion, Mapping) else {"outcome": completion} if completion else {},
+        decisions=tuple(item for item in decisions if item),
+        threads=tuple(text for text in threads if text),
+        resolved=tuple(_text(item) for item in _items(given.get("resolved_threads")) if _text(item)),
+        learnings=tuple(item for item in learnings if isinstance(item, Mapping)),
+        kept=tuple(item for item in learnings if isinstance(item, str)),
+        scars=tuple(item for item in _items(given.get("scars_to_record")) if isinstance(item, Mapping)),
+        project_state=_text(given.get("project_state")),
+        session=_text(given.get("session_id")) or _text(given.get("session")),
+        unread=(*unknown, *(name for name in given if name not in _READ and name not in _KEYS)),
+    )
+
+
+_READ = frozenset(
+    """
+    title closing_reflection reflection decisions open_threads threads learnings_created learnings task_completion
+    human_corrections corrections resolved_threads scars_to_record project_state session_id session summary
+    close_type linear_issue ceremony_duration_ms capture_transcript transcript_path
+    """.split()
+) | frozenset(SUMMARY)
+
+
+def missing_answers(payload: Payload) -> list[str]:
+    """Give the questions of a standard close that have no answer yet."""
+    return [f"{one.key}: {one.text}" for one in QUESTIONS if one.required and not payload.reflection.get(one.key)]
+
+
+def refusals(close_type: str, payload: Payload, conduct: Conduct) -> list[str]:
+    """Say what stands in the way of closing so, and how to go on; nothing when it can be done."""
+    if close_type not in CLOSE_TYPES:
+        return [f"{close_type!r} is no way to close: use {', '.join(CLOSE_TYPES)}"]
+    if close_type == "quick" and conduct.minutes >= QUICK_MINUTES and not payload.reflection:
+        return [
+            f"the session lasted {conduct.minutes:.0f} minutes: from {QUICK_MINUTES} on close it as standard, or answer some of the questions"
+        ]
+    if close_type == "standard" and (missing := missing_answers(payload)):
+        return [f"answer {question}" for question in missing]
+    return []
+
+
+def remarks(close_type: str, payload: Payload, conduct: Conduct) -> list[str]:
+    """Say what was not as it should be, without standing in the way."""
+    found = [f"not read: {name}" for name in payload.unread]
+    if conduct.unanswered:
+        found.append(f"{conduct.unanswered} scars that were shown got no answer and count as ignored")
+    if close_type != "standard":
+        return found
+    if not conduct.recalls:
+        found.append("nothing was recalled in this session")
+    if payload.corrections is None:
+        found.append("the human was not asked for corrections (human_corrections, may be empty)")
+    found += _hurried(payload.completion)
+    worth = [
+        key for key in ("do_differently", "wrong_assumption") if len(payload.reflection.get(key, "")) > WORTH_KEEPING
+    ]
+    if worth and not conduct.learnings:
+        found.append(f"{' and '.join(worth)} may hold a lesson, but none was kept")
+    return found
+
+
+def ceremony(conduct: Conduct) -> str:
+    """Say how much of a ceremony a session deserves: micro, standard or full."""
+    if conduct.minutes >= FULL_MINUTES or conduct.recalls >= BUSY or conduct.observations >= BUSY:
+        return "full"
+    if conduct.minutes < MICRO_MINUTES and not conduct.recalls and not conduct.observations:
+        return "micro"
+    return "standard"
+
+
+def rapport_of(reflection: Mapping[str, str]) -> str:
+    """Give what a session noted about working together."""
+    return " | ".join(reflection[key] for key in ("collaboration", "rapport") if reflection.get(key))
+
+
+def title_of(payload: Payload, issue: str, known: str) -> str:
+    """Give a session its title: its own, else the issue with the first decision or what worked."""
+    if payload.title or known:
+        return payload.title or known
+    firsts = [str(one["title"]) for one in payload.decisions[:1]] or [payload.reflection.get("what_worked", "")[:50]]
+    return " · ".join(part for part in (issue, *firsts) if part)
+
+
+def _reflection(given: Any) -> tuple[dict[str, str], list[str]]:
+    if isinstance(given, str):
+        return ({"what_worked": given.strip()} if given.strip() else {}), []
+    if not isinstance(given, Mapping):
+        return {}, []
+    answers = {_KEYS[name]: text for name, value in given.items() if name in _KEYS and (text := _joined(value))}
+    return answers, [name for name in given if name not in _KEYS]
+
+
+def _summary(given: Mapping[str, Any]) -> dict[str, str]:
+    inner = given.get("summary")
+    source = {**given, **inner} if isinstance(inner, Mapping) else dict(given)
+    if isinstance(inner, str):
+        source.setdefault("completed", inner)
+    return {name: text for name in SUMMARY if (text := _joined(source.get(name)))}
+
+
+def _corrections(given: Mapping[str, Any]) -> str | None:
+    value = given.get("human_corrections", given.get("corrections"))
+    if value is None and isinstance(completion := given.get("task_completion"), Mapping):
+        value = completion.get("human_response")
+    return None if value is None else _joined(value)
+
+
+def _decision(item: Any) -> Mapping[str, Any]:
+    if isinstance(item, str):
+        return {"title": item.strip()} if item.strip() else {}
+    if not isinstance(item, Mapping) or not (title := _text(item.get("title")) or _text(item.get("decision"))):
+        return {}
+    return {**item, "title": title}
+
+
+def _thread_text(item: Any) -> str:
+    if isinstance(item, Mapping):
+        return _text(item.get("id")) or _text(item.get("text"))
+    return _text(item)
+
+
+def _hurried(completion: Mapping[str, Any]) -> list[str]:
+    """Check that the ceremony's steps came in order and that the human had time to answer."""
+    moments = [moment for name in _STEPS if (moment := _moment(completion.get(name)))]
+    if any(later < earlier for earlier, later in pairwise(moments)):
+        return ["the steps of the closing ceremony are out of order"]
+    asked, answered = _moment(completion.get(_STEPS[2])), _moment(completion.get(_STEPS[3]))
+    if asked and answered and (answered - asked).total_seconds() < HUMAN_SECONDS:
+        return ["the human had less than three seconds to answer"]
+    return []
+
+
+def _moment(value: Any) -> datetime | None:
+    try:
+        return datetime.fromisoformat(value) if isinstance(value, str) else None
+    except ValueError:
+        return None
+
+
+def _items(value: Any) -> list[Any]:
+    if isinstance(value, list | tuple):
+        return list(value)
+    return [] if value in (None, "") else [value]
+
+
+def _joined(value: Any) -> str:
+    if isinstance(value, list | tuple):
+        return ". ".join(_strings(value))
+    return _text(value)
+
+
+def _strings(values: Iterable[Any]) -> list[str]:
+    return [text for value in values if (text := _text(value))]
+
+
+def _text(value: Any) -> str:
+    return value.strip() if isinstance(value, str) else ""

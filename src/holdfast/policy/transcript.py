@@ -1,0 +1,71 @@
+"""What was said in a session, out of the ways clients write it down, in pieces small enough to find something in."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from holdfast.model.text import CHARS_PER_TOKEN
+
+CHUNK, OVERLAP = 500 * CHARS_PER_TOKEN, 50 * CHARS_PER_TOKEN
+LONGEST_RESULT = 2_000  # a tool result longer than this is a file or a log, not something said
+
+
+def said_in(text: str, form: str) -> list[str]:
+    """Give what was said, turn by turn; JSON lines are read as clients write them, anything else is text."""
+    if form == "json":
+        return [turn for line in text.splitlines() for turn in _turns(line)]
+    return [text] if text.strip() else []
+
+
+def chunks(turns: list[str]) -> list[str]:
+    """Cut turns into pieces of about 500 tokens that overlap by 50."""
+    whole = "\n\n".join(turns)
+    found, start = [], 0
+    while start < len(whole):
+        end = _break(whole, start, start + CHUNK)
+        found.append(whole[start:end].strip())
+        if end >= len(whole):
+            break
+        start = max(end - OVERLAP, start + 1)
+    return [piece for piece in found if piece]
+
+
+def _break(text: str, start: int, end: int) -> int:
+    """Give a good place to cut near the end: after a paragraph, a line or a word, in the last fifth."""
+    if end >= len(text):
+        return len(text)
+    earliest = start + CHUNK * 4 // 5
+    for mark in ("\n\n", "\n", " "):
+        if (place := text.rfind(mark, earliest, end)) > 0:
+            return place + len(mark)
+    return end
+
+
+def _turns(line: str) -> Iterator[str]:
+    try:
+        entry = json.loads(line)
+    except ValueError:
+        return  # a line cut off by a crash says nothing that can be trusted
+    if not isinstance(entry, dict):
+        return
+    message = entry.get("message", entry)
+    role = str(entry.get("type") or (message.get("role") if isinstance(message, dict) else "") or "")
+    content = message.get("content") if isinstance(message, dict) else message
+    yield from (f"{role}: {text}" if role else text for text in _texts(content))
+
+
+def _texts(content: Any) -> Iterator[str]:
+    if isinstance(content, str) and content.strip():
+        yield content.strip()
+    parts = [part for part in content if isinstance(part, dict)] if isinstance(content, list) else []
+    spoken = [text for part in parts if (text := _text(part, "text"))]
+    # Thinking counts only where nothing was said aloud.
+    yield from spoken or [text for part in parts if (text := _text(part, "thinking"))]
+    for part in parts:
+        if part.get("type") == "tool_result":
+            yield from (text for text in _texts(part.get("content")) if len(text) < LONGEST_RESULT)
+
+
+def _text(part: dict[str, Any], name: str) -> str:
+    value = part.get(name) if part.get("type") == name else None
+    return value.strip() if isinstance(value, str) else ""

@@ -1,0 +1,57 @@
+"""How alive a thread is, and which stage of its life that makes: computed when asked, from when it was worked on."""
+
+import math
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+from holdfast.model.ids import days_before, days_between
+
+ThreadClass = Literal["operational", "backlog"]
+Stage = Literal["emerging", "active", "cooling", "dormant", "archived"]
+HALF_LIFE: dict[ThreadClass, float] = {"operational": 3, "backlog": 21}
+RECENCY, FREQUENCY = 0.55, 0.45
+ACTIVE, DORMANT = 0.5, 0.2  # above the first active, below the second dormant
+EMERGING_DAYS, ARCHIVED_DAYS = 1, 30
+_URGENT = re.compile(
+    r"\b(?:(?:deploy|fix|hotfix|debug|revert|rollback|unblock)(?:s|es|ed|ing|ging|ged|ment|ments)?|urgent|broken|failing|"
+    r"incidents?|outages?|blockers?|investigat(?:e|es|ed|ing|ion))\b",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Life:
+    """When a thread began and was worked on; making it counts as the first touch."""
+
+    created_at: str
+    touched_at: str
+    touches: int = 1
+    thread_class: ThreadClass = "backlog"
+
+
+def class_of(text: str) -> ThreadClass:
+    """Tell whether a thread is about something that burns or something that waits."""
+    return "operational" if _URGENT.search(text) else "backlog"
+
+
+def vitality(life: Life, now: str) -> float:
+    """Give 1 for what was just worked on, falling to 0 with the days since and with how rarely it was."""
+    idle, age = days_between(life.touched_at, now), days_between(life.created_at, now)
+    recency = 0.5 ** (idle / HALF_LIFE[life.thread_class])
+    frequency = min(1.0, math.log(life.touches + 1) / math.log(max(age, 0.01) + 1))
+    return round(float(min(1.0, RECENCY * recency + FREQUENCY * frequency)), 4)
+
+
+def stage(life: Life, now: str) -> Stage:
+    """Give the stage of a thread's life at an instant; it needs nobody to move it along."""
+    if days_between(life.created_at, now) < EMERGING_DAYS:
+        return "emerging"
+    alive = vitality(life, now)
+    if alive > ACTIVE:
+        return "active"
+    if alive >= DORMANT:
+        return "cooling"
+    # Vitality only falls after the last touch, so dormant then means dormant ever since.
+    then = max(days_before(now, ARCHIVED_DAYS), life.touched_at)
+    return "archived" if vitality(life, then) < DORMANT else "dormant"

@@ -1,0 +1,137 @@
+"""What the sessions of a project add up to: activity, reflections, blind spots, and which wording of scars works."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from holdfast.engine.views import records, sessions, usage
+from holdfast.model.ids import days_before
+from holdfast.model.record import Record
+from holdfast.model.session import Session
+from holdfast.policy.variants import VARIANTS
+from holdfast.verbs.memory import Memory
+from holdfast.verbs.scars import Effect, effects
+
+QUESTIONS = ("what_broke", "what_worked", "wrong_assumption", "do_differently")
+MOST_ANSWERS = 30
+ACTED = frozenset({"applied", "succeeded", "failed"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Activity:
+    """How much was done, by whom, and how it was ended."""
+
+    sessions: int = 0
+    open: int = 0
+    recalls: int = 0
+    reflections: int = 0
+    kinds: Counter[str] = field(default_factory=Counter)
+    agents: dict[str, int] = field(default_factory=dict)
+    closes: Counter[str] = field(default_factory=Counter)
+    issues: tuple[tuple[str, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reply:
+    """What a session answered to one question of its closing."""
+
+    text: str
+    session: str
+    agent: str
+    at: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BlindSpots:
+    """Scars that are shown and not heeded, and scars that were heeded in vain."""
+
+    ignored: tuple[Effect, ...] = ()
+    in_vain: tuple[Effect, ...] = ()
+    review: tuple[Effect, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wording:
+    """How one wording of scars fares."""
+
+    variant: str
+    shown: int = 0
+    outcomes: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def heeded(self) -> float:
+        """The share of showings that were applied."""
+        return self.outcomes["applied"] / self.shown if self.shown else 0.0
+
+
+def activity(memory: Memory, *, days: float = 30, agent: str = "") -> Activity:
+    """Tell what was done lately in this project."""
+    found = _recent(memory, days, agent)
+    written = _written(memory, days, {session.id for session in found} if agent else None)
+    return Activity(
+        sessions=len(found),
+        open=sum(session.is_open for session in found),
+        recalls=sum(memory.store.counted(session.id, "surfaced") for session in found),
+        reflections=sum(bool(session.close.get("retrospective")) for session in found),
+        kinds=Counter(record.kind for record in written),
+        agents=dict(Counter(session.agent or "unknown" for session in found).most_common()),
+        closes=Counter(str(session.close.get("type", "open")) for session in found),
+        issues=tuple(Counter(session.issue for session in found if session.issue).most_common(10)),
+    )
+
+
+def reflections(memory: Memory, *, days: float = 30, agent: str = "") -> dict[str, list[Reply]]:
+    """Give what sessions answered when they closed, question by question, latest first."""
+    here, since = memory.store.project_number(memory.project), days_before(memory.clock.now(), days)
+    entries = records.newest(memory.store.db, "retrospective", here, limit=500)
+    found = [entry.record for entry in entries if entry.record.created_at >= since]
+    mine = [record for record in found if agent in ("", record.by.name)]
+    return {
+        question: [_reply(record, question) for record in mine if record.fields.get(question)][:MOST_ANSWERS]
+        for question in QUESTIONS
+    }
+
+
+def blind_spots(memory: Memory, *, days: float = 30) -> BlindSpots:
+    """Give the scars that are shown for nothing."""
+    found = effects(memory, days=days)
+    return BlindSpots(
+        ignored=tuple(one for one in found if one.is_blind_spot),
+        in_vain=tuple(one for one in found if one.outcomes["applied"] and one.outcomes["failed"]),
+        review=tuple(one for one in found if one.wants_review),
+    )
+
+
+def wordings(memory: Memory, *, days: float = 90) -> list[Wording]:
+    """Compare the two wordings of scars: how often each was shown, and what came of it."""
+    since = days_before(memory.clock.now(), days)
+    here = {session.id for session in _recent(memory, days, "")}
+    shown = [one for one in usage.shown_since(memory.store.db, since) if one.session in here]
+    told = {(one.session, one.id): one.variant for one in shown if one.variant}
+    outcomes: dict[str, Counter[str]] = {variant: Counter() for variant in VARIANTS}
+    for use in usage.all_since(memory.store.db, since):
+        variant = use.variant or told.get((use.session, use.id), "")
+        if variant in outcomes and use.session in here:
+            outcomes[variant][use.outcome] += 1
+    counts = Counter(told.values())
+    return [Wording(variant=variant, shown=counts[variant], outcomes=outcomes[variant]) for variant in VARIANTS]
+
+
+def _recent(memory: Memory, days: float, agent: str) -> Sequence[Session]:
+    since = days_before(memory.clock.now(), days)
+    found = sessions.page(memory.store.db, memory.project, limit=10_000, since=since)
+    return [session for session in found if agent in ("", session.agent)]
+
+
+def _written(memory: Memory, days: float, only: set[str] | None) -> list[Record]:
+    chosen = records.Filter(
+        projects=(memory.store.project_number(memory.project),), since=days_before(memory.clock.now(), days)
+    )
+    found = [entry.record for entry in records.page(memory.store.db, chosen, limit=100_000)]
+    return [record for record in found if only is None or record.by.session in only]
+
+
+def _reply(record: Record, question: str) -> Reply:
+    text: Any = record.fields[question]
+    return Reply(text=str(text), session=record.by.session, agent=record.by.name, at=record.created_at)

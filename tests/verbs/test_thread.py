@@ -1,0 +1,172 @@
+"""Threads: opened, touched, resolved, and fading by themselves."""
+
+from pathlib import Path
+
+import pytest
+
+from holdfast.adapters.embedders.local import LocalEmbedder
+from holdfast.model.errors import Ambiguous, Conflict, Invalid, NotFound
+from holdfast.policy.admit import SecretFound
+from holdfast.verbs.absorb import absorb, candidates
+from holdfast.verbs.brief import brief
+from holdfast.verbs.keep import link
+from holdfast.verbs.memory import Memory
+from holdfast.verbs.thread import (
+    Known,
+    Opened,
+    Thread,
+    open_thread,
+    open_threads,
+    reopen,
+    resolve,
+    resolved_threads,
+    touch,
+    triage,
+)
+from tests.conftest import Time, keep, make_memory
+
+
+def opened(memory: Memory, text: str, **given: object) -> Thread:
+    outcome = open_thread(memory, text, **given)  # type: ignore[arg-type]
+    assert isinstance(outcome, Opened), outcome
+    return outcome.thread
+
+
+def test_a_thread_stays_open_until_it_is_resolved(memory: Memory) -> None:
+    thread = opened(memory, "Write the runbook for on-call", issues=("SHOP-12",))
+    assert (thread.stage, thread.vitality, thread.thread_class) == ("emerging", 1.0, "backlog")
+    assert thread.record.fields["related_issues"] == ["SHOP-12"]
+    done = resolve(memory, thread.record.id[:10], "in the wiki")
+    assert (done.stage, done.record.reason) == ("resolved", "in the wiki")
+    assert open_threads(memory) == []
+    assert [one.record.id for one in resolved_threads(memory)] == [thread.record.id]
+    assert resolve(memory, thread.record.id).stage == "resolved"
+    assert reopen(memory, thread.record.id).touches == 2
+
+
+def test_the_same_piece_of_work_is_one_thread(memory: Memory) -> None:
+    first = opened(memory, "Fix rate limiting on the public API")
+    again = open_thread(memory, "rate limiting for the public API is missing")
+    assert isinstance(again, Known)
+    assert (again.thread.record.id, again.thread.touches) == (first.record.id, 2)
+    opened(memory, "rate limiting for the public API is missing", force=True)
+    assert len(open_threads(memory)) == 2
+
+
+def test_by_meaning_rewordings_are_one_thread_and_neighbours_are_two(tmp_path: Path, time: Time) -> None:
+    with make_memory(tmp_path, time, embedder=LocalEmbedder()) as memory:
+        opened(memory, "Write the migration guide for v3")
+        assert isinstance(open_thread(memory, "Migration guide to version 3 has to be written"), Known)
+        opened(memory, "Write the changelog for v3")
+        opened(memory, "Fix rate limiting on the public API")
+        opened(memory, "Fix authentication on the public API")
+
+
+def test_threads_fade_and_are_archived_by_time_alone(memory: Memory, time: Time) -> None:
+    fading = opened(memory, "Fix the login redirect")
+    time.pass_days(5)
+    kept = opened(memory, "Choose a logging library")
+    assert [one.record.id for one in open_threads(memory)] == [kept.record.id, fading.record.id]
+    time.pass_days(5)
+    assert {name: len(found) for name, found in triage(memory).items()} == {
+        "emerging": 0,
+        "active": 1,
+        "cooling": 0,
+        "dormant": 1,
+        "archived": 0,
+    }
+    time.pass_days(31)
+    assert [one.record.id for one in open_threads(memory)] == [kept.record.id]
+    assert [one.record.id for one in triage(memory)["archived"]] == [fading.record.id]
+    assert touch(memory, fading.record.id).stage == "active"
+
+
+def test_a_thread_is_named_by_id_place_or_text(memory: Memory) -> None:
+    one, two = opened(memory, "Add dark mode to settings"), opened(memory, "Add CSV export to reports")
+    assert resolve(memory, "#2").record.id == two.record.id
+    assert resolve(memory, "DARK mode").record.id == one.record.id
+    with pytest.raises(NotFound, match="no thread #7"):
+        resolve(memory, "#7")
+    with pytest.raises(NotFound, match="No open thread says"):
+        resolve(memory, "unheard of")
+    with pytest.raises(Invalid, match="Which thread"):
+        resolve(memory, " ")
+    with pytest.raises(Invalid, match="is a fact"):
+        touch(memory, keep(memory, "Not a thread.").id)
+    with pytest.raises(Conflict, match="Reopen"):
+        touch(memory, one.record.id)
+
+
+def test_a_text_that_fits_several_threads_names_them(memory: Memory) -> None:
+    opened(memory, "Export orders as CSV nightly")
+    opened(memory, "Export customers as CSV once", force=True)
+    with pytest.raises(Ambiguous, match="2 threads say that"):
+        resolve(memory, "as CSV")
+
+
+def test_a_thread_holds_no_secret(memory: Memory) -> None:
+    assert isinstance(open_thread(memory, "rotate AKIA" + "IOSFODNN7EXAMPLQ"), SecretFound)
+
+
+def test_threads_of_other_projects_stay_there(tmp_path: Path, time: Time) -> None:
+    with make_memory(tmp_path, time) as memory:
+        opened(memory, "Only here")
+    with make_memory(tmp_path, time) as other:
+        other.config = other.config.__class__(project="example.org/acme/other")
+        assert open_threads(other) == []
+
+
+def test_what_sub_agents_saw_is_kept_and_lessons_are_pointed_out(memory: Memory) -> None:
+    seen = [
+        {"source": "reviewer", "text": "Auth middleware does not validate token expiry", "severity": "scar_candidate"},
+        {"source": "reviewer", "text": "The upload fails and the error is missing from the log"},
+        {"source": "reviewer", "text": "Good use of the repository layer"},
+        {"source": "reviewer", "text": " "},
+        {"source": "reviewer", "text": "x", "severity": "terrible"},
+        {"source": "reviewer", "text": "Auth middleware does not validate token expiry", "severity": "scar_candidate"},
+    ]
+    found = absorb(memory, seen, task="review")
+    assert [record.kind for record in found.kept] == ["observation"] * 3
+    assert found.kept[0].extra == {"source": "reviewer", "task": "review"}
+    assert [record.id for record in found.known] == [found.kept[0].id]
+    assert found.problems == (
+        "observation 4: it has no text. Say what was seen.",
+        "observation 5: 'terrible' is no severity. Use one of info, warning, scar_candidate.",
+    )
+    assert [one.cue for one in found.candidates[:2]] == ["marked as a candidate", "says “missing”"]
+    with pytest.raises(Invalid, match="nothing to absorb"):
+        absorb(memory, [])
+
+
+def test_a_candidate_that_became_a_lesson_is_no_candidate(memory: Memory) -> None:
+    seen = absorb(
+        memory, [{"text": "We assumed UTC in reports", "source": "a"}, {"text": "It failed silently", "source": "a"}]
+    )
+    lesson = keep(memory, "Reports are in local time.", kind="learning")
+    link(memory, lesson.id, "elaborates", seen.kept[0].id)
+    assert [one.record.id for one in candidates(memory)] == [seen.kept[1].id]
+
+
+def test_a_brief_leaves_no_trace_and_keeps_its_budget(memory: Memory) -> None:
+    fields = {
+        "severity": "critical",
+        "counter_arguments": ["a", "b"],
+        "blocking": True,
+        "verify_with": ["make dry-run"],
+    }
+    keep(memory, "Deploys of the shop need a dry run first.", kind="scar", fields=fields)
+    keep(memory, "Deploys of the shop take ten minutes.", kind="fact")
+    events = sum(1 for _ in memory.store.journal())
+    compact = brief(memory, "deploy the shop")
+    assert compact.text.splitlines()[1].startswith("- [critical scar] Deploys of the shop need a dry run first.")
+    assert "Run: make dry-run" in compact.text
+    assert len(compact.included) == 2
+    gate = brief(memory, "deploy the shop", form="gate")
+    assert (gate.blocking, gate.tokens <= 100) == (1, True)
+    assert brief(memory, "paint the kitchen", form="gate").text == "PASS: nothing blocks paint the kitchen"
+    assert brief(memory, "deploy the shop", form="full", budget=30).tokens <= 30
+    assert sum(1 for _ in memory.store.journal()) == events
+    with pytest.raises(Invalid, match="no brief"):
+        brief(memory, "x", form="long")
+    with pytest.raises(Invalid, match="at least 20"):
+        brief(memory, "x", budget=5)
