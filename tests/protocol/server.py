@@ -7,7 +7,7 @@ import uvicorn
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from holdfast.hosts.mcp.http import app, listening
-from holdfast.hosts.mcp.protocol import Server
+from holdfast.hosts.mcp.protocol import server_of
 from holdfast.surfaces.tool import Call
 from tests.protocol.fixtures import surface
 
@@ -34,7 +34,7 @@ class Introduced:
 if __name__ == "__main__":
     with listening(0) as listener:
         port = int(listener.getsockname()[1])
-        served = Introduced(app(Server([surface], Call(open=no_store)), token=TOKEN, port=port))
+        served = Introduced(app(server_of([surface], Call(open=no_store)), token=TOKEN, port=port))
         print(f"http://127.0.0.1:{port}/mcp", flush=True)
         uvicorn.Server(uvicorn.Config(served, log_level="warning", lifespan="on")).run(sockets=[listener])
     sys.exit(0)
