@@ -15,6 +15,7 @@ def environment_of(folder: Path) -> dict[str, str]:
         "HOLDFAST_HOME": str(folder / "store"),
         "HOLDFAST_EMBEDDER": "none",
         "HOLDFAST_PROJECT": "example.org/acme/shop",
+        "HOLDFAST_STARTERS": "false",
     }
 
 

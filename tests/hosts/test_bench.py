@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from holdfast.hosts.bench import abstention, quality, server, speed
+from holdfast.hosts.bench import labelled as judgements
 from holdfast.hosts.bench.measure import Spread, best, spread
 
 
@@ -49,6 +50,21 @@ def test_abstention_is_counted(
     monkeypatch.setattr(abstention, "SIZES", (20,))
     abstention.run(labelled, tmp_path / "cache")
     assert "off-topic questions answered" in capsys.readouterr().out
+
+
+def test_judgements_about_text_are_scored_beside_their_baselines(capsys: pytest.CaptureFixture[str]) -> None:
+    assert judgements.run_contradictions() is True
+    assert judgements.run_mining() is True
+    out = capsys.readouterr().out
+    assert "half the words in common" in out
+    assert "every sentence over 30 characters" in out
+
+
+def test_precision_and_recall_are_what_they_are_called() -> None:
+    score = judgements.Score(right=6, wrong=2, missed=4)
+    assert (score.precision, score.recall) == (0.75, 0.6)
+    nothing = judgements.Score(right=0, wrong=0, missed=0)
+    assert (nothing.precision, nothing.recall) == (0.0, 0.0)
 
 
 def test_speed_is_measured_beside_its_baselines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

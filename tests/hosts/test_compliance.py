@@ -24,7 +24,7 @@ class Talk:
         self.found = self._call("recall", query="staging cluster deploys")
         self.record = self.found["result"]["content"][0]["text"].splitlines()[1].split()[0]
         self.read = self._call("read", ids=[self.record])
-        self.around = self._call("timeline", about=self.record)
+        self.around = self._call("explore", view="timeline", about=self.record)
         self.no_tool = self._call("no_such_tool")
         self.no_method = self._ask("no/such/method")
         self.not_offered = self._ask("completion/complete")
@@ -100,7 +100,7 @@ CHECKS: dict[str, Callable[[Talk], bool]] = {
     "the content of recall is text": lambda talk: block(talk.found)["type"] == "text",
     "read returns a result": lambda talk: "result" in talk.read,
     "the result of read has an array of content": lambda talk: isinstance(talk.read["result"]["content"], list),
-    "timeline returns a result": lambda talk: "result" in talk.around,
+    "explore returns a result": lambda talk: "result" in talk.around,
     # errors
     "an unknown tool returns an error": lambda talk: "error" in talk.no_tool or talk.no_tool["result"]["isError"],
     "an unknown method returns an error of JSON-RPC": lambda talk: "error" in talk.no_method,

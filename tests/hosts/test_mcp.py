@@ -15,6 +15,7 @@ META = {
     "io.modelcontextprotocol/clientCapabilities": {},
     "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
 }
+TOOLS = "recall read remember revise judge forget session thread brief absorb explore help".split()
 INITIALIZE = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
 
 
@@ -100,7 +101,8 @@ def test_listing_tools_opens_no_store_and_imports_nothing_heavy(peer: Peer, tmp_
     assert len(tools) <= 12
     assert len(json.dumps({"tools": tools})) <= 10_000
     assert all(len(tool["description"]) < 2_000 and tool["inputSchema"]["type"] == "object" for tool in tools)
-    assert [tool["name"] for tool in tools if tool["annotations"]["readOnlyHint"]] == ["recall", "read", "timeline"]
+    reading = ["recall", "read", "brief", "explore", "help"]
+    assert [tool["name"] for tool in tools if tool["annotations"]["readOnlyHint"]] == reading
 
 
 def test_what_one_session_keeps_the_next_one_finds(environment: dict[str, str], tmp_path: Path) -> None:
@@ -112,13 +114,13 @@ def test_what_one_session_keeps_the_next_one_finds(environment: dict[str, str], 
     first.close()
     second = Peer(environment, tmp_path)
     index = text_of(second.call("recall", query="seed script migrations"))
-    assert index.startswith("1 memories fit")
+    assert index.startswith("1 memory fits")
     record_id = index.splitlines()[1].split()[0]
     assert '<memory id="' in text_of(second.call("read", ids=[record_id], with_history=True))
     assert text_of(second.call("revise", id=record_id, text="Run the migrations twice.")).startswith("Revised")
-    assert text_of(second.call("judge", ids=[record_id], verdict="applied")).startswith("Noted as applied")
-    assert text_of(second.call("judge", ids=[record_id], verdict="verified")).startswith("Verified")
-    assert record_id in text_of(second.call("timeline", about=record_id))
+    judged = second.call("judge", judgements=[{"id": record_id, "verdict": one} for one in ("applied", "verified")])
+    assert text_of(judged).startswith(f"applied: {record_id} Run the migrations twice.\nverified: {record_id}")
+    assert record_id in text_of(second.call("explore", view="timeline", about=record_id))
     assert text_of(second.call("forget", id=record_id, reason="done")).startswith("Retired")
     assert text_of(second.call("recall", query="migrations")).startswith("Nothing kept fits")
     assert text_of(second.call("forget", id=record_id, restore_it=True)).startswith("Restored")
@@ -130,7 +132,8 @@ def test_a_refusal_says_how_to_go_on(peer: Peer) -> None:
     assert "redact=true" in text_of(peer.call("remember", text="The key is AKIA" + "IOSFODNN7EXAMPLQ"))
     held = text_of(peer.call("remember", text="Likes short answers.", kind="preference", inferred=True))
     record_id = held.split()[2]
-    assert text_of(peer.call("judge", ids=[record_id], verdict="confirmed")).startswith("Kept as")
+    judged = peer.call("judge", judgements=[{"id": record_id, "verdict": "confirmed"}])
+    assert text_of(judged).startswith(f"confirmed: {record_id[:10]}")
 
 
 @pytest.mark.parametrize(
@@ -143,7 +146,10 @@ def test_a_refusal_says_how_to_go_on(peer: Peer) -> None:
         ("recall", {"query": "x", "kinds": ["decison"]}, "Did you mean decision?"),
         ("read", {"ids": []}, "needs at least 1"),
         ("read", {"ids": ["01ARZ3NDEKTSV4RRFFQ69G5FAV"]}, "There is no memory"),
-        ("judge", {"ids": ["x"], "verdict": "great"}, "must be one of applied"),
+        ("judge", {"judgements": [{"id": "x", "verdict": "great"}]}, "must be one of APPLYING"),
+        ("judge", {"judgements": [{"id": "x", "verdict": "applied"}]}, "'x' is not an id"),
+        ("session", {"action": "refresh", "id": 3}, "id must be a string"),
+        ("thread", {"action": "opne"}, "must be one of list, open"),
         ("remember", {"text": "x", "kind": "scar"}, "severity is required"),
     ],
 )
@@ -213,7 +219,7 @@ def test_the_official_client_works_in_both_eras(environment: dict[str, str], tmp
             return [tool.name for tool in listed.tools], str(getattr(answer.content[0], "text", ""))
 
     names, answer = asyncio.run(session())
-    assert names == ["recall", "read", "timeline", "remember", "revise", "judge", "forget"]
+    assert names == TOOLS
     assert "The official client keeps this." in answer
 
 

@@ -382,7 +382,7 @@ def test_closing_settles_what_was_shown(process: Open) -> None:
     assert closed.answered == {named.id: "applied", silent.id: "ignored"}
     outcomes = {use.id: use.outcome for use in usage.in_session(memory.store.db, closed.session.id)}
     assert outcomes == {named.id: "applied", silent.id: "ignored", told.id: "refuted"}
-    assert "1 scars that were shown got no answer and count as ignored" in closed.remarks
+    assert "1 shown scar got no answer and count as ignored" in closed.remarks
     assert "no scar shown in this session is meant by 'nope'" in closed.remarks
 
 

@@ -156,24 +156,24 @@ class _Search:
         # What words are worth is known roughly from the look-up; only the promising are worth an exact answer.
         weight = sum(self.found.idf.values()) or 1.0
         share = {number: (1 - MEANING) * self.found.found.get(number, 0.0) / weight for number in shown}
-        rough = {number: share[number] + MEANING * meaning[number] for number in shown}
+        rough = {number: share[number] + MEANING * meaning.get(number, 0.0) for number in shown}
         for number, body in bodies(self.store.db, heapq.nlargest(self.exact, shown, key=rough.__getitem__)).items():
             words, coverage = fit(body, self.found.idf, self.means)
             self.candidates[number] = Candidate(
                 number=number,
                 words=words,
-                meaning=meaning[number],
+                meaning=meaning.get(number, 0.0),
                 coverage=coverage,
-                with_meaning=self.question.vector is not None,
+                with_meaning=number in meaning,  # what was just written may have no vector yet: its words must do
             )
 
     def _meaning(self, numbers: Sequence[int]) -> dict[int, float]:
-        """Give the calibrated similarity of records, looking up what the nearest did not bring."""
+        """Give the calibrated similarity of records that have vectors, looking up what the nearest did not bring."""
         cosines = dict(self.meant)
         if self.codes is not None and self.question.vector is not None:
             unknown = [number for number in numbers if number not in cosines]
             cosines |= self.codes.cosines(self.question.vector, unknown)
-        return {number: _calibrated(cosines.get(number), self.question) for number in numbers}
+        return {number: _calibrated(cosines[number], self.question) for number in numbers if number in cosines}
 
     def lend(self) -> None:
         """Let the best candidates lend to their neighbours in the session, and to the session as a whole."""
@@ -209,8 +209,6 @@ def _may_show(number: int, spans: Sequence[Span], allowed: Collection[int] | Non
     return any(low <= number <= high for low, high in spans) and (allowed is None or number in allowed)
 
 
-def _calibrated(cosine: float | None, question: Question) -> float:
+def _calibrated(cosine: float, question: Question) -> float:
     """Put a cosine on the scale every embedder shares: 0 unrelated, 1 clearly the same."""
-    if cosine is None:
-        return 0.0
     return min(1.2, max(0.0, (cosine - question.floor) / (question.ceiling - question.floor)))

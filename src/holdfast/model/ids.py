@@ -8,11 +8,12 @@ from datetime import UTC, datetime
 from hashlib import blake2b
 from secrets import randbits
 
-from ulid_transform import bytes_to_ulid, ulid_at_time, ulid_to_bytes, ulid_to_timestamp
+from ulid_transform import bytes_to_ulid, ulid_at_time, ulid_to_timestamp
 
 from holdfast.model.errors import Invalid
 
 ULID = re.compile(r"[0-7][0-9A-HJKMNP-TV-Z]{25}")
+STAMP = 10  # characters of an id that tell the millisecond
 # A replica whose clock runs further ahead than this does not drag ours along.
 MAX_DRIFT_MS = 24 * 3600 * 1000
 # Ids dated after the year 3000 come from nowhere good and could leave no room to count on.
@@ -36,7 +37,7 @@ class Clock:
         with self._lock:
             floor = max(self._last, after)
             fresh = ulid_at_time(self._now())
-            self._last = fresh if fresh > floor else later_than(floor)
+            self._last = fresh if fresh[:STAMP] > floor[:STAMP] else later_than(floor)
             return self._last
 
     def observe(self, event_id: str) -> None:
@@ -52,8 +53,11 @@ def fixed_id(at: float, name: str) -> str:
 
 
 def later_than(event_id: str) -> str:
-    """Give an id a little greater than this one, by chance: another clock counting on from the same id gives another."""
-    return bytes_to_ulid((int.from_bytes(ulid_to_bytes(event_id)) + 1 + randbits(48)).to_bytes(16))
+    """Give an id of the next millisecond, so that its first characters tell it apart; the rest is chance.
+
+    Another clock that counts on from the same id therefore gives another one.
+    """
+    return bytes_to_ulid((ulid_to_timestamp(event_id) + 1).to_bytes(6) + randbits(80).to_bytes(10))
 
 
 def check_id(text: str) -> str:

@@ -72,6 +72,12 @@ def shorten(text: str, most: int) -> str:
     return flat[: most - 1].rsplit(" ", 1)[0].rstrip(",;:") + "…"
 
 
+def counted(number: int, noun: str) -> str:
+    """Say how many of something there are."""
+    plural = noun[:-1] + "ies" if noun.endswith("y") else noun + "s"
+    return f"{number} {noun if number == 1 else plural}"
+
+
 def tokens_of(text: str) -> int:
     """Estimate how many tokens a model spends on a text."""
     # Outside ASCII (accents, CJK) a character costs more: count bytes there.

@@ -6,6 +6,8 @@ from datetime import datetime
 from itertools import pairwise
 from typing import Any, Literal, get_args
 
+from holdfast.model.text import counted
+
 CloseType = Literal["quick", "standard", "autonomous", "retroactive"]
 CLOSE_TYPES: tuple[str, ...] = get_args(CloseType)
 QUICK_MINUTES = 30
@@ -178,7 +180,7 @@ def remarks(close_type: str, payload: Payload, conduct: Conduct) -> list[str]:
     """Say what was not as it should be, without standing in the way."""
     found = [f"not read: {name}" for name in payload.unread]
     if conduct.unanswered:
-        found.append(f"{conduct.unanswered} scars that were shown got no answer and count as ignored")
+        found.append(f"{counted(conduct.unanswered, 'shown scar')} got no answer and count as ignored")
     if close_type != "standard":
         return found
     if not conduct.recalls:

@@ -23,12 +23,20 @@ def unheard(_done: float, _total: float | None, _message: str) -> None:
     """Report to nobody."""
 
 
+@dataclass(slots=True)
+class Client:
+    """Who is at the other end, as far as it has said."""
+
+    name: str = ""
+
+
 @dataclass(frozen=True, slots=True)
 class Call:
     """What a tool is called with besides its arguments: the memory, and somebody who waits. One for each request."""
 
     open: "Callable[[], Memory]"  # gives the same memory every time: see `once`
     report: Report = unheard
+    client: Client = field(default_factory=Client)
 
     @property
     def memory(self) -> "Memory":

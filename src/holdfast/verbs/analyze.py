@@ -76,7 +76,7 @@ def activity(memory: Memory, *, days: float = 30, agent: str = "") -> Activity:
         reflections=sum(bool(session.close.get("retrospective")) for session in found),
         kinds=Counter(record.kind for record in written),
         agents=dict(Counter(session.agent or "unknown" for session in found).most_common()),
-        closes=Counter(str(session.close.get("type", "open")) for session in found),
+        closes=Counter(str(session.close["type"]) for session in found if "type" in session.close),
         issues=tuple(Counter(session.issue for session in found if session.issue).most_common(10)),
     )
 

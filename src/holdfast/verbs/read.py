@@ -67,6 +67,14 @@ def list_records(memory: Memory, query: Query, *, states: Sequence[str] = ("acti
     return Listed(records=tuple(fresh), total=records.counted(memory.store.db, chosen))
 
 
+def waiting_records(memory: Memory, *, limit: int = 50) -> list[Record]:
+    """Give the records of this project that wait for a yes and have not lapsed; suggested threads are not among them."""
+    chosen = Filter(projects=(memory.store.project_number(memory.project),), states=("pending",))
+    page = records.page(memory.store.db, chosen, limit=limit)
+    fresh = [entry.record for entry in page if not _lapsed(memory, entry.record)]
+    return [record for record in fresh if record.kind != "thread"]
+
+
 def list_scopes(memory: Memory, *, everywhere: bool = False) -> dict[str, int]:
     """Tell how many active records each scope has."""
     here = None if everywhere else memory.store.project_number(memory.project)

@@ -226,11 +226,15 @@ def _notes(*notes: str) -> tuple[str, ...]:
     return tuple(note for note in notes if note)
 
 
+def wants_answer(hit: Hit) -> bool:
+    """Tell whether a hit is a lesson that fits well enough to be answered; general lessons only remind."""
+    return hit.record.kind == "scar" and hit.record.source != "starter" and hit.confidence != "weak"
+
+
 def _surface(memory: Memory, query: Query, found: Recalled) -> None:
     """Note what a session was shown; reading changes nothing else."""
     if memory.actor.session:  # asking counts, even if nothing was found
         shown: dict[str, Any] = {"ids": [hit.record.id for hit in found.hits], "query": masked(query.text[:200])}
-        scars = [hit.record.id for hit in found.hits if hit.record.kind == "scar"]
-        if scars:
+        if scars := [hit.record.id for hit in found.hits if wants_answer(hit)]:
             shown["variants"] = {scar: variant_of(memory.actor.name, scar) for scar in scars}
         memory.commit([memory.event("surfaced", memory.actor.session, data=shown)])

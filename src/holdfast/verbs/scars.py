@@ -72,13 +72,13 @@ class Effect:
 
 
 def unanswered(memory: Memory, session: str = "") -> list[Record]:
-    """Give the scars a session was shown and said nothing about, in the order they were shown."""
+    """Give the scars a session was shown, in one of their wordings, and said nothing about, in the order they were shown."""
     asked = session or memory.actor.session
     if not asked:
         return []
     db = memory.store.db
     told = {use.id for use in usage.in_session(db, asked)}
-    shown = [one.id for one in usage.shown_in(db, asked) if one.id not in told]
+    shown = [one.id for one in usage.shown_in(db, asked) if one.variant and one.id not in told]
     found = records.by_ids(db, shown)
     known = (found[one].record for one in shown if one in found)
     return [record for record in known if record.kind == "scar" and record.state == "active"]

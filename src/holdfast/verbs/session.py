@@ -105,6 +105,11 @@ def refresh(memory: Memory) -> Opening:
     return replace(_opening(memory, current), resumed=True)
 
 
+def context(memory: Memory) -> Opening:
+    """Give where the project stands, for somebody who is in no session yet."""
+    return _opening(memory, current_session(memory) or Session(id="", project=memory.project, agent=memory.actor.name))
+
+
 def supersede(memory: Memory, old: Session, by: str) -> None:
     """End a session because another takes its place."""
     event = memory.event("closed", old.id, data={"type": "superseded", "by": by}, after=old.last)

@@ -27,13 +27,13 @@ def plant(memory: Memory) -> int:
     """Bring the lessons into a store that never had them; give how many are new. Retired ones stay retired."""
     if not memory.config.starters or memory.store.setting("starters") == VERSION:
         return 0
-    planted = memory.commit([_event(starter) for starter in STARTERS])
+    planted = memory.commit([_event(place, starter) for place, starter in enumerate(STARTERS)])
     memory.store.note("starters", VERSION)
     return len(planted)
 
 
-def _event(starter: Starter) -> Event:
-    event_id = fixed_id(AT, starter.title)
+def _event(place: int, starter: Starter) -> Event:
+    event_id = fixed_id(AT + place, starter.title)
     fields = {
         "severity": starter.severity,
         "scar_type": "process",

@@ -47,6 +47,24 @@ def abstention(data: Path, cache: Path | None) -> None:
     run(data, cache)
 
 
+@bench_command.command("contradictions")
+def contradictions() -> None:
+    """Measure how well contradicting memories are told from similar ones. Exit code 1 if a bar is missed."""
+    from holdfast.hosts.bench.labelled import run_contradictions
+
+    if not run_contradictions():
+        raise click.exceptions.Exit(1)
+
+
+@bench_command.command("mining")
+def mining() -> None:
+    """Measure how well knowledge is told from chatter in session logs. Exit code 1 if a bar is missed."""
+    from holdfast.hosts.bench.labelled import run_mining
+
+    if not run_mining():
+        raise click.exceptions.Exit(1)
+
+
 @bench_command.command("speed")
 @click.option(
     "--size",

@@ -4,7 +4,6 @@ It listens on the loopback address only, refuses other host names and origins (a
 rebinding a name), and answers nobody who does not show the token.
 """
 
-import copy
 import hmac
 import logging
 import signal
@@ -25,9 +24,19 @@ from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from holdfast.hosts.mcp.protocol import INTERNAL, LONGEST_MESSAGE, MODERN, SERVER, Json, ProtocolError, Server
+from holdfast.hosts.mcp.protocol import (
+    INTERNAL,
+    LONGEST_MESSAGE,
+    LONGEST_NAME,
+    MODERN,
+    SERVER,
+    Json,
+    ProtocolError,
+    Server,
+)
+from holdfast.hosts.mcp.serving import join
 from holdfast.model.errors import Invalid
-from holdfast.surfaces.tool import Call, once
+from holdfast.surfaces.tool import Call, Client, once
 from holdfast.verbs.memory import Memory
 
 HOST, PATH = "127.0.0.1", "/mcp"
@@ -130,17 +139,26 @@ class _Sessions:
         if session is None or ctx.protocol_version in MODERN:
             return self._shared
         if session not in self._known:
-            self._known[session] = replace(self._shared, open=once(lambda: _own(self._shared.memory)))
+            client = Client(name=_name_of(ctx))
+            opened = once(lambda: _own(self._shared.memory, client.name))
+            self._known[session] = replace(self._shared, open=opened, client=client)
         self._known.move_to_end(session)
         while len(self._known) > REMEMBERED:
             self._known.popitem(last=False)
         return self._known[session]
 
 
-def _own(memory: Memory) -> Memory:
-    """Give the same memory to one more session: it shares everything but who works."""
+def _own(memory: Memory, client: str) -> Memory:
+    """Give the same memory to one more client: it shares everything but who works, and in which session."""
     _ = memory.frequencies, memory.codes if memory.embedder else None  # made before copying, so that all share them
-    return copy.copy(memory)
+    own = memory.acting_in(memory.config.session)
+    join(own, client)
+    return own
+
+
+def _name_of(ctx: ServerRequestContext[Any, Any]) -> str:
+    params = ctx.session.client_params
+    return params.client_info.name[:LONGEST_NAME] if params is not None else ""
 
 
 class _Guarded:

@@ -24,6 +24,7 @@ LASTING = {"ttlMs": 3_600_000, "cacheScope": "private"}
 FLEETING = {"ttlMs": 0, "cacheScope": "private"}
 
 LONGEST_MESSAGE = 10_000_000  # bytes
+LONGEST_NAME = 100
 PARSE_ERROR, INVALID_REQUEST, NOT_FOUND, INVALID_PARAMS, INTERNAL = -32700, -32600, -32601, -32602, -32603
 UNSUPPORTED_VERSION, LEGACY_NO_RESOURCE = -32022, -32002
 
@@ -68,6 +69,7 @@ class Server:
         handlers = _MODERN if request.modern else _LEGACY
         if method not in handlers or not self._is_offered(method):
             raise ProtocolError(NOT_FOUND, "Method not found", method)
+        self._greet(request)
         result = handlers[method](self, request)
         if not request.modern:
             return result
@@ -107,6 +109,18 @@ class Server:
         if not isinstance(meta.get(f"{_META}clientCapabilities"), dict):
             raise ProtocolError(INVALID_PARAMS, f"params._meta is missing {_META}clientCapabilities")
         return True
+
+    def _greet(self, request: Request) -> None:
+        """Note who is at the other end: said once in the older era, with every request in the newer."""
+        meta = request.params.get("_meta")
+        told = (
+            (meta if isinstance(meta, dict) else {}).get(f"{_META}clientInfo")
+            if request.modern
+            else request.params.get("clientInfo")
+        )
+        name = told.get("name") if isinstance(told, dict) else None
+        if isinstance(name, str) and name and not self.call.client.name:
+            self.call.client.name = name[:LONGEST_NAME]
 
     @property
     def instructions(self) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -9,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 from holdfast.hosts.mcp.offer import joined, written_offer
 from holdfast.hosts.mcp.protocol import Server
 from holdfast.model.errors import Invalid
-from holdfast.surfaces.tool import Call, Surface, once
+from holdfast.surfaces.tool import Call, Client, Surface, once
 
 if TYPE_CHECKING:
     from holdfast.verbs.memory import Memory
 
 # Each module holds its table as `surface`, and is imported when one of its tools is called.
-SURFACES = {"core": "holdfast.surfaces.core.tools"}
+SURFACES = {"core": "holdfast.surfaces.core"}
 
 
 @contextmanager
@@ -26,11 +27,13 @@ def serving(names: Sequence[str], flags: Mapping[str, Any]) -> Iterator[Server]:
             raise Invalid(f"There is no surface {name!r}.", hint=f"Surfaces are {', '.join(SURFACES)}.")
     chosen = tuple(dict.fromkeys(names))
     with ExitStack() as stack:
+        client = Client()
 
         def open_for_good() -> "Memory":
             from holdfast.compose import load_settings, open_memory  # noqa: PLC0415  listing tools opens nothing
 
             memory = stack.enter_context(open_memory(load_settings(flags=flags)))
+            join(memory, client.name)
             if memory.embedder is not None:
                 from holdfast.verbs.embed import keeping_up  # noqa: PLC0415  numpy: only where meaning is searched
 
@@ -40,8 +43,20 @@ def serving(names: Sequence[str], flags: Mapping[str, Any]) -> Iterator[Server]:
         yield Server(
             offer=joined(map(written_offer, chosen)),
             load=cache(lambda: [surface_named(name) for name in chosen]),
-            call=Call(open=once(open_for_good)),
+            call=Call(open=once(open_for_good), client=client),
         )
+
+
+def join(memory: "Memory", client: str) -> None:
+    """Let a client work under its own name, in a session of its own that it may announce later."""
+    from holdfast.verbs.session import begin  # noqa: PLC0415  listing tools opens nothing
+    from holdfast.verbs.starters import plant  # noqa: PLC0415
+
+    if not memory.config.agent:
+        memory.actor = replace(memory.actor, kind="agent", name=client or memory.actor.name)
+    if not memory.actor.session:
+        plant(memory)
+        begin(memory, implicit=True)
 
 
 def surface_named(name: str) -> Surface:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from holdfast.model.query import Query
+from holdfast.model.text import counted
 from holdfast.surfaces.core import work
 from holdfast.surfaces.core.text import line, waiting_for, within
 from holdfast.verbs.absorb import candidates
@@ -59,7 +60,7 @@ def _close(memory: Memory, given: Given) -> str:
 
 def _sessions(memory: Memory, given: Given) -> str:
     found = list_sessions(memory, limit=given.limit)
-    return within(work.BUDGET, [f"{len(found)} sessions:"], map(work.session_line, found), "a smaller limit")
+    return within(work.BUDGET, [f"{counted(len(found), 'session')}:"], map(work.session_line, found), "a smaller limit")
 
 
 def _session(memory: Memory, given: Given) -> str:
@@ -126,7 +127,7 @@ def _suggestions(memory: Memory, _: Given) -> str:
     found = suggestions(memory)
     items = [f"{line(one)} ({len(one.extra.get('evidence', ()))} sessions)" for one in found]
     return (
-        within(work.BUDGET, [f"{len(found)} suggestions:"], items, "promote or dismiss some")
+        within(work.BUDGET, [f"{counted(len(found), 'suggestion')}:"], items, "promote or dismiss some")
         if found
         else "Nothing is suggested."
     )
@@ -165,8 +166,10 @@ def _timeline(memory: Memory, given: Given) -> str:
 def _log(memory: Memory, given: Given) -> str:
     kinds = (given.text,) if given.text else (*LEARNINGS, "decision")
     page = list_records(memory, Query(text="", kinds=kinds, limit=given.limit))
-    head = [f"{len(page.records)} of {page.total}, latest first:"]
-    return within(work.BUDGET, head, map(line, page.records), "a smaller limit")
+    own = [record for record in page.records if record.source != "starter"]
+    return (
+        within(work.BUDGET, ["Latest first:"], map(line, own), "a smaller limit") if own else "Nothing was learned yet."
+    )
 
 
 def _graph(memory: Memory, given: Given) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from holdfast.model.event import Event
 from holdfast.model.query import Hit, Recalled
 from holdfast.model.record import Record
-from holdfast.model.text import shorten, tokens_of
+from holdfast.model.text import counted, shorten, tokens_of
 from holdfast.policy.admit import (
     Duplicate,
     PreviouslyRemoved,
@@ -18,6 +18,7 @@ from holdfast.policy.admit import (
 from holdfast.policy.brief import clipped, is_blocking
 from holdfast.policy.variants import variant_of, wording
 from holdfast.verbs.read import Shown
+from holdfast.verbs.recall import wants_answer
 from holdfast.verbs.scars import Answered
 from holdfast.verbs.write import Held, Outcome, Written
 
@@ -44,12 +45,12 @@ def index_of(found: Recalled, *, who: str, budget: int, waiting: Sequence[Record
         more = f" {found.gated} weak matches were left out; weak=true shows them." if found.gated else ""
         return "\n".join([f"Nothing kept fits this question.{more}", *found.notes])
     hits = sorted(found.hits, key=lambda hit: not is_blocking(hit.record))
-    scars = sum(hit.record.kind == "scar" for hit in hits)
-    left = [f"{scars} scars to review"] if scars else []
+    scars = sum(wants_answer(hit) for hit in hits)
+    left = [f"{counted(scars, 'scar')} to review"] if scars else []
     left += [f"{found.gated} weaker left out"] if found.gated else []
     left += [f"{found.cut} more fit: raise limit or budget"] if found.cut else []
     told = f" ({'; '.join(left)})" if left else ""
-    head = f"{len(hits)} memories fit{told}. read(ids) gives the full text."
+    head = f"{counted(len(hits), 'memory')} fit{'s' if len(hits) == 1 else ''}{told}. read(ids) gives the full text."
     tail = [*found.notes, *waiting_for(waiting)]
     if all(hit.record.source == "starter" for hit in hits):
         tail.append("These came with Holdfast; remember the first lesson of this project's own.")
@@ -62,10 +63,11 @@ def _hit(hit: Hit, who: str, *, whole: bool) -> str:
     facts = [_kind(record), record.created_at[:10], hit.confidence, _checked(record), *record.scopes]
     facts += ["starter"] if record.source == "starter" else []
     why = ", ".join(f"{name} {value:.2f}" for name, value in hit.why.items())
-    more = hit.snippet.removeprefix(record.title).strip()
+    lesson = record.kind == "scar" and hit.confidence != "weak"
+    more = (shorten(record.body, 200) if lesson else hit.snippet).removeprefix(record.title).strip()
     lines = [f"{record.id[:SHORT]} {shorten(record.title, 120)}", f"  [{' · '.join(facts)} · why: {why}]"]
     lines += [f"  {more}"] if more else []
-    if record.kind == "scar" and hit.confidence != "weak":
+    if lesson:
         lines += _lesson(hit, who, whole=whole or hit.confidence == "strong")
     return "\n".join(lines)
 
@@ -97,8 +99,9 @@ def waiting_for(scars: Sequence[Record]) -> list[str]:
         return []
     named = "; ".join(f"{one.id[:SHORT]} {shorten(one.title, 60)}" for one in scars[:5])
     rest = f" and {len(scars) - 5} more" if len(scars) > 5 else ""
+    want = "wants" if len(scars) == 1 else "want"
     return [
-        f"{len(scars)} scars shown in this session want an answer before consequential work: {ANSWER}: {named}{rest}"
+        f"{counted(len(scars), 'scar')} shown here {want} an answer before consequential work, {ANSWER}: {named}{rest}"
     ]
 
 
@@ -109,14 +112,16 @@ def full(shown: Shown, *, start: int, room: int) -> str:
     first = f'<memory id="{record.id}" kind="{record.kind}" state="{record.state}" by="{by}" at="{at}">'
     titled = [] if record.body.startswith(record.title.rstrip("…")) else [unfenced(record.title)]
     fields = [f"{name}: {unfenced(_spoken(value))}" for name, value in record.fields.items()]
-    last = ["</memory>", " · ".join(_facts(shown))]
-    spent = tokens_of("\n".join([first, *titled, *fields, *last]))
+    last = ["</memory>", clipped(" · ".join(_facts(shown)), max(SHORT, room // 4))]
     body = record.body[start:]
-    if spent + tokens_of(body) + 2 <= room:
-        return "\n".join([first, *titled, unfenced(body), *fields, *last])
-    kept = clipped(unfenced(body), max(40, room - spent - 24)).removesuffix("…")
-    rest = f"({len(body) - len(kept)} characters more: read with start={start + len(kept)}, or raise budget)"
-    return clipped("\n".join([first, *titled, kept, *fields, *last, rest]), room)
+    whole = "\n".join([first, *titled, unfenced(body), *fields, *last])
+    if tokens_of(whole) <= room:
+        return whole
+    rest = "(more: read with start={}, or raise budget)"
+    room -= tokens_of("\n".join([first, *last, rest])) + SHORT
+    told = clipped("\n".join([*titled, *fields]), room // 2)
+    kept = clipped(body, max(1, room - tokens_of(told))).removesuffix("…")
+    return "\n".join([first, unfenced(kept), told, *last, rest.format(start + len(kept))])
 
 
 def _facts(shown: Shown) -> list[str]:

@@ -8,7 +8,7 @@ from holdfast.engine.views.links import Arrow
 from holdfast.model.kinds import KINDS, check_kind
 from holdfast.model.record import Record
 from holdfast.model.session import Session
-from holdfast.model.text import shorten
+from holdfast.model.text import counted, shorten
 from holdfast.policy.brief import Brief
 from holdfast.policy.closing import QUESTIONS
 from holdfast.surfaces.core.text import SHORT, line, refusal_of, waiting_for, within
@@ -30,7 +30,19 @@ def opening_of(opened: Opening, *, payload_file: str = "") -> str:
     """Write what a session should know when it begins, in one readable page."""
     session = opened.session
     word = "resumed" if opened.resumed else "started"
-    lines = [f"Holdfast session {session.id} {word} · {session.agent or 'unknown agent'} · {session.project}"]
+    head = f"Holdfast session {session.id} {word} · {session.agent or 'unknown agent'} · {session.project}"
+    tail = "Recall before you act on what others may have met; close with session(close, payload)."
+    file = f" Payload file, if you prefer: {payload_file}" if payload_file else ""
+    return "\n".join([head, *_standing(opened), tail + file])
+
+
+def context_of(opened: Opening) -> str:
+    """Write where a project stands."""
+    return "\n".join([f"Project {opened.session.project}", *_standing(opened)])
+
+
+def _standing(opened: Opening) -> list[str]:
+    session, lines = opened.session, list[str]()
     lines += (
         [f"Working on: {' '.join(part for part in (session.issue, session.title) if part)}"]
         if session.issue or session.title
@@ -44,7 +56,7 @@ def opening_of(opened: Opening, *, payload_file: str = "") -> str:
     lines += [f"  {one.id[:SHORT]} {one.created_at[:10]} {shorten(one.title, 100)}" for one in opened.decisions]
     lines += ["Topics that keep coming back; thread(promote) or thread(dismiss):"] if opened.suggestions else []
     lines += [
-        f"  {one.id[:SHORT]} {shorten(one.title, 80)} ({len(one.extra.get('evidence', ()))} sessions)"
+        f"  {one.id[:SHORT]} {shorten(one.title, 80)} ({counted(len(one.extra.get('evidence', ())), 'session')})"
         for one in opened.suggestions[:3]
     ]
     lines += [
@@ -56,11 +68,7 @@ def opening_of(opened: Opening, *, payload_file: str = "") -> str:
         lines.append(
             f"Last 30 days: {opened.insight.sessions} sessions, {opened.insight.shown} scars shown, {opened.insight.heeded:.0%} applied{spot}."
         )
-    lines.append(
-        "Recall before you act on what others may have met; close with session(close, payload)."
-        + (f" Payload file, if you prefer: {payload_file}" if payload_file else "")
-    )
-    return "\n".join(lines)
+    return lines
 
 
 def _last(opened: Opening) -> list[str]:
@@ -97,7 +105,7 @@ def threads_of(threads: Sequence[Thread], *, nothing: str) -> str:
     """Write threads, one a line."""
     if not threads:
         return nothing
-    return within(BUDGET, [f"{len(threads)} threads:"], map(thread_line, threads), "resolve or triage some")
+    return within(BUDGET, [f"{counted(len(threads), 'thread')}:"], map(thread_line, threads), "resolve or triage some")
 
 
 def triage_of(stages: dict[str, list[Thread]]) -> str:
@@ -167,7 +175,7 @@ def left_of(left: Left, topics: Topics) -> str:
     """Write a session with what it left."""
     head = [
         session_line(left.session),
-        f"{left.recalls} recalls, {len(left.records)} memories, last active {left.last_at[:16]}",
+        f"{counted(left.recalls, 'recall')}, {counted(len(left.records), 'memory')}, last active {left.last_at[:16]}",
     ]
     head += [f"About: {', '.join((*topics.labels, *topics.words))}"] if topics.words or topics.labels else []
     return within(BUDGET, head, map(line, left.records), "recall with its words")
@@ -177,7 +185,7 @@ def patterns_of(found: Patterns) -> str:
     """Write what comes back across sessions."""
     if not found.memories and not found.topics:
         return "Nothing came back in several sessions."
-    items = [f"{one.sessions} sessions: {line(one.record)}" for one in found.memories]
+    items = [f"{counted(one.sessions, 'session')}: {line(one.record)}" for one in found.memories]
     topics = (
         [f"Recurring words: {', '.join(f'{word} ({count})' for word, count in found.topics)}"] if found.topics else []
     )
@@ -190,7 +198,9 @@ def pieces_of(found: Sequence[Piece]) -> str:
         f"{one.session[:SHORT]} part {one.place} (score {one.score:.1f}): {shorten(one.body, 300)}" for one in found
     ]
     return (
-        within(BUDGET, [f"{len(found)} passages:"], items, "ask more narrowly") if found else "No transcript says this."
+        within(BUDGET, [f"{counted(len(found), 'passage')}:"], items, "ask more narrowly")
+        if found
+        else "No transcript says this."
     )
 
 
@@ -201,7 +211,9 @@ def brief_of(made: Brief) -> str:
 
 def absorbed_of(found: Absorbed) -> str:
     """Write what was taken in, and what should become a lesson."""
-    head = f"Kept {len(found.kept)} observations" + (f", {len(found.known)} were known" if found.known else "")
+    head = f"Kept {counted(len(found.kept), 'observation')}" + (
+        f", {len(found.known)} were known" if found.known else ""
+    )
     lines = [f"{head}: {', '.join(one.id[:SHORT] for one in found.kept)}".rstrip(": ")]
     lines += [f"NOT kept: {problem}" for problem in found.problems]
     return within(
@@ -242,7 +254,7 @@ def graph_of(found: Neighbourhood) -> str:
 def activity_of(found: Activity, spots: BlindSpots, wordings: Sequence[Wording], days: float) -> str:
     """Write what sessions add up to."""
     lines = [
-        f"Last {days:.0f} days: {found.sessions} sessions ({found.open} open), {found.recalls} recalls, {found.reflections} reflections."
+        f"Last {days:.0f} days: {counted(found.sessions, 'session')} ({found.open} open), {counted(found.recalls, 'recall')}, {counted(found.reflections, 'reflection')}."
     ]
     lines += (
         [f"Kept: {', '.join(f'{count} {kind}' for kind, count in found.kinds.most_common())}"] if found.kinds else []

@@ -1,0 +1,200 @@
+"""Words that policy reads for more than their letters: opposites, scopes, verbs, technologies by what they are for."""
+
+from collections.abc import Mapping
+
+# Words that turn a sentence round. They carry no content of their own.
+NEGATORS = frozenset(
+    """
+    not never no nobody none nothing nowhere neither nor without cannot avoid avoids avoided avoiding skip skips skipped
+    skipping ignore ignores ignored ignoring forget lack lacks lacking stop stops stopped refuse refuses outside except
+    missing fail fails failed failing dont doesnt didnt isnt arent wasnt werent cant wont wouldnt shouldnt mustnt hasnt
+    havent omit omits omitted hardly unless
+    """.split()
+)
+# Words of permission and duty: what counts is whether they grant or deny.
+GRANTS = frozenset(
+    """
+    can may must should shall will would could allowed allow allows permitted permit permits fine ok okay welcome
+    encouraged open free recommended advised prefer preferred prefers always only do does did succeed succeeds succeeded
+    """.split()
+)
+MODALS = frozenset("can may must should shall will would could cannot".split())
+DENIES = frozenset(
+    """
+    forbidden forbid forbids banned ban bans prohibited prohibit prohibits disallowed disallow disallows blocked block blocks
+    discouraged denied deny denies
+    """.split()
+)
+UNIVERSAL = frozenset("never always nobody none nothing anymore longer all every any".split())
+# Form -> what it is about, and whether it affirms (1) or denies (-1) that.
+OPPOSITES: Mapping[str, tuple[str, int]] = {
+    form: (about, sign)
+    for about, affirming, denying in (
+        (
+            "enable",
+            "enable enables enabled enabling activated activate",
+            "disable disables disabled disabling deactivated off",
+        ),
+        ("accept", "accept accepts accepted accepting", "reject rejects rejected rejecting"),
+        ("include", "include includes included including", "exclude excludes excluded excluding"),
+        ("need", "need needs needed require requires required requiring mandatory", "optional"),
+        ("sync", "sync synchronous synchronously", "async asynchronous asynchronously"),
+        ("lazy", "lazy lazily", "eager eagerly"),
+        ("safe", "safe", "unsafe"),
+        ("support", "support supports supported supporting", "unsupported"),
+        ("mutable", "mutable", "immutable"),
+        ("public", "public publicly", "private privately"),
+        ("sticky", "sticky", "non-sticky"),
+        ("idempotent", "idempotent", "non-idempotent"),
+        ("stateful", "stateful", "stateless"),
+        ("block", "blocking", "non-blocking nonblocking"),
+        ("nullable", "nullable", "non-nullable non-null"),
+        ("ordered", "ordered sorted", "unordered unsorted"),
+        ("strict", "strict strictly", "lenient loose loosely"),
+        ("automatic", "automatic automatically", "manual manually"),
+        ("increase", "increase increases increased raises raised", "decrease decreases decreased lowers lowered"),
+        ("sensitive", "case-sensitive", "case-insensitive"),
+        ("used", "used", "unused"),
+        ("encrypted", "encrypted", "unencrypted plaintext"),
+        ("reversible", "reversible", "irreversible"),
+        ("thread-safe", "thread-safe", "thread-unsafe"),
+    )
+    for forms, sign in ((affirming, 1), (denying, -1))
+    for form in forms.split()
+}
+
+# A statement about one of these says nothing about another.
+ENVIRONMENTS = frozenset(
+    """
+    staging production development local locally ci qa uat sandbox canary preview nightly-build android ios linux macos
+    windows safari chrome firefox desktop tablet debug arm64 amd64 x86 eu us apac
+    """.split()
+)
+# Verbs that open the predicate but say little themselves: two statements may differ in them and mean the same.
+LIGHT_VERBS = frozenset(
+    """
+    is are was were be been being has have had having get gets got does do did make makes made use uses used using run runs
+    running ran go goes went come comes take takes took give gives gave set sets keep keeps kept live lives stay stays
+    reside resides sit sits happen happens hold holds work works done handle handled handles
+    """.split()
+)
+VERBS = LIGHT_VERBS | frozenset(
+    """
+    default defaults listen listens own owns expire expires store stores stored need needs require requires support supports
+    depend depends target targets write writes written read reads talk talks send sends sent return returns log logs include
+    includes contain contains trigger triggers triggered deploy deploys deployed build builds built back backed host hosts
+    hosted serve serves served manage manages managed poll polls retry retries branch branches merge merges cache caches
+    pin pins pinned format formats formatted indent indents maintain maintains lead leads start starts end ends close closes
+    call calls called name named base based allow allows accept accepts reject rejects enable enables disable disables load
+    loads loaded import imports imported export exports exported throw throws give gives delete deletes deleted mark marks
+    waits wait guarantee guarantees enforce enforces enforced ignore ignores skip skips avoid trim trims move moved switch
+    switched migrate migrated replace replaced rename renamed became become becomes reads report reports reported
+    partitioned hashed encrypted compressed generated rendered tracked kept stands refreshed refresh calculated tested
+    scraped pushed templated scheduled cut time times commit push edit publish wiped expose exposes exposed
+    """.split()
+)
+FUNCTION_WORDS = frozenset(
+    """
+    a an the this that these those it its they them their there we our us you your i my he she his her who which what and
+    or but so then also too just very as at by for from in into of on onto over to up with within via than through per
+    both each if when while because since until although though here now still yet even itself themselves such
+    """.split()
+)
+# What one may say twice of the same thing, with another value, and be right both times. Two of a kind (two databases)
+# still compete for the first group, never for the second.
+MANY_VALUED = frozenset(
+    """
+    use uses used using look looks talk talks call calls called read reads affect show shown reference referenced share
+    shared expose exposed test tested check checked need needs require requires given send sends go goes emit emits publish
+    """.split()
+)
+OPEN_ENDED = frozenset(
+    """
+    support supports supported include includes included contain contains log logs logged accept accepts depend depends
+    cover covers covered know knows import imports imported cause causes caused mention mentions export exports
+    """.split()
+)
+# What has one value at a time, said with a preposition: lives in, defaults to.
+ONE_VALUED = frozenset(
+    """
+    live lives default defaults listen listens expire expires target targets reside resides sit sits point points belong
+    belongs stay stays indent indents end ends resolve resolves bind binds
+    """.split()
+)
+# Nouns that have one value at a time.
+SLOTS = frozenset(
+    """
+    linter formatter manager database db warehouse framework language branch format version owner host region name prefix
+    suffix path port locale default entry point timeout limit size engine runner bundler backend broker registry provider
+    lead maintainer reviewer directory folder file channel level interval encoding timezone zone currency namespace
+    cluster tool compiler runtime orchestrator editor theme strategy protocol algorithm base colour color threshold
+    """.split()
+)
+ALIASES: Mapping[str, str] = {
+    "postgresql": "postgres",
+    "db": "database",
+    "js": "javascript",
+    "ts": "typescript",
+    "k8s": "kubernetes",
+    "prod": "production",
+    "dev": "development",
+    "repo": "repository",
+    "config": "configuration",
+    "docs": "documentation",
+    "env": "environment",
+    "auth": "authentication",
+    "golang": "go",
+    "colour": "color",
+    "e2e": "end-to-end",
+    "max": "maximum",
+    "min": "minimum",
+    "locally": "local",
+    "behaviour": "behavior",
+}
+
+_CLASSES = {
+    "database": "postgres mysql mariadb sqlite mongodb mongo cockroachdb oracle dynamodb cassandra firestore planetscale duckdb",
+    "warehouse": "redshift bigquery snowflake databricks clickhouse",
+    "cache": "memcached redis valkey dragonfly",
+    "queue": "rabbitmq sqs kafka nats pulsar activemq kinesis",
+    "jobs": "celery sidekiq temporal rq bullmq airflow dagster prefect luigi",
+    "search": "elasticsearch opensearch solr meilisearch typesense algolia",
+    "package manager": "npm yarn pnpm bun poetry pip pipenv uv pip-tools conda",
+    "test runner": "jest vitest mocha jasmine pytest unittest nose rspec minitest playwright cypress selenium",
+    "linter": "eslint biome flake8 ruff pylint oxlint tslint",
+    "formatter": "prettier black yapf gofmt dprint",
+    "bundler": "webpack vite rollup parcel esbuild turbopack",
+    "web framework": "django flask fastapi express koa nestjs rails sinatra spring ktor gin echo fiber axum actix laravel",
+    "ui framework": "react vue angular svelte solid preact ember swiftui uikit flutter compose",
+    "meta framework": "next.js nextjs remix nuxt gatsby astro sveltekit",
+    "state": "redux zustand mobx recoil jotai pinia vuex riverpod bloc",
+    "styling": "tailwind bootstrap sass emotion styled-components bulma",
+    "language": "python go rust java kotlin ruby javascript typescript scala elixir swift php perl dart groovy",
+    "ci": "jenkins travis circleci buildkite teamcity drone",
+    "cloud": "aws gcp azure heroku vercel netlify render",
+    "orchestration": "kubernetes nomad ecs swarm",
+    "infrastructure as code": "terraform pulumi cloudformation ansible chef puppet",
+    "templates": "helm kustomize jsonnet",
+    "error tracking": "sentry rollbar bugsnag",
+    "paging": "pagerduty opsgenie",
+    "flags": "launchdarkly unleash flagsmith split",
+    "identity": "auth0 keycloak okta cognito clerk",
+    "password hash": "bcrypt argon2 argon2id scrypt pbkdf2 md5 sha1",
+    "transport": "rest graphql grpc soap trpc",
+    "data format": "json yaml toml xml csv parquet avro protobuf",
+    "key style": "camelcase snake_case kebab-case pascalcase",
+    "indentation": "tabs spaces",
+    "orm": "sqlalchemy prisma typeorm sequelize drizzle hibernate",
+    "mail": "mailgun postmark sendgrid ses",
+    "tickets": "jira linear zendesk asana",
+    "web server": "nginx apache caddy traefik envoy",
+    "metrics": "prometheus datadog grafana newrelic",
+    "git hosting": "github gitlab bitbucket",
+    "cluster": "eks gke aks fargate",
+    "functions": "lambda cloudflare",
+    "container": "docker podman",
+    "ml serving": "torchserve vllm triton",
+    "object store": "s3 gcs minio",
+}
+# Technology -> what it is for. Two of a class answer the same question; two of different classes do not.
+TECHNOLOGIES: Mapping[str, str] = {name: kind for kind, names in _CLASSES.items() for name in names.split()}

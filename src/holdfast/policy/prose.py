@@ -1,0 +1,166 @@
+"""What in a session's log somebody said: sentences and typed commands, without output, code, quotes and prompts."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+# What was injected from a memory must not come back as news, closed properly or not.
+_INJECTED = re.compile(
+    r"<(?P<tag>[\w-]*(?:memor|recall|remind)[\w-]*)\b[^>]*>.*?(?:</(?P=tag)>|\Z)|"
+    r"<(?P<other>[\w-]*(?:context|system|private|instruction|example|thinking)[\w-]*)\b[^>]*>.*?</(?P=other)>",
+    re.IGNORECASE | re.DOTALL,
+)
+_FENCE = re.compile(
+    r"^[ \t]*```[ \t]*(?P<language>\w*)[^\n]*\n(?P<code>.*?)(?:^[ \t]*```[ \t]*$|\Z)", re.MULTILINE | re.DOTALL
+)
+_SHELL = frozenset({"bash", "sh", "shell", "zsh", "console", "fish"})
+_ASKED = re.compile(
+    r"^(?:user|human|system|prompt)\s*:.*?(?=^(?:assistant|agent)\s*:|\Z)", re.IGNORECASE | re.MULTILINE | re.DOTALL
+)
+_SPEAKER = re.compile(r"^(?:assistant|agent)\s*:\s*", re.IGNORECASE | re.MULTILINE)
+_INSTRUCTION = re.compile(
+    r"^(?:you are an? |your (?:task|job|role) is|please (?:answer|respond|reply)|respond (?:only )?with|answer (?:only )?with)",
+    re.IGNORECASE,
+)
+_TRACEBACK = re.compile(
+    r"^Traceback \(most recent call last\):.*?(?:^[\w.]+(?:Error|Exception|Interrupt|Exit)\b[^\n]*$|\Z)",
+    re.MULTILINE | re.DOTALL,
+)
+_DIFF = re.compile(
+    r"^(?:diff --git |--- [^\n]+\n\+\+\+ |@@ )(?:[^\n]*\n?)(?:^(?:[-+ @\\]|index |new file|deleted file|similarity|rename )[^\n]*(?:\n|\Z))*",
+    re.MULTILINE,
+)
+
+# Lines that a program wrote, or that are a program.
+_OUTPUT = re.compile(
+    r"""
+    ^\s*(?:
+      # stack traces and complaints
+      at\s+\S+.*[:(]\d+ | \.{3}\s\d+\smore | File\s" | Caused\sby: | goroutine\s | panic: | thread\s'.*panicked
+    | [\w.]*(?:Error|Exception)\b[^.\n]{0,60}: | E\s{3,} | (?:error(?:\[\w+\])?|warning|fatal): | note:\srun\s | -->\s
+      # differences and version control
+    | [+-](?=\S) | \d+\sfiles?\schanged | \w+\smode\s\d+ | On\sbranch | Your\sbranch | Changes\s(?:not|to\sbe)
+    | (?:modified|deleted|new\sfile|renamed): | Untracked | [0-9a-f]{7,40}\s | remote: | To\s\S+:\S+
+      # listings, tables, search results
+    | total\s\d+$ | [d-][rwx-]{9} | [├│└] | \S+:\d+:\s | \S+\s{2,}\S+\s{2,} | [\w./-]+/?$ | [-=_*~.\s]{3,}$ | \|
+      # progress and logs
+    | (?:Collecting|Downloading|Compiling|Fetching|Resolving|Unpacking)\s\S+(?:\s\S+){0,2}\s*(?:\(.*)?$
+    | Successfully\s | Installing\s(?:collected|build|dep) | Building\swheel | Requirement\salready | added\s\d+
+    | Step\s\d+/\d+ | \[\d+/\d+\] | =+\s | [✓✔✗✘●]\s | npm\s(?:WARN|ERR|notice) | --->
+    | (?:.{0,40}\s)?\[?(?:INFO|DEBUG|WARN|WARNING|ERROR|TRACE|FATAL)\b
+    | \d{4}-\d\d-\d\d[T\s]\d\d: | \d\d:\d\d:\d\d | \d{1,4}[-/]\d\d[-/]\d{1,4}\s | \d{1,3}(?:\.\d{1,3}){3}\s
+      # code
+    | (?:from\s\S+\s)?import\s | (?:async\s)?def\s | class\s\w+.*: | (?:const|let|var)\s | return\b | function\s
+    | export\s(?:default|const) | (?:select|insert|update|delete|create\stable)\b.*; | [{}()\[\]]+[,;]?$ | .*[{;]$
+    | .*=>\s*[{(] | \#include | //
+    )""",
+    re.VERBOSE,
+)
+_PROMPT = re.compile(r"^\s*(?:\$|>|❯|%|\w+@[\w.-]+:\S*[$#])\s+(?=[\w./])")
+_ROUTE = re.compile(r"^\s*@?\w+(?:\.\w+)?\.(?:get|post|put|patch|delete|route)\(\s*[\"']/", re.IGNORECASE)
+_BULLET = re.compile(r"^\s*(?:[-*•]\s+|\d{1,2}[.)]\s+|#{1,6}\s+|>\s+)?(?:\*\*|__)?")
+_END = re.compile(r"(?<=[.!?])[\"')`*]*\s+(?=[\"'(`*]*[A-Z0-9@`])")
+_ABBREVIATED = re.compile(r"(?:\b(?:e\.g|i\.e|etc|vs|approx|incl|cf)|\b[A-Z])\.$")
+
+
+Form = Literal["sentence", "command", "route"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Passage:
+    """A sentence, a typed command or a route declared in code, and where it stands in the log."""
+
+    form: Form
+    text: str
+    start: int
+    end: int
+
+
+def passages(log: str) -> Iterator[Passage]:
+    """Give what somebody said or typed, in order; everything else is passed over."""
+    text, shell = _without_blocks(log)
+    block: list[tuple[int, str]] = []
+    muted = False  # inside a paragraph of instructions
+    for start, line in _lines(text):
+        form = _form(line, inside=any(first <= start < last for first, last in shell))
+        muted = form == "instruction" or (muted and form != "nothing")
+        if form == "prose" and block and _continues(block[-1][1], line):
+            block.append((start, line))
+            continue
+        yield from _sentences(block, text)
+        block = [(start, line)] if form == "prose" and not muted else []
+        if form in ("command", "route") and not muted:
+            yield _line(line, start, "command" if form == "command" else "route")
+    yield from _sentences(block, text)
+
+
+def _line(line: str, start: int, form: Form) -> Passage:
+    mark = _PROMPT.match(line)
+    first = mark.end() if mark else len(line) - len(line.lstrip())
+    return Passage(form=form, text=line[first:].strip(), start=start + first, end=start + len(line.rstrip()))
+
+
+def _without_blocks(log: str) -> tuple[str, list[tuple[int, int]]]:
+    """Blank out what is not the session's own words, every character in its place; give where shell code stands."""
+    text = log
+    for pattern in (_INJECTED, _ASKED, _TRACEBACK, _SPEAKER):
+        text = pattern.sub(lambda match: _blank(match[0]), text)
+    shell = [match.span("code") for match in _FENCE.finditer(text) if match["language"].lower() in _SHELL]
+    text = _FENCE.sub(lambda match: match[0] if match["language"].lower() in _SHELL else _blank(match[0]), text)
+    return _DIFF.sub(lambda match: _blank(match[0]), text), shell
+
+
+def _blank(text: str) -> str:
+    return re.sub(r"[^\n]", " ", text)
+
+
+def _lines(text: str) -> Iterator[tuple[int, str]]:
+    start = 0
+    for line in text.split("\n"):
+        yield start, line
+        start += len(line) + 1
+
+
+def _form(line: str, *, inside: bool) -> str:
+    if not line.strip() or line.lstrip().startswith("```"):
+        return "nothing"
+    if _PROMPT.match(line) or (inside and not line.lstrip().startswith("#")):
+        return "command"
+    if _ROUTE.match(line):
+        return "route"
+    if _INSTRUCTION.match(_BULLET.sub("", line)):
+        return "instruction"
+    return "output" if _OUTPUT.match(line) else "prose"
+
+
+def _continues(before: str, line: str) -> bool:
+    """Tell whether a line goes on with the sentence of the line before it."""
+    return bool(re.match(r"\s*[a-z(`]", line)) and not before.rstrip().endswith((".", "!", "?", ":"))
+
+
+def _sentences(block: list[tuple[int, str]], text: str) -> Iterator[Passage]:
+    """Split joined lines at sentence ends."""
+    if not block:
+        return
+    first, line = block[0]
+    start = first + len(line) - len(_BULLET.sub("", line, count=1))
+    end = block[-1][0] + len(block[-1][1])
+    whole = text[start:end]
+    begin = 0
+    for cut in _END.finditer(whole):
+        if not _ABBREVIATED.search(whole[begin : cut.start()]):
+            yield _sentence(whole, begin, cut.start(), start)
+            begin = cut.end()
+    yield _sentence(whole, begin, len(whole), start)
+
+
+def _sentence(whole: str, begin: int, end: int, offset: int) -> Passage:
+    text = whole[begin:end]
+    shift = len(text) - len(text.lstrip())
+    return Passage(
+        form="sentence",
+        text=" ".join(text.split()).removesuffix("**"),
+        start=offset + begin + shift,
+        end=offset + begin + len(text.rstrip()),
+    )

@@ -1,0 +1,68 @@
+"""What a person may pick to have their agent do: begin work, close it, look through what waits."""
+
+from typing import Annotated
+
+from holdfast.model.text import counted
+from holdfast.policy.closing import QUESTIONS
+from holdfast.surfaces.core import work
+from holdfast.surfaces.core.table import surface
+from holdfast.surfaces.core.text import line, waiting_for
+from holdfast.surfaces.tool import Call
+from holdfast.verbs.absorb import candidates
+from holdfast.verbs.read import waiting_records
+from holdfast.verbs.scars import unanswered
+from holdfast.verbs.session import context
+from holdfast.verbs.suggest import suggestions
+
+
+@surface.prompt("Start of work")
+def start_work(call: Call, task: Annotated[str, "What you are about to work on."] = "") -> str:
+    """Begin with what is known: the state of the project and what recall says about the task."""
+    asked = f"I want to work on: {task}\n" if task else ""
+    steps = [
+        "Call session(start)" + (f" with title {task!r}" if task else "") + ".",
+        f"Call recall with {task!r} and with what you expect to touch; answer the scars it shows with judge."
+        if task
+        else "Tell me in three sentences where things stand, and ask me what to work on.",
+        "Then say what you will do, and which memories it rests on.",
+    ]
+    return "\n".join(
+        [f"{asked}This is what the memory of the project holds:", "", work.context_of(context(call.memory)), "", *steps]
+    )
+
+
+@surface.prompt("Closing ceremony")
+def close_work(call: Call) -> str:
+    """Close the session well: nine questions, the human's corrections, what was learned, decided and left open."""
+    lines = ["Let us close this session. Answer for yourself, briefly and honestly:"]
+    lines += [
+        f"{place}. {one.text} ({one.key}{'' if one.required else ', optional'})"
+        for place, one in enumerate(QUESTIONS, 1)
+    ]
+    lines += [
+        "Show me the answers and ask me for corrections. Then keep each lesson with remember (a mistake is a scar), and call",
+        "session(close, close_type=standard, payload={closing_reflection, human_corrections, summary, decisions, open_threads}).",
+        *waiting_for(unanswered(call.memory)),
+    ]
+    return "\n".join(lines)
+
+
+@surface.prompt("Review of candidates")
+def review_candidates(call: Call) -> str:
+    """Go through what waits for a decision: lessons from observations, held memories, suggested threads."""
+    memory = call.memory
+    parts = [work.candidates_of(candidates(memory))]
+    held = waiting_records(memory)
+    parts += (
+        [
+            f"{counted(len(held), 'memory')} wait{'s' if len(held) == 1 else ''} for a yes: judge(confirmed or cancelled)",
+            *map(line, held),
+        ]
+        if held
+        else []
+    )
+    found = suggestions(memory)
+    parts += (
+        [f"{counted(len(found), 'suggested thread')}: thread(promote or dismiss)", *map(line, found)] if found else []
+    )
+    return "\n".join(["Go through these with me, one at a time, and do what I decide:", "", *parts])

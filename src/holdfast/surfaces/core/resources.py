@@ -1,0 +1,38 @@
+"""What clients may read without asking a question: the hot set, the project, a memory, a session."""
+
+from holdfast.surfaces.core import text as shown
+from holdfast.surfaces.core import work
+from holdfast.surfaces.core.table import surface
+from holdfast.surfaces.tool import Call
+from holdfast.verbs.hot import hot_set
+from holdfast.verbs.read import get
+from holdfast.verbs.session import context, left_by
+from holdfast.verbs.topics import topics_of
+
+BUDGET = 2_000
+
+
+@surface.resource("holdfast://hot", "Hot set")
+def hot(call: Call) -> str:
+    """Give the memories of this project that matter most now: used lately and often, trusted, important."""
+    found = hot_set(call.memory)
+    items = [f"- {shown.line(one.record)} (salience {one.salience:.2f})" for one in found]
+    return shown.within(BUDGET, ["Memories in use:"], items, "recall") if items else "Nothing is in use yet."
+
+
+@surface.resource("holdfast://project", "Project context")
+def project(call: Call) -> str:
+    """Give the state of the project: last session, threads, decisions, how the human likes to work."""
+    return work.context_of(context(call.memory))
+
+
+@surface.resource("holdfast://record/{id}", "A memory")
+def record(call: Call, id: str) -> str:  # noqa: A002
+    """Give one memory in full, by its id."""
+    return shown.full(get(call.memory, id), start=0, room=4_000)
+
+
+@surface.resource("holdfast://session/{id}", "A session")
+def session(call: Call, id: str) -> str:  # noqa: A002
+    """Give one session with what it left, by its id."""
+    return work.left_of(left_by(call.memory, id), topics_of(call.memory, id))
