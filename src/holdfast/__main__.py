@@ -1,5 +1,5 @@
 """`python -m holdfast` is the `holdfast` command."""
 
-from holdfast.hosts.cli.main import main
+from holdfast.hosts.cli.entry import main
 
 main()

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.hosts.bench import abstention, quality, speed
+from holdfast.hosts.bench import abstention, quality, server, speed
 from holdfast.hosts.bench import labelled as judgements
 from holdfast.hosts.bench.measure import Spread, best, spread
 
@@ -78,3 +78,20 @@ def test_speed_is_measured_beside_its_baselines(tmp_path: Path, monkeypatch: pyt
 def test_the_quickest_round_counts() -> None:
     assert best([Spread(p50=2, p95=3), Spread(p50=1, p95=9)]) == Spread(p50=1, p95=9)
     assert spread(lambda _: None, range(20)).p50 >= 0
+
+
+def test_the_server_is_measured_beside_its_targets(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, few in (("RECORDS", 50), ("STARTS", 1), ("WARM_UP", 1), ("QUESTIONS", 2), ("ROUNDS", 1)):
+        monkeypatch.setattr(server, name, few)
+    met = server.run(as_json=True)
+    measured = json.loads(capsys.readouterr().out)
+    assert met == all(measured["met"].values())
+    ours, bare = measured["cold_start"]["holdfast mcp"], measured["cold_start"]["bare SDK server"]
+    assert 0 < ours["cpu_s"] < bare["cpu_s"]
+    assert measured["recall"]["records"] == 50
+    assert 0 < measured["recall"]["cpu_ms_p50"] <= measured["recall"]["cpu_ms_p95"]
+    assert 0 < measured["recall"]["rss_mib_started"] < measured["recall"]["rss_mib_warm"]
+    server._print(measured["cold_start"], measured["recall"], measured["met"])
+    assert "≤ 0.15 CPU s" in capsys.readouterr().out

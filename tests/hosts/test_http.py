@@ -15,7 +15,7 @@ import pytest
 from mcp import Client, MCPError
 
 from holdfast.hosts.mcp.http import listening, transport
-from holdfast.hosts.mcp.protocol import Server
+from holdfast.hosts.mcp.protocol import server_of
 from holdfast.surfaces.tool import Call
 from tests.hosts import toy
 from tests.hosts.conftest import environment_of
@@ -61,7 +61,7 @@ def test_the_official_client_works_in_both_eras(served: Served, mode: str) -> No
 
 @pytest.mark.parametrize("mode", ["legacy", "auto"])
 def test_the_sdks_server_of_this_host_answers_in_memory_as_ours_does(mode: str) -> None:
-    server = Server([toy.surface], Call(open=toy.no_memory))
+    server = server_of([toy.surface], Call(open=toy.no_memory))
 
     async def session() -> None:
         async with Client(transport(server), mode=mode) as client:

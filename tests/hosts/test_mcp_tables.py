@@ -4,12 +4,14 @@ from typing import Any
 
 import pytest
 
-from holdfast.hosts.mcp.protocol import ProtocolError, Server
+from holdfast.hosts.mcp.offer import joined, offer_of, written_offer
+from holdfast.hosts.mcp.protocol import ProtocolError, server_of
+from holdfast.hosts.mcp.serving import SURFACES, surface_named
 from holdfast.surfaces.tool import Call, Surface
 from tests.hosts import toy
 from tests.hosts.test_mcp import INITIALIZE, META
 
-SERVER = Server([toy.surface], Call(open=toy.no_memory))
+SERVER = server_of([toy.surface], Call(open=toy.no_memory))
 ERAS = pytest.mark.parametrize("envelope", [{}, {"_meta": META}], ids=["legacy", "modern"])
 
 
@@ -88,7 +90,7 @@ def test_only_what_a_surface_has_is_announced_and_answered() -> None:
     }
     assert ask("initialize", **INITIALIZE)["capabilities"] == everything
     assert ask("server/discover", _meta=META)["capabilities"] == everything
-    bare = Server([Surface(name="bare", tools=toy.surface.tools)], Call(open=toy.no_memory))
+    bare = server_of([Surface(name="bare", tools=toy.surface.tools)], Call(open=toy.no_memory))
     assert bare.answer("initialize", INITIALIZE)["capabilities"] == {"tools": {"listChanged": False}}
     for method in ("resources/list", "resources/templates/list", "resources/read", "prompts/list", "prompts/get"):
         with pytest.raises(ProtocolError, match="Method not found"):
@@ -115,6 +117,19 @@ def test_the_newer_era_gives_a_prompt_without_cache_hints() -> None:
     result = ask("prompts/get", name="review", arguments={"book": "Emma"}, _meta=META)
     assert result["resultType"] == "complete"
     assert "ttlMs" not in result
+
+
+def test_what_is_written_down_is_what_the_surfaces_offer() -> None:
+    for name in SURFACES:
+        forgotten = "a tool has changed: run `python3 dev.py uv run python scripts/offers.py`"
+        assert written_offer(name) == offer_of([surface_named(name)]), forgotten
+
+
+def test_several_surfaces_are_one_offer() -> None:
+    toys = offer_of([toy.surface])
+    both = joined([toys, offer_of([Surface(name="bare", instructions="Another.")]), toys])
+    assert both.instructions == "A toy.\n\nAnother.\n\nA toy."
+    assert both == offer_of([toy.surface, Surface(name="bare", instructions="Another."), toy.surface])
 
 
 def test_a_resource_whose_variable_is_no_parameter_is_a_mistake_in_the_table() -> None:

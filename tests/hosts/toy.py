@@ -10,7 +10,7 @@ from typing import Annotated
 
 from holdfast.compose import open_memory
 from holdfast.hosts.mcp import stdio
-from holdfast.hosts.mcp.protocol import Server
+from holdfast.hosts.mcp.protocol import server_of
 from holdfast.model.errors import NotFound, StoreBusy
 from holdfast.surfaces.tool import Call, Surface, once
 from holdfast.verbs.memory import Memory
@@ -78,7 +78,7 @@ def review(
 
 
 if __name__ == "__main__":
-    server = Server([surface], Call(open=once(open_memory)))
+    server = server_of([surface], Call(open=once(open_memory)))
     if "--http" in sys.argv:
         from holdfast.hosts.mcp import http
 

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from holdfast.hosts.mcp.protocol import Server, tool_to_json
+from holdfast.hosts.mcp.offer import tool_to_json
+from holdfast.hosts.mcp.protocol import server_of
 from holdfast.model.event import Actor
 from holdfast.model.kinds import KINDS
 from holdfast.model.text import tokens_of
@@ -281,7 +282,7 @@ def test_a_long_text_is_read_on_from_where_it_was_cut(memory: Memory, tools: Too
 
 
 def test_resources_and_prompts_say_what_matters(memory: Memory, tools: Tools) -> None:
-    server = Server([surface], tools.call_)
+    server = server_of([surface], tools.call_)
 
     def resource(uri: str) -> str:
         return str(server.answer("resources/read", {"uri": uri})["contents"][0]["text"])

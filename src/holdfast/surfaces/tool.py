@@ -5,12 +5,14 @@ import re
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from holdfast.model.errors import HoldfastError, NotFound
 from holdfast.surfaces.schema import Schema, check_arguments, schema_of
-from holdfast.verbs.memory import Memory
+
+if TYPE_CHECKING:
+    from holdfast.verbs.memory import Memory
 
 Function = Callable[..., Any]
 Report = Callable[[float, float | None, str], None]
@@ -32,12 +34,12 @@ class Client:
 class Call:
     """What a tool is called with besides its arguments: the memory, and somebody who waits. One for each request."""
 
-    open: Callable[[], Memory]  # gives the same memory every time: see `once`
+    open: "Callable[[], Memory]"  # gives the same memory every time: see `once`
     report: Report = unheard
     client: Client = field(default_factory=Client)
 
     @property
-    def memory(self) -> Memory:
+    def memory(self) -> "Memory":
         """The memory, opened at the first need."""
         return self.open()
 
@@ -46,11 +48,11 @@ class Call:
         self.report(done, total, message)
 
 
-def once(open_it: Callable[[], Memory]) -> Callable[[], Memory]:
+def once(open_it: "Callable[[], Memory]") -> "Callable[[], Memory]":
     """Give a function that opens a memory at the first need and gives the same one from then on, to any thread."""
-    lock, opened = threading.Lock(), list[Memory]()
+    lock, opened = threading.Lock(), list["Memory"]()
 
-    def give() -> Memory:
+    def give() -> "Memory":
         with lock:
             if not opened:
                 opened.append(open_it())

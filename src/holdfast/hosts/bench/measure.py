@@ -29,8 +29,13 @@ def spread(step: Callable[[Any], object], inputs: Sequence[Any]) -> Spread:
         start = time.process_time()
         step(item)
         times.append(1000 * (time.process_time() - start))
-    times.sort()
-    return Spread(p50=times[len(times) // 2], p95=times[int(len(times) * 0.95)])
+    return spread_of(times)
+
+
+def spread_of(times: Sequence[float]) -> Spread:
+    """Give median and 95th percentile of some times."""
+    ordered = sorted(times)
+    return Spread(p50=ordered[len(ordered) // 2], p95=ordered[int(len(ordered) * 0.95)])
 
 
 def best(rounds: Sequence[Spread]) -> Spread:
@@ -45,9 +50,9 @@ def cpu_seconds(step: Callable[[], object]) -> float:
     return time.process_time() - start
 
 
-def resident_mib() -> float:
-    """Give this process's resident memory; 0 where the system does not tell."""
-    status = Path("/proc/self/status")
+def resident_mib(process: int | str = "self") -> float:
+    """Give a process's resident memory; where the system does not tell, the most that this one ever had."""
+    status = Path(f"/proc/{process}/status")
     if not status.exists():
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     line = next(line for line in status.read_text().splitlines() if line.startswith("VmRSS"))

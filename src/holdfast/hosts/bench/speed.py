@@ -97,14 +97,14 @@ def run(names: list[str]) -> None:
 
 def _measure(case: Case, folder: Path) -> tuple[list[object], list[object]]:
     corpus = Corpus()
-    opened = _open(folder)
+    opened = open_bench(folder)
     before = resident_mib()
-    imported = _fill(opened, case, corpus)
-    _fake_vectors(opened)
+    imported = fill(opened, case, corpus)
+    fake_vectors(opened)
     opened.close()
-    memory = _open(folder)
+    memory = open_bench(folder)
     questions = [corpus.question() for _ in range(ROUNDS * QUESTIONS)]
-    opening = spread(lambda _: _open(folder).close(), range(10))
+    opening = spread(lambda _: open_bench(folder).close(), range(10))
     words_only = _rounds(lambda text: recall(memory, Query(text=text, words_only=True, weak=True)), questions)
     recall(memory, Query(text="warm up", weak=True))
     after = resident_mib()
@@ -133,11 +133,12 @@ def _rounds(step: Callable[[str], object], questions: list[str]) -> Spread:
     return best([spread(step, questions[start::ROUNDS]) for start in range(ROUNDS)])
 
 
-def _open(folder: Path) -> Memory:
+def open_bench(folder: Path) -> Memory:
+    """Open the memory of a benchmark."""
     return open_memory(load_settings(environment={}, flags={"home": str(folder), "project": PROJECT}))
 
 
-def _fill(memory: Memory, case: Case, corpus: Corpus) -> float:
+def fill(memory: Memory, case: Case, corpus: Corpus) -> float:
     """Import that many records and give how many went in per CPU second."""
     total = case.projects * case.each
     lines = list(_export_lines(memory, case, corpus, min(total, 20_000)))
@@ -167,7 +168,8 @@ def _event(memory: Memory, case: Case, corpus: Corpus, number: int) -> Any:
     )
 
 
-def _fake_vectors(memory: Memory) -> None:
+def fake_vectors(memory: Memory) -> None:
+    """Give every record a random vector."""
     random = np.random.default_rng(1)
     assert memory.embedder is not None
     name = f"{memory.embedder.name}/{memory.embedder.size}"
@@ -235,9 +237,9 @@ def fresh(size: int = 10_000) -> None:
     """Measure new processes on a store of 10k records: CPU until the answer, and resident memory."""
     folder = Path(tempfile.mkdtemp(prefix="holdfast-bench-"))
     try:
-        memory = _open(folder)
-        _fill(memory, Case(projects=1, each=size), Corpus())
-        _fake_vectors(memory)
+        memory = open_bench(folder)
+        fill(memory, Case(projects=1, each=size), Corpus())
+        fake_vectors(memory)
         memory.close()
         rows = [
             ("python -c pass", *_child(folder, "pass")),

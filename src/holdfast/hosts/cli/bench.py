@@ -88,6 +88,16 @@ def fresh() -> None:
     measure()
 
 
+@bench_command.command("mcp")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def mcp(as_json: bool) -> None:
+    """Measure the MCP server: start, recall at 10,000 records, memory. Exit code 1 if a target is missed."""
+    from holdfast.hosts.bench.server import run
+
+    if not run(as_json=as_json):
+        raise click.exceptions.Exit(1)
+
+
 @bench_command.command("durability")
 @click.option("--rounds", default=20, show_default=True, help="How often a writer is killed.")
 def durability(rounds: int) -> None:

@@ -98,9 +98,7 @@ def transport(server: Server) -> Transport[Any]:
         version=SERVER["version"],
         title=SERVER["title"],
         instructions=server.instructions,
-        get_tool_input_schema=lambda name: next(
-            (one.tools[name].schema for one in server.surfaces if name in one.tools), None
-        ),
+        get_tool_input_schema={tool["name"]: tool["inputSchema"] for tool in server.offer.tools}.get,
     )
 
     async def answer(ctx: ServerRequestContext[Any, Any], _: RequestParams) -> Json:

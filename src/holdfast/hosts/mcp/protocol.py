@@ -9,9 +9,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from holdfast import __version__
+from holdfast.hosts.mcp.offer import Offer, offer_of
 from holdfast.hosts.mcp.progress import Notify, reporting
 from holdfast.model.errors import HoldfastError, Invalid, NotFound
-from holdfast.surfaces.tool import Call, Prompt, Resource, Surface, Tool
+from holdfast.surfaces.tool import Call, Surface
 
 Json = dict[str, Any]
 LEGACY = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
@@ -54,11 +55,12 @@ class Request:
     notify: Notify
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Server:
-    """The surfaces on offer and the memory behind them."""
+    """What is on offer, the surfaces that do it (imported when one is needed) and the memory behind them."""
 
-    surfaces: Sequence[Surface]
+    offer: Offer
+    load: Callable[[], Sequence[Surface]]
     call: Call
 
     def answer(self, method: str, params: Json, notify: Notify = _silent) -> Json:
@@ -82,9 +84,9 @@ class Server:
     def capabilities(self) -> Json:
         """What is on offer, as both eras announce it."""
         offered = {
-            "tools": any(surface.tools for surface in self.surfaces),
-            "resources": any(surface.resources for surface in self.surfaces),
-            "prompts": any(surface.prompts for surface in self.surfaces),
+            "tools": self.offer.tools,
+            "resources": self.offer.resources or self.offer.templates,
+            "prompts": self.offer.prompts,
         }
         return {name: {"listChanged": False} for name, there in offered.items() if there}
 
@@ -123,7 +125,12 @@ class Server:
     @property
     def instructions(self) -> str:
         """What a client tells its model about us."""
-        return "\n\n".join(surface.instructions for surface in self.surfaces if surface.instructions)
+        return self.offer.instructions
+
+
+def server_of(surfaces: Sequence[Surface], call: Call) -> Server:
+    """Give a server of surfaces that are there already."""
+    return Server(offer=offer_of(surfaces), load=lambda: surfaces, call=call)
 
 
 def initialize(server: Server, request: Request) -> Json:
@@ -154,15 +161,15 @@ def ping(_: Server, __: Request) -> Json:
 
 def list_tools(server: Server, _: Request) -> Json:
     """Give the tools, always in the same order."""
-    return {"tools": [tool_to_json(tool) for surface in server.surfaces for tool in surface.tools.values()]}
+    return {"tools": server.offer.tools}
 
 
 def call_tool(server: Server, request: Request) -> Json:
     """Run one tool; what goes wrong inside it is for the model to read."""
     name, arguments = _name_and_arguments(request)
-    surface = next((one for one in server.surfaces if name in one.tools or name in one.aliases), None)
+    surface = next((one for one in server.load() if name in one.tools or name in one.aliases), None)
     if surface is None:
-        known = [tool for one in server.surfaces for tool in one.tools]
+        known = [tool["name"] for tool in server.offer.tools]
         raise ProtocolError(INVALID_PARAMS, f"Unknown tool: {name}", {"tools": known})
     with reporting(request.params, request.notify) as report:
         answer = surface.call(replace(server.call, report=report), name, arguments)
@@ -171,13 +178,12 @@ def call_tool(server: Server, request: Request) -> Json:
 
 def list_resources(server: Server, _: Request) -> Json:
     """Give the resources with a fixed address."""
-    return {"resources": [{"uri": one.uri, **_described(one)} for one in _resources(server) if not one.variable]}
+    return {"resources": server.offer.resources}
 
 
 def list_templates(server: Server, _: Request) -> Json:
     """Give the resources whose address has a variable."""
-    found = [{"uriTemplate": one.uri, **_described(one)} for one in _resources(server) if one.variable]
-    return {"resourceTemplates": found}
+    return {"resourceTemplates": server.offer.templates}
 
 
 def read_resource(server: Server, request: Request) -> Json:
@@ -187,7 +193,7 @@ def read_resource(server: Server, request: Request) -> Json:
         raise ProtocolError(INVALID_PARAMS, "resources/read needs a uri")
     missing = INVALID_PARAMS if request.modern else LEGACY_NO_RESOURCE
     try:
-        found = next((read for surface in server.surfaces if (read := surface.read(server.call, uri))), None)
+        found = next((read for surface in server.load() if (read := surface.read(server.call, uri))), None)
     except NotFound as problem:
         raise ProtocolError(missing, str(problem), {"uri": uri}) from problem
     except HoldfastError as problem:
@@ -200,15 +206,15 @@ def read_resource(server: Server, request: Request) -> Json:
 
 def list_prompts(server: Server, _: Request) -> Json:
     """Give the prompts, always in the same order."""
-    return {"prompts": [prompt_to_json(prompt) for surface in server.surfaces for prompt in surface.prompts.values()]}
+    return {"prompts": server.offer.prompts}
 
 
 def get_prompt(server: Server, request: Request) -> Json:
     """Give a prompt as the one message it makes."""
     name, arguments = _name_and_arguments(request)
-    surface = next((one for one in server.surfaces if name in one.prompts), None)
+    surface = next((one for one in server.load() if name in one.prompts), None)
     if surface is None:
-        known = [prompt for one in server.surfaces for prompt in one.prompts]
+        known = [prompt["name"] for prompt in server.offer.prompts]
         raise ProtocolError(INVALID_PARAMS, f"Unknown prompt: {name}", {"prompts": known})
     try:
         text = surface.say(server.call, name, arguments)
@@ -225,49 +231,10 @@ def _name_and_arguments(request: Request) -> tuple[str, Json]:
     return name, arguments
 
 
-def _resources(server: Server) -> list[Resource]:
-    return [resource for surface in server.surfaces for resource in surface.resources.values()]
-
-
 def _as_protocol_error(problem: HoldfastError) -> ProtocolError:
     """Give what resources and prompts say of a failure: unlike tools they have no place for it in a result."""
     code = INVALID_PARAMS if isinstance(problem, Invalid | NotFound) else INTERNAL
     return ProtocolError(code, str(problem), {"code": problem.code})
-
-
-def _described(resource: Resource) -> Json:
-    return {
-        "name": resource.name,
-        "title": resource.title,
-        "description": resource.description,
-        "mimeType": resource.mime,
-    }
-
-
-def prompt_to_json(prompt: Prompt) -> Json:
-    """Write a prompt as it is listed."""
-    required = prompt.schema.get("required", ())
-    arguments = [
-        {"name": name, "description": schema.get("description", ""), "required": name in required}
-        for name, schema in prompt.schema["properties"].items()
-    ]
-    return {"name": prompt.name, "title": prompt.title, "description": prompt.description, "arguments": arguments}
-
-
-def tool_to_json(tool: Tool) -> Json:
-    """Write a tool as it is listed."""
-    # Left out where the protocol's default says the same: what a read-only tool destroys, what a writer repeats.
-    annotations: Json = {"readOnlyHint": tool.read_only, "openWorldHint": False}
-    if not tool.read_only:
-        annotations |= {"destructiveHint": tool.destructive} | ({"idempotentHint": True} if tool.idempotent else {})
-    return {
-        "name": tool.name,
-        "title": tool.title,
-        "description": tool.description,
-        # That unknown arguments are refused shows when one is given, with the name that was meant.
-        "inputSchema": {name: part for name, part in tool.schema.items() if name != "additionalProperties"},
-        "annotations": annotations,
-    }
 
 
 Handler = Callable[[Server, Request], Json]

@@ -3,25 +3,33 @@
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from functools import cache
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from holdfast.hosts.mcp.offer import joined, written_offer
 from holdfast.hosts.mcp.protocol import Server
 from holdfast.model.errors import Invalid
 from holdfast.surfaces.tool import Call, Client, Surface, once
-from holdfast.verbs.memory import Memory
 
-# Each module holds its table as `surface`, and is imported when it is asked for.
+if TYPE_CHECKING:
+    from holdfast.verbs.memory import Memory
+
+# Each module holds its table as `surface`, and is imported when one of its tools is called.
 SURFACES = {"core": "holdfast.surfaces.core"}
 
 
 @contextmanager
 def serving(names: Sequence[str], flags: Mapping[str, Any]) -> Iterator[Server]:
     """Give a server of the named surfaces; whatever its memory opened is closed at the end."""
+    for name in names:
+        if name not in SURFACES:
+            raise Invalid(f"There is no surface {name!r}.", hint=f"Surfaces are {', '.join(SURFACES)}.")
+    chosen = tuple(dict.fromkeys(names))
     with ExitStack() as stack:
         client = Client()
 
-        def open_for_good() -> Memory:
+        def open_for_good() -> "Memory":
             from holdfast.compose import load_settings, open_memory  # noqa: PLC0415  listing tools opens nothing
 
             memory = stack.enter_context(open_memory(load_settings(flags=flags)))
@@ -32,10 +40,14 @@ def serving(names: Sequence[str], flags: Mapping[str, Any]) -> Iterator[Server]:
                 stack.enter_context(keeping_up(memory))
             return memory
 
-        yield Server([_surface(name) for name in dict.fromkeys(names)], Call(open=once(open_for_good), client=client))
+        yield Server(
+            offer=joined(map(written_offer, chosen)),
+            load=cache(lambda: [surface_named(name) for name in chosen]),
+            call=Call(open=once(open_for_good), client=client),
+        )
 
 
-def join(memory: Memory, client: str) -> None:
+def join(memory: "Memory", client: str) -> None:
     """Let a client work under its own name, in a session of its own that it may announce later."""
     from holdfast.verbs.session import begin  # noqa: PLC0415  listing tools opens nothing
     from holdfast.verbs.starters import plant  # noqa: PLC0415
@@ -47,9 +59,8 @@ def join(memory: Memory, client: str) -> None:
         begin(memory, implicit=True)
 
 
-def _surface(name: str) -> Surface:
-    if name not in SURFACES:
-        raise Invalid(f"There is no surface {name!r}.", hint=f"Surfaces are {', '.join(SURFACES)}.")
+def surface_named(name: str) -> Surface:
+    """Import and give a surface."""
     surface = import_module(SURFACES[name]).surface
     assert isinstance(surface, Surface)
     return surface

@@ -1,0 +1,35 @@
+"""The way in: `holdfast mcp` as clients start it goes straight to the server, anything else to the command line.
+
+Clients start a server with every session and wait for its list of tools; the command-line library alone would cost as
+much CPU as all the rest.
+"""
+
+import sys
+from collections.abc import Sequence
+
+
+def main() -> None:
+    """Run what was asked for."""
+    names = _surfaces_to_serve(sys.argv[1:])
+    if names is None:
+        from holdfast.hosts.cli.main import main as command_line
+
+        command_line()
+        return
+    from holdfast.hosts.mcp import stdio
+    from holdfast.hosts.mcp.serving import serving
+
+    with serving(names, {}) as server:
+        stdio.main(server)
+
+
+def _surfaces_to_serve(arguments: Sequence[str]) -> list[str] | None:
+    """Give the surfaces of a plain `mcp [--surface NAME]…`, or None if it says anything more."""
+    if not arguments or arguments[0] != "mcp":
+        return None
+    from holdfast.hosts.mcp.serving import SURFACES
+
+    flags, names = arguments[1::2], list(arguments[2::2])
+    if len(flags) != len(names) or set(flags) - {"--surface"} or set(names) - set(SURFACES):
+        return None
+    return names or ["core"]

@@ -1,0 +1,58 @@
+"""The way in: what a client starts is lean, everything else is the command line."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.hosts.test_mcp import INITIALIZE
+
+HEAVY = {"click", "numpy", "rich", "sqlite3", "platformdirs", "mcp"}
+START = """
+import sys
+from holdfast.hosts.cli.entry import main
+main()
+print(*sorted(name for name in sys.modules), file=sys.stderr)
+"""
+
+
+def run(
+    environment: dict[str, str], folder: Path, *command: str, given: str = ""
+) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        [sys.executable, *command],
+        input=given,
+        env=environment,
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("arguments", [("mcp",), ("mcp", "--surface", "core")])
+def test_a_list_of_tools_is_given_without_importing_what_they_do(
+    environment: dict[str, str], tmp_path: Path, arguments: tuple[str, ...]
+) -> None:
+    begin = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": INITIALIZE}
+    lists = [f"{kind}/list" for kind in ("tools", "resources", "prompts")]
+    asked = [begin, *({"jsonrpc": "2.0", "id": 2, "method": method} for method in lists)]
+    done = run(environment, tmp_path, "-c", START, *arguments, given="\n".join(map(json.dumps, asked)))
+    assert len(done.stdout.splitlines()) == 4
+    loaded = set(done.stderr.split())
+    assert loaded & HEAVY == set()
+    assert {
+        name for name in loaded if name.startswith(("holdfast.verbs", "holdfast.engine", "holdfast.surfaces.core"))
+    } == set()
+    assert not (tmp_path / "store").exists()
+
+
+def test_anything_else_is_the_command_line(environment: dict[str, str], tmp_path: Path) -> None:
+    assert "Serve the memory to MCP clients" in run(environment, tmp_path, "-m", "holdfast", "mcp", "--help").stdout
+    assert run(environment, tmp_path, "-m", "holdfast", "--version").stdout.startswith("holdfast ")
+    wrong = run(environment, tmp_path, "-m", "holdfast", "mcp", "--surface", "nope")
+    assert (wrong.returncode, "There is no surface 'nope'" in wrong.stderr) == (64, True)
+    moved = run(environment, tmp_path, "-m", "holdfast", "--home", str(tmp_path / "other"), "mcp")
+    assert (moved.returncode, moved.stdout) == (0, "")

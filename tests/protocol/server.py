@@ -1,0 +1,40 @@
+"""The conformance fixtures behind the production HTTP application. The suite knows no token, so one is put in for it."""
+
+import sys
+from typing import NoReturn
+
+import uvicorn
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from holdfast.hosts.mcp.http import app, listening
+from holdfast.hosts.mcp.protocol import server_of
+from holdfast.surfaces.tool import Call
+from tests.protocol.fixtures import surface
+
+TOKEN = "of-the-suite"
+
+
+def no_store() -> NoReturn:
+    """Stand for the memory, which no fixture needs."""
+    raise AssertionError
+
+
+class Introduced:
+    """An application whose every caller shows the token."""
+
+    def __init__(self, inner: ASGIApp) -> None:
+        self._inner = inner
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        shown = (b"authorization", f"Bearer {TOKEN}".encode())
+        known = {**scope, "headers": [*scope["headers"], shown]} if scope["type"] == "http" else scope
+        await self._inner(known, receive, send)
+
+
+if __name__ == "__main__":
+    with listening(0) as listener:
+        port = int(listener.getsockname()[1])
+        served = Introduced(app(server_of([surface], Call(open=no_store)), token=TOKEN, port=port))
+        print(f"http://127.0.0.1:{port}/mcp", flush=True)
+        uvicorn.Server(uvicorn.Config(served, log_level="warning", lifespan="on")).run(sockets=[listener])
+    sys.exit(0)
