@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.hosts.running import Run, runner
+
 
 def environment_of(folder: Path) -> dict[str, str]:
     """Give the variables of a process with a home and a store of its own, searched by words."""
@@ -22,3 +24,11 @@ def environment_of(folder: Path) -> dict[str, str]:
 @pytest.fixture
 def environment(tmp_path: Path) -> dict[str, str]:
     return environment_of(tmp_path)
+
+
+@pytest.fixture
+def run(tmp_path: Path, own_home: Path) -> Run:
+    """Give a function that runs `holdfast` in an empty folder."""
+    work = tmp_path / "work"
+    work.mkdir()
+    return runner(work, own_home)

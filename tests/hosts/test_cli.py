@@ -4,47 +4,11 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-Run = Callable[..., subprocess.CompletedProcess[str]]
-
-
-@pytest.fixture
-def run(tmp_path: Path, own_home: Path) -> Run:
-    """Give a function that runs `holdfast` in an empty folder with a home of its own."""
-    work = tmp_path / "work"
-    work.mkdir()
-
-    def holdfast(
-        *arguments: str, stdin: str | bytes | None = None, cwd: Path = work, **environment: str
-    ) -> subprocess.CompletedProcess[str]:
-        clean = {name: value for name, value in os.environ.items() if not name.startswith("HOLDFAST_")}
-        clean |= {"HOME": str(own_home), "HOLDFAST_EMBEDDER": "none", **environment}
-        given = stdin.encode() if isinstance(stdin, str) else stdin
-        done = subprocess.run(
-            [sys.executable, "-m", "holdfast", *arguments],
-            cwd=cwd,
-            env=clean,
-            input=given or b"",
-            capture_output=True,
-            check=False,
-        )
-        return subprocess.CompletedProcess(done.args, done.returncode, done.stdout.decode(), done.stderr.decode())
-
-    return holdfast
-
-
-def answer(done: subprocess.CompletedProcess[str]) -> Any:
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
-
-
-def kept(run: Run, *arguments: str) -> str:
-    return str(answer(run("remember", "--json", *arguments))["record"]["id"])
+from tests.hosts.running import Run, answer, kept
 
 
 def test_alone_it_prints_a_short_start(run: Run) -> None:

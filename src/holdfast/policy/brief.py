@@ -29,7 +29,7 @@ class Brief:
 
 def brief(plan: str, found: Sequence[Record], form: str, budget: int) -> Brief:
     """Write records that matter to a plan in one of three forms, in no more tokens than the budget."""
-    ordered = sorted(found, key=lambda record: (not is_blocking(record), _rank(record)))
+    ordered = sorted(found, key=lambda record: (not is_blocking(record), record.source == "starter", _rank(record)))
     blocking = [record for record in ordered if is_blocking(record)]
     if form == "gate":
         return _gate(plan, blocking, budget)

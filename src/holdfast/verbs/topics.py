@@ -84,4 +84,4 @@ def _background(memory: Memory) -> Counter[str]:
 
 
 def _words(record: Record) -> frozenset[str]:
-    return frozenset(word for word in words(record.text) if len(word) > 3 and not word.isdigit())
+    return frozenset(word for word in words(f"{record.title} {record.body}") if len(word) > 3 and not word.isdigit())

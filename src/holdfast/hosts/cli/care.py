@@ -4,6 +4,7 @@ from typing import Any
 
 import click
 
+from holdfast.engine.views.usage import OUTCOMES
 from holdfast.hosts.cli.options import fields_of, opened, stdin_text
 from holdfast.hosts.cli.outcome import present, refuse
 from holdfast.hosts.cli.render import SHORT, console, icon, json_option, print_json, show_history
@@ -153,7 +154,7 @@ def unlink_command(source: str, relation: str, target: str, as_json: bool) -> No
 
 
 @click.command("use")
-@click.argument("outcome", type=click.Choice(["applied", "ignored", "contradicted", "corrected"]))
+@click.argument("outcome", type=click.Choice(OUTCOMES))
 @click.argument("ids", nargs=-1, required=True)
 @click.option("--note", default="", help="What happened.")
 @json_option

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from holdfast.verbs.memory import Memory
 
 LONGEST_STDIN = 1_000_000
+ANSWERING = "`holdfast judge APPLYING|N_A|REFUTED ID --evidence …`"
 
 
 def settings(**flags: Any) -> "Settings":

@@ -2,8 +2,9 @@
 
 import json
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import fields, is_dataclass
 from typing import Any
 
 import click
@@ -39,6 +40,28 @@ def say_error(message: str, hint: str) -> None:
 def print_json(value: Any) -> None:
     """Print one JSON value."""
     print(json.dumps(value, ensure_ascii=False, indent=2))
+
+
+def show(value: Any, text: str, *, as_json: bool) -> None:
+    """Print a value for a program, or what it says for a person."""
+    if as_json:
+        print_json(plain(value))
+    else:
+        print(text)
+
+
+def plain(value: Any) -> Any:
+    """Write any value of ours as JSON."""
+    match value:
+        case Record():
+            return record_to_json(value)
+        case dict() | Mapping():
+            return {str(key): plain(item) for key, item in value.items()}
+        case list() | tuple() | set() | frozenset():
+            return [plain(item) for item in value]
+        case _ if is_dataclass(value):
+            return {spec.name: plain(getattr(value, spec.name)) for spec in fields(value)}
+    return value
 
 
 def json_option(command: Callable[..., Any]) -> Callable[..., Any]:

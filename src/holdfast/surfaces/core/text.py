@@ -93,15 +93,15 @@ def _lesson(hit: Hit, who: str, *, whole: bool) -> list[str]:
     return [f"  {part}" for part in parts if part]
 
 
-def waiting_for(scars: Sequence[Record]) -> list[str]:
-    """Say which scars of this session still want an answer."""
+def waiting_for(scars: Sequence[Record], how: str = ANSWER) -> list[str]:
+    """Say which scars of this session still want an answer, and how to give it."""
     if not scars:
         return []
     named = "; ".join(f"{one.id[:SHORT]} {shorten(one.title, 60)}" for one in scars[:5])
     rest = f" and {len(scars) - 5} more" if len(scars) > 5 else ""
     want = "wants" if len(scars) == 1 else "want"
     return [
-        f"{counted(len(scars), 'scar')} shown here {want} an answer before consequential work, {ANSWER}: {named}{rest}"
+        f"{counted(len(scars), 'scar')} shown here {want} an answer before consequential work, {how}: {named}{rest}"
     ]
 
 
@@ -161,11 +161,11 @@ def outcome_of(outcome: Outcome) -> str:
             return refusal_of(refused)
 
 
-def answered(told: Answered) -> list[str]:
+def answered(told: Answered, how: str = ANSWER) -> list[str]:
     """Write which answers to scars were taken, and what is still missing."""
     lines = [f"{decision}: {record.id[:SHORT]} {shorten(record.title, 80)}" for record, decision in told.taken]
     lines += [f"NOT taken: {problem}" for problem in told.problems]
-    return lines + (waiting_for(told.waiting) or ["Every scar shown in this session is answered."])
+    return lines + (waiting_for(told.waiting, how) or ["Every scar shown in this session is answered."])
 
 
 def _related(related: Iterable[Similar]) -> str:

@@ -26,12 +26,12 @@ BUDGET = 1_500
 THREADS_AT_START = 5
 
 
-def opening_of(opened: Opening, *, payload_file: str = "") -> str:
+def opening_of(opened: Opening, *, payload_file: str = "", closing: str = "session(close, payload)") -> str:
     """Write what a session should know when it begins, in one readable page."""
     session = opened.session
     word = "resumed" if opened.resumed else "started"
     head = f"Holdfast session {session.id} {word} · {session.agent or 'unknown agent'} · {session.project}"
-    tail = "Recall before you act on what others may have met; close with session(close, payload)."
+    tail = f"Recall before you act on what others may have met; close with {closing}."
     file = f" Payload file, if you prefer: {payload_file}" if payload_file else ""
     return "\n".join([head, *_standing(opened), tail + file])
 

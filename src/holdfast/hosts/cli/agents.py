@@ -1,0 +1,139 @@
+"""Commands around agents at work: briefs, observations, judgements, and what they add up to."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+from holdfast.hosts.cli.options import ANSWERING, opened, stdin_text
+from holdfast.hosts.cli.render import json_option, show
+from holdfast.model.errors import Conflict, Invalid
+from holdfast.model.query import Query
+from holdfast.surfaces.core import text as shown
+from holdfast.surfaces.core import work
+from holdfast.verbs.absorb import absorb, candidates
+from holdfast.verbs.analyze import activity, blind_spots, reflections, wordings
+from holdfast.verbs.brief import brief
+from holdfast.verbs.close import LEARNINGS
+from holdfast.verbs.judge import VERDICTS, judge
+from holdfast.verbs.read import list_records
+from holdfast.verbs.scars import Answer, effects, unanswered
+
+
+@click.command("brief")
+@click.argument("plan", nargs=-1, required=True)
+@click.option("--form", type=click.Choice(["compact", "gate", "full"]), default="compact", show_default=True)
+@click.option("--budget", type=click.IntRange(20), help="Most tokens; 500, 100 and 4000 unless given.")
+@json_option
+def brief_command(plan: tuple[str, ...], form: str, budget: int | None, as_json: bool) -> None:
+    """Print what is known about a plan, to put into a sub-agent's prompt."""
+    with opened() as memory:
+        made = brief(memory, " ".join(plan), form=form, budget=budget or 0)
+    show(made, made.text, as_json=as_json)
+
+
+@click.command("absorb")
+@click.argument("text", nargs=-1)
+@click.option("--source", default="", help="Who saw it.")
+@click.option("--severity", type=click.Choice(["info", "warning", "scar_candidate"]), default="info", show_default=True)
+@click.option("--task", default="", help="What it was part of.")
+@click.option(
+    "--file", type=click.Path(path_type=Path, allow_dash=True), help="JSON list of observations; - reads stdin."
+)
+@click.option("--candidates", "only_candidates", is_flag=True, help="Show what may be a lesson instead.")
+@json_option
+def absorb_command(
+    text: tuple[str, ...],
+    source: str,
+    severity: str,
+    task: str,
+    file: Path | None,
+    only_candidates: bool,
+    as_json: bool,
+) -> None:
+    """Keep what a sub-agent observed, and point out what may be a lesson."""
+    with opened() as memory:
+        if only_candidates:
+            found = candidates(memory)
+            show(found, work.candidates_of(found), as_json=as_json)
+            return
+        given = _observations(file) if file else [{"text": " ".join(text), "source": source, "severity": severity}]
+        absorbed = absorb(memory, given, task=task)
+    show(absorbed, work.absorbed_of(absorbed), as_json=as_json)
+
+
+@click.command("judge")
+@click.argument("verdict", type=click.Choice(VERDICTS, case_sensitive=False))
+@click.argument("ids", nargs=-1)
+@click.option("--evidence", default="", help="What was seen, done or checked.")
+@click.option("--session", help="Session in which the scars were shown.")
+@json_option
+def judge_command(verdict: str, ids: tuple[str, ...], evidence: str, session: str | None, as_json: bool) -> None:
+    """Answer scars that were shown (APPLYING, N_A, REFUTED), or say what became of memories."""
+    with opened(session=session) as memory:
+        told = judge(memory, [Answer(scar=one, decision=verdict, evidence=evidence) for one in ids])
+        waiting = unanswered(memory)
+    lines = [line for line in shown.answered(told, ANSWERING) if waiting or not line.startswith("Every scar")]
+    show(told, "\n".join(lines), as_json=as_json)
+    if told.problems:
+        raise click.exceptions.Exit(Conflict.exit_code)
+
+
+@click.command("log")
+@click.option("--kind", "kinds", multiple=True, help="Only this kind; repeatable.")
+@click.option("--severity", default="", help="Only this severity.")
+@click.option("--days", type=click.IntRange(1), help="Only of the last days.")
+@click.option("--limit", default=20, show_default=True, type=click.IntRange(1, 1000))
+@json_option
+def log_command(kinds: tuple[str, ...], severity: str, days: int | None, limit: int, as_json: bool) -> None:
+    """List what was learned and decided, latest first."""
+    from holdfast.model.ids import days_before
+
+    with opened() as memory:
+        since = days_before(memory.clock.now(), days) if days else ""
+        query = Query(text="", kinds=kinds or (*LEARNINGS, "decision"), since=since, limit=1000)
+        page = list_records(memory, query)
+    own = [one for one in page.records if one.source != "starter" and severity in ("", one.fields.get("severity"))]
+    show(own[:limit], "\n".join(map(shown.line, own[:limit])) or "Nothing was learned yet.", as_json=as_json)
+
+
+@click.command("analyze")
+@click.argument(
+    "lens", type=click.Choice(["summary", "reflections", "scars", "blind-spots", "wordings"]), default="summary"
+)
+@click.option("--days", default=30, show_default=True, type=click.IntRange(1))
+@click.option("--agent", default="", help="Only this agent.")
+@json_option
+def analyze_command(lens: str, days: int, agent: str, as_json: bool) -> None:
+    """Show what sessions add up to: activity, reflections, how scars and their wordings fare."""
+    with opened() as memory:
+        spots = blind_spots(memory, days=days)
+        if lens == "summary":
+            found = activity(memory, days=days, agent=agent)
+            compared = wordings(memory, days=days)
+            value = {"activity": found, "blind_spots": spots, "wordings": compared}
+            show(value, work.activity_of(found, spots, compared, days), as_json=as_json)
+        elif lens == "reflections":
+            replies = reflections(memory, days=days, agent=agent)
+            show(replies, work.replies_of(replies), as_json=as_json)
+        elif lens == "scars":
+            seen = effects(memory, days=days)
+            show(seen, work.effects_of(seen), as_json=as_json)
+        elif lens == "blind-spots":
+            told = [*spots.ignored, *spots.in_vain, *spots.review]
+            show(spots, "\n".join(dict.fromkeys(map(work.effect_line, told))) or "No blind spot.", as_json=as_json)
+        else:
+            compared = wordings(memory, days=days)
+            show(compared, "\n".join(map(work.wording_line, compared)), as_json=as_json)
+
+
+def _observations(file: Path) -> list[Any]:
+    try:
+        given = json.loads(stdin_text() if str(file) == "-" else file.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as problem:
+        raise Invalid(f"{file} cannot be read as JSON: {problem}.") from problem
+    found = given.get("observations") if isinstance(given, dict) else given
+    if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
+        raise Invalid(f"{file} must hold a list of observations, each with a text.")
+    return found

@@ -1,0 +1,199 @@
+"""Commands for sessions and what was said in them."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+from holdfast.hosts.cli.options import ANSWERING, opened, stdin_text
+from holdfast.hosts.cli.render import json_option, show
+from holdfast.model.errors import Conflict, Invalid
+from holdfast.surfaces.core import work
+from holdfast.surfaces.core.text import waiting_for
+from holdfast.verbs.close import NotClosed, close, payload_file
+from holdfast.verbs.scars import unanswered
+from holdfast.verbs.session import find_session, left_by, list_sessions, only_open, refresh, start
+from holdfast.verbs.topics import patterns, topics_of
+from holdfast.verbs.transcript import (
+    LONGEST,
+    drop_transcript,
+    get_transcript,
+    save_transcript,
+    search_transcripts,
+)
+
+CLOSING = "`holdfast session close`"
+this_session = click.option("--session", help="The session; the one going on unless given.")
+
+
+@click.group("session")
+def session_command() -> None:
+    r"""Begin, look at and close sessions: bounded pieces of work.
+
+    \b
+    holdfast session start --title "Rate limits" --issue SHOP-12
+    holdfast session close --quick
+    """
+
+
+@session_command.command("start")
+@click.option("--title", default="", help="What it is about.")
+@click.option("--issue", default="", help="The issue it works on.")
+@click.option("--session", "meant", default="", help="Take up this one again.")
+@click.option("--force", is_flag=True, help="A new one although one goes on.")
+@json_option
+def start_command(title: str, issue: str, meant: str, force: bool, as_json: bool) -> None:
+    """Begin a session, or take up the one a restart interrupted; shows what the last one left."""
+    with opened() as memory:
+        opening = start(memory, session=meant, title=title, issue=issue, force=force)
+        file = payload_file(memory, opening.session.id)
+        text = work.opening_of(opening, payload_file=str(file or ""), closing=CLOSING)
+    show(opening, f"{text}\n\nexport HOLDFAST_SESSION={opening.session.id}", as_json=as_json)
+
+
+@session_command.command("refresh")
+@this_session
+@json_option
+def refresh_command(session: str | None, as_json: bool) -> None:
+    """Show again what the session should know."""
+    with opened(session=session) as memory:
+        opening = refresh(memory if memory.actor.session else memory.acting_in(only_open(memory).id))
+        show(opening, work.opening_of(opening, closing=CLOSING), as_json=as_json)
+
+
+@session_command.command("close")
+@this_session
+@click.option("--quick", "close_type", flag_value="quick", help="No reflection: for less than half an hour.")
+@click.option("--autonomous", "close_type", flag_value="autonomous", help="No human was there.")
+@click.option("--retroactive", "close_type", flag_value="retroactive", help="For work that had no session.")
+@click.option("--payload", type=click.Path(path_type=Path), help="JSON with what it leaves; - reads stdin.")
+@click.option(
+    "--answer", "answers", multiple=True, metavar="QUESTION=TEXT", help="what_broke=…, what_worked=…; repeatable."
+)
+@json_option
+def close_command(
+    session: str | None, close_type: str | None, payload: Path | None, answers: tuple[str, ...], as_json: bool
+) -> None:
+    """Close a session with what it learned, decided and left open (as standard unless said otherwise)."""
+    given = {**_payload(payload), **_answers(answers)}
+    with opened(session=session) as memory:
+        meant = find_session(memory, session).id if session else ""
+        banner = waiting_for(unanswered(memory, meant), ANSWERING)
+        outcome = close(memory, session=meant, close_type=close_type or "standard", payload=given)
+    show(outcome, "\n".join([*banner, work.closing_of(outcome)]), as_json=as_json)
+    if isinstance(outcome, NotClosed):
+        raise click.exceptions.Exit(Conflict.exit_code)
+
+
+@session_command.command("list")
+@click.option("--limit", default=20, show_default=True, type=click.IntRange(1, 1000))
+@click.option("--everywhere", is_flag=True, help="All projects.")
+@json_option
+def list_command(limit: int, everywhere: bool, as_json: bool) -> None:
+    """List sessions, latest first."""
+    with opened() as memory:
+        found = list_sessions(memory, limit=limit, everywhere=everywhere)
+    show(found, "\n".join(map(work.session_line, found)) or "No session yet.", as_json=as_json)
+
+
+@session_command.command("show")
+@click.argument("id", required=False)
+@json_option
+def show_command(id: str | None, as_json: bool) -> None:  # noqa: A002
+    """Show a session with the memories it left and what it was about."""
+    with opened() as memory:
+        meant = id or only_open(memory).id
+        left, topics = left_by(memory, meant), topics_of(memory, meant)
+    show({"left": left, "topics": topics}, work.left_of(left, topics), as_json=as_json)
+
+
+@session_command.command("patterns")
+@click.option("--days", default=30, show_default=True, type=click.IntRange(1))
+@click.option("--least", default=2, show_default=True, help="Sessions it must have come up in.")
+@json_option
+def patterns_command(days: int, least: int, as_json: bool) -> None:
+    """Show the memories and topics that come back across sessions."""
+    with opened() as memory:
+        found = patterns(memory, days=days, least=least)
+    show(found, work.patterns_of(found), as_json=as_json)
+
+
+@session_command.group("transcript")
+def transcript_group() -> None:
+    """Keep, read, search and drop what was said in sessions."""
+
+
+@transcript_group.command("save")
+@click.argument("file", type=click.Path(path_type=Path, allow_dash=True))
+@this_session
+@click.option("--format", "form", type=click.Choice(["json", "markdown"]), help="By the file's ending unless given.")
+@json_option
+def save_command(file: Path, session: str | None, form: str | None, as_json: bool) -> None:
+    """Keep a transcript (JSON lines as clients write them, or text); credentials are masked."""
+    text = stdin_text() if str(file) == "-" else _read(file, LONGEST)
+    found = form or ("json" if file.suffix in (".json", ".jsonl") else "markdown")
+    with opened(session=session) as memory:
+        kept = save_transcript(memory, text, session=session or "", form=found)
+    told = f"Kept the transcript of {kept.session}: {kept.tokens} tokens."
+    show({"session": kept.session, "tokens": kept.tokens, "format": kept.format}, told, as_json=as_json)
+
+
+@transcript_group.command("show")
+@click.argument("id")
+@json_option
+def transcript_command(id: str, as_json: bool) -> None:  # noqa: A002
+    """Print the transcript of a session."""
+    with opened() as memory:
+        found = get_transcript(memory, id)
+    show(found, found.body, as_json=as_json)
+
+
+@transcript_group.command("search")
+@click.argument("text", nargs=-1, required=True)
+@click.option("--limit", default=10, show_default=True, type=click.IntRange(1, 50))
+@click.option("--everywhere", is_flag=True, help="All projects.")
+@json_option
+def search_command(text: tuple[str, ...], limit: int, everywhere: bool, as_json: bool) -> None:
+    """Find where something was said."""
+    with opened() as memory:
+        found = search_transcripts(memory, " ".join(text), limit=limit, everywhere=everywhere)
+    show(found, work.pieces_of(found), as_json=as_json)
+
+
+@transcript_group.command("drop")
+@click.argument("id")
+@json_option
+def drop_command(id: str, as_json: bool) -> None:  # noqa: A002
+    """Remove the transcript of a session for good."""
+    with opened() as memory:
+        gone = drop_transcript(memory, id)
+    show({"dropped": gone}, "Gone." if gone else "There was none.", as_json=as_json)
+
+
+def _payload(file: Path | None) -> dict[str, Any]:
+    if file is None:
+        return {}
+    try:
+        given = json.loads(stdin_text() if str(file) == "-" else _read(file, 1_000_000))
+    except ValueError as problem:
+        raise Invalid(f"{file} is not JSON: {problem}.") from problem
+    if not isinstance(given, dict):
+        raise Invalid(f"{file} must hold one JSON object.")
+    return given
+
+
+def _answers(pairs: tuple[str, ...]) -> dict[str, str]:
+    for pair in pairs:
+        if "=" not in pair:
+            raise Invalid(f"{pair!r} is not QUESTION=TEXT.")
+    return {name: text for name, _, text in (pair.partition("=") for pair in pairs)}
+
+
+def _read(file: Path, longest: int) -> str:
+    try:
+        if file.stat().st_size > longest:
+            raise Invalid(f"{file} is larger than {longest:,} bytes.")
+        return file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as problem:
+        raise Invalid(f"{file} cannot be read: {problem}.") from problem

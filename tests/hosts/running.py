@@ -1,0 +1,42 @@
+"""Run the `holdfast` command in a process of its own, and read what it answers."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+
+
+def runner(work: Path, home: Path) -> Run:
+    """Give a function that runs `holdfast` in a folder with a home of its own."""
+
+    def holdfast(
+        *arguments: str, stdin: str | bytes | None = None, cwd: Path = work, **environment: str
+    ) -> subprocess.CompletedProcess[str]:
+        clean = {name: value for name, value in os.environ.items() if not name.startswith("HOLDFAST_")}
+        clean |= {"HOME": str(home), "HOLDFAST_EMBEDDER": "none", **environment}
+        given = stdin.encode() if isinstance(stdin, str) else stdin
+        done = subprocess.run(
+            [sys.executable, "-m", "holdfast", *arguments],
+            cwd=cwd,
+            env=clean,
+            input=given or b"",
+            capture_output=True,
+            check=False,
+        )
+        return subprocess.CompletedProcess(done.args, done.returncode, done.stdout.decode(), done.stderr.decode())
+
+    return holdfast
+
+
+def answer(done: subprocess.CompletedProcess[str]) -> Any:
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def kept(run: Run, *arguments: str) -> str:
+    return str(answer(run("remember", "--json", *arguments))["record"]["id"])

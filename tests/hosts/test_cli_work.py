@@ -1,0 +1,97 @@
+"""Sessions, threads, briefs and judgements from the command line."""
+
+import json
+
+import pytest
+
+from tests.hosts.running import Run, answer, kept
+
+EVIDENCE = "Ran the migration on a copy of production and compared the row counts."
+SCAR = ("--kind", "scar", "--field", "severity=high", "--field", 'counter_arguments=["only a column", "a backup"]')
+
+
+def started(run: Run, *arguments: str) -> str:
+    return str(answer(run("session", "start", "--json", *arguments, HOLDFAST_STARTERS="false"))["session"]["id"])
+
+
+def test_a_session_from_start_to_close(run: Run) -> None:
+    shown = run("session", "start", "--title", "Rate limits", "--issue", "SHOP-12", HOLDFAST_STARTERS="false")
+    assert "Working on: SHOP-12 Rate limits" in shown.stdout
+    assert "export HOLDFAST_SESSION=" in shown.stdout
+    session = started(run)
+    assert session in shown.stdout
+    assert "resumed" in run("session", "refresh").stdout
+    kept(run, "The limiter counts per key.", "--session", session)
+    refused = run("session", "close")
+    assert (refused.returncode, "answer what_broke" in refused.stdout) == (4, True)
+    payload = {"closing_reflection": dict.fromkeys(("q1", "q2", "q3", "q4", "q5"), "nothing"), "human_corrections": ""}
+    closed = run("session", "close", "--payload", "-", "--answer", "rapport=quick", stdin=json.dumps(payload))
+    assert closed.returncode == 0, closed.stdout
+    assert "closed (standard): SHOP-12" in closed.stdout or "closed (standard): Rate limits" in closed.stdout
+    listed = answer(run("session", "list", "--json"))
+    assert [(one["id"], one["close"]["type"]) for one in listed] == [(session, "standard")]
+    assert "The limiter counts per key." in run("session", "show", session).stdout
+    assert "Nothing came back" in run("session", "patterns").stdout
+    assert run("session", "close", "--quick").returncode == 3
+
+
+def test_transcripts(run: Run) -> None:
+    session = started(run)
+    assert run("session", "transcript", "save", "-", stdin="user: why is the import slow?").returncode == 0
+    assert "import slow" in run("session", "transcript", "search", "slow", "imports").stdout
+    assert "import slow" in run("session", "transcript", "show", session).stdout
+    assert answer(run("session", "transcript", "drop", session, "--json")) == {"dropped": True}
+    assert run("session", "transcript", "show", session).returncode == 3
+    assert run("session", "transcript", "save", "missing.jsonl").returncode == 64
+
+
+def test_scars_are_answered(run: Run) -> None:
+    session = started(run)
+    scar = kept(run, "Migrations of orders need a way back.", *SCAR)
+    run("recall", "migrations of orders", HOLDFAST_SESSION=session)
+    short = run("judge", "applying", scar, "--evidence", "did it", HOLDFAST_SESSION=session)
+    assert (short.returncode, "50 are needed" in short.stdout) == (4, True)
+    told = run("judge", "APPLYING", scar, "--evidence", EVIDENCE, "--session", session)
+    assert told.stdout.startswith(f"APPLYING: {scar[:10]}")
+    assert run("judge", "succeeded", scar, HOLDFAST_SESSION=session).returncode == 0
+    assert "applied 1, succeeded 1" in run("analyze", "scars").stdout
+    summary = answer(run("analyze", "--json"))
+    assert summary["activity"]["sessions"] == 1
+    assert sum(one["shown"] for one in summary["wordings"]) == 1
+    assert "No blind spot." in run("analyze", "blind-spots").stdout
+    assert "No session closed" in run("analyze", "reflections").stdout
+    assert "Wording" in run("analyze", "wordings").stdout
+
+
+def test_threads(run: Run) -> None:
+    thread = answer(run("thread", "open", "Write the runbook", "--issue", "SHOP-1", "--json"))["thread"]["record"]["id"]
+    assert "Known already" in run("thread", "open", "write the runbook").stdout
+    assert thread[:10] in run("thread", "list").stdout
+    assert answer(run("thread", "triage", "--json"))["emerging"][0]["touches"] == 2
+    assert run("thread", "touch", "runbook").returncode == 0
+    assert "in the wiki" in run("thread", "resolve", "#1", "--note", "in the wiki").stdout
+    assert "in the wiki" in run("thread", "list", "--resolved").stdout
+    assert run("thread", "reopen", thread).returncode == 0
+    assert "Nothing is suggested" in run("thread", "suggestions").stdout
+    assert run("thread", "promote", thread).returncode == 4
+    assert run("thread", "dismiss", thread).returncode == 4
+    assert run("thread", "open", "rotate AKIA" + "IOSFODNN7EXAMPLQ").returncode == 4
+
+
+def test_briefs_observations_and_the_log(run: Run) -> None:
+    kept(run, "Migrations of orders need a way back.", *SCAR)
+    assert "[high scar] Migrations of orders" in run("brief", "migrations of orders").stdout
+    assert answer(run("brief", "migrations of orders", "--form", "gate", "--json"))["text"].startswith("PASS")
+    assert "1 may be lessons" in run("absorb", "It failed silently", "--source", "reviewer").stdout
+    given = json.dumps({"observations": [{"text": "We assumed UTC"}]})
+    assert "Kept 1 observation" in run("absorb", "--file", "-", stdin=given).stdout
+    assert "We assumed UTC" in run("absorb", "--candidates").stdout
+    assert run("absorb", "--file", "-", stdin="{}").returncode == 64
+    assert "Migrations of orders" in run("log", "--severity", "high", "--days", "3").stdout
+    assert answer(run("log", "--kind", "win", "--json")) == []
+
+
+@pytest.mark.parametrize("command", ["session", "thread", "brief", "absorb", "judge", "log", "analyze"])
+def test_every_command_explains_itself(run: Run, command: str) -> None:
+    shown = run(command, "--help")
+    assert (shown.returncode, "Usage: holdfast" in shown.stdout) == (0, True)
