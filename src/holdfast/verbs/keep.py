@@ -6,7 +6,7 @@ from typing import Any
 
 from holdfast.engine.views import records
 from holdfast.engine.views.records import Filter
-from holdfast.engine.views.usage import OUTCOMES, shown_in
+from holdfast.engine.views.usage import OUTCOMES, worded_in
 from holdfast.model.errors import Conflict, Invalid, NotFound
 from holdfast.model.event import Verb
 from holdfast.model.record import Draft, Link, Record
@@ -139,7 +139,7 @@ def record_use(memory: Memory, references: Iterable[str], outcome: str, *, note:
     used = [find(memory, reference).record for reference in references]
     if not used:
         raise Invalid("Name at least one memory.")
-    shown = {one.id: one.variant for one in shown_in(memory.store.db, memory.actor.session) if one.variant}
+    shown = {one.id: one.variant for one in worded_in(memory.store.db, memory.actor.session)}
     wording = {record.id: {"variant": shown[record.id]} if record.id in shown else {} for record in used}
     memory.commit([memory.event("used", record.id, data=data | wording[record.id]) for record in used])
     return [record.id for record in used]

@@ -166,6 +166,12 @@ def shown_in(db: Database, session: str) -> list[Shown]:
     return [Shown(*row) for row in db.query(sql, {"session": session})]
 
 
+def worded_in(db: Database, session: str) -> list[Shown]:
+    """Give those of them that were shown in one of several wordings: few of many, and asked for with every recall."""
+    sql = "select session, id, at, times, variant from shown where session = :session and variant <> '' order by at, id"
+    return [Shown(*row) for row in db.query(sql, {"session": session})]
+
+
 def shown_since(db: Database, at: str) -> list[Shown]:
     """Give what any session was shown since an instant."""
     sql = "select session, id, at, times, variant from shown where at >= :at order by at, id"
