@@ -2,17 +2,22 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, get_args
 
 from holdfast.model.record import Record
 
 Confidence = Literal["strong", "fair", "weak"]
+Mode = Literal["precision", "balanced", "exploratory"]
+MODES: tuple[str, ...] = get_args(Mode)
 Search = Literal["hybrid", "words"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Query:
-    """A question. `project` None means the project at hand; global records are always included."""
+    """A question. `project` None means the project at hand; global records are always included.
+
+    `mode` says how well an answer must fit, `related` adds what the best are linked to, `weak` lets anything in.
+    """
 
     text: str
     project: str | None = None
@@ -27,6 +32,8 @@ class Query:
     limit: int = 10
     budget: int = 0
     words_only: bool = False
+    mode: Mode = "balanced"
+    related: bool = False
     weak: bool = False
 
 
@@ -43,6 +50,15 @@ class Hit:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Related:
+    """A record that an answer is linked to, and how."""
+
+    record: Record
+    relation: str
+    source: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Recalled:
     """The answers, best first, and everything that was left out of them."""
 
@@ -51,7 +67,15 @@ class Recalled:
     gated: int = 0
     cut: int = 0
     lagging: int = 0
+    related: tuple[Related, ...] = ()
     notes: tuple[str, ...] = field(default=())
+
+    @property
+    def confidence(self) -> str:
+        """How far the best answer can be relied on: high, medium or low."""
+        if not self.hits:
+            return "low"
+        return {"strong": "high", "fair": "medium", "weak": "low"}[self.hits[0].confidence]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,6 +14,7 @@ from holdfast.model.scope import check_scopes
 from holdfast.model.text import check_keepable, check_text
 from holdfast.policy.admit import SecretFound
 from holdfast.policy.secrets import masked
+from holdfast.verbs.hot import tend
 from holdfast.verbs.memory import Memory, find
 from holdfast.verbs.write import allowed_scopes, check_draft, check_links, refuse_secrets
 
@@ -142,6 +143,7 @@ def record_use(memory: Memory, references: Iterable[str], outcome: str, *, note:
     shown = {one.id: one.variant for one in worded_in(memory.store.db, memory.actor.session)}
     wording = {record.id: {"variant": shown[record.id]} if record.id in shown else {} for record in used}
     memory.commit([memory.event("used", record.id, data=data | wording[record.id]) for record in used])
+    tend(memory, [record.id for record in used])
     return [record.id for record in used]
 
 

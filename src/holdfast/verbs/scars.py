@@ -19,6 +19,7 @@ from holdfast.policy.decay import (
 )
 from holdfast.policy.evidence import OUTCOME_OF, problem_with
 from holdfast.policy.secrets import masked
+from holdfast.verbs.hot import tend
 from holdfast.verbs.memory import Memory, find
 
 
@@ -105,6 +106,7 @@ def answer(memory: Memory, answers: Sequence[Answer]) -> Answered:
         taken.append((scar, given.decision))
     if events:
         memory.commit(events)
+        tend(memory, [scar.id for scar, _ in taken])
     return Answered(taken=tuple(taken), problems=tuple(problems), waiting=tuple(unanswered(memory)))
 
 
