@@ -5,10 +5,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
-import numpy as np
-
 from holdfast.engine import tally
-from holdfast.engine.dense import code_of
 from holdfast.engine.passages import passages
 from holdfast.engine.views import records, vectors
 from holdfast.engine.views.records import fingerprint
@@ -117,6 +114,10 @@ def _embed(memory: Memory, embedder: Embedder, numbers: Sequence[int]) -> None:
         vectors.store(memory.store.db, numbers, [])
         return
     _check(memory)  # before the work, and after it: an endpoint tells its size only by answering
+    import numpy as np  # noqa: PLC0415  a tenth of a second: only when there is something to embed
+
+    from holdfast.engine.dense import code_of  # noqa: PLC0415
+
     made = embedder.embed([text for _, _, text in texts])
     _check(memory)
     codes, halves = code_of(made, embedder.center), np.asarray(made, dtype=np.float16)

@@ -62,10 +62,10 @@ def main(server: Server, *, token: str, port: int, announce: Callable[[str], Non
             server_header=False,
             timeout_graceful_shutdown=LEAVING_SECONDS,
         )
-        announce(f"http://{HOST}:{bound}{PATH}")
         # When it has left, uvicorn sends itself the signal again; as an exception it lets the memory be closed.
         signal.signal(signal.SIGTERM, signal.default_int_handler)
         try:
+            announce(f"http://{HOST}:{bound}{PATH}")
             uvicorn.Server(config).run(sockets=[listener])
         except KeyboardInterrupt:
             log.info("asked to stop")
