@@ -22,8 +22,9 @@ class Found(NamedTuple):
 
 
 def cold(db: Database, project: int, before: str, limit: int) -> Found:
-    """Give records older than an instant that were never shown."""
-    return _found(db, "and created_at < :before and coalesce(surfaced, 0) = 0", project, before, limit)
+    """Give records older than an instant that were never shown nor used."""
+    never = "and created_at < :before and coalesce(surfaced, 0) + coalesce(applied, 0) = 0"
+    return _found(db, never, project, before, limit)
 
 
 def dead(db: Database, project: int, before: str, limit: int) -> Found:
@@ -36,7 +37,7 @@ def contradicted(db: Database, project: int, limit: int) -> Found:
     later = """
     and contradicted > 0 and exists (
         select 1 from uses where uses.id = records.id and outcome = 'contradicted'
-        and uses.at > updated_at and uses.at > verified_at
+        and uses.at >= updated_at and uses.at > verified_at
     )
     """
     return _found(db, later, project, "", limit)

@@ -35,7 +35,7 @@ Kind = Annotated[
 @surface.tool("Recall memories", read_only=True)
 def recall(
     call: Call,
-    query: Annotated[str, "A question or words; code, paths and error texts are fine."],
+    query: Annotated[str, "A question, code, a path or an error text."],
     kinds: list[str] = [],  # noqa: B006  never changed
     scopes: Annotated[list[str], "With those nested in them."] = [],  # noqa: B006
     tags: list[str] = [],  # noqa: B006
@@ -260,10 +260,8 @@ def thread(
 def brief(
     call: Call,
     plan: Annotated[str, "What the sub-agent will do."],
-    form: Annotated[
-        Literal["compact", "gate", "full"], "compact: a line each; gate: only what blocks; full: all."
-    ] = "compact",
-    budget: Annotated[int, "Most tokens; 0: 500, 100 and 4000.", {"minimum": 0, "maximum": 20000}] = 0,
+    form: Annotated[Literal["compact", "gate", "full"], "gate: only what blocks."] = "compact",
+    budget: Annotated[int, "Most tokens.", {"minimum": 0, "maximum": 20000}] = 0,
 ) -> str:
     """Give what is known about a plan, to put into a sub-agent's prompt: it has no memory of its own."""
     return work.brief_of(briefs.brief(call.memory, plan, form=form, budget=budget))
@@ -295,11 +293,12 @@ def explore(
     call: Call,
     view: Literal[tuple(actions.EXPLORE)],  # type: ignore[valid-type]
     about: Annotated[str, "timeline: an id or a question; graph, next: an id; log: a kind."] = "",
-    days: Annotated[int, {"minimum": 1}] = 30,
-    limit: Annotated[int, {"minimum": 1, "maximum": 100}] = 20,
+    days: int = 30,
+    limit: int = 20,
 ) -> str:
-    """Look around: what was kept around a memory, its links, what comes next, lessons, sessions, scars by effect, health."""
-    return actions.EXPLORE[view](call.memory, Given(id=about, text=about, days=days, limit=limit))
+    """Look around: what is near a memory, what comes next, lessons, sessions, scars by effect, health."""
+    given = Given(id=about, text=about, days=max(1, days), limit=min(100, max(1, limit)))
+    return actions.EXPLORE[view](call.memory, given)
 
 
 @surface.tool("Help", read_only=True)
