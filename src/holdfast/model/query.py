@@ -12,7 +12,10 @@ Search = Literal["hybrid", "words"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Query:
-    """A question. `project` None means the project at hand; global records are always included."""
+    """A question. `project` None means the project at hand; global records are always included.
+
+    `least` is the fit below which a record is no answer; None leaves that to what was measured.
+    """
 
     text: str
     project: str | None = None
@@ -28,6 +31,7 @@ class Query:
     budget: int = 0
     words_only: bool = False
     weak: bool = False
+    least: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +42,7 @@ class Hit:
     score: float
     confidence: Confidence
     why: Mapping[str, float]
+    fit: float = 0.0
     snippet: str = ""
     tokens: int = 0
 

@@ -8,13 +8,14 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
+from holdfast.engine import imported
 from holdfast.engine.lexical import Frequencies
 from holdfast.engine.store import Store
 from holdfast.engine.views import Entry, records
 from holdfast.model.config import Config
 from holdfast.model.errors import Ambiguous, NotFound
 from holdfast.model.event import Actor, Event, Verb
-from holdfast.model.ids import Clock, check_prefix
+from holdfast.model.ids import Clock, check_prefix, is_prefix
 from holdfast.model.ports import Checkout, Embedder
 from holdfast.model.session import Host
 
@@ -57,6 +58,17 @@ class Memory:
 
         return Codes(self.store.db, self.embedder.center if self.embedder else 0.0)
 
+    def move_to(self, project: str) -> None:
+        """Work on another codebase from now on."""
+        self.config = replace(self.config, project=project)
+        self.__dict__.pop("project", None)
+
+    def acting_on(self, project: str) -> "Memory":
+        """Give this memory at work on another codebase: the same store and session, and all that was loaded so far."""
+        other = copy(self)
+        other.move_to(project)
+        return other
+
     def acting_in(self, session: str) -> "Memory":
         """Give this memory at work in another session: the same store, and all that was loaded so far."""
         other = copy(self)
@@ -90,12 +102,28 @@ class Memory:
 
 
 def find(memory: Memory, reference: str) -> Entry:
-    """Give the record of an id or unambiguous prefix, whatever its state; erased ones are gone."""
-    prefix = check_prefix(reference)
-    found = [entry for entry in records.by_prefix(memory.store.db, prefix, 20) if entry.record.state != "erased"]
+    """Give the record of an id or unambiguous prefix, ours or of the system it came from; erased ones are gone."""
+    found = _own(memory, reference) or _foreign(memory, reference)
     if not found:
+        check_prefix(reference)
         raise NotFound(f"There is no memory {reference}.", hint="`holdfast list` shows what there is.")
-    if len(found) > 1 and found[0].record.id != prefix:
+    if len(found) > 1:
         shown = ", ".join(entry.record.id for entry in found[:5])
         raise Ambiguous(f"{len(found)} memories begin with {reference}: {shown}.", hint="Give more of the id.")
     return found[0]
+
+
+def _own(memory: Memory, reference: str) -> list[Entry]:
+    """Give the records whose id begins so, or the one whose id it is."""
+    if not is_prefix(reference):
+        return []
+    prefix = check_prefix(reference)
+    found = [entry for entry in records.by_prefix(memory.store.db, prefix, 20) if entry.record.state != "erased"]
+    return [entry for entry in found if entry.record.id == prefix] or found
+
+
+def _foreign(memory: Memory, reference: str) -> list[Entry]:
+    """Give the records that had this id, or one that begins so, where they were imported from."""
+    found = imported.by_foreign_id(memory.store.db, reference.strip())
+    exact = [entry for entry in found if imported.foreign_id(entry.record).lower() == reference.strip().lower()]
+    return exact or found

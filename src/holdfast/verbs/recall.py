@@ -60,6 +60,13 @@ class _Asked:
     documents: int
     now: str
 
+    @property
+    def least(self) -> float:
+        """The fit below which a record is no answer."""
+        if self.query.least is not None:
+            return self.query.least
+        return 0.0 if self.query.weak else least_fit(self.documents)
+
 
 def recall(memory: Memory, query: Query, *, surface: bool = True) -> Recalled:
     """Give what best answers the query, best first, cut to its limit and budget; `surface` notes what was shown."""
@@ -137,7 +144,7 @@ def _recall(memory: Memory, asked: _Asked) -> Recalled:
         codes=asked.meaning.codes,
         allowed=allowed,
     )
-    fitting = candidates if query.weak else [one for one in candidates if one.fit >= least_fit(asked.documents)]
+    fitting = [one for one in candidates if one.fit >= asked.least]
     best = fitting[: WEIGHED * query.limit + STARTERS]
     read = records.by_numbers(db, [one.number for one in best])
     known = [(one, read[one.number]) for one in best if one.number in read and read[one.number].state == "active"]
@@ -167,7 +174,7 @@ def _recall_as_of(memory: Memory, asked: _Asked) -> Recalled:
             score, coverage = fit(words.indexed(record), idf, means)
             known.append((Candidate(number=0, words=score, coverage=coverage, with_meaning=False), record))
     meant = [(one, record) for one, record in known if one.words and _is_meant(memory, record, asked.chosen)]
-    fitting = [pair for pair in meant if query.weak or pair[0].fit >= least_fit(asked.documents)]
+    fitting = [pair for pair in meant if pair[0].fit >= asked.least]
     packed, cut = pack(_weighed(memory, asked, fitting), idf, limit=query.limit, budget=query.budget)
     return Recalled(
         hits=tuple(packed), gated=len(meant) - len(fitting), cut=cut, notes=(f"As of {asked.now}, by words.",)
@@ -192,7 +199,7 @@ def _weighed(memory: Memory, asked: _Asked, found: Found) -> list[Hit]:
         for factor in factors.values():
             score *= factor
         why = candidate.why | dict(factors)
-        hits.append(Hit(record=record, score=score, confidence=_confidence(candidate.fit), why=why))
+        hits.append(Hit(record=record, score=score, confidence=_confidence(candidate.fit), why=why, fit=candidate.fit))
     return sorted(hits, key=lambda hit: (hit.record.source == "starter", -hit.score))
 
 

@@ -64,10 +64,26 @@ class Left:
     close: dict[str, Any] = field(default_factory=dict)
 
 
-def start(memory: Memory, *, session: str = "", title: str = "", issue: str = "", force: bool = False) -> Opening:
-    """Begin a session, or take one up again: the one named, this process's own, or that of its dead predecessor."""
+def start(
+    memory: Memory,
+    *,
+    session: str = "",
+    title: str = "",
+    issue: str = "",
+    project: str = "",
+    agent: str = "",
+    force: bool = False,
+) -> Opening:
+    """Begin a session, or take one up again: the one named, this process's own, or that of its dead predecessor.
+
+    With a project or an agent this memory works on that codebase, under that name, from now on.
+    """
     current = current_session(memory)
-    resumed = find_session(memory, session) if session else None if force else current or _orphan(memory)
+    if project and project != memory.project:
+        memory.move_to(project)
+    memory.actor = replace(memory.actor, name=agent or memory.actor.name)
+    here = current if current and current.project == memory.project else None
+    resumed = find_session(memory, session) if session else None if force else here or _orphan(memory)
     if resumed and resumed.project != memory.project:
         raise Conflict(
             f"{resumed.id} belongs to {resumed.project}.", hint="Sessions of other projects are not taken up."
