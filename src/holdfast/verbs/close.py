@@ -24,6 +24,7 @@ from holdfast.policy.closing import (
     remarks,
     title_of,
 )
+from holdfast.policy.evidence import USE_OF
 from holdfast.policy.secrets import masked
 from holdfast.verbs.memory import LIKE_AN_ID, Memory
 from holdfast.verbs.scars import unanswered
@@ -34,13 +35,6 @@ from holdfast.verbs.write import Held, Outcome, Written, draft_event, write
 
 LEARNINGS = ("scar", "win", "pattern", "anti_pattern", "learning")
 LONGEST_PAYLOAD = 1_000_000
-_USE_OF = {
-    "explicit": "applied",
-    "implicit": "applied",
-    "acknowledged": "acknowledged",
-    "refuted": "refuted",
-    "none": "ignored",
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -235,7 +229,7 @@ def _settle(memory: Memory, read: Payload, notes: list[str]) -> None:
     shown = {record.id: record for record in unanswered(memory)}
     for item in read.scars:
         name = str(item.get("scar_identifier") or item.get("scar_id") or item.get("title") or "")
-        outcome = _USE_OF.get(str(item.get("reference_type") or "acknowledged"))
+        outcome = USE_OF.get(str(item.get("reference_type") or "acknowledged"))
         scar = next((one for one in shown.values() if _names(name, one)), None)
         if scar is None or outcome is None:
             notes.append(f"no scar shown in this session is meant by {shorten(name, 60)!r}")

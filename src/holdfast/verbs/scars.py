@@ -84,8 +84,11 @@ def unanswered(memory: Memory, session: str = "") -> list[Record]:
     return [record for record in known if record.kind == "scar" and record.state == "active"]
 
 
-def answer(memory: Memory, answers: Sequence[Answer]) -> Answered:
-    """Take answers to scars, each on its own: a bad one is explained and does not spoil the others."""
+def answer(memory: Memory, answers: Sequence[Answer], *, every: bool = False) -> Answered:
+    """Take answers to scars, each on its own: a bad one is explained and does not spoil the others.
+
+    With `every` it is all or nothing: none is taken until each scar that was shown has a good one.
+    """
     if not memory.actor.session:
         raise Invalid("There is no session to answer in.", hint="Start one, or name it with --session.")
     shown = {one.id: one.variant for one in usage.shown_in(memory.store.db, memory.actor.session)}
@@ -103,9 +106,13 @@ def answer(memory: Memory, answers: Sequence[Answer]) -> Answered:
         data |= {"variant": shown[scar.id]} if shown[scar.id] else {}
         events.append(memory.event("used", scar.id, data=data))
         taken.append((scar, given.decision))
+    told = {scar.id for scar, _ in taken}
+    left = tuple(scar for scar in unanswered(memory) if scar.id not in told)
+    if every and (problems or left):
+        return Answered(problems=tuple(problems), waiting=left)
     if events:
         memory.commit(events)
-    return Answered(taken=tuple(taken), problems=tuple(problems), waiting=tuple(unanswered(memory)))
+    return Answered(taken=tuple(taken), problems=tuple(problems), waiting=left)
 
 
 def effects(memory: Memory, *, days: float = WINDOW_DAYS, ids: Iterable[str] | None = None) -> list[Effect]:
