@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from holdfast.engine.views import records
-from holdfast.model.errors import Conflict, HoldfastError, Invalid
+from holdfast.model.errors import Conflict, HoldfastError, Invalid, NotFound
 from holdfast.model.event import Event
-from holdfast.model.ids import days_between
+from holdfast.model.ids import days_between, instant
 from holdfast.model.kinds import KINDS
 from holdfast.model.record import Draft, Link, Record
 from holdfast.model.session import Session
 from holdfast.model.text import headline, shorten
-from holdfast.policy.admit import Duplicate, Waivers
+from holdfast.policy.admit import Duplicate, Refused, Waivers
 from holdfast.policy.closing import (
     Conduct,
     Payload,
@@ -26,7 +26,7 @@ from holdfast.policy.closing import (
 )
 from holdfast.policy.evidence import USE_OF
 from holdfast.policy.secrets import masked
-from holdfast.verbs.memory import LIKE_AN_ID, Memory
+from holdfast.verbs.memory import Memory, is_reference, untagged
 from holdfast.verbs.scars import unanswered
 from holdfast.verbs.session import STATE_TAG, begin, find_session, only_open
 from holdfast.verbs.suggest import suggest
@@ -35,6 +35,7 @@ from holdfast.verbs.write import Held, Outcome, Written, draft_event, write
 
 LEARNINGS = ("scar", "win", "pattern", "anti_pattern", "learning")
 LONGEST_PAYLOAD = 1_000_000
+PAYLOAD_FILES = ("closing.json", "closing-payload.json")  # the second is what GitMem calls it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,10 +83,10 @@ def close(
     return closed
 
 
-def payload_file(memory: Memory, session: str) -> Path | None:
+def payload_file(memory: Memory, session: str, name: str = PAYLOAD_FILES[0]) -> Path | None:
     """Give where a session may leave its payload as a file; none on a database server."""
     folder = memory.store.folder
-    return folder / "sessions" / session / "closing.json" if folder else None
+    return folder / "sessions" / session / name if folder else None
 
 
 def _meant(memory: Memory, session: str, close_type: str) -> Session:
@@ -101,8 +102,8 @@ def _meant(memory: Memory, session: str, close_type: str) -> Session:
 
 def _given(memory: Memory, session: Session, inline: Mapping[str, Any]) -> tuple[dict[str, Any], Path | None]:
     """Give the payload: what was passed on top of what the session left as a file."""
-    file = payload_file(memory, session.id)
-    if file is None or not file.is_file():
+    file = _payload_left(memory, session)
+    if file is None:
         return dict(inline), None
     if file.stat().st_size > LONGEST_PAYLOAD:
         raise Invalid(f"{file} is larger than {LONGEST_PAYLOAD:,} bytes.")
@@ -115,6 +116,16 @@ def _given(memory: Memory, session: Session, inline: Mapping[str, Any]) -> tuple
     if not isinstance(left, dict):
         raise Invalid(f"{file} must hold one JSON object.")
     return {**left, **inline}, file
+
+
+def _payload_left(memory: Memory, session: Session) -> Path | None:
+    """Give the file a session left its payload in: where it was told to, or where agents of GitMem put it."""
+    places = [payload_file(memory, session.id, name) for name in PAYLOAD_FILES]
+    if found := next((place for place in places if place and place.is_file()), None):
+        return found
+    shared = memory.checkout.top() / ".gitmem" / PAYLOAD_FILES[1]
+    # Several sessions write to that place: what was there before this one began is of another.
+    return shared if shared.is_file() and instant(shared.stat().st_mtime) >= session.started_at else None
 
 
 def _conduct(memory: Memory, session: Session, read: Payload) -> Conduct:
@@ -206,8 +217,7 @@ def _threads(memory: Memory, read: Payload, notes: list[str]) -> list[Record]:
     found = []
     for text in read.threads:
         try:
-            known = LIKE_AN_ID.fullmatch(text)
-            outcome = Known(thread=touch(memory, text), share=1.0) if known else open_thread(memory, text)
+            outcome = _thread(memory, text)
         except HoldfastError as problem:
             notes.append(f"thread not kept: {shorten(text, 80)} ({problem})")
             continue
@@ -222,6 +232,19 @@ def _threads(memory: Memory, read: Payload, notes: list[str]) -> list[Record]:
         except HoldfastError as problem:
             notes.append(f"thread not resolved: {shorten(text, 80)} ({problem})")
     return found
+
+
+def _thread(memory: Memory, text: str) -> Opened | Known | Refused:
+    """Touch the thread that an id means, with or without its text after it; else open one."""
+    reference, _, words = text.partition(":")
+    if not is_reference(reference):
+        return open_thread(memory, text)
+    try:
+        return Known(thread=touch(memory, reference), share=1.0)
+    except NotFound:
+        if not words.strip():
+            raise
+        return open_thread(memory, text if untagged(reference) == reference.strip() else words)
 
 
 def _settle(memory: Memory, read: Payload, notes: list[str]) -> None:

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
 # Ids begin with a digit and mix digits and letters; hardly any word of a question does.
 LIKE_AN_ID = re.compile(r"[0-7][0-9A-HJKMNP-TV-Z]{7,25}", re.IGNORECASE)
+# Some write the id of a thread, or of a suggested one, with what it is before it: t-…, ts-…
+_TAG = re.compile(r"ts?-(?=[0-9A-Z]{4,26}$)", re.IGNORECASE)
+_UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 
 
 @dataclass(kw_only=True)
@@ -103,14 +106,26 @@ class Memory:
 
 def find(memory: Memory, reference: str) -> Entry:
     """Give the record of an id or unambiguous prefix, ours or of the system it came from; erased ones are gone."""
-    found = _own(memory, reference) or _foreign(memory, reference)
+    own = untagged(reference)
+    found = _own(memory, own) or _foreign(memory, reference)
     if not found:
-        check_prefix(reference)
+        check_prefix(own)
         raise NotFound(f"There is no memory {reference}.", hint="`holdfast list` shows what there is.")
     if len(found) > 1:
         shown = ", ".join(entry.record.id for entry in found[:5])
         raise Ambiguous(f"{len(found)} memories begin with {reference}: {shown}.", hint="Give more of the id.")
     return found[0]
+
+
+def untagged(reference: str) -> str:
+    """Give an id without what it says before it."""
+    return _TAG.sub("", reference.strip(), count=1)
+
+
+def is_reference(text: str) -> bool:
+    """Tell whether a text is an id rather than words."""
+    said = text.strip()
+    return bool(LIKE_AN_ID.fullmatch(said) or _TAG.match(said) or _UUID.fullmatch(said))
 
 
 def _own(memory: Memory, reference: str) -> list[Entry]:
