@@ -110,6 +110,7 @@ class Payload:
     scars: tuple[Mapping[str, Any], ...] = ()
     project_state: str = ""
     session: str = ""
+    issue: str = ""
     prose: bool = False
     unread: tuple[str, ...] = ()
 
@@ -150,6 +151,7 @@ def read_payload(given: Mapping[str, Any]) -> Payload:
         scars=tuple(item for item in _items(given.get("scars_to_record")) if isinstance(item, Mapping)),
         project_state=_text(given.get("project_state")),
         session=_text(given.get("session_id")) or _text(given.get("session")),
+        issue=_text(given.get("linear_issue")) or _text(given.get("issue")),
         prose=isinstance(told, str) and len(told.strip()) >= WORTH_KEEPING,
         unread=(*unknown, *(name for name in given if name not in _READ and name not in _KEYS)),
     )
@@ -159,7 +161,7 @@ _READ = frozenset(
     """
     title closing_reflection reflection decisions open_threads threads learnings_created learnings task_completion
     human_corrections corrections resolved_threads scars_to_record project_state session_id session summary
-    close_type linear_issue ceremony_duration_ms capture_transcript transcript_path
+    close_type linear_issue issue ceremony_duration_ms capture_transcript transcript_path
     """.split()
 ) | frozenset(SUMMARY)
 

@@ -141,7 +141,8 @@ def _conduct(memory: Memory, session: Session, read: Payload) -> Conduct:
 
 def _close(memory: Memory, session: Session, close_type: str, read: Payload, took_ms: int) -> Closed:
     notes: list[str] = []
-    title = title_of(read, session.issue, session.title)
+    issue = session.issue or read.issue
+    title = title_of(read, issue, session.title)
     _settle(memory, read, notes)
     kept = [
         *_keep(memory, [_learning(item) for item in read.learnings], notes),
@@ -154,7 +155,7 @@ def _close(memory: Memory, session: Session, close_type: str, read: Payload, too
     said = [*remarks(close_type, read, replace(conduct, unanswered=list(answers.values()).count("ignored"))), *notes]
     own = [draft_event(memory, draft) for draft in _drafts(memory, read, title, session, conduct)]
     by_kind = {str(event.data["kind"]): event.id for event in own}
-    data = {"type": close_type, "title": title, "compliance": compliance, "remarks": said}
+    data = {"type": close_type, "title": title, "issue": issue, "compliance": compliance, "remarks": said}
     data |= {kind: by_kind[kind] for kind in ("summary", "retrospective") if kind in by_kind}
     entries = memory.commit([*bridge, *own, memory.event("closed", session.id, data=data, after=session.last)])
     return Closed(

@@ -138,6 +138,11 @@ def current_session(memory: Memory) -> Session | None:
     return found if found and found.is_open else None
 
 
+def recalls(memory: Memory) -> int:
+    """Tell how often the session this memory acts in has asked."""
+    return memory.store.counted(memory.actor.session, "surfaced") if memory.actor.session else 0
+
+
 def find_session(memory: Memory, reference: str) -> Session:
     """Give the session of an id or unambiguous prefix."""
     if exact := sessions.of(memory.store.db, reference):
@@ -145,6 +150,7 @@ def find_session(memory: Memory, reference: str) -> Session:
     found = sessions.by_prefix(memory.store.db, check_prefix(reference), 20)
     if not found:
         raise NotFound(f"There is no session {reference}.", hint="List the sessions to see which there are.")
+    found = [one for one in found if not (one.implicit and one.close.get("type") == "superseded")] or found
     if len(found) > 1:
         raise Ambiguous(f"{len(found)} sessions begin with {reference}.", hint="Give more of the id.")
     return found[0]

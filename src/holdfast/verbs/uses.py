@@ -13,6 +13,7 @@ from holdfast.policy.secrets import masked
 from holdfast.policy.variants import VARIANTS
 from holdfast.verbs.memory import Memory, find
 from holdfast.verbs.scars import Answer, Answered
+from holdfast.verbs.session import find_session
 
 MOST_SCARS = 1_000
 LONGEST_NOTE = 1_000
@@ -29,6 +30,15 @@ class Use:
     issue: str = ""
     shown_at: str = ""
     variant: str = ""
+    session: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Noted:
+    """The events that uses were noted by, and the scars that could not be told, each with the reason."""
+
+    events: tuple[str, ...] = ()
+    unknown: tuple[tuple[str, str], ...] = ()
 
 
 def reflect(memory: Memory, reflections: Sequence[Answer]) -> Answered:
@@ -62,6 +72,8 @@ def note_use(memory: Memory, use: Use) -> str:
     """
     if use.reference not in USE_OF:
         raise Invalid(f"{use.reference!r} is no way to use a scar.", hint=f"Use one of {', '.join(USE_OF)}.")
+    if use.session:
+        memory = memory.acting_in(find_session(memory, use.session).id)
     scar, outcome = scar_called(memory, use.scar), USE_OF[use.reference]
     uses = usage.in_session(memory.store.db, memory.actor.session)
     known = {one.outcome: one.event for one in uses if one.id == scar.id}
@@ -73,6 +85,17 @@ def note_use(memory: Memory, use: Use) -> str:
     if fresh:
         memory.commit(fresh)
     return known.get(outcome) or fresh[0].id
+
+
+def note_uses(memory: Memory, uses: Sequence[Use]) -> Noted:
+    """Note several uses, each on its own: what cannot be noted is said and does not spoil the others."""
+    events, unknown = [], []
+    for use in uses:
+        try:
+            events.append(note_use(memory, use))
+        except HoldfastError as problem:
+            unknown.append((use.scar, str(problem)))
+    return Noted(events=tuple(events), unknown=tuple(unknown))
 
 
 def scar_called(memory: Memory, name: str) -> Record:
