@@ -86,6 +86,7 @@ def test_what_is_left_out_has_the_default_of_the_contract(surface: Surface) -> N
         ({"book": "Emma"}, {"title": "Emma"}),
         ({"book": "Persuasion", "title": "Emma"}, {"title": "Emma"}),
         ({"title": 1984}, {"title": "1984"}),
+        ({"title": ["Emma", "Ivanhoe"]}, {"title": "Emma,Ivanhoe"}),
         ({"title": "Emma", "colour": "red"}, {}),
         ({"title": "Emma", "type": "novel"}, {"type": "Novel"}),
         ({"title": "Emma", "type": "n/a"}, {"type": "N_A"}),

@@ -17,17 +17,19 @@ def foreign_id(record: Record) -> str:
     return str(given) if isinstance(given, str | int) else ""
 
 
-def by_foreign_id(db: Database, reference: str) -> list[Entry]:
-    """Give the records whose id elsewhere begins so.
+def by_foreign_id(db: Database, reference: str, *, whole: bool = False) -> list[Entry]:
+    """Give the records whose id elsewhere begins so, or is the whole of it.
 
     This reads every row: it is asked only where no record of our own is meant.
     """
-    if len(reference) < SHORTEST:
+    if len(reference) < SHORTEST and not whole:
         return []
     wanted = reference.lower()
     rows = db.query(_ABOUT, {"pattern": f'%"imported"%{_escaped(wanted)}%', "most": 10 * MOST})
     found = [Entry(number=row[0], record=record_from_json(json.loads(row[1]))) for row in rows]
-    return [entry for entry in found if foreign_id(entry.record).lower().startswith(wanted)][:MOST]
+    ids = {entry.number: foreign_id(entry.record).lower() for entry in found}
+    same = [entry for entry in found if ids[entry.number] == wanted]
+    return same if same or whole else [entry for entry in found if ids[entry.number].startswith(wanted)][:MOST]
 
 
 _ABOUT = """

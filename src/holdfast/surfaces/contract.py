@@ -112,8 +112,8 @@ def mended(schema: Schema, value: Any) -> Any:
         value = _parsed(value, kind)
     if isinstance(value, str) and "enum" in schema:
         return next((one for one in schema["enum"] if _plain(one) == _plain(value)), value)
-    if isinstance(value, int) and not isinstance(value, bool) and kind == "string":
-        return str(value)
+    if kind == "string":
+        return _as_text(value)
     if isinstance(value, float) and kind == "integer" and value.is_integer():
         return int(value)
     if kind == "array":
@@ -184,6 +184,14 @@ def _json_types(kind: Any) -> Iterator[type]:
     table = {"integer": (int, float), "number": (int, float), "boolean": (bool,), "array": (list,), "object": (dict,)}
     for one in kind if isinstance(kind, list) else [kind]:
         yield from table.get(one, ())
+
+
+def _as_text(value: Any) -> Any:
+    """Give a number, or a list of texts, as the text it would have been."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
+    texts = isinstance(value, list) and all(isinstance(one, str) for one in value)
+    return ",".join(value) if texts else value
 
 
 def _plain(value: Any) -> str:

@@ -107,7 +107,7 @@ class Memory:
 def find(memory: Memory, reference: str) -> Entry:
     """Give the record of an id or unambiguous prefix, ours or of the system it came from; erased ones are gone."""
     own = untagged(reference)
-    found = _own(memory, own) or _foreign(memory, reference)
+    found = _own(memory, own) or imported.by_foreign_id(memory.store.db, reference.strip())
     if not found:
         check_prefix(own)
         raise NotFound(f"There is no memory {reference}.", hint="`holdfast list` shows what there is.")
@@ -135,10 +135,3 @@ def _own(memory: Memory, reference: str) -> list[Entry]:
     prefix = check_prefix(reference)
     found = [entry for entry in records.by_prefix(memory.store.db, prefix, 20) if entry.record.state != "erased"]
     return [entry for entry in found if entry.record.id == prefix] or found
-
-
-def _foreign(memory: Memory, reference: str) -> list[Entry]:
-    """Give the records that had this id, or one that begins so, where they were imported from."""
-    found = imported.by_foreign_id(memory.store.db, reference.strip())
-    exact = [entry for entry in found if imported.foreign_id(entry.record).lower() == reference.strip().lower()]
-    return exact or found

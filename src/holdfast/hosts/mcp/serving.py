@@ -16,7 +16,11 @@ if TYPE_CHECKING:
     from holdfast.verbs.memory import Memory
 
 # Each module holds its table as `surface`, and is imported when one of its tools is called.
-SURFACES = {"core": "holdfast.surfaces.core", "gitmem": "holdfast.surfaces.gitmem"}
+SURFACES = {
+    "core": "holdfast.surfaces.core",
+    "gitmem": "holdfast.surfaces.gitmem",
+    "claude-mem": "holdfast.surfaces.claude_mem",
+}
 
 
 @contextmanager
