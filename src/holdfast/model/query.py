@@ -16,7 +16,8 @@ Search = Literal["hybrid", "words"]
 class Query:
     """A question. `project` None means the project at hand; global records are always included.
 
-    `mode` says how well an answer must fit, `related` adds what the best are linked to, `weak` lets anything in.
+    `mode` says how well an answer must fit, `least` the fit itself where somebody knows better; `related` adds what the
+    best are linked to, `weak` lets anything in.
     """
 
     text: str
@@ -35,6 +36,7 @@ class Query:
     mode: Mode = "balanced"
     related: bool = False
     weak: bool = False
+    least: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +47,7 @@ class Hit:
     score: float
     confidence: Confidence
     why: Mapping[str, float]
+    fit: float = 0.0
     snippet: str = ""
     tokens: int = 0
 

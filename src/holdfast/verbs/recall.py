@@ -63,6 +63,11 @@ class _Asked:
     documents: int
     now: str
 
+    @property
+    def least(self) -> float:
+        """The fit below which a record is no answer."""
+        return least_for(self.query, self.documents)
+
 
 def recall(memory: Memory, query: Query, *, surface: bool = True) -> Recalled:
     """Give what best answers the query, best first, cut to its limit and budget; `surface` notes what was shown."""
@@ -86,9 +91,9 @@ def least_fit(documents: int) -> float:
 
 
 def least_for(query: Query, documents: int) -> float:
-    """Give the fit a query asks for: its mode moves the threshold, `weak` lifts it."""
-    if query.weak:
-        return -1.0
+    """Give the fit a query asks for: its own, or that of its mode; `weak` lifts it."""
+    if query.least is not None or query.weak:
+        return query.least or 0.0
     least = least_fit(documents)
     match query.mode:
         case "precision":
@@ -166,8 +171,7 @@ def _recall(memory: Memory, asked: _Asked) -> Recalled:
         codes=asked.meaning.codes,
         allowed=allowed,
     )
-    least = least_for(query, asked.documents)
-    fitting = [one for one in candidates if one.fit >= least]
+    fitting = [one for one in candidates if one.fit >= asked.least]
     best = fitting[: WEIGHED * query.limit + STARTERS]
     read = records.by_numbers(db, [one.number for one in best])
     known = [(one, read[one.number]) for one in best if one.number in read and read[one.number].state == "active"]
@@ -212,7 +216,7 @@ def _recall_as_of(memory: Memory, asked: _Asked) -> Recalled:
             score, coverage = fit(words.indexed(record), idf, means)
             known.append((Candidate(number=0, words=score, coverage=coverage, with_meaning=False), record))
     meant = [(one, record) for one, record in known if one.words and _is_meant(memory, record, asked.chosen)]
-    fitting = [pair for pair in meant if pair[0].fit >= least_for(query, asked.documents)]
+    fitting = [pair for pair in meant if pair[0].fit >= asked.least]
     packed, cut = pack(_weighed(memory, asked, fitting), idf, limit=query.limit, budget=query.budget)
     return Recalled(
         hits=tuple(packed), gated=len(meant) - len(fitting), cut=cut, notes=(f"As of {asked.now}, by words.",)
@@ -239,7 +243,7 @@ def _weighed(memory: Memory, asked: _Asked, found: Found) -> list[Hit]:
         for factor in factors.values():
             score *= factor
         why = candidate.why | dict(factors)
-        hits.append(Hit(record=record, score=score, confidence=_confidence(candidate.fit), why=why))
+        hits.append(Hit(record=record, score=score, confidence=_confidence(candidate.fit), why=why, fit=candidate.fit))
     return sorted(hits, key=lambda hit: (hit.record.source == "starter", -hit.score))
 
 
