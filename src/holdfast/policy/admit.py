@@ -18,7 +18,7 @@ _TRANSIENT = re.compile(
     re.IGNORECASE,
 )
 # What an agent saw or reported is about a moment by nature.
-_MOMENTARY = frozenset({"observation", "summary", "progress", "blocker", "thread", "review", "retrospective"})
+MOMENTARY = frozenset({"observation", "summary", "progress", "blocker", "thread", "review", "retrospective"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,7 +106,7 @@ def admit(
     waived = waivers or Waivers()
     if names := secret_names(text):
         return SecretFound(names=names)
-    if not waived.transient and draft.kind not in _MOMENTARY and (markers := _markers(text)):
+    if not waived.transient and draft.kind not in MOMENTARY and (markers := _markers(text)):
         return Transient(markers=markers)
     if not waived.scope and (suggested := _unnamed_scopes(draft, text, known_scopes)):
         return ScopeMismatch(suggested=suggested)
