@@ -1,7 +1,7 @@
 """Which records a text seems to contradict. Being alike makes two texts worth comparing; it is never the reason."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from holdfast.engine.views import links
@@ -71,3 +71,26 @@ def said(record: Record) -> str:
     """Give what a record claims. Its fields argue for and against it, so they are no part of that."""
     title = "" if record.body.startswith(record.title.rstrip("…")) else f"{record.title}\n"
     return f"{title}{record.body}"[:READ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settled:
+    """What needs no asking: records that were replaced, and pairs somebody connected."""
+
+    replaced: frozenset[str] = frozenset()
+    connected: frozenset[tuple[str, str]] = field(default_factory=frozenset)
+
+    def covers(self, one: str, other: str) -> bool:
+        """Tell whether there is nothing left to ask about two records."""
+        pair = (one, other) if one < other else (other, one)
+        return one in self.replaced or other in self.replaced or pair in self.connected
+
+
+def settled_among(memory: Memory, ids: Sequence[str]) -> Settled:
+    """Give what is settled about some records."""
+    db = memory.store.db
+    arrows = [arrow for arrow in links.leaving(db, ids) if arrow.relation in SETTLES]
+    ends = (sorted((arrow.source, arrow.target)) for arrow in arrows)
+    return Settled(
+        replaced=frozenset(links.superseded(db, ids)), connected=frozenset((first, second) for first, second in ends)
+    )

@@ -1,7 +1,7 @@
 """Contradictions between records: found, marked, shown with how they came about, and resolved by somebody."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, get_args
 
 from holdfast.engine.pairs import Pair, newest_words, pairs
@@ -12,7 +12,7 @@ from holdfast.model.errors import Conflict, Invalid
 from holdfast.model.event import Event
 from holdfast.model.record import GLOBAL, Record
 from holdfast.policy.admit import Similar
-from holdfast.verbs.clash import LEAST_SHARE, SETTLES, Clash, in_order, is_comparable, said, why_not_both
+from holdfast.verbs.clash import LEAST_SHARE, Clash, Settled, in_order, is_comparable, said, settled_among, why_not_both
 from holdfast.verbs.keep import Revision, link, record_use, retire, revise, unlink
 from holdfast.verbs.memory import Memory, find
 
@@ -72,7 +72,7 @@ def conflicts(memory: Memory, reference: str) -> list[Clash]:
     """Give the records of the same project, or of all projects, that one seems to contradict; surest first."""
     entry = find(memory, reference)
     near = {one.record.id: one for one in (*_by_meaning(memory, entry.number), *_by_words(memory, entry.record))}
-    settled = _settled(memory, [entry.record.id, *near])
+    settled = settled_among(memory, [entry.record.id, *near])
     found = [
         Clash(record=one.record, found=why)
         for one in near.values()
@@ -201,7 +201,7 @@ def _by_meaning(memory: Memory, number: int) -> list[Similar]:
 def _confirmed(memory: Memory, near: Sequence[Pair]) -> tuple[list[Dispute], int]:
     """Compare pairs, most alike first, until enough was read; give what cannot both hold and how many were left."""
     known = records.by_numbers(memory.store.db, {number for pair in near for number in (pair.first, pair.second)})
-    settled = _settled(memory, [record.id for record in known.values()])
+    settled = settled_among(memory, [record.id for record in known.values()])
     read, characters = set[int](), 0
     found: list[Dispute] = []
     for place, pair in enumerate(near):
@@ -219,28 +219,6 @@ def _confirmed(memory: Memory, near: Sequence[Pair]) -> tuple[list[Dispute], int
     return found, 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Settled:
-    """What needs no asking: records that were replaced, and pairs somebody connected."""
-
-    replaced: frozenset[str] = frozenset()
-    connected: frozenset[tuple[str, str]] = field(default_factory=frozenset)
-
-    def covers(self, one: str, other: str) -> bool:
-        """Tell whether there is nothing left to ask about two records."""
-        pair = (one, other) if one < other else (other, one)
-        return one in self.replaced or other in self.replaced or pair in self.connected
-
-
-def _settled(memory: Memory, ids: Sequence[str]) -> _Settled:
-    db = memory.store.db
-    arrows = [arrow for arrow in links.leaving(db, ids) if arrow.relation in SETTLES]
-    ends = (sorted((arrow.source, arrow.target)) for arrow in arrows)
-    return _Settled(
-        replaced=frozenset(links.superseded(db, ids)), connected=frozenset((first, second) for first, second in ends)
-    )
-
-
 def _arrows(memory: Memory, one: Record, other: Record, relation: str) -> list[links.Arrow]:
     """Give the links of one relation between two records, either way."""
     ends = {one.id, other.id}
@@ -252,7 +230,7 @@ def _marked(memory: Memory) -> list[Dispute]:
     """Give the contradictions somebody marked in this project and did not settle, latest first."""
     arrows = links.with_relation(memory.store.db, "contradicts")
     known = records.by_ids(memory.store.db, {end for arrow in arrows for end in (arrow.source, arrow.target)})
-    settled = _settled(memory, list(known))
+    settled = settled_among(memory, list(known))
     found = [
         in_order(one.record, other.record)
         for one, other in ((known.get(arrow.source), known.get(arrow.target)) for arrow in arrows)
@@ -262,7 +240,7 @@ def _marked(memory: Memory) -> list[Dispute]:
     return sorted(unique.values(), key=lambda one: (one.newer.created_at, one.newer.id), reverse=True)
 
 
-def _is_open(memory: Memory, one: Record, other: Record, settled: _Settled) -> bool:
+def _is_open(memory: Memory, one: Record, other: Record, settled: Settled) -> bool:
     here = (memory.project, GLOBAL)
     in_use = one.state == other.state == "active"
     return in_use and one.project in here and other.project in here and not settled.covers(one.id, other.id)
