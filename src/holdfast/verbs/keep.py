@@ -91,15 +91,16 @@ def erase(memory: Memory, reference: str) -> str:
     return record.id
 
 
-def link(memory: Memory, source: str, relation: str, target: str) -> Record:
-    """Point one record at another."""
+def link(memory: Memory, source: str, relation: str, target: str, *, note: str = "") -> Record:
+    """Point one record at another; a note on why stays in the history."""
     record = find(memory, source).record
     arrow = check_links(memory, (Link(relation=relation, target=target),))[0]
     if arrow.target == record.id:
         raise Invalid("A memory cannot point at itself.")
     if arrow in record.links:
         return record
-    return _happened(memory, "linked", record, {"relation": arrow.relation, "target": arrow.target})
+    why = {"note": _remark(note)} if note else {}
+    return _happened(memory, "linked", record, {"relation": arrow.relation, "target": arrow.target, **why})
 
 
 def unlink(memory: Memory, source: str, relation: str, target: str) -> Record:
