@@ -65,6 +65,15 @@ def mining() -> None:
         raise click.exceptions.Exit(1)
 
 
+@bench_command.command("signals")
+def signals() -> None:
+    """Measure how well what wants keeping is told from talk. Exit code 1 if a bar is missed."""
+    from holdfast.hosts.bench.labelled import run_signals
+
+    if not run_signals():
+        raise click.exceptions.Exit(1)
+
+
 @bench_command.command("speed")
 @click.option(
     "--size",
