@@ -30,5 +30,8 @@ class Config:
     confirm_writes: bool = _setting(False, "Whether every write waits for a yes.")
     allowed_scopes: tuple[str, ...] = _setting((), "If any are named, only these scopes may be written.")
     starters: bool = _setting(True, "Whether the first session brings twelve lessons that hold everywhere.")
+    inject: str = _setting("brief", "What sessions are told unasked: off, hot, brief or full (brief and file notes).")
+    brief_budget: int = _setting(0, "Most tokens of the brief a session begins with. 0: 500 to 3000, by what is kept.")
+    block_actions: bool = _setting(False, "Whether a blocking scar stops the command or edit it names.")
     hot_capacity: int = _setting(20, "Most memories the hot set of a project holds.")
     pending_days: int = _setting(7, "Days after which a write nobody confirmed is no longer offered.")
