@@ -31,6 +31,10 @@ class GitCheckout:
             self._asked_at, self._origin = moved, self._ask_origin(*self._facts)
         return self._origin
 
+    def top(self) -> Path:
+        """Give the top folder of this worktree; outside git the folder itself."""
+        return self._facts[0] if self._facts else self._folder
+
     def _ask_origin(self, top: Path, common: Path) -> Origin:
         linked = common.name == ".git" and common.parent != top
         branch = self._ask("symbolic-ref", "--quiet", "--short", "HEAD")

@@ -24,11 +24,13 @@ class Config:
     embedder_floor: float = _setting(0.2, "Cosine of unrelated texts with the endpoint's model.")
     embedder_ceiling: float = _setting(0.8, "Cosine of clearly related texts with the endpoint's model.")
     http_token: str = _setting("", "Token of `holdfast mcp --http`. Empty: made once, kept beside the store.")
+    list_aliases: bool = _setting(False, "Whether surfaces of other systems list the short names of their tools too.")
     recall_limit: int = _setting(10, "Most answers a recall gives.")
     recall_budget: int = _setting(2000, "Most tokens a recall's answers may take.")
     confirm_writes: bool = _setting(False, "Whether every write waits for a yes.")
     allowed_scopes: tuple[str, ...] = _setting((), "If any are named, only these scopes may be written.")
     starters: bool = _setting(True, "Whether the first session brings twelve lessons that hold everywhere.")
+    hot_capacity: int = _setting(20, "Most memories the hot set of a project holds.")
     pending_days: int = _setting(7, "Days after which a write nobody confirmed is no longer offered.")
     output_days: int = _setting(7, "Days that logged output is kept, mined or not.")
     output_characters: int = _setting(

@@ -13,6 +13,7 @@ from ulid_transform import bytes_to_ulid, ulid_at_time, ulid_to_timestamp
 from holdfast.model.errors import Invalid
 
 ULID = re.compile(r"[0-7][0-9A-HJKMNP-TV-Z]{25}")
+_PREFIX = re.compile(r"[0-9A-HJKMNP-TV-Z]{4,26}")
 STAMP = 10  # characters of an id that tell the millisecond
 # A replica whose clock runs further ahead than this does not drag ours along.
 MAX_DRIFT_MS = 24 * 3600 * 1000
@@ -67,12 +68,16 @@ def check_id(text: str) -> str:
     return text
 
 
+def is_prefix(text: str) -> bool:
+    """Tell whether a text could be an id of ours or the beginning of one."""
+    return bool(_PREFIX.fullmatch(text.strip().upper()))
+
+
 def check_prefix(text: str) -> str:
     """Give a full id or an id prefix in its canonical spelling."""
-    prefix = text.strip().upper()
-    if not re.fullmatch(r"[0-9A-HJKMNP-TV-Z]{4,26}", prefix):
+    if not is_prefix(text):
         raise Invalid(f"{text[:40]!r} is not an id.", hint="Use the id, or at least its first 8 characters.")
-    return prefix
+    return text.strip().upper()
 
 
 def instant(epoch: float) -> str:

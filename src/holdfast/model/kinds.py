@@ -308,7 +308,7 @@ def check_fields(kind: Kind, given: Mapping[str, Any]) -> dict[str, Any]:
         else:
             values[spec.name] = [item.strip() for item in value] if spec.type == "list" else value
     if problems:
-        raise Invalid(f"This {kind.name} cannot be kept: {'; '.join(problems)}.")
+        raise Invalid(f"This {kind.name} cannot be kept: {'; '.join(problems)}.", problems=problems)
     return values
 
 

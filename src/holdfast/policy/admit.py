@@ -126,6 +126,11 @@ def secret_names(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(secret.name for secret in find_secrets(text)))
 
 
+def transient_markers(draft: Draft) -> tuple[str, ...]:
+    """Give the wordings of a draft that will be untrue soon, unless its kind is about a moment anyway."""
+    return () if draft.kind in MOMENTARY else _markers(f"{draft.title}\n{draft.body}")
+
+
 def _markers(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(match[0].lower() for match in _TRANSIENT.finditer(text)))
 

@@ -93,9 +93,9 @@ def reflections(memory: Memory, *, days: float = 30, agent: str = "") -> dict[st
     }
 
 
-def blind_spots(memory: Memory, *, days: float = 30) -> BlindSpots:
-    """Give the scars that are shown for nothing."""
-    found = effects(memory, days=days)
+def blind_spots(memory: Memory, *, days: float = 30, agent: str = "") -> BlindSpots:
+    """Give the scars that are shown for nothing, to anybody or to one agent."""
+    found = effects(memory, days=days, sessions={one.id for one in _recent(memory, days, agent)} if agent else None)
     return BlindSpots(
         ignored=tuple(one for one in found if one.is_blind_spot),
         in_vain=tuple(one for one in found if one.outcomes["applied"] and one.outcomes["failed"]),

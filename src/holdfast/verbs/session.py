@@ -11,6 +11,7 @@ from holdfast.model.session import Session
 from holdfast.model.text import check_text
 from holdfast.policy.closing import rapport_of
 from holdfast.policy.secrets import masked
+from holdfast.verbs.hot import cool
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.scars import Effect, effects
 from holdfast.verbs.starters import plant
@@ -64,15 +65,32 @@ class Left:
     close: dict[str, Any] = field(default_factory=dict)
 
 
-def start(memory: Memory, *, session: str = "", title: str = "", issue: str = "", force: bool = False) -> Opening:
-    """Begin a session, or take one up again: the one named, this process's own, or that of its dead predecessor."""
+def start(
+    memory: Memory,
+    *,
+    session: str = "",
+    title: str = "",
+    issue: str = "",
+    project: str = "",
+    agent: str = "",
+    force: bool = False,
+) -> Opening:
+    """Begin a session, or take one up again: the one named, this process's own, or that of its dead predecessor.
+
+    With a project or an agent this memory works on that codebase, under that name, from now on.
+    """
     current = current_session(memory)
-    resumed = find_session(memory, session) if session else None if force else current or _orphan(memory)
+    if project and project != memory.project:
+        memory.move_to(project)
+    memory.actor = replace(memory.actor, name=agent or memory.actor.name)
+    here = current if current and current.project == memory.project else None
+    resumed = find_session(memory, session) if session else None if force else here or _orphan(memory)
     if resumed and resumed.project != memory.project:
         raise Conflict(
             f"{resumed.id} belongs to {resumed.project}.", hint="Sessions of other projects are not taken up."
         )
     planted = plant(memory)
+    cool(memory)
     begun = begin(memory, resumed, title=title, issue=issue)
     if current and current.is_open and current.id != begun.id:
         supersede(memory, current, begun.id)
@@ -122,6 +140,11 @@ def current_session(memory: Memory) -> Session | None:
     return found if found and found.is_open else None
 
 
+def recalls(memory: Memory) -> int:
+    """Tell how often the session this memory acts in has asked."""
+    return memory.store.counted(memory.actor.session, "surfaced") if memory.actor.session else 0
+
+
 def find_session(memory: Memory, reference: str) -> Session:
     """Give the session of an id or unambiguous prefix."""
     if exact := sessions.of(memory.store.db, reference):
@@ -129,6 +152,7 @@ def find_session(memory: Memory, reference: str) -> Session:
     found = sessions.by_prefix(memory.store.db, check_prefix(reference), 20)
     if not found:
         raise NotFound(f"There is no session {reference}.", hint="List the sessions to see which there are.")
+    found = [one for one in found if not (one.implicit and one.close.get("type") == "superseded")] or found
     if len(found) > 1:
         raise Ambiguous(f"{len(found)} sessions begin with {reference}.", hint="Give more of the id.")
     return found[0]

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from holdfast.engine import tally
 from holdfast.engine.similar import similar
 from holdfast.engine.views import labels
 from holdfast.model.errors import Conflict, Invalid
@@ -29,10 +30,12 @@ from holdfast.policy.admit import (
     Refused,
     SecretFound,
     Similar,
+    Transient,
     Verdict,
     Waivers,
     admit,
     secret_names,
+    transient_markers,
 )
 from holdfast.policy.secrets import drop_private, masked, texts_of
 from holdfast.verbs.clash import Clash, clashes, why_not_both
@@ -65,6 +68,7 @@ def write(memory: Memory, draft: Draft, *, waivers: Waivers | None = None, redac
     clean = check_draft(memory, draft, redact=redact)
     event = memory.event("recorded", data=_data(memory, clean), at=clean.at)
     verdict, conflicts = _judge(memory, clean, _preview(event), waivers)
+    _tally(memory, clean, verdict, waivers)
     match verdict:
         case Admitted(related=related):
             return Written(record=memory.commit([event])[0].record, related=related, conflicts=conflicts)
@@ -229,6 +233,18 @@ def _judge(memory: Memory, draft: Draft, record: Record, waivers: Waivers | None
 def _not_opposed(record: Record, near: Sequence[Similar]) -> list[Similar]:
     """Leave out what shares nearly all words but says the opposite: that is no duplicate."""
     return [one for one in near if one.similarity < SAME or not why_not_both(record, one)]
+
+
+def _tally(memory: Memory, draft: Draft, verdict: Verdict, waivers: Waivers | None) -> None:
+    """Count which wordings were refused as transient, and which somebody insisted on: so the list can be judged."""
+    if isinstance(verdict, Transient):
+        names = [f"transient.fired.{marker}" for marker in verdict.markers]
+    elif waivers and waivers.transient:
+        names = [f"transient.insisted.{marker}" for marker in transient_markers(draft)]
+    else:
+        return
+    for name in names:
+        tally.add(memory.store.db, name, memory.clock.now())
 
 
 def _near(memory: Memory, record: Record, *, retired: bool = False) -> list[Similar]:

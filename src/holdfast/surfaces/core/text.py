@@ -40,14 +40,15 @@ def within(budget: int, head: Sequence[str], items: Iterable[str], more: str, ta
     return clipped("\n".join([*lines, *tail]), budget)
 
 
-def index_of(found: Recalled, *, who: str, budget: int, waiting: Sequence[Record] = ()) -> str:
+def index_of(found: Recalled, *, who: str, budget: int, guidance: str = "", waiting: Sequence[Record] = ()) -> str:
     """Write the first layer: a few lines per hit, the first and the strong ones with more."""
     if not found.hits:
-        more = f" {found.gated} weak matches were left out; weak=true shows them." if found.gated else ""
+        more = f" {found.gated} weak matches were left out; mode=exploratory lets more in." if found.gated else ""
         return "\n".join([f"Nothing kept fits this question.{more}", *found.notes])
     hits = sorted(found.hits, key=lambda hit: not is_blocking(hit.record))
     scars = sum(wants_answer(hit) for hit in hits)
-    left = [f"{counted(scars, 'scar')} to review"] if scars else []
+    left = [guidance] if guidance else []
+    left += [f"{counted(scars, 'scar')} to review"] if scars else []
     left += [f"{found.gated} weaker left out"] if found.gated else []
     left += [f"{found.cut} more fit: raise limit or budget"] if found.cut else []
     told = f" ({'; '.join(left)})" if left else ""
@@ -56,6 +57,7 @@ def index_of(found: Recalled, *, who: str, budget: int, waiting: Sequence[Record
     if all(hit.record.source == "starter" for hit in hits):
         tail.append("These came with Holdfast; remember the first lesson of this project's own.")
     items = [_hit(hit, who, whole=place == 0) for place, hit in enumerate(hits)]
+    items += [f"related ({one.relation} {one.source[:SHORT]}): {line(one.record)}" for one in found.related]
     return within(budget, [head], items, "raise budget", tail)
 
 
