@@ -40,7 +40,9 @@ def timeline(
 ) -> str | dict[str, Any]:
     """Show what happened around something."""
     memory = in_project(call.memory, project)
-    found = timeline_of(memory, anchor=anchor, question=query, before=depth_before, after=depth_after)
+    found = timeline_of(
+        memory, anchor=anchor, question=query, before=depth_before, after=depth_after, everywhere=not project
+    )
     return shapes.timeline(found) if format_ == "index" else shapes.timeline_rows(found)
 
 
