@@ -72,5 +72,5 @@ def observation_add(
     memory = in_project(call.memory, project_id)
     if server_session_id:
         memory = memory.acting_in(find_session(memory, server_session_id).id)
-    record = shapes.kept(write(memory, shapes.draft(given, kind), waivers=Waivers(transient=True, scope=True)))
-    return shapes.added(get(memory, record.id))
+    outcome = write(memory, shapes.draft(given, kind), waivers=Waivers(transient=True, scope=True))
+    return shapes.added(get(memory, shapes.kept(outcome).id), outcome)
