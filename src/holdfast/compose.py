@@ -28,7 +28,16 @@ PRIVATE = (f"{FILE}*", "http-token*")  # what of a store must not get into a rep
 EMBEDDERS = ("local", "http", "none")
 # A repository somebody cloned must not choose where memories are kept or sent: only these may stand in its file.
 PROJECT_SETTINGS = frozenset(
-    {"project", "recall_limit", "recall_budget", "confirm_writes", "allowed_scopes", "pending_days", "starters"}
+    {
+        "project",
+        "recall_limit",
+        "recall_budget",
+        "confirm_writes",
+        "allowed_scopes",
+        "pending_days",
+        "starters",
+        "hot_capacity",
+    }
 )
 _KNOWN = {spec.name: spec for spec in fields(Config)}
 

@@ -30,4 +30,5 @@ class Config:
     confirm_writes: bool = _setting(False, "Whether every write waits for a yes.")
     allowed_scopes: tuple[str, ...] = _setting((), "If any are named, only these scopes may be written.")
     starters: bool = _setting(True, "Whether the first session brings twelve lessons that hold everywhere.")
+    hot_capacity: int = _setting(20, "Most memories the hot set of a project holds.")
     pending_days: int = _setting(7, "Days after which a write nobody confirmed is no longer offered.")

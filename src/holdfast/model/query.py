@@ -2,11 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, get_args
 
 from holdfast.model.record import Record
 
 Confidence = Literal["strong", "fair", "weak"]
+Mode = Literal["precision", "balanced", "exploratory"]
+MODES: tuple[str, ...] = get_args(Mode)
 Search = Literal["hybrid", "words"]
 
 
@@ -14,7 +16,8 @@ Search = Literal["hybrid", "words"]
 class Query:
     """A question. `project` None means the project at hand; global records are always included.
 
-    `least` is the fit below which a record is no answer; None leaves that to what was measured.
+    `mode` says how well an answer must fit, `least` the fit itself where somebody knows better; `related` adds what the
+    best are linked to, `weak` lets anything in.
     """
 
     text: str
@@ -30,6 +33,8 @@ class Query:
     limit: int = 10
     budget: int = 0
     words_only: bool = False
+    mode: Mode = "balanced"
+    related: bool = False
     weak: bool = False
     least: float | None = None
 
@@ -48,6 +53,15 @@ class Hit:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Related:
+    """A record that an answer is linked to, and how."""
+
+    record: Record
+    relation: str
+    source: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Recalled:
     """The answers, best first, and everything that was left out of them."""
 
@@ -56,7 +70,15 @@ class Recalled:
     gated: int = 0
     cut: int = 0
     lagging: int = 0
+    related: tuple[Related, ...] = ()
     notes: tuple[str, ...] = field(default=())
+
+    @property
+    def confidence(self) -> str:
+        """How far the best answer can be relied on: high, medium or low."""
+        if not self.hits:
+            return "low"
+        return {"strong": "high", "fair": "medium", "weak": "low"}[self.hits[0].confidence]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -90,7 +90,8 @@ class Memory:
     def commit(self, events: Sequence[Event]) -> list[Entry]:
         """Keep events through the store's one door; give the records that changed."""
         changed = self.store.commit(events)
-        self.wrote.set()
+        if changed:  # what was only shown needs no vector
+            self.wrote.set()
         return changed
 
     def close(self) -> None:

@@ -57,6 +57,12 @@ def get(memory: Memory, reference: str, *, at: str = "") -> Shown:
     )
 
 
+def note_reading(memory: Memory, ids: Sequence[str]) -> None:
+    """Note that a session opened records: what it turned to after what. It says nothing about truth, and counts no showing."""
+    if memory.actor.session and ids:
+        memory.commit([memory.event("surfaced", memory.actor.session, data={"ids": list(ids), "how": "read"})])
+
+
 def list_records(memory: Memory, query: Query, *, states: Sequence[str] = ("active",), offset: int = 0) -> Listed:
     """Give records newest first; the query's text is not looked at."""
     chosen = chosen_by(memory, query, states)

@@ -19,6 +19,7 @@ from holdfast.policy.decay import (
 )
 from holdfast.policy.evidence import OUTCOME_OF, problem_with
 from holdfast.policy.secrets import masked
+from holdfast.verbs.hot import tend
 from holdfast.verbs.memory import Memory, find
 
 
@@ -78,7 +79,7 @@ def unanswered(memory: Memory, session: str = "") -> list[Record]:
         return []
     db = memory.store.db
     told = {use.id for use in usage.in_session(db, asked)}
-    shown = [one.id for one in usage.shown_in(db, asked) if one.variant and one.id not in told]
+    shown = [one.id for one in usage.worded_in(db, asked) if one.id not in told]
     found = records.by_ids(db, shown)
     known = (found[one].record for one in shown if one in found)
     return [record for record in known if record.kind == "scar" and record.state == "active"]
@@ -109,6 +110,7 @@ def answer(memory: Memory, answers: Sequence[Answer], *, every: bool = False) ->
         return Answered(problems=tuple(problems), waiting=left)
     if events:
         memory.commit(events)
+        tend(memory, [scar.id for scar, _ in taken])
     return Answered(taken=tuple(taken), problems=tuple(problems), waiting=left)
 
 

@@ -11,6 +11,7 @@ from holdfast.model.session import Session
 from holdfast.model.text import check_text
 from holdfast.policy.closing import rapport_of
 from holdfast.policy.secrets import masked
+from holdfast.verbs.hot import cool
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.scars import Effect, effects
 from holdfast.verbs.starters import plant
@@ -89,6 +90,7 @@ def start(
             f"{resumed.id} belongs to {resumed.project}.", hint="Sessions of other projects are not taken up."
         )
     planted = plant(memory)
+    cool(memory)
     begun = begin(memory, resumed, title=title, issue=issue)
     if current and current.is_open and current.id != begun.id:
         supersede(memory, current, begun.id)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from holdfast.engine.database import Database
 from holdfast.engine.views import Batch
+from holdfast.engine.views.records import span
 
 NAME = "links"
 VERSION = 1
@@ -55,12 +56,43 @@ def around(db: Database, record_id: str) -> list[Arrow]:
     return [Arrow(source=row[0], relation=row[1], target=row[2]) for row in rows]
 
 
+def pairs(db: Database, relation: str, project: int) -> list[tuple[str, str]]:
+    """Give the active records of a project that such a link connects."""
+    low, high = span(project)
+    rows = db.query(_PAIRS, {"relation": relation, "low": low, "high": high})
+    return [(row[0], row[1]) for row in rows]
+
+
+_PAIRS = """
+select links.source, links.target from links
+join records as one on one.id = links.source join records as other on other.id = links.target
+where relation = :relation and one.state = 'active' and other.state = 'active' and one.number between :low and :high
+order by links.source, links.target
+"""
+
+
+def leaving(db: Database, ids: Iterable[str]) -> list[Arrow]:
+    """Give the arrows that leave any of these records."""
+    sql = "select source, relation, target from links where source in (select value from json_each(:ids))"
+    return [
+        Arrow(source=row[0], relation=row[1], target=row[2]) for row in db.query(sql, {"ids": json.dumps(list(ids))})
+    ]
+
+
+def with_relation(db: Database, relation: str) -> list[Arrow]:
+    """Give every arrow of one relation, however many records there are between."""
+    rows = db.query(
+        "select source, target from links where relation = :relation order by source, target", {"relation": relation}
+    )
+    return [Arrow(source=row[0], relation=relation, target=row[1]) for row in rows]
+
+
 def superseded(db: Database, ids: Iterable[str]) -> dict[str, str]:
     """Give, for each of these that an active record replaced, the record that did."""
     return {row[0]: row[1] for row in db.query(_REPLACED, {"ids": json.dumps(list(ids))})}
 
 
 _REPLACED = """
-select target, max(source) from links join records on records.id = links.source
-where relation = 'supersedes' and records.state = 'active' and target in (select value from json_each(:ids)) group by target
+select links.target, max(links.source) from links join records on records.id = links.source
+where relation = 'supersedes' and records.state = 'active' and links.target in (select value from json_each(:ids)) group by links.target
 """

@@ -12,7 +12,7 @@ from holdfast.engine.views import Batch, Entry
 from holdfast.model.record import Record, record_from_json, record_to_json
 
 NAME = "records"
-VERSION = 2
+VERSION = 3
 TABLES = ("records",)
 SCHEMA = """
 create table records (
@@ -24,6 +24,8 @@ create table records (
     author text not null,
     created_at text not null,
     updated_at text not null,
+    verified_at text not null,
+    source text not null,
     fingerprint text not null,
     doc text not null
 );
@@ -82,11 +84,13 @@ def apply(db: Database, batch: Batch, /) -> None:
     """Write each record as it now is."""
     db.many(
         """
-        insert into records (number, id, kind, state, session, author, created_at, updated_at, fingerprint, doc)
-        values (:number, :id, :kind, :state, :session, :author, :created_at, :updated_at, :fingerprint, :doc)
+        insert into records
+            (number, id, kind, state, session, author, created_at, updated_at, verified_at, source, fingerprint, doc)
+        values (:number, :id, :kind, :state, :session, :author, :created_at, :updated_at, :verified_at, :source, :fingerprint, :doc)
         on conflict (number) do update set
             kind = excluded.kind, state = excluded.state, session = excluded.session, author = excluded.author,
-            created_at = excluded.created_at, updated_at = excluded.updated_at,
+            created_at = excluded.created_at, updated_at = excluded.updated_at, verified_at = excluded.verified_at,
+            source = excluded.source,
             fingerprint = excluded.fingerprint, doc = excluded.doc
         """,
         [_row(entry) for entry in batch.entries],
@@ -104,6 +108,8 @@ def _row(entry: Entry) -> Params:
         "author": record.by.name if record.by.kind == "user" else "",
         "created_at": record.created_at,
         "updated_at": record.updated_at,
+        "verified_at": record.verified_at,
+        "source": record.source,
         "fingerprint": fingerprint(record) if record.state != "erased" else "",
         "doc": json.dumps(record_to_json(record), ensure_ascii=False),
     }
