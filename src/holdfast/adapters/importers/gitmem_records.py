@@ -1,0 +1,191 @@
+"""Records of a `.gitmem` folder: learnings, decisions, threads, suggestions, and the use of scars."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from holdfast.adapters.importers.values import digest, first, rest, text, texts, when
+from holdfast.model.event import Actor
+from holdfast.model.foreign import Foreign, ForeignLink, Happened, Item
+from holdfast.model.record import Draft
+
+KINDS = ("scar", "win", "pattern", "anti_pattern")
+STATE = "PROJECT STATE:"
+STATE_TAG = "project-state"
+USES = {
+    "explicit": "applied",
+    "implicit": "applied",
+    "acknowledged": "acknowledged",
+    "refuted": "refuted",
+    "none": "ignored",
+}
+
+
+def learning(row: Mapping[str, Any], where: str, here: frozenset[str]) -> Foreign:
+    """Give a scar, win, pattern or anti-pattern; an archived one is retired."""
+    kind = first(row, "learning_type", "type")
+    archived = row.get("is_active") is False
+    key = f"learning:{row.get('id') or digest(text(row.get('title')), text(row.get('description')))}"
+    related = text(row.get("related_scar_id"))
+    fields, used = _learning_fields(row)
+    extra = rest(row, {*used, "embedding", "decay_multiplier", "id", "title", "description", "learning_type", "type"})
+    return Foreign(
+        key=key,
+        where=where,
+        draft=Draft(
+            kind=kind if kind in KINDS else "learning",
+            title=text(row.get("title")),
+            body=first(row, "description", "title"),
+            fields=fields,
+            project=project_of(row, here),
+            at=when(row.get("created_at")) or when(row.get("source_date")),
+            extra=extra if kind in (*KINDS, "") else {**extra, "learning_type": kind},
+        ),
+        by=Actor(kind="agent", name=text(row.get("persona_name"))),
+        state="retired" if archived else "active",
+        reason="archived" if archived else "",
+        retired_at=when(row.get("archived_at")),
+        updated_at=when(row.get("updated_at")),
+        links=(ForeignLink(relation="relates_to", key=f"learning:{related}"),) if related else (),
+        counts={"decay_multiplier": row["decay_multiplier"]}
+        if row.get("decay_multiplier") not in (None, 1, 1.0)
+        else {},
+        dated=bool(when(row.get("created_at"))),
+    )
+
+
+# Where our names differ from theirs.
+_RENAMED = {"why": "why_this_matters", "self_check": "self_check_criteria", "issue": "source_linear_issue"}
+_LEARNING_FIELDS = (
+    "severity scar_type counter_arguments keywords domain applies_when why action_protocol self_check "
+    "problem_context solution_approach issue"
+).split()
+
+
+def _learning_fields(row: Mapping[str, Any]) -> tuple[dict[str, Any], set[str]]:
+    """Give the fields of a learning, and the names that were read for them."""
+    names = {name: _RENAMED.get(name, name) for name in _LEARNING_FIELDS}
+    fields = {name: row.get(there) for name, there in names.items()}
+    used = {*names.values(), "project", "created_at", "updated_at", "archived_at", "is_active", "persona_name"}
+    check = row.get("required_verification")
+    if isinstance(check, Mapping) and not rest(check, {"when", "queries", "must_show", "blocking"}):
+        fields |= {"verify_when": check.get("when"), "verify_with": list(texts(check.get("queries")))}
+        fields |= {"must_show": check.get("must_show"), "blocking": check.get("blocking")}
+        used.add("required_verification")
+    return fields, used
+
+
+def decision(row: Mapping[str, Any], where: str, here: frozenset[str]) -> Foreign:
+    """Give a decision."""
+    at = when(row.get("created_at")) or when(row.get("decision_date"))
+    used = "id decision title rationale alternatives_considered personas_involved docs_affected linear_issue session_id"
+    return Foreign(
+        key=f"decision:{row.get('id') or digest(text(row.get('title')), text(row.get('decision')))}",
+        where=where,
+        draft=Draft(
+            kind="decision",
+            title=text(row.get("title")),
+            body=first(row, "decision", "title"),
+            fields={
+                "rationale": row.get("rationale"),
+                "alternatives": row.get("alternatives_considered"),
+                "people": row.get("personas_involved"),
+                "documents": row.get("docs_affected"),
+                "issue": row.get("linear_issue"),
+            },
+            project=project_of(row, here),
+            at=at,
+            extra=rest(row, {*used.split(), "project", "created_at", "embedding"}),
+        ),
+        by=Actor(kind="agent", session=text(row.get("session_id"))),
+        dated=bool(at),
+    )
+
+
+def thread(row: Mapping[str, Any], where: str, here: frozenset[str]) -> Iterator[Item]:
+    """Give a thread with its status and when it was last worked on; the state of the project is kept as such."""
+    said = first(row, "text", "thread", "title")
+    key = f"thread:{row.get('id') or digest(said)}"
+    done = text(row.get("status")) in ("resolved", "archived")
+    is_state = said.startswith(STATE)
+    at, touched = when(row.get("created_at")), when(row.get("last_touched_at"))
+    by = Actor(kind="agent", session=first(row, "source_session"))
+    note = first(row, "resolution_note")
+    fields = {"resolution": note, "thread_class": row.get("thread_class"), "related_issues": row.get("related_issues")}
+    used = "id text status created_at resolved_at source_session resolution_note thread_class related_issues project"
+    yield Foreign(
+        key=key,
+        where=where,
+        draft=Draft(
+            kind="progress" if is_state else "thread",
+            body=said.removeprefix(STATE),
+            fields={} if is_state else fields,
+            tags=(STATE_TAG,) if is_state else (),
+            project=project_of(row, here),
+            at=at,
+            extra=rest(row, {*used.split(), "embedding", *_THREAD_COUNTS}),
+        ),
+        by=by,
+        state="retired" if done else "active",
+        reason=note or text(row.get("status")),
+        retired_at=when(row.get("resolved_at")),
+        counts=rest(row, set(row) - set(_THREAD_COUNTS)),
+        dated=bool(at),
+    )
+    if touched > at:
+        yield Happened(
+            key=f"{key}:{touched}", verb="touched", of=(key,), at=touched, by=Actor(kind="agent"), where=where
+        )
+
+
+_THREAD_COUNTS = ("touch_count", "vitality_score", "last_touched_at")
+
+
+def suggestion(row: Mapping[str, Any], where: str) -> Iterator[Item]:
+    """Give a suggested thread; each time it was turned down is told."""
+    key, status = f"suggestion:{row.get('id')}", text(row.get("status"))
+    promoted = text(row.get("promoted_thread_id"))
+    turned_down = row.get("dismissed_count")
+    extra = rest(row, {"id", "text", "embedding", "created_at", "updated_at", "evidence_sessions", "similarity_score"})
+    evidence = {"evidence": list(texts(row.get("evidence_sessions"))), "score": row.get("similarity_score")}
+    at = when(row.get("created_at"))
+    yield Foreign(
+        key=key,
+        where=where,
+        draft=Draft(kind="thread", body=text(row.get("text")), at=at, extra=extra | evidence),
+        state="retired" if status == "promoted" else "pending",
+        reason="it became a thread" if promoted else "",
+        updated_at=when(row.get("updated_at")),
+        links=(ForeignLink(relation="relates_to", key=f"thread:{promoted}"),) if promoted else (),
+        dated=bool(at),
+    )
+    last = when(row.get("updated_at")) or at
+    for nth in range(turned_down if isinstance(turned_down, int) else 0):
+        data = {"outcome": "dismissed"}
+        yield Happened(key=f"{key}:{nth}", verb="used", of=(key,), at=last, data=data, where=where)
+
+
+def usage(row: Mapping[str, Any], where: str) -> Iterator[Item]:
+    """Give what became of a scar: that it was shown, what was made of it, and how the work went."""
+    key = f"usage:{row.get('id') or digest(where)}"
+    of = (f"learning:{row.get('scar_id')}",)
+    by = Actor(kind="agent", name=text(row.get("agent")), session=text(row.get("session_id")))
+    shown = when(row.get("surfaced_at"))
+    at = when(row.get("acknowledged_at")) or when(row.get("created_at")) or shown
+    if shown:
+        yield Happened(key=key, verb="surfaced", of=of, at=shown, by=by, where=where)
+    kind = text(row.get("reference_type")) or ("implicit" if row.get("referenced") else "none")
+    data: dict[str, Any] = {"outcome": USES.get(kind, kind), "note": text(row.get("reference_context"))}
+    data |= {"imported": rest(row, {"scar_id", "session_id", "agent", "surfaced_at", "reference_context"})}
+    if variant := text(row.get("variant_id")):
+        data["variant"] = variant
+    yield Happened(key=key, verb="used", of=of, at=at, by=by, data=data, where=where)
+    worked = row.get("execution_successful")
+    if isinstance(worked, bool) and kind != "none":
+        outcome = {"outcome": "succeeded" if worked else "failed"}
+        yield Happened(key=f"{key}:outcome", verb="used", of=of, at=at, by=by, data=outcome, where=where)
+
+
+def project_of(row: Mapping[str, Any], here: frozenset[str]) -> str | None:
+    """Give the project a record names; None if it is the one the folder lies in."""
+    name = text(row.get("project"))
+    return None if name in here else name
