@@ -1,7 +1,6 @@
 """A bettermemory folder: one markdown file for each memory, tombstones, and a log of what became of them."""
 
 import gzip
-import io
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -127,7 +126,7 @@ def _log(path: Path) -> Iterator[Item]:
 def _events(file: Path) -> Iterator[Entry | Remark]:
     try:
         with gzip.open(file) if file.suffix == ".gz" else file.open("rb") as raw:
-            yield from lines(file.name, iter(io.TextIOWrapper(raw, encoding="utf-8", errors="surrogateescape")))
+            yield from lines(file.name, (line.decode(errors="surrogateescape") for line in raw))
     except (OSError, EOFError) as problem:
         yield Remark(where=file.name, why=f"the rest of it cannot be read ({problem})")
 

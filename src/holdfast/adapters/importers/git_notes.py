@@ -138,10 +138,11 @@ def split_entries(content: str) -> Iterator[_Entry]:
     for begin, end in pairwise(rules):
         if (not fronts or begin > fronts[-1][1]) and _is_front(lines[begin + 1 : end]):
             fronts.append((begin, end))
-    last = rules[-1] if rules and _is_front(lines[rules[-1] + 1 :]) else len(lines)
+    open_end = [place for place in rules[-1:] if not fronts or place > fronts[-1][1]]
+    last = next((place for place in open_end if _is_front(lines[place + 1 :])), len(lines))
     if "\n".join(lines[: fronts[0][0]] if fronts else lines[:last]).strip():
         yield _Entry(damage="there is text without a front matter")
-    for (begin, end), (following, _) in zip(fronts, [*fronts[1:], (last, 0)], strict=True):
+    for (begin, end), (following, _) in zip(fronts, [*fronts, (last, 0)][1:], strict=True):
         yield _Entry(front="\n".join(lines[begin + 1 : end]), body="\n".join(lines[end + 1 : following]).strip())
     if last < len(lines):
         yield _Entry(damage="its front matter is cut short")
