@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import Any
 
@@ -15,20 +15,6 @@ from holdfast.policy.secrets import masked
 
 # An event must fit a line of an export with room to spare.
 LONGEST_EVENT = 2_000_000
-# What of a draft says something: a change in any of these is a change of the memory.
-_SAID = (
-    "kind",
-    "title",
-    "body",
-    "fields",
-    "scopes",
-    "tags",
-    "confidence",
-    "visibility",
-    "anchors",
-    "triggers",
-    "extra",
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,24 +30,43 @@ class Fitted:
 
 def fitted(foreign: Foreign) -> tuple[Fitted, ...] | Remark:
     """Give the records a foreign memory makes, several if its text is too long for one, or why it makes none."""
+    given = _given(foreign)
     try:
-        given = _given(foreign)
-        check_keepable(given)
         kind = check_kind(foreign.draft.kind)
+        said = _written(given)
     except Invalid as problem:
         return Remark(where=foreign.where, why=problem.message)
     clean = masked(given)
     title, body = _told(clean["title"], clean["body"])
     if not body:
         return Remark(where=foreign.where, why="it is empty" if clean is given else "nothing but private text is in it")
+    if (besides := len(said) - len(body)) > LONGEST_EVENT:
+        return Remark(where=foreign.where, why=f"it has {besides:,} characters besides its text; {LONGEST_EVENT:,} fit")
     fields, rest = fit_fields(kind, clean["fields"])
-    data, asides = _labelled({**clean, "title": title, "fields": fields})
+    data, asides = _labelled({**clean, "title": title, "body": body, "fields": fields})
     asides += [f"its {name} does not fit" for name in rest if any(name == spec.name for spec in kind.fields)]
-    if rest:
-        data["extra"] = {**data["extra"], "fields": rest}
-    if (size := len(json.dumps(data, ensure_ascii=False))) - len(body) > LONGEST_EVENT:
-        return Remark(where=foreign.where, why=f"it has {size:,} characters besides its text; {LONGEST_EVENT:,} fit")
-    return _parts(foreign, {**data, "body": body}, tuple(asides), hidden=clean is not given)
+    beside = {**({"fields": rest} if rest else {}), **({"counts": dict(foreign.counts)} if foreign.counts else {})}
+    whole = Fitted(
+        key=foreign.key,
+        data={**data, "extra": {**data["extra"], **beside}},
+        hash=_hash(said if clean is given else _written(clean)),
+        asides=tuple(asides),
+        masked=clean is not given,
+    )
+    return _parts(whole)
+
+
+def _written(given: Mapping[str, Any]) -> str:
+    """Give the whole as one text, or say what no store could give back unchanged."""
+    try:
+        said = json.dumps(given, ensure_ascii=False, allow_nan=False, sort_keys=True)
+        said.encode()
+        doubtful = "\\u0000" in said
+    except ValueError:  # broken Unicode among it
+        doubtful = True
+    if doubtful:
+        check_keepable(given)
+    return said
 
 
 def _given(foreign: Foreign) -> dict[str, Any]:
@@ -77,7 +82,7 @@ def _given(foreign: Foreign) -> dict[str, Any]:
         "visibility": draft.visibility,
         "anchors": list(draft.anchors),
         "triggers": list(draft.triggers),
-        "extra": dict(draft.extra) | ({"counts": dict(foreign.counts)} if foreign.counts else {}),
+        "extra": dict(draft.extra),
     }
 
 
@@ -107,22 +112,21 @@ def _once(labels: Iterable[str]) -> list[str]:
     return [label for label in dict.fromkeys(labels) if label]
 
 
-def _parts(foreign: Foreign, data: Mapping[str, Any], asides: tuple[str, ...], *, hidden: bool) -> tuple[Fitted, ...]:
-    pieces = _pieces(data["body"])
-    found = []
-    for place, piece in enumerate(pieces, start=1):
-        several = {"title": f"{data['title'][: LONGEST_TITLE - 20]} ({place}/{len(pieces)})"} if len(pieces) > 1 else {}
-        part = {**data, **several, "body": piece}
-        key = foreign.key if place == 1 else f"{foreign.key}#{place}"
-        found.append(Fitted(key=key, data=part, hash=_hash(part), asides=asides if place == 1 else (), masked=hidden))
-    return tuple(found)
+def _parts(whole: Fitted) -> tuple[Fitted, ...]:
+    pieces = _pieces(whole.data["body"])
+    if len(pieces) == 1:
+        return (whole,)
+    name = whole.data["title"][: LONGEST_TITLE - 20]
+    parts = [
+        replace(whole, data={**whole.data, "title": f"{name} ({place}/{len(pieces)})", "body": piece})
+        for place, piece in enumerate(pieces, start=1)
+    ]
+    later = (replace(part, key=f"{whole.key}#{place}", asides=()) for place, part in enumerate(parts[1:], start=2))
+    return (parts[0], *later)
 
 
-def _hash(data: Mapping[str, Any]) -> str:
-    """Give the same short text for what says the same; figures that move with use do not count."""
-    said = {name: data[name] for name in _SAID}
-    said["extra"] = {name: value for name, value in data["extra"].items() if name != "counts"}
-    return blake2b(json.dumps(said, sort_keys=True).encode(), digest_size=12).hexdigest()
+def _hash(said: str) -> str:
+    return blake2b(said.encode(), digest_size=12).hexdigest()
 
 
 def _pieces(text: str) -> list[str]:

@@ -3,7 +3,7 @@
 import gzip
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,16 +14,15 @@ from holdfast.model.errors import Invalid
 from holdfast.model.event import Actor
 from holdfast.model.foreign import Foreign, ForeignLink, ForeignSession, Happened, Item, Remark
 from holdfast.model.kinds import KINDS
-from holdfast.model.record import Draft, Origin
+from holdfast.model.record import CONFIDENCES, Draft, Origin
 from holdfast.model.scope import project_of_remote
 
 SCHEMA = 1
 BY = "bettermemory"
 _KINDS = {"user-inference": "preference", "ambient": "observation"}
 _RELATIONS = {"extends": "elaborates"}
-_SEEN = frozenset(
-    "schema_version id created updated scopes confidence category last_verified_at verified_paths removed removed_reason holdfast".split()
-)
+_SEEN = frozenset("schema_version id scopes verified_paths removed_reason holdfast".split())
+_TIMES = frozenset({"created", "updated", "last_verified_at", "removed"})
 _GONE = "removed there"
 
 
@@ -61,30 +60,12 @@ def _memory(file: Path, root: Path) -> Item:
 
 
 def _foreign(meta: Mapping[str, Any], body: str, where: str) -> Foreign:
-    given = meta.get("origin")
-    origin: Mapping[str, Any] = given if isinstance(given, dict) else {}
-    confidence, category = text(meta.get("confidence")), text(meta.get("category"))
-    own = meta.get("holdfast")
-    ours: Mapping[str, Any] = own if isinstance(own, dict) else {}
-    at, removed = when(meta.get("created")), when(meta.get("removed"))
-    remote = text(origin.get("repo"))
-    kind = text(ours.get("kind"))
+    origin, removed = _mapping(meta.get("origin")), when(meta.get("removed"))
+    draft = _draft(meta, body)
     return Foreign(
         key=text(meta["id"]),
         where=where,
-        draft=Draft(
-            kind=kind if kind in KINDS else _KINDS.get(category, "fact"),
-            title=text(ours.get("title")),
-            body=body,
-            fields=ours["fields"] if isinstance(ours.get("fields"), dict) else {},
-            scopes=texts(ours.get("scopes", meta.get("scopes"))),
-            tags=texts(ours.get("tags")),
-            project=project_of_remote(remote) or "",
-            confidence=confidence if confidence in ("high", "medium", "low") else "medium",  # type: ignore[arg-type]
-            anchors=texts(meta.get("verified_paths")),
-            extra=rest(meta, _SEEN) | ({"category": category} if category else {}),
-            at=at,
-        ),
+        draft=replace(draft, project=project_of_remote(text(origin.get("repo"))) or ""),
         by=Actor(kind="agent", name=BY),
         origin=Origin(branch=text(origin.get("branch"))),
         state="retired" if removed or ".tombstones" in where else "active",
@@ -93,8 +74,31 @@ def _foreign(meta: Mapping[str, Any], body: str, where: str) -> Foreign:
         updated_at=when(meta.get("updated")),
         verified_at=when(meta.get("last_verified_at")),
         links=_links(meta.get("links")),
-        dated=bool(at),
+        dated=bool(draft.at),
     )
+
+
+def _draft(meta: Mapping[str, Any], body: str) -> Draft:
+    """Give what a file says; under `holdfast` stands what our own export had no other place for."""
+    ours = _mapping(meta.get("holdfast"))
+    confidence, category, kind = text(meta.get("confidence")), text(meta.get("category")), text(ours.get("kind"))
+    known = {"confidence"} if confidence in CONFIDENCES else set()
+    return Draft(
+        kind=kind if kind in KINDS else _KINDS.get(category, "fact"),
+        title=text(ours.get("title")),
+        body=body,
+        fields=_mapping(ours.get("fields")),
+        scopes=texts(ours.get("scopes", meta.get("scopes"))),
+        tags=texts(ours.get("tags")),
+        confidence=confidence if known else "medium",  # type: ignore[arg-type]
+        anchors=texts(meta.get("verified_paths")),
+        extra=rest(meta, _SEEN | known, _TIMES),
+        at=when(meta.get("created")),
+    )
+
+
+def _mapping(given: Any) -> Mapping[str, Any]:
+    return given if isinstance(given, dict) else {}
 
 
 def _links(given: Any) -> tuple[ForeignLink, ...]:

@@ -34,6 +34,7 @@ class Source:
     file: Path
     name: str
     project: str | None
+    beside: frozenset[str] = frozenset()  # names of the other files in its folder
 
 
 def read(path: Path) -> Iterator[Item]:
@@ -59,9 +60,10 @@ def _sources(path: Path) -> Iterator[Source]:
     if path.is_file():
         yield _instruction_file(path)
     elif path.name == "memory" or (path / INDEX).is_file():
-        project = _project_of_folder(path)
-        for file in sorted(path.glob("*.md")):
-            yield Source(file=file, name=f"{path.parent.name}/{file.name}", project=project)
+        files, project = sorted(path.glob("*.md")), _project_of_folder(path)
+        names = frozenset(file.stem for file in files)
+        for file in files:
+            yield Source(file=file, name=f"{path.parent.name}/{file.name}", project=project, beside=names)
     elif path.is_dir():
         for file in (path / name for name in INSTRUCTIONS):
             if file.is_file():
@@ -109,10 +111,6 @@ def _topic(source: Source, content: str) -> Iterator[Item]:
     nested: dict[str, Any] = more if isinstance(more, dict) else {}
     kind = text(nested.get("type")) or text(meta.get("type"))
     title = first(meta, "description", "name") or source.file.stem
-    links = dict.fromkeys(name.strip() for name in _WIKI_LINK.findall(body))
-    folder = source.name.rpartition("/")[0]
-    there = {one.stem for one in source.file.parent.glob("*.md")}
-    at = when(source.file.stat().st_mtime)
     yield Foreign(
         key=source.name,
         where=source.name,
@@ -122,17 +120,21 @@ def _topic(source: Source, content: str) -> Iterator[Item]:
             body=body or title,
             tags=texts(meta.get("tags")),
             project=source.project,
-            at=at,
+            at=when(source.file.stat().st_mtime),
             extra=rest(meta, {"description", "tags"}),
         ),
         by=Actor(kind="agent", name="claude", session=text(nested.get("originSessionId"))),
-        links=tuple(
-            ForeignLink(relation="mentions", key=f"{folder}/{name}.md")
-            for name in links
-            if name in there and name != source.file.stem
-        ),
+        links=_mentions(source, body),
         dated=False,
     )
+
+
+def _mentions(source: Source, body: str) -> tuple[ForeignLink, ...]:
+    """Give the [[links]] to other files of the folder."""
+    folder = source.name.rpartition("/")[0]
+    names = dict.fromkeys(name.strip() for name in _WIKI_LINK.findall(body))
+    there = [name for name in names if name in source.beside and name != source.file.stem]
+    return tuple(ForeignLink(relation="mentions", key=f"{folder}/{name}.md") for name in there)
 
 
 def _instructions(source: Source, content: str) -> Iterator[Item]:

@@ -14,8 +14,9 @@ from holdfast.model.text import headline
 
 _OBSERVATION = frozenset(
     "id memory_session_id project text type title subtitle facts narrative concepts files_read files_modified "
-    "discovery_tokens metadata created_at created_at_epoch".split()
+    "discovery_tokens metadata merged_into_project".split()
 )
+_TIMES = frozenset({"created_at", "created_at_epoch"})
 # Moves without the memory changing.
 _COUNTS = frozenset({"relevance_count", "sync_rev", "synced_at"})
 _SUMMARY = ("request", "investigated", "learned", "completed", "next_steps", "notes")
@@ -78,7 +79,7 @@ def _observation(row: Row, known: _Sessions) -> Foreign:
         "files_modified": list(texts(row.get("files_modified"))),
         "discovery_tokens": row.get("discovery_tokens"),
     }
-    extra = rest(row, _OBSERVATION | _COUNTS | {"merged_into_project"}) | _metadata(row)
+    extra = rest(row, _OBSERVATION | _COUNTS, _TIMES) | _metadata(row)
     draft = Draft(kind="observation", title=text(row.get("title")), body=body, fields=fields, extra=extra)
     return _placed(row, draft, "observation", known)
 
@@ -93,7 +94,7 @@ def _summary(row: Row, known: _Sessions) -> Foreign:
     fields |= {"files_read": list(texts(row.get("files_read"))), "files_modified": list(texts(row.get("files_edited")))}
     told = first(row, *_SUMMARY)
     used = {*_SUMMARY, "files_read", "files_edited", "id", "memory_session_id", "project", "merged_into_project"}
-    extra = rest(row, used | _COUNTS | {"created_at", "created_at_epoch"})
+    extra = rest(row, used | _COUNTS, _TIMES)
     draft = Draft(kind="summary", title=headline(told), body=told, fields=fields, extra=extra)
     found = _placed(row, draft, "summary", known)
     known.summaries[found.by.session] = found.key

@@ -30,6 +30,7 @@ KINDS = {
     "patterns": "pattern",
 }
 _SPEC_KINDS = frozenset("blocker progress review retrospective inception elicitation".split())
+_TAGGED = {"review": "verdict", "retrospective": "outcome"}  # fields that are written as tags there
 _OVER = frozenset({"archived", "tombstone"})
 _KEY = re.compile(r"[A-Za-z_]\w*:(\s|$)")
 _TELLING = ("type:", "timestamp:", "summary:")
@@ -154,37 +155,36 @@ def _is_front(lines: list[str]) -> bool:
 
 
 def _foreign(note: _Note, meta: Mapping[str, Any], body: str, where: str, dated: str) -> Foreign:
-    kind = KINDS[note.namespace]
     told, summary, status = when(meta.get("timestamp")), text(meta.get("summary")), text(meta.get("status"))
-    tags = texts(meta.get("tags"))
-    spec = {name: text(meta.get(name)) for name in ("spec", "phase")} if kind in _SPEC_KINDS else {}
-    found = {
-        name: tag.partition(":")[2] for name in ("verdict", "outcome") for tag in tags if tag.startswith(f"{name}:")
-    }
-    over = status in _OVER or (kind == "blocker" and status == "resolved")
-    used = {"timestamp", "summary", "tags", *(spec or ())} | (
-        {"type"} if text(meta.get("type")) == note.namespace else set()
-    )
+    over = status in _OVER or (note.namespace == "blockers" and status == "resolved")
+    # Rebased commits carry copies of their notes: an entry is known by when it was written, where it says so.
+    name = f"{told}:{digest(summary)}" if told else f"{note.commit}:{digest(summary, body)}"
     return Foreign(
-        key=f"{note.namespace}:{told}:{digest(summary)}"
-        if told
-        else f"{note.namespace}:{note.commit}:{digest(summary, body)}",
+        key=f"{note.namespace}:{name}",
         where=where,
-        draft=Draft(
-            kind=kind,
-            title=summary,
-            body=body or summary,
-            fields={**spec, **(found if kind in ("review", "retrospective") else {})},
-            tags=tags,
-            confidence="low" if status == "candidate" else "medium",
-            extra=rest(meta, used),
-            at=told or when(dated),
-        ),
+        draft=replace(_draft(note.namespace, meta, summary, body), at=told or when(dated)),
         by=Actor(kind="agent", name="git-notes-memory"),
         origin=Origin(commit=note.commit),
         state="retired" if over else "active",
         reason=status if over else "",
         dated=bool(told or dated),
+    )
+
+
+def _draft(namespace: str, meta: Mapping[str, Any], summary: str, body: str) -> Draft:
+    kind, tags = KINDS[namespace], texts(meta.get("tags"))
+    fields = {name: text(meta.get(name)) for name in ("spec", "phase")} if kind in _SPEC_KINDS else {}
+    used = {"summary", "tags", *fields} | ({"type"} if text(meta.get("type")) == namespace else set())
+    pairs = (tag.partition(":") for tag in tags)
+    fields |= {name: value for name, _, value in pairs if name == _TAGGED.get(kind)}
+    return Draft(
+        kind=kind,
+        title=summary,
+        body=body or summary,
+        fields=fields,
+        tags=tags,
+        confidence="low" if text(meta.get("status")) == "candidate" else "medium",
+        extra=rest(meta, used, ("timestamp",)),
     )
 
 

@@ -1,6 +1,7 @@
 """Records of a `.gitmem` folder: learnings, decisions, threads, suggestions, and the use of scars."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from holdfast.adapters.importers.values import digest, first, rest, text, texts, when
@@ -22,34 +23,35 @@ USES = {
 
 def learning(row: Mapping[str, Any], where: str, here: frozenset[str]) -> Foreign:
     """Give a scar, win, pattern or anti-pattern; an archived one is retired."""
-    kind = first(row, "learning_type", "type")
     archived = row.get("is_active") is False
-    key = f"learning:{row.get('id') or digest(text(row.get('title')), text(row.get('description')))}"
-    related = text(row.get("related_scar_id"))
-    fields, used = _learning_fields(row)
-    extra = rest(row, {*used, "embedding", "decay_multiplier", "id", "title", "description", "learning_type", "type"})
+    related, faded = text(row.get("related_scar_id")), row.get("decay_multiplier")
     return Foreign(
-        key=key,
+        key=f"learning:{row.get('id') or digest(text(row.get('title')), text(row.get('description')))}",
         where=where,
-        draft=Draft(
-            kind=kind if kind in KINDS else "learning",
-            title=text(row.get("title")),
-            body=first(row, "description", "title"),
-            fields=fields,
-            project=project_of(row, here),
-            at=when(row.get("created_at")) or when(row.get("source_date")),
-            extra=extra if kind in (*KINDS, "") else {**extra, "learning_type": kind},
-        ),
+        draft=replace(_learning_draft(row), project=project_of(row, here)),
         by=Actor(kind="agent", name=text(row.get("persona_name"))),
         state="retired" if archived else "active",
         reason="archived" if archived else "",
         retired_at=when(row.get("archived_at")),
         updated_at=when(row.get("updated_at")),
         links=(ForeignLink(relation="relates_to", key=f"learning:{related}"),) if related else (),
-        counts={"decay_multiplier": row["decay_multiplier"]}
-        if row.get("decay_multiplier") not in (None, 1, 1.0)
-        else {},
+        counts={} if faded in (None, 1, 1.0) else {"decay_multiplier": faded},
         dated=bool(when(row.get("created_at"))),
+    )
+
+
+def _learning_draft(row: Mapping[str, Any]) -> Draft:
+    kind = first(row, "learning_type", "type")
+    fields, used = _learning_fields(row)
+    used |= {"embedding", "decay_multiplier", "id", "title", "description", "project", "is_active", "persona_name"}
+    used |= {"learning_type", "type"} if kind in (*KINDS, "") else set()
+    return Draft(
+        kind=kind if kind in KINDS else "learning",
+        title=text(row.get("title")),
+        body=first(row, "description", "title"),
+        fields=fields,
+        at=when(row.get("created_at")) or when(row.get("source_date")),
+        extra=rest(row, used, ("created_at", "updated_at", "archived_at")),
     )
 
 
@@ -65,7 +67,7 @@ def _learning_fields(row: Mapping[str, Any]) -> tuple[dict[str, Any], set[str]]:
     """Give the fields of a learning, and the names that were read for them."""
     names = {name: _RENAMED.get(name, name) for name in _LEARNING_FIELDS}
     fields = {name: row.get(there) for name, there in names.items()}
-    used = {*names.values(), "project", "created_at", "updated_at", "archived_at", "is_active", "persona_name"}
+    used = set(names.values())
     check = row.get("required_verification")
     if isinstance(check, Mapping) and not rest(check, {"when", "queries", "must_show", "blocking"}):
         fields |= {"verify_when": check.get("when"), "verify_with": list(texts(check.get("queries")))}
@@ -77,7 +79,7 @@ def _learning_fields(row: Mapping[str, Any]) -> tuple[dict[str, Any], set[str]]:
 def decision(row: Mapping[str, Any], where: str, here: frozenset[str]) -> Foreign:
     """Give a decision."""
     at = when(row.get("created_at")) or when(row.get("decision_date"))
-    used = "id decision title rationale alternatives_considered personas_involved docs_affected linear_issue session_id"
+    used = "id decision title rationale alternatives_considered personas_involved docs_affected linear_issue session_id project embedding"
     return Foreign(
         key=f"decision:{row.get('id') or digest(text(row.get('title')), text(row.get('decision')))}",
         where=where,
@@ -94,7 +96,7 @@ def decision(row: Mapping[str, Any], where: str, here: frozenset[str]) -> Foreig
             },
             project=project_of(row, here),
             at=at,
-            extra=rest(row, {*used.split(), "project", "created_at", "embedding"}),
+            extra=rest(row, used.split(), ("created_at",)),
         ),
         by=Actor(kind="agent", session=text(row.get("session_id"))),
         dated=bool(at),
@@ -103,41 +105,41 @@ def decision(row: Mapping[str, Any], where: str, here: frozenset[str]) -> Foreig
 
 def thread(row: Mapping[str, Any], where: str, here: frozenset[str]) -> Iterator[Item]:
     """Give a thread with its status and when it was last worked on; the state of the project is kept as such."""
-    said = first(row, "text", "thread", "title")
-    key = f"thread:{row.get('id') or digest(said)}"
-    done = text(row.get("status")) in ("resolved", "archived")
-    is_state = said.startswith(STATE)
-    at, touched = when(row.get("created_at")), when(row.get("last_touched_at"))
-    by = Actor(kind="agent", session=first(row, "source_session"))
-    note = first(row, "resolution_note")
-    fields = {"resolution": note, "thread_class": row.get("thread_class"), "related_issues": row.get("related_issues")}
-    used = "id text status created_at resolved_at source_session resolution_note thread_class related_issues project"
+    draft = replace(_thread_draft(row), project=project_of(row, here))
+    key, status = f"thread:{row.get('id') or digest(draft.body)}", text(row.get("status"))
     yield Foreign(
         key=key,
         where=where,
-        draft=Draft(
-            kind="progress" if is_state else "thread",
-            body=said.removeprefix(STATE),
-            fields={} if is_state else fields,
-            tags=(STATE_TAG,) if is_state else (),
-            project=project_of(row, here),
-            at=at,
-            extra=rest(row, {*used.split(), "embedding", *_THREAD_COUNTS}),
-        ),
-        by=by,
-        state="retired" if done else "active",
-        reason=note or text(row.get("status")),
+        draft=draft,
+        by=Actor(kind="agent", session=first(row, "source_session")),
+        state="retired" if status in ("resolved", "archived") else "active",
+        reason=first(row, "resolution_note", "status"),
         retired_at=when(row.get("resolved_at")),
-        counts=rest(row, set(row) - set(_THREAD_COUNTS)),
-        dated=bool(at),
+        counts=rest(row, set(row) - _THREAD_COUNTS),
+        dated=bool(draft.at),
     )
-    if touched > at:
-        yield Happened(
-            key=f"{key}:{touched}", verb="touched", of=(key,), at=touched, by=Actor(kind="agent"), where=where
-        )
+    touched = when(row.get("last_touched_at"))
+    if touched > draft.at:
+        yield Happened(key=f"{key}:{touched}", verb="touched", of=(key,), at=touched, where=where)
 
 
-_THREAD_COUNTS = ("touch_count", "vitality_score", "last_touched_at")
+def _thread_draft(row: Mapping[str, Any]) -> Draft:
+    said = first(row, "text", "thread", "title")
+    is_state = said.startswith(STATE)
+    fields = {name: row.get(name) for name in ("thread_class", "related_issues")}
+    fields |= {"resolution": text(row.get("resolution_note"))}
+    used = "id text status source_session resolution_note thread_class related_issues project embedding".split()
+    return Draft(
+        kind="progress" if is_state else "thread",
+        body=said.removeprefix(STATE).strip(),
+        fields={} if is_state else fields,
+        tags=(STATE_TAG,) if is_state else (),
+        at=when(row.get("created_at")),
+        extra=rest(row, _THREAD_COUNTS.union(used), ("created_at", "resolved_at")),
+    )
+
+
+_THREAD_COUNTS = frozenset({"touch_count", "vitality_score", "last_touched_at"})
 
 
 def suggestion(row: Mapping[str, Any], where: str) -> Iterator[Item]:
@@ -145,7 +147,8 @@ def suggestion(row: Mapping[str, Any], where: str) -> Iterator[Item]:
     key, status = f"suggestion:{row.get('id')}", text(row.get("status"))
     promoted = text(row.get("promoted_thread_id"))
     turned_down = row.get("dismissed_count")
-    extra = rest(row, {"id", "text", "embedding", "created_at", "updated_at", "evidence_sessions", "similarity_score"})
+    used = {"id", "text", "embedding", "evidence_sessions", "similarity_score"}
+    extra = rest(row, used, ("created_at", "updated_at"))
     evidence = {"evidence": list(texts(row.get("evidence_sessions"))), "score": row.get("similarity_score")}
     at = when(row.get("created_at"))
     yield Foreign(

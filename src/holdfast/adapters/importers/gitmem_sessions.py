@@ -21,6 +21,9 @@ _ANSWERS = {
 }
 _DECISIONS = {"APPLYING": "applied", "N_A": "acknowledged", "REFUTED": "refuted"}
 _REFLECTIONS = {"OBEYED": "succeeded", "REFUTED": "failed"}
+_SESSION = frozenset(
+    "id agent project session_title linear_issue closing_reflection close_compliance embedding open_threads".split()
+)
 _UNTITLED = ("", "Interactive Session")
 
 
@@ -31,24 +34,16 @@ def sessions(folder: Path, here: frozenset[str]) -> Iterator[Item]:
 
 
 def _session(row: Mapping[str, Any], where: str, here: frozenset[str]) -> Iterator[Item]:
-    session = text(row.get("id"))
+    session, title = text(row.get("id")), text(row.get("session_title"))
     at = when(row.get("created_at")) or when(row.get("session_date"))
     by = Actor(kind="agent", name=text(row.get("agent")), session=session)
     project = project_of(row, here)
     yield from _threads_in(row.get("open_threads"), where, here)
-    reflection = row.get("closing_reflection")
-    title = text(row.get("session_title"))
-    left: dict[str, str] = {}
-    told = [
-        _reflection(reflection, session, title, project),
-        _summary(row, session, title, project),
-    ]
-    for what, one in zip(("retrospective", "summary"), told, strict=True):
-        if one:
-            left[what] = one.key
-            yield _placed(one, where, by, at)
-    close = row.get("close_compliance")
-    used = "id created_at session_date agent project session_title linear_issue closing_reflection close_compliance"
+    told = {
+        "retrospective": _reflection(row.get("closing_reflection"), session, title, project),
+        "summary": _summary(row, session, title, project),
+    }
+    yield from (_placed(one, where, by, at) for one in told.values() if one)
     yield ForeignSession(
         id=session,
         at=at,
@@ -56,10 +51,10 @@ def _session(row: Mapping[str, Any], where: str, here: frozenset[str]) -> Iterat
         by=by,
         title=title,
         issue=text(row.get("linear_issue")),
-        closed_at=_closed_at(row, at) if close or reflection else "",
-        close=_close(close, title),
-        left=left,
-        extra=rest(row, {*used.split(), "embedding", "open_threads"}),
+        closed_at=_closed_at(row, at),
+        close=_close(row, title),
+        left={what: one.key for what, one in told.items() if one},
+        extra=rest(row, _SESSION, ("created_at", "session_date")),
         where=where,
     )
 
@@ -70,9 +65,12 @@ def _closed_at(row: Mapping[str, Any], at: str) -> str:
     return answered or when(row.get("closed_at")) or when(row.get("updated_at")) or at
 
 
-def _close(compliance: Any, title: str) -> dict[str, Any]:
-    kept = rest(compliance, set()) if isinstance(compliance, Mapping) else {}
-    return {"type": text(kept.get("close_type")) or "standard", "title": title, "compliance": kept}
+def _close(row: Mapping[str, Any], title: str) -> dict[str, Any]:
+    """Give how a session was closed; one that nobody closed does not go on here either."""
+    given = row.get("close_compliance")
+    kept = rest(given, ()) if isinstance(given, Mapping) else {}
+    kind = text(kept.get("close_type")) or ("standard" if row.get("closing_reflection") else "left open")
+    return {"type": kind, "title": title, "compliance": kept}
 
 
 def _placed(one: Foreign, where: str, by: Actor, at: str) -> Foreign:

@@ -49,7 +49,7 @@ _TRUST = {
 _COUNTS = frozenset(
     "is_hot is_pinned promotion_source access_count last_accessed_at trust_score retrieved_count used_count last_used_at utility_score".split()
 )
-_SEEN = frozenset("id content content_hash created_at session_id project_id".split())
+_SEEN = frozenset("id content content_hash session_id project_id".split())
 _READ = frozenset(
     "memories memory_tags memory_relationships mined_patterns trust_history sessions projects retrieval_events injection_log schema_version metadata".split()
 )
@@ -105,7 +105,7 @@ def _memory(row: Row, around: _Around) -> Iterator[Item]:
     kind = _BY_CATEGORY.get(category) or _BY_TYPE.get(text(row.get("memory_type")), "fact")
     at, key, where = when(row.get("created_at")), f"memory:{number}", f"memories {number}"
     mined = [rest(one, {"memory_id", "pattern"}) for one in around.mined.get(number, [])]
-    extra = rest(row, _SEEN | _COUNTS) | ({"mined": mined} if mined else {})
+    extra = rest(row, _SEEN | _COUNTS, ("created_at",)) | ({"mined": mined} if mined else {})
     yield Foreign(
         key=key,
         where=where,

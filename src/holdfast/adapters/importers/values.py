@@ -67,9 +67,10 @@ def first(row: Mapping[str, Any], *names: str) -> str:
     return next((said for name in names if (said := text(row.get(name)).strip())), "")
 
 
-def rest(row: Mapping[str, Any], used: Collection[str]) -> dict[str, Any]:
-    """Give what nobody asked for, so that nothing is lost."""
-    return {str(name): plain(value) for name, value in row.items() if name not in used and value not in EMPTY}
+def rest(row: Mapping[str, Any], used: Collection[str], times: Collection[str] = ()) -> dict[str, Any]:
+    """Give what nobody asked for, so that nothing is lost; of times only those that could not be read."""
+    left = {name: value for name, value in row.items() if name not in used and value not in EMPTY}
+    return {str(name): plain(value) for name, value in left.items() if name not in times or not when(value)}
 
 
 def plain(value: Any, room: list[int] | None = None) -> Any:
