@@ -182,6 +182,14 @@ def test_memory_mcp_candidates_uses_and_sessions_arrive(memory: Memory, tmp_path
     }
 
 
+@pytest.mark.parametrize(("name", "file"), [("memory-mcp", "memory.db"), ("claude-mem", "claude-mem.db")])
+def test_the_folder_of_a_database_will_do(tmp_path: Path, name: str, file: str) -> None:
+    folder = tmp_path / "home"
+    folder.mkdir()
+    shutil.copy(copied(tmp_path) / f"{name}.db", folder / file)
+    assert any(isinstance(item, Foreign) for item in foreign_items(name, folder))
+
+
 def test_a_database_with_damaged_pages_gives_what_can_be_read(memory: Memory, tmp_path: Path) -> None:
     path = copied(tmp_path) / "memory-mcp.db"
     with closing(sqlite3.connect(path)) as db:
@@ -440,6 +448,21 @@ def test_readers_change_nothing_at_their_source(tmp_path: Path) -> None:
         assert any(isinstance(item, Foreign) for item in items(name, tmp_path))
     after = {path: path.read_bytes() for path in here.rglob("*") if path.is_file() and ".git" not in path.parts}
     assert before == after
+
+
+def test_a_database_with_a_write_ahead_log_is_read_beside_its_writer_and_left_as_it_is(tmp_path: Path) -> None:
+    path = copied(tmp_path) / "memory-mcp.db"
+    with closing(sqlite3.connect(path)) as db:
+        db.execute("pragma journal_mode = wal")
+    kept = sorted(path.parent.iterdir())
+    assert len([item for item in foreign_items("memory-mcp", path) if isinstance(item, Foreign)]) == 8
+    assert sorted(path.parent.iterdir()) == kept
+    with closing(sqlite3.connect(path)) as writer:
+        writer.execute(
+            "insert into memories (id, content, memory_type, source) values (7, 'Late.', 'project', 'manual')"
+        )
+        writer.commit()
+        assert len([item for item in foreign_items("memory-mcp", path) if isinstance(item, Foreign)]) == 9
 
 
 @pytest.mark.parametrize(

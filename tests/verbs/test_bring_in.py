@@ -1,6 +1,6 @@
 """Taking in other systems: nothing twice, nothing lost, nothing of what was changed here undone."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 from holdfast.engine import transcripts
+from holdfast.engine.database import Database
+from holdfast.engine.store import open_store
 from holdfast.engine.views import sessions, usage
 from holdfast.model.errors import Invalid
 from holdfast.model.event import Actor
@@ -198,6 +200,36 @@ def test_what_one_source_says_twice_becomes_one_record(memory: Memory) -> None:
     found = all_records(memory)
     assert [one["id"] for one in found["a"].extra["also"]] == ["b", "c"]
     assert found["d"].links == (Link(relation="refines", target=found["a"].id),)
+
+
+def test_what_was_credited_and_then_changed_there_becomes_a_record_of_its_own(memory: Memory) -> None:
+    own = keep(memory, "Deploys go out on Tuesdays.")
+    take(memory, foreign("a", "Deploys go out on Tuesdays."))
+    report = take(memory, foreign("a", "Deploys go out on Fridays."))
+    assert [one.key for one in report.taken] == ["a"]
+    assert find(memory, own.id).record.body == "Deploys go out on Tuesdays."
+
+
+def test_what_was_credited_to_an_erased_record_stays_gone(memory: Memory) -> None:
+    own = keep(memory, "Something regrettable.")
+    take(memory, foreign("a", "Something regrettable."))
+    erase(memory, own.id)
+    assert [remark.why for remark in take(memory, foreign("a", "Something regrettable.")).skipped] == [
+        "it was erased here"
+    ]
+    assert "regrettable" not in "\n".join(export(memory))
+
+
+@pytest.mark.parametrize("name", ["gitmem", "claude-mem"])
+def test_a_team_database_takes_it_in_too(database: Callable[[], Database], tmp_path: Path, name: str) -> None:
+    shared = make_memory(tmp_path, Time())
+    shared.store.close()
+    shared.store = open_store(database())
+    report = brought(shared, name, tmp_path)
+    size = journal_size(shared)
+    assert len(all_records(shared)) == len(report.taken)
+    assert brought(shared, name, tmp_path).known == len(report.taken)
+    assert journal_size(shared) == size
 
 
 def test_the_same_words_in_another_project_are_another_memory(memory: Memory) -> None:

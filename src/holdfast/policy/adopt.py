@@ -124,7 +124,7 @@ def credit(adoption: Adoption, other: Record) -> list[Event]:
         verb="used",
         at=foreign.draft.at or adoption.now,
         by=foreign.by,
-        data={"outcome": CREDITED, "key": adoption.part.key, "system": adoption.system},
+        data={"outcome": CREDITED, **adoption.imported},
     )
     return [used, revised]
 

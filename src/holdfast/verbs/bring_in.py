@@ -168,13 +168,20 @@ class _Intake:
         for one in adoptions:
             if record := self.fresh.get(one.about):
                 events += self._known(one, record, events)
-            elif before := credited.get(credit_id(one)):
-                self._note(one, before.about)
+            elif (before := credited.get(credit_id(one))) and before.data.get("hash") in (None, one.part.hash):
+                self._credited(one, before)
             elif self.dry_run and one.part.key in self.ids:  # seen in an earlier batch, which was not kept
                 self.counts["known"] += 1
             else:
                 events += self._new(one)
         return events
+
+    def _credited(self, one: Adoption, before: Event) -> None:
+        """Know again what another record was credited with; erasure of that one leaves nothing of the credit but its outcome."""
+        if "hash" in before.data:
+            self._note(one, before.about)
+        else:
+            self.skipped.append(Remark(where=one.foreign.where, why="it was erased here"))
 
     def _note(self, one: Adoption, about: str) -> None:
         self.ids[one.part.key] = about

@@ -71,7 +71,9 @@ def take_in(memory: Memory, lines: Iterable[str], progress: Callable[[int], None
 def _check_header(line: str) -> None:
     header = _parsed(1, line)
     if not isinstance(header, dict) or header.get("holdfast") != "export":
-        raise Invalid("This is not a Holdfast export.", hint="Its first line should say so; use `holdfast export`.")
+        raise Invalid(
+            "This is not a Holdfast export.", hint="Its first line should say so. Other systems are read with --from."
+        )
     if header.get("format") != FORMAT:
         raise Invalid(f"This export has format {header.get('format')}; {FORMAT} is known.", hint="Upgrade Holdfast.")
 

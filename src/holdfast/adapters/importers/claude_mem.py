@@ -52,7 +52,7 @@ class _Sessions:
 
 def read(path: Path) -> Iterator[Item]:
     """Give everything a database holds that is a memory or tells of one."""
-    with tables_of(path, "observations") as tables:
+    with tables_of(path / "claude-mem.db" if path.is_dir() else path, "observations") as tables:
         known = _Sessions()
         known.rows = {text(row.get("memory_session_id")): row for row in tables.rows("sdk_sessions", known.damage)}
         for row in tables.rows("observations", known.damage):

@@ -75,7 +75,7 @@ class _Around:
 
 def read(path: Path) -> Iterator[Item]:
     """Give everything a database holds that is a memory or tells of one."""
-    with tables_of(path, "memories") as tables:
+    with tables_of(path / "memory.db" if path.is_dir() else path, "memories") as tables:
         around = _around(tables)
         for row in tables.rows("memories", around.damage):
             yield from _memory(row, around)

@@ -58,12 +58,20 @@ def tables_of(path: Path, wanted: str) -> Iterator[Tables]:
     if not path.is_file():
         raise Invalid(f"{path} is no file.", hint="Give the database file.")
     try:
-        with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, timeout=10)) as connection:
+        with closing(sqlite3.connect(_address(path), uri=True, timeout=10)) as connection:
             connection.row_factory = sqlite3.Row
             connection.text_factory = lambda raw: raw.decode(errors="surrogateescape")
             tables = Tables(connection, path.name)
             if wanted not in tables.names:
                 raise Invalid(f"{path} has no table {wanted}.", hint="It may be of another program.")
             yield tables
-    except sqlite3.Error as problem:
+    except (sqlite3.Error, OSError) as problem:
         raise Invalid(f"{path} cannot be read ({problem}).", hint="Is it a SQLite file?") from problem
+
+
+def _address(path: Path) -> str:
+    """Give the file to open for reading. With a write-ahead log and nobody writing, SQLite would leave files beside it."""
+    with path.open("rb") as file:
+        logged = file.read(20)[18:] == b"\x02\x02"
+    idle = logged and not path.with_name(f"{path.name}-wal").exists()
+    return f"{path.resolve().as_uri()}?{'immutable=1' if idle else 'mode=ro'}"

@@ -20,6 +20,7 @@ from holdfast.model.foreign import Remark
 from holdfast.model.text import counted, shorten
 from holdfast.verbs.bring_in import Brought, Report, bring_in
 from holdfast.verbs.exchange import export, export_records, records_of, take_in
+from holdfast.verbs.upkeep import status
 
 if TYPE_CHECKING:
     from holdfast.verbs.memory import Memory
@@ -89,14 +90,17 @@ def import_command(path: Path, system: str | None, dry_run: bool, project: str |
             raise Invalid("--dry-run and --project go with --from.")
         _import_events(path, as_json)
         return
-    with opened() as memory, progress(f"reading {system}", None, quiet=as_json) as moved:
-        report = bring_in(
-            memory, system, foreign_items(system, path), project=project or "", dry_run=dry_run, progress=moved
-        )
+    with opened() as memory:
+        with progress(f"reading {system}", None, quiet=as_json) as moved:
+            items = foreign_items(system, path)
+            report = bring_in(memory, system, items, project=project or "", dry_run=dry_run, progress=moved)
+        lagging = status(memory).lagging if memory.embedder and not dry_run else 0
     if as_json:
         print_json({"dry_run": dry_run, **asdict(report)})
-    else:
-        show_report(report, dry_run=dry_run)
+        return
+    show_report(report, dry_run=dry_run)
+    if report.taken and lagging:
+        print(f"{lagging} wait for vectors; they come with use, or now with `holdfast rebuild vectors --missing`.")
 
 
 def _import_events(path: Path, as_json: bool) -> None:
@@ -162,4 +166,5 @@ def _lines(path: Path) -> IO[str]:
     try:
         return path.open(encoding="utf-8", errors="surrogateescape")
     except OSError as problem:
-        raise Invalid(f"{path} cannot be read ({problem.strerror}).") from problem
+        hint = "What other systems keep is read with --from."
+        raise Invalid(f"{path} cannot be read ({problem.strerror}).", hint=hint) from problem
