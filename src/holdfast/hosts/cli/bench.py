@@ -80,6 +80,16 @@ def speed(names: tuple[str, ...]) -> None:
     run(list(names or ("1k", "10k", "100k")))
 
 
+@bench_command.command("import")
+@click.option("--records", default=10_000, show_default=True, help="How many of each format.")
+def importing(records: int) -> None:
+    """Take in made-up stores of other systems, compare every text, take them in again. Exit code 1 if a bar is missed."""
+    from holdfast.hosts.bench.importing import run
+
+    if not run(records):
+        raise click.exceptions.Exit(1)
+
+
 @bench_command.command("fresh")
 def fresh() -> None:
     """Measure what a new process costs until its first answer."""
