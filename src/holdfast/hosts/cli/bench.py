@@ -108,6 +108,19 @@ def mcp(as_json: bool) -> None:
         raise click.exceptions.Exit(1)
 
 
+@bench_command.command("hooks")
+@click.option(
+    "--storm", "events", type=int, help="Also tell so many events from eight processes while workers are killed."
+)
+def hooks(events: int | None) -> None:
+    """Measure what each hook costs beside a bare interpreter. Exit code 1 if a target is missed or anything was lost."""
+    from holdfast.hosts.bench.hooks import run, storm
+
+    fine = run()
+    if (events and not storm(events=events)) or not fine:
+        raise click.exceptions.Exit(1)
+
+
 @bench_command.command("durability")
 @click.option("--rounds", default=20, show_default=True, help="How often a writer is killed.")
 def durability(rounds: int) -> None:
