@@ -106,5 +106,3 @@ def test_what_memories_say_together_is_measured_beside_its_targets(
     out = capsys.readouterr().out
     assert "117 of 124" in out
     assert "planted pairs found" in out
-    monkeypatch.setattr(knowledge, "ADDED_MS", 0.0)
-    assert knowledge.run() is False
