@@ -4,7 +4,6 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import reduce
 from itertools import islice
 
 from holdfast.engine import transcripts
@@ -198,20 +197,19 @@ class _Intake:
             self._note(one, one.about)
             return []
         past = self.memory.store.events_about(one.about) or [event for event in batch if event.about == one.about]
-        state = state_told(one, record, past)
         if same:
             self._note(one, one.about)
-            return state
+            return state_told(one, record, past)
         self.ids[one.part.key] = one.about
         self.revised.append(_brought(one, record.id))
         self.counts["masked"] += one.part.masked
-        return [*told_again(one, record, past), *state]
+        changed = told_again(one, record, past)
+        return [*changed, *state_told(one, _after(record, changed), past)]
 
     def _new(self, one: Adoption) -> list[Event]:
         """Give the events of a memory nobody here knows, or of the credit due to the record that says the same."""
         events = first_told(one)
-        record = reduce(fold, events, None)
-        assert record is not None
+        record = _after(None, events)
         same = self._same(record) if one.foreign.state == "active" else ""
         if same:
             self.ids[one.part.key] = same
@@ -240,9 +238,7 @@ class _Intake:
         if other is None:  # a rehearsal keeps nothing, so the record is not there
             return []
         events = credit(one, other)
-        changed = fold(other, events[-1])
-        assert changed is not None
-        self.fresh[same] = changed
+        self.fresh[same] = _after(other, [event for event in events if event.verb == "revised"])
         return events
 
     def _links(self, adoptions: Sequence[Adoption]) -> list[Event]:
@@ -318,6 +314,14 @@ class _Intake:
             self.skipped.append(Remark(where=item.where, why=problem.message))
             return
         self.counts["transcripts"] += 1
+
+
+def _after(record: Record | None, events: Iterable[Event]) -> Record:
+    """Give a record as some more events leave it."""
+    for event in events:
+        record = fold(record, event)
+    assert record is not None
+    return record
 
 
 def _brought(one: Adoption, record_id: str) -> Brought:
