@@ -15,6 +15,7 @@ from holdfast.model.fold import fold
 from holdfast.model.foreign import Foreign, ForeignLink, ForeignSession, Happened, Item, Remark, Said
 from holdfast.model.ids import named_id
 from holdfast.model.record import Record
+from holdfast.model.text import check_keepable
 from holdfast.policy.adopt import (
     CREDITED,
     Adoption,
@@ -108,15 +109,25 @@ class _Intake:
         for item in page:
             match item:
                 case ForeignSession():
-                    events += self._session(item)
+                    events += self._keepable(item.where, self._session(item))
                 case Happened():
-                    events += self._happened(item)
+                    events += self._keepable(item.where, self._happened(item))
                 case Remark():
                     self.skipped.append(item)
         self._keep(events)
         for item in page:
             if isinstance(item, Said):
                 self._said(item)
+
+    def _keepable(self, where: str, events: list[Event]) -> list[Event]:
+        """Give events that the store could give back unchanged; the others are skipped."""
+        try:
+            for event in events:
+                check_keepable([event.about, event.by.name, event.by.session, event.data])
+        except Invalid as problem:
+            self.skipped.append(Remark(where=where, why=problem.message))
+            return []
+        return events
 
     def finish(self) -> Report:
         """Give the report; links that still wait lead nowhere."""
@@ -134,8 +145,8 @@ class _Intake:
             masked=self.counts["masked"],
             events={verb: self.counts[verb] for verb in verbs if self.counts[verb]},
             transcripts=self.counts["transcripts"],
-            asides=tuple(self.asides),
-            skipped=tuple(self.skipped),
+            asides=tuple(map(_printable, self.asides)),
+            skipped=tuple(map(_printable, self.skipped)),
         )
 
     def _adoptions(self, foreign: Foreign) -> list[Adoption]:
@@ -301,6 +312,8 @@ class _Intake:
         """Keep what was said in a session as its transcript, unless it has one of its own."""
         lines = [json.dumps({**turn, "imported": self.system}, ensure_ascii=False) for turn in item.turns]
         text = masked("\n".join(lines)).strip()
+        if not self._keepable(item.where, [Event(id="", about=item.session, verb="started", at="", data={"": text})]):
+            return
         before = transcripts.get(self.memory.store.db, item.session)
         if before and before.body == text:
             return
@@ -314,6 +327,12 @@ class _Intake:
             self.skipped.append(Remark(where=item.where, why=problem.message))
             return
         self.counts["transcripts"] += 1
+
+
+def _printable(remark: Remark) -> Remark:
+    """Give a remark that any terminal can show, whatever bytes stand in the names it tells of."""
+    where, why = (text.encode(errors="replace").decode() for text in (remark.where, remark.why))
+    return Remark(where=where, why=why)
 
 
 def _after(record: Record | None, events: Iterable[Event]) -> Record:

@@ -95,4 +95,4 @@ def plain(value: Any, room: list[int] | None = None) -> Any:
 
 def digest(*parts: str) -> str:
     """Give a short key for what has no id of its own."""
-    return blake2b("\n".join(parts).encode(errors="surrogateescape"), digest_size=8).hexdigest()
+    return blake2b("\n".join(parts).encode(errors="surrogatepass"), digest_size=8).hexdigest()
