@@ -247,7 +247,18 @@ def test_yaml_that_refers_to_itself_fills_no_memory(memory: Memory, tmp_path: Pa
     levels += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 9)]
     (folder / "bomb.md").write_text("---\nid: 01KJ000000000000000000000B\n" + "\n".join(levels) + "\n---\n\nBoom.\n")
     told = reasons(bring_in(memory, "bettermemory", foreign_items("bettermemory", folder)))
-    assert told["bomb.md"] == "Its metadata is larger than anything somebody wrote."
+    (folder / "ring.md").write_text("---\nid: 01KJ000000000000000000000C\na: &a [*a]\n---\n\nRound.\n")
+    told |= reasons(bring_in(memory, "bettermemory", foreign_items("bettermemory", folder)))
+    beyond = "It is nested or repeated beyond anything somebody wrote."
+    assert (told["bomb.md"], told["ring.md"]) == (beyond, beyond)
+
+
+@pytest.mark.parametrize("depth", [100, 900, 100_000])
+def test_json_of_brackets_only_is_no_memory(memory: Memory, tmp_path: Path, depth: int) -> None:
+    (tmp_path / "deep.jsonl").write_text('{"text": "x", "a": ' + "[" * depth + "]" * depth + '}\n{"text": "Fine."}\n')
+    report = bring_in(memory, "file", foreign_items("file", tmp_path / "deep.jsonl"))
+    assert [one.title for one in report.taken] == ["Fine."]
+    assert len(report.skipped) == 1
 
 
 def test_claude_mem_observations_and_summaries_keep_everything(memory: Memory, tmp_path: Path) -> None:
@@ -408,7 +419,7 @@ def test_objects_of_any_json_keep_what_they_say(memory: Memory, tmp_path: Path) 
     )
     assert "Spare rolls lie in the blue cabinet." in found
     assert found["sku: R-62\nsupplier: second"].extra["sku"] == "R-62"
-    assert reasons(report) == {"memories.json #5": "it is neither an object nor a text"}
+    assert reasons(report) == {"memories.json #5": "it is no object"}
 
 
 def test_lines_paragraphs_and_sections_are_memories(memory: Memory, tmp_path: Path) -> None:
