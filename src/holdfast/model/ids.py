@@ -60,7 +60,7 @@ def named_id(name: str, at: str = "", after: str = "") -> str:
 
     Instants of whole seconds, and none at all, are spread by the name: ids are told apart by their first characters.
     """
-    digest = blake2b(name.encode(errors="surrogateescape"), digest_size=10).digest()
+    digest = blake2b(name.encode(errors="surrogatepass"), digest_size=10).digest()
     chance, stamp = int.from_bytes(digest[:6]), _stamp(at)
     if not 0 < stamp <= MAX_ID_MS:
         stamp = UNDATED_MS + chance % YEAR_MS
