@@ -7,7 +7,7 @@ from holdfast.engine import imported
 from holdfast.engine.views import Entry, records
 from holdfast.engine.views.records import Filter
 from holdfast.model.errors import Invalid, NotFound
-from holdfast.model.ids import days_before, instant, parse_instant
+from holdfast.model.ids import LAST, days_before, instant, parse_instant
 from holdfast.model.query import Query
 from holdfast.model.record import GLOBAL, Record
 from holdfast.policy.observed import OBSERVED, SESSION, concepts_of, touches, type_of
@@ -193,7 +193,9 @@ def _instant(text: str) -> str:
     said = text.strip()
     if not said:
         return ""
-    return instant(int(said) / 1000) if said.isdecimal() and len(said) > DATE else parse_instant(said)
+    if said.isdecimal() and len(said) > DATE:
+        return instant(min(int(said) / 1000, LAST))
+    return parse_instant(said)
 
 
 def _moment(anchor: str) -> str:
