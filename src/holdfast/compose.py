@@ -37,6 +37,8 @@ PROJECT_SETTINGS = frozenset(
         "pending_days",
         "starters",
         "hot_capacity",
+        "inject",
+        "brief_budget",
     }
 )
 _KNOWN = {spec.name: spec for spec in fields(Config)}
@@ -67,7 +69,9 @@ def open_memory(
         embedder=_embedder(config),
         actor=Actor(kind="agent" if config.agent else "user", name=config.agent or _login(), session=config.session),
         clock=clock,
-        host=Host(name=platform.node(), pid=os.getpid(), parent=os.getppid(), is_alive=_is_alive),
+        host=Host(
+            name=platform.node(), pid=os.getpid(), parent=os.getppid(), session=_client_session(), is_alive=_is_alive
+        ),
     )
 
 
@@ -228,6 +232,12 @@ def _embedder(config: Config) -> Embedder | None:
     from holdfast.adapters.embedders.local import LocalEmbedder
 
     return LocalEmbedder()
+
+
+def _client_session() -> str:
+    """Give what the client that started us calls its session, if it tells."""
+    names = ("CLAUDE_CODE_SESSION_ID", "GEMINI_SESSION_ID", "CODEX_SESSION_ID", "COPILOT_SESSION_ID")
+    return next((value for name in names if (value := os.environ.get(name))), "")
 
 
 def _is_alive(pid: int) -> bool:
