@@ -100,16 +100,17 @@ def observation(memory: Memory, reference: str) -> Entry:
     raise NotFound(f"There is no observation {reference}.", hint="search shows the ids there are.")
 
 
-def timeline_of(memory: Memory, *, anchor: str = "", question: str = "", before: int = 3, after: int = 3) -> Around:
+def timeline_of(
+    memory: Memory, *, anchor: str = "", question: str = "", before: int = 3, after: int = 3, everywhere: bool = False
+) -> Around:
     """Give what was kept around an observation (its number), a moment (an ISO time) or the best answer to a question."""
     if bool(anchor.strip()) == bool(question.strip()):
         raise Invalid("A timeline needs either an anchor or a query.", hint="Give one of them, not both.")
     kinds = (*OBSERVED, SESSION)
-    moment = _moment(anchor)
-    if moment:
-        found = around(memory, moment, before=before, after=after, kinds=kinds)
+    if moment := _moment(anchor):
+        found = around(memory, moment, before=before, after=after, kinds=kinds, everywhere=everywhere)
         return Around(entries=tuple(found), at=moment)
-    center = observation(memory, anchor) if anchor.strip() else _best(memory, question)
+    center = observation(memory, anchor) if anchor.strip() else _best(memory, question, everywhere=everywhere)
     found = around(memory, center, before=before, after=after, kinds=kinds)
     return Around(entries=tuple(found), center=center, at=center.record.created_at)
 
@@ -202,13 +203,16 @@ def _moment(anchor: str) -> str:
 
 
 def _numbered(memory: Memory, number: int, own: Record | None) -> Entry | None:
-    if own is not None:
+    if own is not None and own.project != GLOBAL:
         return Entry(number=number, record=own) if own.state != "erased" else None
-    return next(iter(imported.by_foreign_id(memory.store.db, str(number), whole=True)), None)
+    # Small numbers may be those of what was imported: few records of ours hold everywhere.
+    found = imported.by_foreign_id(memory.store.db, str(number), whole=True)
+    return found[0] if found else Entry(number=number, record=own) if own and own.state != "erased" else None
 
 
-def _best(memory: Memory, question: str) -> Entry:
-    found = recall(memory, Query(text=question, kinds=(*OBSERVED, SESSION), limit=1), surface=False)
+def _best(memory: Memory, question: str, *, everywhere: bool) -> Entry:
+    query = Query(text=question, kinds=(*OBSERVED, SESSION), limit=1, everywhere=everywhere)
+    found = recall(memory, query, surface=False)
     if not found.hits:
         raise NotFound(f"Nothing fits {question!r}.", hint="Try other words.")
     return find(memory, found.hits[0].record.id)
