@@ -18,11 +18,11 @@ from holdfast.policy.observed import (
     SESSION,
     TYPES,
     concepts_of,
+    facts_of,
     files_modified,
     files_read,
     narrative_of,
     reading_cost,
-    texts,
     type_of,
 )
 from holdfast.verbs.observations import CATEGORIES, Around, Found, Wanted
@@ -127,8 +127,8 @@ def row(entry: Entry) -> dict[str, Any]:
         "title": record.title,
         "subtitle": record.fields.get("subtitle", ""),
         "narrative": narrative_of(record),
-        "text": record.text,
-        "facts": texts(record, "facts"),
+        "text": None,  # of old rows there; all is in narrative and facts
+        "facts": facts_of(record),
         "concepts": concepts_of(record),
         "files_read": files_read(record),
         "files_modified": files_modified(record),
