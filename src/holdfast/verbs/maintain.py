@@ -56,9 +56,9 @@ class Metrics:
     failures: tuple[Failure, ...] = ()
 
 
-def maintain(memory: Memory, *, dry_run: bool = False) -> Upkeep:
+def maintain(memory: Memory, *, dry_run: bool = False, retiring: bool = True) -> Upkeep:
     """Retire what outlived its retention unused, cool the hot set and give space back. Nothing is deleted."""
-    old = _outlived(memory)
+    old = _outlived(memory) if retiring else []
     before = _bytes(memory)
     if dry_run:
         return Upkeep(retired=tuple(old), bytes_before=before, bytes_after=before, dry_run=True)

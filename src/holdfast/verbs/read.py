@@ -100,11 +100,14 @@ def chosen_by(memory: Memory, query: Query, states: Sequence[str] = ("active",))
         projects=projects_of(memory, query),
         kinds=query.kinds,
         scopes=check_scopes(query.scopes),
+        any_scopes=check_scopes(query.any_scopes),
+        without_scopes=check_scopes(query.without_scopes),
         tags=query.tags,
         states=tuple(states),
         session=query.session,
         since=parse_instant(query.since) if query.since else "",
         until=parse_instant(query.until) if query.until else "",
+        starters=query.starters,
     )
 
 
