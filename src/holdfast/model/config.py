@@ -32,3 +32,10 @@ class Config:
     starters: bool = _setting(True, "Whether the first session brings twelve lessons that hold everywhere.")
     hot_capacity: int = _setting(20, "Most memories the hot set of a project holds.")
     pending_days: int = _setting(7, "Days after which a write nobody confirmed is no longer offered.")
+    output_days: int = _setting(7, "Days that logged output is kept, mined or not.")
+    output_characters: int = _setting(
+        20_000_000, "Most characters of logged output that are kept; the oldest go first."
+    )
+    mined_days: int = _setting(30, "Days after which something mined and not seen again is no longer offered.")
+    mined_confidence: float = _setting(0.0, "Confidence from which something mined is kept without a yes. 0: never.")
+    mined_occurrences: int = _setting(0, "Occurrences that takes besides. 0: never.")

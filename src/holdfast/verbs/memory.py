@@ -15,8 +15,9 @@ from holdfast.engine.views import Entry, records
 from holdfast.model.config import Config
 from holdfast.model.errors import Ambiguous, NotFound
 from holdfast.model.event import Actor, Event, Verb
-from holdfast.model.ids import Clock, check_prefix, is_prefix
+from holdfast.model.ids import Clock, check_prefix, days_between, is_prefix
 from holdfast.model.ports import Checkout, Embedder
+from holdfast.model.record import Record
 from holdfast.model.session import Host
 
 if TYPE_CHECKING:
@@ -116,6 +117,16 @@ def find(memory: Memory, reference: str) -> Entry:
         shown = ", ".join(entry.record.id for entry in found[:5])
         raise Ambiguous(f"{len(found)} memories begin with {reference}: {shown}.", hint="Give more of the id.")
     return found[0]
+
+
+def lapsed(memory: Memory, record: Record) -> bool:
+    """Tell whether a record waited too long for a yes; what was mined waits from when it was last seen."""
+    if record.state != "pending":
+        return False
+    pattern = record.extra.get("pattern")
+    seen = pattern.get("last_at") if isinstance(pattern, dict) else None
+    since, days = (seen, memory.config.mined_days) if seen else (record.created_at, memory.config.pending_days)
+    return days_between(since, memory.clock.now()) > days
 
 
 def untagged(reference: str) -> str:

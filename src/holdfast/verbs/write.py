@@ -10,7 +10,7 @@ from holdfast.engine.views import labels
 from holdfast.model.errors import Conflict, Invalid
 from holdfast.model.event import Event
 from holdfast.model.fold import fold
-from holdfast.model.ids import days_between, parse_instant
+from holdfast.model.ids import parse_instant
 from holdfast.model.kinds import check_fields, check_kind
 from holdfast.model.record import (
     CONFIDENCES,
@@ -39,7 +39,7 @@ from holdfast.policy.admit import (
 )
 from holdfast.policy.secrets import drop_private, masked, texts_of
 from holdfast.verbs.clash import Clash, clashes, why_not_both
-from holdfast.verbs.memory import Memory, find
+from holdfast.verbs.memory import Memory, find, lapsed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,6 +82,12 @@ def draft_event(memory: Memory, draft: Draft, *, pending: bool = False) -> Event
     """Give the event that keeps a draft as it is, credentials masked: for what is written by rule, not by choice."""
     clean = check_draft(memory, draft, redact=True)
     return memory.event("recorded", data=_data(memory, clean) | ({"pending": True} if pending else {}), at=clean.at)
+
+
+def verdict_on(memory: Memory, draft: Draft, *, waivers: Waivers | None = None) -> Verdict:
+    """Judge a draft without keeping it."""
+    clean = check_draft(memory, draft)
+    return _judge(memory, clean, _preview(memory.event("recorded", data=_data(memory, clean))), waivers)[0]
 
 
 def confirm(memory: Memory, reference: str, *, waivers: Waivers | None = None) -> Outcome:
@@ -250,6 +256,7 @@ def _pending(memory: Memory, reference: str) -> Record:
     record = find(memory, reference).record
     if record.state != "pending":
         raise Conflict(f"{record.id} is {record.state}, it waits for nothing.")
-    if days_between(record.created_at, memory.clock.now()) > memory.config.pending_days:
-        raise Conflict(f"{record.id} waited longer than {memory.config.pending_days} days.", hint="Write it again.")
+    if lapsed(memory, record):
+        days = memory.config.mined_days if "pattern" in record.extra else memory.config.pending_days
+        raise Conflict(f"{record.id} waited longer than {days} days.", hint="Write it again.")
     return record
