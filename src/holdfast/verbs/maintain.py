@@ -14,6 +14,7 @@ from holdfast.verbs.hot import cool
 from holdfast.verbs.memory import Memory
 
 DESTRUCTIVE = ("retired", "erased", "unlinked", "restored")
+MOST_AUDITED = 2_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,6 +76,12 @@ def audit(memory: Memory, *, days: float = 90, verb: str = "", limit: int = 100)
     """Give what was taken away or put back lately, latest first, by whom and why."""
     since = days_before(memory.clock.now(), days)
     return memory.store.happened((verb,) if verb else DESTRUCTIVE, since, limit)
+
+
+def taken_away(memory: Memory, *, most: int = MOST_AUDITED) -> list[Event]:
+    """Give everything that was taken away, also out of the hot set, or put back; latest first."""
+    events = memory.store.happened((*DESTRUCTIVE, "heated"), "", most)
+    return [event for event in events if event.verb != "heated" or event.data.get("hot") is not True]
 
 
 def quality(memory: Memory, *, days: float = 30) -> Quality:

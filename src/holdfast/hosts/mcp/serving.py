@@ -20,6 +20,7 @@ SURFACES = {
     "core": "holdfast.surfaces.core",
     "gitmem": "holdfast.surfaces.gitmem",
     "claude-mem": "holdfast.surfaces.claude_mem",
+    "memory-mcp": "holdfast.surfaces.memory_mcp",
 }
 
 
