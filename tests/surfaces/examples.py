@@ -5,7 +5,7 @@ from typing import Any
 from holdfast.model.query import Query
 from holdfast.model.record import Draft
 from holdfast.verbs.hot import promote
-from holdfast.verbs.keep import link
+from holdfast.verbs.keep import link, retire
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.mining import log_output, mine_outputs
 from holdfast.verbs.numbered import numbers_of
@@ -13,7 +13,7 @@ from holdfast.verbs.recall import recall
 from holdfast.verbs.session import start
 from holdfast.verbs.thread import Opened, open_thread
 from holdfast.verbs.transcript import save_transcript
-from holdfast.verbs.write import draft_event
+from holdfast.verbs.write import Held, draft_event, write
 from tests.conftest import keep
 
 SCAR = {"severity": "high", "counter_arguments": ["It is only a column.", "There is a backup."]}
@@ -134,6 +134,25 @@ EXAMPLES: dict[str, dict[str, dict[str, Any]]] = {
         "db_rebuild_vectors": {},
         "metrics_status": {},
     },
+    "bettermemory": {
+        "memory_search": {"query": "worker jobs Redis", "expand_top": True},
+        "memory_show": {"id": "«fact»"},
+        "memory_write": {"content": "Tutorials should come with runnable code.", "scopes": ["learning-style"]},
+        "memory_write_confirm": {"pending_id": "«pending»"},
+        "memory_write_cancel": {"pending_id": "«pending»"},
+        "memory_update": {"id": "«fact»", "content": "The worker reads jobs from Valkey.", "confidence": "high"},
+        "memory_verify": {"id": "«fact»", "verified_paths": ["notes.md"], "note": "Read the compose file."},
+        "memory_list": {"scopes": ["tools"], "with_bodies": True},
+        "memory_remove": {"id": "«fact»", "reason": "The worker is gone."},
+        "memory_restore": {"id": "«retired»"},
+        "memory_list_tombstones": {},
+        "memory_rename_scope": {"old_scope": "tools", "new_scope": "tooling"},
+        "memory_record_use": {"memory_ids": ["«fact»"], "outcome": "applied"},
+        "memory_health": {},
+        "memory_scope_overview": {},
+        "memory_scope_disable": {"scope": "tools"},
+        "memory_scope_enable": {"scope": "tools"},
+    },
 }
 
 
@@ -155,9 +174,13 @@ def world(memory: Memory) -> dict[str, str]:
     log_output(memory, "We decided to use Valkey instead of Memcached because it persists its data.")
     candidate = mine_outputs(memory).offered[0]
     (memory.checkout.top() / "notes.md").write_text("# Deploy\n\n- Deploys happen on Fridays only.\n")
+    retired = retire(memory, keep(memory, "The old API had a SOAP endpoint.").id, "gone")
+    held = write(memory, Draft(body="The user likes short answers.", kind="preference", source="inferred"))
+    assert isinstance(held, Held)
     numbers = numbers_of(memory, [record.id for record in (scar, one, other, hot, candidate)])
     named = {"number": scar, "one": one, "other": other, "hot": hot, "candidate": candidate}
     ids = {"session": session, "scar": scar.id, "thread": thread.thread.record.id, "suggestion": suggestion.id}
+    ids |= {"fact": other.id, "retired": retired.id, "pending": f"pending_{held.record.id}"}
     return ids | {name: str(numbers[record.id]) for name, record in named.items()}
 
 

@@ -8,7 +8,7 @@ from holdfast.engine.tally import Failure
 from holdfast.engine.views import heat, records, steps, usage
 from holdfast.model.event import Event
 from holdfast.model.ids import days_before
-from holdfast.model.record import Record
+from holdfast.model.record import GLOBAL, Record
 from holdfast.policy.retention import CAPS, DAYS, outlived
 from holdfast.verbs.hot import cool
 from holdfast.verbs.memory import Memory
@@ -79,9 +79,12 @@ def audit(memory: Memory, *, days: float = 90, verb: str = "", limit: int = 100)
 
 
 def taken_away(memory: Memory, *, most: int = MOST_AUDITED) -> list[Event]:
-    """Give everything that was taken away, also out of the hot set, or put back; latest first."""
+    """Give what was taken away in this project, also out of the hot set, or put back; latest first."""
     events = memory.store.happened((*DESTRUCTIVE, "heated"), "", most)
-    return [event for event in events if event.verb != "heated" or event.data.get("hot") is not True]
+    gone = [event for event in events if event.verb != "heated" or event.data.get("hot") is not True]
+    known = records.by_ids(memory.store.db, {event.about for event in gone})
+    here = {one for one, entry in known.items() if entry.record.project in (memory.project, GLOBAL)}
+    return [event for event in gone if event.about in here]
 
 
 def quality(memory: Memory, *, days: float = 30) -> Quality:

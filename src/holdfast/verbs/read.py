@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from holdfast.engine.views import labels, links, records, usage
 from holdfast.engine.views.links import Arrow
 from holdfast.engine.views.records import Filter
-from holdfast.model.errors import Invalid, NotFound
+from holdfast.model.errors import Conflict, Invalid, NotFound
 from holdfast.model.event import Event
 from holdfast.model.fold import as_of
 from holdfast.model.ids import parse_instant
@@ -55,6 +55,14 @@ def get(memory: Memory, reference: str, *, at: str = "") -> Shown:
         superseded_by=links.superseded(db, [record.id]).get(record.id, ""),
         usage=usage.of(db, [record.id]).get(record.id, Usage()),
     )
+
+
+def in_use(memory: Memory, reference: str) -> Record:
+    """Give a record that is in use; raises with the reason where it was taken out."""
+    record = find(memory, reference).record
+    if record.state == "retired":
+        raise Conflict(f"{record.id} was removed: {record.reason or 'no reason given'}.", hint="Restore it to use it.")
+    return record
 
 
 def note_reading(memory: Memory, ids: Sequence[str]) -> None:

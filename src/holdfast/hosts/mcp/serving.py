@@ -21,6 +21,7 @@ SURFACES = {
     "gitmem": "holdfast.surfaces.gitmem",
     "claude-mem": "holdfast.surfaces.claude_mem",
     "memory-mcp": "holdfast.surfaces.memory_mcp",
+    "bettermemory": "holdfast.surfaces.bettermemory",
 }
 
 
