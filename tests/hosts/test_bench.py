@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.hosts.bench import abstention, quality, server, speed
+from holdfast.hosts.bench import abstention, importing, quality, server, speed
 from holdfast.hosts.bench import labelled as judgements
 from holdfast.hosts.bench.measure import Spread, best, spread
 
@@ -73,6 +73,13 @@ def test_speed_is_measured_beside_its_baselines(tmp_path: Path, monkeypatch: pyt
     recalls, writes = speed._measure(speed.Case(projects=2, each=60), tmp_path)
     assert recalls[0] == writes[0] == "60 of 120"
     assert all(isinstance(figure, Spread) and figure.p50 > 0 for figure in recalls[1:])
+
+
+def test_imports_are_compared_text_by_text(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(importing, "BAR", 0)
+    assert importing.run(60) is True
+    out = capsys.readouterr().out
+    assert all(system in out for system in importing.MAKERS)
 
 
 def test_the_quickest_round_counts() -> None:

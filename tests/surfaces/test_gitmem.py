@@ -153,6 +153,13 @@ def test_a_learning_is_kept_once_unless_one_insists(tools: Tools) -> None:
     assert "Created medium win: Small diffs" in tools("create_learning", **other, allow_duplicate=True)
 
 
+def test_what_a_learning_seems_to_contradict_is_named(tools: Tools) -> None:
+    given = {"learning_type": "pattern", "title": "Ports"}
+    first = told(tools("create_learning", **given, description="The API listens on port 8080."), "learning_id")
+    later = tools("create_learning", **given, description="The API listens on port 9090.")
+    assert f"seems to contradict {first[:10]}" in later
+
+
 def test_everything_a_learning_holds_can_be_read_again(tools: Tools) -> None:
     kept = tools(
         "create_learning",

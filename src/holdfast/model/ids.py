@@ -19,6 +19,8 @@ STAMP = 10  # characters of an id that tell the millisecond
 MAX_DRIFT_MS = 24 * 3600 * 1000
 # Ids dated after the year 3000 come from nowhere good and could leave no room to count on.
 MAX_ID_MS = 32_503_680_000_000
+# Where ids of things without a time of their own lie: 2020, which is before anything this program wrote itself.
+UNDATED_MS, YEAR_MS = 1_577_836_800_000, 31_536_000_000
 
 
 class Clock:
@@ -51,6 +53,26 @@ class Clock:
 def fixed_id(at: float, name: str) -> str:
     """Give the same id for the same name always, so that what everybody has is the same record everywhere."""
     return bytes_to_ulid(int(at * 1000).to_bytes(6) + blake2b(name.encode(), digest_size=10).digest())
+
+
+def named_id(name: str, at: str = "", after: str = "") -> str:
+    """Give the same id for the same name and instant always, later than `after`.
+
+    Instants of whole seconds, and none at all, are spread by the name: ids are told apart by their first characters.
+    """
+    digest = blake2b(name.encode(errors="surrogateescape"), digest_size=10).digest()
+    chance, stamp = int.from_bytes(digest[:6]), _stamp(at)
+    if not 0 < stamp <= MAX_ID_MS:
+        stamp = UNDATED_MS + chance % YEAR_MS
+    elif stamp % 1000 == 0:
+        stamp += chance % 1000
+    if after:
+        stamp = max(stamp, ulid_to_timestamp(after) + 1)
+    return bytes_to_ulid(stamp.to_bytes(6) + digest)
+
+
+def _stamp(at: str) -> int:
+    return round(datetime.fromisoformat(at).timestamp() * 1000) if at else 0
 
 
 def later_than(event_id: str) -> str:

@@ -98,10 +98,21 @@ def start(
 
 
 def begin(
-    memory: Memory, known: Session | None = None, *, title: str = "", issue: str = "", implicit: bool = False
+    memory: Memory,
+    known: Session | None = None,
+    *,
+    title: str = "",
+    issue: str = "",
+    implicit: bool = False,
+    name: str = "",
 ) -> Session:
-    """Note that a session begins, or goes on, in this process; from now on this memory acts in it."""
-    memory.actor = replace(memory.actor, session=known.id if known else memory.clock.tick())
+    """Note that a session begins, or goes on, in this process; from now on this memory acts in it.
+
+    `name` is what the client calls it, if it says so: then hooks and tools speak of the same session.
+    """
+    if name and known is None:
+        known = sessions.of(memory.store.db, name)
+    memory.actor = replace(memory.actor, session=known.id if known else name or memory.clock.tick())
     host = memory.host
     data: dict[str, Any] = {"project": memory.project, "host": host.name, "pid": host.pid, "parent": host.parent}
     if title:

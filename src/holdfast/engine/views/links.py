@@ -104,14 +104,6 @@ def leaving(db: Database, ids: Iterable[str]) -> list[Arrow]:
     ]
 
 
-def with_relation(db: Database, relation: str) -> list[Arrow]:
-    """Give every arrow of one relation, however many records there are between."""
-    rows = db.query(
-        "select source, target from links where relation = :relation order by source, target", {"relation": relation}
-    )
-    return [Arrow(source=row[0], relation=relation, target=row[1]) for row in rows]
-
-
 def superseded(db: Database, ids: Iterable[str]) -> dict[str, str]:
     """Give, for each of these that an active record replaced, the record that did."""
     return {row[0]: row[1] for row in db.query(_REPLACED, {"ids": json.dumps(list(ids))})}

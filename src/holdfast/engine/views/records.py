@@ -203,6 +203,12 @@ def page(db: Database, chosen: Filter, *, limit: int, offset: int = 0, oldest_fi
     )
 
 
+def after(db: Database, number: int, limit: int) -> list[Entry]:
+    """Give the records that follow a number, whatever their project or state."""
+    sql = "select number, doc from records where number > :number order by number limit :limit"
+    return _entries(db, sql, {"number": number, "limit": limit})
+
+
 def newest(db: Database, kind: str, project: int, *, state: str = "active", limit: int) -> list[Entry]:
     """Give the latest records of one kind in one project, found by its index: latest first."""
     low, high = span(project)

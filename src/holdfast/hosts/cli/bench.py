@@ -80,6 +80,16 @@ def speed(names: tuple[str, ...]) -> None:
     run(list(names or ("1k", "10k", "100k")))
 
 
+@bench_command.command("import")
+@click.option("--records", default=10_000, show_default=True, help="How many of each format.")
+def importing(records: int) -> None:
+    """Take in made-up stores of other systems, compare every text, take them in again. Exit code 1 if a bar is missed."""
+    from holdfast.hosts.bench.importing import run
+
+    if not run(records):
+        raise click.exceptions.Exit(1)
+
+
 @bench_command.command("fresh")
 def fresh() -> None:
     """Measure what a new process costs until its first answer."""
@@ -95,6 +105,19 @@ def mcp(as_json: bool) -> None:
     from holdfast.hosts.bench.server import run
 
     if not run(as_json=as_json):
+        raise click.exceptions.Exit(1)
+
+
+@bench_command.command("hooks")
+@click.option(
+    "--storm", "events", type=int, help="Also tell so many events from eight processes while workers are killed."
+)
+def hooks(events: int | None) -> None:
+    """Measure what each hook costs beside a bare interpreter. Exit code 1 if a target is missed or anything was lost."""
+    from holdfast.hosts.bench.hooks import run, storm
+
+    fine = run()
+    if (events and not storm(events=events)) or not fine:
         raise click.exceptions.Exit(1)
 
 

@@ -74,7 +74,7 @@ def join(memory: "Memory", client: str) -> None:
         memory.actor = replace(memory.actor, kind="agent", name=client or memory.actor.name)
     if not memory.actor.session:
         plant(memory)
-        begin(memory, implicit=True)
+        begin(memory, implicit=True, name=memory.host.session)
 
 
 def surface_named(name: str) -> Surface:

@@ -100,14 +100,11 @@ def outputs_of(status: OutputStatus) -> str:
     """Write what is kept of logged output, and within which caps."""
     held = status.held
     since = f" since {held.oldest_at[:10]}" if held.oldest_at else ""
-    return "\n".join(
-        [
-            f"{counted(held.outputs, 'output')}{since}, {held.characters:,} characters "
-            f"(kept {status.most_days} days, {status.most_characters:,} characters at most).",
-            f"{held.unmined} not mined yet, last mined {held.ran_at[:16] or 'never'}; "
-            f"{counted(held.patterns, 'pattern')} counted, {status.waiting} wait for a yes.",
-        ]
-    )
+    kept = f"{counted(held.outputs, 'output')}{since}, {held.characters:,} characters"
+    caps = f"kept {status.most_days} days, {status.most_characters:,} characters at most"
+    mined = f"{held.unmined} not mined yet, last mined {held.ran_at[:16] or 'never'}"
+    found = f"{counted(held.patterns, 'pattern')} counted, {status.waiting} wait for a yes"
+    return f"{kept} ({caps}).\n{mined}; {found}."
 
 
 def _side(record: Record) -> str:
