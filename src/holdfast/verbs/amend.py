@@ -1,18 +1,16 @@
 """Change a memory as carefully as one is kept: a new text passes the gates of a new memory."""
 
-from holdfast.model.errors import Conflict
 from holdfast.model.record import Draft, Record
 from holdfast.policy.admit import Admitted, Duplicate, Pending, Refused, Verdict, Waivers
 from holdfast.verbs.keep import Revision, revise
-from holdfast.verbs.memory import Memory, find
+from holdfast.verbs.memory import Memory
+from holdfast.verbs.read import in_use
 from holdfast.verbs.write import verdict_on
 
 
 def amend(memory: Memory, reference: str, revision: Revision, *, waivers: Waivers | None = None) -> Record | Refused:
     """Give parts of a record new values, or say what stands in the way of its new text."""
-    record = find(memory, reference).record
-    if record.state == "retired":
-        raise Conflict(f"{record.id} was removed: {record.reason}.", hint="Restore it first.")
+    record = in_use(memory, reference)
     if revision.body is not None and revision.body.strip() != record.body:
         verdict = _judged(memory, record, revision, waivers or Waivers())
         if not isinstance(verdict, Admitted | Pending):

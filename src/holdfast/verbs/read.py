@@ -61,7 +61,8 @@ def in_use(memory: Memory, reference: str) -> Record:
     """Give a record that is in use; raises with the reason where it was taken out."""
     record = find(memory, reference).record
     if record.state == "retired":
-        raise Conflict(f"{record.id} was removed: {record.reason or 'no reason given'}.", hint="Restore it to use it.")
+        why = record.reason.rstrip(".") or "no reason given"
+        raise Conflict(f"{record.id} was removed: {why}.", hint="Restore it to use it.")
     return record
 
 

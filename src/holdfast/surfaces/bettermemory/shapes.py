@@ -20,6 +20,7 @@ from holdfast.policy.admit import (
     Transient,
 )
 from holdfast.policy.drift import STALE_DAYS, Checked, checked, verdict, verified_parts
+from holdfast.policy.overlap import words
 from holdfast.surfaces.bettermemory.given import PENDING, category_of, source_of
 from holdfast.verbs.clash import Clash
 from holdfast.verbs.staleness import Staleness
@@ -157,7 +158,7 @@ def terms(question: str, record: Record) -> list[str]:
     """Give the words of a question that stand in a memory or its scopes."""
     said = set(_WORD.findall(f"{record.text} {' '.join(record.scopes)}".lower()))
     parts = said | {part for word in said for part in re.split(r"[-_]", word)}
-    return [word for word in dict.fromkeys(_WORD.findall(question.lower())) if word in parts and len(word) > 2]
+    return [word for word in dict.fromkeys(_WORD.findall(question.lower())) if word in parts & words(question)]
 
 
 def written(outcome: Outcome) -> dict[str, Any]:
