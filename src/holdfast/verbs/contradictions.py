@@ -111,6 +111,11 @@ def open_contradictions(memory: Memory, *, limit: int = 20) -> Disputes:
     return replace(looked, found=(*(_told(memory, one) for one in every[:limit]), *every[limit:]))
 
 
+def marked(memory: Memory) -> list[Dispute]:
+    """Give the contradictions somebody marked in this project and did not settle, with how they came about."""
+    return [_told(memory, one) for one in _marked(memory)]
+
+
 def mark(memory: Memory, first: str, second: str, *, note: str = "") -> Dispute:
     """Say that two records contradict each other, whatever their wording."""
     older, newer = _both(memory, first, second)

@@ -20,6 +20,7 @@ from holdfast.model.ports import Checkout, Embedder
 from holdfast.model.record import Record
 from holdfast.model.session import Host
 from holdfast.model.text import check_keepable
+from holdfast.policy.desk import Desk
 
 if TYPE_CHECKING:
     from holdfast.engine.dense import Codes
@@ -45,6 +46,8 @@ class Memory:
     # One thread at a time makes vectors; it is told when there is something to make.
     embedding: threading.Lock = field(default_factory=threading.Lock)
     wrote: threading.Event = field(default_factory=threading.Event)
+    # What each session keeps in mind while this process lives.
+    desks: dict[str, Desk] = field(default_factory=dict)
 
     @cached_property
     def project(self) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from holdfast.engine.views import labels, links, records, usage
 from holdfast.engine.views.links import Arrow
 from holdfast.engine.views.records import Filter
-from holdfast.model.errors import Invalid, NotFound
+from holdfast.model.errors import Conflict, Invalid, NotFound
 from holdfast.model.event import Event
 from holdfast.model.fold import as_of
 from holdfast.model.ids import parse_instant
@@ -57,6 +57,15 @@ def get(memory: Memory, reference: str, *, at: str = "") -> Shown:
     )
 
 
+def in_use(memory: Memory, reference: str) -> Record:
+    """Give a record that is in use; raises with the reason where it was taken out."""
+    record = find(memory, reference).record
+    if record.state == "retired":
+        why = record.reason.rstrip(".") or "no reason given"
+        raise Conflict(f"{record.id} was removed: {why}.", hint="Restore it to use it.")
+    return record
+
+
 def note_reading(memory: Memory, ids: Sequence[str]) -> None:
     """Note that a session opened records: what it turned to after what. It says nothing about truth, and counts no showing."""
     if memory.actor.session and ids:
@@ -100,11 +109,14 @@ def chosen_by(memory: Memory, query: Query, states: Sequence[str] = ("active",))
         projects=projects_of(memory, query),
         kinds=query.kinds,
         scopes=check_scopes(query.scopes),
+        any_scopes=check_scopes(query.any_scopes),
+        without_scopes=check_scopes(query.without_scopes),
         tags=query.tags,
         states=tuple(states),
         session=query.session,
         since=parse_instant(query.since) if query.since else "",
         until=parse_instant(query.until) if query.until else "",
+        starters=query.starters,
     )
 
 

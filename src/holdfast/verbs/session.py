@@ -5,7 +5,7 @@ from typing import Any
 
 from holdfast.engine.views import records, sessions
 from holdfast.model.errors import Ambiguous, Conflict, NotFound
-from holdfast.model.ids import check_prefix, days_before
+from holdfast.model.ids import check_prefix, days_before, is_prefix
 from holdfast.model.record import Record
 from holdfast.model.session import Session
 from holdfast.model.text import check_keepable, check_text
@@ -175,6 +175,32 @@ def find_session(memory: Memory, reference: str) -> Session:
 def _begin_so(memory: Memory, prefix: str) -> list[Session]:
     check_keepable(prefix)
     return sessions.by_prefix(memory.store.db, prefix, 20) if len(prefix) >= SHORTEST_PREFIX else []
+
+
+def in_session(memory: Memory, name: str) -> Memory:
+    """Give the memory at work in the session of this name, which begins if nobody ever heard of it; nothing: as it is."""
+    if not name.strip():
+        return memory
+    known = sessions.of(memory.store.db, name.strip())
+    if known is None and is_prefix(name):
+        known = next(iter(sessions.by_prefix(memory.store.db, check_prefix(name), 1)), None)
+    other = memory.acting_in(known.id if known else check_text(name, "session", LONGEST_TITLE))
+    if known is None:
+        begin(other, Session(id=other.actor.session), implicit=True)
+    return other
+
+
+def entitle(memory: Memory, reference: str, title: str) -> Session:
+    """Say what a session is about; one that ended stays so."""
+    session, said = find_session(memory, reference), check_text(masked(title), "title", LONGEST_TITLE)
+    if session.is_open:
+        data: dict[str, Any] = {"title": said} | ({"implicit": True} if session.implicit else {})
+        event = memory.event("started", session.id, data=data, after=max(session.last, session.end))
+        memory.commit([replace(event, by=replace(event.by, name=session.agent))])
+    else:
+        data = {**session.close, "title": said}
+        memory.commit([memory.event("closed", session.id, data=data, after=session.end)])
+    return find_session(memory, session.id)
 
 
 def only_open(memory: Memory) -> Session:

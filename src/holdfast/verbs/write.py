@@ -7,7 +7,7 @@ from typing import Any
 from holdfast.engine import tally
 from holdfast.engine.similar import similar
 from holdfast.engine.views import labels
-from holdfast.model.errors import Conflict, Invalid
+from holdfast.model.errors import Conflict, Invalid, NotFound
 from holdfast.model.event import Event
 from holdfast.model.fold import fold
 from holdfast.model.ids import parse_instant
@@ -108,6 +108,15 @@ def cancel(memory: Memory, reference: str) -> Record:
     record = _pending(memory, reference)
     event = memory.event("retired", record.id, data={"reason": "never confirmed"}, after=record.head)
     return memory.commit([event])[0].record
+
+
+def drop_held(memory: Memory, reference: str) -> bool:
+    """Say no to a held record if it still waits; give whether it did."""
+    try:
+        cancel(memory, reference)
+    except (NotFound, Conflict):
+        return False
+    return True
 
 
 def check_draft(memory: Memory, draft: Draft, *, redact: bool = False) -> Draft:

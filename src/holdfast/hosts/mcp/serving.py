@@ -20,6 +20,8 @@ SURFACES = {
     "core": "holdfast.surfaces.core",
     "gitmem": "holdfast.surfaces.gitmem",
     "claude-mem": "holdfast.surfaces.claude_mem",
+    "memory-mcp": "holdfast.surfaces.memory_mcp",
+    "bettermemory": "holdfast.surfaces.bettermemory",
 }
 
 
