@@ -19,6 +19,7 @@ from holdfast.model.config import Config
 from holdfast.model.errors import InvalidConfig, StoreError
 from holdfast.model.event import Actor
 from holdfast.model.foreign import Item
+from holdfast.model.history import History
 from holdfast.model.ids import Clock
 from holdfast.model.observer import Observer, Observing
 from holdfast.model.ports import Embedder
@@ -89,6 +90,13 @@ def open_memory(
             name=platform.node(), pid=os.getpid(), parent=os.getppid(), session=_client_session(), is_alive=_is_alive
         ),
     )
+
+
+def history_of(folder: Path) -> History:
+    """Give the history of the repository around a folder."""
+    from holdfast.adapters.history import GitHistory
+
+    return GitHistory(folder)
 
 
 def foreign_items(system: str, path: Path) -> Iterator[Item]:

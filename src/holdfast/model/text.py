@@ -74,7 +74,7 @@ def shorten(text: str, most: int) -> str:
 
 def counted(number: int, noun: str) -> str:
     """Say how many of something there are."""
-    plural = noun[:-1] + "ies" if noun.endswith("y") else noun + "s"
+    plural = noun[:-1] + "ies" if re.search(r"[^aeiou]y$", noun) else noun + "s"
     return f"{number} {noun if number == 1 else plural}"
 
 

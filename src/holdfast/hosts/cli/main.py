@@ -34,6 +34,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "absorb": ("agents", "Keep what a sub-agent observed."),
     "log": ("agents", "List what was learned and decided."),
     "analyze": ("agents", "Show what sessions add up to."),
+    "learn": ("learning", "Learn from the history of this repository."),
+    "observer": ("learning", "Show who writes observations and what that costs."),
     "health": ("keeping", "Show how healthy the memory is, and what to do first."),
     "trust": ("keeping", "Show how far a memory is believed, or change it."),
     "hot": ("keeping", "Show the few memories that matter most now, or put some in and out."),

@@ -1,0 +1,68 @@
+"""The history of a repository, read with git: bounded, without merges, newest first."""
+
+import subprocess
+from pathlib import Path
+
+from holdfast.model.errors import Invalid
+from holdfast.model.history import Commit
+from holdfast.model.ids import parse_instant
+
+SECONDS = 60.0
+LONGEST_BODY, MOST_FILES = 5_000, 200
+_LOG = ("--no-merges", "--no-renames", "--name-only", "--format=%x1e%H%x1f%aI%x1f%an%x1f%s%x1f%b%x1f")
+
+
+class GitHistory:
+    """The repository around a folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def head(self) -> str:
+        """Give the commit HEAD stands at; nothing in a repository without commits."""
+        if self._ask("rev-parse", "--git-dir") is None:
+            raise Invalid("There is no git repository here.", hint="Run it inside the repository to learn from.")
+        return (self._ask("rev-parse", "--quiet", "--verify", "HEAD") or "").strip()
+
+    def commits(self, *, after: str = "", since: str = "", limit: int = 500) -> list[Commit]:
+        """Give commits that HEAD holds, newest first: those that `after` does not hold, made since a date.
+
+        A commit that was rewritten or never fetched holds nothing, so history is then read as if for the first time.
+        """
+        if not (head := self.head()):
+            return []
+        known = bool(after) and self._ask("cat-file", "-e", f"{after}^{{commit}}") is not None
+        wanted = [f"--since={since}"] if since else []
+        wanted += [f"{after}..{head}" if known else head, "--"]
+        log = self._ask("-c", "core.quotePath=false", "log", *_LOG, f"--max-count={limit}", *wanted)
+        if log is None:
+            raise Invalid("git could not read the history.", hint="`git log` in this folder says why.")
+        return [_commit(entry) for entry in log.split("\x1e")[1:]]
+
+    def _ask(self, *question: str) -> str | None:
+        try:
+            answer = subprocess.run(  # noqa: S603
+                ["git", "-C", str(self._folder), *question],  # noqa: S607
+                capture_output=True,
+                text=True,
+                encoding="utf-8",
+                errors="replace",
+                timeout=SECONDS,
+                check=False,
+            )
+        except (OSError, subprocess.TimeoutExpired) as problem:
+            raise Invalid(f"git cannot be asked ({problem}).") from problem
+        return answer.stdout if answer.returncode == 0 else None
+
+
+def _commit(entry: str) -> Commit:
+    hash_, at, author, subject, body, names = entry.split("\x1f", 5)
+    files = [name for name in names.splitlines() if name.strip()]
+    return Commit(
+        hash=hash_,
+        at=parse_instant(at),
+        author=author,
+        subject=subject.strip(),
+        body=body.strip()[:LONGEST_BODY],
+        files=tuple(files[:MOST_FILES]),
+    )

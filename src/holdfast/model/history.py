@@ -1,0 +1,26 @@
+"""A commit, as the history of a codebase tells it, and who can be asked for commits."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Commit:
+    """One commit with what it says and which files it changed; merges are none."""
+
+    hash: str
+    at: str
+    author: str
+    subject: str
+    body: str = ""
+    files: tuple[str, ...] = ()
+
+
+class History(Protocol):
+    """Reads the history of the code at hand."""
+
+    def head(self) -> str:
+        """Give the commit the code stands at; nothing where there is none yet."""
+
+    def commits(self, *, after: str = "", since: str = "", limit: int = 500) -> list[Commit]:
+        """Give commits, newest first: those that `after` does not hold, made since a date."""

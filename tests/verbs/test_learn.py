@@ -1,0 +1,292 @@
+"""What a real repository's history teaches, once."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from holdfast.adapters.history import GitHistory
+from holdfast.model.errors import Invalid
+from holdfast.verbs.absorb import candidates
+from holdfast.verbs.keep import Revision, retire, revise
+from holdfast.verbs.learn import Learned, learn, learned_up_to
+from holdfast.verbs.memory import Memory
+from holdfast.verbs.write import Written, confirm
+from tests.conftest import keep
+
+
+class Repository:
+    """A real git repository in which a day passes with each commit."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.day = 0
+        folder.mkdir()
+        self.git("init", "--initial-branch=main")
+
+    def git(self, *arguments: str) -> str:
+        date = f"2026-03-{1 + self.day:02d}T12:00:00Z"
+        names = {f"GIT_{role}_{part}": value for role in ("AUTHOR", "COMMITTER") for part, value in (("NAME", "Ada"), ("EMAIL", "ada@example.org"), ("DATE", date))}  # fmt: skip
+        done = subprocess.run(
+            ["git", *arguments],
+            cwd=self.folder,
+            env={**os.environ, **names},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        return done.stdout.strip()
+
+    def commit(self, message: str, *files: str, days: int = 1) -> str:
+        self.day += days
+        for name in files or ("other.txt",):
+            path = self.folder / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(f"{path.read_text() if path.exists() else ''}{message}\n")
+        self.git("add", "-A")
+        self.git("commit", "-q", "-m", message)
+        return self.git("rev-parse", "HEAD")
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Repository:
+    return Repository(tmp_path / "repo")
+
+
+@pytest.fixture
+def history(repository: Repository) -> GitHistory:
+    return GitHistory(repository.folder)
+
+
+def told(found: Learned) -> list[tuple[str, str, str]]:
+    return [(record.kind, record.state, record.title) for record in found.kept]
+
+
+def test_fixes_of_the_same_file_within_days_may_become_a_scar(
+    memory: Memory, repository: Repository, history: GitHistory
+) -> None:
+    repository.commit("Add the importer", "src/importer.py")
+    first = repository.commit(
+        "fix: importer skips empty rows of a batch\n\nThey ended the loop.", "src/importer.py", "tests/test_importer.py"
+    )
+    second = repository.commit("importer: fix the last row of a batch", "src/importer.py", "CHANGELOG.md")
+    repository.commit("fix: header", "src/header.py")
+    (found,) = learn(memory, history).kept
+    assert (found.title, found.state, found.confidence, found.source) == (
+        "src/importer.py had to be fixed 2 times within 2 days: Fix the last row of a batch",
+        "active",
+        "low",
+        "mined",
+    )
+    assert found.body == (
+        f"{found.title}.\n- 2026-03-03 {first[:8]} fix: importer skips empty rows of a batch. They ended the loop.\n"
+        f"- 2026-03-04 {second[:8]} importer: fix the last row of a batch."
+    )
+    assert (found.anchors, found.extra["commits"], found.origin.commit) == (
+        ("src/importer.py",),
+        [first, second],
+        second,
+    )
+    assert [one.record.id for one in candidates(memory)] == [found.id]
+
+
+def test_fixes_far_apart_or_of_common_files_teach_nothing(
+    memory: Memory, repository: Repository, history: GitHistory
+) -> None:
+    repository.commit("fix: one", "src/a.py", "CHANGELOG.md", "package-lock.json")
+    repository.commit("fix: two", "src/b.py", "CHANGELOG.md", "package-lock.json")
+    repository.commit("fix: one again", "src/a.py", days=9)
+    repository.commit("fix: colours of the menu", "src/a.py")
+    repository.commit("fix: typo in one", "src/a.py")
+    assert learn(memory, history) == Learned(commits=5)
+
+
+def test_a_revert_tells_what_was_taken_back_and_why(
+    memory: Memory, repository: Repository, history: GitHistory
+) -> None:
+    first = repository.commit("Cache product queries\n\nHalves the load of the database.", "src/products.py")
+    repository.day += 1
+    repository.git("revert", "--no-edit", "HEAD")
+    (found,) = learn(memory, history).kept
+    assert (found.kind, found.title, found.fields["severity"]) == (
+        "observation",
+        "Reverted: Cache product queries",
+        "scar_candidate",
+    )
+    assert found.body == (
+        "“Cache product queries” was taken back. The commit does not say why.\n"
+        "What it had meant to do: Halves the load of the database."
+    )
+    assert found.extra["commits"][0] == first
+    assert found.anchors == ("src/products.py",)
+
+
+def test_a_revert_that_says_why_is_told_with_its_reason(
+    memory: Memory, repository: Repository, history: GitHistory
+) -> None:
+    repository.commit('Revert "Use HTTP/2 upstream"\n\nThis reverts commit 1234567890abcdef1234567890abcdef12345678.\n\nThe balancer drops idle streams.', "nginx.conf")  # fmt: skip
+    (found,) = learn(memory, history).kept
+    assert found.body == "“Use HTTP/2 upstream” was taken back. Why: The balancer drops idle streams."
+
+
+def test_a_commit_that_chooses_with_a_reason_is_a_decision_that_waits(
+    memory: Memory, repository: Repository, history: GitHistory
+) -> None:
+    commit = repository.commit(
+        "refactor(store): use SQLite instead of JSON files\n\nConcurrent writers lost entries because a file is written as a whole.\n"
+        "We opted against PostgreSQL since the tool has to work offline.\n\nSigned-off-by: Ada <ada@example.org>\nCloses: #12",
+        "src/store.py",
+        "tests/test_store.py",
+    )
+    (found,) = learn(memory, history).kept
+    assert told(Learned(kept=(found,))) == [("decision", "pending", "Use SQLite instead of JSON files")]
+    assert found.fields == {
+        "rationale": "Concurrent writers lost entries because a file is written as a whole. "
+        "We opted against PostgreSQL since the tool has to work offline.",
+        "alternatives": ["JSON files"],
+    }
+    assert "Signed-off-by" not in found.body
+    assert (found.anchors, found.extra["commits"]) == (("src/store.py",), [commit])
+    assert isinstance(confirm(memory, found.id), Written)
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Add a footer",
+        "Update docs\n\nMore words about the same thing, to make it clear for everybody.",
+        "Use a better name",
+        "chore(deps): bump urllib3 from 1 to 2 because of a hole\n\nIt is safer to use the newer one instead of the old one.",
+        "wip",
+        "Move the button\n\nIt looks nicer there.",
+    ],
+)
+def test_ordinary_commits_teach_nothing(
+    memory: Memory, repository: Repository, history: GitHistory, message: str
+) -> None:
+    repository.commit(message, "src/a.py")
+    assert learn(memory, history).kept == ()
+
+
+CHOICE = "Use UUIDs for orders\n\nCounters told competitors how much we sell, so that had to end; because shops merge, ids must not collide."
+
+
+def test_learning_again_changes_nothing_and_reads_only_what_is_new(
+    memory: Memory, repository: Repository, history: GitHistory
+) -> None:
+    repository.commit(CHOICE, "src/orders.py")
+    assert len(learn(memory, history).kept) == 1
+    assert learned_up_to(memory) == history.head()
+    before = list(memory.store.journal())
+    assert learn(memory, history) == Learned()
+    memory.store.note(f"learned {memory.project}", "")
+    assert learn(memory, history) == Learned(commits=1, known=1)
+    assert learn(memory, history, since="2026-01-01") == Learned(commits=1, known=1)
+    assert list(memory.store.journal()) == before
+    repository.commit("Add a footer")
+    assert learn(memory, history) == Learned(commits=1)
+
+
+def test_a_chain_that_goes_on_is_brought_up_to_date_unless_somebody_worked_on_it(
+    memory: Memory, repository: Repository, history: GitHistory
+) -> None:
+    for place in range(2):
+        repository.commit(f"fix: leak number {place}", "src/pool.py")
+    (first,) = learn(memory, history).kept
+    repository.commit("fix: leak again", "src/pool.py")
+    (second,) = learn(memory, history).kept
+    assert (second.id, second.revision) == (first.id, 2)
+    assert second.title == "src/pool.py had to be fixed 3 times within 3 days: Leak again"
+    revise(memory, first.id, Revision(title="The pool leaks"))
+    repository.commit("fix: leak once more", "src/pool.py")
+    assert learn(memory, history) == Learned(commits=1, known=1)
+
+
+def test_what_was_sorted_out_or_is_known_does_not_come_back(
+    memory: Memory, repository: Repository, history: GitHistory
+) -> None:
+    repository.commit(CHOICE, "src/orders.py")
+    (found,) = learn(memory, history).kept
+    confirm(memory, found.id)
+    retire(memory, found.id, "no longer so")
+    memory.store.note(f"learned {memory.project}", "")
+    assert learn(memory, history).kept == ()
+    keep(
+        memory, "Use SQLite for the cache. Because memcached is one more thing to run, we use SQLite.", kind="decision"
+    )
+    repository.commit(
+        "Use SQLite for the cache\n\nBecause memcached is one more thing to run, we use SQLite.", "src/cache.py"
+    )
+    assert learn(memory, history) == Learned(commits=1, known=1)
+
+
+def test_a_dry_run_only_tells(memory: Memory, repository: Repository, history: GitHistory) -> None:
+    repository.commit(CHOICE, "src/orders.py")
+    found = learn(memory, history, dry_run=True)
+    assert told(found) == [("decision", "pending", "Use UUIDs for orders")]
+    assert list(memory.store.journal()) == []
+    assert learned_up_to(memory) == ""
+
+
+def test_history_that_was_rewritten_is_read_as_if_for_the_first_time(
+    memory: Memory, repository: Repository, history: GitHistory
+) -> None:
+    repository.commit("Add a footer")
+    learn(memory, history)
+    memory.store.note(f"learned {memory.project}", "f" * 40)
+    repository.commit(CHOICE, "src/orders.py")
+    assert learn(memory, history).commits == 2
+
+
+def test_merges_are_passed_over_and_their_branches_are_not(
+    memory: Memory, repository: Repository, history: GitHistory
+) -> None:
+    repository.commit("Add a footer")
+    repository.git("checkout", "-q", "-b", "side")
+    repository.commit(CHOICE, "src/orders.py")
+    repository.git("checkout", "-q", "main")
+    repository.commit("Add a header", "header.txt")
+    repository.git(
+        "merge",
+        "-q",
+        "--no-ff",
+        "-m",
+        "Use side because it is better\n\nBecause we want it so much that it hurts.",
+        "side",
+    )
+    found = learn(memory, history)
+    assert (found.commits, told(found)) == (3, [("decision", "pending", "Use UUIDs for orders")])
+    assert learn(memory, history) == Learned()
+
+
+def test_secrets_in_messages_are_masked(memory: Memory, repository: Repository, history: GitHistory) -> None:
+    repository.commit(
+        "Use a token\n\nBecause the old one, ghp_" + "a1B2" * 9 + ", was leaked to everybody.", "src/a.py"
+    )
+    (found,) = learn(memory, history).kept
+    assert "ghp_a1B2" not in found.text
+
+
+def test_reading_is_bounded(memory: Memory, repository: Repository, history: GitHistory) -> None:
+    for place in range(5):
+        repository.commit(f"Add part {place}")
+    assert learn(memory, history, limit=2, dry_run=True).commits == 2
+    assert learn(memory, history, since="2026-03-05T00:00:00Z", dry_run=True).commits == 2
+    with pytest.raises(Invalid):
+        learn(memory, history, limit=0)
+
+
+def test_names_beyond_ascii_and_an_empty_repository_are_no_problem(
+    memory: Memory, repository: Repository, history: GitHistory
+) -> None:
+    assert learn(memory, history) == Learned()
+    repository.commit("fix: käse", "src/käse.py")
+    repository.commit("fix: käse again", "src/käse.py")
+    (found,) = learn(memory, history).kept
+    assert found.anchors == ("src/käse.py",)
+
+
+def test_outside_a_repository_it_says_so(memory: Memory, tmp_path: Path) -> None:
+    with pytest.raises(Invalid, match="no git repository"):
+        learn(memory, GitHistory(tmp_path))
