@@ -113,7 +113,18 @@ def test_any_log_can_be_mined_and_spans_lie_inside_it(log: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "piece", ["<memory ", "```\n", "user: a\n", "a. B. ", "because the cache is ", "`make x ", "- a\n"]
+    "piece",
+    [
+        "<memory ",
+        "<system-x>",
+        "<memory>a</memory>",
+        "```\n",
+        "user: a\n",
+        "a. B. ",
+        "because the cache is ",
+        "`make x ",
+        "- a\n",
+    ],
 )
 def test_hostile_logs_are_mined_in_no_time(piece: str) -> None:
     log = piece * (100_000 // len(piece))

@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Sequence
+from time import process_time
 
 import pytest
 
@@ -160,6 +161,29 @@ def test_what_hooks_and_clients_put_in_is_no_request() -> None:
     trail.use("Edit", file_path="/repo/pyproject.toml", old_string="1", new_string="2").stop()
     (found,) = observations(trail.told)
     assert (found.title, found.body) == ("Bump the version", "Asked: bump the version. Changed pyproject.toml.")
+
+
+def test_tags_that_people_write_themselves_are_part_of_their_request() -> None:
+    trail = Trail().ask("make <my-button> wider, <command-name>/x</command-name><command-args>and blue</command-args>")
+    trail.use("Edit", file_path="/repo/b.ts", old_string="1", new_string="2").stop()
+    (found,) = observations(trail.told)
+    assert found.body.startswith("Asked: make <my-button> wider, <command-args>and blue</command-args>.")
+
+
+@pytest.mark.parametrize(
+    "piece", ["<system-x>", "<memory ", "<holdfast>", "fix the ", "- next steps:\n", "a. B. ", "git commit -m '"]
+)
+def test_hostile_texts_are_read_in_no_time(piece: str) -> None:
+    text = piece * (50_000 // len(piece))
+    trail = (
+        Trail()
+        .ask(text)
+        .use("Bash", text, command=text)
+        .use("Edit", file_path="/repo/a", old_string=text, new_string=text)
+    )
+    start = process_time()
+    observations(trail.stop(text).told)
+    assert process_time() - start < 4
 
 
 def test_sessions_that_run_at_once_are_kept_apart() -> None:

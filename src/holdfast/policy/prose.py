@@ -7,9 +7,9 @@ from typing import Literal
 
 # What was injected from a memory must not come back as news, closed properly or not.
 _INJECTED = re.compile(
-    r"<(?P<tag>[\w-]*(?:memor|recall|remind)[\w-]*)\b[^>]*>.*?(?:</(?P=tag)>|\Z)|"
-    r"<(?P<other>[\w-]*(?:context|system|private|instruction|example|thinking)[\w-]*)\b[^>]*>.*?</(?P=other)>",
-    re.IGNORECASE | re.DOTALL,
+    r"<(?P<open>[\w-]*(?:memor|recall|remind)[\w-]*)\b[^>]{0,500}>|"
+    r"<(?P<closed>[\w-]*(?:context|system|private|instruction|example|thinking)[\w-]*)\b[^>]{0,500}>",
+    re.IGNORECASE,
 )
 _FENCE = re.compile(
     r"^[ \t]*```[ \t]*(?P<language>\w*)[^\n]*\n(?P<code>.*?)(?:^[ \t]*```[ \t]*$|\Z)", re.MULTILINE | re.DOTALL
@@ -103,12 +103,33 @@ def _line(line: str, start: int, form: Form) -> Passage:
 
 def own_words(log: str) -> tuple[str, list[tuple[int, int]]]:
     """Blank out what is not the session's own words, every character in its place; give where shell code stands."""
-    text = log
-    for pattern in (_INJECTED, _ASKED, _TRACEBACK, _SPEAKER):
+    text, last = "", 0
+    for start, end in tagged(log, _INJECTED):
+        text += log[last:start] + _blank(log[start:end])
+        last = end
+    text += log[last:]
+    for pattern in (_ASKED, _TRACEBACK, _SPEAKER):
         text = pattern.sub(lambda match: _blank(match[0]), text)
     shell = [match.span("code") for match in _FENCE.finditer(text) if match["language"].lower() in _SHELL]
     text = _FENCE.sub(lambda match: match[0] if match["language"].lower() in _SHELL else _blank(match[0]), text)
     return _DIFF.sub(lambda match: _blank(match[0]), text), shell
+
+
+def tagged(text: str, opening: re.Pattern[str]) -> list[tuple[int, int]]:
+    """Give where tagged text stands, in one pass: tags in group `open` may lack an end, those in `closed` may not."""
+    found: list[tuple[int, int]] = []
+    endless: set[str] = set()  # looked for once, and not there
+    for match in opening.finditer(text):
+        name = (match["open"] or match["closed"]).lower()
+        if name in endless or (found and match.start() < found[-1][1]):
+            continue
+        if end := re.compile(rf"</{name}>", re.IGNORECASE).search(text, match.end()):
+            found.append((match.start(), end.end()))
+        elif match["open"]:
+            return [*found, (match.start(), len(text))]
+        else:
+            endless.add(name)
+    return found
 
 
 def _blank(text: str) -> str:

@@ -13,18 +13,18 @@ from holdfast.policy.digest import digest
 from holdfast.policy.work import Turn
 
 MOST, MOST_ITEMS = 20, 20
-LONGEST_TITLE = 200
+LONGEST, LONGEST_TITLE = 200_000, 200
 _OBSERVATION = re.compile(
-    r"<observation\b(?P<about>[^>]*)>(?P<body>.*?)(?:</observation\s*>|(?=<observation\b)|(?=<summary\b)|\Z)",
+    r"<observation\b(?P<about>[^<>]{0,200})>(?P<body>.*?)(?:</observation\s*>|(?=<observation\b)|(?=<summary\b)|\Z)",
     re.DOTALL | re.IGNORECASE,
 )
 _SUMMARY = re.compile(
-    r"<summary\b[^>]*>(?P<body>.*?)(?:</summary\s*>|(?=<observation\b)|\Z)", re.DOTALL | re.IGNORECASE
+    r"<summary\b[^<>]{0,200}>(?P<body>.*?)(?:</summary\s*>|(?=<observation\b)|\Z)", re.DOTALL | re.IGNORECASE
 )
-_SKIP = re.compile(r"<skip\w*\b[^>]*/?>", re.IGNORECASE)
+_SKIP = re.compile(r"<skip\w{0,20}\b[^<>]{0,200}>", re.IGNORECASE)
 _TURN = re.compile(r"\bturn\s*=\s*[\"']?(\d{1,4})")
-_TAG = re.compile(r"</?[a-z_]+\b[^>]*>", re.IGNORECASE)
-_CDATA = re.compile(r"<!\[CDATA\[(.*?)\]\]>", re.DOTALL)
+_TAG = re.compile(r"</?[a-z_]{1,30}\b[^<>]{0,200}>", re.IGNORECASE)
+_CDATA = ("<![CDATA[", "]]>")
 _BULLET = re.compile(r"^\s*[-*•]\s+")
 _ENTITIES = (("&lt;", "<"), ("&gt;", ">"), ("&quot;", '"'), ("&apos;", "'"), ("&#39;", "'"), ("&amp;", "&"))
 _SUMMARY_FIELDS = ("request", "investigated", "learned", "completed", "next_steps", "notes")
@@ -62,7 +62,7 @@ class Malformed:
 
 def read_reply(text: str, mode: Mode) -> Told | Malformed:
     """Read an answer. Nothing, or a word that there is nothing, is no observation; talk without any is malformed."""
-    text = text.replace("\0", "")
+    text = text[:LONGEST].replace("\0", "")
     found = [seen for match in _OBSERVATION.finditer(text) if (seen := _seen(match["body"], match["about"], mode))]
     summary = _summary(text)
     if not found and not summary and text.strip() and not _OBSERVATION.search(text) and not _SKIP.search(text):
@@ -132,22 +132,26 @@ def _summary(text: str) -> dict[str, str]:
 
 def _one(body: str, name: str) -> str:
     """Give the text of a tag, closed or not."""
-    match = re.search(rf"<{name}\b[^>/]*>(.*?)(?:</{name}\s*>|(?=<(?:type|title|subtitle|facts|narrative|concepts|files_read|files_modified|request|investigated|learned|completed|next_steps|notes)\b)|\Z)", body, re.DOTALL | re.IGNORECASE)  # fmt: skip
+    match = re.search(rf"<{name}\b[^<>/]{{0,200}}>(.*?)(?:</{name}\s*>|(?=<(?:type|title|subtitle|facts|narrative|concepts|files_read|files_modified|request|investigated|learned|completed|next_steps|notes)\b)|\Z)", body, re.DOTALL | re.IGNORECASE)  # fmt: skip
     return _clean(match[1]) if match else ""
 
 
 def _several(body: str, name: str, item: str) -> list[str]:
     """Give the items of a list: tags, or lines where somebody wrote lines."""
-    match = re.search(rf"<{name}\b[^>/]*>(.*?)(?:</{name}\s*>|\Z)", body, re.DOTALL | re.IGNORECASE)
+    match = re.search(rf"<{name}\b[^<>/]{{0,200}}>(.*?)(?:</{name}\s*>|\Z)", body, re.DOTALL | re.IGNORECASE)
     if not match:
         return []
-    tagged = re.findall(rf"<{item}\b[^>/]*>(.*?)(?:</{item}\s*>|(?=<{item}\b)|\Z)", match[1], re.DOTALL | re.IGNORECASE)
+    tagged = re.findall(
+        rf"<{item}\b[^<>/]{{0,200}}>(.*?)(?:</{item}\s*>|(?=<{item}\b)|\Z)", match[1], re.DOTALL | re.IGNORECASE
+    )
     lines = tagged or [_BULLET.sub("", line) for line in match[1].splitlines()]
     return [one for line in lines if (one := _clean(line))][:MOST_ITEMS]
 
 
 def _clean(text: str) -> str:
-    text = _TAG.sub(" ", _CDATA.sub(r"\1", text))
+    for sign in _CDATA:
+        text = text.replace(sign, "")
+    text = _TAG.sub(" ", text)
     for entity, sign in _ENTITIES:
         text = text.replace(entity, sign)
     return " ".join(text.split())

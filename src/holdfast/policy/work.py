@@ -8,12 +8,16 @@ from typing import Literal
 from holdfast.model.text import tokens_of
 from holdfast.model.trail import OBSERVER_FOLDER, Happening
 from holdfast.policy import commands, tools
+from holdfast.policy.prose import tagged
 from holdfast.policy.secrets import drop_private, texts_of
 
 # What clients and hooks put into a conversation themselves: nobody said it.
+# Memory that was cut off has no end; what clients add always has one.
 _INJECTED = re.compile(
-    r"<(?P<tag>holdfast[\w-]*|memory|memor(?:y|ies)[\w-]*|[a-z]+(?:[-_][a-z]+)+)\b[^>]*>.*?(?:</(?P=tag)>|\Z)",
-    re.IGNORECASE | re.DOTALL,
+    r"<(?P<open>holdfast[\w-]*|memor(?:y|ies)[\w-]*|claude-mem[\w-]*)\b[^>]{0,500}>|"
+    r"<(?P<closed>system[-_][\w-]+|local-command-[\w-]+|command-(?:name|message)|task-notification|persisted-output|hook_context|"
+    r"user-prompt-submit-hook|environment_context|user_instructions|additional[-_]context|ide_[\w-]+)\b[^>]{0,500}>",
+    re.IGNORECASE,
 )
 _UNTOLD = ("Injected", "PreToolUse", "SessionStart", "PreCompact")
 _USED = ("PostToolUse", "PostToolUseFailure")
@@ -129,7 +133,12 @@ def turns(happenings: Sequence[Happening]) -> list[Turn]:
 
 def own_text(text: str) -> str:
     """Give what somebody said themselves: without private parts and without what was put in."""
-    return _INJECTED.sub(" ", drop_private(text)).strip() if text else ""
+    said, last = drop_private(text), 0
+    parts = []
+    for start, end in tagged(said, _INJECTED):
+        parts.append(said[last:start])
+        last = end
+    return " ".join((*parts, said[last:])).strip()
 
 
 def _turn(one: Happening) -> Turn:
