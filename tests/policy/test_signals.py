@@ -119,6 +119,13 @@ def test_a_request_to_remember_that_takes_the_sentence_before_it() -> None:
     ]
 
 
+def test_a_sentence_wrapped_before_a_capital_is_put_together_again() -> None:
+    text = "We decided to send all the invoices by post as well, since the\nGerman tax office asks for paper.\nNext I look at the tests."
+    assert found(text) == [
+        ("decision", "We decided to send all the invoices by post as well, since the German tax office asks for paper.")
+    ]
+
+
 def test_the_same_thing_said_twice_is_one_signal() -> None:
     assert len(signals(f"{LASTING}\n\n{LASTING}")) == 1
 

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from holdfast.policy import wording
@@ -16,6 +16,7 @@ Tier = Literal["auto", "suggest", "skip"]
 
 LONGEST_TEXT = 100_000  # characters that are looked at
 SHORTEST, LONGEST = 20, 400  # characters of a sentence
+WRAPPED = 60  # characters of a line that may go on in the next
 FEWEST_KEYS = 3  # words of content beside the wording itself
 AUTO, SUGGEST = 0.85, 0.70
 NOVEL = 0.3
@@ -109,12 +110,34 @@ def _worded(text: str) -> list[Signal]:
     """Give the sentences whose wording says that they want keeping."""
     found: list[Signal] = []
     before: Passage | None = None
-    for passage in passages(text):
-        if passage.form == "sentence":
-            if signal := _pointed_back(passage, before) or _stated(passage):
-                found.append(signal)
-            before = passage
+    for passage in _sentences(text):
+        if signal := _pointed_back(passage, before) or _stated(passage):
+            found.append(signal)
+        before = passage
     return [signal for signal in found if not find_secrets(signal.text)]
+
+
+def _sentences(text: str) -> Iterator[Passage]:
+    """Give the sentences of a text; one that was wrapped before a capital is put together again."""
+    held: Passage | None = None
+    for passage in passages(text):
+        if passage.form != "sentence":
+            continue
+        if held and _is_wrapped(text, held, passage):
+            held = replace(held, text=f"{held.text} {passage.text}", end=passage.end)
+            continue
+        if held:
+            yield held
+        held = passage
+    if held:
+        yield held
+
+
+def _is_wrapped(text: str, held: Passage, after: Passage) -> bool:
+    between = text[held.end : after.start]
+    line = text[text.rfind("\n", 0, held.end) + 1 : held.end]
+    unfinished = len(line) >= WRAPPED and not held.text.endswith((".", "!", "?", ":", ";", "…", '"', ")"))
+    return unfinished and not between.strip() and between.count("\n") == 1 and not line.lstrip().startswith("#")
 
 
 def _pointed_back(passage: Passage, before: Passage | None) -> Signal | None:

@@ -87,7 +87,7 @@ CUES: tuple[Cue, ...] = (
     ),
     *_cues(
         "resolution",
-        (0.88, r"\b(?:the|our) (?:fix|solution|cure|trick|remedy|workaround) (?:was|is|turned out to be)(?: simply| just)? (?:to|that|an?|not)\b"),
+        (0.88, r"\b(?:the|our) (?:fix|solution|cure|trick|remedy|workaround) (?:was|is|turned out to be)(?: simply| just)? (?:to|that|an?)\b"),
         (0.88, r"^(?:as a )?workaround\s?[:,]\s"),
         (0.86, r"^solution:\s"),
         (0.88, rf"^(?:(?:i|we){_HAVE} )?(?:finally )?(?:fixed|resolved|solved|cured|got rid of|worked around)\b.{{3,100}}? by (?:always |never |simply )?\w+ing\b"),
@@ -120,7 +120,10 @@ CUES: tuple[Cue, ...] = (
         (0.88, r"\bi (?:always |strongly |generally |usually |really |much |still )*prefer\b(?! to (?:look|check|see|run|start|wait|read)\b)"),
         (0.86, r"\bi(?:'d| would) (?:much |really )?(?:rather|prefer)\b"),
         (0.82, r"\bi (?:really |also |do )?(?:don't like|do not like|dislike|hate|like|love) (?:it when|it if|when|how|to see|to have|seeing|that)\b"),
-        (0.86, r"^(?:and |also |but )?(?:please,? )?(?:always|never|don't ever|do not ever)\s(?!mind\b|been\b|seen\b|had\b)\w+"),
+        (0.86, r"^(?:and |also |but )?please,? (?:always|never|don't ever|do not ever)\s\w+"),
+        # Without a please it may as well tell what some code does: only offered, unless somebody speaks of themselves.
+        (0.84, r"^(?:and |also |but )?(?:always|never|don't ever|do not ever)\s(?!mind\b|been\b|seen\b|had\b)\w+(?=.*\b(?:me|my|you|your|i|this (?:project|repo\w*|code ?base)|here)\b)"),
+        (0.70, r"^(?:and |also |but )?(?:always|never)\s(?!mind\b|been\b|seen\b|had\b)(?:use|run|write|add|commit|push|ask|put|name|keep|test|check|call|import|edit|touch)\b"),
         (0.8, r"^(?:please,? )?stop \w+ing\b"),
         (0.8, r"\bi want (?:all|every|each|any|no)\b"),
         (0.82, r"\bi (?:want|need) you to (?:always|never)\b"),
