@@ -5,6 +5,7 @@ import shutil
 import sqlite3
 from contextlib import closing
 from pathlib import Path
+from random import Random
 
 import pytest
 
@@ -21,7 +22,7 @@ from holdfast.verbs.bring_in import bring_in
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.suggest import suggestions
 from holdfast.verbs.thread import open_threads, resolved_threads
-from tests.importing import SHOP, all_records, brought, copied, items, reasons
+from tests.importing import FIXTURES, SHOP, all_records, brought, copied, items, reasons
 
 SCAR = "learning:3f0c9c52-1111-4a6e-9d0b-7a1e5c000001"
 SESSION = "9b1d4f60-aaaa-4c11-8e21-5d2f00000001"
@@ -246,7 +247,18 @@ def test_yaml_that_refers_to_itself_fills_no_memory(memory: Memory, tmp_path: Pa
     levels += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 9)]
     (folder / "bomb.md").write_text("---\nid: 01KJ000000000000000000000B\n" + "\n".join(levels) + "\n---\n\nBoom.\n")
     told = reasons(bring_in(memory, "bettermemory", foreign_items("bettermemory", folder)))
-    assert told["bomb.md"] == "Its metadata is larger than anything somebody wrote."
+    (folder / "ring.md").write_text("---\nid: 01KJ000000000000000000000C\na: &a [*a]\n---\n\nRound.\n")
+    told |= reasons(bring_in(memory, "bettermemory", foreign_items("bettermemory", folder)))
+    beyond = "It is nested or repeated beyond anything somebody wrote."
+    assert (told["bomb.md"], told["ring.md"]) == (beyond, beyond)
+
+
+@pytest.mark.parametrize("depth", [100, 900, 100_000])
+def test_json_of_brackets_only_is_no_memory(memory: Memory, tmp_path: Path, depth: int) -> None:
+    (tmp_path / "deep.jsonl").write_text('{"text": "x", "a": ' + "[" * depth + "]" * depth + '}\n{"text": "Fine."}\n')
+    report = bring_in(memory, "file", foreign_items("file", tmp_path / "deep.jsonl"))
+    assert [one.title for one in report.taken] == ["Fine."]
+    assert len(report.skipped) == 1
 
 
 def test_claude_mem_observations_and_summaries_keep_everything(memory: Memory, tmp_path: Path) -> None:
@@ -407,7 +419,7 @@ def test_objects_of_any_json_keep_what_they_say(memory: Memory, tmp_path: Path) 
     )
     assert "Spare rolls lie in the blue cabinet." in found
     assert found["sku: R-62\nsupplier: second"].extra["sku"] == "R-62"
-    assert reasons(report) == {"memories.json #5": "it is neither an object nor a text"}
+    assert reasons(report) == {"memories.json #5": "it is no object"}
 
 
 def test_lines_paragraphs_and_sections_are_memories(memory: Memory, tmp_path: Path) -> None:
@@ -496,3 +508,36 @@ def test_headings_in_code_are_no_headings() -> None:
         ((), "~~~\n# a\n~~~\ntext"),
         (("B",), "in b\n#no heading"),
     ]
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_whatever_happened_to_the_files_nothing_breaks_and_nothing_comes_twice(
+    memory: Memory, tmp_path: Path, seed: int
+) -> None:
+    random = Random(seed)
+    name = random.choice(["gitmem", "memory-mcp", "bettermemory", "claude-mem", "auto-memory", "json", "lines"])
+    system, place = FIXTURES[name]
+    source = copied(tmp_path) / place
+    files = [source] if source.is_file() else sorted(path for path in source.rglob("*") if path.is_file())
+    for path in random.sample(files, min(3, len(files))):
+        path.write_bytes(damaged(path.read_bytes(), random))
+    try:
+        bring_in(memory, system, foreign_items(system, source))
+    except Invalid:
+        return
+    again = bring_in(memory, system, foreign_items(system, source))
+    assert (again.taken, again.revised, again.events) == ((), (), {})
+
+
+def damaged(raw: bytes, random: Random) -> bytes:
+    """Give bytes with a piece cut out, put in, turned around, or the rest missing."""
+    place = random.randrange(max(1, len(raw)))
+    odd = [b"null", b"[]", b"{}", b"1e999", b"\xff", b"\x00", b"---\n", b'"\\ud800"', b'{"a":[1,{"b":null}]}']
+    match random.randrange(4):
+        case 0:
+            return raw[:place] + random.choice(odd) + raw[place:]
+        case 1:
+            return raw[:place] + raw[place + random.randrange(40) :]
+        case 2:
+            return raw[:place] + bytes([random.randrange(256)]) + raw[place + 1 :]
+    return raw[:place]

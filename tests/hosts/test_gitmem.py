@@ -12,10 +12,10 @@ from tests.hosts.test_mcp import INITIALIZE, Peer
 COMMAND = ("-m", "holdfast", "mcp", "--surface", "gitmem")
 OAUTH = {
     "learning_type": "scar",
-    "title": "OAuth redirect URI must match exactly",
-    "description": "The provider rejects requests whose redirect URI does not match character for character.",
+    "title": "An OAuth redirect URI is registered to the letter",
+    "description": "The provider turns a login down when one letter of the redirect URI differs.",
     "severity": "medium",
-    "counter_arguments": ["On localhost variations are usually fine", "Some providers support wildcards"],
+    "counter_arguments": ["Test setups may be lenient", "A few providers take wildcards"],
 }
 
 
@@ -77,17 +77,17 @@ def test_a_first_session_from_start_to_close_and_what_the_next_one_finds(agents:
     session = told(opened, "session_id")
     assert "First session here" in opened
 
-    assert agent("recall", plan="add authentication to the API").startswith("Nothing kept fits")
+    assert agent("recall", plan="put a login before the API").startswith("Nothing kept fits")
     learning = told(agent("create_learning", **OAUTH), "learning_id")
-    agent("create_thread", text="Auth middleware needs rate limiting before production deploy")
+    agent("create_thread", text="The login route wants a rate limiter before the next deploy")
 
     # The payload of the guide on closing, word for word in shape: prose, a half-done task, plain decisions and threads.
     payload = {
-        "closing_reflection": "Session focused on the auth migration; comparing both URIs found the typo.",
+        "closing_reflection": "Most of the time went into the login; comparing both addresses found the typo.",
         "task_completion": "partial",
         "scars_to_record": [],
         "open_threads": ["Session cookies still need a migration"],
-        "decisions": ["Chose JWT over session cookies for stateless auth"],
+        "decisions": ["Use JWT instead of cookies of our own"],
     }
     place = Path(told(opened, "gitmem_dir")) / "closing-payload.json"
     assert told(opened, "Payload path") == str(place)
@@ -103,9 +103,9 @@ def test_a_first_session_from_start_to_close_and_what_the_next_one_finds(agents:
     assert told(again, "session_id") != session
     for part in (
         "Open threads (2):",
-        "Auth middleware needs rate limiting",
+        "The login route wants a rate limiter",
         "Session cookies still need a migration",
-        "Chose JWT over session cookies",
+        "Use JWT instead of cookies",
         "[EMERGING 1.00] (operational, today)",
     ):
         assert part in again
@@ -151,7 +151,7 @@ def test_scars_are_confirmed_before_work_and_judged_by_it(agents: Any) -> None:
                     "reference_context": "Compared both.",
                     "execution_successful": True,
                 }
-                for name in ("OAuth redirect URI must match exactly", "No such scar")
+                for name in ("An OAuth redirect URI is registered to the letter", "No such scar")
             ],
         )
     )
@@ -167,17 +167,17 @@ def test_a_lead_agent_briefs_sub_agents_and_takes_in_what_they_saw(agents: Any) 
     agent("session_start")
     agent("create_learning", **OAUTH)
     compact = agent("prepare_context", plan="review OAuth redirect handling", format="compact")
-    assert "OAuth redirect URI must match exactly" in compact
+    assert "An OAuth redirect URI is registered to the letter" in compact
     assert agent("prepare_context", plan="review OAuth redirect handling", format="gate").startswith("PASS")
     seen = [
         {
             "source": "Sub-Agent: code review",
-            "text": "Auth middleware doesn't validate token expiry",
+            "text": "Expired tokens still pass the check of the gateway",
             "severity": "scar_candidate",
         },
         {
             "source": "Sub-Agent: code review",
-            "text": "Good use of middleware pattern for request validation",
+            "text": "Requests are validated in one place",
             "severity": "info",
         },
     ]

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from holdfast.model import errors
 from holdfast.model.errors import HoldfastError, Invalid
 from holdfast.model.event import event_from_json
-from holdfast.model.ids import ULID, Clock, check_id, days_between, instant, parse_instant
+from holdfast.model.ids import ULID, Clock, check_id, days_before, days_between, instant, parse_instant
 from holdfast.model.kinds import KINDS, check_fields, check_kind
 from holdfast.model.scope import check_scopes, check_tags, project_of_remote, within
 from holdfast.model.text import check_keepable, check_text, headline, plotted, shorten, tokens_of
@@ -184,3 +184,10 @@ def test_a_malformed_event_is_refused(change: dict[str, object]) -> None:
     assert event_from_json(good).id == event_id
     with pytest.raises(Invalid):
         event_from_json({**good, **change})
+
+
+def test_days_before_a_moment_stay_within_what_a_date_can_say() -> None:
+    now = "2026-11-15T08:30:00.000Z"
+    assert days_before(now, 1) == "2026-11-14T08:30:00.000Z"
+    assert days_before(now, -1) == "2026-11-16T08:30:00.000Z"
+    assert (days_before(now, 1e30), days_before(now, -1e30)) == ("1970-01-01T00:00:00.000Z", "9999-12-31T00:00:00.000Z")

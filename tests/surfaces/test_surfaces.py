@@ -103,3 +103,17 @@ def test_a_bad_call_is_a_readable_error(name: str, tool: Tool, memory: Memory) -
         failed, text = call(served(name, memory), tool.name, {})
         assert failed
         assert tool.schema["required"][0] in text
+
+
+ODD: list[Any] = ["", "\0", "\ud800", "%", "#0", "S1", "t-zzzz", "[1", "é" * 6_000, 0, -1, 1e30, True, [None], [{}], {}]
+
+
+@pytest.mark.parametrize("name", CONTRACTED)
+def test_no_argument_of_any_shape_gets_out_as_an_exception(name: str, memory: Memory) -> None:
+    ids, server = world(memory), served(name, memory)
+    for tool in surface_named(name).tools.values():
+        good = filled(EXAMPLES[name][tool.name], ids)
+        for key in tool.schema["properties"]:
+            for odd in ODD:
+                failed, text = call(server, tool.name, {**good, key: odd})
+                assert text or not failed

@@ -202,6 +202,27 @@ def test_what_one_source_says_twice_becomes_one_record(memory: Memory) -> None:
     assert found["d"].links == (Link(relation="refines", target=found["a"].id),)
 
 
+def test_a_text_said_a_hundred_times_is_credited_a_hundred_times_but_shown_a_few(memory: Memory) -> None:
+    said = [foreign(str(place), "Continue.", extra={"nth": place}, tags=("prompt",)) for place in range(100)]
+    report = take(memory, *said)
+    assert (len(report.taken), len(report.merged)) == (1, 99)
+    kept = "\n".join(export(memory))
+    assert all(f'"nth": {place}' in kept for place in range(100))
+    assert len(all_records(memory)["0"].extra["also"]) == 20
+    assert take(memory, *said).known == 100
+
+
+def test_a_new_text_that_was_checked_there_counts_as_checked(memory: Memory) -> None:
+    take(memory, foreign("a", "The port is 8000.", verified_at="2026-01-20T00:00:00.000Z"))
+    newer = {"updated_at": "2026-02-01T00:00:00.000Z", "verified_at": "2026-02-01T00:00:00.000Z"}
+    take(memory, foreign("a", "The port is 9000.", **newer))
+    record = all_records(memory)["a"]
+    assert (record.body, record.verified_at) == ("The port is 9000.", "2026-02-01T00:00:00.000Z")
+    size = journal_size(memory)
+    take(memory, foreign("a", "The port is 9000.", **newer))
+    assert journal_size(memory) == size
+
+
 def test_what_was_credited_and_then_changed_there_becomes_a_record_of_its_own(memory: Memory) -> None:
     own = keep(memory, "Deploys go out on Tuesdays.")
     take(memory, foreign("a", "Deploys go out on Tuesdays."))

@@ -65,6 +65,9 @@ insert into outputs (number, project, session, at, size, body) values (:number, 
 def prune(db: Database, *, before: str, characters: int, outputs: int) -> int:
     """Let go of what is older than an instant, and of the oldest while there is too much; give how many went."""
     gone = db.execute("delete from outputs where at < :before", {"before": before})
+    total = db.query("select coalesce(sum(size), 0), count(*) from outputs")[0]
+    if total[0] <= characters and total[1] <= outputs:
+        return gone
     kept = 0
     for place, row in enumerate(db.query("select number, size from outputs order by number desc")):
         kept += row[1]

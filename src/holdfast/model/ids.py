@@ -14,6 +14,7 @@ from holdfast.model.errors import Invalid
 
 ULID = re.compile(r"[0-7][0-9A-HJKMNP-TV-Z]{25}")
 _PREFIX = re.compile(r"[0-9A-HJKMNP-TV-Z]{4,26}")
+LAST = 253_402_214_400.0  # the last day that has a date of four digits
 STAMP = 10  # characters of an id that tell the millisecond
 # A replica whose clock runs further ahead than this does not drag ours along.
 MAX_DRIFT_MS = 24 * 3600 * 1000
@@ -60,7 +61,7 @@ def named_id(name: str, at: str = "", after: str = "") -> str:
 
     Instants of whole seconds, and none at all, are spread by the name: ids are told apart by their first characters.
     """
-    digest = blake2b(name.encode(errors="surrogateescape"), digest_size=10).digest()
+    digest = blake2b(name.encode(errors="surrogatepass"), digest_size=10).digest()
     chance, stamp = int.from_bytes(digest[:6]), _stamp(at)
     if not 0 < stamp <= MAX_ID_MS:
         stamp = UNDATED_MS + chance % YEAR_MS
@@ -120,8 +121,8 @@ def parse_instant(text: str) -> str:
 
 
 def days_before(now: str, days: float) -> str:
-    """Give the instant some days before a stored one."""
-    return instant(datetime.fromisoformat(now).timestamp() - days * 86_400)
+    """Give the instant some days before a stored one, or after it for less than none; at most as far as a date goes."""
+    return instant(min(max(0.0, datetime.fromisoformat(now).timestamp() - days * 86_400), LAST))
 
 
 def days_between(earlier: str, later: str) -> float:

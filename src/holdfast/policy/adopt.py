@@ -7,12 +7,15 @@ from typing import Any
 from holdfast.model.event import Event, Verb
 from holdfast.model.foreign import Foreign, ForeignLink
 from holdfast.model.ids import named_id
+from holdfast.model.kinds import CODED
 from holdfast.model.record import GLOBAL, RELATIONS, Record
+from holdfast.model.scope import MAX_LABELS
 from holdfast.policy.fitting import Fitted
 from holdfast.policy.secrets import masked
 
 # The outcome under which a memory is credited with having been known elsewhere too; nothing counts it.
 CREDITED = "imported"
+MOST_SHOWN = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,14 +91,14 @@ def told_again(adoption: Adoption, record: Record, past: Iterable[Event]) -> lis
     for name in ("project", "source", "origin", "pending"):
         changed.pop(name, None)
     changed["extra"] = {**record.extra, **data["extra"]}
-    at = adoption.foreign.updated_at or adoption.now
+    at = max(adoption.foreign.updated_at or adoption.now, record.updated_at)
     return [replace(adoption.event("revised", changed, what=adoption.part.hash, after=record.head), at=at)]
 
 
 def state_told(adoption: Adoption, record: Record, past: Iterable[Event]) -> list[Event]:
     """Give the events that bring a record here to the state it has there, unless it was changed here."""
     foreign = adoption.foreign
-    events = _checked(adoption, record.verified_at)
+    events = _checked(adoption, record.verified_at, after=record.head)
     if foreign.state == "retired" and record.state in ("active", "pending"):
         return [*events, *_retired(adoption, record.updated_at)]
     if foreign.state == "active" and record.state == "pending":
@@ -108,25 +111,40 @@ def state_told(adoption: Adoption, record: Record, past: Iterable[Event]) -> lis
 
 
 def credit(adoption: Adoption, other: Record) -> list[Event]:
-    """Give the events that credit a record with saying what a foreign memory says: one to know it by, one to see it by."""
+    """Give the events that credit a record with saying what a foreign memory says.
+
+    The first holds everything that is not said here already, and is what a repeated import knows it by. The second
+    shows it on the record, for as many as anybody would look at.
+    """
     data, foreign = adoption.part.data, adoption.foreign
-    also = {**adoption.imported, "at": foreign.draft.at, "session": foreign.by.session, **data["extra"]}
-    labels = {name: list(dict.fromkeys((*getattr(other, name), *data[name])))[:64] for name in ("scopes", "tags")}
-    known = other.extra.get("also")
-    extra = {**other.extra, "also": [*(known if isinstance(known, list) else ()), also]}
-    moved = max(other.updated_at, foreign.updated_at, foreign.draft.at)
-    revised = replace(adoption, about=other.id).event(
-        "revised", {**labels, "extra": extra}, what="credit", at=moved, after=other.head
-    )
+    beside = {name: data[name] for name in ("scopes", "tags", "confidence", "extra") if data[name]}
+    coded = {name: value for name, value in data["fields"].items() if name in CODED}
     used = Event(
         id=credit_id(adoption),
         about=other.id,
         verb="used",
         at=foreign.draft.at or adoption.now,
         by=foreign.by,
-        data={"outcome": CREDITED, **adoption.imported},
+        data={"outcome": CREDITED, **adoption.imported, **beside, **({"fields": coded} if coded else {})},
     )
-    return [used, revised]
+    shown = _shown_credit(adoption, other)
+    if not shown:
+        return [used]
+    at = max(other.updated_at, foreign.updated_at, foreign.draft.at)
+    return [used, replace(adoption, about=other.id).event("revised", shown, what="credit", at=at, after=other.head)]
+
+
+def _shown_credit(adoption: Adoption, other: Record) -> dict[str, Any]:
+    """Give what a credited record shows of it: labels it did not have, and where else it is known."""
+    given = adoption.part.data
+    labels = {name: [*dict.fromkeys((*getattr(other, name), *given[name]))][:MAX_LABELS] for name in ("scopes", "tags")}
+    changed: dict[str, Any] = {name: found for name, found in labels.items() if found != list(getattr(other, name))}
+    known = other.extra.get("also")
+    also = known if isinstance(known, list) else []
+    if len(also) < MOST_SHOWN:
+        place = {"system": adoption.system, "id": adoption.part.key, "at": adoption.foreign.draft.at}
+        changed["extra"] = {**other.extra, "also": [*also, place]}
+    return changed
 
 
 def linked(adoption: Adoption, link: ForeignLink, source: str, target: str) -> Event:
@@ -169,9 +187,9 @@ def _nothing(name: str) -> Any:
     return {} if name in ("fields", "extra") else "" if name in ("title", "body") else []
 
 
-def _checked(adoption: Adoption, before: str) -> list[Event]:
+def _checked(adoption: Adoption, before: str, after: str = "") -> list[Event]:
     at = adoption.foreign.verified_at
-    return [adoption.event("verified", {}, what=f"verified {at}", at=at)] if at > before else []
+    return [adoption.event("verified", {}, what=f"verified {at}", at=at, after=after)] if at > before else []
 
 
 def _retired(adoption: Adoption, at: str) -> list[Event]:

@@ -33,6 +33,7 @@ def fitted(foreign: Foreign) -> tuple[Fitted, ...] | Remark:
     given = _given(foreign)
     try:
         kind = check_kind(foreign.draft.kind)
+        check_keepable([foreign.key, foreign.draft.project, foreign.by.name, foreign.by.session, foreign.reason])
         said = _written(given)
     except Invalid as problem:
         return Remark(where=foreign.where, why=problem.message)

@@ -15,6 +15,7 @@ from types import ModuleType
 from typing import Any
 
 from holdfast.model.errors import HoldfastError, Invalid
+from holdfast.model.text import check_keepable
 from holdfast.surfaces.schema import MISSING, Schema, problems_of
 from holdfast.surfaces.tool import Function, Resource, Surface, Tool
 
@@ -100,6 +101,7 @@ def surface_of(
 
 def taken(tool: Tool, arguments: Mapping[str, Any], missing: str = MISSING) -> dict[str, Any]:
     """Give arguments as the function behind a tool names them: mended, checked and with the contract's defaults."""
+    check_keepable(dict(arguments))
     known = tool.schema["properties"]
     said = {tool.synonyms.get(name, name): value for name, value in arguments.items() if name not in known}
     said |= {name: value for name, value in arguments.items() if name in known}

@@ -4,7 +4,6 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import reduce
 from itertools import islice
 
 from holdfast.engine import transcripts
@@ -16,6 +15,7 @@ from holdfast.model.fold import fold
 from holdfast.model.foreign import Foreign, ForeignLink, ForeignSession, Happened, Item, Remark, Said
 from holdfast.model.ids import named_id
 from holdfast.model.record import Record
+from holdfast.model.text import check_keepable
 from holdfast.policy.adopt import (
     CREDITED,
     Adoption,
@@ -109,15 +109,25 @@ class _Intake:
         for item in page:
             match item:
                 case ForeignSession():
-                    events += self._session(item)
+                    events += self._keepable(item.where, self._session(item))
                 case Happened():
-                    events += self._happened(item)
+                    events += self._keepable(item.where, self._happened(item))
                 case Remark():
                     self.skipped.append(item)
         self._keep(events)
         for item in page:
             if isinstance(item, Said):
                 self._said(item)
+
+    def _keepable(self, where: str, events: list[Event]) -> list[Event]:
+        """Give events that the store could give back unchanged; the others are skipped."""
+        try:
+            for event in events:
+                check_keepable([event.about, event.by.name, event.by.session, event.data])
+        except Invalid as problem:
+            self.skipped.append(Remark(where=where, why=problem.message))
+            return []
+        return events
 
     def finish(self) -> Report:
         """Give the report; links that still wait lead nowhere."""
@@ -135,8 +145,8 @@ class _Intake:
             masked=self.counts["masked"],
             events={verb: self.counts[verb] for verb in verbs if self.counts[verb]},
             transcripts=self.counts["transcripts"],
-            asides=tuple(self.asides),
-            skipped=tuple(self.skipped),
+            asides=tuple(map(_printable, self.asides)),
+            skipped=tuple(map(_printable, self.skipped)),
         )
 
     def _adoptions(self, foreign: Foreign) -> list[Adoption]:
@@ -198,20 +208,19 @@ class _Intake:
             self._note(one, one.about)
             return []
         past = self.memory.store.events_about(one.about) or [event for event in batch if event.about == one.about]
-        state = state_told(one, record, past)
         if same:
             self._note(one, one.about)
-            return state
+            return state_told(one, record, past)
         self.ids[one.part.key] = one.about
         self.revised.append(_brought(one, record.id))
         self.counts["masked"] += one.part.masked
-        return [*told_again(one, record, past), *state]
+        changed = told_again(one, record, past)
+        return [*changed, *state_told(one, _after(record, changed), past)]
 
     def _new(self, one: Adoption) -> list[Event]:
         """Give the events of a memory nobody here knows, or of the credit due to the record that says the same."""
         events = first_told(one)
-        record = reduce(fold, events, None)
-        assert record is not None
+        record = _after(None, events)
         same = self._same(record) if one.foreign.state == "active" else ""
         if same:
             self.ids[one.part.key] = same
@@ -240,9 +249,7 @@ class _Intake:
         if other is None:  # a rehearsal keeps nothing, so the record is not there
             return []
         events = credit(one, other)
-        changed = fold(other, events[-1])
-        assert changed is not None
-        self.fresh[same] = changed
+        self.fresh[same] = _after(other, [event for event in events if event.verb == "revised"])
         return events
 
     def _links(self, adoptions: Sequence[Adoption]) -> list[Event]:
@@ -305,6 +312,8 @@ class _Intake:
         """Keep what was said in a session as its transcript, unless it has one of its own."""
         lines = [json.dumps({**turn, "imported": self.system}, ensure_ascii=False) for turn in item.turns]
         text = masked("\n".join(lines)).strip()
+        if not self._keepable(item.where, [Event(id="", about=item.session, verb="started", at="", data={"": text})]):
+            return
         before = transcripts.get(self.memory.store.db, item.session)
         if before and before.body == text:
             return
@@ -318,6 +327,20 @@ class _Intake:
             self.skipped.append(Remark(where=item.where, why=problem.message))
             return
         self.counts["transcripts"] += 1
+
+
+def _printable(remark: Remark) -> Remark:
+    """Give a remark that any terminal can show, whatever bytes stand in the names it tells of."""
+    where, why = (text.encode(errors="replace").decode() for text in (remark.where, remark.why))
+    return Remark(where=where, why=why)
+
+
+def _after(record: Record | None, events: Iterable[Event]) -> Record:
+    """Give a record as some more events leave it."""
+    for event in events:
+        record = fold(record, event)
+    assert record is not None
+    return record
 
 
 def _brought(one: Adoption, record_id: str) -> Brought:

@@ -19,6 +19,7 @@ from holdfast.model.ids import Clock, check_prefix, days_between, is_prefix
 from holdfast.model.ports import Checkout, Embedder
 from holdfast.model.record import Record
 from holdfast.model.session import Host
+from holdfast.model.text import check_keepable
 from holdfast.policy.desk import Desk
 
 if TYPE_CHECKING:
@@ -111,6 +112,7 @@ class Memory:
 
 def find(memory: Memory, reference: str) -> Entry:
     """Give the record of an id or unambiguous prefix, ours or of the system it came from; erased ones are gone."""
+    check_keepable(reference)
     own = untagged(reference)
     found = _own(memory, own) or imported.by_foreign_id(memory.store.db, reference.strip())
     if not found:

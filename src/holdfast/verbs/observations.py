@@ -7,10 +7,10 @@ from holdfast.engine import imported
 from holdfast.engine.views import Entry, records
 from holdfast.engine.views.records import Filter
 from holdfast.model.errors import Invalid, NotFound
-from holdfast.model.ids import days_before, instant, parse_instant
+from holdfast.model.ids import LAST, days_before, instant, parse_instant
 from holdfast.model.query import Query
 from holdfast.model.record import GLOBAL, Record
-from holdfast.policy.observed import OBSERVED, SESSION, concepts_of, touches, type_of
+from holdfast.policy.observed import OBSERVED, SESSION, SYSTEM, concepts_of, touches, type_of
 from holdfast.verbs.memory import Memory, find, is_reference
 from holdfast.verbs.recall import recall
 from holdfast.verbs.timeline import around
@@ -71,10 +71,14 @@ def search_observations(memory: Memory, wanted: Wanted) -> Found:
     return Found(entries=tuple(page), total=len(fitting), notes=notes)
 
 
-def numbered(memory: Memory, numbers: Sequence[int]) -> list[Entry]:
-    """Give records by their numbers, or by those they had where they came from, in the order asked for."""
-    own = records.by_numbers(memory.store.db, numbers)
-    return [entry for number in dict.fromkeys(numbers) if (entry := _numbered(memory, number, own.get(number)))]
+def numbered(memory: Memory, numbers: Sequence[int], *, sessions: bool = False) -> list[Entry]:
+    """Give records by their numbers, or by those they had in claude-mem, in the order asked for.
+
+    There sessions and observations are numbered apart: `sessions` says which are meant.
+    """
+    own = records.by_numbers(memory.store.db, [number for number in numbers if 0 < number < 2**63])
+    found = (_numbered(memory, number, own.get(number), sessions=sessions) for number in dict.fromkeys(numbers))
+    return [entry for entry in found if entry]
 
 
 def fetched(memory: Memory, numbers: Sequence[int], *, order: str = "", limit: int = MOST) -> list[Entry]:
@@ -91,8 +95,9 @@ def fetched(memory: Memory, numbers: Sequence[int], *, order: str = "", limit: i
 
 def observation(memory: Memory, reference: str) -> Entry:
     """Give the record of a number, with or without the sign before it, or of an id."""
-    said = reference.strip().lstrip("#").removeprefix("S").removeprefix("s")
-    found = numbered(memory, [int(said)]) if said.isdecimal() else []
+    said = reference.strip().lstrip("#").upper()
+    number = said.removeprefix("S")
+    found = numbered(memory, [int(number)], sessions=said != number) if number.isdecimal() else []
     if found:
         return found[0]
     if is_reference(reference):
@@ -193,7 +198,9 @@ def _instant(text: str) -> str:
     said = text.strip()
     if not said:
         return ""
-    return instant(int(said) / 1000) if said.isdecimal() and len(said) > DATE else parse_instant(said)
+    if said.isdecimal() and len(said) > DATE:
+        return instant(min(int(said) / 1000, LAST))
+    return parse_instant(said)
 
 
 def _moment(anchor: str) -> str:
@@ -202,12 +209,14 @@ def _moment(anchor: str) -> str:
     return parse_instant(said) if "-" in said and said[:4].isdecimal() and not is_reference(said) else ""
 
 
-def _numbered(memory: Memory, number: int, own: Record | None) -> Entry | None:
+def _numbered(memory: Memory, number: int, own: Record | None, *, sessions: bool) -> Entry | None:
     if own is not None and own.project != GLOBAL:
         return Entry(number=number, record=own) if own.state != "erased" else None
     # Small numbers may be those of what was imported: few records of ours hold everywhere.
-    found = imported.by_foreign_id(memory.store.db, str(number), whole=True)
-    return found[0] if found else Entry(number=number, record=own) if own and own.state != "erased" else None
+    found = imported.by_foreign_id(memory.store.db, str(number), whole=True, system=SYSTEM)
+    if fitting := [entry for entry in found if (entry.record.kind == SESSION) == sessions]:
+        return fitting[0]
+    return Entry(number=number, record=own) if own and own.state != "erased" else None
 
 
 def _best(memory: Memory, question: str, *, everywhere: bool) -> Entry:

@@ -8,7 +8,7 @@ from holdfast.model.errors import Ambiguous, Conflict, NotFound
 from holdfast.model.ids import check_prefix, days_before, is_prefix
 from holdfast.model.record import Record
 from holdfast.model.session import Session
-from holdfast.model.text import check_text
+from holdfast.model.text import check_keepable, check_text
 from holdfast.policy.closing import rapport_of
 from holdfast.policy.secrets import masked
 from holdfast.verbs.hot import cool
@@ -23,6 +23,7 @@ DECISION_DAYS, DECISIONS = 5.0, 3
 INSIGHT_DAYS, INSIGHT_SESSIONS = 30.0, 5
 LONGEST_TITLE = 200
 STATE_TAG = "project-state"
+SHORTEST_PREFIX = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,13 +161,20 @@ def find_session(memory: Memory, reference: str) -> Session:
     """Give the session of an id or unambiguous prefix."""
     if exact := sessions.of(memory.store.db, reference):
         return exact  # hosts name sessions in their own way
-    found = sessions.by_prefix(memory.store.db, check_prefix(reference), 20)
+    said = reference.strip()
+    found = _begin_so(memory, said.upper()) or _begin_so(memory, said)  # other systems write theirs in small letters
     if not found:
+        check_prefix(reference)
         raise NotFound(f"There is no session {reference}.", hint="List the sessions to see which there are.")
     found = [one for one in found if not (one.implicit and one.close.get("type") == "superseded")] or found
     if len(found) > 1:
         raise Ambiguous(f"{len(found)} sessions begin with {reference}.", hint="Give more of the id.")
     return found[0]
+
+
+def _begin_so(memory: Memory, prefix: str) -> list[Session]:
+    check_keepable(prefix)
+    return sessions.by_prefix(memory.store.db, prefix, 20) if len(prefix) >= SHORTEST_PREFIX else []
 
 
 def in_session(memory: Memory, name: str) -> Memory:

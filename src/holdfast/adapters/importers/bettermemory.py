@@ -1,6 +1,7 @@
 """A bettermemory folder: one markdown file for each memory, tombstones, and a log of what became of them."""
 
 import gzip
+import zlib
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -131,7 +132,7 @@ def _events(file: Path) -> Iterator[Entry | Remark]:
     try:
         with gzip.open(file) if file.suffix == ".gz" else file.open("rb") as raw:
             yield from lines(file.name, (line.decode(errors="surrogateescape") for line in raw))
-    except (OSError, EOFError) as problem:
+    except (OSError, EOFError, zlib.error) as problem:
         yield Remark(where=file.name, why=f"the rest of it cannot be read ({problem})")
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from holdfast.adapters.importers.claude_code import Source, sections_of
-from holdfast.adapters.importers.json_file import Entry, entries, lines, read_text
+from holdfast.adapters.importers.json_file import Entry, entries, lines, read_text, sound
 from holdfast.adapters.importers.values import digest, first, rest, text, texts, when
 from holdfast.model.errors import Invalid
 from holdfast.model.event import Actor, ActorKind
@@ -54,13 +54,7 @@ def _listed(path: Path) -> Iterator[Entry | Remark]:
         items = inner[0]
     for place, item in enumerate(items, start=1):
         where = f"{path.name} #{place}"
-        match item:
-            case dict():
-                yield where, item
-            case str():
-                yield where, {"text": item}
-            case _:
-                yield Remark(where=where, why="it is neither an object nor a text")
+        yield sound(where, {"text": item} if isinstance(item, str) else item)
 
 
 def _objects(found: Iterator[Entry | Remark], source: Source) -> Iterator[Item]:

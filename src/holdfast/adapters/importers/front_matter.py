@@ -4,7 +4,7 @@ from typing import Any
 
 import yaml
 
-from holdfast.adapters.importers.values import plain
+from holdfast.adapters.importers.values import check_shape, plain
 from holdfast.model.errors import Invalid
 
 LONGEST = 64_000
@@ -31,6 +31,7 @@ def read_yaml(content: str) -> dict[str, Any]:
         value = yaml.load(content, Loader=_LOADER)  # noqa: S506  a safe loader, in C where there is one
     except (yaml.YAMLError, ValueError, RecursionError) as problem:
         raise Invalid(f"Its front matter is not YAML ({_brief(problem)}).") from problem
+    check_shape(value)
     if value is None:
         return {}
     if not isinstance(value, dict):

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from holdfast.adapters.importers.values import check_shape
 from holdfast.model.errors import Invalid
 from holdfast.model.foreign import Remark
 
@@ -28,13 +29,7 @@ def entries(path: Path) -> Iterator[Entry | Remark]:
         return
     for place, value in enumerate(_array(path), start=1):
         where = f"{path.name} #{place}"
-        match value:
-            case Remark():
-                yield value
-            case dict():
-                yield where, value
-            case _:
-                yield Remark(where=where, why="it is no object")
+        yield value if isinstance(value, Remark) else sound(where, value)
 
 
 def one_object(path: Path) -> Mapping[str, Any] | Remark | None:
@@ -45,7 +40,8 @@ def one_object(path: Path) -> Mapping[str, Any] | Remark | None:
         value = json.loads(read_text(path))
     except (ValueError, RecursionError) as problem:
         return Remark(where=path.name, why=f"it is not JSON ({problem})")
-    return value if isinstance(value, dict) else Remark(where=path.name, why="it holds no object")
+    found = sound(path.name, value)
+    return found if isinstance(found, Remark) else found[1]
 
 
 def lines(path_name: str, content: Iterator[str]) -> Iterator[Entry | Remark]:
@@ -59,7 +55,18 @@ def lines(path_name: str, content: Iterator[str]) -> Iterator[Entry | Remark]:
         except (ValueError, RecursionError) as problem:
             yield Remark(where=where, why=f"it is not JSON ({problem})")
             continue
-        yield (where, value) if isinstance(value, dict) else Remark(where=where, why="it is no object")
+        yield sound(where, value)
+
+
+def sound(where: str, value: Any) -> Entry | Remark:
+    """Give an object with its place, or say why it cannot be one."""
+    if not isinstance(value, dict):
+        return Remark(where=where, why="it is no object")
+    try:
+        check_shape(value)
+    except Invalid as problem:
+        return Remark(where=where, why=problem.message)
+    return where, value
 
 
 def _array(path: Path) -> Iterator[Any]:

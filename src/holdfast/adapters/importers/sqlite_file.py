@@ -28,7 +28,7 @@ class Tables:
         try:
             for row in self._connection.execute(f'select * from "{table}" order by rowid'):
                 yield dict(row)
-        except sqlite3.Error as problem:
+        except (sqlite3.Error, UnicodeDecodeError) as problem:
             damage.append(Remark(where=f"{self.name} {table}", why=f"the rest of the table cannot be read ({problem})"))
 
     def by(self, table: str, column: str, damage: list[Remark]) -> dict[Any, list[Row]]:
@@ -65,7 +65,7 @@ def tables_of(path: Path, wanted: str) -> Iterator[Tables]:
             if wanted not in tables.names:
                 raise Invalid(f"{path} has no table {wanted}.", hint="It may be of another program.")
             yield tables
-    except (sqlite3.Error, OSError) as problem:
+    except (sqlite3.Error, UnicodeDecodeError, OSError) as problem:
         raise Invalid(f"{path} cannot be read ({problem}).", hint="Is it a SQLite file?") from problem
 
 

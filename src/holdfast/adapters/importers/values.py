@@ -1,7 +1,7 @@
 """Values as other systems write them: times, texts, lists and whatever else stands beside them."""
 
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from datetime import UTC, date, datetime
 from hashlib import blake2b
 from typing import Any
@@ -10,8 +10,8 @@ from holdfast.model.errors import Invalid
 from holdfast.model.ids import instant, parse_instant
 
 EMPTY: tuple[Any, ...] = (None, "", [], {})
-# More parts than this is no metadata but an attempt to fill memory, as with YAML that refers to itself.
-MOST_PARTS = 20_000
+# Beyond this nobody wrote it: JSON of brackets only, YAML that refers to itself.
+MOST_PARTS, DEEPEST = 100_000, 60
 
 
 def when(value: Any) -> str:
@@ -57,9 +57,11 @@ def texts(value: Any) -> tuple[str, ...]:
 def parsed(value: str) -> Any:
     """Give what a text says as JSON, or the text itself."""
     try:
-        return json.loads(value)
-    except (ValueError, RecursionError):
+        found = json.loads(value)
+        check_shape(found)
+    except (ValueError, RecursionError, Invalid):
         return value
+    return found
 
 
 def first(row: Mapping[str, Any], *names: str) -> str:
@@ -73,19 +75,33 @@ def rest(row: Mapping[str, Any], used: Collection[str], times: Collection[str] =
     return {str(name): plain(value) for name, value in left.items() if name not in times or not when(value)}
 
 
-def plain(value: Any, room: list[int] | None = None) -> Any:
+def check_shape(value: Any) -> None:
+    """Refuse what is nested or repeated beyond anything somebody wrote."""
+    parts, level = 0, [value]
+    for _ in range(DEEPEST):
+        parts += len(level)
+        if not level or parts > MOST_PARTS:
+            break
+        level = [part for item in level for part in _parts_of(item)]
+    if level:
+        raise Invalid("It is nested or repeated beyond anything somebody wrote.")
+
+
+def _parts_of(value: Any) -> Iterable[Any]:
+    if isinstance(value, dict):
+        return value.values()
+    return value if isinstance(value, list | tuple | set) else ()
+
+
+def plain(value: Any) -> Any:
     """Give a value as JSON can write it."""
-    room = room or [MOST_PARTS]
-    room[0] -= 1
-    if room[0] < 0:
-        raise Invalid("Its metadata is larger than anything somebody wrote.")
     match value:
         case None | bool() | int() | float() | str():
             return value
         case Mapping():
-            return {str(key): plain(item, room) for key, item in value.items()}
+            return {str(key): plain(item) for key, item in value.items()}
         case list() | tuple() | set():
-            return [plain(item, room) for item in value]
+            return [plain(item) for item in value]
         case datetime() | date():
             return value.isoformat()
         case bytes():
@@ -95,4 +111,4 @@ def plain(value: Any, room: list[int] | None = None) -> Any:
 
 def digest(*parts: str) -> str:
     """Give a short key for what has no id of its own."""
-    return blake2b("\n".join(parts).encode(errors="surrogateescape"), digest_size=8).hexdigest()
+    return blake2b("\n".join(parts).encode(errors="surrogatepass"), digest_size=8).hexdigest()

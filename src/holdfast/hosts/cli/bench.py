@@ -65,6 +65,15 @@ def mining() -> None:
         raise click.exceptions.Exit(1)
 
 
+@bench_command.command("knowledge")
+def knowledge() -> None:
+    """Measure conflicts of a write, contradictions and duplicates at 2,000 and 100,000 records, mining. Exit code 1 if a target is missed."""
+    from holdfast.hosts.bench.knowledge import run
+
+    if not run():
+        raise click.exceptions.Exit(1)
+
+
 @bench_command.command("speed")
 @click.option(
     "--size",
