@@ -104,6 +104,7 @@ def test_what_sessions_say_is_mined_by_memory_mcp(memory_mcp: Client) -> None:
     ask("log_output", content=said, session_id="monday")
     assert ask("run_mining")["new_patterns"] == 1
     assert ask("run_mining")["outputs_processed"] == 0
+    assert (ask("get_session", session_id="monday")["log_count"], ask("mining_status")["outputs_last_24h"]) == (1, 1)
     [candidate] = ask("review_candidates")
     assert (candidate["pattern"], candidate["type"]) == (said, "decision")
     approved = ask("approve_candidate", pattern_id=candidate["id"], tags=["cache"])

@@ -165,7 +165,7 @@ def trust_history(found: Trust, number: int, limit: int) -> dict[str, Any]:
     }
 
 
-def session(left: Left, logs: int = 0) -> dict[str, Any]:
+def session(left: Left, logs: int) -> dict[str, Any]:
     """Give a session."""
     one = left.session
     return {
@@ -245,14 +245,14 @@ def mined(one: Mined, number: int) -> dict[str, Any]:
     }
 
 
-def mining(found: OutputStatus, waiting: Sequence[dict[str, Any]], least: int) -> dict[str, Any]:
+def mining(found: OutputStatus, waiting: Sequence[dict[str, Any]], *, least: int, lately: int) -> dict[str, Any]:
     """Give how mining stands."""
     short = ("id", "pattern", "type", "occurrences")
     return {
         "enabled": True,
         "promotion_threshold": least,
         "candidates_ready": found.waiting,
-        "outputs_last_24h": found.held.outputs,
+        "outputs_last_24h": lately,
         "outputs_unmined": found.held.unmined,
         "last_run_at": found.held.ran_at or None,
         "candidates": [

@@ -34,7 +34,8 @@ def run_mining(call: Call, **_: Any) -> dict[str, Any]:
 
 def mining_status(call: Call) -> dict[str, Any]:
     """Tell how mining stands."""
-    return reports.mining(mining.output_status(call.memory), _candidates(call.memory), ENOUGH)
+    lately = mining.outputs_logged(call.memory, days=1)
+    return reports.mining(mining.output_status(call.memory), _candidates(call.memory), least=ENOUGH, lately=lately)
 
 
 def review_candidates(call: Call) -> list[dict[str, Any]]:
