@@ -8,12 +8,11 @@ from datetime import UTC, datetime
 from hashlib import blake2b
 from secrets import randbits
 
-from ulid_transform import bytes_to_ulid, ulid_at_time, ulid_to_timestamp
+from ulid_transform import bytes_to_ulid, ulid_to_timestamp
 
 from holdfast.model.errors import Invalid
 
 ULID = re.compile(r"[0-7][0-9A-HJKMNP-TV-Z]{25}")
-STAMP = 10  # characters of an id that tell the millisecond
 # A replica whose clock runs further ahead than this does not drag ours along.
 MAX_DRIFT_MS = 24 * 3600 * 1000
 # Ids dated after the year 3000 come from nowhere good and could leave no room to count on.
@@ -23,8 +22,9 @@ MAX_ID_MS = 32_503_680_000_000
 class Clock:
     """Gives instants and ids; an id is later than every id this clock gave or was shown."""
 
-    def __init__(self, now: Callable[[], float] = time.time) -> None:
+    def __init__(self, now: Callable[[], float] = time.time, chance: Callable[[int], int] = randbits) -> None:
         self._now = now
+        self._chance = chance
         self._last = ""
         self._lock = threading.Lock()
 
@@ -33,11 +33,16 @@ class Clock:
         return instant(self._now())
 
     def tick(self, after: str = "") -> str:
-        """Give the next id, later than `after` as well."""
+        """Give the next id, later than `after` as well.
+
+        It is of a later millisecond, so that its first characters tell it apart; the rest is chance, so that another
+        clock that counts on from the same id gives another one.
+        """
         with self._lock:
             floor = max(self._last, after)
-            fresh = ulid_at_time(self._now())
-            self._last = fresh if fresh[:STAMP] > floor[:STAMP] else later_than(floor)
+            earliest = ulid_to_timestamp(floor) + 1 if floor else 0
+            millisecond = max(int(self._now() * 1000), earliest)
+            self._last = bytes_to_ulid(millisecond.to_bytes(6) + self._chance(80).to_bytes(10))
             return self._last
 
     def observe(self, event_id: str) -> None:
@@ -50,14 +55,6 @@ class Clock:
 def fixed_id(at: float, name: str) -> str:
     """Give the same id for the same name always, so that what everybody has is the same record everywhere."""
     return bytes_to_ulid(int(at * 1000).to_bytes(6) + blake2b(name.encode(), digest_size=10).digest())
-
-
-def later_than(event_id: str) -> str:
-    """Give an id of the next millisecond, so that its first characters tell it apart; the rest is chance.
-
-    Another clock that counts on from the same id therefore gives another one.
-    """
-    return bytes_to_ulid((ulid_to_timestamp(event_id) + 1).to_bytes(6) + randbits(80).to_bytes(10))
 
 
 def check_id(text: str) -> str:
