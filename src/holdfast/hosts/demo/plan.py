@@ -70,7 +70,7 @@ def make_plan(story: Story, *, days: float, seed: int, until: float) -> Plan:
 def _spread(items: Sequence[T], share: float) -> list[T]:
     """Give a share of things, taken evenly from all of them."""
     most = max(1, round(len(items) * share))
-    return [items[int(place * len(items) / most)] for place in range(most)]
+    return [items[int((place + 0.5) * len(items) / most)] for place in range(most)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,7 +85,7 @@ class _Outline:
 
 
 def _outlines(story: Story, share: float, days: float, chance: Random) -> Iterator[_Outline]:
-    chosen = _spread(story.episodes, share)
+    chosen = _chosen(story, share)
     numbers = dict.fromkeys(story.keys, FIRST_ISSUE)
     for place, episode in enumerate(chosen):
         project = story.areas[episode.area].project
@@ -99,6 +99,15 @@ def _outlines(story: Story, share: float, days: float, chance: Random) -> Iterat
         if chance.random() < AFTER:
             when += chance.uniform(2, 16) * share / days
             yield _Outline(when=when, episode=episode, title=episode.left, part="after", issue=issue)
+
+
+def _chosen(story: Story, share: float) -> list[Episode]:
+    """Give a share of the episodes of each project, in the order of the story."""
+    by_project: dict[str, list[Episode]] = {}
+    for episode in story.episodes:
+        by_project.setdefault(story.areas[episode.area].project, []).append(episode)
+    titles = {one.title for episodes in by_project.values() for one in _spread(episodes, share)}
+    return [one for one in story.episodes if one.title in titles]
 
 
 def _visit(story: Story, outline: _Outline, since: float, until: float, chance: Random) -> Visit:

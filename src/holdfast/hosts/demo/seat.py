@@ -65,8 +65,10 @@ class Seat:
         """Give an opening this area has not used yet, with a detail that did not follow it before."""
         pool, area = self.desk.story.phrases[what], self.visit.area
         code = [] if area.side == "infra" else pool.get("code", [])
-        opening = self._unused(area.name, [*pool["any"], *code, *pool.get(area.side, [])])
-        return self.fill(f"{opening} {self._unused(opening, pool['details'])}")
+        seen = pool.get(area.side, [])
+        opening = self._unused(area.name, [*pool["any"], *code, *seen])
+        details = pool.get("effects", pool["details"]) if opening in seen else pool["details"]
+        return self.fill(f"{opening} {self._unused(opening, details)}")
 
     def _unused(self, after: str, wordings: list[str]) -> str:
         said = self.desk.said

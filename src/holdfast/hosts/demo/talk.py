@@ -12,7 +12,7 @@ TOLD = 3  # sentences of a transcript that are worth keeping
 def save_talk(seat: Seat) -> None:
     """Keep a transcript of the session so far."""
     turns = [(role, seat.fill(seat.chance.choice(wordings))) for role, wordings in seat.desk.story.talk["turns"]]
-    for text in seat.chance.sample(seat.desk.story.talk["told"], TOLD):
+    for text in seat.chance.sample(seat.desk.story.talk["told"][seat.visit.area.side], TOLD):
         turns.insert(seat.chance.randrange(2, len(turns)), ("assistant", text))
     if seat.visit.agent == "claude-code":
         text, form = "\n".join(json.dumps(_line(role, said)) for role, said in turns), "json"
