@@ -58,6 +58,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "doctor": ("upkeep", "Check that everything works, and say how to mend what does not."),
     "config": ("upkeep", "Show every setting, what it means and where it came from."),
     "mcp": ("mcp", "Serve the memory to MCP clients over stdio or HTTP."),
+    "demo": ("demo", "Build a store to look around in: three months of a made-up team."),
     "bench": ("bench", "Measure retrieval quality and speed."),
 }
 EXIT_CODES = """\b
