@@ -9,7 +9,7 @@ from holdfast.verbs import contradictions, digest, predict
 from holdfast.verbs.keep import link
 from holdfast.verbs.maintain import metrics
 from holdfast.verbs.numbered import id_of, numbers_of
-from holdfast.verbs.project import in_project
+from holdfast.verbs.project import in_project, project_at
 from holdfast.verbs.relations import linked_at, related, relations, unlink_all
 from holdfast.verbs.session import entitle, find_session, left_by, list_sessions
 from holdfast.verbs.topics import patterns, sessions_shown
@@ -104,7 +104,7 @@ def resolve_contradiction(
 
 def get_sessions(call: Call, limit: int, project_path: str = "") -> list[dict[str, Any]]:
     """List sessions, latest first."""
-    memory = in_project(call.memory, project_path)
+    memory = in_project(call.memory, project_at(call.memory, project_path))
     return [reports.session(left_by(memory, one.id)) for one in list_sessions(memory, limit=limit)]
 
 
