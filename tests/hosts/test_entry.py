@@ -49,6 +49,14 @@ def test_a_list_of_tools_is_given_without_importing_what_they_do(
     assert not (tmp_path / "store").exists()
 
 
+def test_a_recall_by_words_loads_no_numbers(environment: dict[str, str], tmp_path: Path) -> None:
+    params = {"name": "recall", "arguments": {"query": "anything"}}
+    asked = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+    done = run(environment, tmp_path, "-c", START, "mcp", given=json.dumps(asked))
+    assert '"isError":false' in done.stdout
+    assert set(done.stderr.split()) & {"numpy", "rich", "click", "onnxruntime"} == set()
+
+
 def test_anything_else_is_the_command_line(environment: dict[str, str], tmp_path: Path) -> None:
     assert "Serve the memory to MCP clients" in run(environment, tmp_path, "-m", "holdfast", "mcp", "--help").stdout
     assert run(environment, tmp_path, "-m", "holdfast", "--version").stdout.startswith("holdfast ")

@@ -210,14 +210,25 @@ def test_a_long_call_reports_progress(toys: Served, mode: str) -> None:
 
 
 @ERAS
-def test_a_cancelled_call_does_not_disturb_the_next(toys: Served, mode: str) -> None:
-    async def session() -> tuple[bool, str]:
-        async with toys.client(mode) as client:
-            with anyio.move_on_after(0.3) as cancelled:
-                await client.call_tool("work", {"seconds": 1.2})
-            return cancelled.cancelled_caught, text_of(await client.call_tool("echo", {"text": "Still here."}))
+def test_a_cancelled_call_reports_no_more_and_does_not_disturb_the_next(environment: dict[str, str], mode: str) -> None:
+    async def session(toys: Served) -> tuple[int, str]:
+        told: list[float] = []
 
-    assert asyncio.run(session()) == (True, "Still here.")
+        async def hear(progress: float, total: float | None, message: str | None) -> None:  # noqa: ARG001
+            told.append(progress)
+            enough.cancel()
+
+        async with toys.client(mode) as client:
+            with anyio.CancelScope() as enough:
+                await client.call_tool("work", {"seconds": 2.0}, progress_callback=hear)
+            await client.call_tool("work", {"seconds": 1.2})  # longer than what was cancelled goes on for
+            return len(told), text_of(await client.call_tool("echo", {"text": "Still here."}))
+
+    with Served({**environment, "PYTHONPATH": str(ROOT)}, ROOT, ("-m", "tests.hosts.toy", "--http"), "toy") as toys:
+        assert asyncio.run(session(toys)) == (1, "Still here.")
+        toys.process.terminate()
+        assert toys.process.wait(timeout=20) == 0
+        assert toys.stderr.read() == ""
 
 
 def test_a_slow_call_of_one_client_does_not_hold_up_another(toys: Served) -> None:

@@ -1,10 +1,11 @@
 """One text out of several that say nearly the same."""
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from holdfast.policy.contradict import contradicts
-from holdfast.policy.merge import Merged, Outdated, Part, Version, merge
+from holdfast.policy.merge import Merged, Outdated, Part, Version, merge, says_the_same
 
 
 def version(id: str, text: str, at: str = "2026-01-01", similarity: float = 1.0) -> Version:  # noqa: A002
@@ -80,3 +81,32 @@ def test_any_texts_can_be_merged_and_all_are_named_as_sources(texts: list[str]) 
     merged = merge([version(str(place), text) for place, text in enumerate(texts)])
     assert merged is not None
     assert sorted(merged.sources) == [str(place) for place in range(len(texts))]
+
+
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        ("Tokens expire after 24 hours.", "Tokens expire after one day."),
+        ("The API server listens on port 8080.", "Port 8080 is where the API server listens."),
+        ("Uploads go to S3.", "Uploads go to S3, into one bucket a tenant."),
+        ("The job retries. Ask Noor about it.", "The job retries. The queue is in Redis."),
+        ("The cache lives for 10 minutes. The cache is keyed by path.", "The cache lives for 30 minutes."),
+    ],
+)
+def test_texts_about_one_thing_could_be_one_text(older: str, newer: str) -> None:
+    assert says_the_same(older, newer)
+
+
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        ("src/api/client.ts retries failed requests.", "src/api/upload.ts retries failed requests."),
+        ("On staging the log level is debug.", "The log level is debug."),
+        ("Mocks are allowed in unit tests.", "Mocks are not allowed in integration tests."),
+        ("READ_TIMEOUT defaults to 10", "WRITE_TIMEOUT defaults to 30"),
+        ("The cache lives for 10 minutes.", "The cache lives for 30 minutes."),
+        ("Tax is calculated in Avalara.", "The footer is not sticky."),
+    ],
+)
+def test_texts_about_two_things_or_against_each_other_could_not(older: str, newer: str) -> None:
+    assert not says_the_same(older, newer)

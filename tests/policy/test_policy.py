@@ -19,7 +19,8 @@ from holdfast.policy.admit import (
     admit,
 )
 from holdfast.policy.secrets import drop_private, find_secrets, mask_secrets, masked
-from holdfast.policy.weight import freshness, trust, use, weigh
+from holdfast.policy.trust import trust
+from holdfast.policy.weight import freshness, use, weigh
 
 # Put together here, so that no scanner takes this file for a leak.
 SECRETS = {

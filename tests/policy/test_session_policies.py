@@ -1,5 +1,7 @@
 """What threads, scars, answers, briefs and closings are judged by: every formula with worked values."""
 
+import json
+
 import pytest
 
 from holdfast.model.ids import instant
@@ -12,7 +14,7 @@ from holdfast.policy.closing import Conduct, Payload, read_payload, refusals, re
 from holdfast.policy.decay import by_dismissal, by_type, decay, dismissed_share
 from holdfast.policy.evidence import problem_with
 from holdfast.policy.overlap import is_same, overlap, same_issue
-from holdfast.policy.transcript import CHUNK, OVERLAP, chunks, said_in
+from holdfast.policy.transcript import CHUNK, OVERLAP, chunks, form_of, said_in
 from holdfast.policy.variants import VARIANTS, variant_of, wording
 from holdfast.policy.vitality import Life, class_of, stage, vitality
 
@@ -363,6 +365,15 @@ def test_a_transcript_is_read_turn_by_turn() -> None:
         "user: short",
     ]
     assert said_in("# Notes", "markdown") == ["# Notes"]
+
+
+def test_a_transcript_may_be_a_list_of_messages() -> None:
+    messages = [{"role": "user", "content": "Why?"}, {"role": "assistant", "content": "Because."}, "noise"]
+    said = ["user: Why?", "assistant: Because."]
+    assert said_in(json.dumps(messages, indent=2), "json") == said
+    assert said_in(json.dumps({"messages": messages}, indent=2), "json") == said
+    assert said_in(json.dumps(messages[0], indent=2), "json") == said[:1]
+    assert [form_of(text) for text in (' [{"role": "user"}]', "{}", "# Notes")] == ["json", "json", "markdown"]
 
 
 def test_chunks_overlap_and_cover_everything() -> None:

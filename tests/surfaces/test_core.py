@@ -127,7 +127,7 @@ def test_a_close_that_is_not_proper_says_what_to_answer(tools: Tools) -> None:
 def test_scars_are_shown_with_advice_and_want_an_answer_until_they_get_one(memory: Memory, tools: Tools) -> None:
     scar = keep(memory, "Migrations of orders need a way back.", kind="scar", fields=LESSON)
     shown = tools("recall", query="migrations of orders")
-    assert "1 memory fits (1 scar to review)" in shown
+    assert "1 memory fits (confidence high; 1 scar to review)" in shown
     for part in (
         "why: The shop was down",
         "when: altering orders",
@@ -291,10 +291,12 @@ def test_resources_and_prompts_say_what_matters(memory: Memory, tools: Tools) ->
         answer = server.answer("prompts/get", {"name": name, "arguments": arguments})
         return str(answer["messages"][0]["content"]["text"])
 
-    assert resource("holdfast://hot") == "Nothing is in use yet."
+    assert resource("holdfast://hot").startswith("The hot set is empty")
     record = keep(memory, "The API listens on port 8080.")
     tools("judge", judgements=[{"id": record.id, "verdict": "applied"}])
-    assert "The API listens on port 8080. (salience" in resource("holdfast://hot")
+    tools("judge", judgements=[{"id": record.id, "verdict": "applied"}])
+    tools("judge", judgements=[{"id": record.id, "verdict": "applied"}])
+    assert "The API listens on port 8080. (used since" in resource("holdfast://hot")
     assert "Project example.org/acme/shop" in resource("holdfast://project")
     assert '<memory id="' in resource(f"holdfast://record/{record.id}")
     assert "1 memory, last active" in resource(f"holdfast://session/{memory.actor.session}")

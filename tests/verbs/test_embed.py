@@ -26,7 +26,7 @@ class Slow(Topics):
     def embed(self, texts: Sequence[str]) -> Vectors:
         if threading.current_thread().name == "holdfast-vectors":
             self.begun.set()
-            self.let.wait()
+            self.let.wait(10)
         return super().embed(texts)
 
 
@@ -35,13 +35,13 @@ def test_a_question_does_not_wait_for_the_background_to_finish(tmp_path: Path, t
     with make_memory(tmp_path, time, embedder=slow) as memory:
         keep(memory, "The automobile stands in the garage.")
         with keeping_up(memory) as idle:
-            slow.begun.wait()
+            assert slow.begun.wait(10)
             assert titles(recall(memory, Query(text="where is the automobile"))) == [
                 "The automobile stands in the garage."
             ]
             assert "where is the automobile" in slow.embedded
             slow.let.set()
-            idle.wait()
+            assert idle.wait(10)
         assert catch_up(memory) == 0
 
 

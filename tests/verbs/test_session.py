@@ -1,6 +1,7 @@
 """Sessions from their beginning to their close, on a real store."""
 
 import json
+import os
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -22,7 +23,7 @@ from holdfast.verbs.scars import Answer, answer, effects, unanswered
 from holdfast.verbs.session import begin, current_session, left_by, list_sessions, refresh, start
 from holdfast.verbs.starters import STARTERS, plant
 from holdfast.verbs.suggest import dismiss, promote, suggestions
-from holdfast.verbs.thread import open_threads
+from holdfast.verbs.thread import Opened, open_thread, open_threads
 from holdfast.verbs.topics import patterns, topics_of
 from holdfast.verbs.transcript import drop_transcript, get_transcript, save_transcript, search_transcripts
 from holdfast.verbs.write import write
@@ -249,6 +250,60 @@ def test_a_payload_left_as_a_file_is_read_merged_and_removed_only_after_success(
     assert isinstance(closed, Closed)
     assert closed.title == "Given by hand"
     assert not file.exists()
+
+
+def test_a_payload_is_also_read_where_agents_of_gitmem_leave_it(process: Open, time: Time) -> None:
+    memory = process(10)
+    session = start(memory).session
+    told = payload_file(memory, session.id, "closing-payload.json")
+    shared = memory.checkout.top() / ".gitmem" / "closing-payload.json"
+    assert told is not None
+    for file in (told, shared):
+        file.parent.mkdir(parents=True)
+    shared.write_text(json.dumps({"closing_reflection": ANSWERS, "title": "Of an earlier session"}))
+    os.utime(shared, (time.now - 60, time.now - 60))
+    assert isinstance(close(memory), NotClosed)
+    os.utime(shared, (time.now, time.now))
+    told.write_text(json.dumps({"closing_reflection": ANSWERS, "title": "Where it was told to"}))
+    closed = close(memory)
+    assert isinstance(closed, Closed)
+    assert (closed.title, told.exists(), shared.exists()) == ("Where it was told to", False, True)
+    start(memory)
+    time.now += 1
+    shared.touch()
+    os.utime(shared, (time.now, time.now))
+    closed = close(memory)
+    assert isinstance(closed, Closed)
+    assert (closed.title, shared.exists()) == ("Of an earlier session", False)
+
+
+def test_a_reflection_told_in_one_piece_closes_a_session_and_is_remarked_on(process: Open) -> None:
+    memory = process(10)
+    start(memory)
+    assert isinstance(close(memory, payload={"closing_reflection": "Fine."}), NotClosed)
+    told = {"closing_reflection": "Most of the time went into the login, which works now.", "human_corrections": ""}
+    closed = close(memory, payload=told)
+    assert isinstance(closed, Closed)
+    assert any("told in one piece" in one for one in closed.remarks)
+
+
+def test_threads_of_a_payload_may_be_named_by_id_with_their_text(process: Open) -> None:
+    memory = process(10)
+    start(memory)
+    known = open_thread(memory, "Rate limits are missing")
+    assert isinstance(known, Opened)
+    short = known.thread.record.id[:10]
+    texts = [
+        f"t-{short}: Rate limits are missing",
+        "t-ffff1111: Write the runbook",
+        "20260101: rotate the keys",
+        "t-ffff2222",
+    ]
+    closed = close(memory, close_type="quick", payload={"open_threads": texts})
+    assert isinstance(closed, Closed)
+    titles = ["Rate limits are missing", "Write the runbook", "20260101: rotate the keys"]
+    assert [one.title for one in closed.threads] == titles
+    assert any("t-ffff2222" in one for one in closed.remarks)
 
 
 def test_a_payload_of_another_session_is_refused(process: Open) -> None:
@@ -480,6 +535,8 @@ def test_transcripts_are_kept_found_and_dropped(process: Open) -> None:
     found = search_transcripts(memory, "bucket policies")
     assert [(piece.session, piece.place) for piece in found] == [(session.id, 0)]
     assert "assistant: The bucket policy changed" in found[0].body
+    assert found[0].share == 1.0
+    assert search_transcripts(memory, "bucket rotation", least=0.6) == []
     assert search_transcripts(memory, "kubernetes") == []
     other = process(11)
     other.config = replace(other.config, project="example.org/acme/other")

@@ -15,6 +15,8 @@ from holdfast.verbs.thread import (
     Known,
     Opened,
     Thread,
+    archive_dormant,
+    numbered_threads,
     open_thread,
     open_threads,
     reopen,
@@ -42,6 +44,30 @@ def test_a_thread_stays_open_until_it_is_resolved(memory: Memory) -> None:
     assert [one.record.id for one in resolved_threads(memory)] == [thread.record.id]
     assert resolve(memory, thread.record.id).stage == "resolved"
     assert reopen(memory, thread.record.id).touches == 2
+
+
+def test_a_thread_is_named_by_its_place_its_id_or_the_id_it_had_elsewhere(memory: Memory) -> None:
+    first, second = opened(memory, "Write the runbook"), opened(memory, "Rotate the keys")
+    foreign = keep(memory, "Rate limits", kind="thread", extra={"imported": {"id": "t-a1b2c3d4"}})
+    assert {place: one.record.id for place, one in numbered_threads(memory).items()} == {
+        1: first.record.id,
+        2: second.record.id,
+        3: foreign.id,
+    }
+    assert touch(memory, f"t-{second.record.id[:10]}").record.id == second.record.id
+    assert touch(memory, "t-a1b2c3d4").record.id == foreign.id
+    assert resolve(memory, "#1").record.id == first.record.id
+    with pytest.raises(NotFound):
+        touch(memory, "t-ffff0000")
+
+
+def test_what_lies_dormant_for_a_month_can_be_archived(memory: Memory, time: Time) -> None:
+    old = opened(memory, "Deploy the canary")
+    time.pass_days(60)
+    opened(memory, "Write the runbook")
+    assert [one.record.id for one in archive_dormant(memory)] == [old.record.id]
+    assert [one.record.reason for one in resolved_threads(memory)] == ["archived: dormant for a month"]
+    assert archive_dormant(memory) == []
 
 
 def test_the_same_piece_of_work_is_one_thread(memory: Memory) -> None:

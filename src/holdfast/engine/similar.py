@@ -34,14 +34,14 @@ def _shares(db: Database, body: str, place: Span) -> dict[int, float]:
     """Give the records of a span that hold many of a text's words, each with the share of all words in common."""
     if not db.query(_ANY, {"low": place[0], "high": place[1]}):
         return {}
-    wanted = _meaningful(body)
+    wanted = meaningful(body)
     longest = sorted(wanted, key=lambda word: (-len(word), word))[:LONGEST_WORDS]
     shared: Counter[int] = Counter()
     for word in longest:
         given = {"word": f'"{word}"', "low": place[0], "high": place[1], "newest": NEWEST}
         shared.update(json.loads(db.query(_HOLDERS, given)[0][0]))
     near = heapq.nlargest(MOST, shared, key=shared.__getitem__)
-    return {abs(number): _jaccard(wanted, _meaningful(text)) for number, text in bodies(db, near).items()}
+    return {abs(number): jaccard(wanted, meaningful(text)) for number, text in bodies(db, near).items()}
 
 
 _ANY = "select rowid from words where rowid between :low and :high limit 1"
@@ -53,11 +53,12 @@ select json_group_array(number) from (
 """
 
 
-def _meaningful(body: str) -> frozenset[str]:
+def meaningful(body: str) -> frozenset[str]:
     """Give the words of the text itself: the last line is labels."""
     return frozenset(body.rpartition("\n")[0].split()) - STOP_STEMS
 
 
-def _jaccard(some: frozenset[str], others: frozenset[str]) -> float:
+def jaccard(some: frozenset[str], others: frozenset[str]) -> float:
+    """Give the share of all words that two texts have in common."""
     both = some | others
     return len(some & others) / len(both) if both else 1.0

@@ -138,6 +138,12 @@ class SQLite:
         """Move what is in the write-ahead log into the file and empty the log."""
         self.query("pragma wal_checkpoint(truncate)")
 
+    def compact(self) -> None:
+        """Give back the space of what is gone, and let the engine look at its tables anew."""
+        self.query("vacuum")
+        self.query("analyze")
+        self.checkpoint()
+
     def damage(self) -> list[str]:
         """Give what a check of every page finds wrong."""
         found = [str(row[0]) for row in self.query("pragma quick_check(20)")]

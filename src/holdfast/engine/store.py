@@ -11,11 +11,14 @@ from holdfast.engine.views import (
     Batch,
     Entry,
     View,
+    heat,
     labels,
     links,
     records,
     sessions,
+    steps,
     touches,
+    trusts,
     usage,
     vectors,
     words,
@@ -29,9 +32,21 @@ from holdfast.model.record import Record
 Progress = Callable[[int, int], None]
 PAGE = 2_000
 # Vectors are expensive and can be checked one by one, so a rebuild of the rest leaves them alone.
-ALL_VIEWS: tuple[View, ...] = (records, labels, links, usage, touches, sessions, words, vectors)
+ALL_VIEWS: tuple[View, ...] = (
+    records,
+    labels,
+    links,
+    usage,
+    touches,
+    trusts,
+    heat,
+    steps,
+    sessions,
+    words,
+    vectors,
+)
 # Word for word the condition of the index over it, or SQLite would not use that.
-_FOLDING_ONLY = "verb not in ('surfaced', 'used', 'touched', 'started', 'closed')"
+_FOLDING_ONLY = "verb not in ('surfaced', 'used', 'touched', 'trusted', 'heated', 'injected', 'started', 'closed')"
 _COLUMNS = "id, about, verb, at, actor, name, session, data"
 
 
@@ -144,6 +159,11 @@ class Store:
         sql = f"select {_COLUMNS} from events where about = :about and {_FOLDING_ONLY} order by id"
         return [_event(row) for row in self.db.query(sql, {"about": about})]
 
+    def events_with(self, ids: Iterable[str]) -> dict[str, Event]:
+        """Give the events of these ids that are here."""
+        sql = f"select {_COLUMNS} from events where id in (select value from json_each(:ids))"
+        return {row["id"]: _event(row) for row in self.db.query(sql, {"ids": json.dumps(list(ids))})}
+
     def folded(self, about: str) -> Record | None:
         """Give the record its events make, without looking at any view."""
         return fold_all(self.events_about(about))
@@ -161,6 +181,15 @@ class Store:
         ):
             yield from ((row["seq"], _event(row)) for row in rows)
             after = rows[-1]["seq"]
+
+    def happened(self, verbs: Sequence[str], since: str, limit: int) -> list[Event]:
+        """Give the latest events of some verbs since an instant."""
+        sql = f"""
+        select {_COLUMNS} from events where verb in (select value from json_each(:verbs)) and at >= :since
+        order by seq desc limit :limit
+        """
+        rows = self.db.query(sql, {"verbs": json.dumps(list(verbs)), "since": since, "limit": limit})
+        return [_event(row) for row in rows]
 
     def counted(self, session: str, verb: str) -> int:
         """Tell how often something happened in a session."""

@@ -27,12 +27,13 @@ class Transcript:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Piece:
-    """A stretch of a transcript that holds what was asked for; `score` is BM25, best first."""
+    """A stretch of a transcript that holds what was asked for: BM25, and the share of the question's words in it."""
 
     session: str
     place: int
     body: str
     score: float
+    share: float = 0.0
 
 
 def save(db: Database, transcript: Transcript, pieces: Sequence[str]) -> None:
@@ -93,12 +94,17 @@ def search(db: Database, question: str, project: int | None, limit: int) -> list
         return []
     if db.dialect != "sqlite":
         raise StoreError("Searching transcripts in PostgreSQL is not possible yet.")
-    wanted = " OR ".join(f'"{word}"' for word in query_terms(question))
+    terms = set(query_terms(question))
+    wanted = " OR ".join(f'"{word}"' for word in sorted(terms))
     if not wanted:
         return []
     everywhere = "1 = 1 or " if project is None else ""
     rows = db.query(_SEARCH.format(everywhere=everywhere), {"wanted": wanted, "project": project or 0, "limit": limit})
-    return [Piece(session=row[0], place=row[1], body=row[2], score=-row[3]) for row in rows]
+    held = [len(terms & set(tokens(row[2]))) / len(terms) for row in rows]
+    return [
+        Piece(session=row[0], place=row[1], body=row[2], score=-row[3], share=share)
+        for row, share in zip(rows, held, strict=True)
+    ]
 
 
 _SEARCH = """

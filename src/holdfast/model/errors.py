@@ -20,6 +20,7 @@ Refusals (a duplicate, a secret) are not failures: verbs return them as values.
 The docstring of a class is its default message, `code` is the contract with programs, `exit_code` the one with shells.
 """
 
+from collections.abc import Iterable
 from typing import ClassVar
 
 
@@ -29,9 +30,10 @@ class HoldfastError(Exception):
     code: ClassVar[str] = "error"
     exit_code: ClassVar[int] = 1
 
-    def __init__(self, message: str = "", *, hint: str = "") -> None:
+    def __init__(self, message: str = "", *, hint: str = "", problems: Iterable[str] = ()) -> None:
         self.message = message or (type(self).__doc__ or "").splitlines()[0]
         self.hint = hint
+        self.problems = tuple(problems)  # one by one, where several things are wrong
         super().__init__(self.message)
 
     def __str__(self) -> str:

@@ -22,12 +22,17 @@ Verb = Literal[
     "surfaced",  # recall showed it; says nothing about truth
     "used",  # somebody said what became of it
     "touched",  # somebody worked on it, as on a thread
+    "trusted",  # somebody said how far it is to be believed
+    "heated",  # it was put into the hot set, or taken out of it
+    "injected",  # it was put into a context unasked
     "started",  # a session began, or was taken up again
     "closed",  # a session ended
 ]
 VERBS: frozenset[str] = frozenset(get_args(Verb))
 # These change no record; views count them.
-COUNTED: frozenset[str] = frozenset({"surfaced", "used", "touched", "started", "closed"})
+COUNTED: frozenset[str] = frozenset(
+    {"surfaced", "used", "touched", "trusted", "heated", "injected", "started", "closed"}
+)
 FOLDING: frozenset[str] = VERBS - COUNTED
 ActorKind = Literal["agent", "user", "rule"]
 

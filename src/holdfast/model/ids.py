@@ -13,10 +13,14 @@ from ulid_transform import bytes_to_ulid, ulid_to_timestamp
 from holdfast.model.errors import Invalid
 
 ULID = re.compile(r"[0-7][0-9A-HJKMNP-TV-Z]{25}")
+_PREFIX = re.compile(r"[0-9A-HJKMNP-TV-Z]{4,26}")
+LAST = 253_402_214_400.0  # the last day that has a date of four digits
 # A replica whose clock runs further ahead than this does not drag ours along.
 MAX_DRIFT_MS = 24 * 3600 * 1000
 # Ids dated after the year 3000 come from nowhere good and could leave no room to count on.
 MAX_ID_MS = 32_503_680_000_000
+# Where ids of things without a time of their own lie: 2020, which is before anything this program wrote itself.
+UNDATED_MS, YEAR_MS = 1_577_836_800_000, 31_536_000_000
 
 
 class Clock:
@@ -57,6 +61,26 @@ def fixed_id(at: float, name: str) -> str:
     return bytes_to_ulid(int(at * 1000).to_bytes(6) + blake2b(name.encode(), digest_size=10).digest())
 
 
+def named_id(name: str, at: str = "", after: str = "") -> str:
+    """Give the same id for the same name and instant always, later than `after`.
+
+    Instants of whole seconds, and none at all, are spread by the name: ids are told apart by their first characters.
+    """
+    digest = blake2b(name.encode(errors="surrogatepass"), digest_size=10).digest()
+    chance, stamp = int.from_bytes(digest[:6]), _stamp(at)
+    if not 0 < stamp <= MAX_ID_MS:
+        stamp = UNDATED_MS + chance % YEAR_MS
+    elif stamp % 1000 == 0:
+        stamp += chance % 1000
+    if after:
+        stamp = max(stamp, ulid_to_timestamp(after) + 1)
+    return bytes_to_ulid(stamp.to_bytes(6) + digest)
+
+
+def _stamp(at: str) -> int:
+    return round(datetime.fromisoformat(at).timestamp() * 1000) if at else 0
+
+
 def check_id(text: str) -> str:
     """Give back a well-formed id."""
     if not ULID.fullmatch(text) or ulid_to_timestamp(text) > MAX_ID_MS:
@@ -64,12 +88,16 @@ def check_id(text: str) -> str:
     return text
 
 
+def is_prefix(text: str) -> bool:
+    """Tell whether a text could be an id of ours or the beginning of one."""
+    return bool(_PREFIX.fullmatch(text.strip().upper()))
+
+
 def check_prefix(text: str) -> str:
     """Give a full id or an id prefix in its canonical spelling."""
-    prefix = text.strip().upper()
-    if not re.fullmatch(r"[0-9A-HJKMNP-TV-Z]{4,26}", prefix):
+    if not is_prefix(text):
         raise Invalid(f"{text[:40]!r} is not an id.", hint="Use the id, or at least its first 8 characters.")
-    return prefix
+    return text.strip().upper()
 
 
 def instant(epoch: float) -> str:
@@ -90,8 +118,8 @@ def parse_instant(text: str) -> str:
 
 
 def days_before(now: str, days: float) -> str:
-    """Give the instant some days before a stored one."""
-    return instant(datetime.fromisoformat(now).timestamp() - days * 86_400)
+    """Give the instant some days before a stored one, or after it for less than none; at most as far as a date goes."""
+    return instant(min(max(0.0, datetime.fromisoformat(now).timestamp() - days * 86_400), LAST))
 
 
 def days_between(earlier: str, later: str) -> float:

@@ -1,6 +1,7 @@
 """The seams to other people's things; each has at least two implementations in `adapters`."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, Protocol
 
 from holdfast.model.record import Origin
@@ -33,3 +34,9 @@ class Checkout(Protocol):
 
     def origin(self) -> Origin:
         """Give branch, worktree and commit."""
+
+    def top(self) -> Path:
+        """Give the folder that holds the code at hand."""
+
+    def commits_since(self, at: str, paths: Sequence[str] = ()) -> list[str] | None:
+        """Give when each commit since an instant was made, of these paths or of all; None if nobody can tell."""

@@ -2,23 +2,31 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, get_args
 
 from holdfast.model.record import Record
 
 Confidence = Literal["strong", "fair", "weak"]
+Mode = Literal["precision", "balanced", "exploratory"]
+MODES: tuple[str, ...] = get_args(Mode)
 Search = Literal["hybrid", "words"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Query:
-    """A question. `project` None means the project at hand; global records are always included."""
+    """A question. `project` None means the project at hand; global records are always included.
+
+    `mode` says how well an answer must fit, `least` the fit itself where somebody knows better; `related` adds what the
+    best are linked to, `weak` lets anything in. Of `any_scopes` one is enough; what has one of `without_scopes` is out.
+    """
 
     text: str
     project: str | None = None
     everywhere: bool = False
     kinds: tuple[str, ...] = ()
     scopes: tuple[str, ...] = ()
+    any_scopes: tuple[str, ...] = ()
+    without_scopes: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
     session: str = ""
     since: str = ""
@@ -27,7 +35,11 @@ class Query:
     limit: int = 10
     budget: int = 0
     words_only: bool = False
+    mode: Mode = "balanced"
+    related: bool = False
     weak: bool = False
+    least: float | None = None
+    starters: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,8 +50,18 @@ class Hit:
     score: float
     confidence: Confidence
     why: Mapping[str, float]
+    fit: float = 0.0
     snippet: str = ""
     tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Related:
+    """A record that an answer is linked to, and how."""
+
+    record: Record
+    relation: str
+    source: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +73,15 @@ class Recalled:
     gated: int = 0
     cut: int = 0
     lagging: int = 0
+    related: tuple[Related, ...] = ()
     notes: tuple[str, ...] = field(default=())
+
+    @property
+    def confidence(self) -> str:
+        """How far the best answer can be relied on: high, medium or low."""
+        if not self.hits:
+            return "low"
+        return {"strong": "high", "fair": "medium", "weak": "low"}[self.hits[0].confidence]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

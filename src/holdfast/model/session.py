@@ -41,6 +41,7 @@ class Host:
     name: str = ""
     pid: int = 0
     parent: int = 0
+    session: str = ""  # what the client calls its session
     is_alive: Callable[[int], bool] = bool
 
 
@@ -51,7 +52,8 @@ def told(session: Session | None, event: Event) -> Session | None:
         case "started":
             return _started(known, event)
         case "closed" if event.id > known.end:
-            return replace(known, closed_at=event.at, close=dict(event.data), end=event.id)
+            issue = known.issue or _text(event.data.get("issue"))
+            return replace(known, closed_at=event.at, close=dict(event.data), end=event.id, issue=issue)
     return session
 
 

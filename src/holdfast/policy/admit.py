@@ -18,7 +18,7 @@ _TRANSIENT = re.compile(
     re.IGNORECASE,
 )
 # What an agent saw or reported is about a moment by nature.
-_MOMENTARY = frozenset({"observation", "summary", "progress", "blocker", "thread", "review", "retrospective"})
+MOMENTARY = frozenset({"observation", "summary", "progress", "blocker", "thread", "review", "retrospective"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,7 +106,7 @@ def admit(
     waived = waivers or Waivers()
     if names := secret_names(text):
         return SecretFound(names=names)
-    if not waived.transient and draft.kind not in _MOMENTARY and (markers := _markers(text)):
+    if not waived.transient and draft.kind not in MOMENTARY and (markers := _markers(text)):
         return Transient(markers=markers)
     if not waived.scope and (suggested := _unnamed_scopes(draft, text, known_scopes)):
         return ScopeMismatch(suggested=suggested)
@@ -124,6 +124,11 @@ def admit(
 def secret_names(text: str) -> tuple[str, ...]:
     """Give what credentials a text holds, once each."""
     return tuple(dict.fromkeys(secret.name for secret in find_secrets(text)))
+
+
+def transient_markers(draft: Draft) -> tuple[str, ...]:
+    """Give the wordings of a draft that will be untrue soon, unless its kind is about a moment anyway."""
+    return () if draft.kind in MOMENTARY else _markers(f"{draft.title}\n{draft.body}")
 
 
 def _markers(text: str) -> tuple[str, ...]:

@@ -92,7 +92,10 @@ _STEPS = ("questions_displayed_at", "reflection_completed_at", "human_asked_at",
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Payload:
-    """What a session leaves behind, whichever way it was spelled. `corrections` None: the human was not asked."""
+    """What a session leaves behind, whichever way it was spelled. `corrections` None: the human was not asked.
+
+    `prose`: the reflection was told in one piece, not question by question.
+    """
 
     title: str = ""
     reflection: Mapping[str, str] = field(default_factory=dict)
@@ -107,6 +110,8 @@ class Payload:
     scars: tuple[Mapping[str, Any], ...] = ()
     project_state: str = ""
     session: str = ""
+    issue: str = ""
+    prose: bool = False
     unread: tuple[str, ...] = ()
 
 
@@ -123,7 +128,8 @@ class Conduct:
 
 def read_payload(given: Mapping[str, Any]) -> Payload:
     """Read a payload: known spellings are taken, shapes are mended, what cannot be read is named."""
-    reflection, unknown = _reflection(given.get("closing_reflection", given.get("reflection")))
+    told = given.get("closing_reflection", given.get("reflection"))
+    reflection, unknown = _reflection(told)
     known = {name: value for name, value in given.items() if name in _KEYS}
     if known:  # answers given without the wrapping
         reflection = _reflection(known)[0] | reflection
@@ -145,6 +151,8 @@ def read_payload(given: Mapping[str, Any]) -> Payload:
         scars=tuple(item for item in _items(given.get("scars_to_record")) if isinstance(item, Mapping)),
         project_state=_text(given.get("project_state")),
         session=_text(given.get("session_id")) or _text(given.get("session")),
+        issue=_text(given.get("linear_issue")) or _text(given.get("issue")),
+        prose=isinstance(told, str) and len(told.strip()) >= WORTH_KEEPING,
         unread=(*unknown, *(name for name in given if name not in _READ and name not in _KEYS)),
     )
 
@@ -153,13 +161,15 @@ _READ = frozenset(
     """
     title closing_reflection reflection decisions open_threads threads learnings_created learnings task_completion
     human_corrections corrections resolved_threads scars_to_record project_state session_id session summary
-    close_type linear_issue ceremony_duration_ms capture_transcript transcript_path
+    close_type linear_issue issue ceremony_duration_ms capture_transcript transcript_path
     """.split()
 ) | frozenset(SUMMARY)
 
 
 def missing_answers(payload: Payload) -> list[str]:
-    """Give the questions of a standard close that have no answer yet."""
+    """Give the questions of a standard close that have no answer yet; one told in one piece answers them all."""
+    if payload.prose:
+        return []
     return [f"{one.key}: {one.text}" for one in QUESTIONS if one.required and not payload.reflection.get(one.key)]
 
 
@@ -179,6 +189,8 @@ def refusals(close_type: str, payload: Payload, conduct: Conduct) -> list[str]:
 def remarks(close_type: str, payload: Payload, conduct: Conduct) -> list[str]:
     """Say what was not as it should be, without standing in the way."""
     found = [f"not read: {name}" for name in payload.unread]
+    if payload.prose:
+        found.append("the reflection was told in one piece; answers to the questions are found again one by one")
     if conduct.unanswered:
         found.append(f"{counted(conduct.unanswered, 'shown scar')} got no answer and count as ignored")
     if close_type != "standard":

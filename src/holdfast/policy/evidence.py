@@ -8,6 +8,16 @@ Decision = Literal["APPLYING", "N_A", "REFUTED"]
 DECISIONS: tuple[str, ...] = get_args(Decision)
 SHORTEST, LONGEST = 50, 2_000
 OUTCOME_OF: Mapping[str, str] = {"APPLYING": "applied", "N_A": "acknowledged", "REFUTED": "refuted"}
+# What came of a scar in the end, and how much has to be said about it.
+REFLECTIONS: Mapping[str, int] = {"OBEYED": 15, "REFUTED": 30}
+# How other systems say that a scar was used.
+USE_OF: Mapping[str, str] = {
+    "explicit": "applied",
+    "implicit": "applied",
+    "acknowledged": "acknowledged",
+    "refuted": "refuted",
+    "none": "ignored",
+}
 # A promise is no evidence; only the writer's own future counts ("the cache will expire" is a fact).
 _PROMISE = re.compile(
     r"\b(?:I|we)(?:\s+(?:will|shall|am going to|are going to|plan to|intend to|aim to|expect to)|['’]ll|['’]m going to|['’]re going to)\b",
@@ -33,6 +43,16 @@ def problem_with(decision: str, evidence: str) -> str:
     if decision == "REFUTED" and not _RISK.search(said):
         return "say which risk is accepted by overruling it (risk, despite, accept, trade-off …)"
     return ""
+
+
+def problem_with_reflection(outcome: str, evidence: str) -> str:
+    """Say what is missing in what somebody tells of a scar afterwards; nothing when it can be taken."""
+    said = len(evidence.strip())
+    if outcome not in REFLECTIONS:
+        return f"{outcome!r} is no outcome: use {', '.join(REFLECTIONS)}"
+    if said < REFLECTIONS[outcome]:
+        return f"the evidence has {said} characters, {REFLECTIONS[outcome]} are needed: say what was done"
+    return f"the evidence has {said} characters, {LONGEST} are the most: keep the essence" if said > LONGEST else ""
 
 
 _WANTED = {

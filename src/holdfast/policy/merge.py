@@ -5,10 +5,11 @@ from dataclasses import dataclass
 
 from holdfast.policy.admit import RELATED
 from holdfast.policy.contradict import Contradiction, contradicts
-from holdfast.policy.statements import keys_of, sentences, statements
+from holdfast.policy.statements import Statement, content_words, keys_of, sentences, statements
 
 # A sentence adds nothing if so much of it is in one sentence already kept, or all but this much in the whole text.
 _IN_ONE, _IN_ALL = 0.75, 0.9
+_HALF = 0.5  # so much in common makes one sentence the like of another
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +49,19 @@ class Merged:
     outdated: tuple[Outdated, ...] = ()
 
 
+def says_the_same(older: str, newer: str) -> bool:
+    """Tell whether two texts that are much alike speak of one thing, so that one text could say it.
+
+    Sentences that have no like in the other text only add to it. Where the newer text corrects a part of the older one
+    they speak of one thing still; where it corrects all of it, nothing is left to merge.
+    """
+    if contradicts(older, newer):
+        return not all(contradicts(sentence, newer) for sentence in sentences(older))
+    others = sentences(newer)
+    matched = [(one, like) for one in sentences(older) if (like := _nearest(one, others))]
+    return bool(matched) and not any(_apart(one, like) for one, like in matched)
+
+
 def merge(versions: Sequence[Version]) -> Merged | None:
     """Propose one text for near duplicates; None if fewer than two of them are near enough."""
     near = sorted(
@@ -73,6 +87,38 @@ def merge(versions: Sequence[Version]) -> Merged | None:
         added=tuple(added),
         outdated=tuple(outdated),
     )
+
+
+def _nearest(sentence: str, others: Sequence[str]) -> str:
+    """Give the sentence that shares most, and at least half, of what the shorter one says."""
+    keys = keys_of(sentence)
+
+    def share(other: str) -> float:
+        there = keys_of(other)
+        return len(keys & there) / min(len(keys), len(there)) if keys and there else 0.0
+
+    best = max(others, key=share, default="")
+    return best if share(best) >= _HALF else ""
+
+
+def _apart(older: str, newer: str) -> bool:
+    """Tell whether each names something the other lacks, or they differ in environment or sign."""
+    first, second = statements(older), statements(newer)
+    named = _names(older) - keys_of(newer) and _names(newer) - keys_of(older)
+    return bool(named) or _environments(first) != _environments(second) or _denies(first) != _denies(second)
+
+
+def _names(text: str) -> frozenset[str]:
+    """Give names and numbers: what two sentences that are alike in all else are told apart by."""
+    return frozenset(word.key for word in content_words(text) if word.named)
+
+
+def _environments(claims: Sequence[Statement]) -> frozenset[str]:
+    return frozenset(place for claim in claims for place in claim.scope)
+
+
+def _denies(claims: Sequence[Statement]) -> bool:
+    return sum(not claim.affirms for claim in claims) % 2 == 1
 
 
 def _base(near: Sequence[Version]) -> Version:

@@ -10,10 +10,15 @@ CHUNK, OVERLAP = 500 * CHARS_PER_TOKEN, 50 * CHARS_PER_TOKEN
 LONGEST_RESULT = 2_000  # a tool result longer than this is a file or a log, not something said
 
 
+def form_of(text: str) -> str:
+    """Tell how a transcript is written, by how it begins."""
+    return "json" if text.lstrip().startswith(("{", "[")) else "markdown"
+
+
 def said_in(text: str, form: str) -> list[str]:
-    """Give what was said, turn by turn; JSON lines are read as clients write them, anything else is text."""
+    """Give what was said, turn by turn; JSON is read as clients write it, anything else is text."""
     if form == "json":
-        return [turn for line in text.splitlines() for turn in _turns(line)]
+        return [turn for entry in _entries(text) for turn in _turns(entry)]
     return [text] if text.strip() else []
 
 
@@ -41,11 +46,26 @@ def _break(text: str, start: int, end: int) -> int:
     return end
 
 
-def _turns(line: str) -> Iterator[str]:
+def _entries(text: str) -> Iterator[Any]:
+    """Give the entries of a transcript: one a line, or a list of messages."""
+    whole = _read(text)
+    inner = whole.get("messages") if isinstance(whole, dict) else whole
+    if isinstance(inner, list):
+        yield from inner
+    elif isinstance(whole, dict):
+        yield whole
+    else:
+        yield from map(_read, text.splitlines())
+
+
+def _read(text: str) -> Any:
     try:
-        entry = json.loads(line)
-    except ValueError:
-        return  # a line cut off by a crash says nothing that can be trusted
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None  # a line cut off by a crash says nothing that can be trusted
+
+
+def _turns(entry: Any) -> Iterator[str]:
     if not isinstance(entry, dict):
         return
     message = entry.get("message", entry)

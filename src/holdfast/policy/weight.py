@@ -7,32 +7,31 @@ from holdfast.model.kinds import KINDS
 from holdfast.model.query import Usage
 from holdfast.model.record import Record
 from holdfast.policy.decay import decay
+from holdfast.policy.trust import trust
 
 # How far a factor can push a score. Small on purpose: they order what fits about equally well, nothing more.
 FRESHNESS, TRUST, SEVERITY, SCOPE, USE = 0.10, 0.10, 0.10, 0.05, 0.10
 WORTH_SAYING = 0.005
 
-_BASE_TRUST = {
-    "explicit": 1.0,
-    "correction": 1.0,
-    "imported": 0.8,
-    "mined": 0.7,
-    "inferred": 0.7,
-    "observed": 0.7,
-    "starter": 0.5,
-}
-_CONFIDENCE = {"high": 1.0, "medium": 0.9, "low": 0.6}
 _SEVERITIES = {"critical": 1.0, "high": 0.6, "medium": 0.2, "low": 0.0}
 
 
-def weigh(record: Record, usage: Usage, *, project: str, now: str, outcomes: Sequence[str] = ()) -> Mapping[str, float]:
+def weigh(
+    record: Record,
+    usage: Usage,
+    *,
+    project: str,
+    now: str,
+    outcomes: Sequence[str] = (),
+    deltas: Sequence[float] = (),
+) -> Mapping[str, float]:
     """Give a factor for each signal that says something about this record.
 
     A scar decays in full, by its type and by the outcomes of its recent uses: one nobody heeds should make room.
     """
     signals = {
         "freshness": FRESHNESS * (freshness(record, now) - 1),
-        "trust": TRUST * (trust(record) - 1),
+        "trust": TRUST * (trust(record, deltas) - 1),
         "severity": SEVERITY * _SEVERITIES.get(str(record.fields.get("severity")), 0.0),
         "scope": SCOPE if project and record.project == project else 0.0,
         "use": USE * use(usage),
@@ -47,11 +46,6 @@ def freshness(record: Record, now: str) -> float:
     age = days_between(max(record.updated_at, record.verified_at), now)
     half_life = KINDS[record.kind].half_life if record.kind in KINDS else None
     return float(0.5 ** (age / half_life)) if half_life else 1.0
-
-
-def trust(record: Record) -> float:
-    """Give how far a record is believed before anybody used it."""
-    return _BASE_TRUST[record.source] * _CONFIDENCE[record.confidence]
 
 
 def use(usage: Usage) -> float:

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 from holdfast.model.errors import Invalid
 
 Schema = dict[str, Any]
+MISSING = "{name} is required ({wanted})"
 _TYPES: dict[type, str] = {str: "string", int: "integer", float: "number", bool: "boolean"}
 _PYTHON: dict[str, tuple[type, ...]] = {
     "string": (str,),
@@ -32,12 +33,18 @@ def schema_of(function: Callable[..., Any]) -> Schema:
 
 def check_arguments(schema: Schema, given: Mapping[str, Any], tool: str) -> dict[str, Any]:
     """Give the arguments if they fit the schema, else say everything that is wrong and how to correct it."""
-    problems = list(_problems(schema, given, ""))
-    if problems:
+    if problems := problems_of(schema, given):
         raise Invalid(
-            f"{tool} cannot be called so: {'; '.join(problems)}.", hint="Correct the arguments and call again."
+            f"{tool} cannot be called so: {'; '.join(problems)}.",
+            hint="Correct the arguments and call again.",
+            problems=problems,
         )
     return dict(given)
+
+
+def problems_of(schema: Schema, given: Mapping[str, Any], missing: str = MISSING) -> list[str]:
+    """Say everything in which arguments do not fit a schema; `missing` is how one that was left out is spoken of."""
+    return list(_problems(schema, given, "", missing))
 
 
 def _property(hint: Any, default: Any) -> Schema:
@@ -64,7 +71,7 @@ def _typed(kind: Any) -> Schema:
     return {"type": _TYPES[kind]}
 
 
-def _problems(schema: Schema, value: Any, path: str) -> Iterator[str]:
+def _problems(schema: Schema, value: Any, path: str, missing: str) -> Iterator[str]:
     name = path or "the arguments"
     wanted = schema.get("type")
     if wanted and not _is(value, wanted):
@@ -72,32 +79,36 @@ def _problems(schema: Schema, value: Any, path: str) -> Iterator[str]:
         return
     if "enum" in schema and value not in schema["enum"]:
         yield f"{name} must be one of {', '.join(map(str, schema['enum']))}"
+    if isinstance(value, str) and not schema.get("minLength", 0) <= len(value) <= schema.get("maxLength", len(value)):
+        yield f"{name} must have {schema.get('minLength', 0)} to {schema.get('maxLength', '…')} characters"
     if isinstance(value, dict):
-        yield from _object_problems(schema, value, path)
+        yield from _object_problems(schema, value, path, missing)
     if isinstance(value, list):
         if len(value) < schema.get("minItems", 0):
             yield f"{name} needs at least {schema['minItems']}"
         for place, item in enumerate(value):
-            yield from _problems(schema.get("items", {}), item, f"{path}[{place}]")
+            yield from _problems(schema.get("items", {}), item, f"{path}[{place}]", missing)
     if isinstance(value, int | float) and not schema.get("minimum", value) <= value <= schema.get("maximum", value):
         yield f"{name} must lie between {schema.get('minimum', '…')} and {schema.get('maximum', '…')}"
 
 
-def _object_problems(schema: Schema, value: Mapping[str, Any], path: str) -> Iterator[str]:
+def _object_problems(schema: Schema, value: Mapping[str, Any], path: str, missing: str) -> Iterator[str]:
     known = schema.get("properties", {})
     for name in schema.get("required", ()):
-        if name not in value:
-            yield f"{path + '.' if path else ''}{name} is required ({_spoken(known[name])})"
+        if value.get(name) is None:
+            yield missing.format(name=f"{path}.{name}" if path else name, wanted=_spoken(known[name]))
     for name, item in value.items():
         if name in known:
             if item is not None:  # models often send null for what they leave out
-                yield from _problems(known[name], item, f"{path}.{name}" if path else name)
+                yield from _problems(known[name], item, f"{path}.{name}" if path else name, missing)
         elif schema.get("additionalProperties") is False:
             near = get_close_matches(name, known, n=1)
             yield f"there is no {name}" + (f", did you mean {near[0]}?" if near else "")
 
 
-def _is(value: Any, wanted: str) -> bool:
+def _is(value: Any, wanted: str | list[str]) -> bool:
+    if isinstance(wanted, list):
+        return any(_is(value, one) for one in wanted)
     if isinstance(value, bool):
         return wanted == "boolean"
     if wanted == "integer" and isinstance(value, float):
@@ -109,6 +120,8 @@ def _spoken(schema: Schema) -> str:
     if "enum" in schema:
         return f"one of {', '.join(map(str, schema['enum']))}"
     kind = schema.get("type", "given")
+    if isinstance(kind, list):
+        return " or ".join(_spoken({**schema, "type": one}) for one in kind)
     return (
         f"a list of {schema.get('items', {}).get('type', 'value')}s"
         if kind == "array"

@@ -3,12 +3,13 @@
 import inspect
 import re
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from holdfast.model.errors import HoldfastError, NotFound
+from holdfast.model.text import check_keepable
 from holdfast.surfaces.schema import Schema, check_arguments, schema_of
 
 if TYPE_CHECKING:
@@ -73,6 +74,7 @@ class Tool:
     read_only: bool = False
     destructive: bool = False
     idempotent: bool = False
+    synonyms: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,6 +122,13 @@ class Answer:
     failed: bool = False
 
 
+def checked(one: Tool | Prompt, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Check arguments and give those that say something: models often send null for what they leave out."""
+    check_keepable(dict(arguments))
+    given = check_arguments(one.schema, arguments, one.name)
+    return {name: value for name, value in given.items() if value is not None}
+
+
 def _as_text(result: Any) -> str:
     return str(result)
 
@@ -138,6 +147,7 @@ class Surface:
     tools: dict[str, Tool] = field(default_factory=dict)
     resources: dict[str, Resource] = field(default_factory=dict)
     prompts: dict[str, Prompt] = field(default_factory=dict)
+    take: Callable[[Tool, Mapping[str, Any]], dict[str, Any]] = checked
     present: Callable[[Any], str] = _as_text
     present_error: Callable[[HoldfastError], str] = _as_error
 
@@ -202,7 +212,7 @@ class Surface:
         try:
             if tool is None:
                 raise NotFound(f"There is no tool {name}.", hint=f"Tools are {', '.join(self.tools)}.")
-            return Answer(text=self.present(tool.run(call, **_given(tool, arguments))))
+            return Answer(text=self.present(tool.run(call, **self.take(tool, arguments))))
         except HoldfastError as problem:
             return Answer(text=self.present_error(problem), failed=True)
 
@@ -216,13 +226,7 @@ class Surface:
     def say(self, call: Call, name: str, arguments: dict[str, Any]) -> str:
         """Check the arguments of a prompt and give its text."""
         prompt = self.prompts[name]
-        return prompt.run(call, **_given(prompt, arguments))
-
-
-def _given(one: Tool | Prompt, arguments: dict[str, Any]) -> dict[str, Any]:
-    """Check arguments and give those that say something: models often send null for what they leave out."""
-    checked = check_arguments(one.schema, arguments, one.name)
-    return {name: value for name, value in checked.items() if value is not None}
+        return prompt.run(call, **checked(prompt, arguments))
 
 
 def _description(function: Function) -> str:

@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from holdfast.engine.views import records
-from holdfast.model.errors import Conflict, HoldfastError, Invalid
+from holdfast.model.errors import Conflict, HoldfastError, Invalid, NotFound
 from holdfast.model.event import Event
-from holdfast.model.ids import days_between
+from holdfast.model.ids import days_between, instant
 from holdfast.model.kinds import KINDS
 from holdfast.model.record import Draft, Link, Record
 from holdfast.model.session import Session
 from holdfast.model.text import headline, shorten
-from holdfast.policy.admit import Duplicate, Waivers
+from holdfast.policy.admit import Duplicate, Refused, Waivers
 from holdfast.policy.closing import (
     Conduct,
     Payload,
@@ -24,8 +24,9 @@ from holdfast.policy.closing import (
     remarks,
     title_of,
 )
+from holdfast.policy.evidence import USE_OF
 from holdfast.policy.secrets import masked
-from holdfast.verbs.memory import LIKE_AN_ID, Memory
+from holdfast.verbs.memory import Memory, is_reference, untagged
 from holdfast.verbs.scars import unanswered
 from holdfast.verbs.session import STATE_TAG, begin, find_session, only_open
 from holdfast.verbs.suggest import suggest
@@ -34,13 +35,7 @@ from holdfast.verbs.write import Held, Outcome, Written, draft_event, write
 
 LEARNINGS = ("scar", "win", "pattern", "anti_pattern", "learning")
 LONGEST_PAYLOAD = 1_000_000
-_USE_OF = {
-    "explicit": "applied",
-    "implicit": "applied",
-    "acknowledged": "acknowledged",
-    "refuted": "refuted",
-    "none": "ignored",
-}
+PAYLOAD_FILES = ("closing.json", "closing-payload.json")  # the second is what GitMem calls it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,10 +83,10 @@ def close(
     return closed
 
 
-def payload_file(memory: Memory, session: str) -> Path | None:
+def payload_file(memory: Memory, session: str, name: str = PAYLOAD_FILES[0]) -> Path | None:
     """Give where a session may leave its payload as a file; none on a database server."""
     folder = memory.store.folder
-    return folder / "sessions" / session / "closing.json" if folder else None
+    return folder / "sessions" / session / name if folder else None
 
 
 def _meant(memory: Memory, session: str, close_type: str) -> Session:
@@ -107,8 +102,8 @@ def _meant(memory: Memory, session: str, close_type: str) -> Session:
 
 def _given(memory: Memory, session: Session, inline: Mapping[str, Any]) -> tuple[dict[str, Any], Path | None]:
     """Give the payload: what was passed on top of what the session left as a file."""
-    file = payload_file(memory, session.id)
-    if file is None or not file.is_file():
+    file = _payload_left(memory, session)
+    if file is None:
         return dict(inline), None
     if file.stat().st_size > LONGEST_PAYLOAD:
         raise Invalid(f"{file} is larger than {LONGEST_PAYLOAD:,} bytes.")
@@ -121,6 +116,16 @@ def _given(memory: Memory, session: Session, inline: Mapping[str, Any]) -> tuple
     if not isinstance(left, dict):
         raise Invalid(f"{file} must hold one JSON object.")
     return {**left, **inline}, file
+
+
+def _payload_left(memory: Memory, session: Session) -> Path | None:
+    """Give the file a session left its payload in: where it was told to, or where agents of GitMem put it."""
+    places = [payload_file(memory, session.id, name) for name in PAYLOAD_FILES]
+    if found := next((place for place in places if place and place.is_file()), None):
+        return found
+    shared = memory.checkout.top() / ".gitmem" / PAYLOAD_FILES[1]
+    # Several sessions write to that place: what was there before this one began is of another.
+    return shared if shared.is_file() and instant(shared.stat().st_mtime) >= session.started_at else None
 
 
 def _conduct(memory: Memory, session: Session, read: Payload) -> Conduct:
@@ -136,7 +141,8 @@ def _conduct(memory: Memory, session: Session, read: Payload) -> Conduct:
 
 def _close(memory: Memory, session: Session, close_type: str, read: Payload, took_ms: int) -> Closed:
     notes: list[str] = []
-    title = title_of(read, session.issue, session.title)
+    issue = session.issue or read.issue
+    title = title_of(read, issue, session.title)
     _settle(memory, read, notes)
     kept = [
         *_keep(memory, [_learning(item) for item in read.learnings], notes),
@@ -149,7 +155,7 @@ def _close(memory: Memory, session: Session, close_type: str, read: Payload, too
     said = [*remarks(close_type, read, replace(conduct, unanswered=list(answers.values()).count("ignored"))), *notes]
     own = [draft_event(memory, draft) for draft in _drafts(memory, read, title, session, conduct)]
     by_kind = {str(event.data["kind"]): event.id for event in own}
-    data = {"type": close_type, "title": title, "compliance": compliance, "remarks": said}
+    data = {"type": close_type, "title": title, "issue": issue, "compliance": compliance, "remarks": said}
     data |= {kind: by_kind[kind] for kind in ("summary", "retrospective") if kind in by_kind}
     entries = memory.commit([*bridge, *own, memory.event("closed", session.id, data=data, after=session.last)])
     return Closed(
@@ -212,8 +218,7 @@ def _threads(memory: Memory, read: Payload, notes: list[str]) -> list[Record]:
     found = []
     for text in read.threads:
         try:
-            known = LIKE_AN_ID.fullmatch(text)
-            outcome = Known(thread=touch(memory, text), share=1.0) if known else open_thread(memory, text)
+            outcome = _thread(memory, text)
         except HoldfastError as problem:
             notes.append(f"thread not kept: {shorten(text, 80)} ({problem})")
             continue
@@ -230,12 +235,25 @@ def _threads(memory: Memory, read: Payload, notes: list[str]) -> list[Record]:
     return found
 
 
+def _thread(memory: Memory, text: str) -> Opened | Known | Refused:
+    """Touch the thread that an id means, with or without its text after it; else open one."""
+    reference, _, words = text.partition(":")
+    if not is_reference(reference):
+        return open_thread(memory, text)
+    try:
+        return Known(thread=touch(memory, reference), share=1.0)
+    except NotFound:
+        if not words.strip():
+            raise
+        return open_thread(memory, text if untagged(reference) == reference.strip() else words)
+
+
 def _settle(memory: Memory, read: Payload, notes: list[str]) -> None:
     """Take the uses of scars that the payload names one by one."""
     shown = {record.id: record for record in unanswered(memory)}
     for item in read.scars:
         name = str(item.get("scar_identifier") or item.get("scar_id") or item.get("title") or "")
-        outcome = _USE_OF.get(str(item.get("reference_type") or "acknowledged"))
+        outcome = USE_OF.get(str(item.get("reference_type") or "acknowledged"))
         scar = next((one for one in shown.values() if _names(name, one)), None)
         if scar is None or outcome is None:
             notes.append(f"no scar shown in this session is meant by {shorten(name, 60)!r}")

@@ -5,14 +5,12 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
-import numpy as np
-
-from holdfast.engine.dense import code_of
+from holdfast.engine import tally
 from holdfast.engine.passages import passages
 from holdfast.engine.views import records, vectors
 from holdfast.engine.views.records import fingerprint
 from holdfast.engine.views.vectors import Passage
-from holdfast.model.errors import EmbedderError, HoldfastError
+from holdfast.model.errors import EmbedderError, HoldfastError, StoreError
 from holdfast.model.ports import Embedder
 from holdfast.model.record import Record
 from holdfast.verbs.memory import Memory
@@ -66,9 +64,11 @@ def keeping_up(memory: Memory) -> Iterator[threading.Event]:
         while not stopping.is_set():
             memory.wrote.clear()
             try:
-                catch_up(memory, stop=stopping.is_set)
+                if done := catch_up(memory, stop=stopping.is_set):
+                    tally.add(memory.store.db, "vectors.made", memory.clock.now(), done)
             except HoldfastError as problem:
                 log.warning("vectors wait: %s", problem)
+                _note_failure(memory, problem)
             idle.set()
             memory.wrote.wait()
             idle.clear()
@@ -81,6 +81,13 @@ def keeping_up(memory: Memory) -> Iterator[threading.Event]:
         stopping.set()
         memory.wrote.set()
         thread.join()
+
+
+def _note_failure(memory: Memory, problem: HoldfastError) -> None:
+    try:
+        tally.fail(memory.store.db, "vectors", memory.clock.now(), str(problem))
+    except StoreError as worse:
+        log.warning("not even that could be noted: %s", worse)
 
 
 def start_over(memory: Memory) -> None:
@@ -107,6 +114,10 @@ def _embed(memory: Memory, embedder: Embedder, numbers: Sequence[int]) -> None:
         vectors.store(memory.store.db, numbers, [])
         return
     _check(memory)  # before the work, and after it: an endpoint tells its size only by answering
+    import numpy as np  # noqa: PLC0415  a tenth of a second: only when there is something to embed
+
+    from holdfast.engine.dense import code_of  # noqa: PLC0415
+
     made = embedder.embed([text for _, _, text in texts])
     _check(memory)
     codes, halves = code_of(made, embedder.center), np.asarray(made, dtype=np.float16)

@@ -6,7 +6,7 @@ from typing import Any
 
 from holdfast.engine.views import records
 from holdfast.engine.views.records import Filter
-from holdfast.engine.views.usage import OUTCOMES, shown_in
+from holdfast.engine.views.usage import OUTCOMES, worded_in
 from holdfast.model.errors import Conflict, Invalid, NotFound
 from holdfast.model.event import Verb
 from holdfast.model.record import Draft, Link, Record
@@ -14,6 +14,7 @@ from holdfast.model.scope import check_scopes
 from holdfast.model.text import check_keepable, check_text
 from holdfast.policy.admit import SecretFound
 from holdfast.policy.secrets import masked
+from holdfast.verbs.hot import tend
 from holdfast.verbs.memory import Memory, find
 from holdfast.verbs.write import allowed_scopes, check_draft, check_links, refuse_secrets
 
@@ -90,15 +91,16 @@ def erase(memory: Memory, reference: str) -> str:
     return record.id
 
 
-def link(memory: Memory, source: str, relation: str, target: str) -> Record:
-    """Point one record at another."""
+def link(memory: Memory, source: str, relation: str, target: str, *, note: str = "") -> Record:
+    """Point one record at another; a note on why stays in the history."""
     record = find(memory, source).record
     arrow = check_links(memory, (Link(relation=relation, target=target),))[0]
     if arrow.target == record.id:
         raise Invalid("A memory cannot point at itself.")
     if arrow in record.links:
         return record
-    return _happened(memory, "linked", record, {"relation": arrow.relation, "target": arrow.target})
+    why = {"note": _remark(note)} if note else {}
+    return _happened(memory, "linked", record, {"relation": arrow.relation, "target": arrow.target, **why})
 
 
 def unlink(memory: Memory, source: str, relation: str, target: str) -> Record:
@@ -139,9 +141,10 @@ def record_use(memory: Memory, references: Iterable[str], outcome: str, *, note:
     used = [find(memory, reference).record for reference in references]
     if not used:
         raise Invalid("Name at least one memory.")
-    shown = {one.id: one.variant for one in shown_in(memory.store.db, memory.actor.session) if one.variant}
+    shown = {one.id: one.variant for one in worded_in(memory.store.db, memory.actor.session)}
     wording = {record.id: {"variant": shown[record.id]} if record.id in shown else {} for record in used}
     memory.commit([memory.event("used", record.id, data=data | wording[record.id]) for record in used])
+    tend(memory, [record.id for record in used])
     return [record.id for record in used]
 
 

@@ -8,21 +8,28 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
+from holdfast.engine import imported
 from holdfast.engine.lexical import Frequencies
 from holdfast.engine.store import Store
 from holdfast.engine.views import Entry, records
 from holdfast.model.config import Config
 from holdfast.model.errors import Ambiguous, NotFound
 from holdfast.model.event import Actor, Event, Verb
-from holdfast.model.ids import Clock, check_prefix
+from holdfast.model.ids import Clock, check_prefix, days_between, is_prefix
 from holdfast.model.ports import Checkout, Embedder
+from holdfast.model.record import Record
 from holdfast.model.session import Host
+from holdfast.model.text import check_keepable
+from holdfast.policy.desk import Desk
 
 if TYPE_CHECKING:
     from holdfast.engine.dense import Codes
 
 # Ids begin with a digit and mix digits and letters; hardly any word of a question does.
 LIKE_AN_ID = re.compile(r"[0-7][0-9A-HJKMNP-TV-Z]{7,25}", re.IGNORECASE)
+# Some write the id of a thread, or of a suggested one, with what it is before it: t-…, ts-…
+_TAG = re.compile(r"ts?-(?=[0-9A-Z]{4,26}$)", re.IGNORECASE)
+_UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 
 
 @dataclass(kw_only=True)
@@ -39,6 +46,8 @@ class Memory:
     # One thread at a time makes vectors; it is told when there is something to make.
     embedding: threading.Lock = field(default_factory=threading.Lock)
     wrote: threading.Event = field(default_factory=threading.Event)
+    # What each session keeps in mind while this process lives.
+    desks: dict[str, Desk] = field(default_factory=dict)
 
     @cached_property
     def project(self) -> str:
@@ -56,6 +65,17 @@ class Memory:
         from holdfast.engine.dense import Codes  # noqa: PLC0415  numpy costs a tenth of a second: only for meaning
 
         return Codes(self.store.db, self.embedder.center if self.embedder else 0.0)
+
+    def move_to(self, project: str) -> None:
+        """Work on another codebase from now on."""
+        self.config = replace(self.config, project=project)
+        self.__dict__.pop("project", None)
+
+    def acting_on(self, project: str) -> "Memory":
+        """Give this memory at work on another codebase: the same store and session, and all that was loaded so far."""
+        other = copy(self)
+        other.move_to(project)
+        return other
 
     def acting_in(self, session: str) -> "Memory":
         """Give this memory at work in another session: the same store, and all that was loaded so far."""
@@ -75,7 +95,8 @@ class Memory:
     def commit(self, events: Sequence[Event]) -> list[Entry]:
         """Keep events through the store's one door; give the records that changed."""
         changed = self.store.commit(events)
-        self.wrote.set()
+        if changed:  # what was only shown needs no vector
+            self.wrote.set()
         return changed
 
     def close(self) -> None:
@@ -90,12 +111,44 @@ class Memory:
 
 
 def find(memory: Memory, reference: str) -> Entry:
-    """Give the record of an id or unambiguous prefix, whatever its state; erased ones are gone."""
-    prefix = check_prefix(reference)
-    found = [entry for entry in records.by_prefix(memory.store.db, prefix, 20) if entry.record.state != "erased"]
+    """Give the record of an id or unambiguous prefix, ours or of the system it came from; erased ones are gone."""
+    check_keepable(reference)
+    own = untagged(reference)
+    found = _own(memory, own) or imported.by_foreign_id(memory.store.db, reference.strip())
     if not found:
+        check_prefix(own)
         raise NotFound(f"There is no memory {reference}.", hint="`holdfast list` shows what there is.")
-    if len(found) > 1 and found[0].record.id != prefix:
+    if len(found) > 1:
         shown = ", ".join(entry.record.id for entry in found[:5])
         raise Ambiguous(f"{len(found)} memories begin with {reference}: {shown}.", hint="Give more of the id.")
     return found[0]
+
+
+def lapsed(memory: Memory, record: Record) -> bool:
+    """Tell whether a record waited too long for a yes; what was mined waits from when it was last seen."""
+    if record.state != "pending":
+        return False
+    pattern = record.extra.get("pattern")
+    seen = pattern.get("last_at") if isinstance(pattern, dict) else None
+    since, days = (seen, memory.config.mined_days) if seen else (record.created_at, memory.config.pending_days)
+    return days_between(since, memory.clock.now()) > days
+
+
+def untagged(reference: str) -> str:
+    """Give an id without what it says before it."""
+    return _TAG.sub("", reference.strip(), count=1)
+
+
+def is_reference(text: str) -> bool:
+    """Tell whether a text is an id rather than words."""
+    said = text.strip()
+    return bool(LIKE_AN_ID.fullmatch(said) or _TAG.match(said) or _UUID.fullmatch(said))
+
+
+def _own(memory: Memory, reference: str) -> list[Entry]:
+    """Give the records whose id begins so, or the one whose id it is."""
+    if not is_prefix(reference):
+        return []
+    prefix = check_prefix(reference)
+    found = [entry for entry in records.by_prefix(memory.store.db, prefix, 20) if entry.record.state != "erased"]
+    return [entry for entry in found if entry.record.id == prefix] or found

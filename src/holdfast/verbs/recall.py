@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 from holdfast.engine.lexical import Span, fit
 from holdfast.engine.pack import pack
 from holdfast.engine.search import EXACT, Candidate, Question, ready, search, subject
-from holdfast.engine.views import links, records, usage, vectors, words
+from holdfast.engine.views import links, records, trusts, usage, vectors, words
 from holdfast.engine.views.records import Filter, span
 from holdfast.model.errors import EmbedderError, Invalid, StoreError
 from holdfast.model.fold import as_of
 from holdfast.model.ids import days_before, parse_instant
-from holdfast.model.query import Confidence, Hit, Query, Recalled, Usage
+from holdfast.model.query import MODES, Confidence, Hit, Query, Recalled, Related, Usage
 from holdfast.model.record import Record
 from holdfast.model.scope import within
 from holdfast.model.text import check_text
@@ -21,6 +21,7 @@ from holdfast.policy.decay import WINDOW_DAYS
 from holdfast.policy.secrets import masked
 from holdfast.policy.variants import variant_of
 from holdfast.policy.weight import weigh
+from holdfast.verbs.hot import hot_ids
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.read import chosen_by
 
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 
 LONGEST_QUESTION = 10_000
 FAIR, STRONG = 0.45, 0.60
+EXPLORATORY = 0.6  # of the ordinary threshold
+MOST_RELATED = 3  # for each of the best answers
 CATCH_UP = 16  # records embedded on the spot before a question; more waits for the background
 STARTERS = 12  # as many lessons come with the product; they must not keep anything out
 WEIGHED = 2  # times the limit: how many of the best are read whole and weighed
@@ -60,6 +63,11 @@ class _Asked:
     documents: int
     now: str
 
+    @property
+    def least(self) -> float:
+        """The fit below which a record is no answer."""
+        return least_for(self.query, self.documents)
+
 
 def recall(memory: Memory, query: Query, *, surface: bool = True) -> Recalled:
     """Give what best answers the query, best first, cut to its limit and budget; `surface` notes what was shown."""
@@ -82,11 +90,37 @@ def least_fit(documents: int) -> float:
     return min(0.45, 0.20 + 0.03 * math.log(max(documents, 1)))
 
 
+def least_for(query: Query, documents: int) -> float:
+    """Give the fit a query asks for: its own, or that of its mode; `weak` lifts it."""
+    if query.least is not None or query.weak:
+        return query.least or 0.0
+    least = least_fit(documents)
+    match query.mode:
+        case "precision":
+            return max(least, FAIR)
+        case "exploratory":
+            return EXPLORATORY * least
+    return least
+
+
+def recall_with_fallback(memory: Memory, query: Query, kinds: Sequence[Sequence[str]], *, least: int = 1) -> Recalled:
+    """Ask for some kinds first, then for others, and stop at the first good answer; else give the fullest."""
+    tries = []
+    for wanted in kinds:
+        found = recall(memory, replace(query, kinds=tuple(wanted)))
+        if len(found.hits) >= least and found.confidence != "low":
+            return found
+        tries.append(found)
+    return max(tries, key=lambda found: len(found.hits))
+
+
 def _ask(memory: Memory, query: Query) -> _Asked:
     """Check a query and make it ready."""
     text = check_text(query.text, "question", LONGEST_QUESTION)
     if query.limit < 1 or query.budget < 0:
         raise Invalid("A recall needs a limit of at least 1 and a budget of at least 0.")
+    if query.mode not in MODES:
+        raise Invalid(f"There is no mode {query.mode!r}.", hint=f"Use one of {', '.join(MODES)}.")
     if memory.store.db.dialect != "sqlite":
         raise StoreError("Searching a PostgreSQL store is not possible yet.", hint="Use a SQLite store to recall.")
     chosen = chosen_by(memory, query)
@@ -137,10 +171,10 @@ def _recall(memory: Memory, asked: _Asked) -> Recalled:
         codes=asked.meaning.codes,
         allowed=allowed,
     )
-    fitting = candidates if query.weak else [one for one in candidates if one.fit >= least_fit(asked.documents)]
+    fitting = [one for one in candidates if one.fit >= asked.least]
     best = fitting[: WEIGHED * query.limit + STARTERS]
     read = records.by_numbers(db, [one.number for one in best])
-    known = [(one, read[one.number]) for one in best if one.number in read and read[one.number].state == "active"]
+    known = [(one, read[one.number]) for one in best if one.number in read and _is_wanted(read[one.number], query)]
     hits = _weighed(memory, asked, known)
     replaced = links.superseded(db, [hit.record.id for hit in hits])
     current = [hit for hit in hits if hit.record.id not in replaced]
@@ -149,8 +183,27 @@ def _recall(memory: Memory, asked: _Asked) -> Recalled:
         hits=tuple(packed),
         gated=len(candidates) - len(fitting),
         cut=cut + len(fitting) - len(best),
+        related=tuple(_related(memory, packed)) if query.related else (),
         notes=_notes(f"{len(replaced)} superseded memories were left out." if replaced else ""),
     )
+
+
+def _is_wanted(record: Record, query: Query) -> bool:
+    return record.state == "active" and (query.starters or record.source != "starter")
+
+
+def _related(memory: Memory, hits: Sequence[Hit]) -> list[Related]:
+    """Give what the best answers are linked to, but not what they replaced."""
+    shown = {hit.record.id for hit in hits}
+    found: dict[str, tuple[str, str]] = {}
+    for hit in hits[:MOST_RELATED]:
+        arrows = [arrow for arrow in links.around(memory.store.db, hit.record.id) if arrow.relation != "supersedes"]
+        for arrow in arrows[:MOST_RELATED]:
+            other = arrow.target if arrow.source == hit.record.id else arrow.source
+            found.setdefault(other, (arrow.relation, hit.record.id))
+    entries = records.by_ids(memory.store.db, [one for one in found if one not in shown])
+    known = [entry.record for entry in entries.values() if entry.record.state == "active"]
+    return [Related(record=one, relation=found[one.id][0], source=found[one.id][1]) for one in known]
 
 
 def _recall_as_of(memory: Memory, asked: _Asked) -> Recalled:
@@ -167,7 +220,7 @@ def _recall_as_of(memory: Memory, asked: _Asked) -> Recalled:
             score, coverage = fit(words.indexed(record), idf, means)
             known.append((Candidate(number=0, words=score, coverage=coverage, with_meaning=False), record))
     meant = [(one, record) for one, record in known if one.words and _is_meant(memory, record, asked.chosen)]
-    fitting = [pair for pair in meant if query.weak or pair[0].fit >= least_fit(asked.documents)]
+    fitting = [pair for pair in meant if pair[0].fit >= asked.least]
     packed, cut = pack(_weighed(memory, asked, fitting), idf, limit=query.limit, budget=query.budget)
     return Recalled(
         hits=tuple(packed), gated=len(meant) - len(fitting), cut=cut, notes=(f"As of {asked.now}, by words.",)
@@ -177,7 +230,8 @@ def _recall_as_of(memory: Memory, asked: _Asked) -> Recalled:
 def _weighed(memory: Memory, asked: _Asked, found: Found) -> list[Hit]:
     """Give hits by score times what freshness, trust, severity, scope and use make of it."""
     project = memory.project if asked.query.project is None else asked.query.project
-    used = usage.of(memory.store.db, [record.id for _, record in found])
+    ids = [record.id for _, record in found]
+    used, changes = usage.of(memory.store.db, ids), trusts.of(memory.store.db, ids)
     outcomes = recent_outcomes(memory, [record.id for _, record in found if record.kind == "scar"], asked.now)
     hits = []
     for candidate, record in found:
@@ -187,12 +241,13 @@ def _weighed(memory: Memory, asked: _Asked, found: Found) -> list[Hit]:
             project=project,
             now=asked.now,
             outcomes=outcomes.get(record.id, ()),
+            deltas=[change.delta for change in changes.get(record.id, ())],
         )
         score = candidate.score
         for factor in factors.values():
             score *= factor
         why = candidate.why | dict(factors)
-        hits.append(Hit(record=record, score=score, confidence=_confidence(candidate.fit), why=why))
+        hits.append(Hit(record=record, score=score, confidence=_confidence(candidate.fit), why=why, fit=candidate.fit))
     return sorted(hits, key=lambda hit: (hit.record.source == "starter", -hit.score))
 
 
@@ -210,12 +265,18 @@ def _is_meant(memory: Memory, record: Record, chosen: Filter) -> bool:
     return (
         (chosen.projects is None or memory.store.project_number(record.project) in chosen.projects)
         and (not chosen.kinds or record.kind in chosen.kinds)
-        and all(any(within(own, scope) for own in record.scopes) for scope in chosen.scopes)
+        and all(_is_in(record, scope) for scope in chosen.scopes)
+        and (not chosen.any_scopes or any(_is_in(record, scope) for scope in chosen.any_scopes))
+        and not any(_is_in(record, scope) for scope in chosen.without_scopes)
         and set(chosen.tags) <= set(record.tags)
         and (not chosen.session or record.by.session == chosen.session)
         and (not chosen.since or record.created_at >= chosen.since)
         and (not chosen.until or record.created_at < chosen.until)
     )
+
+
+def _is_in(record: Record, scope: str) -> bool:
+    return any(within(own, scope) for own in record.scopes)
 
 
 def _confidence(value: float) -> Confidence:
@@ -234,7 +295,10 @@ def wants_answer(hit: Hit) -> bool:
 def _surface(memory: Memory, query: Query, found: Recalled) -> None:
     """Note what a session was shown; reading changes nothing else."""
     if memory.actor.session:  # asking counts, even if nothing was found
-        shown: dict[str, Any] = {"ids": [hit.record.id for hit in found.hits], "query": masked(query.text[:200])}
+        ids = [hit.record.id for hit in found.hits]
+        hot = len(hot_ids(memory).intersection(ids))
+        shown: dict[str, Any] = {"ids": ids, "query": masked(query.text[:200]), "hot": hot}
+        shown["tokens"] = sum(hit.tokens for hit in found.hits)
         if scars := [hit.record.id for hit in found.hits if wants_answer(hit)]:
             shown["variants"] = {scar: variant_of(memory.actor.name, scar) for scar in scars}
         memory.commit([memory.event("surfaced", memory.actor.session, data=shown)])

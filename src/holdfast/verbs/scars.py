@@ -1,7 +1,7 @@
 """Scars that were shown want an answer: applying, not applicable, or refuted, with evidence; and scars are judged by it."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from holdfast.engine.views import records, usage
@@ -19,6 +19,7 @@ from holdfast.policy.decay import (
 )
 from holdfast.policy.evidence import OUTCOME_OF, problem_with
 from holdfast.policy.secrets import masked
+from holdfast.verbs.hot import tend
 from holdfast.verbs.memory import Memory, find
 
 
@@ -78,14 +79,17 @@ def unanswered(memory: Memory, session: str = "") -> list[Record]:
         return []
     db = memory.store.db
     told = {use.id for use in usage.in_session(db, asked)}
-    shown = [one.id for one in usage.shown_in(db, asked) if one.variant and one.id not in told]
+    shown = [one.id for one in usage.worded_in(db, asked) if one.id not in told]
     found = records.by_ids(db, shown)
     known = (found[one].record for one in shown if one in found)
     return [record for record in known if record.kind == "scar" and record.state == "active"]
 
 
-def answer(memory: Memory, answers: Sequence[Answer]) -> Answered:
-    """Take answers to scars, each on its own: a bad one is explained and does not spoil the others."""
+def answer(memory: Memory, answers: Sequence[Answer], *, every: bool = False) -> Answered:
+    """Take answers to scars, each on its own: a bad one is explained and does not spoil the others.
+
+    With `every` it is all or nothing: none is taken until each scar that was shown has a good one.
+    """
     if not memory.actor.session:
         raise Invalid("There is no session to answer in.", hint="Start one, or name it with --session.")
     shown = {one.id: one.variant for one in usage.shown_in(memory.store.db, memory.actor.session)}
@@ -98,25 +102,35 @@ def answer(memory: Memory, answers: Sequence[Answer]) -> Answered:
         except HoldfastError as problem:
             problems.append(f"{given.scar}: {problem}")
             continue
-        data = {"outcome": OUTCOME_OF[given.decision], "evidence": masked(given.evidence.strip())}
-        data |= {"decision": given.decision, "relevance": given.relevance or _relevance(given.decision)}
-        data |= {"variant": shown[scar.id]} if shown[scar.id] else {}
-        events.append(memory.event("used", scar.id, data=data))
+        events.append(memory.event("used", scar.id, data=_said(given, shown[scar.id])))
         taken.append((scar, given.decision))
+    told = {scar.id for scar, _ in taken}
+    left = tuple(scar for scar in unanswered(memory) if scar.id not in told)
+    if every and (problems or left):
+        return Answered(problems=tuple(problems), waiting=left)
     if events:
         memory.commit(events)
-    return Answered(taken=tuple(taken), problems=tuple(problems), waiting=tuple(unanswered(memory)))
+        tend(memory, [scar.id for scar, _ in taken])
+    return Answered(taken=tuple(taken), problems=tuple(problems), waiting=left)
 
 
-def effects(memory: Memory, *, days: float = WINDOW_DAYS, ids: Iterable[str] | None = None) -> list[Effect]:
-    """Give what each scar shown lately in this project achieved, most shown first."""
+def effects(
+    memory: Memory,
+    *,
+    days: float = WINDOW_DAYS,
+    ids: Iterable[str] | None = None,
+    sessions: Collection[str] | None = None,
+) -> list[Effect]:
+    """Give what each scar shown lately in this project, or in some sessions of it, achieved, most shown first."""
     db = memory.store.db
     since, window = days_before(memory.clock.now(), days), days_before(memory.clock.now(), WINDOW_DAYS)
-    shown = Counter(one.id for one in usage.shown_since(db, since))
+    shown = Counter(one.id for one in usage.shown_since(db, since) if sessions is None or one.session in sessions)
     wanted = set(shown) if ids is None else set(ids)
     outcomes: dict[str, Counter[str]] = {one: Counter() for one in wanted}
     recent: dict[str, list[str]] = {one: [] for one in wanted}
     for use in usage.since(db, wanted, min(since, window)):
+        if sessions is not None and use.session not in sessions:
+            continue
         if use.at >= since:
             outcomes[use.id][use.outcome] += 1
         if use.at >= window and use.outcome not in ("succeeded", "failed"):
@@ -142,6 +156,12 @@ def _shown_scar(memory: Memory, given: Answer, shown: dict[str, str]) -> Record:
     if record.kind != "scar":
         raise Invalid(f"{record.id[:10]} is a {record.kind}; only scars want an answer.", hint="Judge it as applied …")
     return record
+
+
+def _said(given: Answer, variant: str) -> dict[str, str]:
+    data = {"outcome": OUTCOME_OF[given.decision], "evidence": masked(given.evidence.strip())}
+    data |= {"decision": given.decision, "relevance": given.relevance or _relevance(given.decision)}
+    return data | ({"variant": variant} if variant else {})
 
 
 def _relevance(decision: str) -> str:

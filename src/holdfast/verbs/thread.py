@@ -13,7 +13,7 @@ from holdfast.policy.admit import Refused, Waivers
 from holdfast.policy.vitality import Life, Stage, ThreadClass, class_of, stage, vitality
 from holdfast.verbs.alike import alike
 from holdfast.verbs.keep import restore, retire
-from holdfast.verbs.memory import LIKE_AN_ID, Memory, find
+from holdfast.verbs.memory import Memory, find, is_reference
 from holdfast.verbs.write import Held, Written, write
 
 MOST = 500  # open threads looked at; more is a list nobody reads
@@ -71,6 +71,11 @@ def open_threads(memory: Memory, *, archived: bool = False) -> list[Thread]:
     )
 
 
+def numbered_threads(memory: Memory) -> dict[int, Thread]:
+    """Give the open threads by their place, oldest first: the number that #2 means. Archived ones keep theirs."""
+    return dict(enumerate(_threads(memory, _oldest_first(memory)), start=1))
+
+
 def resolved_threads(memory: Memory, *, limit: int = 50) -> list[Thread]:
     """Give the threads that were resolved, latest first."""
     here = memory.store.project_number(memory.project)
@@ -109,6 +114,14 @@ def triage(memory: Memory) -> dict[str, list[Thread]]:
     return stages
 
 
+def archive_dormant(memory: Memory) -> list[Thread]:
+    """Close the threads that nobody worked on for so long that lists leave them out already; give them."""
+    found = triage(memory)["archived"]
+    for thread in found:
+        retire(memory, thread.record.id, "archived: dormant for a month")
+    return found
+
+
 def idle_days(thread: Thread, now: str) -> int:
     """Give the whole days since a thread was worked on."""
     return int(days_between(thread.touched_at, now))
@@ -116,6 +129,10 @@ def idle_days(thread: Thread, now: str) -> int:
 
 def _open(memory: Memory) -> list[Entry]:
     return records.newest(memory.store.db, "thread", memory.store.project_number(memory.project), limit=MOST)
+
+
+def _oldest_first(memory: Memory) -> list[Entry]:
+    return sorted(_open(memory), key=lambda entry: entry.number)
 
 
 def _same(memory: Memory, text: str) -> tuple[Entry, float] | None:
@@ -154,7 +171,7 @@ def _thread(memory: Memory, reference: str) -> Record:
         raise Invalid("Which thread?", hint="Give its id, its place in the list (#2) or a part of its text.")
     if said.startswith("#"):
         return _at_place(memory, said)
-    if LIKE_AN_ID.fullmatch(said):
+    if is_reference(said):
         record = find(memory, said).record
         if record.kind != "thread":
             raise Invalid(f"{record.id} is a {record.kind}, not a thread.")
@@ -163,7 +180,7 @@ def _thread(memory: Memory, reference: str) -> Record:
 
 
 def _at_place(memory: Memory, said: str) -> Record:
-    oldest_first = sorted(_open(memory), key=lambda entry: entry.number)
+    oldest_first = _oldest_first(memory)
     place = int(said[1:]) if said[1:].isdigit() else 0
     if not 1 <= place <= len(oldest_first):
         raise NotFound(f"There is no thread {said}; {len(oldest_first)} are open.")

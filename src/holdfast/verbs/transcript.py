@@ -50,8 +50,10 @@ def drop_transcript(memory: Memory, session: str) -> bool:
     return transcripts.drop(memory.store.db, find_session(memory, session).id)
 
 
-def search_transcripts(memory: Memory, question: str, *, limit: int = 10, everywhere: bool = False) -> list[Piece]:
-    """Find where in this project's transcripts something was said."""
+def search_transcripts(
+    memory: Memory, question: str, *, limit: int = 10, everywhere: bool = False, least: float = 0.0
+) -> list[Piece]:
+    """Find where in this project's transcripts something was said; `least` is the share of its words that must be there."""
     said = check_text(question, "question", LONGEST_QUESTION)
     here = None if everywhere else memory.store.project_number(memory.project)
-    return transcripts.search(memory.store.db, said, here, limit)
+    return [piece for piece in transcripts.search(memory.store.db, said, here, limit) if piece.share >= least]

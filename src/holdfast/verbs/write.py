@@ -1,15 +1,16 @@
 """Keep something: judge the draft, and commit it, hold it for a yes, or say why not."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from holdfast.engine import tally
 from holdfast.engine.similar import similar
 from holdfast.engine.views import labels
-from holdfast.model.errors import Conflict, Invalid
+from holdfast.model.errors import Conflict, Invalid, NotFound
 from holdfast.model.event import Event
 from holdfast.model.fold import fold
-from holdfast.model.ids import days_between, parse_instant
+from holdfast.model.ids import parse_instant
 from holdfast.model.kinds import check_fields, check_kind
 from holdfast.model.record import (
     CONFIDENCES,
@@ -23,26 +24,31 @@ from holdfast.model.record import (
 from holdfast.model.scope import check_scopes, check_tags, within
 from holdfast.model.text import LONGEST_BODY, LONGEST_TITLE, check_keepable, check_text, headline
 from holdfast.policy.admit import (
+    SAME,
     Admitted,
     Pending,
     Refused,
     SecretFound,
     Similar,
+    Transient,
     Verdict,
     Waivers,
     admit,
     secret_names,
+    transient_markers,
 )
 from holdfast.policy.secrets import drop_private, masked, texts_of
-from holdfast.verbs.memory import Memory, find
+from holdfast.verbs.clash import Clash, clashes, why_not_both
+from holdfast.verbs.memory import Memory, find, lapsed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Written:
-    """It is kept, findable by its words from now on."""
+    """It is kept, findable by its words from now on; what it seems to contradict is named, and left to the writer."""
 
     record: Record
     related: tuple[Similar, ...] = ()
+    conflicts: tuple[Clash, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,10 +67,11 @@ def write(memory: Memory, draft: Draft, *, waivers: Waivers | None = None, redac
     """Keep a draft, or say what stands in the way. `redact` masks credentials instead of refusing them."""
     clean = check_draft(memory, draft, redact=redact)
     event = memory.event("recorded", data=_data(memory, clean), at=clean.at)
-    verdict = _judge(memory, clean, _preview(event), waivers)
+    verdict, conflicts = _judge(memory, clean, _preview(event), waivers)
+    _tally(memory, clean, verdict, waivers)
     match verdict:
         case Admitted(related=related):
-            return Written(record=memory.commit([event])[0].record, related=related)
+            return Written(record=memory.commit([event])[0].record, related=related, conflicts=conflicts)
         case Pending(why=why, related=related):
             held = replace(event, data={**event.data, "pending": True})
             return Held(record=memory.commit([held])[0].record, why=why, related=related)
@@ -77,15 +84,22 @@ def draft_event(memory: Memory, draft: Draft, *, pending: bool = False) -> Event
     return memory.event("recorded", data=_data(memory, clean) | ({"pending": True} if pending else {}), at=clean.at)
 
 
+def verdict_on(memory: Memory, draft: Draft, *, waivers: Waivers | None = None) -> Verdict:
+    """Judge a draft without keeping it."""
+    clean = check_draft(memory, draft)
+    return _judge(memory, clean, _preview(memory.event("recorded", data=_data(memory, clean))), waivers)[0]
+
+
 def confirm(memory: Memory, reference: str, *, waivers: Waivers | None = None) -> Outcome:
     """Say yes to a held record. It is judged again: the world may have moved on since."""
     record = _pending(memory, reference)
     draft = Draft(kind=record.kind, body=record.body, scopes=record.scopes)
-    verdict = _judge(memory, draft, record, replace(waivers or Waivers(), transient=True, scope=True))
+    waived = replace(waivers or Waivers(), transient=True, scope=True)
+    verdict, conflicts = _judge(memory, draft, record, waived)
     match verdict:
         case Admitted(related=related) | Pending(related=related):
             event = memory.event("confirmed", record.id, after=record.head)
-            return Written(record=memory.commit([event])[0].record, related=related)
+            return Written(record=memory.commit([event])[0].record, related=related, conflicts=conflicts)
     return verdict
 
 
@@ -94,6 +108,15 @@ def cancel(memory: Memory, reference: str) -> Record:
     record = _pending(memory, reference)
     event = memory.event("retired", record.id, data={"reason": "never confirmed"}, after=record.head)
     return memory.commit([event])[0].record
+
+
+def drop_held(memory: Memory, reference: str) -> bool:
+    """Say no to a held record if it still waits; give whether it did."""
+    try:
+        cancel(memory, reference)
+    except (NotFound, Conflict):
+        return False
+    return True
 
 
 def check_draft(memory: Memory, draft: Draft, *, redact: bool = False) -> Draft:
@@ -198,18 +221,39 @@ def _preview(event: Event) -> Record:
     return record
 
 
-def _judge(memory: Memory, draft: Draft, record: Record, waivers: Waivers | None) -> Verdict:
+def _judge(memory: Memory, draft: Draft, record: Record, waivers: Waivers | None) -> tuple[Verdict, tuple[Clash, ...]]:
+    """Judge a draft, and name what it contradicts."""
     waived = waivers or Waivers()
-    removed = [] if waived.duplicate else _near(memory, record, retired=True)
-    return admit(
+    active = _near(memory, record)
+    conflicts = clashes(memory, record, active)
+    disputed = {one.record.id for one in conflicts}
+    verdict = admit(
         draft,
         "\n".join((record.title, record.text, *record.tags, *texts_of(dict(record.extra)))),
-        active=_near(memory, record),
-        removed=removed,
+        active=_not_opposed(record, [one for one in active if one.record.id not in disputed]),
+        removed=[] if waived.duplicate else _not_opposed(record, _near(memory, record, retired=True)),
         known_scopes=[] if waived.scope else labels.scopes_under(memory.store.db, "projects"),
         waivers=waived,
         confirm_all=memory.config.confirm_writes,
     )
+    return verdict, conflicts
+
+
+def _not_opposed(record: Record, near: Sequence[Similar]) -> list[Similar]:
+    """Leave out what shares nearly all words but says the opposite: that is no duplicate."""
+    return [one for one in near if one.similarity < SAME or not why_not_both(record, one)]
+
+
+def _tally(memory: Memory, draft: Draft, verdict: Verdict, waivers: Waivers | None) -> None:
+    """Count which wordings were refused as transient, and which somebody insisted on: so the list can be judged."""
+    if isinstance(verdict, Transient):
+        names = [f"transient.fired.{marker}" for marker in verdict.markers]
+    elif waivers and waivers.transient:
+        names = [f"transient.insisted.{marker}" for marker in transient_markers(draft)]
+    else:
+        return
+    for name in names:
+        tally.add(memory.store.db, name, memory.clock.now())
 
 
 def _near(memory: Memory, record: Record, *, retired: bool = False) -> list[Similar]:
@@ -221,6 +265,7 @@ def _pending(memory: Memory, reference: str) -> Record:
     record = find(memory, reference).record
     if record.state != "pending":
         raise Conflict(f"{record.id} is {record.state}, it waits for nothing.")
-    if days_between(record.created_at, memory.clock.now()) > memory.config.pending_days:
-        raise Conflict(f"{record.id} waited longer than {memory.config.pending_days} days.", hint="Write it again.")
+    if lapsed(memory, record):
+        days = memory.config.mined_days if "pattern" in record.extra else memory.config.pending_days
+        raise Conflict(f"{record.id} waited longer than {days} days.", hint="Write it again.")
     return record

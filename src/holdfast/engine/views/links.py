@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from holdfast.engine.database import Database
 from holdfast.engine.views import Batch
+from holdfast.engine.views.records import span
 
 NAME = "links"
 VERSION = 1
@@ -55,12 +56,60 @@ def around(db: Database, record_id: str) -> list[Arrow]:
     return [Arrow(source=row[0], relation=row[1], target=row[2]) for row in rows]
 
 
+def pairs(db: Database, relation: str, project: int) -> list[tuple[str, str]]:
+    """Give the active records of a project that such a link connects."""
+    low, high = span(project)
+    rows = db.query(_PAIRS, {"relation": relation, "low": low, "high": high})
+    return [(row[0], row[1]) for row in rows]
+
+
+_PAIRS = """
+select links.source, links.target from links
+join records as one on one.id = links.source join records as other on other.id = links.target
+where relation = :relation and one.state = 'active' and other.state = 'active' and one.number between :low and :high
+order by links.source, links.target
+"""
+
+
+def counts(db: Database, project: int) -> dict[str, int]:
+    """Tell how many arrows of each relation leave the active records of a project."""
+    low, high = span(project)
+    rows = db.query(_COUNTS, {"low": low, "high": high})
+    return {row[0]: int(row[1]) for row in rows}
+
+
+_COUNTS = """
+select relation, count(*) from links join records on records.id = links.source
+where state = 'active' and number between :low and :high group by relation order by relation
+"""
+
+
+def linked(db: Database, project: int) -> int:
+    """Tell how many active records of a project an arrow leaves or reaches."""
+    low, high = span(project)
+    return int(db.query(_LINKED, {"low": low, "high": high})[0][0])
+
+
+_LINKED = """
+select count(*) from records where state = 'active' and number between :low and :high
+and (id in (select source from links) or id in (select target from links))
+"""
+
+
+def leaving(db: Database, ids: Iterable[str]) -> list[Arrow]:
+    """Give the arrows that leave any of these records."""
+    sql = "select source, relation, target from links where source in (select value from json_each(:ids))"
+    return [
+        Arrow(source=row[0], relation=row[1], target=row[2]) for row in db.query(sql, {"ids": json.dumps(list(ids))})
+    ]
+
+
 def superseded(db: Database, ids: Iterable[str]) -> dict[str, str]:
     """Give, for each of these that an active record replaced, the record that did."""
     return {row[0]: row[1] for row in db.query(_REPLACED, {"ids": json.dumps(list(ids))})}
 
 
 _REPLACED = """
-select target, max(source) from links join records on records.id = links.source
-where relation = 'supersedes' and records.state = 'active' and target in (select value from json_each(:ids)) group by target
+select links.target, max(links.source) from links join records on records.id = links.source
+where relation = 'supersedes' and records.state = 'active' and links.target in (select value from json_each(:ids)) group by links.target
 """

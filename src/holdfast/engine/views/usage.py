@@ -11,8 +11,8 @@ from holdfast.model.event import Event
 from holdfast.model.query import Usage
 
 NAME = "usage"
-VERSION = 2
-TABLES = ("usage", "uses", "shown")
+VERSION = 4
+TABLES = ("usage", "uses", "shown", "costs")
 OUTCOMES = (
     "applied",  # it was heeded
     "acknowledged",  # seen, does not apply here
@@ -37,7 +37,8 @@ create table uses (
     session text not null,
     at text not null,
     outcome text not null,
-    variant text not null
+    variant text not null,
+    observed integer not null
 );
 create index uses_id on uses (id, at);
 create index uses_session on uses (session);
@@ -51,11 +52,19 @@ create table shown (
     primary key (session, id)
 );
 create index shown_at on shown (at);
+create table costs (
+    session text primary key,
+    at text not null,
+    recalls integer not null,
+    empty integer not null,
+    tokens integer not null
+);
+create index costs_at on costs (at);
 """
 
 
 class Use(NamedTuple):
-    """What became of a record once: in which session, when, shown in which wording."""
+    """What became of a record once: in which session, when, shown in which wording, and whether a rule saw it."""
 
     event: str
     id: str
@@ -63,6 +72,17 @@ class Use(NamedTuple):
     at: str
     outcome: str
     variant: str
+    observed: bool = False
+
+
+class Cost(NamedTuple):
+    """How often a session asked, how often for nothing, and how many tokens the answers took."""
+
+    session: str
+    at: str
+    recalls: int
+    empty: int
+    tokens: int
 
 
 class Shown(NamedTuple):
@@ -88,15 +108,23 @@ def _use(db: Database, event: Event) -> None:
     outcome, variant = event.data.get("outcome"), event.data.get("variant")
     if outcome not in OUTCOMES:
         return
-    _count(db, event.about, outcome, event.at if outcome in ("applied", "corrected") else "")
+    if event.by.kind != "rule":  # what only a rule saw is told apart, and earns nothing
+        _count(db, event.about, outcome, event.at if outcome in ("applied", "corrected") else "")
     row = {"event": event.id, "id": event.about, "session": event.by.session, "at": event.at, "outcome": outcome}
-    db.execute(_USE, {**row, "variant": variant if isinstance(variant, str) else ""})
+    observed = int("observed" in event.data or event.by.kind == "rule")
+    db.execute(_USE, {**row, "variant": variant if isinstance(variant, str) else "", "observed": observed})
 
 
 def _show(db: Database, event: Event) -> None:
+    if event.data.get("how") == "read":
+        return  # opening what an answer showed is no second showing
     ids, variants = event.data.get("ids"), event.data.get("variants")
     named = variants if isinstance(variants, dict) else {}
-    for record_id in Counter(item for item in ids if isinstance(item, str)) if isinstance(ids, list) else ():
+    found = Counter(item for item in ids if isinstance(item, str)) if isinstance(ids, list) else Counter[str]()
+    tokens = event.data.get("tokens")
+    cost = {"session": event.about, "at": event.at, "empty": int(not found)}
+    db.execute(_COST, {**cost, "tokens": tokens if isinstance(tokens, int) else 0})
+    for record_id in found:
         _count(db, record_id, "surfaced", "")
         variant = named.get(record_id)
         row = {"session": event.about, "id": record_id, "at": event.at}
@@ -115,8 +143,15 @@ on conflict (id) do update set
     last_used_at = case when excluded.last_used_at > usage.last_used_at
         then excluded.last_used_at else usage.last_used_at end
 """
+_COST = """
+insert into costs (session, at, recalls, empty, tokens) values (:session, :at, 1, :empty, :tokens)
+on conflict (session) do update set
+    recalls = costs.recalls + 1, empty = costs.empty + excluded.empty, tokens = costs.tokens + excluded.tokens,
+    at = case when excluded.at > costs.at then excluded.at else costs.at end
+"""
 _USE = """
-insert into uses (event, id, session, at, outcome, variant) values (:event, :id, :session, :at, :outcome, :variant)
+insert into uses (event, id, session, at, outcome, variant, observed)
+values (:event, :id, :session, :at, :outcome, :variant, :observed)
 on conflict do nothing
 """
 _SHOW = """
@@ -153,17 +188,35 @@ def in_session(db: Database, session: str) -> list[Use]:
     return _uses(db.query(f"select {_USED} from uses where session = :session order by event", {"session": session}))
 
 
-_USED = "event, id, session, at, outcome, variant"
+_USED = "event, id, session, at, outcome, variant, observed"
 
 
 def _uses(rows: Sequence[Row]) -> list[Use]:
-    return [Use(*row) for row in rows]
+    return [Use(row[0], row[1], row[2], row[3], row[4], row[5], bool(row[6])) for row in rows]
 
 
 def shown_in(db: Database, session: str) -> list[Shown]:
     """Give what a session was shown, in the order it first was."""
     sql = "select session, id, at, times, variant from shown where session = :session order by at, id"
     return [Shown(*row) for row in db.query(sql, {"session": session})]
+
+
+def worded_in(db: Database, session: str) -> list[Shown]:
+    """Give those of them that were shown in one of several wordings: few of many, and asked for with every recall."""
+    sql = "select session, id, at, times, variant from shown where session = :session and variant <> '' order by at, id"
+    return [Shown(*row) for row in db.query(sql, {"session": session})]
+
+
+def costs_since(db: Database, at: str) -> list[Cost]:
+    """Give what recalls cost, by session, of sessions that asked since an instant."""
+    sql = "select session, at, recalls, empty, tokens from costs where at >= :at order by at, session"
+    return [Cost(*row) for row in db.query(sql, {"at": at})]
+
+
+def strangers(db: Database) -> list[str]:
+    """Give ids that uses speak of but that no record has."""
+    sql = "select distinct uses.id from uses left join records on records.id = uses.id where records.id is null"
+    return [row[0] for row in db.query(sql)]
 
 
 def shown_since(db: Database, at: str) -> list[Shown]:

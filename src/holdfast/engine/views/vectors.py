@@ -80,6 +80,20 @@ def of(db: Database, numbers: Iterable[int]) -> list[tuple[int, bytes]]:
     return [(row[0], bytes(row[1])) for row in db.query(sql, {"numbers": json.dumps(list(numbers))})]
 
 
+def codes_of_short(db: Database, project: int) -> list[tuple[int, bytes]]:
+    """Give the sign bits of a project's active records that are one passage each, newest first."""
+    low, high = span(project)
+    return [(row[0], bytes(row[1])) for row in db.query(_SHORT, {"low": low, "high": high})]
+
+
+_SHORT = """
+select one.number, one.code from vectors as one join records on records.number = one.number
+where one.number between :low and :high and one.passage = 0 and records.state = 'active'
+and not exists (select 1 from vectors as more where more.number = one.number and more.passage = 1)
+order by one.number desc
+"""
+
+
 def lag(db: Database) -> int:
     """Tell how many records still wait."""
     return int(db.query("select count(*) from unembedded")[0][0])

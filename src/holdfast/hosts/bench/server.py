@@ -163,7 +163,7 @@ class _Client:
     def recall(self, question: str) -> tuple[float, float]:
         """Ask one question and give CPU and wall milliseconds."""
         cpu, wall = _cpu_of(self.pid), time.perf_counter()
-        result = self.ask("tools/call", {"name": "recall", "arguments": {"query": question, "weak": True}})
+        result = self.ask("tools/call", {"name": "recall", "arguments": {"query": question, "mode": "exploratory"}})
         wall = time.perf_counter() - wall
         assert not result["isError"], result
         return 1000 * (_cpu_of(self.pid) - cpu), 1000 * wall

@@ -7,6 +7,8 @@ much CPU as all the rest.
 import sys
 from collections.abc import Sequence
 
+from holdfast.model.errors import HoldfastError
+
 
 def main() -> None:
     """Run what was asked for."""
@@ -19,8 +21,12 @@ def main() -> None:
     from holdfast.hosts.mcp import stdio
     from holdfast.hosts.mcp.serving import serving
 
-    with serving(names, {}) as server:
-        stdio.main(server)
+    try:
+        with serving(names, {}) as server:
+            stdio.main(server)
+    except HoldfastError as problem:
+        print(f"holdfast: {problem}", file=sys.stderr)
+        sys.exit(problem.exit_code)
 
 
 def _surfaces_to_serve(arguments: Sequence[str]) -> list[str] | None:

@@ -52,10 +52,12 @@ def _serve_http(server: "Server", flags: Mapping[str, Any], port: int) -> None:
     except ImportError as problem:
         hint = "Run: pip install 'holdfast[http]'"
         raise MissingPackage("Serving over HTTP needs one more package.", hint=hint) from problem
-    config = load_settings(flags=flags).config
-    folder = store_folder(config, Path.cwd())
-    token = config.http_token or kept_token(folder)
-    shown = "$HOLDFAST_HTTP_TOKEN" if config.http_token else f"$(cat '{folder.absolute() / FILE}')"
+    settings = load_settings(flags=flags)
+    folder = store_folder(settings.config, Path.cwd())
+    token = settings.config.http_token or kept_token(folder)
+    # The token itself stays out of the terminal's history: the shell puts it in.
+    places = {"default": f"$(cat '{folder.absolute() / FILE}')", "HOLDFAST_HTTP_TOKEN": "$HOLDFAST_HTTP_TOKEN"}
+    shown = places.get(settings.sources["http_token"], "YOUR_HTTP_TOKEN")
 
     def announce(url: str) -> None:
         click.echo(f"Holdfast serves MCP at {url}. To add it to Claude Code:", err=True)

@@ -14,7 +14,7 @@ from holdfast.hosts.cli.render import (
     show_recalled,
     show_record,
 )
-from holdfast.model.query import Query
+from holdfast.model.query import MODES, Query
 from holdfast.model.record import GLOBAL, Draft, Link, record_to_json
 from holdfast.policy.admit import Waivers
 from holdfast.verbs.read import get, list_records, list_scopes
@@ -93,6 +93,14 @@ def remember_command(
 @click.option("--limit", type=click.IntRange(1, 100), help="Most answers.")
 @click.option("--budget", type=click.IntRange(1), help="Most tokens the answers may take.")
 @click.option("--words", "words_only", is_flag=True, help="By words only: starts faster, needs no encoder.")
+@click.option(
+    "--mode",
+    type=click.Choice(MODES),
+    default="balanced",
+    show_default=True,
+    help="How well an answer must fit.",
+)
+@click.option("--related", is_flag=True, help="Also what the best answers are linked to.")
 @click.option("--weak", is_flag=True, help="Also what hardly fits.")
 @json_option
 def recall_command(text: tuple[str, ...], limit: int | None, budget: int | None, as_json: bool, **given: Any) -> None:

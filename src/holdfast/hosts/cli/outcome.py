@@ -5,7 +5,7 @@ from typing import Any, NoReturn
 import click
 from rich.text import Text
 
-from holdfast.hosts.cli.render import SHORT, console, icon, print_json
+from holdfast.hosts.cli.render import SHORT, console, icon, plain, print_json
 from holdfast.model.errors import Conflict
 from holdfast.model.record import Record, record_to_json
 from holdfast.policy.admit import (
@@ -18,23 +18,33 @@ from holdfast.policy.admit import (
     Similar,
     Transient,
 )
+from holdfast.verbs.clash import Clash
 from holdfast.verbs.write import Held, Outcome, Written
 
 
 def present(outcome: Outcome, *, as_json: bool) -> None:
     """Print an outcome; a refusal ends the command with exit code 4."""
     match outcome:
-        case Written(record=record, related=related):
-            _kept("written", record, related, as_json=as_json)
+        case Written(record=record, related=related, conflicts=conflicts):
+            _kept("written", record, related, conflicts, as_json=as_json)
         case Held(record=record, why=why, related=related):
             _kept("pending", record, related, as_json=as_json, why=why)
         case refused:
             refuse(refused, as_json=as_json)
 
 
-def _kept(status: str, record: Record, related: tuple[Similar, ...], *, as_json: bool, why: str = "") -> None:
+def _kept(
+    status: str,
+    record: Record,
+    related: tuple[Similar, ...],
+    conflicts: tuple[Clash, ...] = (),
+    *,
+    as_json: bool,
+    why: str = "",
+) -> None:
     if as_json:
         value = {"status": status, "record": record_to_json(record), "related": _similar(related)}
+        value |= {"conflicts": [_clash(one) for one in conflicts]} if conflicts else {}
         print_json(value | ({"why": why} if why else {}))
         return
     out = console()
@@ -44,6 +54,11 @@ def _kept(status: str, record: Record, related: tuple[Similar, ...], *, as_json:
         out.print(Text(f"  because {why}: holdfast confirm {record.id[:SHORT]}", style="yellow"))
     for near in related:
         out.print(Text(f"  related: {near.record.id[:SHORT]}  {near.record.title}", style="dim"))
+    for one in conflicts:
+        ends = f"{record.id[:SHORT]} {one.record.id[:SHORT]}"
+        word = "replace" if one.replaced else "contradict"
+        out.print(Text(f"  seems to {word} {one.record.id[:SHORT]}: {one.found.explain}", style="yellow"))
+        out.print(Text(f"    if so: holdfast contradictions resolve {ends} --how supersede", style="dim"))
 
 
 def refuse(refused: Refused, *, as_json: bool) -> NoReturn:
@@ -99,3 +114,7 @@ def _similar(found: tuple[Similar, ...]) -> list[dict[str, Any]]:
     return [
         {"id": item.record.id, "title": item.record.title, "similarity": round(item.similarity, 3)} for item in found
     ]
+
+
+def _clash(clash: Clash) -> dict[str, Any]:
+    return {"id": clash.record.id, "title": clash.record.title, **plain(clash.found), "explain": clash.found.explain}

@@ -94,6 +94,8 @@ def recalled_to_json(found: Recalled) -> dict[str, Any]:
         "gated": found.gated,
         "cut": found.cut,
         "lagging": found.lagging,
+        "confidence": found.confidence,
+        "related": plain(found.related),
         "notes": list(found.notes),
     }
 
@@ -111,6 +113,8 @@ def show_recalled(found: Recalled) -> None:
         if more := hit.snippet.removeprefix(record.title).strip():
             _indented(out, more, SHORT + 4)
         _indented(out, f"{about(record)} · {why_line(hit)}", SHORT + 4, style="dim")
+    for one in found.related:
+        out.print(Text(f"{one.record.id[:SHORT]}  related ({one.relation}): {one.record.title}", style="dim"))
     if not found.hits:
         out.print(
             "Nothing fits." + (f" {found.gated} weak matches were left out (--weak shows them)." if found.gated else "")

@@ -1,7 +1,9 @@
 """A place to work at: one session's memory with its own chance, at the desk that all sessions share."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from random import Random
 
 from holdfast.hosts.demo.plan import Visit
@@ -119,6 +121,14 @@ class Branch:
     def origin(self) -> Origin:
         """Give the branch somebody works on."""
         return Origin(branch=self.branch, commit=self.commit)
+
+    def top(self) -> Path:
+        """Give a folder: the code itself is made up."""
+        return Path.cwd()
+
+    def commits_since(self, at: str, paths: Sequence[str] = ()) -> list[str] | None:  # noqa: ARG002
+        """Give nothing: nobody can tell."""
+        return None
 
 
 def keep(desk: Desk, memory: Memory, draft: Draft) -> Record | None:

@@ -4,6 +4,8 @@ It listens on the loopback address only, refuses other host names and origins (a
 rebinding a name), and answers nobody who does not show the token.
 """
 
+import asyncio
+import concurrent.futures
 import hmac
 import logging
 import signal
@@ -60,10 +62,10 @@ def main(server: Server, *, token: str, port: int, announce: Callable[[str], Non
             server_header=False,
             timeout_graceful_shutdown=LEAVING_SECONDS,
         )
-        announce(f"http://{HOST}:{bound}{PATH}")
         # When it has left, uvicorn sends itself the signal again; as an exception it lets the memory be closed.
         signal.signal(signal.SIGTERM, signal.default_int_handler)
         try:
+            announce(f"http://{HOST}:{bound}{PATH}")
             uvicorn.Server(config).run(sockets=[listener])
         except KeyboardInterrupt:
             log.info("asked to stop")
@@ -114,7 +116,11 @@ async def _answer(server: Server, ctx: ServerRequestContext[Any, Any]) -> Json:
     """Run a handler in a thread, since the core is synchronous; what it tells on the way goes out at once."""
 
     def tell(_method: str, params: Json) -> None:
-        from_thread.run(ctx.session.report_progress, params["progress"], params.get("total"), params.get("message"))
+        try:
+            from_thread.check_cancelled()
+            from_thread.run(ctx.session.report_progress, params["progress"], params.get("total"), params.get("message"))
+        except (asyncio.CancelledError, concurrent.futures.CancelledError):
+            log.debug("nobody waits for %s any more", ctx.method)
 
     try:
         return await to_thread.run_sync(server.answer, ctx.method, dict(ctx.params or {}), tell)

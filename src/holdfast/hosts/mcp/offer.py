@@ -2,19 +2,23 @@
 
 It is also written down beside each surface (offer.json): a client that starts us wants the list at once, and importing
 everything the tools can do takes several times as long as reading it. `scripts/offers.py` writes it anew after a change;
-a test says when that was forgotten.
+a test says when that was forgotten. A surface with a contract needs none: the contract is what it offers.
 """
 
 import json
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 import holdfast
+from holdfast.model.errors import Invalid
+from holdfast.surfaces import contract
 from holdfast.surfaces.tool import Prompt, Resource, Surface, Tool
 
 Json = dict[str, Any]
+FILE = "offer.json"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,6 +30,12 @@ class Offer:
     resources: list[Json]
     templates: list[Json]
     prompts: list[Json]
+    aliases: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def names(self) -> set[str]:
+        """Every name a tool can be called by."""
+        return {tool["name"] for tool in self.tools} | set(self.aliases)
 
 
 def offer_of(surfaces: Iterable[Surface]) -> Offer:
@@ -38,12 +48,42 @@ def offer_of(surfaces: Iterable[Surface]) -> Offer:
         resources=[{"uri": one.uri, **_described(one)} for one in resources if not one.variable],
         templates=[{"uriTemplate": one.uri, **_described(one)} for one in resources if one.variable],
         prompts=[prompt_to_json(prompt) for surface in listed for prompt in surface.prompts.values()],
+        aliases={alias: tool for surface in listed for alias, tool in surface.aliases.items()},
     )
 
 
 def written_offer(name: str) -> Offer:
     """Give what was written down of a surface."""
-    return Offer(**json.loads(offer_file(name).read_bytes()))
+    folder = surface_folder(name)
+    if not (folder / contract.FILE).exists():
+        return Offer(**json.loads((folder / FILE).read_bytes()))
+    given = contract.read_contract(folder)
+    surface = Surface(
+        name=name,
+        instructions=given.instructions,
+        tools=contract.tools_of(given, {}),
+        aliases=given.aliases,
+        resources=contract.resources_of(given, {}),
+    )
+    return offer_of([surface])
+
+
+def with_aliases(offer: Offer) -> Offer:
+    """Give an offer in which the other names of tools are tools as well."""
+    listed = {tool["name"]: tool for tool in offer.tools}
+    others = [
+        {**listed[tool], "name": alias, "description": f"Another name of {tool}. {listed[tool]['description']}"}
+        for alias, tool in offer.aliases.items()
+    ]
+    return replace(offer, tools=[*offer.tools, *others])
+
+
+def check_names(offers: Sequence[tuple[str, Offer]]) -> None:
+    """Refuse surfaces that call different tools by the same name: no client could tell them apart."""
+    for (one, offer), (other, another) in combinations(offers, 2):
+        if shared := sorted(offer.names & another.names):
+            hint = "Add them to your client as two servers, each with one --surface."
+            raise Invalid(f"The surfaces {one} and {other} both have a tool {', '.join(shared[:5])}.", hint=hint)
 
 
 def joined(offers: Iterable[Offer]) -> Offer:
@@ -56,13 +96,14 @@ def joined(offers: Iterable[Offer]) -> Offer:
             resources=first.resources + other.resources,
             templates=first.templates + other.templates,
             prompts=first.prompts + other.prompts,
+            aliases=first.aliases | other.aliases,
         )
     return first
 
 
-def offer_file(name: str) -> Path:
-    """Give where the offer of a surface is written down."""
-    return Path(holdfast.__file__).parent / "surfaces" / name / "offer.json"
+def surface_folder(name: str) -> Path:
+    """Give the folder of a surface, where its offer or its contract is written down."""
+    return Path(holdfast.__file__).parent / "surfaces" / name.replace("-", "_")
 
 
 def tool_to_json(tool: Tool) -> Json:

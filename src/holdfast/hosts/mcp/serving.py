@@ -7,7 +7,7 @@ from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from holdfast.hosts.mcp.offer import joined, written_offer
+from holdfast.hosts.mcp.offer import Offer, check_names, joined, with_aliases, written_offer
 from holdfast.hosts.mcp.protocol import Server
 from holdfast.model.errors import Invalid
 from holdfast.surfaces.tool import Call, Client, Surface, once
@@ -16,7 +16,13 @@ if TYPE_CHECKING:
     from holdfast.verbs.memory import Memory
 
 # Each module holds its table as `surface`, and is imported when one of its tools is called.
-SURFACES = {"core": "holdfast.surfaces.core"}
+SURFACES = {
+    "core": "holdfast.surfaces.core",
+    "gitmem": "holdfast.surfaces.gitmem",
+    "claude-mem": "holdfast.surfaces.claude_mem",
+    "memory-mcp": "holdfast.surfaces.memory_mcp",
+    "bettermemory": "holdfast.surfaces.bettermemory",
+}
 
 
 @contextmanager
@@ -41,10 +47,22 @@ def serving(names: Sequence[str], flags: Mapping[str, Any]) -> Iterator[Server]:
             return memory
 
         yield Server(
-            offer=joined(map(written_offer, chosen)),
+            offer=_offered(chosen, flags),
             load=cache(lambda: [surface_named(name) for name in chosen]),
             call=Call(open=once(open_for_good), client=client),
         )
+
+
+def _offered(names: Sequence[str], flags: Mapping[str, Any]) -> Offer:
+    """Give what the named surfaces offer together; other names of tools are listed only if the settings say so."""
+    offers = [(name, written_offer(name)) for name in names]
+    check_names(offers)
+    offer = joined(one for _, one in offers)
+    if not offer.aliases:
+        return offer
+    from holdfast.compose import load_settings  # noqa: PLC0415  not where there is nothing to decide
+
+    return with_aliases(offer) if load_settings(flags=flags).config.list_aliases else offer
 
 
 def join(memory: "Memory", client: str) -> None:
@@ -56,7 +74,7 @@ def join(memory: "Memory", client: str) -> None:
         memory.actor = replace(memory.actor, kind="agent", name=client or memory.actor.name)
     if not memory.actor.session:
         plant(memory)
-        begin(memory, implicit=True)
+        begin(memory, implicit=True, name=memory.host.session)
 
 
 def surface_named(name: str) -> Surface:

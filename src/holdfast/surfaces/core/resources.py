@@ -1,7 +1,7 @@
 """What clients may read without asking a question: the hot set, the project, a memory, a session."""
 
+from holdfast.surfaces.core import care, work
 from holdfast.surfaces.core import text as shown
-from holdfast.surfaces.core import work
 from holdfast.surfaces.core.table import surface
 from holdfast.surfaces.tool import Call
 from holdfast.verbs.hot import hot_set
@@ -9,15 +9,11 @@ from holdfast.verbs.read import get
 from holdfast.verbs.session import context, left_by
 from holdfast.verbs.topics import topics_of
 
-BUDGET = 2_000
-
 
 @surface.resource("holdfast://hot", "Hot set")
 def hot(call: Call) -> str:
     """Give the memories of this project that matter most now: used lately and often, trusted, important."""
-    found = hot_set(call.memory)
-    items = [f"- {shown.line(one.record)} (salience {one.salience:.2f})" for one in found]
-    return shown.within(BUDGET, ["Memories in use:"], items, "recall") if items else "Nothing is in use yet."
+    return care.hot_of(hot_set(call.memory))
 
 
 @surface.resource("holdfast://project", "Project context")

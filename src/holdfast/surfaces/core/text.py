@@ -17,6 +17,7 @@ from holdfast.policy.admit import (
 )
 from holdfast.policy.brief import clipped, is_blocking
 from holdfast.policy.variants import variant_of, wording
+from holdfast.verbs.clash import Clash
 from holdfast.verbs.read import Shown
 from holdfast.verbs.recall import wants_answer
 from holdfast.verbs.scars import Answered
@@ -39,14 +40,15 @@ def within(budget: int, head: Sequence[str], items: Iterable[str], more: str, ta
     return clipped("\n".join([*lines, *tail]), budget)
 
 
-def index_of(found: Recalled, *, who: str, budget: int, waiting: Sequence[Record] = ()) -> str:
+def index_of(found: Recalled, *, who: str, budget: int, guidance: str = "", waiting: Sequence[Record] = ()) -> str:
     """Write the first layer: a few lines per hit, the first and the strong ones with more."""
     if not found.hits:
-        more = f" {found.gated} weak matches were left out; weak=true shows them." if found.gated else ""
+        more = f" {found.gated} weak matches were left out; mode=exploratory lets more in." if found.gated else ""
         return "\n".join([f"Nothing kept fits this question.{more}", *found.notes])
     hits = sorted(found.hits, key=lambda hit: not is_blocking(hit.record))
     scars = sum(wants_answer(hit) for hit in hits)
-    left = [f"{counted(scars, 'scar')} to review"] if scars else []
+    left = [guidance] if guidance else []
+    left += [f"{counted(scars, 'scar')} to review"] if scars else []
     left += [f"{found.gated} weaker left out"] if found.gated else []
     left += [f"{found.cut} more fit: raise limit or budget"] if found.cut else []
     told = f" ({'; '.join(left)})" if left else ""
@@ -55,6 +57,7 @@ def index_of(found: Recalled, *, who: str, budget: int, waiting: Sequence[Record
     if all(hit.record.source == "starter" for hit in hits):
         tail.append("These came with Holdfast; remember the first lesson of this project's own.")
     items = [_hit(hit, who, whole=place == 0) for place, hit in enumerate(hits)]
+    items += [f"related ({one.relation} {one.source[:SHORT]}): {line(one.record)}" for one in found.related]
     return within(budget, [head], items, "raise budget", tail)
 
 
@@ -153,8 +156,13 @@ def history_of(events: Iterable[Event]) -> str:
 def outcome_of(outcome: Outcome) -> str:
     """Write what became of a draft, and how to go on."""
     match outcome:
-        case Written(record=record, related=related):
-            return f"Kept as {record.id}: {shorten(record.title, 120)}" + _related(related)
+        case Written(record=record, related=related, conflicts=conflicts):
+            return "\n".join(
+                [
+                    f"Kept as {record.id}: {shorten(record.title, 120)}{_related(related)}",
+                    *(f"  {conflict_line(record, one)}" for one in conflicts),
+                ]
+            )
         case Held(record=record, why=why):
             return f"Held as {record.id} because {why}. It is used once somebody says yes: judge([{{id, verdict: confirmed}}])."
         case refused:
@@ -166,6 +174,16 @@ def answered(told: Answered, how: str = ANSWER) -> list[str]:
     lines = [f"{decision}: {record.id[:SHORT]} {shorten(record.title, 80)}" for record, decision in told.taken]
     lines += [f"NOT taken: {problem}" for problem in told.problems]
     return lines + (waiting_for(told.waiting, how) or ["Every scar shown in this session is answered."])
+
+
+def conflict_line(record: Record, clash: Clash) -> str:
+    """Write what a new record seems to contradict, and how to say which of them holds."""
+    other = f"{clash.record.id[:SHORT]} ({shorten(clash.record.title, 80)})"
+    replace = f"revise({record.id[:SHORT]}, links=[supersedes:{clash.record.id[:SHORT]}])"
+    if clash.replaced:
+        return f"seems to replace {other}: {clash.found.explain} If so: {replace}."
+    both = f"links=[relates_to:{clash.record.id[:SHORT]}]"
+    return f"seems to contradict {other}: {clash.found.explain} If it replaces that: {replace}; if both hold: {both}."
 
 
 def _related(related: Iterable[Similar]) -> str:

@@ -8,7 +8,7 @@ from holdfast.model.record import GLOBAL, Draft, Link
 from holdfast.model.text import tokens_of
 from holdfast.policy.admit import SecretFound, Waivers
 from holdfast.policy.brief import clipped
-from holdfast.surfaces.core import actions, work
+from holdfast.surfaces.core import actions, care, work
 from holdfast.surfaces.core import text as shown
 from holdfast.surfaces.core.actions import Given
 from holdfast.surfaces.core.table import surface
@@ -20,7 +20,7 @@ from holdfast.verbs.close import LEARNINGS
 from holdfast.verbs.judge import VERDICTS
 from holdfast.verbs.judge import judge as judge_each
 from holdfast.verbs.keep import Revision, link, restore, retire
-from holdfast.verbs.read import get, history
+from holdfast.verbs.read import get, history, note_reading
 from holdfast.verbs.recall import recall as find
 from holdfast.verbs.scars import Answer, unanswered
 from holdfast.verbs.write import write
@@ -35,7 +35,7 @@ Kind = Annotated[
 @surface.tool("Recall memories", read_only=True)
 def recall(
     call: Call,
-    query: Annotated[str, "A question or words; code, paths and error texts are fine."],
+    query: Annotated[str, "A question, code, a path or an error text."],
     kinds: list[str] = [],  # noqa: B006  never changed
     scopes: Annotated[list[str], "With those nested in them."] = [],  # noqa: B006
     tags: list[str] = [],  # noqa: B006
@@ -44,7 +44,7 @@ def recall(
     everywhere: Annotated[bool, "All projects."] = False,
     limit: Annotated[int, {"minimum": 1, "maximum": 50}] = 10,
     budget: Annotated[int, "Most tokens.", {"minimum": 50, "maximum": 20000}] = 1500,
-    weak: Annotated[bool, "Also what hardly fits."] = False,
+    mode: Annotated[Literal["precision", "balanced", "exploratory"], "How well it must fit."] = "balanced",
 ) -> str:
     """Find what is known about something, by word and by meaning.
 
@@ -60,10 +60,14 @@ def recall(
         everywhere=everywhere,
         limit=limit,
         budget=budget,
-        weak=weak,
+        mode=mode,
+        related=True,
     )
     found = find(call.memory, query_)
-    return shown.index_of(found, who=call.memory.actor.name, budget=budget, waiting=unanswered(call.memory))
+    told = care.guidance_of(found)
+    return shown.index_of(
+        found, who=call.memory.actor.name, budget=budget, guidance=told, waiting=unanswered(call.memory)
+    )
 
 
 @surface.tool("Read memories in full", read_only=True)
@@ -77,7 +81,9 @@ def read(
     """Give memories in full: text, fields, provenance, links, how often they were shown and whether they helped."""
     told = [f"history of {one}:\n{shown.history_of(history(call.memory, one))}" for one in ids] if with_history else []
     room = max(50, (budget - sum(map(tokens_of, told))) // len(ids) - 1)
-    parts = [shown.full(get(call.memory, one), start=start, room=room) for one in ids]
+    found = [get(call.memory, one) for one in ids]
+    note_reading(call.memory, [one.record.id for one in found])
+    parts = [shown.full(one, start=start, room=room) for one in found]
     return clipped("\n\n".join([*parts, *told]), budget)
 
 
@@ -254,10 +260,8 @@ def thread(
 def brief(
     call: Call,
     plan: Annotated[str, "What the sub-agent will do."],
-    form: Annotated[
-        Literal["compact", "gate", "full"], "compact: a line each; gate: only what blocks; full: all."
-    ] = "compact",
-    budget: Annotated[int, "Most tokens; 0: 500, 100 and 4000.", {"minimum": 0, "maximum": 20000}] = 0,
+    form: Annotated[Literal["compact", "gate", "full"], "gate: only what blocks."] = "compact",
+    budget: Annotated[int, "Most tokens.", {"minimum": 0, "maximum": 20000}] = 0,
 ) -> str:
     """Give what is known about a plan, to put into a sub-agent's prompt: it has no memory of its own."""
     return work.brief_of(briefs.brief(call.memory, plan, form=form, budget=budget))
@@ -288,12 +292,13 @@ def absorb(
 def explore(
     call: Call,
     view: Literal[tuple(actions.EXPLORE)],  # type: ignore[valid-type]
-    about: Annotated[str, "timeline: an id or a question; graph: an id; log: a kind."] = "",
-    days: Annotated[int, {"minimum": 1}] = 30,
-    limit: Annotated[int, {"minimum": 1, "maximum": 100}] = 20,
+    about: Annotated[str, "timeline: an id or a question; graph, next, contradictions: an id; log: a kind."] = "",
+    days: int = 30,
+    limit: int = 20,
 ) -> str:
-    """Look around: what was kept around a memory, its links, a log of lessons, what sessions add up to, scars by effect, health."""
-    return actions.EXPLORE[view](call.memory, Given(id=about, text=about, days=days, limit=limit))
+    """Look around: what is near a memory, what comes next, lessons, sessions, scars by effect, health."""
+    given = Given(id=about, text=about, days=max(1, days), limit=min(100, max(1, limit)))
+    return actions.EXPLORE[view](call.memory, given)
 
 
 @surface.tool("Help", read_only=True)

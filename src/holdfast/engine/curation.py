@@ -1,0 +1,76 @@
+"""Questions over several views at once: which records nobody needs, many need, or somebody should look at."""
+
+from typing import NamedTuple
+
+from holdfast.engine.database import Database
+from holdfast.engine.views.records import span
+
+# What tells of a moment is not expected to be used again; starters are everybody's.
+_PASSING = "('observation', 'summary', 'progress', 'thread', 'review', 'retrospective')"
+_HERE = f"""
+from records left join usage on usage.id = records.id
+where records.state = 'active' and records.number between :low and :high and records.source <> 'starter'
+and records.kind not in {_PASSING}
+"""
+
+
+class Found(NamedTuple):
+    """How many records there are of a sort, and the first of them."""
+
+    total: int
+    ids: tuple[str, ...]
+
+
+def cold(db: Database, project: int, before: str, limit: int) -> Found:
+    """Give records older than an instant that were never shown nor used."""
+    never = "and created_at < :before and coalesce(surfaced, 0) + coalesce(applied, 0) = 0"
+    return _found(db, never, project, before, limit)
+
+
+def dead(db: Database, project: int, before: str, limit: int) -> Found:
+    """Give records older than an instant that were shown and never helped."""
+    return _found(db, "and created_at < :before and surfaced > 0 and applied + corrected = 0", project, before, limit)
+
+
+def contradicted(db: Database, project: int, limit: int) -> Found:
+    """Give records somebody called wrong since they were last revised or checked."""
+    later = """
+    and contradicted > 0 and exists (
+        select 1 from uses where uses.id = records.id and outcome = 'contradicted'
+        and uses.at >= updated_at and uses.at > verified_at
+    )
+    """
+    return _found(db, later, project, "", limit)
+
+
+def unverified(db: Database, project: int, before: str, limit: int) -> Found:
+    """Give records older than an instant that nobody ever checked or revised."""
+    return _found(db, "and verified_at = '' and updated_at < :before", project, before, limit)
+
+
+def stale(db: Database, project: int, before: str, limit: int) -> Found:
+    """Give records that were checked, but not since an instant."""
+    return _found(
+        db, "and verified_at <> '' and verified_at < :before and updated_at < :before", project, before, limit
+    )
+
+
+def heavy(db: Database, project: int, least: int, limit: int) -> list[tuple[str, int]]:
+    """Give the records that helped most often."""
+    low, high = span(project)
+    sql = f"select records.id, applied {_HERE} and applied >= :least order by applied desc, records.id limit :limit"
+    return [(row[0], row[1]) for row in db.query(sql, {"low": low, "high": high, "least": least, "limit": limit})]
+
+
+def total(db: Database, project: int) -> int:
+    """Tell how many records are meant to be used again."""
+    low, high = span(project)
+    return int(db.query(f"select count(*) {_HERE}", {"low": low, "high": high})[0][0])
+
+
+def _found(db: Database, more: str, project: int, before: str, limit: int) -> Found:
+    low, high = span(project)
+    given = {"low": low, "high": high, "before": before}
+    count = int(db.query(f"select count(*) {_HERE} {more}", given)[0][0])
+    rows = db.query(f"select records.id {_HERE} {more} order by records.number limit :limit", {**given, "limit": limit})
+    return Found(total=count, ids=tuple(row[0] for row in rows))

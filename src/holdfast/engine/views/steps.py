@@ -1,0 +1,79 @@
+"""What sessions turned to after what: the best answer of one question, then that of the next."""
+
+from typing import NamedTuple
+
+from holdfast.engine.database import Database
+from holdfast.engine.views import Batch
+from holdfast.model.event import Event
+
+NAME = "steps"
+VERSION = 1
+TABLES = ("steps", "last_steps")
+SCHEMA = """
+create table steps (
+    source text not null,
+    target text not null,
+    times integer not null,
+    last_at text not null,
+    primary key (source, target)
+);
+create table last_steps (
+    session text primary key,
+    id text not null
+);
+"""
+
+
+class Step(NamedTuple):
+    """A record that sessions turned to after another one, how often and when last."""
+
+    target: str
+    times: int
+    last_at: str
+
+
+def apply(db: Database, batch: Batch, /) -> None:
+    """Follow each session from answer to answer."""
+    for event in batch.counted:
+        if event.verb == "surfaced" and (top := _top(event)):
+            given = {"session": event.about, "id": top, "at": event.at}
+            rows = db.query("select id from last_steps where session = :session", given)
+            if rows and rows[0][0] != top:
+                db.execute(_STEP, {**given, "source": rows[0][0]})
+            db.execute(_LAST, given)
+
+
+def _top(event: Event) -> str:
+    ids = event.data.get("ids")
+    return ids[0] if isinstance(ids, list) and ids and isinstance(ids[0], str) else ""
+
+
+_STEP = """
+insert into steps (source, target, times, last_at) values (:source, :id, 1, :at)
+on conflict (source, target) do update set
+    times = steps.times + 1,
+    last_at = case when excluded.last_at > steps.last_at then excluded.last_at else steps.last_at end
+"""
+_LAST = """
+insert into last_steps (session, id) values (:session, :id) on conflict (session) do update set id = excluded.id
+"""
+
+
+def after(db: Database, record_id: str) -> list[Step]:
+    """Give what sessions turned to after a record."""
+    sql = "select target, times, last_at from steps where source = :id order by times desc, target"
+    return [Step(*row) for row in db.query(sql, {"id": record_id})]
+
+
+def most(db: Database, least: int, limit: int) -> list[tuple[str, Step]]:
+    """Give the steps taken most often, each with what it started from."""
+    sql = """
+    select source, target, times, last_at from steps where times >= :least order by times desc, source, target limit :limit
+    """
+    return [(row[0], Step(row[1], row[2], row[3])) for row in db.query(sql, {"least": least, "limit": limit})]
+
+
+def counted(db: Database) -> tuple[int, int]:
+    """Tell how many different steps there are, and how often they were taken in all."""
+    row = db.query("select count(*), coalesce(sum(times), 0) from steps")[0]
+    return int(row[0]), int(row[1])

@@ -1,0 +1,149 @@
+"""Commands that keep knowledge true and small: trust, the hot set, predictions, health, maintenance."""
+
+import click
+
+from holdfast.hosts.cli.options import opened
+from holdfast.hosts.cli.render import json_option, show
+from holdfast.model.event import event_to_json
+from holdfast.policy.trust import REASONS
+from holdfast.surfaces.core import care
+from holdfast.verbs.health import health
+from holdfast.verbs.hot import demote, hot_set, pin, promote, unpin
+from holdfast.verbs.maintain import audit, maintain, metrics, quality
+from holdfast.verbs.predict import predict, warm
+from holdfast.verbs.trust import change_trust, trust_of
+
+
+@click.command("trust")
+@click.argument("id")
+@click.option("--raise", "raises", flag_value=True, default=None, help="It deserves more.")
+@click.option("--lower", "raises", flag_value=False, help="It deserves less.")
+@click.option("--reason", default="", help=f"One of {', '.join(REASONS)}.")
+@click.option("--by", "delta", type=float, help="How much, instead of what the reason is worth.")
+@click.option("--note", default="", help="What was seen.")
+@json_option
+def trust_command(id: str, raises: bool | None, reason: str, delta: float | None, note: str, as_json: bool) -> None:  # noqa: A002
+    """Show how far a memory is believed and why; with --raise or --lower, change it."""
+    with opened() as memory:
+        wanted = REASONS[reason] > 0 if raises is None and reason in REASONS else raises
+        found = (
+            trust_of(memory, id)
+            if wanted is None and not reason
+            else change_trust(memory, id, reason, raises=wanted is not False, delta=delta, note=note)
+        )
+    show(found, care.trust_of(found), as_json=as_json)
+
+
+@click.group("hot", invoke_without_command=True)
+@click.pass_context
+@json_option
+def hot_command(ctx: click.Context, as_json: bool) -> None:
+    """Show the hot set: the few memories that matter most now; or put memories in and out."""
+    if ctx.invoked_subcommand is None:
+        with opened() as memory:
+            found = hot_set(memory)
+        show(found, care.hot_of(found), as_json=as_json)
+
+
+@hot_command.command("promote")
+@click.argument("id")
+@json_option
+def promote_command(id: str, as_json: bool) -> None:  # noqa: A002
+    """Put a memory in."""
+    with opened() as memory:
+        found = promote(memory, id)
+    show(found, care.hot_of(found), as_json=as_json)
+
+
+@hot_command.command("demote")
+@click.argument("id")
+@json_option
+def demote_command(id: str, as_json: bool) -> None:  # noqa: A002
+    """Take a memory out."""
+    with opened() as memory:
+        found = demote(memory, id)
+    show(found, care.hot_of(found), as_json=as_json)
+
+
+@hot_command.command("pin")
+@click.argument("id")
+@json_option
+def pin_command(id: str, as_json: bool) -> None:  # noqa: A002
+    """Keep a memory in, whatever happens."""
+    with opened() as memory:
+        found = pin(memory, id)
+    show(found, care.hot_of(found), as_json=as_json)
+
+
+@hot_command.command("unpin")
+@click.argument("id")
+@json_option
+def unpin_command(id: str, as_json: bool) -> None:  # noqa: A002
+    """Let a pinned memory leave again."""
+    with opened() as memory:
+        found = unpin(memory, id)
+    show(found, care.hot_of(found), as_json=as_json)
+
+
+@click.command("next")
+@click.argument("id")
+@click.option("--warm", "warming", is_flag=True, help="Put them into the hot set.")
+@json_option
+def next_command(id: str, warming: bool, as_json: bool) -> None:  # noqa: A002
+    """Show what sessions turned to after a memory."""
+    with opened() as memory:
+        found = predict(memory, id)
+        if warming:
+            warm(memory, id)
+    show(found, care.predictions_of(found), as_json=as_json)
+
+
+@click.command("health")
+@click.option("--days", default=30, show_default=True, type=click.IntRange(1), help="What counts as old.")
+@json_option
+def health_command(days: int, as_json: bool) -> None:
+    """Show how healthy the memory of this project is, and what to do first."""
+    with opened() as memory:
+        found = health(memory, days=days)
+    show(found, care.health_of(found), as_json=as_json)
+
+
+@click.command("quality")
+@click.option("--days", default=30, show_default=True, type=click.IntRange(1))
+@json_option
+def quality_command(days: int, as_json: bool) -> None:
+    """Show what recall cost lately and whether it helped."""
+    with opened() as memory:
+        found = quality(memory, days=days)
+    show(found, care.quality_of(found, days), as_json=as_json)
+
+
+@click.command("maintain")
+@click.option("--dry-run", is_flag=True, help="Only say what would be done.")
+@json_option
+def maintain_command(dry_run: bool, as_json: bool) -> None:
+    """Retire what has served its time, cool the hot set, give space back. Nothing is deleted."""
+    with opened() as memory:
+        found = maintain(memory, dry_run=dry_run)
+    show(found, care.upkeep_of(found), as_json=as_json)
+
+
+@click.command("audit")
+@click.option("--days", default=90, show_default=True, type=click.IntRange(1))
+@click.option("--verb", default="", help="Only this: retired, erased, unlinked, restored.")
+@click.option("--limit", default=50, show_default=True, type=click.IntRange(1, 500))
+@json_option
+def audit_command(days: int, verb: str, limit: int, as_json: bool) -> None:
+    """Show what was taken away or put back, by whom and why."""
+    with opened() as memory:
+        found = audit(memory, days=days, verb=verb, limit=limit)
+    show([event_to_json(event) for event in found], care.audit_of(found), as_json=as_json)
+
+
+@click.command("metrics")
+@json_option
+def metrics_command(as_json: bool) -> None:
+    """Show what was counted: the hot set, background work and its failures."""
+    with opened() as memory:
+        found = metrics(memory)
+    show(found, care.metrics_of(found), as_json=as_json)

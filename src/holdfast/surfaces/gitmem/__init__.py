@@ -1,0 +1,6 @@
+"""The tools of GitMem: sessions with a closing ceremony, scars that want an answer, threads."""
+
+from holdfast.surfaces.contract import surface_of
+from holdfast.surfaces.gitmem import shapes, tools
+
+surface = surface_of(tools.CONTRACT, tools, present=shapes.present, present_error=shapes.present_error)

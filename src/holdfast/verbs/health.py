@@ -1,0 +1,186 @@
+"""How healthy the memory of a project is, and what to do about it first."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from holdfast.engine import curation, tally
+from holdfast.engine.curation import Found
+from holdfast.engine.views import labels, links, records, usage
+from holdfast.model.ids import days_before
+from holdfast.model.record import Record
+from holdfast.policy.health import Measure, measures, score
+from holdfast.verbs.memory import Memory
+from holdfast.verbs.read import waiting_records
+
+ROWS = 20
+HEAVY = 3
+RARE = 1  # a scope so rare may be a slip of the pen
+NEAR = 2  # letters that may differ
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Typo:
+    """A scope that looks like another, commoner one."""
+
+    scope: str
+    meant: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chore:
+    """One thing to do, why, and the command that does it."""
+
+    what: str
+    why: str
+    command: str
+    record: Record | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sample:
+    """How many records there are of a sort, and some of them."""
+
+    total: int
+    records: tuple[Record, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Health:
+    """How a project's memory is doing."""
+
+    days: int
+    total: int
+    score: int
+    measures: tuple[Measure, ...]
+    contradicted: Sample
+    dead: Sample
+    cold: Sample
+    unverified: Sample
+    stale: Sample
+    heavy: tuple[tuple[Record, int], ...] = ()
+    conflicts: tuple[tuple[str, str], ...] = ()
+    scopes: dict[str, int] = field(default_factory=dict)
+    typos: tuple[Typo, ...] = ()
+    markers: dict[str, tuple[int, int]] = field(default_factory=dict)
+    strangers: tuple[str, ...] = ()
+    waiting: tuple[Record, ...] = ()
+    queue: tuple[Chore, ...] = ()
+
+
+def health(memory: Memory, *, days: int = 30) -> Health:
+    """Look at everything that makes a memory less useful, and say what to do first."""
+    db, here = memory.store.db, memory.store.project_number(memory.project)
+    before = days_before(memory.clock.now(), days)
+    found = {
+        "contradicted": curation.contradicted(db, here, ROWS),
+        "dead": curation.dead(db, here, before, ROWS),
+        "cold": curation.cold(db, here, before, ROWS),
+        "unverified": curation.unverified(db, here, before, ROWS),
+        "stale": curation.stale(db, here, before, ROWS),
+    }
+    samples = {name: _sample(memory, one) for name, one in found.items()}
+    scopes = labels.counts(db, "scope", here)
+    typos, conflicts = tuple(typos_in(scopes)), tuple(links.pairs(db, "contradicts", here))
+    total = curation.total(db, here)
+    counts = {name: one.total for name, one in found.items()}
+    judged = measures({**counts, "total": total, "conflicts": len(conflicts), "typos": len(typos)})
+    waiting = tuple(waiting_records(memory))
+    return Health(
+        days=days,
+        total=total,
+        score=score(judged),
+        measures=tuple(judged),
+        **samples,
+        heavy=_heavy(memory, here),
+        conflicts=conflicts,
+        scopes=scopes,
+        typos=typos,
+        markers=_markers(memory, before),
+        strangers=tuple(usage.strangers(db)),
+        waiting=waiting,
+        queue=tuple(_queue(samples, conflicts, typos, waiting)),
+    )
+
+
+def typos_in(scopes: dict[str, int]) -> list[Typo]:
+    """Give the rare scopes that differ by a letter or two from a commoner one."""
+    from rapidfuzz.distance import Levenshtein  # noqa: PLC0415  only here
+
+    found = []
+    for scope in (name for name, count in scopes.items() if count <= RARE):
+        common = [name for name, count in scopes.items() if count > RARE and len(name) > NEAR + 1]
+        near = [(Levenshtein.distance(scope, name, score_cutoff=NEAR), name) for name in common]
+        close = [pair for pair in near if 0 < pair[0] <= NEAR]
+        if close:
+            found.append(Typo(scope=scope, meant=min(close)[1]))
+    return found
+
+
+def _sample(memory: Memory, found: Found) -> Sample:
+    known = records.by_ids(memory.store.db, found.ids)
+    return Sample(total=found.total, records=tuple(known[one].record for one in found.ids if one in known))
+
+
+def _heavy(memory: Memory, here: int) -> tuple[tuple[Record, int], ...]:
+    found = curation.heavy(memory.store.db, here, HEAVY, ROWS)
+    known = records.by_ids(memory.store.db, [one for one, _ in found])
+    return tuple((known[one].record, times) for one, times in found if one in known)
+
+
+def _markers(memory: Memory, since: str) -> dict[str, tuple[int, int]]:
+    """Give how often each transient wording was refused, and how often somebody insisted."""
+    fired = tally.totals(memory.store.db, "transient.fired.", since)
+    insisted = tally.totals(memory.store.db, "transient.insisted.", since)
+    words = {name.rpartition(".")[2] for name in (*fired, *insisted)}
+    return {
+        word: (fired.get(f"transient.fired.{word}", 0), insisted.get(f"transient.insisted.{word}", 0))
+        for word in sorted(words)
+    }
+
+
+def _queue(
+    samples: dict[str, Sample], conflicts: Sequence[tuple[str, str]], typos: Sequence[Typo], waiting: Sequence[Record]
+) -> list[Chore]:
+    """Give what to do, most pressing first; each with one command."""
+    chores = [
+        Chore(
+            what="mend or retire",
+            why="somebody called it wrong",
+            command=f"holdfast revise {one.id} --text …",
+            record=one,
+        )
+        for one in samples["contradicted"].records
+    ]
+    chores += [
+        Chore(
+            what="decide",
+            why="these two contradict each other",
+            command=f"holdfast contradictions resolve {one} {other}",
+        )
+        for one, other in conflicts
+    ]
+    chores += [
+        Chore(what="say yes or no", why="it waits", command=f"holdfast confirm {one.id}", record=one) for one in waiting
+    ]
+    chores += [
+        Chore(what="check", why="it was checked long ago", command=f"holdfast verify {one.id}", record=one)
+        for one in samples["stale"].records
+    ]
+    chores += [
+        Chore(what="check", why="nobody ever did", command=f"holdfast verify {one.id}", record=one)
+        for one in samples["unverified"].records
+    ]
+    chores += [
+        Chore(what="rename", why=f"it looks like {one.meant}", command=f"holdfast rename-scope {one.scope} {one.meant}")
+        for one in typos
+    ]
+    chores += [
+        Chore(
+            what="reword or retire",
+            why="shown, and never helped",
+            command=f"holdfast forget {one.id} --reason …",
+            record=one,
+        )
+        for one in samples["dead"].records
+    ]
+    return chores

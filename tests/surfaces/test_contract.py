@@ -1,0 +1,140 @@
+"""Surfaces that others designed: what a contract promises, and the freedom its users are used to."""
+
+import json
+import types
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from holdfast.hosts.mcp.offer import check_names, offer_of, with_aliases
+from holdfast.model.errors import HoldfastError, Invalid
+from holdfast.surfaces.contract import Contract, function_name, parameter_name, read_contract, surface_of
+from holdfast.surfaces.tool import Call, Surface
+from tests.hosts import toy
+
+CONTRACT = {
+    "name": "shelf",
+    "instructions": "Books.",
+    "missing": "No {name} given",
+    "shared": {"shelf": {"type": "string", "description": "Which shelf."}},
+    "tools": [
+        {
+            "name": "lend-book",
+            "title": "Lend",
+            "description": "Lend a book.",
+            "aliases": ["lb"],
+            "synonyms": {"book": "title"},
+            "parameters": {
+                "title": {"type": "string", "maxLength": 20},
+                "shelf": "shelf",
+                "howLong": {"type": "integer", "minimum": 1, "default": 14},
+                "type": {"type": "string", "enum": ["N_A", "Novel"]},
+                "readers": {"type": "array", "items": {"type": "object", "properties": {"age": {"type": "integer"}}}},
+                "notes": {"type": ["object", "string"]},
+                "urgent": {"type": "boolean"},
+            },
+            "required": ["title"],
+        }
+    ],
+}
+
+
+def lend_book(_: Call, title: str, how_long: int, type_: str = "", **given: Any) -> dict[str, Any]:
+    return {"title": title, "how_long": how_long, "type": type_, **given}
+
+
+def as_json(value: Any) -> str:
+    return json.dumps(value)
+
+
+def as_problems(problem: HoldfastError) -> str:
+    return json.dumps(problem.problems or [problem.message])
+
+
+@pytest.fixture
+def contract(tmp_path: Path) -> Contract:
+    (tmp_path / "contract.json").write_text(json.dumps(CONTRACT))
+    return read_contract(tmp_path)
+
+
+@pytest.fixture
+def surface(contract: Contract) -> Surface:
+    functions = types.ModuleType("functions")
+    vars(functions)["lend_book"] = lend_book
+    return surface_of(contract, functions, present=as_json, present_error=as_problems)
+
+
+def ask(surface: Surface, name: str = "lend-book", **arguments: Any) -> Any:
+    return json.loads(surface.call(Call(open=toy.no_memory), name, arguments).text)
+
+
+def test_names_that_python_cannot_have_are_translated() -> None:
+    names = [function_name(name) for name in ("gitmem-cache-status", "__IMPORTANT", "log")]
+    assert names == ["gitmem_cache_status", "important", "log"]
+    names = [parameter_name(name) for name in ("dateStart", "type", "obs_type", "from")]
+    assert names == ["date_start", "type_", "obs_type", "from_"]
+
+
+def test_what_is_left_out_has_the_default_of_the_contract(surface: Surface) -> None:
+    assert ask(surface, title="Emma") == {"title": "Emma", "how_long": 14, "type": ""}
+
+
+@pytest.mark.parametrize(
+    ("given", "taken"),
+    [
+        ({"book": "Emma"}, {"title": "Emma"}),
+        ({"book": "Persuasion", "title": "Emma"}, {"title": "Emma"}),
+        ({"title": 1984}, {"title": "1984"}),
+        ({"title": ["Emma", "Ivanhoe"]}, {"title": "Emma,Ivanhoe"}),
+        ({"title": "Emma", "colour": "red"}, {}),
+        ({"title": "Emma", "type": "novel"}, {"type": "Novel"}),
+        ({"title": "Emma", "type": "n/a"}, {"type": "N_A"}),
+        ({"title": "Emma", "howLong": "3"}, {"how_long": 3}),
+        ({"title": "Emma", "howLong": 3.0}, {"how_long": 3}),
+        ({"title": "Emma", "howLong": None}, {"how_long": 14}),
+        ({"title": "Emma", "urgent": "True"}, {"urgent": True}),
+        ({"title": "Emma", "readers": '[{"age": "7"}]'}, {"readers": [{"age": 7}]}),
+        ({"title": "Emma", "readers": {"age": 7, "name": None}}, {"readers": [{"age": 7}]}),
+        ({"title": "Emma", "notes": "torn"}, {"notes": "torn"}),
+        ({"title": "Emma", "notes": '{"page": 3}'}, {"notes": {"page": 3}}),
+    ],
+)
+def test_what_is_clearly_meant_is_taken(surface: Surface, given: dict[str, Any], taken: dict[str, Any]) -> None:
+    assert ask(surface, **given) == {"title": "Emma", "how_long": 14, "type": "", **taken}
+
+
+@pytest.mark.parametrize(
+    ("given", "problems"),
+    [
+        ({}, ["No title given"]),
+        ({"title": None}, ["No title given"]),
+        ({"title": "E" * 21}, ["title must have 0 to 20 characters"]),
+        ({"title": "Emma", "howLong": "soon"}, ["howLong must be an integer"]),
+        ({"title": "Emma", "type": "poem"}, ["type must be one of N_A, Novel"]),
+        ({"title": "Emma", "readers": "me"}, ["readers[0] must be an object"]),
+        ({"title": "Emma", "notes": 3}, ["notes must be an object or a string"]),
+        ({"howLong": 0}, ["No title given", "howLong must lie between 1 and …"]),
+    ],
+)
+def test_everything_that_is_wrong_is_said_at_once(surface: Surface, given: dict[str, Any], problems: list[str]) -> None:
+    answer = surface.call(Call(open=toy.no_memory), "lend-book", given)
+    assert (answer.failed, json.loads(answer.text)) == (True, problems)
+
+
+def test_another_name_works_and_is_listed_only_when_asked(surface: Surface) -> None:
+    assert ask(surface, "lb", book="Emma") == ask(surface, title="Emma")
+    offer = offer_of([surface])
+    assert [tool["name"] for tool in offer.tools] == ["lend-book"]
+    listed = with_aliases(offer).tools
+    assert [tool["name"] for tool in listed] == ["lend-book", "lb"]
+    assert listed[1]["description"] == "Another name of lend-book. Lend a book."
+    assert listed[1]["inputSchema"] == listed[0]["inputSchema"]
+    assert listed[0]["inputSchema"]["properties"]["shelf"] == {"type": "string", "description": "Which shelf."}
+
+
+def test_two_surfaces_cannot_share_a_name(surface: Surface) -> None:
+    other = offer_of([Surface(name="toys", aliases={"lb": "echo"}, tools=toy.surface.tools)])
+    check_names([("shelf", offer_of([surface])), ("toy", offer_of([toy.surface]))])
+    with pytest.raises(Invalid, match="The surfaces shelf and toys both have a tool lb"):
+        check_names([("shelf", offer_of([surface])), ("toys", other)])

@@ -1,0 +1,205 @@
+"""Consolidation: near-duplicates are proposed with what would become of them, merged on request, and taken apart again."""
+
+from pathlib import Path
+
+import pytest
+
+from holdfast.adapters.embedders.local import LocalEmbedder
+from holdfast.model.errors import Conflict, Invalid
+from holdfast.model.query import Query
+from holdfast.model.record import Draft, Link, Record
+from holdfast.policy.admit import Waivers
+from holdfast.verbs.consolidate import consolidate, proposal_of, proposals, split
+from holdfast.verbs.contradictions import resolve
+from holdfast.verbs.embed import catch_up
+from holdfast.verbs.keep import Revision, restore, revise
+from holdfast.verbs.memory import Memory
+from holdfast.verbs.read import get, history
+from holdfast.verbs.recall import recall
+from holdfast.verbs.write import Written, write
+from tests.conftest import Time, keep, make_memory
+
+FIRST = "Access tokens expire after 15 minutes and are signed with RS256 by the gateway. Ask Noor for the key."
+SECOND = "Access tokens are signed with RS256 by the gateway and expire after 15 minutes. Refresh tokens live in Redis."
+
+
+def forced(memory: Memory, body: str, **given: object) -> Record:
+    outcome = write(memory, Draft(body=body, **given), waivers=Waivers(duplicate=True))  # type: ignore[arg-type]
+    assert isinstance(outcome, Written), outcome
+    return outcome.record
+
+
+def two(memory: Memory, time: Time, **given: object) -> tuple[Record, Record]:
+    first = forced(memory, FIRST, tags=("auth",), scopes=("api",), **given)
+    time.pass_days(3)
+    return first, forced(memory, SECOND, tags=("jwt",), scopes=("api", "security"), **given)
+
+
+def test_a_proposal_says_what_would_become_of_every_sentence_and_changes_nothing(memory: Memory, time: Time) -> None:
+    first, second = two(memory, time)
+    keep(memory, "Deploys take ten minutes on a good day.")
+    before = sum(1 for _ in memory.store.journal())
+    found = proposals(memory)
+    (one,) = found.found
+    assert [source.id for source in one.sources] == [first.id, second.id]
+    assert one.text == f"{FIRST} Refresh tokens live in Redis."
+    assert one.base == first.id
+    assert [(part.id, part.sentence) for part in one.added] == [(second.id, "Refresh tokens live in Redis.")]
+    assert (one.outdated, found.more, found.looked_at, found.not_looked_at) == ((), 0, 3, 0)
+    assert sum(1 for _ in memory.store.journal()) == before
+
+
+def test_what_a_newer_one_corrects_is_left_out_and_named(memory: Memory, time: Time) -> None:
+    older = forced(memory, "Access tokens expire after 15 minutes. Access tokens are signed with RS256 by the gateway.")
+    time.pass_days(1)
+    newer = forced(memory, "Access tokens expire after 30 minutes. Access tokens are signed with RS256 by the gateway.")
+    (one,) = proposals(memory).found
+    assert one.text == newer.body
+    assert [(part.part.id, part.part.sentence) for part in one.outdated] == [
+        (older.id, "Access tokens expire after 15 minutes.")
+    ]
+
+
+def test_a_plain_contradiction_is_no_duplicate(memory: Memory) -> None:
+    forced(memory, "The public rate limit is 100 requests per minute.")
+    forced(memory, "The public rate limit is 500 requests per minute.")
+    forced(memory, "The staging rate limit is 900 requests per minute.")
+    assert proposals(memory).found == ()
+
+
+def test_things_with_other_names_are_not_the_same(memory: Memory) -> None:
+    forced(memory, "The module src/api/client.ts retries failed requests.")
+    forced(memory, "The module src/api/upload.ts retries failed requests.")
+    assert proposals(memory).found == ()
+
+
+def test_rewordings_are_found_by_meaning(tmp_path: Path, time: Time) -> None:
+    with make_memory(tmp_path, time, embedder=LocalEmbedder()) as memory:
+        one = keep(memory, "The staging db is wiped every night.")
+        other = keep(memory, "Every night the staging database gets wiped.")
+        keep(memory, "Tax is calculated in Avalara.")
+        keep(memory, "Shipping costs are calculated in EasyPost.")
+        assert proposals(memory).found == ()
+        catch_up(memory)
+        assert [{source.id for source in found.sources} for found in proposals(memory).found] == [{one.id, other.id}]
+
+
+def test_merging_keeps_everything_and_recall_gives_one(memory: Memory, time: Time) -> None:
+    first, second = two(memory, time)
+    old = keep(memory, "Tokens were opaque strings once upon a time.")
+    resolve(memory, first.id, old.id, "supersede", keep=first.id)
+    (one,) = proposals(memory).found
+    merged = consolidate(memory, one)
+    assert merged.body == one.text
+    assert (set(merged.tags), set(merged.scopes), merged.project) == (
+        {"auth", "jwt"},
+        {"api", "security"},
+        first.project,
+    )
+    assert {link.target for link in merged.links if link.relation == "supersedes"} == {first.id, second.id, old.id}
+    for source in (first, second):
+        kept = get(memory, source.id).record
+        assert (kept.state, kept.reason, kept.body) == ("retired", f"merged into {merged.id}", source.body)
+    assert [hit.record.id for hit in recall(memory, Query(text="access tokens expire")).hits] == [merged.id]
+    assert get(memory, old.id).superseded_by == merged.id
+    assert proposals(memory).found == ()
+
+
+def test_a_merge_can_be_taken_apart(memory: Memory, time: Time) -> None:
+    first, second = two(memory, time)
+    merged = consolidate(memory, proposals(memory).found[0])
+    assert {record.id for record in split(memory, merged.id)} == {first.id, second.id}
+    assert get(memory, merged.id).record.state == "retired"
+    found = {hit.record.id for hit in recall(memory, Query(text="access tokens expire")).hits}
+    assert found == {first.id, second.id}
+    with pytest.raises(Conflict, match="no merged memory"):
+        split(memory, merged.id)
+    with pytest.raises(Conflict, match="no merged memory"):
+        split(memory, first.id)
+
+
+def test_one_of_the_sources_can_be_restored_alone(memory: Memory, time: Time) -> None:
+    first, _ = two(memory, time)
+    consolidate(memory, proposals(memory).found[0])
+    assert restore(memory, first.id).state == "active"
+
+
+def test_never_across_projects_kinds_or_states(memory: Memory, time: Time) -> None:
+    here, other = forced(memory, FIRST), forced(memory, FIRST, project="example.org/acme/other")
+    decision = forced(memory, FIRST, kind="decision")
+    everywhere = forced(memory, FIRST, project="")
+    seen = forced(memory, FIRST, kind="observation")
+    again = forced(memory, FIRST, kind="observation")
+    assert proposals(memory).found == ()
+    for one in (other, decision, everywhere, seen):
+        with pytest.raises(Invalid, match="different projects or kinds"):
+            proposal_of(memory, [here.id, one.id])
+    with pytest.raises(Invalid, match="different projects or kinds"):
+        proposal_of(memory, [seen.id, again.id])
+    with pytest.raises(Invalid, match="at least two"):
+        proposal_of(memory, [here.id, here.id])
+    first, second = two(memory, time)
+    consolidate(memory, proposal_of(memory, [first.id, second.id]))
+    with pytest.raises(Conflict, match="only memories in use"):
+        proposal_of(memory, [first.id, here.id])
+
+
+def test_a_proposal_that_is_out_of_date_is_not_carried_out(memory: Memory, time: Time) -> None:
+    first, _ = two(memory, time)
+    (one,) = proposals(memory).found
+    revise(memory, first.id, Revision(tags=("changed",)))
+    before = sum(1 for _ in memory.store.journal())
+    with pytest.raises(Conflict, match="has changed since"):
+        consolidate(memory, one)
+    assert sum(1 for _ in memory.store.journal()) == before
+
+
+def test_somebody_may_write_the_merged_text(memory: Memory, time: Time) -> None:
+    two(memory, time)
+    merged = consolidate(memory, proposals(memory).found[0], text="Access tokens: RS256, 15 minutes.")
+    assert (merged.body, merged.title) == ("Access tokens: RS256, 15 minutes.", "Access tokens: RS256, 15 minutes.")
+    assert [event.verb for event in history(memory, merged.id)] == ["recorded"]
+
+
+def test_lessons_keep_the_worst_severity_and_all_arguments(memory: Memory, time: Time) -> None:
+    body = "Never run the order migration without a way back."
+    first = forced(memory, body, kind="scar", fields={"severity": "critical", "counter_arguments": ["a", "b"]})
+    time.pass_days(1)
+    second = forced(memory, body, kind="anti_pattern", fields={"severity": "low", "why": "an hour of downtime"})
+    third = forced(memory, body, kind="scar", fields={"severity": "high", "counter_arguments": ["b", "c"]})
+    merged = consolidate(memory, proposal_of(memory, [first.id, second.id, third.id]))
+    assert merged.kind == "scar"
+    assert merged.fields["severity"] == "critical"
+    assert set(merged.fields["counter_arguments"]) == {"a", "b", "c"}
+    assert merged.fields["why"] == "an hour of downtime"
+
+
+def test_what_was_private_stays_private(memory: Memory, time: Time) -> None:
+    first = forced(memory, FIRST, visibility="team")
+    time.pass_days(1)
+    second = forced(memory, SECOND, visibility="private")
+    assert consolidate(memory, proposal_of(memory, [first.id, second.id])).visibility == "private"
+
+
+def test_two_that_were_connected_are_not_proposed_again(memory: Memory, time: Time) -> None:
+    first, second = two(memory, time)
+    resolve(memory, first.id, second.id, "both")
+    assert proposals(memory).found == ()
+    assert get(memory, second.id).record.links == (Link(relation="relates_to", target=first.id),)
+
+
+def test_each_of_a_group_is_near_each_other(memory: Memory) -> None:
+    for tail in ("alpha beta gamma delta", "beta gamma delta", "beta gamma delta epsilon"):
+        forced(memory, f"the nightly export of the ledger runs in steps {tail}")
+    (one,) = proposals(memory).found
+    assert len(one.sources) == 3
+    forced(memory, "the nightly export of the ledger runs in steps beta zeta eta theta iota kappa")
+    assert [len(found.sources) for found in proposals(memory).found] == [3]
+
+
+def test_only_the_best_are_worked_out_and_the_rest_counted(memory: Memory) -> None:
+    for thing in ("apple orchard", "bridge", "candle factory"):
+        for _ in range(2):
+            forced(memory, f"The {thing} has a caretaker who opens it at dawn.")
+    found = proposals(memory, limit=1)
+    assert (len(found.found), found.more) == (1, 2)
