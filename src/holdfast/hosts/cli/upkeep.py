@@ -17,6 +17,7 @@ from holdfast.model.config import Config
 from holdfast.model.errors import HoldfastError, Invalid
 from holdfast.verbs.embed import catch_up
 from holdfast.verbs.exchange import export, take_in
+from holdfast.verbs.memory import Memory
 from holdfast.verbs.upkeep import examine, rebuild_vectors, rebuild_views, status
 
 
@@ -32,13 +33,19 @@ def export_command(output: Path | None, as_json: bool) -> None:
             for line in export(memory):
                 print(line)
             return
-        written = 0
-        with _private_file(output) as file:
-            for written, line in enumerate(export(memory)):  # noqa: B007  the header is not an event
-                file.write(line + "\n")
+        written = export_to(output, memory)
     print_json({"output": str(output), "events": written}) if as_json else print(
         f"{written} events written to {output}."
     )
+
+
+def export_to(path: Path, memory: Memory) -> int:
+    """Write the whole store to a file for its owner only; give how many events there are."""
+    written = 0
+    with _private_file(path) as file:
+        for written, line in enumerate(export(memory)):  # noqa: B007  the header is not an event
+            file.write(line + "\n")
+    return written
 
 
 @click.command("import")
