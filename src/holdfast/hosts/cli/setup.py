@@ -16,13 +16,12 @@ from holdfast.hosts.cli.render import console, json_option, print_json
 from holdfast.hosts.mcp.serving import SURFACES
 from holdfast.hosts.setup.clients import BY_NAME, CLIENTS, Client, installed
 from holdfast.hosts.setup.edits import Member
-from holdfast.hosts.setup.manifest import Manifest, write_manifest
 from holdfast.hosts.setup.own import NAME
 from holdfast.hosts.setup.places import Machine
 from holdfast.hosts.setup.placing import Planned, carry_out, diff_of, planned, snippet
 from holdfast.hosts.setup.removing import removals, take_out
 from holdfast.hosts.setup.shapes import stdio
-from holdfast.hosts.setup.wanted import Choices, has_plugin, is_covered, wanted
+from holdfast.hosts.setup.wanted import Choices, covered, has_plugin, wanted
 from holdfast.model.errors import Invalid
 
 _DIFF_STYLE = {"+": "green", "-": "red", "@": "cyan"}
@@ -36,11 +35,13 @@ class Manner:
     dry_run: bool
     as_json: bool
 
+    def __post_init__(self) -> None:
+        if self.as_json and self.asks:
+            raise Invalid("--json asks no questions.", hint="Add --yes or --dry-run.")
+
     @property
     def asks(self) -> bool:
         """Tell whether questions may be asked."""
-        if self.as_json and not (self.yes or self.dry_run):
-            raise Invalid("--json asks no questions.", hint="Add --yes or --dry-run.")
         return not (self.yes or self.dry_run)
 
     def goes_on(self, question: str) -> bool:
@@ -100,6 +101,8 @@ def uninstall_command(names: tuple[str, ...], everything: bool, dry_run: bool, y
     """
     if names and everything:
         raise Invalid("--all is for leaving altogether, --client for one client.", hint="Give one of them.")
+    if everything and settings().config.database:
+        raise Invalid("The memories are in PostgreSQL; --all deletes only a store of files.")
     manner, here = Manner(yes=yes, dry_run=dry_run, as_json=as_json), look_around()
     leaving = set(names) or here.manifest.clients()
     plan = removals(here.manifest, leaving)
@@ -107,12 +110,14 @@ def uninstall_command(names: tuple[str, ...], everything: bool, dry_run: bool, y
         _show(plan)
     done = bool(plan) and manner.goes_on(_question(plan))
     if done:
-        _leave(plan, leaving, here)
+        take_out(plan, leaving, here.manifest, here.store)
     declined = bool(plan) and not done and not dry_run
     backup = _forget_everything(here, manner) if everything and not declined else None
-    _conclude(plan, done=done, as_json=as_json, more={"backup": str(backup) if backup else None})
+    if backup and not as_json:
+        click.echo(f"The memories are deleted; `holdfast import {backup}` brings them back.")
     if not as_json and not plan:
-        click.echo(f"Nothing is set up that {here.store} knows of.")
+        click.echo(f"No client is set up that {here.store} knows of.")
+    _conclude(plan, done=done, as_json=as_json, more={"backup": str(backup) if backup else None})
 
 
 def _set_up(choices: Choices, here: Here, manner: Manner, unknown: tuple[str, ...]) -> None:
@@ -177,8 +182,8 @@ def _remarks(choices: Choices, here: Here, unknown: tuple[str, ...], plan: list[
     for client in choices.clients:
         if client.name == "claude-code" and has_plugin(here.machine):
             yield "Claude Code: the Holdfast plugin is switched on and brings everything; nothing is written."
-        if is_covered(client, here.level, here.machine, {one.name for one in choices.clients}):
-            yield f"{client.title}: runs the hooks of Claude Code too, so it gets none of its own."
+        if choices.hooks and (why := covered(client, here.level, here.machine, choices.names)):
+            yield f"{client.title}: {why}; it gets no others."
         if here.level == "project" and not client.server.project:
             yield f"{client.title}: has no file for a project; run init without --project for it."
         if client.note and choices.hooks:
@@ -196,23 +201,14 @@ def _conclude(plan: list[Planned], *, done: bool, as_json: bool, more: Mapping[s
     elif plan and not changed:
         click.echo("Nothing to change: everything is as it should be." if not left else "Nothing was changed.")
     elif changed:
-        click.echo(f"{len(changed)} files {'written' if done else 'would change; nothing was written'}.")
+        count = f"{len(changed)} file{'s' if len(changed) > 1 else ''}"
+        click.echo(f"{count} written." if done else f"{count} would change; nothing was written.")
     if left:
         raise click.exceptions.Exit(4)
 
 
-def _leave(plan: list[Planned], leaving: set[str], here: Here) -> Manifest:
-    manifest = take_out(plan, leaving, here.manifest, here.store)
-    write_manifest(here.store, manifest)
-    if here.store.is_dir() and not any(here.store.iterdir()):
-        here.store.rmdir()
-    return manifest
-
-
 def _forget_everything(here: Here, manner: Manner) -> Path | None:
     """Delete the store, after a backup beside the home's other files; give where the backup is."""
-    if settings().config.database:
-        raise Invalid("The memories are in PostgreSQL; --all deletes only a store of files.")
     if not (here.store / FILE).exists():
         return None
     backup = here.machine.home / f"holdfast-backup-{datetime.now(UTC):%Y%m%d-%H%M%S}.jsonl"

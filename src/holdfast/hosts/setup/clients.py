@@ -33,7 +33,7 @@ class Hooks:
     events: Mapping[str, str]
     shape: Callable[[Installation, str, str], Mapping[str, Any]]
     skeleton: Mapping[str, Any] = field(default_factory=dict)  # what a new file must hold besides
-    covered_by: str = ""  # a client whose hooks this one runs as well: both together would fire twice
+    also_runs: str = ""  # a client whose hooks in a project this one runs as well: both would fire twice
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -174,7 +174,7 @@ CLIENTS = (
             },
             shape=shapes.by_shell,
             skeleton={"version": 1},
-            covered_by="claude-code",
+            also_runs="claude-code",
         ),
         guide=Guide(user=("{copilot}/copilot-instructions.md",), project=("{project}/AGENTS.md",)),
     ),

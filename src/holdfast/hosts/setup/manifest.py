@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from holdfast.hosts.setup.edits import Block, Edit, Element, Member, Table, Whole
-from holdfast.hosts.setup.files import replace_file, text_of
+from holdfast.hosts.setup.files import missing_folders, remove_file, replace_file, text_of
 from holdfast.model.errors import InvalidFile, StoreError
 
 FILE = "setup.json"
@@ -47,10 +47,11 @@ class Touched:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Manifest:
-    """Every file that was touched, and the surfaces each client was given."""
+    """Every file that was touched, the surfaces each client was given, and the folders made for the manifest itself."""
 
     files: Mapping[str, Touched] = field(default_factory=dict)
     surfaces: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    folders: tuple[str, ...] = ()
 
     def with_file(self, path: Path, touched: Touched | None) -> "Manifest":
         """Give the manifest with another account of one file, or none."""
@@ -73,19 +74,23 @@ def read_manifest(folder: Path) -> Manifest:
         raise StoreError(f"{path} cannot be read.", hint=hint) from problem
 
 
-def write_manifest(folder: Path, manifest: Manifest) -> None:
-    """Write the manifest, or remove it when nothing is set up."""
+def write_manifest(folder: Path, manifest: Manifest) -> Manifest:
+    """Write the manifest and give it as written; when nothing is set up any more, remove it."""
     path = folder / FILE
     if not manifest.files:
-        path.unlink(missing_ok=True)
-        return
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        remove_file(path, [Path(made) for made in manifest.folders])
+        return Manifest()
+    if not folder.exists():
+        manifest = replace(manifest, folders=tuple(str(made) for made in missing_folders(path)))
+        folder.mkdir(mode=0o700, parents=True)
     written = {
         "version": VERSION,
+        "folders": manifest.folders,
         "surfaces": {name: list(names) for name, names in manifest.surfaces.items()},
         "files": {path: _touched_to_json(touched) for path, touched in manifest.files.items()},
     }
     replace_file(path, json.dumps(written, indent=1, ensure_ascii=False) + "\n", private=True)
+    return manifest
 
 
 def _touched_to_json(touched: Touched) -> dict[str, Any]:
@@ -111,6 +116,7 @@ def _manifest(given: dict[str, Any]) -> Manifest:
     return Manifest(
         files={path: _touched(one) for path, one in given["files"].items()},
         surfaces={name: tuple(names) for name, names in given["surfaces"].items()},
+        folders=tuple(given["folders"]),
     )
 
 

@@ -46,8 +46,8 @@ class Planned:
 def planned(wants: Iterable[Wanted], choices: Choices, manifest: Manifest, project: Path) -> list[Planned]:
     """Give what would be done, file by file."""
     plan = [plan_file(path, needs, manifest) for path, needs in by_file(wants).items()]
-    if choices.gitignore and choices.level == "project" and (need := _ignored(plan, choices, project)):
-        plan.append(plan_file(need.path, [need], manifest))
+    if choices.gitignore and choices.level == "project" and (needs := _ignored(plan, choices, project)):
+        plan.append(plan_file(needs[0].path, needs, manifest))
     return plan
 
 
@@ -77,12 +77,14 @@ def plan_file(path: Path, needs: list[Wanted], manifest: Manifest) -> Planned:
 def carry_out(
     plan: Iterable[Planned], wants: Iterable[Wanted], manifest: Manifest, store: Path, *, private: bool
 ) -> Manifest:
-    """Do what was planned. Each file is looked at once more: a client may have written it in the meantime."""
+    """Do what was planned. Each file is looked at once more: a client may have written it in the meantime.
+
+    The manifest is written before the file: what is noted but not there does no harm.
+    """
     needs = by_file(wants)
     for one in plan:
         fresh = plan_file(one.path, needs[one.path], manifest) if one.path in needs else one
-        manifest = manifest.with_file(one.path, fresh.touched)
-        write_manifest(store, manifest)  # before the file: what is noted but not there does no harm
+        manifest = write_manifest(store, manifest.with_file(one.path, fresh.touched))
         if fresh.changes and fresh.after is not None:
             replace_file(one.path, fresh.after, private=private)
     return manifest
@@ -167,14 +169,17 @@ def _account(
     return replace(was, after=after_mark, splices=chain, placed=placed)
 
 
-def _ignored(plan: list[Planned], choices: Choices, project: Path) -> Wanted | None:
-    """Give the lines that keep files with paths of this machine out of the repository."""
-    made = [one.path for one in plan if one.touched and one.touched.before is None and one.after is not None]
+def _ignored(plan: list[Planned], choices: Choices, project: Path) -> list[Wanted]:
+    """Give the lines that keep new files with paths of this machine out of the repository."""
+    made = [one.path for one in plan if one.touched and one.touched.before is None and _names_paths(one.touched)]
     lines = sorted("/" + path.relative_to(project).as_posix() for path in made if path.is_relative_to(project))
-    if not lines:
-        return None
-    block = Block(text="\n".join(lines), marks="shell")
-    return Wanted(client=choices.clients[0].name, path=project / ".gitignore", edits=(block,))
+    edits = (Block(text="\n".join(lines), marks="shell"),)
+    names = [client.name for client in choices.clients] if lines else []
+    return [Wanted(client=name, path=project / ".gitignore", edits=edits) for name in names]
+
+
+def _names_paths(touched: Touched) -> bool:
+    return any(not isinstance(placed.edit, Block) for placed in touched.placed)
 
 
 def _each(needs: list[Wanted]) -> Iterator[tuple[Wanted, Edit]]:

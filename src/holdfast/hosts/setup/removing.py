@@ -44,7 +44,7 @@ def plan_removal(path: Path, touched: Touched, gone: set[str]) -> Planned:
 
 
 def take_out(plan: Iterable[Planned], leaving: Iterable[str], manifest: Manifest, store: Path) -> Manifest:
-    """Do what was planned, looking at each file once more."""
+    """Do what was planned, looking at each file once more; what was not taken out stays in the manifest."""
     gone = set(leaving)
     for one in plan:
         touched = manifest.files[str(one.path)]
@@ -53,10 +53,9 @@ def take_out(plan: Iterable[Planned], leaving: Iterable[str], manifest: Manifest
             remove_file(one.path, [Path(folder) for folder in touched.folders])
         elif fresh.changes and fresh.after is not None:
             replace_file(one.path, fresh.after, private=True)
-        manifest = manifest.with_file(one.path, fresh.touched)
-        write_manifest(store, manifest)  # after the file: what was not taken out is still known
+        manifest = write_manifest(store, manifest.with_file(one.path, fresh.touched))
     surfaces = {name: names for name, names in manifest.surfaces.items() if name not in gone}
-    return replace(manifest, surfaces=surfaces)
+    return write_manifest(store, replace(manifest, surfaces=surfaces))
 
 
 def _without(text: str | None, touched: Touched, gone: set[str]) -> str | None:

@@ -27,6 +27,11 @@ class Choices:
     gitignore: bool = False
     surfaces: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # by client
 
+    @property
+    def names(self) -> set[str]:
+        """Give the names of the clients."""
+        return {client.name for client in self.clients}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
@@ -40,13 +45,12 @@ class Wanted:
 
 def wanted(choices: Choices, machine: Machine, made: Installation) -> Iterator[Wanted]:
     """Give everything that has to stand somewhere, client by client."""
-    chosen = {client.name for client in choices.clients}
     for client in choices.clients:
         if client.name == "claude-code" and has_plugin(machine):
             continue  # the plugin brings all of it
         serving = replace(made, surfaces=choices.surfaces.get(client.name, ()))
         yield from _server(client, choices.level, machine, serving)
-        if choices.hooks and not is_covered(client, choices.level, machine, chosen):
+        if choices.hooks and not covered(client, choices.level, machine, choices.names):
             yield from _hooks(client, choices.level, machine, made)
         yield from _rule(client, choices.level, machine)
         if choices.instructions:
@@ -77,12 +81,17 @@ def file_of(part: Server | Hooks | Plugin | Rule | Guide, level: Level, machine:
     return next((path for path in paths if path.exists()), paths[-1] if paths else None)
 
 
-def is_covered(client: Client, level: Level, machine: Machine, chosen: Iterable[str] = ()) -> bool:
-    """Tell whether a client runs the hooks of another one that has them, or is about to get them."""
-    other = BY_NAME.get(client.hooks.covered_by) if client.hooks else None
-    if other is None:
-        return False
-    return other.name in chosen or has_plugin(machine) or has_hooks(other, level, machine)
+def covered(client: Client, level: Level, machine: Machine, chosen: Iterable[str] = ()) -> str:
+    """Say why a client's own hooks would fire twice, if they would: it runs others of ours already."""
+    if client.hooks is None or level == "user":
+        return ""
+    if has_hooks(client, "user", machine):
+        return "has our hooks in your own settings, which hold in every project"
+    other = BY_NAME.get(client.hooks.also_runs)
+    coming = other is not None and other.name in chosen and not has_hooks(other, "user", machine)
+    if other and (coming or has_hooks(other, "project", machine)):
+        return f"runs the project's hooks of {other.title} too"
+    return ""
 
 
 def has_hooks(client: Client, level: Level, machine: Machine) -> bool:
