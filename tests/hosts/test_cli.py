@@ -206,7 +206,7 @@ def test_the_store_is_found_by_variable_then_nearest_folder_then_platform(
     )
     (tmp_path / "work" / ".holdfast").mkdir()
     assert answer(run("status", "--json", cwd=deep))["place"] == str(tmp_path / "work" / ".holdfast" / "holdfast.db")
-    assert (tmp_path / "work" / ".holdfast" / ".gitignore").read_text() == "holdfast.db*\nhttp-token*\n"
+    assert (tmp_path / "work" / ".holdfast" / ".gitignore").read_text() == "holdfast.db*\nhttp-token*\nsetup.json\n"
     assert answer(run("status", "--json", cwd=deep, HOLDFAST_HOME=str(tmp_path / "h")))["place"] == str(
         tmp_path / "h" / "holdfast.db"
     )

@@ -65,6 +65,15 @@ def mining() -> None:
         raise click.exceptions.Exit(1)
 
 
+@bench_command.command("signals")
+def signals() -> None:
+    """Measure how well what wants keeping is told from talk. Exit code 1 if a bar is missed."""
+    from holdfast.hosts.bench.labelled import run_signals
+
+    if not run_signals():
+        raise click.exceptions.Exit(1)
+
+
 @bench_command.command("knowledge")
 def knowledge() -> None:
     """Measure conflicts of a write, contradictions and duplicates at 2,000 and 100,000 records, mining. Exit code 1 if a target is missed."""

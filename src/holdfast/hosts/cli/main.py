@@ -11,6 +11,7 @@ from holdfast.model.errors import HoldfastError, Invalid
 
 # Name, module that holds it, one line for the overview. Modules are imported when their command is called.
 COMMANDS: dict[str, tuple[str, str]] = {
+    "init": ("setup", "Set up the clients on this machine to use the memory."),
     "remember": ("memories", "Keep something for later sessions."),
     "recall": ("memories", "Find what is known about something."),
     "show": ("memories", "Show one memory in full."),
@@ -57,7 +58,9 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "status": ("upkeep", "Show what is in the store and how it is doing."),
     "doctor": ("upkeep", "Check that everything works, and say how to mend what does not."),
     "config": ("upkeep", "Show every setting, what it means and where it came from."),
+    "uninstall": ("setup", "Take out of every client what `init` put in."),
     "mcp": ("mcp", "Serve the memory to MCP clients over stdio or HTTP."),
+    "demo": ("demo", "Build a store to look around in: three months of a made-up team."),
     "bench": ("bench", "Measure retrieval quality and speed."),
 }
 EXIT_CODES = """\b
