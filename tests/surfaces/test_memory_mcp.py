@@ -209,3 +209,12 @@ def test_the_project_is_told_in_a_few_lines(tools: Tools) -> None:
     lines = tools.read("memory://project-context").splitlines()
     assert lines[0] == "[MEMORY: Project context (example.org/acme/shop)]"
     assert "- Deploys happen on Fridays." in lines
+
+
+def test_what_was_imported_keeps_its_numbers(memory: Memory, tools: Tools) -> None:
+    origin = {"imported": {"system": "memory-mcp", "id": "memory:42"}}
+    record = keep(memory, "Deploys happen on Fridays.", extra=origin)
+    assert tools("validate_memory", memory_id=42)["memory_id"] == 42
+    tools("promote", memory_id=42)
+    assert [one["ref"] for one in tools("hot_cache_status")["items"]] == [record.id]
+    assert tools.error("promote", memory_id=43).startswith("Memory not found: 43.")
