@@ -296,11 +296,21 @@ def test_hooks_are_never_installed_where_they_would_fire_twice(place: Place) -> 
     assert not has_hooks(claude, "project", place.machine)
 
 
-def test_nothing_is_written_beside_the_plugin(place: Place) -> None:
-    path = place.path("{claude}/settings.json")
+@pytest.mark.parametrize(
+    ("name", "file", "text"),
+    [
+        ("claude-code", "{claude}/settings.json", '{"enabledPlugins": {"holdfast@holdfast": %s}}'),
+        ("copilot", "{copilot}/settings.json", '{"enabledPlugins": {"holdfast@holdfast": %s}}'),
+        ("codex", "{codex}/config.toml", '[plugins."holdfast@holdfast"]\nenabled = %s\n'),
+    ],
+)
+def test_nothing_is_written_beside_the_plugin(place: Place, name: str, file: str, text: str) -> None:
+    path = place.path(file)
     path.parent.mkdir()
-    path.write_text('{"enabledPlugins": {"holdfast@holdfast": true}}')
-    assert place.plan("claude-code")[0] == []
+    path.write_text(text % "true")
+    assert place.plan(name)[0] == []
+    path.write_text(text % "false")
+    assert place.plan(name)[0] != []
 
 
 def test_files_with_paths_of_this_machine_are_kept_out_of_git(place: Place) -> None:
