@@ -33,7 +33,7 @@ def main() -> int:
     for check in CHECKS:
         if code := _run([uv, "run", "--quiet", *check], ROOT):
             return code
-    return _run([uv, "run", "--quiet", "pytest", "-n", "auto", *rest], ROOT)
+    return _run([uv, "run", "--quiet", "pytest", "-n", "auto", "--dist", "loadgroup", *rest], ROOT)
 
 
 def _uv() -> str:

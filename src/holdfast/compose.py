@@ -4,9 +4,10 @@ import getpass
 import os
 import platform
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from difflib import get_close_matches
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +18,10 @@ from holdfast.engine.store import Progress, open_store
 from holdfast.model.config import Config
 from holdfast.model.errors import InvalidConfig, StoreError
 from holdfast.model.event import Actor
+from holdfast.model.foreign import Item
 from holdfast.model.ids import Clock
 from holdfast.model.ports import Embedder
+from holdfast.model.record import Record
 from holdfast.model.session import Host
 from holdfast.verbs.memory import Memory
 
@@ -26,6 +29,16 @@ FILE = "holdfast.db"
 FOLDER = ".holdfast"
 PRIVATE = (f"{FILE}*", "http-token*", "setup.json")  # what of a store must not get into a repository
 EMBEDDERS = ("local", "http", "none")
+# What can be read, and the module that reads it; `file` is any file.
+IMPORTERS = {
+    "gitmem": "gitmem",
+    "memory-mcp": "memory_mcp",
+    "bettermemory": "bettermemory",
+    "claude-mem": "claude_mem",
+    "git-notes": "git_notes",
+    "claude-code": "claude_code",
+    "file": "file",
+}
 # A repository somebody cloned must not choose where memories are kept or sent: only these may stand in its file.
 PROJECT_SETTINGS = frozenset(
     {
@@ -37,6 +50,8 @@ PROJECT_SETTINGS = frozenset(
         "pending_days",
         "starters",
         "hot_capacity",
+        "inject",
+        "brief_budget",
     }
 )
 _KNOWN = {spec.name: spec for spec in fields(Config)}
@@ -67,8 +82,23 @@ def open_memory(
         embedder=_embedder(config),
         actor=Actor(kind="agent" if config.agent else "user", name=config.agent or _login(), session=config.session),
         clock=clock,
-        host=Host(name=platform.node(), pid=os.getpid(), parent=os.getppid(), is_alive=_is_alive),
+        host=Host(
+            name=platform.node(), pid=os.getpid(), parent=os.getppid(), session=_client_session(), is_alive=_is_alive
+        ),
     )
+
+
+def foreign_items(system: str, path: Path) -> Iterator[Item]:
+    """Give what the reader of another system finds at a path."""
+    read: Callable[[Path], Iterator[Item]] = import_module(f"holdfast.adapters.importers.{IMPORTERS[system]}").read
+    return read(path.expanduser())
+
+
+def write_markdown(records: Iterable[Record], folder: Path) -> int:
+    """Write records as a folder that bettermemory reads; give how many."""
+    from holdfast.adapters.exporters.bettermemory import write
+
+    return write(records, folder.expanduser())
 
 
 def load_settings(
@@ -233,6 +263,12 @@ def _embedder(config: Config) -> Embedder | None:
     from holdfast.adapters.embedders.local import LocalEmbedder
 
     return LocalEmbedder()
+
+
+def _client_session() -> str:
+    """Give what the client that started us calls its session, if it tells."""
+    names = ("CLAUDE_CODE_SESSION_ID", "GEMINI_SESSION_ID", "CODEX_SESSION_ID", "COPILOT_SESSION_ID")
+    return next((value for name in names if (value := os.environ.get(name))), "")
 
 
 def _is_alive(pid: int) -> bool:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.hosts.bench import abstention, quality, server, speed
+from holdfast.hosts.bench import abstention, importing, knowledge, quality, server, speed
 from holdfast.hosts.bench import labelled as judgements
 from holdfast.hosts.bench.measure import Spread, best, spread
 
@@ -75,6 +75,13 @@ def test_speed_is_measured_beside_its_baselines(tmp_path: Path, monkeypatch: pyt
     assert all(isinstance(figure, Spread) and figure.p50 > 0 for figure in recalls[1:])
 
 
+def test_imports_are_compared_text_by_text(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(importing, "BAR", 0)
+    assert importing.run(60) is True
+    out = capsys.readouterr().out
+    assert all(system in out for system in importing.MAKERS)
+
+
 def test_the_quickest_round_counts() -> None:
     assert best([Spread(p50=2, p95=3), Spread(p50=1, p95=9)]) == Spread(p50=1, p95=9)
     assert spread(lambda _: None, range(20)).p50 >= 0
@@ -95,3 +102,14 @@ def test_the_server_is_measured_beside_its_targets(
     assert 0 < measured["recall"]["rss_mib_started"] < measured["recall"]["rss_mib_warm"]
     server._print(measured["cold_start"], measured["recall"], measured["met"])
     assert "≤ 0.15 CPU s" in capsys.readouterr().out
+
+
+def test_what_memories_say_together_is_measured_beside_its_targets(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, few in (("SIZES", {700: 60.0}), ("LOGGED", 2), ("ADDED_MS", 60.0)):
+        monkeypatch.setattr(knowledge, name, few)
+    assert knowledge.run() is True
+    out = capsys.readouterr().out
+    assert "117 of 124" in out
+    assert "planted pairs found" in out

@@ -19,7 +19,7 @@ def test_six_processes_and_an_http_server_write_and_recall_at_once(environment: 
             answers[name].append(
                 call("remember", text=f"{name} found out thing{turn} about topic{name}{turn}.", force=True)
             )
-            answers[name].append(call("recall", query=f"topic{name}{turn}", weak=True))
+            answers[name].append(call("recall", query=f"topic{name}{turn}", mode="exploratory"))
 
     peers = [Peer(environment, tmp_path) for _ in range(STDIO)]
     with Served(environment, tmp_path) as served:
@@ -32,13 +32,13 @@ def test_six_processes_and_an_http_server_write_and_recall_at_once(environment: 
             thread.join()
         kept, found = _split(answers)
         assert [answer for answer in kept if not answer.startswith("Kept as ")] == []
-        assert [answer for answer in found if "memories fit" not in answer] == []
+        assert [answer for answer in found if " fit" not in answer] == []
         ids = {answer.split()[2].rstrip(":") for answer in kept}
         assert len(ids) == (STDIO + HTTP) * EACH
         for name in calls:
             for turn in range(EACH):
                 wanted = f"{name} found out thing{turn} about topic{name}{turn}."
-                assert wanted in served.call("recall", query=f"topic{name}{turn}", weak=True)
+                assert wanted in served.call("recall", query=f"topic{name}{turn}", mode="exploratory")
     for peer in peers:
         assert peer.close()[1] == ""
 

@@ -231,7 +231,8 @@ def test_several_clients_share_one_store(environment: dict[str, str], tmp_path: 
                 one.call("remember", text=f"Peer{number} learned thing{turn} about topic{number}{turn}.")
             )
     assert all(
-        "15 " in text_of(one.call("recall", query="learned", limit=50, budget=20_000, weak=True)) for one in peers
+        "15 " in text_of(one.call("recall", query="learned", limit=50, budget=20_000, mode="exploratory"))
+        for one in peers
     )
     for one in peers:
         one.close()

@@ -1,5 +1,7 @@
 """Ids, instants, scopes, kinds and texts."""
 
+from random import Random
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -7,10 +9,10 @@ from hypothesis import strategies as st
 from holdfast.model import errors
 from holdfast.model.errors import HoldfastError, Invalid
 from holdfast.model.event import event_from_json
-from holdfast.model.ids import ULID, Clock, check_id, days_between, instant, parse_instant
+from holdfast.model.ids import ULID, Clock, check_id, days_before, days_between, instant, parse_instant
 from holdfast.model.kinds import KINDS, check_fields, check_kind
 from holdfast.model.scope import check_scopes, check_tags, project_of_remote, within
-from holdfast.model.text import check_keepable, check_text, headline, shorten, tokens_of
+from holdfast.model.text import check_keepable, check_text, headline, plotted, shorten, tokens_of
 
 
 @given(st.lists(st.floats(0, 4_000_000_000), min_size=2, max_size=30))
@@ -23,6 +25,12 @@ def test_ids_sort_in_the_order_they_were_given_whatever_the_clock_does(moments: 
     assert all(ULID.fullmatch(one) for one in ids)
 
 
+def test_a_clock_told_time_and_chance_gives_the_same_ids_again() -> None:
+    first, again, other = (Clock(lambda: 1_700_000_000.0, Random(seed).getrandbits) for seed in (1, 1, 2))
+    given = [[clock.tick() for _ in range(5)] for clock in (first, again, other)]
+    assert given[0] == given[1] != given[2]
+
+
 def test_an_id_is_later_than_what_it_answers_even_if_that_came_from_the_future() -> None:
     future = Clock(lambda: 2_000_000_000.0).tick()
     clock = Clock(lambda: 1_700_000_000.0)
@@ -33,6 +41,12 @@ def test_two_clocks_that_count_on_from_the_same_id_do_not_meet() -> None:
     known = Clock(lambda: 1_800_000_000.0).tick()
     given = [Clock(lambda: 1_700_000_000.0).tick(after=known) for _ in range(1_000)]
     assert len(set(given)) == 1_000
+
+
+def test_numbers_are_drawn_as_bars() -> None:
+    assert plotted([0, 1, 4, 8]) == " ▁▄█"
+    assert plotted([0, 0]) == "  "
+    assert plotted([]) == ""
 
 
 def test_a_clock_counts_on_from_another_an_hour_ahead_but_not_from_one_a_year_ahead() -> None:
@@ -178,3 +192,10 @@ def test_a_malformed_event_is_refused(change: dict[str, object]) -> None:
     assert event_from_json(good).id == event_id
     with pytest.raises(Invalid):
         event_from_json({**good, **change})
+
+
+def test_days_before_a_moment_stay_within_what_a_date_can_say() -> None:
+    now = "2026-11-15T08:30:00.000Z"
+    assert days_before(now, 1) == "2026-11-14T08:30:00.000Z"
+    assert days_before(now, -1) == "2026-11-16T08:30:00.000Z"
+    assert (days_before(now, 1e30), days_before(now, -1e30)) == ("1970-01-01T00:00:00.000Z", "9999-12-31T00:00:00.000Z")

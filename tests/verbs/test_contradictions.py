@@ -4,11 +4,17 @@ from pathlib import Path
 
 import pytest
 
+from holdfast.adapters.checkout import GitCheckout
 from holdfast.adapters.embedders.local import LocalEmbedder
+from holdfast.engine.store import Store
+from holdfast.model.config import Config
 from holdfast.model.errors import Conflict, Invalid
+from holdfast.model.event import Actor
+from holdfast.model.ids import Clock
 from holdfast.model.query import Query
 from holdfast.model.record import Draft, Link, Record
 from holdfast.policy.admit import Duplicate, PreviouslyRemoved, Transient, Waivers
+from holdfast.verbs.consolidate import consolidate, proposal_of, proposals, split
 from holdfast.verbs.contradictions import conflicts, find_all, mark, open_contradictions, resolve
 from holdfast.verbs.embed import catch_up
 from holdfast.verbs.keep import link, retire
@@ -264,3 +270,22 @@ def test_an_imported_older_text_is_read_as_the_older_word(memory: Memory) -> Non
     assert [(one.record.id, one.found.newer) for one in outcome.conflicts] == [
         (newer.id, "Support tickets moved from Zendesk to Linear")
     ]
+
+
+def test_where_words_cannot_be_looked_up_that_is_said_and_marks_still_count(store: Store, time: Time) -> None:
+    here = Config(project="example.org/acme/shop")
+    actor = Actor(kind="agent", name="claude")
+    memory = Memory(
+        store=store, config=here, checkout=GitCheckout(Path()), embedder=None, actor=actor, clock=Clock(time)
+    )
+    older, newer = two(memory, time)
+    found = find_all(memory)
+    unseen = store.db.dialect == "postgres"
+    assert (len(found.found), found.looked_at, found.not_looked_at) == ((0, 0, 2) if unseen else (1, 2, 0))
+    mark(memory, older.id, newer.id)
+    assert len(open_contradictions(memory).found) == 1
+    assert proposals(memory).found == ()
+    merged = consolidate(memory, proposal_of(memory, [older.id, newer.id]))
+    assert len(split(memory, merged.id)) == 2
+    resolve(memory, older.id, newer.id, "supersede")
+    assert open_contradictions(memory).found == ()

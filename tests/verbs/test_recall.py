@@ -12,12 +12,14 @@ from holdfast.model.errors import EmbedderError, Invalid, StoreError
 from holdfast.model.event import Actor
 from holdfast.model.ports import Vectors
 from holdfast.model.query import Query, Recalled
+from holdfast.model.record import Draft
 from holdfast.verbs.embed import catch_up, keeping_up
 from holdfast.verbs.keep import Revision, erase, link, record_use, restore, retire, revise
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.read import get
 from holdfast.verbs.recall import recall
 from holdfast.verbs.upkeep import rebuild_vectors
+from holdfast.verbs.write import Held, confirm, write
 from tests.conftest import Time, keep, make_memory, recorded
 
 
@@ -357,3 +359,18 @@ def test_searching_postgres_is_refused_clearly(memory: Memory, postgres_url: str
     memory.store = open_store(_postgres_opener(postgres_url, tmp_path.name)())
     with pytest.raises(StoreError, match="PostgreSQL"):
         recall(memory, Query(text="anything"))
+
+
+def test_what_was_asked_for_in_vain_is_found_once_it_is_written(memory: Memory) -> None:
+    keep(memory, "The kitchen closes on Sunday.")
+    assert recall(memory, Query(text="tabs or spaces")).hits == ()
+    written = keep(memory, "Prefers tabs to spaces.")
+    assert [hit.record.id for hit in recall(memory, Query(text="tabs or spaces")).hits] == [written.id]
+
+
+def test_a_question_asked_before_anything_was_in_use_does_not_spoil_later_ones(memory: Memory) -> None:
+    held = write(memory, Draft(body="Prefers tabs to spaces.", kind="preference", source="inferred"))
+    assert isinstance(held, Held)
+    assert recall(memory, Query(text="tabs or spaces")).hits == ()
+    confirm(memory, held.record.id)
+    assert [hit.record.id for hit in recall(memory, Query(text="tabs or spaces")).hits] == [held.record.id]

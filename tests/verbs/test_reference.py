@@ -1,12 +1,16 @@
 """What is meant: ids of other systems, and projects by a short name."""
 
+from pathlib import Path
+
 import pytest
 
 from holdfast.model.errors import Ambiguous, Invalid, NotFound
 from holdfast.verbs.memory import Memory, find
+from holdfast.verbs.observations import observation
 from holdfast.verbs.project import in_project, project_called
 from holdfast.verbs.session import begin, find_session, start
 from tests.conftest import keep
+from tests.importing import brought
 
 UUID = "393adb34-5f6e-4b1c-9d2a-8f0e1c2d3b4a"
 
@@ -21,6 +25,20 @@ def test_a_record_is_found_by_the_id_it_had_elsewhere(memory: Memory) -> None:
     assert find(memory, "t-a1b2c3d4").record.id == thread.id
     assert find(memory, "11131").record.id == number.id
     assert find(memory, scar.id[:12]).record.id == scar.id
+
+
+def test_what_the_importers_brought_answers_to_its_old_ids(memory: Memory, tmp_path: Path) -> None:
+    brought(memory, "gitmem", tmp_path)
+    brought(memory, "claude-mem", tmp_path)
+    scar = find(memory, "3f0c9c52-1111-4a6e-9d0b-7a1e5c000001").record
+    assert (scar.kind, scar.title) == ("scar", "Stock is reserved before payment, not after")
+    assert find(memory, "3f0c9c52-1").record == scar
+    assert find(memory, "t-0a1b2c3d").record.title == "Move the mailer off the old queue"
+    assert find(memory, "ts-00000001").record.title == "Flaky login test"
+    session = "9b1d4f60-aaaa-4c11-8e21-5d2f00000002"
+    assert [find_session(memory, one).id for one in (session, "lost-sess")] == [session, "lost-session"]
+    assert observation(memory, "1").record.title == "Search text is kept across pages"
+    assert observation(memory, "S1").record.title == "Make the search box keep its text"
 
 
 def test_an_id_of_nobody_is_not_found_and_no_id_is_refused(memory: Memory) -> None:

@@ -281,7 +281,7 @@ def test_a_reflection_told_in_one_piece_closes_a_session_and_is_remarked_on(proc
     memory = process(10)
     start(memory)
     assert isinstance(close(memory, payload={"closing_reflection": "Fine."}), NotClosed)
-    told = {"closing_reflection": "Session focused on the auth migration, which went well.", "human_corrections": ""}
+    told = {"closing_reflection": "Most of the time went into the login, which works now.", "human_corrections": ""}
     closed = close(memory, payload=told)
     assert isinstance(closed, Closed)
     assert any("told in one piece" in one for one in closed.remarks)

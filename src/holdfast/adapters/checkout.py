@@ -1,13 +1,16 @@
 """Read-only questions to git about the code a session works on."""
 
 import subprocess
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 
+from holdfast.model.ids import parse_instant
 from holdfast.model.record import Origin
 from holdfast.model.scope import project_of_remote
 
 GIT_SECONDS = 5.0
+QUICK_SECONDS = 1.0  # for what is asked with every answer
 
 
 class GitCheckout:
@@ -34,6 +37,14 @@ class GitCheckout:
     def top(self) -> Path:
         """Give the top folder of this worktree; outside git the folder itself."""
         return self._facts[0] if self._facts else self._folder
+
+    def commits_since(self, at: str, paths: Sequence[str] = ()) -> list[str] | None:
+        """Give when each commit since an instant was made, of these paths or of all; None if nobody can tell."""
+        narrowed = ["--", *paths] if paths else []
+        said = self._try("log", "--format=%aI", f"--since={at}", "HEAD", *narrowed, seconds=QUICK_SECONDS)
+        if said is None:
+            return None
+        return [made for line in said.splitlines() if (made := parse_instant(line)) > at]
 
     def _ask_origin(self, top: Path, common: Path) -> Origin:
         linked = common.name == ".git" and common.parent != top
@@ -78,15 +89,19 @@ class GitCheckout:
         return project_of_remote(chosen)
 
     def _ask(self, *question: str) -> str:
+        return self._try(*question) or ""  # no git here: the folder itself is the identity
+
+    def _try(self, *question: str, seconds: float = GIT_SECONDS) -> str | None:
+        """Give what git answers; None where it does not."""
         try:
             answer = subprocess.run(  # noqa: S603
                 ["git", "-C", str(self._folder), *question],  # noqa: S607
                 capture_output=True,
                 text=True,
                 errors="replace",
-                timeout=GIT_SECONDS,
+                timeout=seconds,
                 check=False,
             )
         except (OSError, subprocess.TimeoutExpired):
-            return ""  # no git here: the folder itself is the identity
-        return answer.stdout.strip() if answer.returncode == 0 else ""
+            return None
+        return answer.stdout.strip() if answer.returncode == 0 else None

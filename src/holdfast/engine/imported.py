@@ -10,31 +10,49 @@ SHORTEST = 4
 MOST = 20
 
 
-def foreign_id(record: Record) -> str:
-    """Give the id a record had where it was imported from; nothing for one of our own."""
+def foreign_ids(record: Record) -> tuple[str, ...]:
+    """Give the id a record had where it came from, as it is kept (thread:t-1) and bare (t-1); nothing for our own."""
     origin = record.extra.get("imported")
     given = origin.get("id") if isinstance(origin, dict) else None
-    return str(given) if isinstance(given, str | int) else ""
+    whole = str(given).lower() if isinstance(given, str | int) else ""
+    return (whole, whole.rpartition(":")[2]) if whole else ()
 
 
-def by_foreign_id(db: Database, reference: str, *, whole: bool = False) -> list[Entry]:
-    """Give the records whose id elsewhere begins so, or is the whole of it.
+def by_foreign_id(db: Database, reference: str, *, whole: bool = False, system: str = "") -> list[Entry]:
+    """Give the records whose id elsewhere is this one, or begins so; those of one system if it is named.
 
     This reads every row: it is asked only where no record of our own is meant.
     """
     if len(reference) < SHORTEST and not whole:
         return []
     wanted = reference.lower()
-    rows = db.query(_ABOUT, {"pattern": f'%"imported"%{_escaped(wanted)}%', "most": 10 * MOST})
-    found = [Entry(number=row[0], record=record_from_json(json.loads(row[1]))) for row in rows]
-    ids = {entry.number: foreign_id(entry.record).lower() for entry in found}
-    same = [entry for entry in found if ids[entry.number] == wanted]
-    return same if same or whole else [entry for entry in found if ids[entry.number].startswith(wanted)][:MOST]
+    end = '"' if whole else ""
+    patterns = {
+        "keyed": f'%"imported"%:{_escaped(wanted)}{end}%',
+        "named": f'%"imported"%"id": "{_escaped(wanted)}{end}%',
+        "numbered": f'%"imported"%"id": {_escaped(wanted)}%',
+    }
+    rows = db.query(_ABOUT, {**patterns, "most": 10 * MOST})
+    entries = [Entry(number=row[0], record=record_from_json(json.loads(row[1]))) for row in rows]
+    found = [(entry, foreign_ids(entry.record)) for entry in entries if _is_of(entry.record, system)]
+    same = [entry for entry, ids in found if wanted in ids]
+    if same or whole:
+        return same
+    return [entry for entry, ids in found if any(one.startswith(wanted) for one in ids)][:MOST]
 
 
 _ABOUT = """
-select number, doc from records where state <> 'erased' and lower(doc) like :pattern escape '!' order by number limit :most
+select number, doc from records
+where state <> 'erased' and (
+    lower(doc) like :keyed escape '!' or lower(doc) like :named escape '!' or lower(doc) like :numbered escape '!'
+)
+order by number limit :most
 """
+
+
+def _is_of(record: Record, system: str) -> bool:
+    origin = record.extra.get("imported")
+    return not system or (isinstance(origin, dict) and origin.get("system") == system)
 
 
 def _escaped(text: str) -> str:

@@ -43,8 +43,8 @@ class Frequencies:
     def _in(self, word: str, span: Span, documents: int) -> int:
         key = (*span, word)
         count, at = self.known.get(key, (0, -1))
-        # Counted again when the project has grown by a tenth: idf moves slowly.
-        if at < 0 or documents > 1.1 * at + 10:
+        # Counted again when the project has grown by a tenth: idf moves slowly. A word nobody had may have come since.
+        if at < 0 or not count or documents > 1.1 * at + 10:
             count = int(self.db.query(_COUNT, {"word": f'"{word}"', "low": span[0], "high": span[1]})[0][0])
             self.known[key] = (count, documents)
         return count
@@ -54,8 +54,10 @@ class Frequencies:
         key = tuple(spans)
         if key not in self.lengths:
             sampled = [row[0] for low, high in spans for row in self.db.query(_SAMPLE, {"low": low, "high": high})]
+            if not sampled:
+                return 1.0, 1.0  # nothing is in use yet; not worth remembering
             parts = [part for body in sampled for part in body.split("\n")[1:-1]]
-            wholes = sum(map(len, sampled)) / len(sampled) if sampled else 1.0
+            wholes = sum(map(len, sampled)) / len(sampled)
             self.lengths[key] = wholes, sum(map(len, parts)) / len(parts) if parts else 1.0
         return self.lengths[key]
 

@@ -159,10 +159,10 @@ class Store:
         sql = f"select {_COLUMNS} from events where about = :about and {_FOLDING_ONLY} order by id"
         return [_event(row) for row in self.db.query(sql, {"about": about})]
 
-    def events_of(self, ids: Sequence[str]) -> list[Event]:
-        """Give events by their ids."""
-        sql = f"select {_COLUMNS} from events where id in (select value from json_each(:ids)) order by id"
-        return [_event(row) for row in self.db.query(sql, {"ids": json.dumps(list(ids))})]
+    def events_with(self, ids: Iterable[str]) -> dict[str, Event]:
+        """Give the events of these ids that are here."""
+        sql = f"select {_COLUMNS} from events where id in (select value from json_each(:ids))"
+        return {row["id"]: _event(row) for row in self.db.query(sql, {"ids": json.dumps(list(ids))})}
 
     def folded(self, about: str) -> Record | None:
         """Give the record its events make, without looking at any view."""

@@ -30,5 +30,15 @@ class Config:
     confirm_writes: bool = _setting(False, "Whether every write waits for a yes.")
     allowed_scopes: tuple[str, ...] = _setting((), "If any are named, only these scopes may be written.")
     starters: bool = _setting(True, "Whether the first session brings twelve lessons that hold everywhere.")
+    inject: str = _setting("brief", "What sessions are told unasked: off, hot, brief or full (brief and file notes).")
+    brief_budget: int = _setting(0, "Most tokens of the brief a session begins with. 0: 500 to 3000, by what is kept.")
+    block_actions: bool = _setting(False, "Whether a blocking scar stops the command or edit it names.")
     hot_capacity: int = _setting(20, "Most memories the hot set of a project holds.")
     pending_days: int = _setting(7, "Days after which a write nobody confirmed is no longer offered.")
+    output_days: int = _setting(7, "Days that logged output is kept, mined or not.")
+    output_characters: int = _setting(
+        20_000_000, "Most characters of logged output that are kept; the oldest go first."
+    )
+    mined_days: int = _setting(30, "Days after which something mined and not seen again is no longer offered.")
+    mined_confidence: float = _setting(0.0, "Confidence from which something mined is kept without a yes. 0: never.")
+    mined_occurrences: int = _setting(0, "Occurrences that takes besides. 0: never.")

@@ -8,24 +8,27 @@ from datetime import UTC, datetime
 from hashlib import blake2b
 from secrets import randbits
 
-from ulid_transform import bytes_to_ulid, ulid_at_time, ulid_to_timestamp
+from ulid_transform import bytes_to_ulid, ulid_to_timestamp
 
 from holdfast.model.errors import Invalid
 
 ULID = re.compile(r"[0-7][0-9A-HJKMNP-TV-Z]{25}")
 _PREFIX = re.compile(r"[0-9A-HJKMNP-TV-Z]{4,26}")
-STAMP = 10  # characters of an id that tell the millisecond
+LAST = 253_402_214_400.0  # the last day that has a date of four digits
 # A replica whose clock runs further ahead than this does not drag ours along.
 MAX_DRIFT_MS = 24 * 3600 * 1000
 # Ids dated after the year 3000 come from nowhere good and could leave no room to count on.
 MAX_ID_MS = 32_503_680_000_000
+# Where ids of things without a time of their own lie: 2020, which is before anything this program wrote itself.
+UNDATED_MS, YEAR_MS = 1_577_836_800_000, 31_536_000_000
 
 
 class Clock:
     """Gives instants and ids; an id is later than every id this clock gave or was shown."""
 
-    def __init__(self, now: Callable[[], float] = time.time) -> None:
+    def __init__(self, now: Callable[[], float] = time.time, chance: Callable[[int], int] = randbits) -> None:
         self._now = now
+        self._chance = chance
         self._last = ""
         self._lock = threading.Lock()
 
@@ -34,11 +37,16 @@ class Clock:
         return instant(self._now())
 
     def tick(self, after: str = "") -> str:
-        """Give the next id, later than `after` as well."""
+        """Give the next id, later than `after` as well.
+
+        It is of a later millisecond, so that its first characters tell it apart; the rest is chance, so that another
+        clock that counts on from the same id gives another one.
+        """
         with self._lock:
             floor = max(self._last, after)
-            fresh = ulid_at_time(self._now())
-            self._last = fresh if fresh[:STAMP] > floor[:STAMP] else later_than(floor)
+            earliest = ulid_to_timestamp(floor) + 1 if floor else 0
+            millisecond = max(int(self._now() * 1000), earliest)
+            self._last = bytes_to_ulid(millisecond.to_bytes(6) + self._chance(80).to_bytes(10))
             return self._last
 
     def observe(self, event_id: str) -> None:
@@ -53,12 +61,24 @@ def fixed_id(at: float, name: str) -> str:
     return bytes_to_ulid(int(at * 1000).to_bytes(6) + blake2b(name.encode(), digest_size=10).digest())
 
 
-def later_than(event_id: str) -> str:
-    """Give an id of the next millisecond, so that its first characters tell it apart; the rest is chance.
+def named_id(name: str, at: str = "", after: str = "") -> str:
+    """Give the same id for the same name and instant always, later than `after`.
 
-    Another clock that counts on from the same id therefore gives another one.
+    Instants of whole seconds, and none at all, are spread by the name: ids are told apart by their first characters.
     """
-    return bytes_to_ulid((ulid_to_timestamp(event_id) + 1).to_bytes(6) + randbits(80).to_bytes(10))
+    digest = blake2b(name.encode(errors="surrogatepass"), digest_size=10).digest()
+    chance, stamp = int.from_bytes(digest[:6]), _stamp(at)
+    if not 0 < stamp <= MAX_ID_MS:
+        stamp = UNDATED_MS + chance % YEAR_MS
+    elif stamp % 1000 == 0:
+        stamp += chance % 1000
+    if after:
+        stamp = max(stamp, ulid_to_timestamp(after) + 1)
+    return bytes_to_ulid(stamp.to_bytes(6) + digest)
+
+
+def _stamp(at: str) -> int:
+    return round(datetime.fromisoformat(at).timestamp() * 1000) if at else 0
 
 
 def check_id(text: str) -> str:
@@ -98,8 +118,8 @@ def parse_instant(text: str) -> str:
 
 
 def days_before(now: str, days: float) -> str:
-    """Give the instant some days before a stored one."""
-    return instant(datetime.fromisoformat(now).timestamp() - days * 86_400)
+    """Give the instant some days before a stored one, or after it for less than none; at most as far as a date goes."""
+    return instant(min(max(0.0, datetime.fromisoformat(now).timestamp() - days * 86_400), LAST))
 
 
 def days_between(earlier: str, later: str) -> float:

@@ -1,7 +1,8 @@
 """The kinds of records as one table: fields, what is required, how each ages, its icon and its names elsewhere."""
 
+import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import Any, Literal
 
@@ -310,6 +311,37 @@ def check_fields(kind: Kind, given: Mapping[str, Any]) -> dict[str, Any]:
     if problems:
         raise Invalid(f"This {kind.name} cannot be kept: {'; '.join(problems)}.", problems=problems)
     return values
+
+
+def fit_fields(kind: Kind, given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Give what of some foreign fields a kind can hold, and the rest; required ones may be missing."""
+    known = {spec.name: replace(spec, least=0) for spec in kind.fields}
+    fitting: dict[str, Any] = {}
+    rest: dict[str, Any] = {}
+    for name, value in given.items():
+        if value in (None, "", [], (), {}):
+            continue
+        spec = known.get(name)
+        kept = _coerced(spec, value) if spec else value
+        fits = spec is not None and not _problem(spec, kept)
+        (fitting if fits else rest)[name] = kept if fits else value
+    return fitting, rest
+
+
+def _coerced(spec: Field, value: Any) -> Any:
+    """Give a value in the type of its field where that loses nothing."""
+    match spec.type, value:
+        case "list", str():
+            return [value]
+        case "list", list() | tuple():
+            return [item if isinstance(item, str) else json.dumps(item, ensure_ascii=False) for item in value]
+        case "text", list() | tuple() if all(isinstance(item, str) for item in value):
+            return "\n".join(value)
+        case "choice", str():
+            return value.lower()
+        case "flag", 0 | 1:
+            return bool(value)
+    return value
 
 
 def _nearest(name: str, known: Mapping[str, Field]) -> str:

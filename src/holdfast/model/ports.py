@@ -37,3 +37,6 @@ class Checkout(Protocol):
 
     def top(self) -> Path:
         """Give the folder that holds the code at hand."""
+
+    def commits_since(self, at: str, paths: Sequence[str] = ()) -> list[str] | None:
+        """Give when each commit since an instant was made, of these paths or of all; None if nobody can tell."""

@@ -17,7 +17,7 @@ class Query:
     """A question. `project` None means the project at hand; global records are always included.
 
     `mode` says how well an answer must fit, `least` the fit itself where somebody knows better; `related` adds what the
-    best are linked to, `weak` lets anything in.
+    best are linked to, `weak` lets anything in. Of `any_scopes` one is enough; what has one of `without_scopes` is out.
     """
 
     text: str
@@ -25,6 +25,8 @@ class Query:
     everywhere: bool = False
     kinds: tuple[str, ...] = ()
     scopes: tuple[str, ...] = ()
+    any_scopes: tuple[str, ...] = ()
+    without_scopes: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
     session: str = ""
     since: str = ""
@@ -37,6 +39,7 @@ class Query:
     related: bool = False
     weak: bool = False
     least: float | None = None
+    starters: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

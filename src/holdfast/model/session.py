@@ -41,6 +41,7 @@ class Host:
     name: str = ""
     pid: int = 0
     parent: int = 0
+    session: str = ""  # what the client calls its session
     is_alive: Callable[[int], bool] = bool
 
 

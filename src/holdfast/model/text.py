@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from holdfast.model.errors import Invalid
@@ -76,6 +76,12 @@ def counted(number: int, noun: str) -> str:
     """Say how many of something there are."""
     plural = noun[:-1] + "ies" if noun.endswith("y") else noun + "s"
     return f"{number} {noun if number == 1 else plural}"
+
+
+def plotted(numbers: Sequence[int]) -> str:
+    """Draw numbers as a row of small bars."""
+    most = max(numbers, default=0)
+    return "".join(" ▁▂▃▄▅▆▇█"[round(8 * number / most)] if most else " " for number in numbers)
 
 
 def tokens_of(text: str) -> int:

@@ -34,6 +34,9 @@ _CONCEPTS: Mapping[str, tuple[str, ...]] = {
     "learning": ("how-it-works",),
     "progress": ("what-changed",),
 }
+_SHOWN_ELSEWHERE = frozenset(
+    "type subtitle facts narrative concepts files_read files_modified documents discovery_tokens".split()
+)
 _PLACE = re.compile(r"[#:@].*$")
 
 
@@ -68,6 +71,13 @@ def touches(record: Record, wanted: str) -> bool:
     return any(path in (one, one.rpartition("/")[2]) or f"/{path}" in f"/{one}" for one in files) if path else True
 
 
+def facts_of(record: Record) -> list[str]:
+    """Give the single facts of a record; of other kinds, what their own fields say."""
+    told = {name: value for name, value in record.fields.items() if name not in _SHOWN_ELSEWHERE}
+    more = [f"{name.replace('_', ' ')}: {_joined(value)}" for name, value in told.items()]
+    return [*texts(record, "facts"), *more]
+
+
 def narrative_of(record: Record) -> str:
     """Give what happened, told."""
     told = record.fields.get("narrative")
@@ -83,3 +93,7 @@ def texts(record: Record, name: str) -> list[str]:
     """Give a field that is a list of texts."""
     value: Any = record.fields.get(name)
     return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
+
+
+def _joined(value: Any) -> str:
+    return "; ".join(map(str, value)) if isinstance(value, list) else str(value)

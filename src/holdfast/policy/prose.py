@@ -79,7 +79,7 @@ class Passage:
 
 def passages(log: str) -> Iterator[Passage]:
     """Give what somebody said or typed, in order; everything else is passed over."""
-    text, shell = _without_blocks(log)
+    text, shell = own_words(log)
     block: list[tuple[int, str]] = []
     muted = False  # inside a paragraph of instructions
     for start, line in _lines(text):
@@ -101,7 +101,7 @@ def _line(line: str, start: int, form: Form) -> Passage:
     return Passage(form=form, text=line[first:].strip(), start=start + first, end=start + len(line.rstrip()))
 
 
-def _without_blocks(log: str) -> tuple[str, list[tuple[int, int]]]:
+def own_words(log: str) -> tuple[str, list[tuple[int, int]]]:
     """Blank out what is not the session's own words, every character in its place; give where shell code stands."""
     text = log
     for pattern in (_INJECTED, _ASKED, _TRACEBACK, _SPEAKER):

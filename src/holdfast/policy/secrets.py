@@ -1,18 +1,26 @@
-"""Find credentials in text, and mask them, before anything touches disk."""
+"""Find credentials in text, and mask them, before anything touches disk.
+
+Hooks run this in a process of their own at every tool call, so it imports little and compiles a pattern when it is needed.
+"""
+
+from __future__ import annotations
 
 import math
 import re
-from collections import Counter
+from collections import Counter, namedtuple
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any
+from functools import cache
 
-_PRIVATE = re.compile(r"<private>.*?(?:</private>|\Z)", re.IGNORECASE | re.DOTALL)
+MYPY = False
+if MYPY:  # what `typing` costs to import is a third of a hook
+    from typing import Any
+
+_PRIVATE = r"(?is)<private>.*?(?:</private>|\Z)"
 
 # Shapes that are a credential wherever they stand: name, texts of which one must occur (looked for first, since that
 # is cheap), pattern. The first group, if there is one, is the secret itself.
-_SHAPES: tuple[tuple[str, tuple[str, ...], re.Pattern[str]], ...] = tuple(
-    (name, tuple(hints.split()), re.compile(pattern))
+_SHAPES: tuple[tuple[str, tuple[str, ...], str], ...] = tuple(
+    (name, tuple(hints.split()), pattern)
     for name, hints, pattern in (
         (
             "private key",
@@ -66,26 +74,22 @@ _SHAPES: tuple[tuple[str, tuple[str, ...], re.Pattern[str]], ...] = tuple(
         ),
     )
 )
-_PROMISE = re.compile(r"(?i)passw|passphrase|secret|token|key|credential")
+_PROMISES = ("passw", "passphrase", "secret", "token", "key", "credential")
 # A name that promises a secret, an assignment, and something that looks random.
-_ASSIGNED = re.compile(
+_ASSIGNED = (
     r"(?i)(?:passw(?:or)?d|passphrase|secret|token|api[_\-]?key|access[_\-]?key|private[_\-]?key|credential|client[_\-]?secret|auth[_\-]?key)"
     r"[\w.\-]*[\"']?\s*(?:=>|:=|=|:)\s*(?:\"([^\"\n]{6,})\"|'([^'\n]{6,})'|([^\s\"'`,;(){}<>\[\]]{8,}))"
 )
-_PLACEHOLDER = re.compile(
+_PLACEHOLDER = (
     r"(?i)^(?:\$|%|\{|<|\*{3,}|x{3,}|\.{3}|\[)|example|placeholder|your[_\-]|change.?me|redacted|dummy|"
     r"not.?a.?real|os\.environ|getenv|process\.env|secrets?\.|vault|^(?:none|null|true|false|undefined|string|str|optional)\b"
 )
-_WORDY = re.compile(r"^[a-z]+(?:[_\-./: ][a-z]+)*$|^[A-Z]+(?:_[A-Z]+)*$|^[A-Za-z_]\w*(?:\.\w+)+$|^\w+\(")
+_WORDY = r"^[a-z]+(?:[_\-./: ][a-z]+)*$|^[A-Z]+(?:_[A-Z]+)*$|^[A-Za-z_]\w*(?:\.\w+)+$|^\w+\("
 
+# One credential found: what it is and where, never the value.
+Secret = namedtuple("Secret", ("name", "start", "end"))  # noqa: PYI024  typing is too dear here
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Secret:
-    """One credential found: what it is and where, never the value."""
-
-    name: str
-    start: int
-    end: int
+_compiled = cache(re.compile)
 
 
 def find_secrets(text: str) -> list[Secret]:
@@ -109,14 +113,14 @@ def mask_secrets(text: str) -> str:
 
 def drop_private(text: str) -> str:
     """Give the text without what its author marked <private>."""
-    return _PRIVATE.sub("", text) if "<" in text else text
+    return _compiled(_PRIVATE).sub("", text) if "<" in text and "<private>" in text.lower() else text
 
 
 def masked(value: Any) -> Any:
     """Give a JSON value with private spans dropped and credentials masked in every text."""
     # Looked at as one text first: nearly always there is nothing to mask.
     whole = "\n".join(texts_of(value))
-    return _masked(value) if _PRIVATE.search(whole) or find_secrets(whole) else value
+    return _masked(value) if "<private>" in whole.lower() or find_secrets(whole) else value
 
 
 def texts_of(value: Any) -> Iterator[str]:
@@ -145,20 +149,24 @@ def _masked(value: Any) -> Any:
 
 def _candidates(text: str) -> Iterator[Secret]:
     for name, hints, shape in _SHAPES:
-        for match in shape.finditer(text) if any(hint in text for hint in hints) else ():
-            group = 1 if shape.groups else 0
-            if not _PLACEHOLDER.search(match[group]):
+        if not any(hint in text for hint in hints):
+            continue
+        pattern = _compiled(shape)
+        for match in pattern.finditer(text):
+            group = 1 if pattern.groups else 0
+            if not _compiled(_PLACEHOLDER).search(match[group]):
                 yield Secret(name=name, start=match.start(group), end=match.end(group))
-    if not _PROMISE.search(text):
+    lowered = text.lower()  # ten times as fast as a pattern that ignores case
+    if not any(promise in lowered for promise in _PROMISES):
         return
-    for match in _ASSIGNED.finditer(text):
+    for match in _compiled(_ASSIGNED).finditer(text):
         group = next(number for number in (1, 2, 3) if match[number])
         if _looks_secret(match[group], quoted=group < 3):
             yield Secret(name="password or key", start=match.start(group), end=match.end(group))
 
 
 def _looks_secret(value: str, *, quoted: bool) -> bool:
-    if _PLACEHOLDER.search(value) or _WORDY.search(value) or " " in value.strip():
+    if _compiled(_PLACEHOLDER).search(value) or _compiled(_WORDY).search(value) or " " in value.strip():
         return False
     kinds = sum(bool(re.search(kind, value)) for kind in (r"[a-z]", r"[A-Z]", r"\d", r"[^\w]"))
     return kinds >= 2 and _entropy(value) >= (2.5 if quoted else 2.8)

@@ -15,8 +15,9 @@ from types import ModuleType
 from typing import Any
 
 from holdfast.model.errors import HoldfastError, Invalid
+from holdfast.model.text import check_keepable
 from holdfast.surfaces.schema import MISSING, Schema, problems_of
-from holdfast.surfaces.tool import Function, Surface, Tool
+from holdfast.surfaces.tool import Function, Resource, Surface, Tool
 
 FILE = "contract.json"
 _BUILTIN = frozenset(dir(builtins))
@@ -43,6 +44,7 @@ class Contract:
     instructions: str
     promises: tuple[Promise, ...]
     missing: str = MISSING
+    resources: tuple[Mapping[str, str], ...] = ()
 
     @property
     def aliases(self) -> dict[str, str]:
@@ -58,6 +60,7 @@ def read_contract(folder: Path) -> Contract:
         instructions=given["instructions"],
         promises=tuple(_promise(tool, given.get("shared", {})) for tool in given["tools"]),
         missing=given.get("missing", MISSING),
+        resources=tuple(given.get("resources", ())),
     )
 
 
@@ -66,14 +69,20 @@ def tools_of(contract: Contract, functions: Mapping[str, Function]) -> dict[str,
     return {one.name: _tool(one, functions.get(function_name(one.name), _nothing)) for one in contract.promises}
 
 
+def resources_of(contract: Contract, functions: Mapping[str, Function]) -> dict[str, Resource]:
+    """Give the resources of a contract; without functions they can be listed, but not read."""
+    listed = ({"mime": "text/plain", **one} for one in contract.resources)
+    return {one["uri"]: Resource(**one, run=functions.get(one["name"], _nothing)) for one in listed}
+
+
 def surface_of(
     contract: Contract,
-    functions: ModuleType,
-    *,
+    *modules: ModuleType,
     present: Callable[[Any], str],
     present_error: Callable[[HoldfastError], str],
 ) -> Surface:
-    """Give the surface that keeps a contract with the functions of a module."""
+    """Give the surface that keeps a contract with the functions of some modules."""
+    functions = {name: value for module in modules for name, value in vars(module).items()}
 
     def take(tool: Tool, arguments: Mapping[str, Any]) -> dict[str, Any]:
         return taken(tool, arguments, contract.missing)
@@ -82,7 +91,8 @@ def surface_of(
         name=contract.name,
         instructions=contract.instructions,
         aliases=contract.aliases,
-        tools=tools_of(contract, vars(functions)),
+        tools=tools_of(contract, functions),
+        resources=resources_of(contract, functions),
         take=take,
         present=present,
         present_error=present_error,
@@ -91,6 +101,7 @@ def surface_of(
 
 def taken(tool: Tool, arguments: Mapping[str, Any], missing: str = MISSING) -> dict[str, Any]:
     """Give arguments as the function behind a tool names them: mended, checked and with the contract's defaults."""
+    check_keepable(dict(arguments))
     known = tool.schema["properties"]
     said = {tool.synonyms.get(name, name): value for name, value in arguments.items() if name not in known}
     said |= {name: value for name, value in arguments.items() if name in known}

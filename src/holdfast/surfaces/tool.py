@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from holdfast.model.errors import HoldfastError, NotFound
+from holdfast.model.text import check_keepable
 from holdfast.surfaces.schema import Schema, check_arguments, schema_of
 
 if TYPE_CHECKING:
@@ -123,6 +124,7 @@ class Answer:
 
 def checked(one: Tool | Prompt, arguments: Mapping[str, Any]) -> dict[str, Any]:
     """Check arguments and give those that say something: models often send null for what they leave out."""
+    check_keepable(dict(arguments))
     given = check_arguments(one.schema, arguments, one.name)
     return {name: value for name, value in given.items() if value is not None}
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from holdfast.engine.views import records, sessions, usage
+from holdfast.model.event import Event
 from holdfast.model.ids import days_before
 from holdfast.model.record import Record
 from holdfast.model.session import Session
@@ -30,6 +31,9 @@ class Activity:
     agents: dict[str, int] = field(default_factory=dict)
     closes: Counter[str] = field(default_factory=Counter)
     issues: tuple[tuple[str, int], ...] = ()
+    daily: tuple[int, ...] = ()  # sessions a day, oldest first
+    tokens: int = 0  # what recalls showed
+    injected: int = 0  # what was put into contexts unasked
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,6 +72,8 @@ class Wording:
 def activity(memory: Memory, *, days: float = 30, agent: str = "") -> Activity:
     """Tell what was done lately in this project."""
     found = _recent(memory, days, agent)
+    own, since = {session.id for session in found}, days_before(memory.clock.now(), days)
+    told = memory.store.happened(("injected",), since, 100_000)
     written = _written(memory, days, {session.id for session in found} if agent else None)
     return Activity(
         sessions=len(found),
@@ -78,6 +84,9 @@ def activity(memory: Memory, *, days: float = 30, agent: str = "") -> Activity:
         agents=dict(Counter(session.agent or "unknown" for session in found).most_common()),
         closes=Counter(str(session.close["type"]) for session in found if "type" in session.close),
         issues=tuple(Counter(session.issue for session in found if session.issue).most_common(10)),
+        daily=_daily(found, days, memory.clock.now()),
+        tokens=sum(one.tokens for one in usage.costs_since(memory.store.db, since) if one.session in own),
+        injected=sum(_injected(event) for event in told if event.about in own),
     )
 
 
@@ -116,6 +125,17 @@ def wordings(memory: Memory, *, days: float = 90) -> list[Wording]:
             outcomes[variant][use.outcome] += 1
     counts = Counter(told.values())
     return [Wording(variant=variant, shown=counts[variant], outcomes=outcomes[variant]) for variant in VARIANTS]
+
+
+def _daily(found: Sequence[Session], days: float, now: str) -> tuple[int, ...]:
+    """Count sessions by day, oldest first."""
+    counts = Counter(session.started_at[:10] for session in found)
+    return tuple(counts[days_before(now, back)[:10]] for back in range(int(days) - 1, -1, -1))
+
+
+def _injected(event: Event) -> int:
+    tokens = event.data.get("tokens")
+    return tokens if isinstance(tokens, int) else 0
 
 
 def _recent(memory: Memory, days: float, agent: str) -> Sequence[Session]:

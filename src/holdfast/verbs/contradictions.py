@@ -111,6 +111,11 @@ def open_contradictions(memory: Memory, *, limit: int = 20) -> Disputes:
     return replace(looked, found=(*(_told(memory, one) for one in every[:limit]), *every[limit:]))
 
 
+def marked(memory: Memory) -> list[Dispute]:
+    """Give the contradictions somebody marked in this project and did not settle, with how they came about."""
+    return [_told(memory, one) for one in _marked(memory)]
+
+
 def mark(memory: Memory, first: str, second: str, *, note: str = "") -> Dispute:
     """Say that two records contradict each other, whatever their wording."""
     older, newer = _both(memory, first, second)
@@ -228,22 +233,22 @@ def _arrows(memory: Memory, one: Record, other: Record, relation: str) -> list[l
 
 def _marked(memory: Memory) -> list[Dispute]:
     """Give the contradictions somebody marked in this project and did not settle, latest first."""
-    arrows = links.with_relation(memory.store.db, "contradicts")
-    known = records.by_ids(memory.store.db, {end for arrow in arrows for end in (arrow.source, arrow.target)})
+    db, homes = memory.store.db, dict.fromkeys(map(memory.store.project_number, (memory.project, GLOBAL)))
+    marked = [pair for home in homes for pair in links.pairs(db, "contradicts", home)]
+    known = records.by_ids(db, {end for pair in marked for end in pair})
     settled = settled_among(memory, list(known))
-    found = [
-        in_order(one.record, other.record)
-        for one, other in ((known.get(arrow.source), known.get(arrow.target)) for arrow in arrows)
-        if one and other and _is_open(memory, one.record, other.record, settled)
-    ]
-    unique = {(older.id, newer.id): Dispute(older=older, newer=newer) for older, newer in found}
+    found = [in_order(known[one].record, known[other].record) for one, other in marked]
+    unique = {
+        (older.id, newer.id): Dispute(older=older, newer=newer)
+        for older, newer in found
+        if _is_open(memory, older, newer, settled)
+    }
     return sorted(unique.values(), key=lambda one: (one.newer.created_at, one.newer.id), reverse=True)
 
 
 def _is_open(memory: Memory, one: Record, other: Record, settled: Settled) -> bool:
     here = (memory.project, GLOBAL)
-    in_use = one.state == other.state == "active"
-    return in_use and one.project in here and other.project in here and not settled.covers(one.id, other.id)
+    return one.project in here and other.project in here and not settled.covers(one.id, other.id)
 
 
 def _told(memory: Memory, dispute: Dispute) -> Dispute:

@@ -6,8 +6,10 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
+from holdfast.engine.views import records
 from holdfast.model.errors import Invalid
 from holdfast.model.event import Event, event_from_json, event_to_json
+from holdfast.model.record import Record, record_to_json
 from holdfast.policy.secrets import masked
 from holdfast.verbs.memory import Memory
 
@@ -31,25 +33,47 @@ def export(memory: Memory) -> Iterator[str]:
         yield json.dumps(event_to_json(event), ensure_ascii=False)
 
 
+def records_of(memory: Memory) -> Iterator[Record]:
+    """Give every record there is, in use or retired, in the order of their numbers; what waits or is erased is not among them."""
+    last, db = -1, memory.store.db
+    while page := records.after(db, last, PAGE):
+        yield from (entry.record for entry in page if entry.record.state in ("active", "retired"))
+        last = page[-1].number
+
+
+def export_records(memory: Memory) -> Iterator[str]:
+    """Give the records as one JSON array, line by line."""
+    yield "["
+    before = ""
+    for record in records_of(memory):
+        if before:
+            yield before + ","
+        before = json.dumps(record_to_json(record), ensure_ascii=False)
+    yield from [before] if before else []
+    yield "]"
+
+
 def take_in(memory: Memory, lines: Iterable[str], progress: Callable[[int], None] = lambda _: None) -> Taken:
     """Import an export. What is here already changes nothing, so it may be repeated or resumed."""
     numbered = enumerate(lines, start=1)
     _check_header(next(numbered, (1, ""))[1])
-    events, records = 0, set[str]()
+    events, changed = 0, set[str]()
     while page := list(islice(numbered, PAGE)):
         batch = [_event(place, line) for place, line in page if line.strip()]
         for event in batch:
             memory.clock.observe(event.id)
-        records.update(entry.record.id for entry in memory.commit(batch))
+        changed.update(entry.record.id for entry in memory.commit(batch))
         events += len(batch)
         progress(events)
-    return Taken(events=events, records=len(records))
+    return Taken(events=events, records=len(changed))
 
 
 def _check_header(line: str) -> None:
     header = _parsed(1, line)
     if not isinstance(header, dict) or header.get("holdfast") != "export":
-        raise Invalid("This is not a Holdfast export.", hint="Its first line should say so; use `holdfast export`.")
+        raise Invalid(
+            "This is not a Holdfast export.", hint="Its first line should say so. Other systems are read with --from."
+        )
     if header.get("format") != FORMAT:
         raise Invalid(f"This export has format {header.get('format')}; {FORMAT} is known.", hint="Upgrade Holdfast.")
 

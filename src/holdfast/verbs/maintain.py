@@ -8,12 +8,13 @@ from holdfast.engine.tally import Failure
 from holdfast.engine.views import heat, records, steps, usage
 from holdfast.model.event import Event
 from holdfast.model.ids import days_before
-from holdfast.model.record import Record
+from holdfast.model.record import GLOBAL, Record
 from holdfast.policy.retention import CAPS, DAYS, outlived
 from holdfast.verbs.hot import cool
 from holdfast.verbs.memory import Memory
 
 DESTRUCTIVE = ("retired", "erased", "unlinked", "restored")
+MOST_AUDITED = 2_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,9 +57,9 @@ class Metrics:
     failures: tuple[Failure, ...] = ()
 
 
-def maintain(memory: Memory, *, dry_run: bool = False) -> Upkeep:
+def maintain(memory: Memory, *, dry_run: bool = False, retiring: bool = True) -> Upkeep:
     """Retire what outlived its retention unused, cool the hot set and give space back. Nothing is deleted."""
-    old = _outlived(memory)
+    old = _outlived(memory) if retiring else []
     before = _bytes(memory)
     if dry_run:
         return Upkeep(retired=tuple(old), bytes_before=before, bytes_after=before, dry_run=True)
@@ -75,6 +76,15 @@ def audit(memory: Memory, *, days: float = 90, verb: str = "", limit: int = 100)
     """Give what was taken away or put back lately, latest first, by whom and why."""
     since = days_before(memory.clock.now(), days)
     return memory.store.happened((verb,) if verb else DESTRUCTIVE, since, limit)
+
+
+def taken_away(memory: Memory, *, most: int = MOST_AUDITED) -> list[Event]:
+    """Give what was taken away in this project, also out of the hot set, or put back; latest first."""
+    events = memory.store.happened((*DESTRUCTIVE, "heated"), "", most)
+    gone = [event for event in events if event.verb != "heated" or event.data.get("hot") is not True]
+    known = records.by_ids(memory.store.db, {event.about for event in gone})
+    here = {one for one, entry in known.items() if entry.record.project in (memory.project, GLOBAL)}
+    return [event for event in gone if event.about in here]
 
 
 def quality(memory: Memory, *, days: float = 30) -> Quality:

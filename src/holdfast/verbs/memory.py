@@ -15,9 +15,12 @@ from holdfast.engine.views import Entry, records
 from holdfast.model.config import Config
 from holdfast.model.errors import Ambiguous, NotFound
 from holdfast.model.event import Actor, Event, Verb
-from holdfast.model.ids import Clock, check_prefix, is_prefix
+from holdfast.model.ids import Clock, check_prefix, days_between, is_prefix
 from holdfast.model.ports import Checkout, Embedder
+from holdfast.model.record import Record
 from holdfast.model.session import Host
+from holdfast.model.text import check_keepable
+from holdfast.policy.desk import Desk
 
 if TYPE_CHECKING:
     from holdfast.engine.dense import Codes
@@ -43,6 +46,8 @@ class Memory:
     # One thread at a time makes vectors; it is told when there is something to make.
     embedding: threading.Lock = field(default_factory=threading.Lock)
     wrote: threading.Event = field(default_factory=threading.Event)
+    # What each session keeps in mind while this process lives.
+    desks: dict[str, Desk] = field(default_factory=dict)
 
     @cached_property
     def project(self) -> str:
@@ -107,6 +112,7 @@ class Memory:
 
 def find(memory: Memory, reference: str) -> Entry:
     """Give the record of an id or unambiguous prefix, ours or of the system it came from; erased ones are gone."""
+    check_keepable(reference)
     own = untagged(reference)
     found = _own(memory, own) or imported.by_foreign_id(memory.store.db, reference.strip())
     if not found:
@@ -116,6 +122,16 @@ def find(memory: Memory, reference: str) -> Entry:
         shown = ", ".join(entry.record.id for entry in found[:5])
         raise Ambiguous(f"{len(found)} memories begin with {reference}: {shown}.", hint="Give more of the id.")
     return found[0]
+
+
+def lapsed(memory: Memory, record: Record) -> bool:
+    """Tell whether a record waited too long for a yes; what was mined waits from when it was last seen."""
+    if record.state != "pending":
+        return False
+    pattern = record.extra.get("pattern")
+    seen = pattern.get("last_at") if isinstance(pattern, dict) else None
+    since, days = (seen, memory.config.mined_days) if seen else (record.created_at, memory.config.pending_days)
+    return days_between(since, memory.clock.now()) > days
 
 
 def untagged(reference: str) -> str:

@@ -7,10 +7,10 @@ from holdfast.engine import imported
 from holdfast.engine.views import Entry, records
 from holdfast.engine.views.records import Filter
 from holdfast.model.errors import Invalid, NotFound
-from holdfast.model.ids import days_before, instant, parse_instant
+from holdfast.model.ids import LAST, days_before, instant, parse_instant
 from holdfast.model.query import Query
 from holdfast.model.record import GLOBAL, Record
-from holdfast.policy.observed import OBSERVED, SESSION, concepts_of, touches, type_of
+from holdfast.policy.observed import OBSERVED, SESSION, SYSTEM, concepts_of, touches, type_of
 from holdfast.verbs.memory import Memory, find, is_reference
 from holdfast.verbs.recall import recall
 from holdfast.verbs.timeline import around
@@ -71,10 +71,14 @@ def search_observations(memory: Memory, wanted: Wanted) -> Found:
     return Found(entries=tuple(page), total=len(fitting), notes=notes)
 
 
-def numbered(memory: Memory, numbers: Sequence[int]) -> list[Entry]:
-    """Give records by their numbers, or by those they had where they came from, in the order asked for."""
-    own = records.by_numbers(memory.store.db, numbers)
-    return [entry for number in dict.fromkeys(numbers) if (entry := _numbered(memory, number, own.get(number)))]
+def numbered(memory: Memory, numbers: Sequence[int], *, sessions: bool = False) -> list[Entry]:
+    """Give records by their numbers, or by those they had in claude-mem, in the order asked for.
+
+    There sessions and observations are numbered apart: `sessions` says which are meant.
+    """
+    own = records.by_numbers(memory.store.db, [number for number in numbers if 0 < number < 2**63])
+    found = (_numbered(memory, number, own.get(number), sessions=sessions) for number in dict.fromkeys(numbers))
+    return [entry for entry in found if entry]
 
 
 def fetched(memory: Memory, numbers: Sequence[int], *, order: str = "", limit: int = MOST) -> list[Entry]:
@@ -91,8 +95,9 @@ def fetched(memory: Memory, numbers: Sequence[int], *, order: str = "", limit: i
 
 def observation(memory: Memory, reference: str) -> Entry:
     """Give the record of a number, with or without the sign before it, or of an id."""
-    said = reference.strip().lstrip("#").removeprefix("S").removeprefix("s")
-    found = numbered(memory, [int(said)]) if said.isdecimal() else []
+    said = reference.strip().lstrip("#").upper()
+    number = said.removeprefix("S")
+    found = numbered(memory, [int(number)], sessions=said != number) if number.isdecimal() else []
     if found:
         return found[0]
     if is_reference(reference):
@@ -100,16 +105,17 @@ def observation(memory: Memory, reference: str) -> Entry:
     raise NotFound(f"There is no observation {reference}.", hint="search shows the ids there are.")
 
 
-def timeline_of(memory: Memory, *, anchor: str = "", question: str = "", before: int = 3, after: int = 3) -> Around:
+def timeline_of(
+    memory: Memory, *, anchor: str = "", question: str = "", before: int = 3, after: int = 3, everywhere: bool = False
+) -> Around:
     """Give what was kept around an observation (its number), a moment (an ISO time) or the best answer to a question."""
     if bool(anchor.strip()) == bool(question.strip()):
         raise Invalid("A timeline needs either an anchor or a query.", hint="Give one of them, not both.")
     kinds = (*OBSERVED, SESSION)
-    moment = _moment(anchor)
-    if moment:
-        found = around(memory, moment, before=before, after=after, kinds=kinds)
+    if moment := _moment(anchor):
+        found = around(memory, moment, before=before, after=after, kinds=kinds, everywhere=everywhere)
         return Around(entries=tuple(found), at=moment)
-    center = observation(memory, anchor) if anchor.strip() else _best(memory, question)
+    center = observation(memory, anchor) if anchor.strip() else _best(memory, question, everywhere=everywhere)
     found = around(memory, center, before=before, after=after, kinds=kinds)
     return Around(entries=tuple(found), center=center, at=center.record.created_at)
 
@@ -192,7 +198,9 @@ def _instant(text: str) -> str:
     said = text.strip()
     if not said:
         return ""
-    return instant(int(said) / 1000) if said.isdecimal() and len(said) > DATE else parse_instant(said)
+    if said.isdecimal() and len(said) > DATE:
+        return instant(min(int(said) / 1000, LAST))
+    return parse_instant(said)
 
 
 def _moment(anchor: str) -> str:
@@ -201,14 +209,19 @@ def _moment(anchor: str) -> str:
     return parse_instant(said) if "-" in said and said[:4].isdecimal() and not is_reference(said) else ""
 
 
-def _numbered(memory: Memory, number: int, own: Record | None) -> Entry | None:
-    if own is not None:
+def _numbered(memory: Memory, number: int, own: Record | None, *, sessions: bool) -> Entry | None:
+    if own is not None and own.project != GLOBAL:
         return Entry(number=number, record=own) if own.state != "erased" else None
-    return next(iter(imported.by_foreign_id(memory.store.db, str(number), whole=True)), None)
+    # Small numbers may be those of what was imported: few records of ours hold everywhere.
+    found = imported.by_foreign_id(memory.store.db, str(number), whole=True, system=SYSTEM)
+    if fitting := [entry for entry in found if (entry.record.kind == SESSION) == sessions]:
+        return fitting[0]
+    return Entry(number=number, record=own) if own and own.state != "erased" else None
 
 
-def _best(memory: Memory, question: str) -> Entry:
-    found = recall(memory, Query(text=question, kinds=(*OBSERVED, SESSION), limit=1), surface=False)
+def _best(memory: Memory, question: str, *, everywhere: bool) -> Entry:
+    query = Query(text=question, kinds=(*OBSERVED, SESSION), limit=1, everywhere=everywhere)
+    found = recall(memory, query, surface=False)
     if not found.hits:
         raise NotFound(f"Nothing fits {question!r}.", hint="Try other words.")
     return find(memory, found.hits[0].record.id)

@@ -10,6 +10,7 @@ from holdfast.verbs.memory import Memory, find
 
 LEAST, MOST = 0.3, 3
 HALF_LIFE_DAYS = 30.0
+MOST_HABITS = 1_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,6 +20,17 @@ class Prediction:
     record: Record
     probability: float
     times: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Habit:
+    """Two memories that sessions turned to one after the other, how often, and in which share of cases."""
+
+    source: Record
+    target: Record
+    times: int
+    probability: float
+    last_at: str
 
 
 def predict(memory: Memory, reference: str, *, least: float = LEAST, limit: int = MOST) -> list[Prediction]:
@@ -36,6 +48,27 @@ def predict(memory: Memory, reference: str, *, least: float = LEAST, limit: int 
     ]
     likely = [one for one in guesses if one.probability >= least]
     return sorted(likely, key=lambda one: (-one.probability, one.record.id))[:limit]
+
+
+def habits(memory: Memory, reference: str = "", *, least: int = 2, limit: int = 20) -> list[Habit]:
+    """Give what sessions of this project turned to after a memory, or after any, most often first."""
+    db = memory.store.db
+    source = find(memory, reference).record.id if reference else ""
+    found = [(source, one) for one in steps.after(db, source)] if source else steps.most(db, least, MOST_HABITS)
+    known = records.by_ids(db, {end for start, one in found for end in (start, one.target)})
+    here = {one for one, entry in known.items() if _is_here(memory, entry.record)}
+    totals = {start: sum(one.times for one in steps.after(db, start)) for start in {start for start, _ in found} & here}
+    return [
+        Habit(
+            source=known[start].record,
+            target=known[one.target].record,
+            times=one.times,
+            probability=one.times / totals[start],
+            last_at=one.last_at,
+        )
+        for start, one in found
+        if start in here and one.target in here and one.times >= least
+    ][:limit]
 
 
 def warm(memory: Memory, reference: str) -> list[Hot]:

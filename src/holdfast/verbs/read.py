@@ -6,15 +6,15 @@ from dataclasses import dataclass, field
 from holdfast.engine.views import labels, links, records, usage
 from holdfast.engine.views.links import Arrow
 from holdfast.engine.views.records import Filter
-from holdfast.model.errors import Invalid, NotFound
+from holdfast.model.errors import Conflict, Invalid, NotFound
 from holdfast.model.event import Event
 from holdfast.model.fold import as_of
-from holdfast.model.ids import days_between, parse_instant
+from holdfast.model.ids import parse_instant
 from holdfast.model.kinds import check_kind
 from holdfast.model.query import Query, Usage
 from holdfast.model.record import GLOBAL, Record
 from holdfast.model.scope import check_scopes
-from holdfast.verbs.memory import Memory, find
+from holdfast.verbs.memory import Memory, find, lapsed
 
 MOST_LISTED = 1_000
 
@@ -57,6 +57,15 @@ def get(memory: Memory, reference: str, *, at: str = "") -> Shown:
     )
 
 
+def in_use(memory: Memory, reference: str) -> Record:
+    """Give a record that is in use; raises with the reason where it was taken out."""
+    record = find(memory, reference).record
+    if record.state == "retired":
+        why = record.reason.rstrip(".") or "no reason given"
+        raise Conflict(f"{record.id} was removed: {why}.", hint="Restore it to use it.")
+    return record
+
+
 def note_reading(memory: Memory, ids: Sequence[str]) -> None:
     """Note that a session opened records: what it turned to after what. It says nothing about truth, and counts no showing."""
     if memory.actor.session and ids:
@@ -69,7 +78,7 @@ def list_records(memory: Memory, query: Query, *, states: Sequence[str] = ("acti
     if query.limit < 1 or offset < 0:
         raise Invalid("A list needs a limit of at least 1 and an offset of at least 0.")
     page = records.page(memory.store.db, chosen, limit=min(query.limit, MOST_LISTED), offset=offset)
-    fresh = [entry.record for entry in page if not _lapsed(memory, entry.record)]
+    fresh = [entry.record for entry in page if not lapsed(memory, entry.record)]
     return Listed(records=tuple(fresh), total=records.counted(memory.store.db, chosen))
 
 
@@ -77,7 +86,7 @@ def waiting_records(memory: Memory, *, limit: int = 50) -> list[Record]:
     """Give the records of this project that wait for a yes and have not lapsed; suggested threads are not among them."""
     chosen = Filter(projects=(memory.store.project_number(memory.project),), states=("pending",))
     page = records.page(memory.store.db, chosen, limit=limit)
-    fresh = [entry.record for entry in page if not _lapsed(memory, entry.record)]
+    fresh = [entry.record for entry in page if not lapsed(memory, entry.record)]
     return [record for record in fresh if record.kind != "thread"]
 
 
@@ -100,11 +109,14 @@ def chosen_by(memory: Memory, query: Query, states: Sequence[str] = ("active",))
         projects=projects_of(memory, query),
         kinds=query.kinds,
         scopes=check_scopes(query.scopes),
+        any_scopes=check_scopes(query.any_scopes),
+        without_scopes=check_scopes(query.without_scopes),
         tags=query.tags,
         states=tuple(states),
         session=query.session,
         since=parse_instant(query.since) if query.since else "",
         until=parse_instant(query.until) if query.until else "",
+        starters=query.starters,
     )
 
 
@@ -114,8 +126,3 @@ def projects_of(memory: Memory, query: Query) -> tuple[int, ...] | None:
         return None
     name = memory.project if query.project is None else query.project
     return tuple(dict.fromkeys((memory.store.project_number(name), memory.store.project_number(GLOBAL))))
-
-
-def _lapsed(memory: Memory, record: Record) -> bool:
-    waited = days_between(record.created_at, memory.clock.now())
-    return record.state == "pending" and waited > memory.config.pending_days

@@ -174,7 +174,7 @@ def _recall(memory: Memory, asked: _Asked) -> Recalled:
     fitting = [one for one in candidates if one.fit >= asked.least]
     best = fitting[: WEIGHED * query.limit + STARTERS]
     read = records.by_numbers(db, [one.number for one in best])
-    known = [(one, read[one.number]) for one in best if one.number in read and read[one.number].state == "active"]
+    known = [(one, read[one.number]) for one in best if one.number in read and _is_wanted(read[one.number], query)]
     hits = _weighed(memory, asked, known)
     replaced = links.superseded(db, [hit.record.id for hit in hits])
     current = [hit for hit in hits if hit.record.id not in replaced]
@@ -186,6 +186,10 @@ def _recall(memory: Memory, asked: _Asked) -> Recalled:
         related=tuple(_related(memory, packed)) if query.related else (),
         notes=_notes(f"{len(replaced)} superseded memories were left out." if replaced else ""),
     )
+
+
+def _is_wanted(record: Record, query: Query) -> bool:
+    return record.state == "active" and (query.starters or record.source != "starter")
 
 
 def _related(memory: Memory, hits: Sequence[Hit]) -> list[Related]:
@@ -261,12 +265,18 @@ def _is_meant(memory: Memory, record: Record, chosen: Filter) -> bool:
     return (
         (chosen.projects is None or memory.store.project_number(record.project) in chosen.projects)
         and (not chosen.kinds or record.kind in chosen.kinds)
-        and all(any(within(own, scope) for own in record.scopes) for scope in chosen.scopes)
+        and all(_is_in(record, scope) for scope in chosen.scopes)
+        and (not chosen.any_scopes or any(_is_in(record, scope) for scope in chosen.any_scopes))
+        and not any(_is_in(record, scope) for scope in chosen.without_scopes)
         and set(chosen.tags) <= set(record.tags)
         and (not chosen.session or record.by.session == chosen.session)
         and (not chosen.since or record.created_at >= chosen.since)
         and (not chosen.until or record.created_at < chosen.until)
     )
+
+
+def _is_in(record: Record, scope: str) -> bool:
+    return any(within(own, scope) for own in record.scopes)
 
 
 def _confidence(value: float) -> Confidence:

@@ -5,10 +5,10 @@ from typing import Any
 
 from holdfast.engine.views import records, sessions
 from holdfast.model.errors import Ambiguous, Conflict, NotFound
-from holdfast.model.ids import check_prefix, days_before
+from holdfast.model.ids import check_prefix, days_before, is_prefix
 from holdfast.model.record import Record
 from holdfast.model.session import Session
-from holdfast.model.text import check_text
+from holdfast.model.text import check_keepable, check_text
 from holdfast.policy.closing import rapport_of
 from holdfast.policy.secrets import masked
 from holdfast.verbs.hot import cool
@@ -23,6 +23,7 @@ DECISION_DAYS, DECISIONS = 5.0, 3
 INSIGHT_DAYS, INSIGHT_SESSIONS = 30.0, 5
 LONGEST_TITLE = 200
 STATE_TAG = "project-state"
+SHORTEST_PREFIX = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,10 +99,21 @@ def start(
 
 
 def begin(
-    memory: Memory, known: Session | None = None, *, title: str = "", issue: str = "", implicit: bool = False
+    memory: Memory,
+    known: Session | None = None,
+    *,
+    title: str = "",
+    issue: str = "",
+    implicit: bool = False,
+    name: str = "",
 ) -> Session:
-    """Note that a session begins, or goes on, in this process; from now on this memory acts in it."""
-    memory.actor = replace(memory.actor, session=known.id if known else memory.clock.tick())
+    """Note that a session begins, or goes on, in this process; from now on this memory acts in it.
+
+    `name` is what the client calls it, if it says so: then hooks and tools speak of the same session.
+    """
+    if name and known is None:
+        known = sessions.of(memory.store.db, name)
+    memory.actor = replace(memory.actor, session=known.id if known else name or memory.clock.tick())
     host = memory.host
     data: dict[str, Any] = {"project": memory.project, "host": host.name, "pid": host.pid, "parent": host.parent}
     if title:
@@ -149,13 +161,46 @@ def find_session(memory: Memory, reference: str) -> Session:
     """Give the session of an id or unambiguous prefix."""
     if exact := sessions.of(memory.store.db, reference):
         return exact  # hosts name sessions in their own way
-    found = sessions.by_prefix(memory.store.db, check_prefix(reference), 20)
+    said = reference.strip()
+    found = _begin_so(memory, said.upper()) or _begin_so(memory, said)  # other systems write theirs in small letters
     if not found:
+        check_prefix(reference)
         raise NotFound(f"There is no session {reference}.", hint="List the sessions to see which there are.")
     found = [one for one in found if not (one.implicit and one.close.get("type") == "superseded")] or found
     if len(found) > 1:
         raise Ambiguous(f"{len(found)} sessions begin with {reference}.", hint="Give more of the id.")
     return found[0]
+
+
+def _begin_so(memory: Memory, prefix: str) -> list[Session]:
+    check_keepable(prefix)
+    return sessions.by_prefix(memory.store.db, prefix, 20) if len(prefix) >= SHORTEST_PREFIX else []
+
+
+def in_session(memory: Memory, name: str) -> Memory:
+    """Give the memory at work in the session of this name, which begins if nobody ever heard of it; nothing: as it is."""
+    if not name.strip():
+        return memory
+    known = sessions.of(memory.store.db, name.strip())
+    if known is None and is_prefix(name):
+        known = next(iter(sessions.by_prefix(memory.store.db, check_prefix(name), 1)), None)
+    other = memory.acting_in(known.id if known else check_text(name, "session", LONGEST_TITLE))
+    if known is None:
+        begin(other, Session(id=other.actor.session), implicit=True)
+    return other
+
+
+def entitle(memory: Memory, reference: str, title: str) -> Session:
+    """Say what a session is about; one that ended stays so."""
+    session, said = find_session(memory, reference), check_text(masked(title), "title", LONGEST_TITLE)
+    if session.is_open:
+        data: dict[str, Any] = {"title": said} | ({"implicit": True} if session.implicit else {})
+        event = memory.event("started", session.id, data=data, after=max(session.last, session.end))
+        memory.commit([replace(event, by=replace(event.by, name=session.agent))])
+    else:
+        data = {**session.close, "title": said}
+        memory.commit([memory.event("closed", session.id, data=data, after=session.end)])
+    return find_session(memory, session.id)
 
 
 def only_open(memory: Memory) -> Session:

@@ -18,11 +18,20 @@ def timeline(memory: Memory, about: str, *, before: int = 5, after: int = 5) -> 
     return [item.record for item in around(memory, entry, before=before, after=after)]
 
 
-def around(memory: Memory, center: Entry | str, *, before: int, after: int, kinds: Sequence[str] = ()) -> list[Entry]:
+def around(
+    memory: Memory,
+    center: Entry | str,
+    *,
+    before: int,
+    after: int,
+    kinds: Sequence[str] = (),
+    everywhere: bool = False,
+) -> list[Entry]:
     """Give a record with those made just before and after it, or what was made around an instant, oldest first."""
     entry = None if isinstance(center, str) else center
-    project = entry.record.project if entry else memory.project
-    chosen = Filter(projects=(memory.store.project_number(project),), states=("active", "retired"), kinds=tuple(kinds))
+    project = memory.store.project_number(entry.record.project if entry else memory.project)
+    projects = None if everywhere else (project,)
+    chosen = Filter(projects=projects, states=("active", "retired"), kinds=tuple(kinds))
     at = entry.record.created_at if entry else str(center)
     earlier = records.page(memory.store.db, replace(chosen, until=at), limit=before)
     later = records.page(memory.store.db, replace(chosen, since=at), limit=after + bool(entry), oldest_first=True)

@@ -65,6 +65,16 @@ def patterns(memory: Memory, *, days: float = 30, least: int = 2, most: int = 20
     return Patterns(memories=tuple(memories[:most]), topics=tuple(_recurring(recent, least)[:most]))
 
 
+def sessions_shown(memory: Memory, ids: Iterable[str], *, days: float = 30) -> dict[str, list[str]]:
+    """Give the sessions that were lately shown each of these records."""
+    wanted = set(ids)
+    found: dict[str, list[str]] = {one: [] for one in wanted}
+    for shown in usage.shown_since(memory.store.db, days_before(memory.clock.now(), days)):
+        if shown.id in wanted:
+            found[shown.id].append(shown.session)
+    return found
+
+
 def _recurring(summaries: Iterable[Record], least: int) -> list[tuple[str, int]]:
     """Give the words that several sessions' summaries hold, but not nearly all of them."""
     by_session: dict[str, set[str]] = {}

@@ -45,7 +45,7 @@ def trust_of(memory: Memory, reference: str) -> Trust:
     """Give how far a record is believed, with every change and its note."""
     record = find(memory, reference).record
     changes = trusts.of(memory.store.db, [record.id]).get(record.id, [])
-    events = {event.id: event for event in memory.store.events_of([change.event for change in changes])}
+    events = memory.store.events_with(change.event for change in changes)
     used = usage.of(memory.store.db, [record.id]).get(record.id, Usage())
     last = max(record.updated_at, record.verified_at, used.last_used_at)
     idle = days_between(last, memory.clock.now())

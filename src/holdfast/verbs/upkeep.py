@@ -68,7 +68,9 @@ def rebuild_views(memory: Memory, progress: Progress) -> int:
 
 
 def rebuild_vectors(memory: Memory, progress: Callable[[int], None]) -> int:
-    """Embed every record anew with the embedder at hand; give how many there are."""
+    """Embed every record anew with the embedder at hand; give how many there are. Without one nothing is touched."""
+    if memory.embedder is None:
+        return 0
     start_over(memory)
     return catch_up(memory, progress=progress)
 

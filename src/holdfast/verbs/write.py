@@ -7,10 +7,10 @@ from typing import Any
 from holdfast.engine import tally
 from holdfast.engine.similar import similar
 from holdfast.engine.views import labels
-from holdfast.model.errors import Conflict, Invalid
+from holdfast.model.errors import Conflict, Invalid, NotFound
 from holdfast.model.event import Event
 from holdfast.model.fold import fold
-from holdfast.model.ids import days_between, parse_instant
+from holdfast.model.ids import parse_instant
 from holdfast.model.kinds import check_fields, check_kind
 from holdfast.model.record import (
     CONFIDENCES,
@@ -39,7 +39,7 @@ from holdfast.policy.admit import (
 )
 from holdfast.policy.secrets import drop_private, masked, texts_of
 from holdfast.verbs.clash import Clash, clashes, why_not_both
-from holdfast.verbs.memory import Memory, find
+from holdfast.verbs.memory import Memory, find, lapsed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,6 +84,12 @@ def draft_event(memory: Memory, draft: Draft, *, pending: bool = False) -> Event
     return memory.event("recorded", data=_data(memory, clean) | ({"pending": True} if pending else {}), at=clean.at)
 
 
+def verdict_on(memory: Memory, draft: Draft, *, waivers: Waivers | None = None) -> Verdict:
+    """Judge a draft without keeping it."""
+    clean = check_draft(memory, draft)
+    return _judge(memory, clean, _preview(memory.event("recorded", data=_data(memory, clean))), waivers)[0]
+
+
 def confirm(memory: Memory, reference: str, *, waivers: Waivers | None = None) -> Outcome:
     """Say yes to a held record. It is judged again: the world may have moved on since."""
     record = _pending(memory, reference)
@@ -102,6 +108,15 @@ def cancel(memory: Memory, reference: str) -> Record:
     record = _pending(memory, reference)
     event = memory.event("retired", record.id, data={"reason": "never confirmed"}, after=record.head)
     return memory.commit([event])[0].record
+
+
+def drop_held(memory: Memory, reference: str) -> bool:
+    """Say no to a held record if it still waits; give whether it did."""
+    try:
+        cancel(memory, reference)
+    except (NotFound, Conflict):
+        return False
+    return True
 
 
 def check_draft(memory: Memory, draft: Draft, *, redact: bool = False) -> Draft:
@@ -250,6 +265,7 @@ def _pending(memory: Memory, reference: str) -> Record:
     record = find(memory, reference).record
     if record.state != "pending":
         raise Conflict(f"{record.id} is {record.state}, it waits for nothing.")
-    if days_between(record.created_at, memory.clock.now()) > memory.config.pending_days:
-        raise Conflict(f"{record.id} waited longer than {memory.config.pending_days} days.", hint="Write it again.")
+    if lapsed(memory, record):
+        days = memory.config.mined_days if "pattern" in record.extra else memory.config.pending_days
+        raise Conflict(f"{record.id} waited longer than {days} days.", hint="Write it again.")
     return record

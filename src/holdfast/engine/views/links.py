@@ -71,20 +71,37 @@ order by links.source, links.target
 """
 
 
+def counts(db: Database, project: int) -> dict[str, int]:
+    """Tell how many arrows of each relation leave the active records of a project."""
+    low, high = span(project)
+    rows = db.query(_COUNTS, {"low": low, "high": high})
+    return {row[0]: int(row[1]) for row in rows}
+
+
+_COUNTS = """
+select relation, count(*) from links join records on records.id = links.source
+where state = 'active' and number between :low and :high group by relation order by relation
+"""
+
+
+def linked(db: Database, project: int) -> int:
+    """Tell how many active records of a project an arrow leaves or reaches."""
+    low, high = span(project)
+    return int(db.query(_LINKED, {"low": low, "high": high})[0][0])
+
+
+_LINKED = """
+select count(*) from records where state = 'active' and number between :low and :high
+and (id in (select source from links) or id in (select target from links))
+"""
+
+
 def leaving(db: Database, ids: Iterable[str]) -> list[Arrow]:
     """Give the arrows that leave any of these records."""
     sql = "select source, relation, target from links where source in (select value from json_each(:ids))"
     return [
         Arrow(source=row[0], relation=row[1], target=row[2]) for row in db.query(sql, {"ids": json.dumps(list(ids))})
     ]
-
-
-def with_relation(db: Database, relation: str) -> list[Arrow]:
-    """Give every arrow of one relation, however many records there are between."""
-    rows = db.query(
-        "select source, target from links where relation = :relation order by source, target", {"relation": relation}
-    )
-    return [Arrow(source=row[0], relation=relation, target=row[1]) for row in rows]
 
 
 def superseded(db: Database, ids: Iterable[str]) -> dict[str, str]:

@@ -47,16 +47,20 @@ class Filter:
     projects: tuple[int, ...] | None = None
     kinds: tuple[str, ...] = ()
     scopes: tuple[str, ...] = ()
+    any_scopes: tuple[str, ...] = ()
+    without_scopes: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
     states: tuple[str, ...] = ("active",)
     session: str = ""
     since: str = ""
     until: str = ""
+    starters: bool = True
 
     @property
     def narrow(self) -> bool:
         """Whether it asks for more than active records of some projects."""
-        return bool(self.kinds or self.scopes or self.tags or self.session or self.since or self.until)
+        scoped = self.scopes or self.any_scopes or self.without_scopes
+        return bool(self.kinds or scoped or self.tags or self.session or self.since or self.until)
 
 
 class Place(NamedTuple):
@@ -199,6 +203,12 @@ def page(db: Database, chosen: Filter, *, limit: int, offset: int = 0, oldest_fi
     )
 
 
+def after(db: Database, number: int, limit: int) -> list[Entry]:
+    """Give the records that follow a number, whatever their project or state."""
+    sql = "select number, doc from records where number > :number order by number limit :limit"
+    return _entries(db, sql, {"number": number, "limit": limit})
+
+
 def newest(db: Database, kind: str, project: int, *, state: str = "active", limit: int) -> list[Entry]:
     """Give the latest records of one kind in one project, found by its index: latest first."""
     low, high = span(project)
@@ -229,6 +239,13 @@ def counted(db: Database, chosen: Filter) -> int:
     return int(db.query(f"select count(*) from records where {where}", params)[0][0])
 
 
+def census(db: Database, chosen: Filter) -> list[tuple[str, str, int]]:
+    """Tell how many records there are of each kind and source."""
+    where, params = _where(chosen)
+    rows = db.query(f"select kind, source, count(*) from records where {where} group by kind, source", params)
+    return [(row[0], row[1], int(row[2])) for row in rows]
+
+
 def numbers(db: Database, chosen: Filter) -> set[int]:
     """Give the local numbers of the records meant."""
     where, params = _where(chosen)
@@ -248,9 +265,11 @@ def _where(chosen: Filter) -> tuple[str, Params]:
         if values:
             parts.append(f"{column} in (select value from json_each(:{column}))")
             params[column] = json.dumps(values)
-    for place, scope in enumerate(chosen.scopes):
-        parts.append(_SCOPED.format(place=place))
-        params |= {f"scope{place}": scope, f"from{place}": f"{scope}:", f"to{place}": f"{scope};"}  # ';' follows ':'
+    scoped, named = _scoped(chosen)
+    parts += scoped
+    params |= named
+    if not chosen.starters:
+        parts.append("source <> 'starter'")
     for place, tag in enumerate(chosen.tags):
         parts.append(_TAGGED.format(place=place))
         params[f"tag{place}"] = tag
@@ -259,6 +278,24 @@ def _where(chosen: Filter) -> tuple[str, Params]:
             parts.append(test)
             params[name] = value
     return " and ".join(parts), params
+
+
+def _scoped(chosen: Filter) -> tuple[list[str], Params]:
+    """Write the scopes of a filter: all of some, any of others, none of the rest."""
+    wanted = {"": chosen.scopes, "any": chosen.any_scopes, "not": chosen.without_scopes}
+    tests = {
+        name: [_SCOPED.format(place=f"{name}{place}") for place in range(len(found))] for name, found in wanted.items()
+    }
+    params: dict[str, object] = {}
+    for name, found in wanted.items():
+        for place, scope in enumerate(found):
+            params |= _nested(f"{name}{place}", scope)
+    either = [f"({' or '.join(tests['any'])})"] if tests["any"] else []
+    return [*tests[""], *either, *(f"not {test}" for test in tests["not"])], params
+
+
+def _nested(place: str, scope: str) -> dict[str, object]:
+    return {f"scope{place}": scope, f"from{place}": f"{scope}:", f"to{place}": f"{scope};"}  # ';' follows ':'
 
 
 _SCOPED = (

@@ -65,6 +65,14 @@ def after(db: Database, record_id: str) -> list[Step]:
     return [Step(*row) for row in db.query(sql, {"id": record_id})]
 
 
+def most(db: Database, least: int, limit: int) -> list[tuple[str, Step]]:
+    """Give the steps taken most often, each with what it started from."""
+    sql = """
+    select source, target, times, last_at from steps where times >= :least order by times desc, source, target limit :limit
+    """
+    return [(row[0], Step(row[1], row[2], row[3])) for row in db.query(sql, {"least": least, "limit": limit})]
+
+
 def counted(db: Database) -> tuple[int, int]:
     """Tell how many different steps there are, and how often they were taken in all."""
     row = db.query("select count(*), coalesce(sum(times), 0) from steps")[0]

@@ -11,7 +11,7 @@ from holdfast.model.event import Event
 from holdfast.model.query import Usage
 
 NAME = "usage"
-VERSION = 3
+VERSION = 4
 TABLES = ("usage", "uses", "shown", "costs")
 OUTCOMES = (
     "applied",  # it was heeded
@@ -108,7 +108,8 @@ def _use(db: Database, event: Event) -> None:
     outcome, variant = event.data.get("outcome"), event.data.get("variant")
     if outcome not in OUTCOMES:
         return
-    _count(db, event.about, outcome, event.at if outcome in ("applied", "corrected") else "")
+    if event.by.kind != "rule":  # what only a rule saw is told apart, and earns nothing
+        _count(db, event.about, outcome, event.at if outcome in ("applied", "corrected") else "")
     row = {"event": event.id, "id": event.about, "session": event.by.session, "at": event.at, "outcome": outcome}
     observed = int("observed" in event.data or event.by.kind == "rule")
     db.execute(_USE, {**row, "variant": variant if isinstance(variant, str) else "", "observed": observed})

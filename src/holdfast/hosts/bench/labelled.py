@@ -4,18 +4,33 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
-from typing import Any
+from typing import Any, Protocol
 
 from holdfast.hosts.bench.measure import table
+from holdfast.hosts.bench.naive import bare_patterns
 from holdfast.policy.contradict import contradicts
 from holdfast.policy.mine import FAMILIES, Found, mine
+from holdfast.policy.signals import KINDS, Signal, signals, tier
 from holdfast.policy.statements import keys_of, sentences
 
 SPLITS = ("dev", "held")
 LEAST_PRECISION, LEAST_RECALL = 0.8, 0.6
+LEAST_SIGNAL_PRECISION = 0.9  # what is kept without being asked for must be right more often
 ALIKE = 0.5  # share of words in common from which the baseline calls a pair a contradiction
 
 LONG = 30  # characters from which the baseline takes a sentence for knowledge
+
+
+class Find(Protocol):
+    """A text that a judge took out, and what it takes it for."""
+
+    @property
+    def kind(self) -> str:
+        """What it is."""
+
+    @property
+    def text(self) -> str:
+        """What it says."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,21 +102,50 @@ def every_sentence(text: str) -> list[Found]:
     return [Found(kind="fact", text=sentence, confidence=1.0, span=(0, 0)) for sentence in long]
 
 
-def score_passages(miner: Callable[[str], Sequence[Found]], split: str, *, kinds: bool = True) -> Score:
-    """Count how a miner does: a find is right if it holds a wanted fragment and its kind is of the same family."""
+def run_signals() -> bool:
+    """Print how well what wants keeping is told from talk, and tell whether the held-back half suffices."""
+    scores = {}
+    for split in SPLITS:
+        scores[split, "bare patterns"] = score_passages(bare_patterns, split, of="signals", families=KINDS)
+        scores[split, "holdfast"] = score_passages(offered, split, of="signals", families=KINDS)
+        scores[split, "holdfast, kept at once"] = score_passages(kept_at_once, split, of="signals", families=KINDS)
+    _print("signals: lines of sessions, half of them traps", scores, "signals")
+    held = scores["held", "holdfast"]
+    return held.precision >= LEAST_SIGNAL_PRECISION and held.recall >= LEAST_RECALL
+
+
+def offered(text: str) -> list[Signal]:
+    """Give the signals that would at least be offered, were they all new."""
+    return [signal for signal in signals(text) if tier(signal, 1.0) != "skip"]
+
+
+def kept_at_once(text: str) -> list[Signal]:
+    """Give the signals that would be kept without asking, were they all new."""
+    return [signal for signal in signals(text) if tier(signal, 1.0) == "auto"]
+
+
+def score_passages(
+    finder: Callable[[str], Sequence[Find]],
+    split: str,
+    *,
+    kinds: bool = True,
+    of: str = "mining",
+    families: Mapping[str, str] = FAMILIES,
+) -> Score:
+    """Count how a finder does: a find is right if it holds a wanted fragment and its kind is of the same family."""
     right = wrong = missed = 0
-    for row in rows_of("mining", split):
+    for row in rows_of(of, split):
         left = list(row["wanted"])
-        for found in miner(row["text"]):
-            hit = next((want for want in left if _meets(found, want, kinds=kinds)), None)
+        for found in finder(row["text"]):
+            hit = next((want for want in left if _meets(found, want, families if kinds else {})), None)
             right, wrong = right + (hit is not None), wrong + (hit is None)
             left = [want for want in left if want is not hit]
         missed += len(left)
     return Score(right=right, wrong=wrong, missed=missed)
 
 
-def _meets(found: Found, want: Mapping[str, str], *, kinds: bool) -> bool:
-    same = not kinds or FAMILIES[found.kind] == FAMILIES[want["kind"]]
+def _meets(found: Find, want: Mapping[str, str], families: Mapping[str, str]) -> bool:
+    same = not families or families[found.kind] == families[want["kind"]]
     return same and want["contains"] in found.text
 
 

@@ -65,6 +65,24 @@ def mining() -> None:
         raise click.exceptions.Exit(1)
 
 
+@bench_command.command("signals")
+def signals() -> None:
+    """Measure how well what wants keeping is told from talk. Exit code 1 if a bar is missed."""
+    from holdfast.hosts.bench.labelled import run_signals
+
+    if not run_signals():
+        raise click.exceptions.Exit(1)
+
+
+@bench_command.command("knowledge")
+def knowledge() -> None:
+    """Measure conflicts of a write, contradictions and duplicates at 2,000 and 100,000 records, mining. Exit code 1 if a target is missed."""
+    from holdfast.hosts.bench.knowledge import run
+
+    if not run():
+        raise click.exceptions.Exit(1)
+
+
 @bench_command.command("speed")
 @click.option(
     "--size",
@@ -78,6 +96,16 @@ def speed(names: tuple[str, ...]) -> None:
     from holdfast.hosts.bench.speed import run
 
     run(list(names or ("1k", "10k", "100k")))
+
+
+@bench_command.command("import")
+@click.option("--records", default=10_000, show_default=True, help="How many of each format.")
+def importing(records: int) -> None:
+    """Take in made-up stores of other systems, compare every text, take them in again. Exit code 1 if a bar is missed."""
+    from holdfast.hosts.bench.importing import run
+
+    if not run(records):
+        raise click.exceptions.Exit(1)
 
 
 @bench_command.command("fresh")
@@ -95,6 +123,19 @@ def mcp(as_json: bool) -> None:
     from holdfast.hosts.bench.server import run
 
     if not run(as_json=as_json):
+        raise click.exceptions.Exit(1)
+
+
+@bench_command.command("hooks")
+@click.option(
+    "--storm", "events", type=int, help="Also tell so many events from eight processes while workers are killed."
+)
+def hooks(events: int | None) -> None:
+    """Measure what each hook costs beside a bare interpreter. Exit code 1 if a target is missed or anything was lost."""
+    from holdfast.hosts.bench.hooks import run, storm
+
+    fine = run()
+    if (events and not storm(events=events)) or not fine:
         raise click.exceptions.Exit(1)
 
 

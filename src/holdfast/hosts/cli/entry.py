@@ -8,6 +8,8 @@ import os
 import sys
 from collections.abc import Sequence
 
+from holdfast.model.errors import HoldfastError
+
 
 def main() -> None:
     """Run what was asked for."""
@@ -24,8 +26,12 @@ def main() -> None:
         from holdfast.hosts.mcp.parent import leave
 
         leave(plugin)
-    with serving(names, {}) as server:
-        stdio.main(server)
+    try:
+        with serving(names, {}) as server:
+            stdio.main(server)
+    except HoldfastError as problem:
+        print(f"holdfast: {problem}", file=sys.stderr)
+        sys.exit(problem.exit_code)
 
 
 def _surfaces_to_serve(arguments: Sequence[str]) -> list[str] | None:

@@ -217,7 +217,7 @@ def _forget_everything(here: Here, manner: Manner) -> Path | None:
         click.echo(f"All memories in {here.store} will be deleted; a backup goes to {backup} first.")
     if manner.dry_run or not (manner.yes or click.confirm("Delete them?", default=False)):
         return None
-    from holdfast.hosts.cli.upkeep import export_to
+    from holdfast.hosts.cli.carry import export_to
 
     with opened(home=str(here.store)) as memory:
         export_to(backup, memory)

@@ -1,12 +1,7 @@
 """Commands that keep the store in order."""
 
-import io
-import os
 import re
-import sys
 from dataclasses import asdict, fields
-from pathlib import Path
-from typing import IO
 
 import click
 from rich.text import Text
@@ -16,49 +11,7 @@ from holdfast.hosts.cli.render import console, json_option, print_json, progress
 from holdfast.model.config import Config
 from holdfast.model.errors import HoldfastError, Invalid, InvalidConfig
 from holdfast.verbs.embed import catch_up
-from holdfast.verbs.exchange import export, take_in
-from holdfast.verbs.memory import Memory
 from holdfast.verbs.upkeep import Check, examine, rebuild_vectors, rebuild_views, status
-
-
-@click.command("export")
-@click.option(
-    "-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="File to write; stdout unless given."
-)
-@json_option
-def export_command(output: Path | None, as_json: bool) -> None:
-    """Write the whole store as JSON lines: a header, then one event a line, nothing left out."""
-    with opened() as memory:
-        if output is None:
-            for line in export(memory):
-                print(line)
-            return
-        written = export_to(output, memory)
-    print_json({"output": str(output), "events": written}) if as_json else print(
-        f"{written} events written to {output}."
-    )
-
-
-def export_to(path: Path, memory: Memory) -> int:
-    """Write the whole store to a file for its owner only; give how many events there are."""
-    written = 0
-    with _private_file(path) as file:
-        for written, line in enumerate(export(memory)):  # noqa: B007  the header is not an event
-            file.write(line + "\n")
-    return written
-
-
-@click.command("import")
-@click.argument("file", type=click.Path(dir_okay=False, allow_dash=True, path_type=Path))
-@json_option
-def import_command(file: Path, as_json: bool) -> None:
-    """Take in what `holdfast export` wrote; - reads stdin. Importing twice changes nothing."""
-    with opened() as memory, _lines(file) as lines, progress("importing", None, quiet=as_json) as moved:
-        taken = take_in(memory, lines, moved)
-    if as_json:
-        print_json(asdict(taken))
-    else:
-        print(f"{taken.events} events taken in; {taken.records} memories came or changed.")
 
 
 @click.command("rebuild")
@@ -172,19 +125,3 @@ def _shown(name: str, value: object) -> object:
     if name == "database":
         return re.sub(r"(://[^:/@]*):[^@]*@", r"\1:…@", str(value))
     return list(value) if isinstance(value, tuple) else value
-
-
-def _private_file(path: Path) -> IO[str]:
-    try:
-        return os.fdopen(os.open(path, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600), "w", encoding="utf-8")
-    except OSError as problem:
-        raise Invalid(f"{path} cannot be written ({problem.strerror}).") from problem
-
-
-def _lines(path: Path) -> IO[str]:
-    if str(path) == "-":
-        return io.TextIOWrapper(sys.stdin.buffer, encoding="utf-8", errors="surrogateescape")
-    try:
-        return path.open(encoding="utf-8", errors="surrogateescape")
-    except OSError as problem:
-        raise Invalid(f"{path} cannot be read ({problem.strerror}).") from problem

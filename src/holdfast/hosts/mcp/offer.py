@@ -58,8 +58,14 @@ def written_offer(name: str) -> Offer:
     if not (folder / contract.FILE).exists():
         return Offer(**json.loads((folder / FILE).read_bytes()))
     given = contract.read_contract(folder)
-    tools = contract.tools_of(given, {})
-    return offer_of([Surface(name=name, instructions=given.instructions, tools=tools, aliases=given.aliases)])
+    surface = Surface(
+        name=name,
+        instructions=given.instructions,
+        tools=contract.tools_of(given, {}),
+        aliases=given.aliases,
+        resources=contract.resources_of(given, {}),
+    )
+    return offer_of([surface])
 
 
 def with_aliases(offer: Offer) -> Offer:

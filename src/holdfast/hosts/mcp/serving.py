@@ -20,6 +20,8 @@ SURFACES = {
     "core": "holdfast.surfaces.core",
     "gitmem": "holdfast.surfaces.gitmem",
     "claude-mem": "holdfast.surfaces.claude_mem",
+    "memory-mcp": "holdfast.surfaces.memory_mcp",
+    "bettermemory": "holdfast.surfaces.bettermemory",
 }
 
 
@@ -72,7 +74,7 @@ def join(memory: "Memory", client: str) -> None:
         memory.actor = replace(memory.actor, kind="agent", name=client or memory.actor.name)
     if not memory.actor.session:
         plant(memory)
-        begin(memory, implicit=True)
+        begin(memory, implicit=True, name=memory.host.session)
 
 
 def surface_named(name: str) -> Surface:

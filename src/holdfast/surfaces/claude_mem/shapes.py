@@ -18,11 +18,11 @@ from holdfast.policy.observed import (
     SESSION,
     TYPES,
     concepts_of,
+    facts_of,
     files_modified,
     files_read,
     narrative_of,
     reading_cost,
-    texts,
     type_of,
 )
 from holdfast.verbs.observations import CATEGORIES, Around, Found, Wanted
@@ -127,8 +127,8 @@ def row(entry: Entry) -> dict[str, Any]:
         "title": record.title,
         "subtitle": record.fields.get("subtitle", ""),
         "narrative": narrative_of(record),
-        "text": record.text,
-        "facts": texts(record, "facts"),
+        "text": None,  # of old rows there; all is in narrative and facts
+        "facts": facts_of(record),
         "concepts": concepts_of(record),
         "files_read": files_read(record),
         "files_modified": files_modified(record),
@@ -186,12 +186,12 @@ def draft(given: dict[str, Any], kind: str) -> Draft:
 
 
 def kept(outcome: Outcome) -> Record:
-    """Give the record that was made; raises where none was."""
+    """Give the record that says it: the one that was made, or the one that said so before; raises where none does."""
     match outcome:
         case Written(record=record) | Held(record=record):
             return record
         case Duplicate(matches=matches):
-            raise Invalid(f"It is known already: {matches[0].record.title}.", hint="Nothing was kept.")
+            return matches[0].record
         case PreviouslyRemoved(matches=matches):
             raise Invalid(f"It was retired before: {matches[0].record.reason}.", hint="Nothing was kept.")
         case SecretFound(names=names):
@@ -199,10 +199,11 @@ def kept(outcome: Outcome) -> Record:
     raise Invalid("It cannot be kept so.", hint="Say what lasts.")
 
 
-def added(shown: Shown) -> dict[str, Any]:
+def added(shown: Shown, outcome: Outcome) -> dict[str, Any]:
     """Give what was kept by hand, with the number it is fetched by."""
-    record = shown.record
-    return {"success": True, "id": shown.number, "title": record.title, "project": record.project, "ref": record.id}
+    record, known = shown.record, isinstance(outcome, Duplicate)
+    told = {"success": True, "id": shown.number, "title": record.title, "project": record.project, "ref": record.id}
+    return told | ({"deduplicated": True} if known else {})
 
 
 def name_of(entry: Entry) -> str:

@@ -40,7 +40,9 @@ def timeline(
 ) -> str | dict[str, Any]:
     """Show what happened around something."""
     memory = in_project(call.memory, project)
-    found = timeline_of(memory, anchor=anchor, question=query, before=depth_before, after=depth_after)
+    found = timeline_of(
+        memory, anchor=anchor, question=query, before=depth_before, after=depth_after, everywhere=not project
+    )
     return shapes.timeline(found) if format_ == "index" else shapes.timeline_rows(found)
 
 
@@ -70,5 +72,5 @@ def observation_add(
     memory = in_project(call.memory, project_id)
     if server_session_id:
         memory = memory.acting_in(find_session(memory, server_session_id).id)
-    record = shapes.kept(write(memory, shapes.draft(given, kind), waivers=Waivers(transient=True, scope=True)))
-    return shapes.added(get(memory, record.id))
+    outcome = write(memory, shapes.draft(given, kind), waivers=Waivers(transient=True, scope=True))
+    return shapes.added(get(memory, shapes.kept(outcome).id), outcome)

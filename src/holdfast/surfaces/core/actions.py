@@ -6,16 +6,19 @@ from typing import Any
 
 from holdfast.model.query import Query
 from holdfast.model.text import counted
-from holdfast.surfaces.core import care, work
+from holdfast.surfaces.core import care, knowledge, work
 from holdfast.surfaces.core.text import line, waiting_for, within
 from holdfast.verbs.absorb import candidates
 from holdfast.verbs.analyze import activity, blind_spots, reflections, wordings
 from holdfast.verbs.close import LEARNINGS, close, payload_file
+from holdfast.verbs.consolidate import proposals
+from holdfast.verbs.contradictions import conflicts, open_contradictions
 from holdfast.verbs.graph import connected
 from holdfast.verbs.health import health
 from holdfast.verbs.hot import hot_set
 from holdfast.verbs.maintain import quality
-from holdfast.verbs.memory import Memory
+from holdfast.verbs.memory import Memory, find
+from holdfast.verbs.mining import mined
 from holdfast.verbs.predict import predict
 from holdfast.verbs.read import list_records, list_scopes
 from holdfast.verbs.scars import effects, unanswered
@@ -197,6 +200,20 @@ def _candidates(memory: Memory, _: Given) -> str:
     return work.candidates_of(candidates(memory))
 
 
+def _contradictions(memory: Memory, given: Given) -> str:
+    if given.id:
+        return knowledge.clashes_of(find(memory, given.id).record, conflicts(memory, given.id))
+    return knowledge.disputes_of(open_contradictions(memory, limit=given.limit))
+
+
+def _duplicates(memory: Memory, given: Given) -> str:
+    return knowledge.proposals_of(proposals(memory, limit=given.limit))
+
+
+def _mined(memory: Memory, given: Given) -> str:
+    return knowledge.mined_of(mined(memory, limit=given.limit))
+
+
 def _scopes(memory: Memory, _: Given) -> str:
     items = [f"{count:4} {scope}" for scope, count in list_scopes(memory).items()]
     return within(work.BUDGET, [f"{len(items)} scopes:"], items, "recall(scopes=…)")
@@ -227,6 +244,9 @@ EXPLORE: dict[str, Action] = {
     "reflections": _reflections,
     "scars": _scars,
     "candidates": _candidates,
+    "contradictions": _contradictions,
+    "duplicates": _duplicates,
+    "mined": _mined,
     "scopes": _scopes,
     "hot": _hot,
     "next": _next,

@@ -292,7 +292,7 @@ def absorb(
 def explore(
     call: Call,
     view: Literal[tuple(actions.EXPLORE)],  # type: ignore[valid-type]
-    about: Annotated[str, "timeline: an id or a question; graph, next: an id; log: a kind."] = "",
+    about: Annotated[str, "timeline: an id or a question; graph, next, contradictions: an id; log: a kind."] = "",
     days: int = 30,
     limit: int = 20,
 ) -> str:

@@ -8,7 +8,7 @@ from holdfast.engine.views.links import Arrow
 from holdfast.model.kinds import KINDS, check_kind
 from holdfast.model.record import Record
 from holdfast.model.session import Session
-from holdfast.model.text import counted, shorten
+from holdfast.model.text import counted, plotted, shorten
 from holdfast.policy.brief import Brief
 from holdfast.policy.closing import QUESTIONS
 from holdfast.surfaces.core.text import SHORT, line, refusal_of, waiting_for, within
@@ -256,6 +256,8 @@ def activity_of(found: Activity, spots: BlindSpots, wordings: Sequence[Wording],
     lines = [
         f"Last {days:.0f} days: {counted(found.sessions, 'session')} ({found.open} open), {counted(found.recalls, 'recall')}, {counted(found.reflections, 'reflection')}."
     ]
+    lines += [f"Sessions a day: {plotted(found.daily)}"] if any(found.daily) else []
+    lines.append(f"Shown on request: {found.tokens} tokens; unasked: {found.injected} tokens.")
     lines += (
         [f"Kept: {', '.join(f'{count} {kind}' for kind, count in found.kinds.most_common())}"] if found.kinds else []
     )

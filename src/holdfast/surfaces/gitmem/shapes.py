@@ -11,6 +11,7 @@ from holdfast.model.record import Record
 from holdfast.model.text import counted, shorten
 from holdfast.policy.admit import Duplicate, PreviouslyRemoved, Refused, ScopeMismatch, SecretFound, Transient
 from holdfast.verbs.absorb import Absorbed
+from holdfast.verbs.clash import Clash
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.scars import Answered, unanswered
 from holdfast.verbs.session import recalls
@@ -61,8 +62,9 @@ def advised(memory: Memory, text: str) -> str:
 def kept(outcome: Outcome, key: str) -> str:
     """Write what became of something that should be kept; raises where it is not."""
     match outcome:
-        case Written(record=record, related=related):
+        case Written(record=record, related=related, conflicts=conflicts):
             also = [f"related: {short(one.record)} {shorten(one.record.title, 80)}" for one in related[:3]]
+            also += [_contradicted(one) for one in conflicts[:3]]
             return "\n".join([f"Created {kind_of(record)}: {record.title}", f"{key}: {record.id}", *also])
         case Held(record=record, why=why):
             return f"Held until somebody says yes ({why}): {record.title}\n{key}: {record.id}"
@@ -166,3 +168,10 @@ def passages(found: Sequence[Piece], query: str) -> str:
         for one in found
     ]
     return "\n".join([f"{counted(len(found), 'passage')} for: {shorten(query, 120)}", *lines])
+
+
+def _contradicted(clash: Clash) -> str:
+    named = f"{short(clash.record)} {shorten(clash.record.title, 80)}"
+    return (
+        f"seems to contradict {named}: {clash.found.explain} archive_learning takes out the one that no longer holds."
+    )

@@ -1,0 +1,119 @@
+"""Records as a folder that bettermemory 1.x reads: one markdown file each, removed ones as tombstones."""
+
+import os
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from holdfast.model.errors import Invalid
+from holdfast.model.kinds import CODED, KINDS
+from holdfast.model.record import Record
+
+SCHEMA = 1
+GRAVES = ".tombstones"
+MOST_PATHS = 64
+_SOURCES = {"explicit": "explicit-statement", "correction": "user-correction"}
+_DUMPER = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+
+
+def write(records: Iterable[Record], folder: Path) -> int:
+    """Write the files and give how many; what an earlier export wrote of the same records is replaced."""
+    try:
+        (folder / GRAVES).mkdir(mode=0o700, parents=True, exist_ok=True)
+        earlier = _earlier(folder)
+        count = 0
+        for count, record in enumerate(records, start=1):  # noqa: B007
+            path = folder / file_name(record)
+            for old in earlier.get(_tail(record), ()):
+                if old != path and _tells_of(old, record):
+                    old.unlink()
+            _write(path, file_text(record))
+    except OSError as problem:
+        raise Invalid(f"{folder} cannot be written ({problem.strerror}).") from problem
+    return count
+
+
+def file_name(record: Record) -> str:
+    """Give the place of a record's file in the folder."""
+    words = re.findall(r"[a-z0-9]+", record.title.lower())[:6]
+    stem = "-".join((record.created_at[:10], *words))[:70].rstrip("-") + f"-{_tail(record)}"
+    return f"{GRAVES}/{stem}.tombstone.md" if record.state == "retired" else f"{stem}.md"
+
+
+def file_text(record: Record) -> str:
+    """Give a record as its file says it."""
+    head = yaml.dump(front(record), Dumper=_DUMPER, sort_keys=False, allow_unicode=True, default_flow_style=False)
+    return f"---\n{head}---\n\n{_body(record)}\n"
+
+
+def front(record: Record) -> dict[str, Any]:
+    """Give the front matter; what bettermemory has no place for stands under `holdfast`, which it passes over."""
+    scopes = [re.sub(r"[_.]+", "-", scope) for scope in record.scopes] or [_scope(record)]
+    coded = {name: value for name, value in record.fields.items() if name in CODED}
+    ours = {"kind": record.kind, "title": record.title, "tags": list(record.tags), "scopes": list(record.scopes)}
+    removed = {"removed": record.updated_at, "removed_reason": record.reason} if record.state == "retired" else {}
+    optional = {
+        "origin": _origin(record),
+        "last_verified_at": record.verified_at,
+        "category": KINDS[record.kind].names.get("bettermemory") if record.kind in KINDS else None,
+        "verified_paths": list(record.anchors)[:MOST_PATHS],
+        "holdfast": {name: value for name, value in {**ours, "fields": coded}.items() if value},
+    }
+    return {
+        "schema_version": SCHEMA,
+        "id": record.id,
+        "created": record.created_at,
+        "updated": record.updated_at,
+        "scopes": list(dict.fromkeys(scopes)),
+        "confidence": record.confidence,
+        "source": _SOURCES.get(record.source, "inferred"),
+        **{name: value for name, value in optional.items() if value},
+        **removed,
+    }
+
+
+def _scope(record: Record) -> str:
+    """Give a scope for a record without one, since bettermemory wants at least one."""
+    name = "-".join(re.findall(r"[a-z0-9]+", record.project.rstrip("/").rsplit("/", 1)[-1].lower()))
+    return f"projects:{name}" if name else "holdfast"
+
+
+def _origin(record: Record) -> dict[str, str]:
+    is_remote = "." in record.project.split("/")[0] and record.project.count("/") > 1
+    place = {"repo": f"https://{record.project}"} if is_remote else {"cwd": record.project}
+    return {name: value for name, value in {**place, "branch": record.origin.branch}.items() if value}
+
+
+def _body(record: Record) -> str:
+    parts = [record.body] if record.body.startswith(record.title.rstrip("…")) else [record.title, record.body]
+    for name, value in record.fields.items():
+        if name not in CODED and value:
+            said = "\n".join(f"- {item}" for item in value) if isinstance(value, list) else str(value)
+            parts.append(f"{name.replace('_', ' ')}:\n{said}")
+    return "\n\n".join(part for part in parts if part)
+
+
+def _tail(record: Record) -> str:
+    return record.id[-6:].lower()
+
+
+def _earlier(folder: Path) -> dict[str, list[Path]]:
+    """Give the files that are there, by the end of the id in their name."""
+    found: dict[str, list[Path]] = {}
+    for path in (*folder.glob("*.md"), *(folder / GRAVES).glob("*.md")):
+        found.setdefault(path.name.removesuffix(".md").removesuffix(".tombstone")[-6:], []).append(path)
+    return found
+
+
+def _tells_of(path: Path, record: Record) -> bool:
+    return f"\nid: {record.id}\n" in path.read_text(encoding="utf-8", errors="replace")
+
+
+def _write(path: Path, content: str) -> None:
+    fresh = path.with_suffix(".tmp")
+    with os.fdopen(os.open(fresh, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
+        file.write(content)
+    fresh.replace(path)

@@ -1,0 +1,171 @@
+"""What Claude Code and its like keep in markdown: the auto memory folder of a project, CLAUDE.md, AGENTS.md."""
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from holdfast.adapters.checkout import GitCheckout
+from holdfast.adapters.importers.front_matter import front_matter
+from holdfast.adapters.importers.json_file import read_text
+from holdfast.adapters.importers.markdown import sections
+from holdfast.adapters.importers.values import first, rest, text, texts, when
+from holdfast.model.errors import Invalid
+from holdfast.model.event import Actor
+from holdfast.model.foreign import Foreign, ForeignLink, Item, Remark
+from holdfast.model.record import Draft
+
+INSTRUCTIONS = ("CLAUDE.md", "CLAUDE.local.md", "AGENTS.md", ".claude/CLAUDE.md", "GEMINI.md")
+INDEX = "MEMORY.md"
+LOOKED_AT = 50  # lines of a transcript in which the folder should be named
+_KINDS = {"user": "preference", "feedback": "preference", "project": "fact", "reference": "reference"}
+# Written there by programs, from what they hold themselves.
+_GENERATED = re.compile(r"<(claude-mem-context)>.*?</\1>", re.DOTALL)
+_POINTER = re.compile(r"^\s*[-*]\s*\[[^\]]*\]\([\w.-]+\.md\).*$", re.MULTILINE)
+_WIKI_LINK = re.compile(r"\[\[([^\[\]|#]+)")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """A file with the name its memories are known by, and the project it belongs to."""
+
+    file: Path
+    name: str
+    project: str | None
+    beside: frozenset[str] = frozenset()  # names of the other files in its folder
+
+
+def read(path: Path) -> Iterator[Item]:
+    """Give what a memory folder, a file of instructions, or a project that has such files says."""
+    found = list(_sources(path))
+    if not found:
+        raise Invalid(
+            f"{path} holds no memories of Claude Code.", hint=f"Looked for {', '.join(INSTRUCTIONS)} and *.md."
+        )
+    for source in found:
+        try:
+            content = read_text(source.file)
+            yield from _topic(source, content) if _is_topic(source) else _instructions(source, content)
+        except Invalid as problem:
+            yield Remark(where=source.name, why=problem.message)
+
+
+def _is_topic(source: Source) -> bool:
+    return source.file.parent.name == "memory" and source.file.name != INDEX
+
+
+def _sources(path: Path) -> Iterator[Source]:
+    if path.is_file():
+        yield _instruction_file(path)
+    elif path.name == "memory" or (path / INDEX).is_file():
+        files, project = sorted(path.glob("*.md")), _project_of_folder(path)
+        names = frozenset(file.stem for file in files)
+        for file in files:
+            yield Source(file=file, name=f"{path.parent.name}/{file.name}", project=project, beside=names)
+    elif path.is_dir():
+        for file in (path / name for name in INSTRUCTIONS):
+            if file.is_file():
+                yield _instruction_file(file)
+
+
+def _instruction_file(file: Path) -> Source:
+    """Give a file by its place in the repository; the one beside the user's settings holds everywhere."""
+    file = file.resolve()
+    root = next((folder for folder in file.parents if (folder / ".git").exists()), None)
+    everywhere = root is None and file.parent.name == ".claude"
+    return Source(
+        file=file,
+        name=file.relative_to(root).as_posix() if root else str(file),
+        project=GitCheckout(root).project() if root else "" if everywhere else None,
+    )
+
+
+def _project_of_folder(folder: Path) -> str | None:
+    """Give the project of a memory folder by the transcripts beside it, which name the folder worked in."""
+    for transcript in sorted(folder.parent.glob("*.jsonl")):
+        with transcript.open(encoding="utf-8", errors="replace") as lines:
+            for _, line in zip(range(LOOKED_AT), lines, strict=False):
+                if place := _cwd(line):
+                    return GitCheckout(place).project() if place.is_dir() else str(place)
+    return None
+
+
+def _cwd(line: str) -> Path | None:
+    try:
+        value = json.loads(line)
+    except ValueError:
+        return None
+    place = text(value.get("cwd")) if isinstance(value, dict) else ""
+    return Path(place) if place else None
+
+
+def _topic(source: Source, content: str) -> Iterator[Item]:
+    """Give a file of the auto memory as one memory, or, if nothing stands in front of it, its sections."""
+    meta, body = front_matter(content)
+    if not meta:
+        yield from _instructions(source, content)
+        return
+    more = meta.get("metadata")
+    nested: dict[str, Any] = more if isinstance(more, dict) else {}
+    kind = text(nested.get("type")) or text(meta.get("type"))
+    title = first(meta, "description", "name") or source.file.stem
+    yield Foreign(
+        key=source.name,
+        where=source.name,
+        draft=Draft(
+            kind=_KINDS.get(kind, "fact"),
+            title=title,
+            body=body or title,
+            tags=texts(meta.get("tags")),
+            project=source.project,
+            at=when(source.file.stat().st_mtime),
+            extra=rest(meta, {"description", "tags"}),
+        ),
+        by=Actor(kind="agent", name="claude", session=text(nested.get("originSessionId"))),
+        links=_mentions(source, body),
+        dated=False,
+    )
+
+
+def _mentions(source: Source, body: str) -> tuple[ForeignLink, ...]:
+    """Give the [[links]] to other files of the folder."""
+    folder = source.name.rpartition("/")[0]
+    names = dict.fromkeys(name.strip() for name in _WIKI_LINK.findall(body))
+    there = [name for name in names if name in source.beside and name != source.file.stem]
+    return tuple(ForeignLink(relation="mentions", key=f"{folder}/{name}.md") for name in there)
+
+
+def _instructions(source: Source, content: str) -> Iterator[Item]:
+    """Give the sections of a file, each under the headings that lead to it."""
+    for made in _GENERATED.finditer(content):
+        yield Remark(
+            where=source.name, why=f"what stands in <{made[1]}> is left out: a program wrote it from its store"
+        )
+    if source.file.name == INDEX:
+        content = _POINTER.sub("", content)  # the files it points at are read themselves
+    yield from sections_of(source, _GENERATED.sub("", content), "instructions")
+
+
+def sections_of(source: Source, content: str, category: str) -> Iterator[Foreign]:
+    """Give the sections of a markdown text as memories."""
+    at = when(source.file.stat().st_mtime)
+    for section in sections(content):
+        path = " › ".join(section.path)
+        nth = f" #{section.nth}" if section.nth > 1 else ""
+        title = f"{source.file.name} › {path}" if path else ""
+        yield Foreign(
+            key=f"{source.name} › {path}{nth}",
+            where=f"{source.name} › {path}{nth}",
+            draft=Draft(
+                title=title,
+                body=section.body,
+                fields={"category": category},
+                project=source.project,
+                at=at,
+                extra={"file": source.name, "headings": list(section.path)},
+            ),
+            by=Actor(kind="user"),
+            dated=False,
+        )

@@ -1,0 +1,157 @@
+"""Any file that is markdown, plain text, JSON or JSON lines."""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, get_args
+
+from holdfast.adapters.importers.claude_code import Source, sections_of
+from holdfast.adapters.importers.json_file import Entry, entries, lines, read_text, sound
+from holdfast.adapters.importers.values import digest, first, rest, text, texts, when
+from holdfast.model.errors import Invalid
+from holdfast.model.event import Actor, ActorKind
+from holdfast.model.foreign import Foreign, ForeignLink, Item, Remark
+from holdfast.model.kinds import KINDS
+from holdfast.model.record import CONFIDENCES, VISIBILITIES, Draft
+
+_BODY = ("body", "content", "text", "memory", "description", "message", "note", "fact", "summary")
+_TITLE = ("title", "name", "headline", "subject")
+_TIME = ("created_at", "created", "timestamp", "at", "date", "time")
+_KIND = ("kind", "type", "category")
+_LABELS = ("tags", "scopes", "anchors", "triggers")
+_AUTHOR = frozenset({"kind", "name", "session"})
+UNIQUE = 16  # characters of an id that no two files share by chance
+
+
+def read(path: Path) -> Iterator[Item]:
+    """Give what a file says: sections of markdown, paragraphs of text, objects of JSON."""
+    if not path.is_file():
+        raise Invalid(f"{path} is no file.", hint="Folders are read with --from claude-code and the like.")
+    source = Source(file=path.resolve(), name=str(path.resolve()), project=None)
+    match path.suffix.lower():
+        case ".json":
+            yield from _objects(_listed(path), source)
+        case ".jsonl" | ".ndjson":
+            yield from _objects(lines(path.name, iter(read_text(path).splitlines())), source)
+        case ".md" | ".markdown":
+            yield from sections_of(source, read_text(path), "notes")
+        case _:
+            yield from _paragraphs(source)
+
+
+def _listed(path: Path) -> Iterator[Entry | Remark]:
+    """Give the objects of a file; texts in a list are as good, and a single object is a list of one."""
+    try:
+        value = json.loads(read_text(path))
+    except (ValueError, RecursionError):
+        yield from entries(path)
+        return
+    items = value if isinstance(value, list) else [value]
+    inner = [part for part in value.values() if isinstance(part, list)] if isinstance(value, dict) else []
+    if len(inner) == 1 and not first(value, *_BODY):
+        items = inner[0]
+    for place, item in enumerate(items, start=1):
+        where = f"{path.name} #{place}"
+        yield sound(where, {"text": item} if isinstance(item, str) else item)
+
+
+def _objects(found: Iterator[Entry | Remark], source: Source) -> Iterator[Item]:
+    seen: dict[str, int] = {}
+    for one in found:
+        if isinstance(one, Remark):
+            yield one
+            continue
+        where, row = one
+        name = _key(row["id"], source) if text(row.get("id")) else digest(_generic(row))
+        seen[name] = seen.get(name, 0) + 1
+        yield _object(row, where, name if seen[name] == 1 else f"{name} #{seen[name]}", source)
+
+
+def _key(given: Any, source: Source) -> str:
+    """Give the key of an id: a short one means something in its own file only."""
+    name = text(given)
+    return name if len(name) >= UNIQUE else f"{source.name} {name}"
+
+
+def _object(row: Mapping[str, Any], where: str, key: str, source: Source) -> Foreign:
+    """Give an object as a memory: names that mean something here are read, everything else is kept beside it."""
+    timed = next((name for name in _TIME if when(row.get(name))), "")
+    at, state = when(row.get(timed)), text(row.get("state"))
+    draft, used = _draft(row)
+    links, by, more = row.get("links"), row.get("by"), row.get("extra")
+    used |= {timed, "id", *(name for name in ("updated_at", "verified_at") if when(row.get(name)))}
+    used |= {"links"} if _is_links(links) else set()
+    used |= {"by"} if isinstance(by, str) or (isinstance(by, dict) and set(by) <= _AUTHOR) else set()
+    used |= {"retired": {"state", "reason"}, "pending": {"state"}, "active": {"state"}}.get(state, set())
+    extra = rest(row, {*used, "extra"}) | more if isinstance(more, dict) else rest(row, used)
+    return Foreign(
+        key=key,
+        where=where,
+        draft=replace(draft, at=at or when(source.file.stat().st_mtime), extra=extra),
+        by=_author(by),
+        state="retired" if state == "retired" else "pending" if state == "pending" else "active",
+        reason=text(row.get("reason")) if state == "retired" else "",
+        updated_at=when(row.get("updated_at")),
+        verified_at=when(row.get("verified_at")),
+        links=tuple(_link(one, source) for one in links) if _is_links(links) else (),  # type: ignore[union-attr]
+        dated=bool(at),
+    )
+
+
+def _draft(row: Mapping[str, Any]) -> tuple[Draft, set[str]]:
+    """Give the draft an object makes, and the names that were read for it."""
+    named = next((name for name in _BODY if isinstance(row.get(name), str) and row[name].strip()), "")
+    titled = next((name for name in _TITLE if text(row.get(name)).strip()), "")
+    kinds = next((name for name in _KIND if text(row.get(name)) in KINDS), "")
+    fits = {
+        "fields": isinstance(row.get("fields"), dict),
+        "project": isinstance(row.get("project"), str),
+        "confidence": row.get("confidence") in CONFIDENCES,
+        "visibility": row.get("visibility") in VISIBILITIES,
+    }
+    given: dict[str, Any] = {name: row[name] for name, fit in fits.items() if fit}
+    given |= {name: found for name in _LABELS if (found := texts(row.get(name)))}
+    body = row[named] if named else _generic(row)
+    draft = Draft(body=body, kind=row[kinds] if kinds else "fact", title=text(row.get(titled)), **given)
+    return draft, {named, titled, kinds, *given}
+
+
+def _is_links(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(one, dict) and "target" in one for one in value)
+
+
+def _link(given: Mapping[str, Any], source: Source) -> ForeignLink:
+    return ForeignLink(relation=text(given.get("relation")), key=_key(given["target"], source))
+
+
+def _author(given: Any) -> Actor:
+    if not isinstance(given, dict):
+        return Actor(kind="user", name=text(given))
+    kind: ActorKind = given["kind"] if given.get("kind") in get_args(ActorKind) else "user"
+    return Actor(kind=kind, name=text(given.get("name")), session=text(given.get("session")))
+
+
+def _generic(row: Mapping[str, Any]) -> str:
+    """Give an object nobody knows as lines of text."""
+    return "\n".join(f"{name}: {text(value)}" for name, value in rest(row, ()).items())
+
+
+def _paragraphs(source: Source) -> Iterator[Item]:
+    at = when(source.file.stat().st_mtime)
+    seen: dict[str, int] = {}
+    for place, said in enumerate(re.split(r"\n\s*\n", read_text(source.file).replace("\r\n", "\n")), start=1):
+        if not said.strip():
+            continue
+        name = digest(said.strip())
+        seen[name] = seen.get(name, 0) + 1
+        if seen[name] > 1:
+            continue  # the same paragraph again says nothing new
+        yield Foreign(
+            key=f"{source.name} {name}",
+            where=f"{source.file.name}, paragraph {place}",
+            draft=Draft(body=said.strip(), fields={"category": "notes"}, at=at, extra={"file": source.name}),
+            by=Actor(kind="user"),
+            dated=False,
+        )

@@ -1,0 +1,98 @@
+"""JSON files of other systems, read as far as they can be."""
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from holdfast.adapters.importers.values import check_shape
+from holdfast.model.errors import Invalid
+from holdfast.model.foreign import Remark
+
+Entry = tuple[str, Mapping[str, Any]]  # where it stands, what it says
+LARGEST = 500_000_000
+
+
+def read_text(path: Path) -> str:
+    """Give the text of a file; bytes that are no UTF-8 are kept apart for whoever checks them."""
+    try:
+        if path.stat().st_size > LARGEST:
+            raise Invalid(f"{path} is larger than {LARGEST:,} bytes.", hint="Split it.")
+        return path.read_text(encoding="utf-8-sig", errors="surrogateescape")
+    except OSError as problem:
+        raise Invalid(f"{path} cannot be read ({problem.strerror}).") from problem
+
+
+def entries(path: Path) -> Iterator[Entry | Remark]:
+    """Give the objects of an array in a file, or of the only array in an object; damaged ones as remarks."""
+    if not path.is_file():
+        return
+    for place, value in enumerate(_array(path), start=1):
+        where = f"{path.name} #{place}"
+        yield value if isinstance(value, Remark) else sound(where, value)
+
+
+def one_object(path: Path) -> Mapping[str, Any] | Remark | None:
+    """Give the one object of a file; nothing if there is no such file."""
+    if not path.is_file():
+        return None
+    try:
+        value = json.loads(read_text(path))
+    except (ValueError, RecursionError) as problem:
+        return Remark(where=path.name, why=f"it is not JSON ({problem})")
+    found = sound(path.name, value)
+    return found if isinstance(found, Remark) else found[1]
+
+
+def lines(path_name: str, content: Iterator[str]) -> Iterator[Entry | Remark]:
+    """Give the objects of JSON lines; damaged lines as remarks."""
+    for place, line in enumerate(content, start=1):
+        if not line.strip():
+            continue
+        where = f"{path_name}:{place}"
+        try:
+            value = json.loads(line)
+        except (ValueError, RecursionError) as problem:
+            yield Remark(where=where, why=f"it is not JSON ({problem})")
+            continue
+        yield sound(where, value)
+
+
+def sound(where: str, value: Any) -> Entry | Remark:
+    """Give an object with its place, or say why it cannot be one."""
+    if not isinstance(value, dict):
+        return Remark(where=where, why="it is no object")
+    try:
+        check_shape(value)
+    except Invalid as problem:
+        return Remark(where=where, why=problem.message)
+    return where, value
+
+
+def _array(path: Path) -> Iterator[Any]:
+    content = read_text(path)
+    try:
+        value = json.loads(content)
+    except (ValueError, RecursionError):
+        yield from _as_far_as_possible(path.name, content)
+        return
+    lists = [item for item in value.values() if isinstance(item, list)] if isinstance(value, dict) else [value]
+    if len(lists) == 1 and isinstance(lists[0], list):
+        yield from lists[0]
+    elif value:
+        yield Remark(where=path.name, why="it holds no list")
+
+
+def _as_far_as_possible(name: str, content: str) -> Iterator[Any]:
+    """Give the items of an array that is cut short or damaged, up to the damage."""
+    decoder, place = json.JSONDecoder(), content.find("[") + 1
+    while place:
+        while place < len(content) and content[place] in " \t\r\n,":
+            place += 1
+        try:
+            value, place = decoder.raw_decode(content, place)
+        except (ValueError, RecursionError) as problem:
+            yield Remark(where=name, why=f"from character {place} on it is damaged ({problem})")
+            return
+        yield value
+    yield Remark(where=name, why="it is not JSON")

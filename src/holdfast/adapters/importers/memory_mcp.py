@@ -1,0 +1,224 @@
+"""A Memory MCP database: memories with tags, relations, trust and use, candidates it mined, sessions and projects."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from holdfast.adapters.importers.sqlite_file import Row, Tables, tables_of
+from holdfast.adapters.importers.values import rest, text, when
+from holdfast.model.event import Actor
+from holdfast.model.foreign import Foreign, ForeignLink, ForeignSession, Happened, Item, Remark
+from holdfast.model.record import Confidence, Draft
+from holdfast.model.text import headline
+
+BY = "memory-mcp"
+_BY_CATEGORY = {
+    "antipattern": "anti_pattern",
+    "landmine": "anti_pattern",
+    "decision": "decision",
+    "convention": "pattern",
+    "workflow": "pattern",
+    "preference": "preference",
+    "lesson": "learning",
+    "reference": "reference",
+    "snippet": "reference",
+    "command": "reference",
+    "observation": "observation",
+}
+_BY_TYPE = {
+    "project": "fact",
+    "pattern": "pattern",
+    "reference": "reference",
+    "conversation": "observation",
+    "episodic": "observation",
+}
+_BY_PATTERN = {"fact": "fact", "command": "reference"}
+_HOSTS = {"github": "github.com", "gitlab": "gitlab.com", "bitbucket": "bitbucket.org"}
+_TRUST = {
+    "used_correctly": "applied",
+    "explicitly_confirmed": "applied",
+    "cross_validated": "applied",
+    "outdated": "contradicted",
+    "partially_incorrect": "contradicted",
+    "factually_wrong": "contradicted",
+    "contradiction_resolved": "contradicted",
+    "low_utility": "ignored",
+}
+# Moves with every recall there.
+_COUNTS = frozenset(
+    "is_hot is_pinned promotion_source access_count last_accessed_at trust_score retrieved_count used_count last_used_at utility_score".split()
+)
+_SEEN = frozenset("id content content_hash session_id project_id".split())
+_READ = frozenset(
+    "memories memory_tags memory_relationships mined_patterns trust_history sessions projects retrieval_events injection_log schema_version metadata".split()
+)
+_LEFT_OUT = {
+    "output_log": "raw output of the last days is no memory",
+    "access_sequences": "guesses of what is asked next are made anew",
+    "audit_log": "it tells of memories that are gone",
+    "mining_runs": "it tells how mining went",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Around:
+    """What stands beside the memories, by the id of the memory."""
+
+    tags: Mapping[int, list[Row]]
+    links: Mapping[int, list[Row]]
+    mined: Mapping[int | None, list[Row]]
+    retrieved: Mapping[int, list[Row]]
+    paths: Mapping[str, str]
+    damage: list[Remark] = field(default_factory=list)
+
+
+def read(path: Path) -> Iterator[Item]:
+    """Give everything a database holds that is a memory or tells of one."""
+    with tables_of(path / "memory.db" if path.is_dir() else path, "memories") as tables:
+        around = _around(tables)
+        for row in tables.rows("memories", around.damage):
+            yield from _memory(row, around)
+        for row in around.mined.get(None, []):
+            yield _candidate(row)
+        yield from _sessions(tables, around)
+        yield from _uses(tables, around.damage)
+        yield from around.damage
+        yield from tables.unread(_READ, _LEFT_OUT)
+
+
+def _around(tables: Tables) -> _Around:
+    damage: list[Remark] = []
+    paths = {text(row.get("path")): text(row.get("id")) for row in tables.rows("projects", damage)}
+    return _Around(
+        tags=tables.by("memory_tags", "memory_id", damage),
+        links=tables.by("memory_relationships", "from_memory_id", damage),
+        mined=tables.by("mined_patterns", "memory_id", damage),
+        retrieved=tables.by("retrieval_events", "memory_id", damage),
+        paths={place: name for place, name in paths.items() if place},
+        damage=damage,
+    )
+
+
+def _memory(row: Row, around: _Around) -> Iterator[Item]:
+    number, category = row["id"], text(row.get("category"))
+    kind = _BY_CATEGORY.get(category) or _BY_TYPE.get(text(row.get("memory_type")), "fact")
+    at, key, where = when(row.get("created_at")), f"memory:{number}", f"memories {number}"
+    mined = [rest(one, {"memory_id", "pattern"}) for one in around.mined.get(number, [])]
+    extra = rest(row, _SEEN | _COUNTS, ("created_at",)) | ({"mined": mined} if mined else {})
+    yield Foreign(
+        key=key,
+        where=where,
+        draft=Draft(
+            kind=kind,
+            body=text(row.get("content")),
+            fields={"category": category} if kind == "fact" else {},
+            tags=tuple(text(one["tag"]) for one in around.tags.get(number, [])),
+            project=project_of(row.get("project_id")),
+            confidence=_confidence(row.get("trust_score")),
+            extra=extra,
+            at=at,
+        ),
+        by=Actor(kind="agent", name=BY, session=text(row.get("session_id"))),
+        links=tuple(_link(one) for one in around.links.get(number, [])),
+        counts=rest(row, set(row) - _COUNTS),
+        dated=bool(at),
+    )
+    used_at = when(row.get("last_used_at"))
+    if used_at and not any(one.get("was_used") for one in around.retrieved.get(number, [])):
+        applied = {"outcome": "applied", "imported": {"used_count": row.get("used_count")}}
+        yield Happened(key=f"{key}:{used_at}", verb="used", of=(key,), at=used_at, by=_by(), data=applied, where=where)
+
+
+def _link(row: Row) -> ForeignLink:
+    relation, at = text(row.get("relation_type")), when(row.get("created_at"))
+    return ForeignLink(relation=relation, key=f"memory:{row.get('to_memory_id')}", at=at)
+
+
+def _confidence(trust: Any) -> Confidence:
+    """Give our word for a score; an unknown one says nothing."""
+    if not isinstance(trust, int | float) or 0.5 <= trust < 0.8:
+        return "medium"
+    return "high" if trust >= 0.8 else "low"
+
+
+def _candidate(row: Row) -> Foreign:
+    """Give a mined pattern that is no memory yet; it waits for a yes here too, from today."""
+    status = text(row.get("status")) or "pending"
+    states: dict[str, Literal["active", "pending", "retired"]] = {"pending": "pending", "rejected": "retired"}
+    said, kind = text(row.get("pattern")), _BY_PATTERN.get(text(row.get("pattern_type")), "pattern")
+    known = states.get(status, "active")
+    at = "" if known == "pending" else when(row.get("first_seen"))
+    return Foreign(
+        key=f"pattern:{row.get('pattern_hash') or row.get('id')}",
+        where=f"mined_patterns {row.get('id')}",
+        draft=Draft(
+            kind=kind,
+            body=said,
+            tags=("mined",),
+            confidence="low",
+            at=at,
+            extra=rest(row, {"pattern", "occurrence_count", "last_seen", "score", "pattern_hash", "id"}),
+        ),
+        by=_by(),
+        state=known,
+        reason="rejected" if known == "retired" else "",
+        counts=rest(row, set(row) - {"occurrence_count", "last_seen", "score"}),
+        dated=bool(at),
+    )
+
+
+def _sessions(tables: Tables, around: _Around) -> Iterator[Item]:
+    for row in tables.rows("sessions", around.damage):
+        place = text(row.get("project_path"))
+        known = around.paths.get(place)
+        yield ForeignSession(
+            id=text(row.get("id")),
+            at=when(row.get("started_at")),
+            project=project_of(known) if known else place.rstrip("/").rsplit("/", 1)[-1] or None,
+            by=_by(),
+            title=headline(text(row.get("topic"))),
+            closed_at=when(row.get("last_activity_at")),
+            close={"type": "ended", "title": text(row.get("topic"))},
+            extra=rest(row, {"id", "started_at", "last_activity_at"}),
+            where=f"sessions {row.get('id')}",
+        )
+
+
+def _uses(tables: Tables, damage: list[Remark]) -> Iterator[Item]:
+    """Give what became of memories: trust won and lost, when they were recalled, put into a context, and used."""
+    for row in tables.rows("trust_history", damage):
+        reason = text(row.get("reason"))
+        data = {"outcome": _TRUST.get(reason, reason), "note": text(row.get("note"))}
+        yield _happened(row, "used", "trust", "created_at", {**data, "imported": rest(row, {"memory_id", "note"})})
+    for row in tables.rows("retrieval_events", damage):
+        shown = {"imported": rest(row, {"memory_id", "was_used", "feedback"})}
+        yield _happened(row, "surfaced", "retrieval", "created_at", shown)
+        if row.get("was_used"):
+            used = {"outcome": "applied", "note": text(row.get("feedback"))}
+            yield _happened(row, "used", "retrieval", "created_at", used)
+    for row in tables.rows("injection_log", damage):
+        put = {"imported": rest(row, {"memory_id", "session_id"})}
+        yield _happened(row, "surfaced", "injection", "injected_at", put)
+
+
+def _happened(
+    row: Row, verb: Literal["used", "surfaced"], table: str, column: str, data: Mapping[str, Any]
+) -> Happened:
+    at, by = when(row.get(column)), Actor(kind="agent", name=BY, session=text(row.get("session_id")))
+    of = (f"memory:{row.get('memory_id')}",)
+    key = f"{table}:{row.get('id')}:{of[0]}"
+    return Happened(key=key, verb=verb, of=of, at=at, by=by, data=data, where=f"{table} {row.get('id')}")
+
+
+def _by() -> Actor:
+    return Actor(kind="agent", name=BY)
+
+
+def project_of(there: Any) -> str:
+    """Give our name of a project: its remote in full, or the folder's name; none holds everywhere."""
+    name = text(there)
+    host, _, path = name.partition("/")
+    if host == "local":
+        return path
+    return f"{_HOSTS.get(host, host)}/{path}".lower() if path else name

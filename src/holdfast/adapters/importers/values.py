@@ -1,0 +1,114 @@
+"""Values as other systems write them: times, texts, lists and whatever else stands beside them."""
+
+import json
+from collections.abc import Collection, Iterable, Mapping
+from datetime import UTC, date, datetime
+from hashlib import blake2b
+from typing import Any
+
+from holdfast.model.errors import Invalid
+from holdfast.model.ids import instant, parse_instant
+
+EMPTY: tuple[Any, ...] = (None, "", [], {})
+# Beyond this nobody wrote it: JSON of brackets only, YAML that refers to itself.
+MOST_PARTS, DEEPEST = 100_000, 60
+
+
+def when(value: Any) -> str:
+    """Give an instant as it is stored, from text, seconds or milliseconds; nothing if it is no time."""
+    try:
+        match value:
+            case bool():
+                return ""
+            case int() | float():
+                return instant(value / 1000 if abs(value) > 1e11 else value)
+            case str() if value.strip():
+                return parse_instant(value)
+            case datetime():
+                return instant((value if value.tzinfo else value.replace(tzinfo=UTC)).timestamp())
+            case date():
+                return parse_instant(value.isoformat())
+    except (Invalid, ValueError, OverflowError, OSError):
+        return ""  # kept as it stands among what is left over
+    return ""
+
+
+def text(value: Any) -> str:
+    """Give a text; what is none is written as JSON."""
+    match value:
+        case None:
+            return ""
+        case str():
+            return value
+        case bytes():
+            return value.decode(errors="surrogateescape")
+    return json.dumps(plain(value), ensure_ascii=False)
+
+
+def texts(value: Any) -> tuple[str, ...]:
+    """Give a list of texts, also out of one that is written as JSON or is a single text."""
+    if isinstance(value, str) and value.strip().startswith("["):
+        value = parsed(value)
+    if isinstance(value, str):
+        return (value,) if value.strip() else ()
+    return tuple(text(item) for item in value if item not in EMPTY) if isinstance(value, list | tuple) else ()
+
+
+def parsed(value: str) -> Any:
+    """Give what a text says as JSON, or the text itself."""
+    try:
+        found = json.loads(value)
+        check_shape(found)
+    except (ValueError, RecursionError, Invalid):
+        return value
+    return found
+
+
+def first(row: Mapping[str, Any], *names: str) -> str:
+    """Give the first of several fields that says something."""
+    return next((said for name in names if (said := text(row.get(name)).strip())), "")
+
+
+def rest(row: Mapping[str, Any], used: Collection[str], times: Collection[str] = ()) -> dict[str, Any]:
+    """Give what nobody asked for, so that nothing is lost; of times only those that could not be read."""
+    left = {name: value for name, value in row.items() if name not in used and value not in EMPTY}
+    return {str(name): plain(value) for name, value in left.items() if name not in times or not when(value)}
+
+
+def check_shape(value: Any) -> None:
+    """Refuse what is nested or repeated beyond anything somebody wrote."""
+    parts, level = 0, [value]
+    for _ in range(DEEPEST):
+        parts += len(level)
+        if not level or parts > MOST_PARTS:
+            break
+        level = [part for item in level for part in _parts_of(item)]
+    if level:
+        raise Invalid("It is nested or repeated beyond anything somebody wrote.")
+
+
+def _parts_of(value: Any) -> Iterable[Any]:
+    if isinstance(value, dict):
+        return value.values()
+    return value if isinstance(value, list | tuple | set) else ()
+
+
+def plain(value: Any) -> Any:
+    """Give a value as JSON can write it."""
+    match value:
+        case None | bool() | int() | float() | str():
+            return value
+        case Mapping():
+            return {str(key): plain(item) for key, item in value.items()}
+        case list() | tuple() | set():
+            return [plain(item) for item in value]
+        case datetime() | date():
+            return value.isoformat()
+        case bytes():
+            return value.hex()
+    return str(value)
+
+
+def digest(*parts: str) -> str:
+    """Give a short key for what has no id of its own."""
+    return blake2b("\n".join(parts).encode(errors="surrogatepass"), digest_size=8).hexdigest()

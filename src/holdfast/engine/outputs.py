@@ -1,0 +1,208 @@
+"""Logged output and the patterns counted in it: raw material beside the journal, capped and let go, never the truth."""
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from hashlib import blake2b
+
+from holdfast.engine.database import Database
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Output:
+    """What a session wrote once."""
+
+    number: int
+    project: int
+    session: str
+    at: str
+    body: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pattern:
+    """Something found in output, how often and in how many sessions; `told` of it is known to its record."""
+
+    id: str
+    key: str
+    kind: str
+    body: str
+    confidence: float
+    occurrences: int
+    told: int
+    sessions: int
+    first_at: str
+    last_at: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Held:
+    """How much output of a project is kept and how far it was mined."""
+
+    outputs: int
+    characters: int
+    oldest_at: str
+    unmined: int
+    patterns: int
+    ran_at: str
+
+
+def add(db: Database, *, project: int, session: str, at: str, body: str) -> int:
+    """Keep an output under the next number; writers take turns on it, so a watermark never skips one."""
+    with db.transaction():
+        db.execute("update counters set value = value + 1 where name = 'outputs'")
+        number = int(db.query("select value from counters where name = 'outputs'")[0][0])
+        row = {"number": number, "project": project, "session": session, "at": at, "size": len(body), "body": body}
+        db.execute(_ADD, row)
+    return number
+
+
+_ADD = """
+insert into outputs (number, project, session, at, size, body) values (:number, :project, :session, :at, :size, :body)
+"""
+
+
+def prune(db: Database, *, before: str, characters: int, outputs: int) -> int:
+    """Let go of what is older than an instant, and of the oldest while there is too much; give how many went."""
+    gone = db.execute("delete from outputs where at < :before", {"before": before})
+    total = db.query("select coalesce(sum(size), 0), count(*) from outputs")[0]
+    if total[0] <= characters and total[1] <= outputs:
+        return gone
+    kept = 0
+    for place, row in enumerate(db.query("select number, size from outputs order by number desc")):
+        kept += row[1]
+        if kept > characters or place >= outputs:
+            return gone + db.execute("delete from outputs where number <= :number", {"number": row[0]})
+    return gone
+
+
+def drop(db: Database, project: int, session: str = "") -> int:
+    """Remove the output of a project, or of one session in it, for good."""
+    sql = "delete from outputs where project = :project and (:session = '' or session = :session)"
+    return db.execute(sql, {"project": project, "session": session})
+
+
+def next_unmined(db: Database, project: int) -> Output | None:
+    """Give the first output behind the watermark of a project."""
+    rows = db.query(_NEXT, {"project": project, "watermark": watermark(db, project)})
+    return Output(**{name: rows[0][name] for name in Output.__dataclass_fields__}) if rows else None
+
+
+_NEXT = """
+select number, project, session, at, body from outputs
+where project = :project and number > :watermark order by number limit 1
+"""
+
+
+def watermark(db: Database, project: int) -> int:
+    """Give the number of the last output that was mined."""
+    rows = db.query("select watermark from mining where project = :project", {"project": project})
+    return int(rows[0][0]) if rows else 0
+
+
+def advance(db: Database, output: Output, at: str) -> bool:
+    """Move the watermark behind an output; False if another process already did."""
+    given = {"project": output.project, "number": output.number, "at": at}
+    db.execute(
+        "insert into mining (project, watermark, ran_at) values (:project, 0, :at) on conflict do nothing", given
+    )
+    return bool(db.execute(_ADVANCE, given))
+
+
+_ADVANCE = "update mining set watermark = :number, ran_at = :at where project = :project and watermark < :number"
+
+
+def see(db: Database, output: Output, pattern: Pattern) -> bool:
+    """Count a pattern found in an output; False if its wording was counted in this session before."""
+    wording = blake2b(" ".join(pattern.body.casefold().split()).encode(), digest_size=12).hexdigest()
+    session = output.session or output.at[:10]  # without a session, a day is one
+    given = {"pattern": pattern.id, "session": session, "wording": wording}
+    if not db.execute(_SIGHT, given):
+        return False
+    db.execute(
+        _SEE,
+        {
+            "id": pattern.id,
+            "project": output.project,
+            "key": pattern.key,
+            "kind": pattern.kind,
+            "body": pattern.body,
+            "confidence": pattern.confidence,
+            "at": output.at,
+        },
+    )
+    return True
+
+
+_SIGHT = """
+insert into sightings (pattern, session, wording) values (:pattern, :session, :wording) on conflict do nothing
+"""
+_SEE = """
+insert into patterns (id, project, key, kind, body, confidence, occurrences, told, first_at, last_at)
+values (:id, :project, :key, :kind, :body, :confidence, 1, 0, :at, :at)
+on conflict (id) do update set
+    occurrences = patterns.occurrences + 1,
+    last_at = case when excluded.last_at > patterns.last_at then excluded.last_at else patterns.last_at end,
+    kind = case when excluded.confidence > patterns.confidence then excluded.kind else patterns.kind end,
+    body = case when excluded.confidence > patterns.confidence then excluded.body else patterns.body end,
+    confidence = case when excluded.confidence > patterns.confidence then excluded.confidence else patterns.confidence end
+"""
+
+
+def due(db: Database, project: int, *, confidence: float, occurrences: int) -> list[Pattern]:
+    """Give the patterns that are sure or frequent enough, and have news for their record."""
+    given = {"project": project, "confidence": confidence, "occurrences": occurrences}
+    return [Pattern(**{name: row[name] for name in Pattern.__dataclass_fields__}) for row in db.query(_DUE, given)]
+
+
+_DUE = """
+select id, key, kind, body, confidence, occurrences, told, first_at, last_at,
+    (select count(distinct session) from sightings where pattern = patterns.id) as sessions
+from patterns
+where project = :project and occurrences > told and (confidence >= :confidence or occurrences >= :occurrences)
+order by first_at, id
+"""
+
+
+def tell(db: Database, pattern: Pattern) -> None:
+    """Note that a pattern's record knows of all its occurrences."""
+    db.execute("update patterns set told = :told where id = :id", {"told": pattern.occurrences, "id": pattern.id})
+
+
+def forget(db: Database, ids: Iterable[str]) -> None:
+    """Stop counting patterns that somebody decided on."""
+    given = {"ids": json.dumps(list(ids))}
+    db.execute("delete from sightings where pattern in (select value from json_each(:ids))", given)
+    db.execute("delete from patterns where id in (select value from json_each(:ids))", given)
+
+
+def expire(db: Database, project: int, *, before: str) -> int:
+    """Let go of patterns not seen since an instant; give how many went."""
+    given = {"project": project, "before": before}
+    rows = db.query("select id from patterns where project = :project and last_at < :before", given)
+    if rows:
+        forget(db, [row[0] for row in rows])
+    return len(rows)
+
+
+def held(db: Database, project: int) -> Held:
+    """Tell how much output of a project is kept and how far it was mined."""
+    given = {"project": project, "watermark": watermark(db, project)}
+    kept = db.query(_KEPT, given)[0]
+    ran = db.query("select ran_at from mining where project = :project", given)
+    counted = db.query("select count(*) from patterns where project = :project", given)[0]
+    return Held(
+        outputs=int(kept["outputs"]),
+        characters=int(kept["characters"]),
+        oldest_at=str(kept["oldest_at"]),
+        unmined=int(kept["unmined"]),
+        patterns=int(counted[0]),
+        ran_at=str(ran[0][0]) if ran else "",
+    )
+
+
+_KEPT = """
+select count(*) as outputs, coalesce(sum(size), 0) as characters, coalesce(min(at), '') as oldest_at,
+    coalesce(sum(case when number > :watermark then 1 else 0 end), 0) as unmined
+from outputs where project = :project
+"""

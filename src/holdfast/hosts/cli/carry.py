@@ -1,0 +1,176 @@
+"""Commands that carry memories in and out of the store."""
+
+import io
+import os
+import sys
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import asdict
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+import click
+from rich.text import Text
+
+from holdfast.compose import IMPORTERS, foreign_items, write_markdown
+from holdfast.hosts.cli.options import opened
+from holdfast.hosts.cli.render import console, json_option, print_json, progress
+from holdfast.model.errors import Invalid
+from holdfast.model.foreign import Remark
+from holdfast.model.text import counted, shorten
+from holdfast.verbs.bring_in import Brought, Report, bring_in
+from holdfast.verbs.exchange import export, export_records, records_of, take_in
+from holdfast.verbs.upkeep import status
+
+if TYPE_CHECKING:
+    from holdfast.verbs.memory import Memory
+
+SHOWN = 5  # examples for each reason
+_EVENTS = {
+    "started": "session",
+    "used": "use",
+    "surfaced": "showing",
+    "touched": "touch",
+    "linked": "link",
+}
+
+
+@click.command("export")
+@click.argument("place", required=False, type=click.Path(path_type=Path))
+@click.option(
+    "--as", "form", type=click.Choice(["events", "json", "bettermemory"]), default="events", help="What to write."
+)
+@click.option(
+    "-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="File to write; stdout unless given."
+)
+@json_option
+def export_command(place: Path | None, form: str, output: Path | None, as_json: bool) -> None:
+    """Write the store as JSON lines: a header, then one event a line, nothing left out.
+
+    --as json writes the memories as they are now, as one array; --as bettermemory writes a folder of markdown files.
+    """
+    target = place or output
+    with opened() as memory:
+        if form == "bettermemory":
+            _export_folder(memory, target, as_json)
+            return
+        lines = export_records(memory) if form == "json" else export(memory)
+        if target is None:
+            for line in lines:
+                print(line)
+            return
+        with _private_file(target) as file:
+            written = sum(1 for line in lines if file.write(line + "\n"))
+    # The header of the one and the brackets of the other are no events and no memories.
+    count = written - 2 if form == "json" else written - 1
+    what = "memories" if form == "json" else "events"
+    print_json({"output": str(target), what: count}) if as_json else print(f"{count} {what} written to {target}.")
+
+
+def export_to(path: Path, memory: "Memory") -> int:
+    """Write the whole store to a file for its owner only; give how many events there are."""
+    with _private_file(path) as file:
+        return sum(1 for line in export(memory) if file.write(line + "\n")) - 1  # the header is no event
+
+
+def _export_folder(memory: "Memory", folder: Path | None, as_json: bool) -> None:
+    if folder is None:
+        raise Invalid("Which folder?", hint="holdfast export --as bettermemory FOLDER")
+    count = write_markdown(records_of(memory), folder)
+    print_json({"output": str(folder), "memories": count}) if as_json else print(f"{count} files written to {folder}.")
+
+
+@click.command("import")
+@click.argument("path", type=click.Path(allow_dash=True, path_type=Path))
+@click.option("--from", "system", type=click.Choice(list(IMPORTERS)), help="Another system whose memories to take in.")
+@click.option("--dry-run", is_flag=True, help="Say what would be taken in; write nothing.")
+@click.option("--project", help="Where memories go that name no project; the one at hand unless given.")
+@json_option
+def import_command(path: Path, system: str | None, dry_run: bool, project: str | None, as_json: bool) -> None:
+    """Take in what `holdfast export` wrote (- reads stdin), or with --from what another system kept.
+
+    Importing twice changes nothing; what changed there since the last time is revised here.
+    """
+    if system is None:
+        if dry_run or project:
+            raise Invalid("--dry-run and --project go with --from.")
+        _import_events(path, as_json)
+        return
+    with opened() as memory:
+        with progress(f"reading {system}", None, quiet=as_json) as moved:
+            items = foreign_items(system, path)
+            report = bring_in(memory, system, items, project=project or "", dry_run=dry_run, progress=moved)
+        lagging = status(memory).lagging if memory.embedder and not dry_run else 0
+    if as_json:
+        print_json({"dry_run": dry_run, **asdict(report)})
+        return
+    show_report(report, dry_run=dry_run)
+    if report.taken and lagging:
+        print(f"{lagging} wait for vectors; they come with use, or now with `holdfast rebuild vectors --missing`.")
+
+
+def _import_events(path: Path, as_json: bool) -> None:
+    with opened() as memory, _lines(path) as lines, progress("importing", None, quiet=as_json) as moved:
+        taken = take_in(memory, lines, moved)
+    if as_json:
+        print_json(asdict(taken))
+    else:
+        print(f"{taken.events} events taken in; {taken.records} memories came or changed.")
+
+
+def show_report(report: Report, *, dry_run: bool) -> None:
+    """Print what an import did, or would do."""
+    out = console()
+    kinds = ", ".join(f"{count} {kind}" for kind, count in Counter(one.kind for one in report.taken).most_common())
+    said = "would be taken" if dry_run else "taken"
+    out.print(Text.assemble((f"{len(report.taken)} {said}", "bold"), f" ({kinds})" if kinds else ""))
+    if len(projects := Counter(one.project or "everywhere" for one in report.taken)) > 1:
+        out.print(Text("  into " + ", ".join(f"{name} ({count})" for name, count in projects.most_common())))
+    for count, what in (
+        (report.known, "known already, unchanged"),
+        (len(report.revised), "revised, since changed there"),
+        (len(report.merged), "merged into what says the same here"),
+        (report.masked, "with credentials masked or private text dropped"),
+    ):
+        if count:
+            out.print(f"{count} {what}")
+    told = [counted(report.events[verb], name) for verb, name in _EVENTS.items() if verb in report.events]
+    told += [counted(report.transcripts, "transcript")] if report.transcripts else []
+    if told:
+        out.print(f"with {', '.join(told)}")
+    _show_merged(report.merged)
+    _show_remarks("kept beside the memory, not searched", report.asides)
+    _show_remarks("skipped", report.skipped)
+
+
+def _show_merged(merged: tuple[Brought, ...]) -> None:
+    for one in merged[:SHOWN]:
+        console().print(Text(f"  {one.key} → {one.id[:10]} {shorten(one.title, 80)}", style="dim"))
+    if len(merged) > SHOWN:
+        console().print(f"[dim]  and {len(merged) - SHOWN} more; --json lists them[/]")
+
+
+def _show_remarks(what: str, remarks: Iterable[Remark]) -> None:
+    reasons: dict[str, list[str]] = {}
+    for remark in remarks:
+        reasons.setdefault(remark.why, []).append(remark.where)
+    for why, places in reasons.items():
+        shown = ", ".join(places[:SHOWN]) + (f" and {len(places) - SHOWN} more" if len(places) > SHOWN else "")
+        console().print(Text.assemble((f"{what}: ", "yellow"), f"{shown}: {why}"))
+
+
+def _private_file(path: Path) -> IO[str]:
+    try:
+        return os.fdopen(os.open(path, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600), "w", encoding="utf-8")
+    except OSError as problem:
+        raise Invalid(f"{path} cannot be written ({problem.strerror}).") from problem
+
+
+def _lines(path: Path) -> IO[str]:
+    if str(path) == "-":
+        return io.TextIOWrapper(sys.stdin.buffer, encoding="utf-8", errors="surrogateescape")
+    try:
+        return path.open(encoding="utf-8", errors="surrogateescape")
+    except OSError as problem:
+        hint = "What other systems keep is read with --from."
+        raise Invalid(f"{path} cannot be read ({problem.strerror}).", hint=hint) from problem

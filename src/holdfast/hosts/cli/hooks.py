@@ -1,0 +1,55 @@
+"""Commands around hooks: the worker they start, what they put into contexts, and the brief as they would print it."""
+
+from pathlib import Path
+
+import click
+
+from holdfast.hosts.cli.options import opened, settings
+from holdfast.hosts.cli.render import json_option, show
+from holdfast.model.text import counted
+
+
+@click.command("work")
+@click.option("--seconds", default=120.0, show_default=True, help="Stop after this long, whatever is left.")
+@json_option
+def work_command(seconds: float, as_json: bool) -> None:
+    """Take in what hooks dropped, make records of it and prepare their answers. Hooks start this themselves."""
+    from holdfast.compose import store_folder
+    from holdfast.hosts.worker import work
+
+    chosen = settings()
+    done = work(chosen, store_folder(chosen.config, Path.cwd()), Path.cwd(), seconds=seconds)
+    if done is None:
+        show({"status": "busy"}, "Another worker is at it.", as_json=as_json)
+        return
+    told = f"{counted(done.drained, 'happening')} drained, {counted(done.sessions, 'session')} derived into {counted(done.records, 'memory')}, {counted(done.vectors, 'vector')} made."
+    show(done, "\n".join([told, *done.problems]), as_json=as_json)
+
+
+@click.command("receipts")
+@click.option("--days", default=7, show_default=True, type=click.IntRange(1))
+@click.option("--limit", default=20, show_default=True, type=click.IntRange(1, 500))
+@json_option
+def receipts_command(days: int, limit: int, as_json: bool) -> None:
+    """Show what sessions were told unasked, why, at what cost, and what became of it."""
+    from holdfast.verbs.trail import receipts
+
+    with opened() as memory:
+        found = receipts(memory, days=days, limit=limit)
+    lines = [
+        f"{one.at[:16]} {one.why}: {counted(len(one.ids), 'memory')}, {one.tokens} tokens, session {one.session[:13]}"
+        + (f" → {', '.join(one.outcomes)}" if one.outcomes else "")
+        for one in found
+    ]
+    show(found, "\n".join(lines) or "Nothing was put into a context unasked.", as_json=as_json)
+
+
+@click.command("opening")
+@json_option
+def opening_command(as_json: bool) -> None:
+    """Print the brief a session of this project would begin with."""
+    from holdfast.verbs.prepare import brief_of
+
+    with opened() as memory:
+        made = brief_of(memory)
+    show(made, made.text or "Nothing to tell yet.", as_json=as_json)

@@ -1,0 +1,1 @@
+"""What clients run at their events: one lean file, and what prepares its answers."""

@@ -1,0 +1,50 @@
+"""Raw activity as hooks tell it: what a client was asked, which tools it used, what came of them. Never the truth."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+EVENTS = (
+    "SessionStart",
+    "UserPromptSubmit",
+    "PreToolUse",
+    "PostToolUse",
+    "PostToolUseFailure",
+    "PreCompact",
+    "SubagentStart",
+    "SubagentStop",
+    "Stop",
+    "SessionEnd",
+    "Injected",  # not a client's: what a hook put into its context
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Happening:
+    """One thing that happened in a client. `session` is the client's own, `agent` names a sub-agent, if it was one."""
+
+    id: str
+    at: str
+    event: str
+    session: str
+    cwd: str = ""
+    client: str = ""
+    agent: str = ""
+    text: str = ""  # the prompt, or the last message of the assistant
+    tool: str = ""
+    given: Mapping[str, Any] = field(default_factory=dict)
+    result: str = ""  # what the tool answered, its middle cut out where it was long
+    failed: bool = False
+    source: str = ""  # how a session started (startup, resume, clear, compact), or what triggered a compaction
+    transcript: str = ""
+
+
+def happening_from_json(value: Any) -> Happening | None:
+    """Read what a hook wrote; a line of another shape is nothing."""
+    if not isinstance(value, dict) or value.get("event") not in EVENTS:
+        return None
+    texts = {
+        name: str(value.get(name) or "") for name in Happening.__dataclass_fields__ if name not in ("given", "failed")
+    }
+    given = value.get("given")
+    return Happening(**texts, given=given if isinstance(given, dict) else {}, failed=value.get("failed") is True)

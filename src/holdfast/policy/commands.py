@@ -1,0 +1,215 @@
+"""What a shell command was for and how it ended: checks, looks, commits, files it wrote, the line that says what broke."""
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from holdfast.model.text import shorten
+
+LONGEST_ERROR, LONGEST_NAME = 200, 60
+
+_PART = re.compile(r"\s*(?:&&|\|\||;|\n)\s*")
+_WRAPPER = re.compile(
+    r"^(?:(?:[A-Z_][A-Z0-9_]*=\S*|sudo|time|command|exec|env|nohup|timeout(?: -\S+)* \S+|nice(?: -n ?\d+)?|uv run(?: -\S+)*|"
+    r"poetry run|pipenv run|hatch run|rye run|pdm run|npx(?: --?y(?:es)?)?|pnpm (?:exec|dlx)|bunx|yarn dlx|bundle exec|"
+    r"docker compose (?:exec|run)(?: --?\S+)* \S+|python3? -m|python -m|xvfb-run) )+"
+)
+# Commands that judge the work, by the name they go by.
+_CHECK = re.compile(
+    r"^(?P<name>pytest|py\.test|tox|nox|unittest|ruff|mypy|pyright|flake8|pylint|black --check|tsc|vue-tsc|eslint|biome|prettier --check|"
+    r"jest|vitest|mocha|ava|playwright test|cypress run|rspec|rubocop|phpunit|pest|phpstan|ctest|swift (?:test|build)|xcodebuild|"
+    r"(?:npm|pnpm|yarn|bun|deno)(?: run)?(?: -\S+)* (?:test|lint|build|typecheck|type-check|check|t\b)[\w:-]*|"
+    r"cargo (?:\+\S+ )?(?:test|nextest|build|check|clippy)|go (?:test|build|vet)|golangci-lint|"
+    r"(?:\./)?gradlew? [\w:]*(?:test|build|check)\w*|(?:\./)?mvnw? (?:-\S+ )*(?:test|verify|package|compile)|dotnet (?:test|build)|"
+    r"mix (?:test|compile|credo)|make(?: -\S+)* (?:test|check|lint|build)\w*|just (?:test|check|lint|build)\w*|task (?:test|check|lint)\w*|"
+    r"make$|terraform (?:validate|plan)|helm lint|bazel (?:test|build)|cmake --build|composer test|php artisan test|rails test|flutter (?:test|analyze))"
+)
+_LOOK = re.compile(
+    r"^(?:cat|bat|head|tail|less|more|nl|sed -n|awk|rg|grep|egrep|fgrep|ag|ls|ll|tree|find|fd|wc|jq|pwd|cd|which|echo|env|printenv|stat|file|"
+    r"du|df|ps|diff|git (?:-C \S+ )?(?:status|diff|log|show|branch|blame|rev-parse|remote|stash list|ls-files|grep|fetch|describe)|"
+    r"docker (?:ps|logs|images)|kubectl (?:get|describe|logs)|date|whoami|uname|tee /dev/null|sleep|true|mkdir|touch|cp|chmod)\b"
+)
+_READ = re.compile(r"^(?:cat|bat|head|tail|less|nl|sed -n)\b(?P<rest>.*)$")
+_ARGUMENT = re.compile(r"'[^']*'|\"[^\"]*\"|[^\s|<>;&]+")
+_PATH = re.compile(
+    r"^[\w@~./+-]*[\w-]+\.\w{1,8}$|^[\w@~.+-]*/[\w@~./+-]+$|^(?:Makefile|Dockerfile|justfile|LICENSE|README)$"
+)
+_HEREDOC = re.compile(
+    r"(?:cat|tee)\s+(?:>{1,2}\s*)?(?:-a\s+)?(?P<path>[^\s<>|&;]+)\s*<<|<<-?\s*['\"]?\w+['\"]?\s*>{1,2}\s*(?P<other>[^\s<>|&;]+)"
+)
+_IN_PLACE = re.compile(r"\b(?:sed|perl)\s+(?:-\w+\s+)*-p?i\S*\s.*?(?P<path>[^\s'\"|;&]+)\s*(?=$|&&|;|\|)", re.MULTILINE)
+_MOVED = re.compile(r"\b(?:git )?mv\s+(?:-\w+\s+)*(?P<old>\S+)\s+(?P<new>[^\s;&|]+)")
+_REMOVED = re.compile(r"\b(?:git )?rm\s+(?:-\w+\s+)*(?P<path>[^\s;&|*-][^\s;&|*]*)")
+
+_COMMITTED = re.compile(
+    r"^\[(?P<branch>[^\]\s]+)(?: \([^)]*\)| HEAD)? (?P<hash>[0-9a-f]{7,40})\] (?P<subject>.+)$", re.MULTILINE
+)
+_COMMIT = re.compile(r"\bgit\b(?:\s+-[cC]\s*\S+)*\s+commit\b(?P<rest>.*)", re.DOTALL)
+_MESSAGE = re.compile(
+    r"(?:-\w*m|--message)[ =]\s*(?:\"\$\(cat <<-?\s*['\"]?(?P<end>\w+)['\"]?\n(?P<here>.*?)\n\s*(?P=end)|\"(?P<double>(?:\\.|[^\"\\])*)\"|'(?P<single>[^']*)'|(?P<bare>\S+))",
+    re.DOTALL,
+)
+_REVERT = re.compile(r"\bgit\b(?:\s+-[cC]\s*\S+)*\s+revert\b")
+_OURS = re.compile(r"^(?:holdfast|python3? -m holdfast)\b")
+
+_CODE = re.compile(r"(?:exit(?:ed with)?(?: code| status)?|return ?code|exit_code\"?)\s*[:=]?\s*(-?\d+)", re.IGNORECASE)
+_BROKEN = re.compile(
+    r"^(?:FAILED|FAIL|ERROR|E  )\b|\b[1-9]\d* (?:failed|failing|errors?|failures?|problems?)\b|\bFAILURES?!|\btest result: FAILED|"
+    r"^Traceback \(most recent|^error(?:\[\w+\])?:|\bpanicked at\b|\bnpm ERR!|^--- FAIL|\bBUILD FAILED\b|\berror TS\d+|"
+    r"^\S+:\d+:\d+: error\b|^\s*✗ |^\s*× |command not found$|\bFound [1-9]\d* errors?\b",
+    re.MULTILINE,
+)
+# The best line first: what was expected, then what was raised, then what a compiler or a runner says.
+_TELLING = tuple(
+    re.compile(pattern, re.MULTILINE)
+    for pattern in (
+        r"^E\s+(?P<said>(?:[\w.]+(?:Error|Exception|Exit|Warning)\b|assert\b).*)$",
+        r"^(?P<said>[\w.]*(?:Error|Exception|Panic)\b(?: \[\w+\])?: \S.*)$",
+        r"^\s*(?P<said>(?:[\w.]*Error|[\w.]*Exception): \S.*)$",
+        r"^(?P<said>error(?:\[\w+\])?: \S.*)$",
+        r"(?P<said>\S+\(\d+,\d+\): error TS\d+: .*|error TS\d+: .*)$",
+        r"panicked at [^\n]*?:\d+:\d+:\n(?P<said>.+)$",
+        r"panicked at '(?P<said>[^'\n]+)'",
+        r"^(?P<said>\S+:\d+(?::\d+)?:? (?:error:? )?\S.*)$",
+        r"^\s*(?P<said>--- FAIL: \S+.*)$",
+        r"^\s*(?P<said>● .+)$",
+        r"^(?P<said>(?:FAILED|FAIL|ERROR)\b.+)$",
+        r"^npm ERR! (?P<said>(?!code|A complete).+)$",
+        r"^(?P<said>.*\b(?:fatal|error|failed|denied|not found|cannot|could not|unable to)\b.*)$",
+    )
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Commit:
+    """A commit a command made; the hash is empty where the output does not tell it."""
+
+    hash: str
+    subject: str
+
+
+def parts_of(command: str) -> list[str]:
+    """Give the single commands of a line, without what only wraps them."""
+    return [_WRAPPER.sub("", part.strip()) for part in _PART.split(command.partition("<<")[0]) if part.strip()]
+
+
+def check_of(command: str) -> str:
+    """Give the name of the check a command runs (`pytest`, `cargo test`); nothing if it judges nothing."""
+    for part in parts_of(command):
+        if match := _CHECK.match(part):
+            return " ".join(match["name"].split())
+    return ""
+
+
+def name_of(command: str) -> str:
+    """Give what a command is called: its check, else its program with the word that says what it does."""
+    if check := check_of(command):
+        return check
+    parts = [part for part in parts_of(command) if not part.startswith("cd ")]
+    words = parts[-1].split() if parts else []
+    named = words[:2] if len(words) > 1 and re.match(r"[a-z][\w:-]*$", words[1]) else words[:1]
+    return shorten(" ".join(named), LONGEST_NAME)
+
+
+def only_looks(command: str) -> bool:
+    """Tell whether a command changes nothing and judges nothing."""
+    parts = [part.strip() for piece in parts_of(command) for part in piece.split("|")]
+    return bool(parts) and all(_LOOK.match(part) or not part for part in parts) and not list(written_by(command))
+
+
+def is_ours(command: str) -> bool:
+    """Tell whether a command asks or tells Holdfast something."""
+    parts = [part for part in parts_of(command) if not part.startswith("cd ")]
+    return bool(parts) and all(_OURS.match(part) for part in parts)
+
+
+def read_by(command: str) -> Iterator[str]:
+    """Give the files a command printed."""
+    for part in parts_of(command):
+        if match := _READ.match(part.partition("|")[0]):
+            words = [word.strip("'\"") for word in _ARGUMENT.findall(match["rest"])]
+            yield from (word for word in words if _PATH.match(word) and not word.startswith("-"))
+
+
+def written_by(command: str) -> Iterator[tuple[str, str]]:
+    """Give the files a command wrote, moved or removed: create, edit or delete, and the path."""
+    for match in _HEREDOC.finditer(command):
+        if path := match["path"] or match["other"]:
+            yield "create", path.strip("'\"")
+    head = command.partition("<<")[0]
+    for match in _IN_PLACE.finditer(head):
+        yield "edit", match["path"].strip("'\"")
+    for match in _MOVED.finditer(head):
+        yield "delete", match["old"].strip("'\"")
+        yield "create", match["new"].strip("'\"")
+    for match in _REMOVED.finditer(head):
+        if _PATH.match(match["path"]):
+            yield "delete", match["path"].strip("'\"")
+
+
+def commit_of(command: str, output: str) -> Commit | None:
+    """Give the commit a command made, by what git said, else by its message."""
+    asked = _COMMIT.search(command)
+    if not asked and not _REVERT.search(command):
+        return None
+    text, _ = output_of(output)
+    if told := _COMMITTED.search(text):
+        return Commit(hash=told["hash"], subject=told["subject"].strip())
+    subject = _subject(asked["rest"]) if asked else ""
+    return Commit(hash="", subject=subject) if subject and "nothing to commit" not in text else None
+
+
+def _subject(rest: str) -> str:
+    message = _MESSAGE.search(rest)
+    if not message:
+        return ""
+    text = next(message[name] for name in ("here", "double", "single", "bare") if message[name] is not None)
+    lines = [line.strip() for line in text.strip().splitlines()]
+    return lines[0] if lines else ""
+
+
+def output_of(result: str) -> tuple[str, int | None]:
+    """Give what a command printed and its exit code, if that is told."""
+    if result.startswith("{"):
+        value = _read(result)
+        if isinstance(value, dict):
+            text = "\n".join(
+                str(value[name]) for name in ("output", "stdout", "stderr", "error", "content") if value.get(name)
+            )
+            inner = value.get("metadata")
+            for source in (value, inner if isinstance(inner, dict) else {}):
+                for name in ("exit_code", "exitCode", "returncode"):
+                    if isinstance(source.get(name), int):
+                        return text, int(source[name])
+            return text or result, None
+    code = _CODE.search(result[:400]) or _CODE.search(result[-400:])
+    return result, int(code[1]) if code else None
+
+
+def went_wrong(command: str, result: str, *, failed: bool) -> bool:
+    """Tell whether a command failed: as the client says, by its exit code, or by what a check printed."""
+    text, code = output_of(result)
+    if failed or (code is not None and code != 0):
+        # A search that finds nothing and a look that fails break nothing.
+        return not only_looks(command)
+    return bool(check_of(command)) and code is None and bool(_BROKEN.search(text))
+
+
+def error_line(result: str) -> str:
+    """Give the one line of an output that best says what went wrong."""
+    text, _ = output_of(result)
+    for pattern in _TELLING:
+        if found := pattern.search(text):
+            said = " ".join(found["said"].split())
+            if len(said) >= 6:
+                return shorten(said, LONGEST_ERROR)
+    return ""
+
+
+def _read(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None

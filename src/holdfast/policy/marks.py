@@ -1,0 +1,81 @@
+"""What somebody marked to be kept: `▶ decision ───` blocks, `:::` blocks, and `[decision]` at the head of a line."""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+# What a marker may be called, and which signal it is. An empty one is told by its wording.
+NAMES: Mapping[str, str] = {
+    word: signal
+    for signal, words in {
+        "decision": "decision decisions d",
+        "learning": "learned learning learnings insight til l",
+        "blocker": "blocker blockers block b",
+        "progress": "progress p",
+        "pattern": "pattern patterns",
+        "research": "research",
+        "review": "review reviews",
+        "retrospective": "retro retrospective",
+        "inception": "inception",
+        "elicitation": "requirement requirements elicitation",
+        "explicit": "remember",
+        "": "capture memory",
+    }.items()
+    for word in words.split()
+}
+_LONG = "|".join(sorted((word for word in NAMES if len(word) > 1), key=len, reverse=True))
+# To the closing line; where there is none before the next block, to the end of the paragraph.
+_BLOCK = re.compile(
+    rf"^[ \t]*▶[ \t]*(?P<name>{_LONG})[ \t]*[─-]{{3,}}[ \t]*(?P<title>[^\n]*)\n"
+    r"(?:(?P<body>(?:(?![ \t]*▶)[^\n]*\n)*?)[ \t]*─{3,}[ \t]*$|(?P<open>(?:(?![ \t]*▶)[^\n]*\S[^\n]*(?:\n|\Z))+))",
+    re.IGNORECASE | re.MULTILINE,
+)
+_FENCED = re.compile(
+    rf"^[ \t]*:::[ \t]*(?P<name>{_LONG})\b[ \t]*(?P<title>[^\n]*)\n(?P<body>(?:(?![ \t]*:::)[^\n]*\n)*)[ \t]*:::[ \t]*(?P<open>)$",
+    re.IGNORECASE | re.MULTILINE,
+)
+# At the head of a line, or after the end of a clause; a link, a line of a task list and a mention are none.
+_INLINE = re.compile(
+    rf"(?:^[ \t]*(?:[-*•][ \t]+|\d{{1,2}}[.)][ \t]+)?(?:\*\*)?|(?<=[.!?:;,—–][ \t]))"
+    rf"(?:\[(?P<name>{_LONG}|[dlbp])(?::(?P<into>\w+))?\](?:\*\*)?(?![(\[])"
+    rf"|@memory(?::(?P<onto>\w+))?(?=[ \t:]))"
+    r"[ \t]*:?[ \t]*(?P<body>[^\n]+(?:\n(?![ \t]*(?:[-*•\d\[@▶:]|$))[^\n]+)*)",
+    re.IGNORECASE | re.MULTILINE,
+)
+_MENTION = re.compile(
+    r"(?:markers?|tags?|prefix\w*|labels?|lines?|blocks?|entr(?:y|ies)|leaks?|usage|limits?|pressure|footprint|and|or|is|are)\b|"
+    r"[-(]|\d+\s?%"
+)
+FEWEST_WORDS = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mark:
+    """A marked text: which signal (empty: by its wording), what it says, and where it stands."""
+
+    signal: str
+    text: str
+    how: Literal["block", "inline"]
+    span: tuple[int, int]
+
+
+def blocks(said: str) -> Iterator[Mark]:
+    """Give the marked blocks, each with its title and its whole body."""
+    for pattern in (_BLOCK, _FENCED):
+        for match in pattern.finditer(said):
+            title, body = match["title"].strip(" ─-\t"), (match["body"] or match["open"] or "").strip()
+            if body:
+                whole = f"{title}\n{body}" if title else body
+                yield Mark(signal=NAMES[match["name"].lower()], text=whole, how="block", span=match.span())
+
+
+def inline(said: str) -> Iterator[Mark]:
+    """Give the texts behind inline markers, to the end of the paragraph."""
+    for match in _INLINE.finditer(said):
+        body = " ".join(match["body"].split())
+        if len(body.split()) < FEWEST_WORDS or _MENTION.match(body):
+            continue
+        name = match["into"] or match["onto"] or match["name"] or "memory"
+        signal = NAMES.get(name.lower())
+        yield Mark(signal="explicit" if signal is None else signal, text=body, how="inline", span=match.span())

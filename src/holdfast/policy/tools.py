@@ -1,0 +1,167 @@
+"""What the tools of each client do, as one table: which read, change, run, search or delegate, and where they say what."""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal
+
+Role = Literal["read", "search", "create", "edit", "delete", "patch", "run", "fetch", "delegate", "aside"]
+
+# Client -> what a tool does -> its names there. `aside`: plans, questions and menus, which say nothing about the code.
+VOCABULARY: Mapping[str, Mapping[Role, str]] = {
+    "claude-code": {
+        "read": "Read NotebookRead ReadMcpResourceTool",
+        "search": "Grep Glob LS LSP ToolSearch",
+        "create": "Write",
+        "edit": "Edit MultiEdit NotebookEdit",
+        "run": "Bash PowerShell Monitor",
+        "fetch": "WebFetch WebSearch",
+        "delegate": "Task Agent",
+        "aside": "TodoWrite TaskCreate TaskUpdate TaskList TaskGet AskUserQuestion EnterPlanMode ExitPlanMode Skill "
+        "SlashCommand ListMcpResourcesTool BashOutput KillShell KillBash TaskOutput TaskStop SendMessage",
+    },
+    "codex": {
+        "read": "read_file view_image",
+        "search": "grep_files list_dir tool_search",
+        "patch": "apply_patch",
+        "run": "shell local_shell shell_command exec_command container.exec exec unified_exec Bash",
+        "fetch": "web_search web_run",
+        "delegate": "spawn_agent",
+        "aside": "update_plan request_user_input write_stdin send_input wait wait_agent close_agent",
+    },
+    "gemini": {
+        "read": "read_file read_many_files",
+        "search": "glob search_file_content grep_search list_directory",
+        "create": "write_file",
+        "edit": "replace edit",
+        "run": "run_shell_command",
+        "fetch": "web_fetch google_web_search",
+        "delegate": "delegate_to_agent codebase_investigator",
+        "aside": "save_memory write_todos ask_user activate_skill enter_plan_mode exit_plan_mode",
+    },
+    "cursor": {
+        "read": "read_file Read",
+        "search": "codebase_search grep grep_search file_search list_dir glob_file_search Grep SemanticSearch Glob",
+        "create": "write create_file Write",
+        "edit": "edit_file search_replace edit_notebook reapply StrReplace",
+        "delete": "delete_file Delete",
+        "run": "run_terminal_cmd run_terminal_command Shell",
+        "fetch": "web_search fetch_rules WebSearch WebFetch",
+        "delegate": "Task task",
+        "aside": "todo_write update_memory ask_question create_plan read_lints TodoWrite",
+    },
+    "opencode": {
+        "read": "read",
+        "search": "grep glob list lsp codesearch",
+        "create": "write",
+        "edit": "edit multiedit",
+        "patch": "patch apply_patch",
+        "run": "bash",
+        "fetch": "webfetch websearch",
+        "delegate": "task",
+        "aside": "todowrite todoread question skill plan_enter plan_exit invalid",
+    },
+    "copilot": {
+        "read": "view",
+        "search": "grep glob",
+        "create": "create",
+        "edit": "edit str_replace str_replace_editor",
+        "patch": "apply_patch",
+        "run": "bash powershell",
+        "fetch": "web_fetch web_search",
+        "delegate": "task",
+        "aside": "report_intent update_todo ask_user read_bash write_bash stop_bash list_bash store_memory",
+    },
+}
+_BY_CLIENT = {
+    client: {name.lower(): role for role, names in roles.items() for name in names.split()}
+    for client, roles in VOCABULARY.items()
+}
+_ANYWHERE = {name: role for roles in reversed(_BY_CLIENT.values()) for name, role in roles.items()}
+# Our own tools, however a client spells their server; what they answer was remembered already.
+_OURS = re.compile(r"(?:^|__|_|-|:|/)(?:plugin[_-])?holdfast(?:$|__|_|-|:|/|\.)", re.IGNORECASE)
+OWN_NAMES = frozenset("recall remember revise judge forget absorb explore".split())
+_PATHS = (
+    "file_path",
+    "filePath",
+    "path",
+    "notebook_path",
+    "absolute_path",
+    "target_file",
+    "target_notebook",
+    "filename",
+)
+LONGEST_PATH = 500
+_SEVERAL = ("paths", "files", "file_paths")
+_COMMANDS = ("command", "cmd", "script", "commands")
+_WANTED = ("pattern", "query", "regex", "url", "search_term", "prompt", "glob_pattern", "explanation")
+_PATCHES = ("patch", "input", "patchText", "patch_text", "command", "text", "diff")
+
+
+def role_of(tool: str, client: str = "") -> Role | None:
+    """Tell what a tool does; tools of other servers and unknown ones do nothing we could read."""
+    name = tool.lower()
+    return _BY_CLIENT.get(client, {}).get(name) or _ANYWHERE.get(name)
+
+
+def is_ours(tool: str, client: str = "") -> bool:
+    """Tell whether a tool is one of Holdfast's."""
+    return bool(_OURS.search(tool)) or (tool.lower() in OWN_NAMES and role_of(tool, client) is None)
+
+
+def paths_given(given: Mapping[str, Any]) -> list[str]:
+    """Give the paths a tool was told."""
+    found = [given[name] for name in _PATHS if isinstance(given.get(name), str)]
+    for name in _SEVERAL:
+        several = _read(given.get(name))
+        found += [one for one in several if isinstance(one, str)] if isinstance(several, list) else []
+    return [path for path in dict.fromkeys(found) if is_path(path)]
+
+
+def is_path(text: str) -> bool:
+    """Tell whether a text could be a path at all."""
+    return 0 < len(text) <= LONGEST_PATH and "\n" not in text
+
+
+def command_given(given: Mapping[str, Any]) -> str:
+    """Give the shell command a tool was told, however it was wrapped."""
+    for name in _COMMANDS:
+        value = _read(given.get(name))
+        if isinstance(value, list) and value:
+            parts = [str(part) for part in value]
+            shell = len(parts) > 2 and parts[0].rpartition("/")[2] in ("bash", "sh", "zsh", "cmd", "powershell", "pwsh")
+            return parts[-1] if shell else " ".join(parts)
+        if isinstance(value, str) and value.strip():
+            return value.strip()
+    return ""
+
+
+def wanted_given(given: Mapping[str, Any]) -> str:
+    """Give what a search or a fetch was after."""
+    return next((text for name in _WANTED if isinstance(text := given.get(name), str) and text), "")
+
+
+def patch_given(given: Mapping[str, Any]) -> str:
+    """Give the text of a patch."""
+    return next((text for name in _PATCHES if isinstance(text := given.get(name), str) and "*** " in text), "")
+
+
+_PATCHED = re.compile(r"^\*\*\* (Add|Update|Delete) File: (.+)$|^\*\*\* Move to: (.+)$", re.MULTILINE)
+
+
+def patched(patch: str) -> Iterator[tuple[str, str]]:
+    """Give what a patch does to which path: create, edit or delete."""
+    does = {"Add": "create", "Update": "edit", "Delete": "delete", None: "create"}
+    for match in _PATCHED.finditer(patch):
+        if is_path(path := (match[2] or match[3]).strip()):
+            yield does[match[1]], path
+
+
+def _read(value: Any) -> Any:
+    """Give a value that may have been written as JSON."""
+    if isinstance(value, str) and value.startswith("["):
+        try:
+            return json.loads(value)
+        except ValueError:
+            return value
+    return value

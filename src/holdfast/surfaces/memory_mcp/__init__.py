@@ -1,0 +1,8 @@
+"""The tools of Memory MCP: memories by integer ids, a hot cache, trust, mining, predictions, maintenance."""
+
+from holdfast.surfaces.contract import surface_of
+from holdfast.surfaces.memory_mcp import knowledge, memories, shapes, upkeep
+
+surface = surface_of(
+    shapes.CONTRACT, memories, knowledge, upkeep, present=shapes.present, present_error=shapes.present_error
+)

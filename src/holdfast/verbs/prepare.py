@@ -1,0 +1,142 @@
+"""Prepare what hooks answer with, so that they only have to print it: the brief, and what to say at which command or file."""
+
+import json
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from holdfast.engine.views import records
+from holdfast.model.errors import InvalidConfig
+from holdfast.model.record import GLOBAL, Record
+from holdfast.model.text import shorten
+from holdfast.policy.brief import is_blocking
+from holdfast.policy.opening import POLICIES, Prepared, Section, budget_for, written
+from holdfast.policy.triggers import Places, places_of
+from holdfast.verbs.hot import hot_set
+from holdfast.verbs.memory import Memory
+from holdfast.verbs.session import context
+
+MOST_TRIGGERS, MOST_FILES = 300, 500
+SCARS, THREADS, DECISIONS, LEARNINGS = 8, 8, 6, 6
+_SEVERITY = {"critical": 0, "high": 1, "medium": 2, "low": 3}
+
+
+def prepare(memory: Memory, file: Path) -> Prepared:
+    """Write the file that the hooks of a checkout answer from, in place of the last one; give the brief in it."""
+    made = brief_of(memory)
+    scars = _scars(memory)
+    value: dict[str, Any] = {
+        "project": memory.project,
+        "brief": {"text": made.text, "ids": list(made.ids), "tokens": made.tokens},
+        "triggers": _triggers(memory, scars),
+        "files": _files(memory) if memory.config.inject == "full" else {},
+    }
+    text = json.dumps(value, ensure_ascii=False)
+    if not file.is_file() or file.read_text(encoding="utf-8") != text:
+        _replace(file, text)
+    return made
+
+
+def hand_over(home: Path, session: str, text: str) -> None:
+    """Leave what a session was doing for its own other side of a compaction."""
+    name = "".join(char if char.isalnum() or char in "-_" else "-" for char in session)[:100]
+    fenced = f"<holdfast-handover>\n{text.replace('</holdfast', '‹/holdfast')}\n</holdfast-handover>" if text else ""
+    _replace(home / "prepared" / f"handover-{name}.txt", fenced)
+
+
+def brief_of(memory: Memory) -> Prepared:
+    """Give what a session of this project should know when it begins, as its policy allows."""
+    policy = memory.config.inject
+    if policy not in POLICIES:
+        raise InvalidConfig(f"There is no inject policy {policy!r}.", hint=f"Use one of {', '.join(POLICIES)}.")
+    if policy == "off":
+        return Prepared(text="")
+    budget = budget_for(memory.store.size((_here(memory),)), fixed=memory.config.brief_budget)
+    hot = Section(title="In use", records=tuple(one.record for one in hot_set(memory)))
+    if policy == "hot":
+        return written(memory.project, (), [hot], budget)
+    known = context(memory)
+    summary = known.summary.fields if known.summary else {}
+    state = [f"State: {known.state.body}" if known.state else ""]
+    state += [
+        f"Last session, {name.replace('_', ' ')}: {summary[name]}"
+        for name in ("completed", "next_steps")
+        if summary.get(name)
+    ]
+    sections = [
+        Section(title="Mistakes not to repeat", records=tuple(_scars(memory)[:SCARS])),
+        Section(title="Open threads", records=tuple(one.record for one in known.threads[:THREADS])),
+        Section(title="Recent decisions", records=_newest(memory, "decision", DECISIONS)),
+        hot,
+        Section(
+            title="Lessons", records=(*_newest(memory, "learning", LEARNINGS), *_newest(memory, "pattern", LEARNINGS))
+        ),
+        Section(title="How people like to work", records=_newest(memory, "preference", LEARNINGS)),
+    ]
+    return written(memory.project, state, sections, budget)
+
+
+def _triggers(memory: Memory, scars: Sequence[Record]) -> list[dict[str, Any]]:
+    """Give what speaks up at commands and files; the worst first."""
+    if memory.config.inject in ("off", "hot"):
+        return []
+    found = [(record, places) for record in scars if (places := places_of(record))]
+    return [_trigger(memory, record, places) for record, places in found[:MOST_TRIGGERS]]
+
+
+def _trigger(memory: Memory, record: Record, places: Places) -> dict[str, Any]:
+    severity = record.fields.get("severity")
+    steps = record.fields.get("action_protocol")
+    parts = [f"Holdfast: {f'{severity} ' if severity else ''}{record.kind} {record.id[:10]}: {record.title}"]
+    parts += [shorten(record.body, 300)] if record.body != record.title else []
+    parts += [f"Before: {'; '.join(steps[:3])}"] if isinstance(steps, list) and steps else []
+    value = {"id": record.id, "text": "\n".join(parts), "commands": list(places.commands), "paths": list(places.paths)}
+    return {**value, "block": True} if is_blocking(record) and memory.config.block_actions else value
+
+
+def _files(memory: Memory) -> dict[str, list[dict[str, str]]]:
+    """Give what is known about single files, newest first, at most three for each."""
+    found: dict[str, list[dict[str, str]]] = {}
+    for kind in ("decision", "learning", "fact", "observation"):
+        for record in _newest(memory, kind, 500):
+            modified = record.fields.get("files_modified")
+            for path in (
+                *(anchor.partition("::")[0] for anchor in record.anchors),
+                *(modified if isinstance(modified, list) else ()),
+            ):
+                notes = found.setdefault(path, [])
+                if len(notes) < 3 and len(found) <= MOST_FILES:
+                    notes.append(
+                        {
+                            "id": record.id,
+                            "text": f"Holdfast: {kind} {record.id[:10]} about {path}: {shorten(record.title, 160)}",
+                        }
+                    )
+    return found
+
+
+def _scars(memory: Memory) -> list[Record]:
+    """Give the scars and anti-patterns of the project, blocking and severe ones first; the order changes only with them."""
+    found = [*_newest(memory, "scar", 500), *_newest(memory, "anti_pattern", 200)]
+    return sorted(
+        found, key=lambda one: (not is_blocking(one), _SEVERITY.get(str(one.fields.get("severity")), 4), one.id)
+    )
+
+
+def _newest(memory: Memory, kind: str, limit: int) -> tuple[Record, ...]:
+    return tuple(entry.record for entry in records.newest(memory.store.db, kind, _here(memory), limit=limit))
+
+
+def _here(memory: Memory) -> int:
+    return memory.store.project_number(memory.project or GLOBAL)
+
+
+def _replace(file: Path, text: str) -> None:
+    """Put a new file in place of the old one, so that a hook reads either of them whole."""
+    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    aside = file.with_suffix(f".{os.getpid()}")
+    handle = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(handle, "w", encoding="utf-8") as out:
+        out.write(text)
+    aside.replace(file)

@@ -1,0 +1,72 @@
+"""Carrying memories in and out on the command line: real processes, real stores."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.hosts.running import Run, answer, kept
+from tests.importing import FIXTURES, copied
+
+
+@pytest.mark.parametrize(
+    "name", ["gitmem", "memory-mcp", "bettermemory", "claude-mem", "git-notes", "auto-memory", "json"]
+)
+def test_another_systems_memories_are_taken_in_once(run: Run, tmp_path: Path, name: str) -> None:
+    system, place = FIXTURES[name]
+    command = ("import", "--from", system, str(copied(tmp_path) / place), "--json")
+    rehearsed = answer(run(*command, "--dry-run"))
+    taken = answer(run(*command))
+    assert rehearsed.pop("dry_run") is True
+    assert taken.pop("dry_run") is False
+    assert rehearsed == taken
+    assert taken["taken"]
+    again = answer(run(*command))
+    assert again["taken"] == again["revised"] == again["merged"] == []
+    assert again["known"] == len(taken["taken"])
+
+
+def test_a_person_reads_what_came_and_what_did_not(run: Run, tmp_path: Path) -> None:
+    done = run("import", "--from", "gitmem", str(copied(tmp_path) / "gitmem"), "--project", "example.org/acme/shop")
+    assert done.returncode == 0
+    lines = done.stdout.splitlines()
+    assert lines[0].startswith("17 taken (6 thread, 2 decision")
+    assert "  into example.org/acme/shop (16), mailer (1)" in lines
+    assert "with 2 sessions, 5 uses, 3 showings, 1 touch, 2 links" in lines
+    assert "skipped: learnings.json #6: it is empty" in lines
+    assert "Stock is reserved" in run("recall", "stock payment", "--project", "example.org/acme/shop").stdout
+
+
+def test_options_for_other_systems_want_a_system(run: Run) -> None:
+    done = run("import", "x.jsonl", "--dry-run")
+    assert (done.returncode, "go with --from" in done.stderr) == (64, True)
+    assert run("import", "--from", "gitmem", "nowhere").returncode == 64
+    assert run("export", "--as", "bettermemory").returncode == 64
+
+
+def test_memories_go_out_as_one_array_and_come_in_again(run: Run, tmp_path: Path) -> None:
+    assert answer(run("export", "--as", "json")) == []
+    first = kept(run, "The staging database is reset every night.", "--tag", "db")
+    kept(run, "Deploys wait for the backup.")
+    run("forget", first, "--reason", "no longer")
+    told = answer(run("export", "--as", "json", str(tmp_path / "all.json"), "--json"))
+    assert told == {"output": str(tmp_path / "all.json"), "memories": 2}
+    found = json.loads((tmp_path / "all.json").read_text())
+    assert [(one["body"], one["state"]) for one in found] == [
+        ("The staging database is reset every night.", "retired"),
+        ("Deploys wait for the backup.", "active"),
+    ]
+    there = {"HOLDFAST_HOME": str(tmp_path / "elsewhere")}
+    report = answer(run("import", "--from", "file", str(tmp_path / "all.json"), "--json", **there))
+    assert len(report["taken"]) == 2
+    again = answer(run("export", "--as", "json", **there))
+    assert [(one["body"], one["state"], one["created_at"]) for one in again] == [
+        (one["body"], one["state"], one["created_at"]) for one in found
+    ]
+
+
+def test_memories_go_out_as_a_folder(run: Run, tmp_path: Path) -> None:
+    kept(run, "Deploys wait for the backup.")
+    done = run("export", "--as", "bettermemory", str(tmp_path / "folder"))
+    assert done.stdout == f"1 files written to {tmp_path / 'folder'}.\n"
+    assert len(list((tmp_path / "folder").glob("*.md"))) == 1

@@ -1,0 +1,76 @@
+"""What tests of imports share: a copy of each fixture, and taking it in."""
+
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from holdfast.compose import foreign_items
+from holdfast.engine.views import records
+from holdfast.engine.views.records import Filter
+from holdfast.model.foreign import Item
+from holdfast.model.record import Record
+from holdfast.verbs.bring_in import Report, bring_in
+from holdfast.verbs.memory import Memory
+
+DATA = Path(__file__).parent / "data" / "importers"
+SECRET = "tr0ub4dor-Zq9xk31"
+SHOP = "github.com/acme/shop"
+# Every fixture: the system it is read as, and its file or folder.
+FIXTURES = {
+    "gitmem": ("gitmem", "gitmem"),
+    "memory-mcp": ("memory-mcp", "memory-mcp.db"),
+    "bettermemory": ("bettermemory", "bettermemory"),
+    "claude-mem": ("claude-mem", "claude-mem.db"),
+    "git-notes": ("git-notes", "repo"),
+    "auto-memory": ("claude-code", "claude-code/-home-ada-shop/memory"),
+    "instructions": ("claude-code", "project"),
+    "json": ("file", "files/memories.json"),
+    "lines": ("file", "files/lines.jsonl"),
+    "text": ("file", "files/notes.txt"),
+    "markdown": ("file", "files/notes.md"),
+}
+
+
+def copied(folder: Path) -> Path:
+    """Give a folder with a copy of every fixture, where no repository is near; the notes in a real repository."""
+    here = folder / "sources"
+    if not here.exists():
+        shutil.copytree(DATA, here)
+        _git(here, "init", "-q", "repo")
+        _git(here / "repo", "fetch", "-q", str(DATA / "git-notes.bundle"), "refs/*:refs/*")
+        _git(here / "repo", "remote", "add", "origin", "git@github.com:acme/shop.git")
+        (here / "project").mkdir()
+        shutil.copy(here / "claude-code" / "CLAUDE.md.txt", here / "project" / "CLAUDE.md")
+    return here
+
+
+def _git(folder: Path, *command: str) -> None:
+    subprocess.run(["git", "-C", str(folder), *command], check=True, capture_output=True)
+
+
+def items(name: str, folder: Path) -> Iterator[Item]:
+    """Give what the reader of a fixture finds."""
+    system, place = FIXTURES[name]
+    return foreign_items(system, copied(folder) / place)
+
+
+def brought(memory: Memory, name: str, folder: Path, **options: Any) -> Report:
+    """Take a fixture in."""
+    return bring_in(memory, FIXTURES[name][0], items(name, folder), **options)
+
+
+def all_records(memory: Memory) -> dict[str, Record]:
+    """Give every record by its key in the system it came from."""
+    found = records.page(memory.store.db, Filter(states=()), limit=10_000)
+    return {str(entry.record.extra["imported"]["id"]): entry.record for entry in found}
+
+
+def journal_size(memory: Memory) -> int:
+    return sum(1 for _ in memory.store.journal())
+
+
+def reasons(report: Report) -> dict[str, str]:
+    """Give why things were skipped, by where they stood."""
+    return {remark.where: remark.why for remark in report.skipped}

@@ -1,0 +1,160 @@
+"""What tools and shell commands were for, and how they ended."""
+
+import pytest
+
+from holdfast.policy.commands import (
+    Commit,
+    check_of,
+    commit_of,
+    error_line,
+    name_of,
+    only_looks,
+    read_by,
+    went_wrong,
+    written_by,
+)
+from holdfast.policy.tools import VOCABULARY, command_given, is_ours, patched, paths_given, role_of
+
+
+@pytest.mark.parametrize(
+    ("command", "name"),
+    [
+        ("cd web && npm test -- cart", "npm test"),
+        ("CI=1 timeout 60 uv run pytest -q", "pytest"),
+        ("python -m pytest tests", "pytest"),
+        ("cargo +nightly test -p x", "cargo +nightly test"),
+        ("npx tsc --noEmit", "tsc"),
+        ("./gradlew :app:test", "./gradlew :app:test"),
+        ("go vet ./... && go test ./...", "go vet"),
+        ("echo pytest", ""),
+        ("cat pytest.ini", ""),
+    ],
+)
+def test_checks_are_known_by_their_name(command: str, name: str) -> None:
+    assert check_of(command) == name
+
+
+def test_other_commands_are_called_by_program_and_verb() -> None:
+    assert [name_of(command) for command in ("fly deploy -c x", "cd a && docker build .", "./run.sh", "")] == [
+        "fly deploy",
+        "docker build",
+        "./run.sh",
+        "",
+    ]
+
+
+@pytest.mark.parametrize(
+    "command", ["ls -la", "git status && git diff | head", "cat a.py | grep x", "sed -n '1,5p' a", "rg foo src"]
+)
+def test_looking_around_changes_nothing(command: str) -> None:
+    assert only_looks(command)
+
+
+@pytest.mark.parametrize(
+    "command", ["npm install", "cat > a.py <<'EOF'\nx\nEOF", "sed -i s/a/b/ x.py", "git commit -m x", "ls && make"]
+)
+def test_other_commands_do_something(command: str) -> None:
+    assert not only_looks(command)
+
+
+def test_files_that_commands_read_and_write_are_found() -> None:
+    assert list(read_by("cat src/a.py && sed -n '1,80p' b.rs | head -5; head -3 Makefile")) == [
+        "src/a.py",
+        "b.rs",
+        "Makefile",
+    ]
+    assert list(written_by("cat > m/1.sql <<'SQL'\nrm -rf x.py\nSQL")) == [("create", "m/1.sql")]
+    assert list(written_by("sed -i 's/a/b/' src/a.py && git mv b.py c.py && rm -f d.py")) == [
+        ("edit", "src/a.py"),
+        ("delete", "b.py"),
+        ("create", "c.py"),
+        ("delete", "d.py"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("command", "output", "commit"),
+    [
+        ("git commit -m 'a: b'", "[main 1a2b3c4] a: b\n 1 file changed", Commit(hash="1a2b3c4", subject="a: b")),
+        ("git commit -m x", "[main (root-commit) 1a2b3c4] x", Commit(hash="1a2b3c4", subject="x")),
+        ("git commit -m x", "[detached HEAD 1a2b3c4] x", Commit(hash="1a2b3c4", subject="x")),
+        ('git -c a=b commit -q -m "say \\"hi\\""', "", Commit(hash="", subject='say \\"hi\\"')),
+        ("git commit -F - <<'EOF'\nx\nEOF", "[feat/x 1234567] x", Commit(hash="1234567", subject="x")),
+        ("git commit -m \"$(cat <<'EOF'\nadd it\n\nbody\nEOF\n)\"", "", Commit(hash="", subject="add it")),
+        ("git commit -m x", "nothing to commit, working tree clean", None),
+        ("git log", "[main 1a2b3c4] x", None),
+        ("git revert HEAD", '[main 1a2b3c4] Revert "x"', Commit(hash="1a2b3c4", subject='Revert "x"')),
+    ],
+)
+def test_commits_are_told_by_what_git_said_else_by_their_message(
+    command: str, output: str, commit: Commit | None
+) -> None:
+    assert commit_of(command, output) == commit
+
+
+@pytest.mark.parametrize(
+    ("command", "result", "failed", "wrong"),
+    [
+        ("pytest", "1 failed, 2 passed", False, True),
+        ("pytest", "0 failed, 2 passed", False, False),
+        ("pytest", '{"output": "1 failed", "metadata": {"exit_code": 1}}', False, True),
+        ("pytest", '{"output": "error: none", "metadata": {"exit_code": 0}}', False, False),
+        ("npm run deploy", "Exit Code: 2", False, True),
+        ("npm run deploy", "error: careful", False, False),
+        ("grep nothing x", "", True, False),
+        ("make build", "", True, True),
+    ],
+)
+def test_a_command_fails_as_the_client_its_code_or_its_output_says(
+    command: str, result: str, failed: bool, wrong: bool
+) -> None:
+    assert went_wrong(command, result, failed=failed) == wrong
+
+
+@pytest.mark.parametrize(
+    ("output", "line"),
+    [
+        ("x\nE   AssertionError: assert 80 == 90\ntests/a.py:3: AssertionError", "AssertionError: assert 80 == 90"),
+        ("Traceback (most recent call last):\n  File \"a\"\nKeyError: 'x' is gone", "KeyError: 'x' is gone"),
+        ("error[E0308]: mismatched types\n --> src/a.rs", "error[E0308]: mismatched types"),
+        (
+            "thread 'a' panicked at src/w.rs:41:9:\nattempt to subtract with overflow\n",
+            "attempt to subtract with overflow",
+        ),
+        ("src/a.tsx(4,7): error TS2322: Type 'x'.", "src/a.tsx(4,7): error TS2322: Type 'x'."),
+        ("--- FAIL: TestPut (0.1s)", "--- FAIL: TestPut (0.1s)"),
+        ("all is fine", ""),
+    ],
+)
+def test_the_telling_line_of_an_output_is_found(output: str, line: str) -> None:
+    assert error_line(output) == line
+
+
+def test_every_client_has_tools_that_read_change_and_run() -> None:
+    for client, roles in VOCABULARY.items():
+        assert {"read", "run"} <= roles.keys(), client
+        assert {"create", "edit", "patch"} & roles.keys(), client
+    assert role_of("Edit", "claude-code") == "edit"
+    assert role_of("REPLACE", "gemini") == "edit"
+    assert role_of("apply_patch") == "patch"
+    assert role_of("mcp__jira__search") is None
+
+
+def test_arguments_are_read_however_a_client_spells_them() -> None:
+    assert command_given({"command": '["bash", "-lc", "ls -la"]'}) == "ls -la"
+    assert command_given({"cmd": ["git", "status"]}) == "git status"
+    assert command_given({"command": "[broken"}) == "[broken"
+    assert paths_given({"filePath": "a", "paths": '["b", "a"]'}) == ["a", "b"]
+    assert list(patched("*** Add File: a\n*** Update File: b\n*** Move to: c\n*** Delete File: d")) == [
+        ("create", "a"),
+        ("edit", "b"),
+        ("create", "c"),
+        ("delete", "d"),
+    ]
+
+
+def test_our_tools_are_told_from_those_of_others() -> None:
+    assert is_ours("mcp__holdfast__recall")
+    assert is_ours("recall", "cursor")
+    assert not is_ours("read", "opencode")
+    assert not is_ours("mcp__notes__recall_all")

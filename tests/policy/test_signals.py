@@ -1,0 +1,185 @@
+"""What of a text wants keeping, how sure that is, and what must never be taken for it."""
+
+from time import process_time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from holdfast.hosts.bench.labelled import (
+    LEAST_RECALL,
+    LEAST_SIGNAL_PRECISION,
+    SPLITS,
+    offered,
+    rows_of,
+    score_passages,
+)
+from holdfast.hosts.bench.naive import bare_patterns
+from holdfast.model.kinds import KINDS as RECORD_KINDS
+from holdfast.policy.signals import KINDS, Signal, signals, tier, worth
+
+
+def found(text: str) -> list[tuple[str, str]]:
+    return [(signal.kind, signal.text) for signal in signals(text)]
+
+
+def test_a_signal_is_the_whole_sentence_with_its_place() -> None:
+    text = "I read it all.  We decided to keep REST, since the clients are\nshell scripts. Now on to the tests."
+    at = text.index("We decided")
+    assert signals(text) == [
+        Signal(
+            kind="decision",
+            text="We decided to keep REST, since the clients are shell scripts.",
+            confidence=0.92,
+            span=(at, text.index(" Now on")),
+            how="wording",
+        )
+    ]
+
+
+def test_a_block_is_kept_whole_and_not_read_again() -> None:
+    text = "▶ decision ─── Retries\nWe retry three times.\n\nTIL that more only hides outages.\n────\nDone."
+    assert found(text) == [("decision", "Retries\nWe retry three times.\n\nTIL that more only hides outages.")]
+
+
+def test_a_block_nobody_closed_ends_with_its_paragraph() -> None:
+    assert found("▶ learned ───\nThe exporter locks the table.\n\nNow the tests.") == [
+        ("learning", "The exporter locks the table.")
+    ]
+
+
+def test_a_fenced_block_is_kept_under_its_name() -> None:
+    assert found(":::patterns Errors\nHandlers return errors.\nThe host prints them.\n:::\nmore") == [
+        ("pattern", "Errors\nHandlers return errors.\nThe host prints them.")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("[decision] The API is versioned in the path.", "decision"),
+        ("- [til] `sort -u` compares by locale.", "learning"),
+        ("[b] No access to the vendor portal.", "blocker"),
+        ("[remember:decisions] Labels are printed from the server.", "decision"),
+        ("[remember:whatever] Labels are printed from the server.", "explicit"),
+        ("[capture] We decided to print labels on the server because browsers differ.", "decision"),
+        ("[capture] The printer only understands ZPL.", "explicit"),
+        ("@memory The import folder is emptied at two.", "explicit"),
+        ("By the way, [decision] the API stays as it is.", "decision"),
+        ("[requirement] Exports must open in a spreadsheet.", "elicitation"),
+    ],
+)
+def test_a_marked_line_is_taken_at_its_word(text: str, kind: str) -> None:
+    assert [(signal.kind, signal.how) for signal in signals(text)] == [(kind, "inline")]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "See [decision](docs/0001.md) for the reasons behind it.",
+        "Use [decision] markers anywhere in the text to capture.",
+        "The first is `items[b]` and the last one `items[l]`.",
+        "[progress] 45% (9/20) of all files are copied",
+        "- [x] decided on the name of the thing",
+        "@memory leaks are reported by the profiler.",
+    ],
+)
+def test_links_mentions_code_and_task_lists_are_no_markers(text: str) -> None:
+    assert signals(text) == []
+
+
+LASTING = "We decided to keep the monolith until the order volume doubles."
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"```\n{LASTING}\n```",
+        f"> {LASTING}",
+        f"<memory id='1'>{LASTING}</memory>",
+        f"<memory-context>\n▶ decision ───\n{LASTING}\n────\n</memory-context>",
+        f"<system-reminder>[decision] {LASTING}</system-reminder>",
+        f'The ticket says "{LASTING}" but it is old.',
+        f"2026-02-03 10:11:12 INFO worker: {LASTING}",
+        f"@@ -1 +1 @@\n-{LASTING}\n+{LASTING}",
+        "Did we decide to keep the monolith until the volume doubles?",
+        "If we decided to keep the monolith, the volume could double.",
+        "Maybe we decided to keep the monolith until the volume doubles.",
+        "Once we have decided to keep the monolith, the order volume doubles.",
+        "We decided to use the password: 'kX81-pqLm2Zt' for the monolith.",
+    ],
+)
+def test_quotes_code_output_injected_text_questions_suppositions_and_secrets_are_passed_over(text: str) -> None:
+    assert signals(text) == []
+
+
+def test_a_request_to_remember_that_takes_the_sentence_before_it() -> None:
+    assert found("The deploy key rotates every month. Please remember that.") == [
+        ("explicit", "The deploy key rotates every month.")
+    ]
+
+
+def test_the_same_thing_said_twice_is_one_signal() -> None:
+    assert len(signals(f"{LASTING}\n\n{LASTING}")) == 1
+
+
+def test_every_signal_becomes_a_kind_of_record() -> None:
+    assert set(KINDS.values()) <= set(RECORD_KINDS)
+    assert signals("[research] The vendor documents limits on its status page.")[0].record_kind == "reference"
+
+
+def signal(confidence: float, kind: str = "learning") -> Signal:
+    return Signal(kind=kind, text="x", confidence=confidence, span=(0, 1), how="wording")
+
+
+@pytest.mark.parametrize(
+    ("given", "novelty", "expected"),
+    [
+        (signal(0.85), 1.0, "auto"),
+        (signal(0.85), 0.3, "auto"),
+        (signal(0.99), 0.29, "skip"),
+        (signal(0.84), 1.0, "suggest"),
+        (signal(0.70), 1.0, "suggest"),
+        (signal(0.69), 1.0, "skip"),
+        (signal(0.5, "explicit"), 1.0, "suggest"),
+        (signal(0.5, "explicit"), 0.1, "skip"),
+    ],
+)
+def test_what_is_sure_and_new_is_kept_what_is_likely_is_offered(given: Signal, novelty: float, expected: str) -> None:
+    assert tier(given, novelty) == expected
+
+
+def test_what_is_half_known_is_kept_with_less_confidence() -> None:
+    assert [worth(0.9, novelty) for novelty in (1.0, 0.5, 0.0, 7.0)] == pytest.approx([0.9, 0.675, 0.45, 0.9])
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.text(alphabet=st.sampled_from("ab .`\n<>▶─[]:decision@memory?\"'"), max_size=300))
+def test_any_text_can_be_read_and_spans_lie_inside_it(text: str) -> None:
+    for one in signals(text):
+        assert 0 <= one.span[0] < one.span[1] <= len(text)
+
+
+@pytest.mark.parametrize(
+    "piece",
+    ["▶ decision ───\n", "[decision] ", "we decided to ", ":::pattern\n", "by x ", '"a ', "- [b] x y z\n", "got a "],
+)
+def test_hostile_texts_are_read_in_no_time(piece: str) -> None:
+    start = process_time()
+    signals(piece * (100_000 // len(piece)))
+    assert process_time() - start < 2
+
+
+def test_the_labelled_lines_are_half_traps_and_half_held_back() -> None:
+    halves = {split: rows_of("signals", split) for split in SPLITS}
+    assert {split: len(rows) for split, rows in halves.items()} == {"dev": 139, "held": 139}
+    assert {split: sum(not row["wanted"] for row in rows) for split, rows in halves.items()} == {"dev": 69, "held": 69}
+
+
+def test_signals_are_found_in_lines_nobody_tuned_for() -> None:
+    for split in SPLITS:
+        ours = score_passages(offered, split, of="signals", families=KINDS)
+        naive = score_passages(bare_patterns, split, of="signals", families=KINDS)
+        assert ours.precision >= LEAST_SIGNAL_PRECISION
+        assert ours.recall >= LEAST_RECALL
+        assert ours.precision > naive.precision

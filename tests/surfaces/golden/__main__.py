@@ -1,0 +1,5 @@
+"""Write the replies down anew."""
+
+from tests.surfaces.golden import write_anew
+
+write_anew()

@@ -1,0 +1,119 @@
+"""Every surface with a contract keeps it: names, parameters and schemas agree, and each tool answers over the protocol."""
+
+import inspect
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
+
+from holdfast.hosts.mcp.offer import surface_folder, written_offer
+from holdfast.hosts.mcp.protocol import Server, server_of
+from holdfast.hosts.mcp.serving import SURFACES, surface_named
+from holdfast.model.event import Actor
+from holdfast.surfaces.contract import FILE, parameter_name, read_contract
+from holdfast.surfaces.tool import Call, Tool
+from holdfast.verbs.memory import Memory
+from tests.conftest import Time, make_memory
+from tests.surfaces.examples import EXAMPLES, filled, world
+
+CONTRACTED = [name for name in SURFACES if (surface_folder(name) / FILE).exists()]
+TOOLS = [(name, tool) for name in CONTRACTED for tool in surface_named(name).tools.values()]
+EACH_TOOL = pytest.mark.parametrize(("name", "tool"), TOOLS, ids=[f"{name} {tool.name}" for name, tool in TOOLS])
+
+
+@pytest.fixture
+def memory(tmp_path: Path, time: Time) -> Iterator[Memory]:
+    with make_memory(tmp_path, time, actor=Actor(kind="agent", name="claude"), config={"starters": False}) as opened:
+        yield opened
+
+
+def served(name: str, memory: Memory) -> Server:
+    return server_of([surface_named(name)], Call(open=lambda: memory))
+
+
+def call(server: Server, tool: str, arguments: dict[str, Any]) -> tuple[bool, str]:
+    result = server.answer("tools/call", {"name": tool, "arguments": arguments})
+    return result["isError"], result["content"][0]["text"]
+
+
+@pytest.mark.parametrize("name", CONTRACTED)
+def test_a_contract_is_kept_to_the_letter(name: str) -> None:
+    contract, surface = read_contract(surface_folder(name)), surface_named(name)
+    assert (contract.name, surface.name) == (name, name)
+    assert list(surface.tools) == [promise.name for promise in contract.promises] == list(EXAMPLES[name])
+    names = [*surface.tools, *surface.aliases]
+    assert len(names) == len(set(names))
+    assert {(one["name"], json.dumps(one["inputSchema"])) for one in written_offer(name).tools} == {
+        (tool.name, json.dumps(tool.schema)) for tool in surface.tools.values()
+    }
+    assert 100 < len(surface.instructions) < 2_000
+
+
+@EACH_TOOL
+def test_a_tool_is_described_and_its_schema_is_one(name: str, tool: Tool) -> None:
+    Draft202012Validator.check_schema(tool.schema)
+    assert 30 <= len(tool.description) < 1_000
+    assert tool.title
+    properties = tool.schema["properties"]
+    assert set(tool.schema.get("required", ())) <= set(properties)
+    assert all(schema.get("type") and schema.get("description") for schema in properties.values()), name
+    assert set(tool.synonyms.values()) <= set(properties)
+    assert not set(tool.synonyms) & set(properties)
+
+
+@EACH_TOOL
+def test_a_function_takes_what_its_contract_names(name: str, tool: Tool) -> None:
+    assert name in CONTRACTED
+    own = dict(list(inspect.signature(tool.run).parameters.items())[1:])
+    open_ended = any(one.kind is inspect.Parameter.VAR_KEYWORD for one in own.values())
+    named = {key for key, one in own.items() if one.kind is not inspect.Parameter.VAR_KEYWORD}
+    promised = {parameter_name(key): schema for key, schema in tool.schema["properties"].items()}
+    assert named <= set(promised)
+    assert open_ended or named == set(promised)
+    given = {parameter_name(key) for key in tool.schema.get("required", ())}
+    given |= {key for key, schema in promised.items() if "default" in schema}
+    needed = {key for key in named if own[key].default is inspect.Parameter.empty}
+    assert needed <= given
+
+
+@EACH_TOOL
+def test_a_tool_answers_a_good_call_under_each_of_its_names(name: str, tool: Tool, tmp_path: Path, time: Time) -> None:
+    aliases = [alias for alias, meant in surface_named(name).aliases.items() if meant == tool.name]
+    for place, called in enumerate((tool.name, *aliases)):
+        actor = Actor(kind="agent", name="claude")
+        with make_memory(tmp_path / str(place), time, actor=actor, config={"starters": False}) as memory:
+            arguments = filled(EXAMPLES[name][tool.name], world(memory))
+            failed, text = call(served(name, memory), called, {**arguments, "nobody_knows_this": 1})
+        assert not failed, text
+        assert text
+
+
+@EACH_TOOL
+def test_a_bad_call_is_a_readable_error(name: str, tool: Tool, memory: Memory) -> None:
+    if not tool.schema["properties"]:
+        return
+    bad = {key: {"nobody": ["wants", "this"]} for key in tool.schema["properties"]}
+    failed, text = call(served(name, memory), tool.name, bad)
+    assert failed
+    assert any(key in text for key in bad)
+    if tool.schema.get("required"):
+        failed, text = call(served(name, memory), tool.name, {})
+        assert failed
+        assert tool.schema["required"][0] in text
+
+
+ODD: list[Any] = ["", "\0", "\ud800", "%", "#0", "S1", "t-zzzz", "[1", "é" * 6_000, 0, -1, 1e30, True, [None], [{}], {}]
+
+
+@pytest.mark.parametrize("name", CONTRACTED)
+def test_no_argument_of_any_shape_gets_out_as_an_exception(name: str, memory: Memory) -> None:
+    ids, server = world(memory), served(name, memory)
+    for tool in surface_named(name).tools.values():
+        good = filled(EXAMPLES[name][tool.name], ids)
+        for key in tool.schema["properties"]:
+            for odd in ODD:
+                failed, text = call(server, tool.name, {**good, key: odd})
+                assert text or not failed

@@ -1,0 +1,122 @@
+"""What becomes of the trail of a session: observations, a summary, and what somebody wanted kept."""
+
+import pytest
+
+from holdfast.model.record import Record
+from holdfast.verbs.derive import Derived, derive, summarise
+from holdfast.verbs.keep import Revision, retire, revise
+from holdfast.verbs.memory import Memory
+from tests.conftest import keep
+from tests.policy.trails import EXPECTED, Trail, session
+
+
+def titles(found: tuple[Record, ...]) -> list[str]:
+    return [record.title for record in found]
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_a_recorded_session_is_kept_once_however_often_it_is_derived(memory: Memory, name: str) -> None:
+    first = derive(memory, session(name))
+    assert len(first.observations) == len(EXPECTED[name])
+    before = list(memory.store.journal())
+    assert derive(memory, session(name)) == Derived()
+    assert list(memory.store.journal()) == before
+
+
+def test_an_observation_says_by_which_rule_and_in_which_session_it_came_to_be(memory: Memory) -> None:
+    (found,) = derive(memory, session("bugfix-commit")).observations
+    assert (found.by.kind, found.by.name, found.by.session) == ("rule", "claude-code", "claude-code-bugfix-commit")
+    assert (found.kind, found.source, found.state) == ("observation", "observed", "active")
+    assert found.extra["commit"] == "3f2a9c1"
+    assert found.created_at == "2026-03-02T10:01:30.000Z"
+
+
+def test_a_retired_observation_stays_retired(memory: Memory) -> None:
+    (found,) = derive(memory, session("bugfix-commit")).observations
+    retire(memory, found.id, "not worth it")
+    assert derive(memory, session("bugfix-commit")) == Derived()
+
+
+def test_an_unfinished_turn_waits_and_is_kept_when_it_is_over(memory: Memory) -> None:
+    trail = Trail().ask("add a footer").use("Write", file_path="/repo/web/footer.tsx", content="x")
+    assert derive(memory, trail.told) == Derived()
+    assert titles(derive(memory, trail.stop("Added a footer.").told).observations) == ["Added a footer"]
+
+
+def test_secrets_in_the_trail_are_masked(memory: Memory) -> None:
+    trail = (
+        Trail()
+        .ask("set the key to ghp_" + "a1B2" * 9)
+        .use("Edit", file_path="/repo/x.py", old_string="", new_string="")
+    )
+    (found,) = derive(memory, trail.stop("Done.").told).observations
+    assert "ghp_a1B2" not in f"{found.title} {found.text}"
+    assert "[redacted GitHub token]" in found.body
+
+
+def test_what_is_marked_or_said_plainly_is_kept_and_what_is_likely_waits(memory: Memory) -> None:
+    trail = Trail().ask(
+        "[decision] The API is versioned in the path.\n\nI prefer tabs in Makefiles and spaces elsewhere."
+    )
+    trail.stop(
+        "Understood. It turns out that the router already supports versions in paths. Interestingly, the docs generator reads the same table twice."
+    )
+    found = derive(memory, trail.told)
+    assert [(one.kind, one.source, one.body) for one in found.kept] == [
+        ("decision", "explicit", "The API is versioned in the path."),
+        ("learning", "observed", "It turns out that the router already supports versions in paths."),
+    ]
+    assert [(one.kind, one.state, one.body) for one in found.held] == [
+        ("preference", "pending", "I prefer tabs in Makefiles and spaces elsewhere."),
+        ("learning", "pending", "Interestingly, the docs generator reads the same table twice."),
+    ]
+
+
+def test_what_is_known_or_was_retired_is_not_kept_again(memory: Memory) -> None:
+    keep(memory, "We decided to keep the monolith until the order volume doubles.", kind="decision")
+    gone = keep(memory, "We decided to print labels on the server because browsers differ.", kind="decision")
+    retire(memory, gone.id, "changed our minds")
+    trail = (
+        Trail()
+        .ask("hm")
+        .stop(
+            "We decided to keep the monolith until the order volume doubles. "
+            "We decided to print labels on the server because browsers differ."
+        )
+    )
+    assert derive(memory, trail.told).kept == ()
+
+
+def test_a_summary_follows_its_session_until_somebody_retires_it(memory: Memory) -> None:
+    trail = Trail().ask("add a header").use("Write", file_path="/repo/h.ts", content="x").stop("Added a header.")
+    first = summarise(memory, trail.told)
+    assert first is not None
+    assert summarise(memory, trail.told) == first
+    trail.ask("add a footer").use("Write", file_path="/repo/f.ts", content="x").stop("Added a footer.")
+    second = summarise(memory, trail.told)
+    assert second is not None
+    assert (second.id, second.revision) == (first.id, 2)
+    assert second.fields["completed"] == "Added a header\nAdded a footer"
+    retire(memory, first.id, "noise")
+    trail.ask("add a menu").use("Write", file_path="/repo/m.ts", content="x").stop("Added a menu.")
+    last = summarise(memory, trail.told)
+    assert last is not None
+    assert (last.state, last.revision) == ("retired", 3)
+
+
+def test_what_a_person_wrote_into_a_derived_record_is_not_undone(memory: Memory) -> None:
+    (found,) = derive(memory, session("bugfix-tests")).observations
+    revise(memory, found.id, Revision(title="My own words"))
+    derive(memory, session("bugfix-tests"))
+    told = summarise(memory, session("bugfix-tests"))
+    assert told is not None
+    revise(memory, told.id, Revision(title="My own summary"))
+    summarise(memory, [*session("bugfix-tests"), *Trail(session="claude-code-bugfix-tests").ask("more").stop().told])
+    kept = [memory.store.folded(id_) for id_ in (found.id, told.id)]
+    assert [record.title for record in kept if record] == ["My own words", "My own summary"]
+
+
+def test_a_session_without_work_leaves_nothing(memory: Memory) -> None:
+    assert derive(memory, session("trivial")) == Derived()
+    assert summarise(memory, session("trivial")) is None
+    assert derive(memory, []) == Derived()

@@ -1,0 +1,130 @@
+"""Everything that was kept, seen as observations: filters, numbers that round-trip, and time."""
+
+import pytest
+
+from holdfast.model.errors import Invalid, NotFound
+from holdfast.model.record import Record
+from holdfast.policy.observed import TYPES, concepts_of, facts_of, files_read, touches, type_of
+from holdfast.verbs.keep import erase
+from holdfast.verbs.memory import Memory
+from holdfast.verbs.observations import Wanted, fetched, numbered, observation, recent, search_observations, timeline_of
+from holdfast.verbs.read import get
+from tests.conftest import Time, keep
+
+SCAR = {"severity": "high", "counter_arguments": ["It is only a column.", "There is a backup."]}
+SEEN = {
+    "type": "feature",
+    "facts": ["Tokens last 24 hours"],
+    "narrative": "Validation was added.",
+    "concepts": ["pattern"],
+    "files_modified": ["src/middleware/auth.ts"],
+}
+
+
+@pytest.fixture
+def kept(memory: Memory, time: Time) -> list[Record]:
+    """A scar, a day later an observation, a day later a decision and a summary."""
+    scar = keep(memory, "Rehearse migrations.", kind="scar", fields=SCAR, anchors=("db/migrate.py:12",))
+    time.pass_days(1)
+    seen = keep(memory, "Added JWT validation.", kind="observation", fields=SEEN, source="observed")
+    time.pass_days(1)
+    decision = keep(memory, "Use JWT.", kind="decision", fields={"rationale": "Stateless.", "documents": ["docs/a.md"]})
+    summary = keep(memory, "Auth done", kind="summary", fields={"completed": "login"})
+    keep(memory, "Rotate the keys", kind="thread")
+    return [scar, seen, decision, summary]
+
+
+def found(memory: Memory, **wanted: object) -> list[str]:
+    entries = search_observations(memory, Wanted(**wanted)).entries  # type: ignore[arg-type]
+    return [entry.record.title for entry in entries]
+
+
+def test_a_record_of_any_kind_has_a_type_concepts_facts_and_files(kept: list[Record]) -> None:
+    scar, seen, decision, _ = kept
+    assert [type_of(one) for one in (scar, seen, decision)] == ["bugfix", "feature", "decision"]
+    assert (concepts_of(scar), concepts_of(seen)) == (["gotcha", "problem-solution"], ["pattern"])
+    assert (facts_of(seen), facts_of(decision)) == (["Tokens last 24 hours"], ["rationale: Stateless."])
+    assert files_read(scar) == ["db/migrate.py"]
+    assert [touches(seen, path) for path in ("auth.ts", "src/middleware", "middleware/auth.ts", "auth")] == [
+        True,
+        True,
+        True,
+        True,
+    ]
+    assert not touches(seen, "uth.ts")
+    assert {type_of(Record(id="x", kind=kind)) for kind in ("fact", "preference", "observation")} <= set(TYPES)
+
+
+@pytest.mark.usefixtures("kept")
+def test_observations_are_listed_by_what_they_are(memory: Memory) -> None:
+    everything = ["Auth done", "Use JWT.", "Added JWT validation.", "Rehearse migrations."]
+    assert found(memory) == everything
+    assert found(memory, order="date_asc") == everything[::-1]
+    assert found(memory, category="sessions") == ["Auth done"]
+    assert found(memory, category="observations") == everything[1:]
+    assert found(memory, types=("bugfix", "feature")) == everything[2:]
+    assert found(memory, concepts=("gotcha",)) == ["Rehearse migrations."]
+    assert found(memory, files=("docs",)) == ["Use JWT."]
+    assert found(memory, since="2026-09-22", until="2026-09-22") == ["Added JWT validation."]
+    assert found(memory, since="1790050000000") == everything[:3]
+    assert found(memory, agent="codex") == []
+    assert found(memory, limit=1, offset=1) == ["Use JWT."]
+    assert found(memory, category="prompts") == []
+
+
+@pytest.mark.usefixtures("kept")
+def test_a_question_finds_the_best_first_unless_another_order_is_asked_for(memory: Memory) -> None:
+    assert found(memory, question="jwt validation")[0] == "Added JWT validation."
+    assert found(memory, question="jwt", order="date_desc") == ["Use JWT.", "Added JWT validation."]
+    assert found(memory, question="jwt", types=("decision",)) == ["Use JWT."]
+    for wrong in ({"order": "loudest"}, {"limit": 0}, {"offset": -1}):
+        with pytest.raises(Invalid):
+            found(memory, **wrong)
+
+
+def test_a_number_means_the_same_record_always(memory: Memory, kept: list[Record]) -> None:
+    numbers = [get(memory, one.id).number for one in kept]
+    assert [entry.record.id for entry in numbered(memory, numbers[::-1])] == [one.id for one in kept[::-1]]
+    assert [entry.number for entry in fetched(memory, numbers, order="date_asc", limit=2)] == numbers[:2]
+    for name in (str(numbers[0]), f"#{numbers[0]}", kept[0].id):
+        assert observation(memory, name).record.id == kept[0].id
+    assert observation(memory, f"#S{numbers[3]}").record.id == kept[3].id
+    erase(memory, kept[0].id)
+    for wanted in ([numbers[0]], [17]):
+        with pytest.raises(NotFound):
+            fetched(memory, wanted)
+
+
+def test_numbers_of_what_was_imported_still_work(memory: Memory) -> None:
+    imported = keep(memory, "Ports are taken.", extra={"imported": {"system": "claude-mem", "id": 7}})
+    keep(memory, "Other ports.", extra={"imported": {"system": "claude-mem", "id": 77}})
+    assert observation(memory, "7").record.id == imported.id
+    keep(memory, "Holds everywhere.", project="")
+    assert numbered(memory, [7])[0].record.id == imported.id
+    assert numbered(memory, [1])[0].record.body == "Holds everywhere."
+
+
+def test_a_timeline_is_laid_out_around_a_number_a_moment_or_a_question(memory: Memory, kept: list[Record]) -> None:
+    center = get(memory, kept[1].id).number
+    around = timeline_of(memory, anchor=str(center), before=1, after=1)
+    assert [entry.record.id for entry in around.entries] == [one.id for one in kept[:3]]
+    assert around.center is not None
+    assert around.center.number == center
+    moment = timeline_of(memory, anchor="2026-09-22T20:00", before=1, after=1)
+    assert [entry.record.id for entry in moment.entries] == [kept[1].id, kept[2].id]
+    asked = timeline_of(memory, question="jwt validation", before=0, after=0)
+    assert [entry.record.id for entry in asked.entries] == [kept[1].id]
+    for wrong in ({}, {"anchor": "1", "question": "x"}):
+        with pytest.raises(Invalid):
+            timeline_of(memory, **wrong)  # type: ignore[arg-type]
+    for nothing in ({"anchor": "99"}, {"question": "kubernetes"}):
+        with pytest.raises(NotFound):
+            timeline_of(memory, **nothing)  # type: ignore[arg-type]
+
+
+@pytest.mark.usefixtures("kept")
+def test_what_was_kept_last_is_given_oldest_first(memory: Memory) -> None:
+    titles = [entry.record.title for entry in recent(memory, [memory.project])]
+    assert titles == ["Rehearse migrations.", "Added JWT validation.", "Use JWT.", "Auth done"]
+    assert recent(memory, ["elsewhere"]) == []
+    assert recent(memory, [memory.project], agent="codex") == []
