@@ -112,7 +112,7 @@ def test_a_broken_file_is_left_alone_with_what_to_put_there(place: Place, client
 
 @EACH
 def test_stale_paths_are_mended_and_additions_stay(place: Place, client: Client) -> None:
-    place.moved(python="/gone/python", real="/gone/real", hook="/gone/holdfast/hosts/hooks/client.py").init(client.name)
+    place.moved(python="/gone/python", hook="/gone/holdfast/hosts/hooks/client.py").init(client.name)
     path = file_of(client.server, "user", place.machine)
     assert path
     text = path.read_text()
@@ -129,7 +129,7 @@ def test_stale_paths_are_mended_and_additions_stay(place: Place, client: Client)
 
 @EACH
 def test_every_hook_runs_our_file_with_its_event(place: Place, client: Client) -> None:
-    spaced = place.moved(real="/with a space/python3", home="/store's folder")
+    spaced = place.moved(python="/with a space/python3", home="/store's folder")
     spaced.init(client.name)
     path = file_of(client.hooks, "user", place.machine) if client.hooks else None
     if client.hooks is None or path is None:

@@ -67,13 +67,26 @@ def test_without_holdfast_a_hook_does_nothing_successfully(tmp_path: Path) -> No
 
 @pytest.mark.parametrize("layout", ["environment", "elsewhere"])
 def test_the_launcher_finds_the_hook_file(tmp_path: Path, layout: str) -> None:
+    path = installed(tmp_path, layout)
+    done = launched(tmp_path, "Stop", path=path, PYTHONPATH=str(tmp_path / "checkout"))
+    assert (done.stdout.strip(), done.returncode) == ("Stop --client claude-code 1 given", 0), done.stderr
+
+
+def test_the_launcher_tells_who_runs_it(tmp_path: Path) -> None:
+    path = installed(tmp_path, "environment")
+    assert "--client codex" in launched(tmp_path, "Stop", path=path, PLUGIN_DATA="/x").stdout
+    assert "--client copilot" in launched(tmp_path, "Stop", path=path, COPILOT_PLUGIN_ROOT="/x").stdout
+
+
+def installed(tmp_path: Path, layout: str) -> str:
+    """Lay out an installation as a tool in its environment, or with the package elsewhere; give the search path."""
     package = tmp_path / "my env" / "lib" / "python3.99" / "site-packages" / "holdfast" / "hosts"
     if layout == "elsewhere":
         package = tmp_path / "checkout" / "holdfast" / "hosts"
     (package / "hooks").mkdir(parents=True)
     (package / "__init__.py").touch()
     (package / "hooks" / "client.py").write_text(
-        "import sys; print(sys.argv[1:], sys.flags.isolated, sys.stdin.read())"
+        "import sys; print(*sys.argv[1:], sys.flags.isolated, sys.stdin.read())"
     )
     bin_folder = tmp_path / "my env" / "bin"
     bin_folder.mkdir(parents=True)
@@ -84,8 +97,7 @@ def test_the_launcher_finds_the_hook_file(tmp_path: Path, layout: str) -> None:
     linked = tmp_path / "local bin"
     linked.mkdir()
     (linked / "holdfast").symlink_to(program)
-    done = launched(tmp_path, "Stop", path=f"{linked}:/usr/bin:/bin", PYTHONPATH=str(tmp_path / "checkout"))
-    assert (done.stdout.strip(), done.returncode) == ("['Stop'] 1 given", 0), done.stderr
+    return f"{linked}:/usr/bin:/bin"
 
 
 def launched(folder: Path, *arguments: str, path: str, **environment: str) -> "subprocess.CompletedProcess[str]":
