@@ -27,7 +27,8 @@ from holdfast.verbs.memory import Memory
 
 FILE = "holdfast.db"
 FOLDER = ".holdfast"
-PRIVATE = (f"{FILE}*", "http-token*", "setup.json")  # what of a store must not get into a repository
+# What of a store must not get into a repository; the rest of its folder (settings, team memories) may.
+PRIVATE = (f"{FILE}*", "http-token*", "setup.json", "spool", "prepared", "seen", "sessions", "hooks.log*", "work.lock")
 EMBEDDERS = ("local", "http", "none")
 # What can be read, and the module that reads it; `file` is any file.
 IMPORTERS = {

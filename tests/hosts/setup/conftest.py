@@ -71,6 +71,6 @@ def place(tmp_path: Path) -> Place:
     hook.touch()
     return Place(
         machine=Machine(system="Linux", home=home, project=project, environment={}),
-        made=Installation(python=str(python), real=str(python), hook=str(hook)),
+        made=Installation(python=str(python), hook=str(hook)),
         store=tmp_path / "store" / "holdfast",
     )

@@ -112,7 +112,7 @@ def test_a_broken_file_is_left_alone_with_what_to_put_there(place: Place, client
 
 @EACH
 def test_stale_paths_are_mended_and_additions_stay(place: Place, client: Client) -> None:
-    place.moved(python="/gone/python", real="/gone/real", hook="/gone/holdfast/hosts/hooks/client.py").init(client.name)
+    place.moved(python="/gone/python", hook="/gone/holdfast/hosts/hooks/client.py").init(client.name)
     path = file_of(client.server, "user", place.machine)
     assert path
     text = path.read_text()
@@ -129,7 +129,7 @@ def test_stale_paths_are_mended_and_additions_stay(place: Place, client: Client)
 
 @EACH
 def test_every_hook_runs_our_file_with_its_event(place: Place, client: Client) -> None:
-    spaced = place.moved(real="/with a space/python3", home="/store's folder")
+    spaced = place.moved(python="/with a space/python3", home="/store's folder")
     spaced.init(client.name)
     path = file_of(client.hooks, "user", place.machine) if client.hooks else None
     if client.hooks is None or path is None:
@@ -296,11 +296,21 @@ def test_hooks_are_never_installed_where_they_would_fire_twice(place: Place) -> 
     assert not has_hooks(claude, "project", place.machine)
 
 
-def test_nothing_is_written_beside_the_plugin(place: Place) -> None:
-    path = place.path("{claude}/settings.json")
+@pytest.mark.parametrize(
+    ("name", "file", "text"),
+    [
+        ("claude-code", "{claude}/settings.json", '{"enabledPlugins": {"holdfast@holdfast": %s}}'),
+        ("copilot", "{copilot}/settings.json", '{"enabledPlugins": {"holdfast@holdfast": %s}}'),
+        ("codex", "{codex}/config.toml", '[plugins."holdfast@holdfast"]\nenabled = %s\n'),
+    ],
+)
+def test_nothing_is_written_beside_the_plugin(place: Place, name: str, file: str, text: str) -> None:
+    path = place.path(file)
     path.parent.mkdir()
-    path.write_text('{"enabledPlugins": {"holdfast@holdfast": true}}')
-    assert place.plan("claude-code")[0] == []
+    path.write_text(text % "true")
+    assert place.plan(name)[0] == []
+    path.write_text(text % "false")
+    assert place.plan(name)[0] != []
 
 
 def test_files_with_paths_of_this_machine_are_kept_out_of_git(place: Place) -> None:

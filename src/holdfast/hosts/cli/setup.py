@@ -180,8 +180,9 @@ def _remarks(choices: Choices, here: Here, unknown: tuple[str, ...], plan: list[
         yield f"How {name} is set up is not known here. Most clients take this in their MCP file:\n{snippet([entry])}"
         yield f"Known are: {', '.join(BY_NAME)}."
     for client in choices.clients:
-        if client.name == "claude-code" and has_plugin(here.machine):
-            yield "Claude Code: the Holdfast plugin is switched on and brings everything; nothing is written."
+        if has_plugin(client, here.machine):
+            yield f"{client.title}: our plugin is switched on there and brings everything."
+            continue
         if choices.hooks and (why := covered(client, here.level, here.machine, choices.names)):
             yield f"{client.title}: {why}; it gets no others."
         if here.level == "project" and not client.server.project:

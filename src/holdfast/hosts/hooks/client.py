@@ -403,7 +403,7 @@ def _wake(home: str, cwd: str) -> None:
             return
     except (OSError, ValueError, OverflowError):
         pass  # nobody is at work
-    command = [sys.executable, "-m", "holdfast", "--home", home, "work"]
+    command = [sys.executable, "-P", "-m", "holdfast", "--home", home, "work"]
     if sys.platform == "win32":
         import subprocess  # noqa: PLC0415  only there
 

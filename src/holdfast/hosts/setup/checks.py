@@ -23,7 +23,7 @@ LEVELS: tuple[Level, Level] = ("user", "project")
 
 def client_checks(machine: Machine, manifest: Manifest) -> Iterator[Check]:
     """Look at every client that has something of ours, each by itself."""
-    known = [client for client in CLIENTS if client.name in manifest.clients() or has_entry(client, machine)]
+    known = [client for client in CLIENTS if client.name in manifest.clients() or _has_something(client, machine)]
     yield _overview(known, machine)
     for client in known:
         yield check_client(client, machine, manifest)
@@ -39,16 +39,18 @@ def check_client(client: Client, machine: Machine, manifest: Manifest) -> Check:
     if problems:
         more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
         return Check(name=client.name, found=problems[0] + more, fix=f"holdfast init --client {client.name}")
+    if has_plugin(client, machine):
+        return Check(name=client.name, found=f"{client.title} has our plugin")
     hooks = sum(len(list(_hooks(path))) for path in _hook_files(client, machine))
     return Check(
         name=client.name, found=f"{client.title} starts it" + (f", {hooks} hooks are in place" if hooks else "")
     )
 
 
-def has_entry(client: Client, machine: Machine) -> bool:
-    """Tell whether a client has an entry that starts Holdfast."""
+def _has_something(client: Client, machine: Machine) -> bool:
+    """Tell whether a client has our plugin, or an entry that starts Holdfast."""
     try:
-        return any(True for _ in _entries(client, machine))
+        return has_plugin(client, machine) or any(True for _ in _entries(client, machine))
     except InvalidFile:
         return False  # a file nobody can read starts nothing
 
@@ -124,12 +126,14 @@ def _hooks(path: Path) -> Iterator[list[str]]:
 
 def _twice(machine: Machine) -> Iterator[Check]:
     """Find hooks that one client would run twice."""
-    if has_plugin(machine) and has_hooks(BY_NAME["claude-code"], "user", machine):
-        fix = "holdfast uninstall --client claude-code, or switch the plugin off"
-        yield Check(name="hooks", found="Claude Code has both our plugin and our hooks: each fires twice", fix=fix)
     for client in CLIENTS:
-        other = BY_NAME.get(client.hooks.also_runs) if client.hooks else None
         own = any(has_hooks(client, level, machine) for level in LEVELS)
+        if own and has_plugin(client, machine):
+            fix = f"holdfast uninstall --client {client.name}, or switch the plugin off"
+            yield Check(
+                name="hooks", found=f"{client.title} has both our plugin and our hooks: each fires twice", fix=fix
+            )
+        other = BY_NAME.get(client.hooks.also_runs) if client.hooks else None
         if other and own and has_hooks(other, "project", machine):
             found = f"{client.title} runs its own hooks and the project's of {other.title}: each fires twice"
             yield Check(name="hooks", found=found, fix=f"holdfast uninstall --client {client.name}")

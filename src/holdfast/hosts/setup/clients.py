@@ -64,6 +64,14 @@ class Guide:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Switch:
+    """Where a client notes which plugins are switched on, each under its name and its marketplace's."""
+
+    file: str
+    path: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Client:
     """Everything that has to be known about one client."""
 
@@ -76,6 +84,7 @@ class Client:
     plugin: Plugin | None = None
     rule: Rule | None = None
     guide: Guide = Guide()
+    switch: Switch | None = None  # for clients that take our Claude-format plugin
     note: str = ""  # what is left to do by hand
 
 
@@ -106,6 +115,7 @@ CLIENTS = (
         ),
         # Where a CLAUDE.md stands, AGENTS.md is not read: a new one would hide it.
         guide=Guide(user=("{claude}/CLAUDE.md",), project=("{project}/CLAUDE.md", "{project}/AGENTS.md")),
+        switch=Switch(file="{claude}/settings.json", path=("enabledPlugins",)),
     ),
     Client(
         name="codex",
@@ -126,6 +136,7 @@ CLIENTS = (
             shape=shapes.group,
         ),
         guide=Guide(user=("{codex}/AGENTS.md",), project=("{project}/AGENTS.md",)),
+        switch=Switch(file="{codex}/config.toml", path=("plugins",)),
         note="Codex runs new hooks only after you have looked at them: open it and answer its review (or /hooks).",
     ),
     Client(
@@ -177,6 +188,7 @@ CLIENTS = (
             also_runs="claude-code",
         ),
         guide=Guide(user=("{copilot}/copilot-instructions.md",), project=("{project}/AGENTS.md",)),
+        switch=Switch(file="{copilot}/settings.json", path=("enabledPlugins",)),
     ),
     Client(
         name="cursor",

@@ -15,8 +15,7 @@ from holdfast import hosts
 class Installation:
     """The programs and folders that entries point at."""
 
-    python: str  # runs the server: the interpreter of the environment Holdfast is installed in
-    real: str  # runs hooks: the interpreter behind that environment, which starts faster
+    python: str  # the interpreter of the environment Holdfast is installed in: hooks wake the worker with it
     hook: str
     windows: bool = False
     home: str = ""  # folder of the store, where hooks could not know it
@@ -34,16 +33,14 @@ class Installation:
 
     def hook_line(self, event: str, client: str) -> str:
         """Give the command line of a hook, for a shell."""
-        words = [self.real, "-I", "-S", self.hook, event, *self.hook_words(client)]
+        words = [self.python, "-I", "-S", self.hook, event, *self.hook_words(client)]
         return subprocess.list2cmdline(words) if self.windows else shlex.join(words)
 
 
 def this_installation(*, home: str, variables: Mapping[str, str]) -> Installation:
     """Describe the installation that runs now."""
-    behind = getattr(sys, "_base_executable", None) or sys.executable
     return Installation(
         python=Path(sys.executable).as_posix(),
-        real=Path(os.path.realpath(behind)).as_posix(),
         hook=(Path(hosts.__file__).resolve().parent / "hooks" / "client.py").as_posix(),
         windows=os.name == "nt",
         home=home,

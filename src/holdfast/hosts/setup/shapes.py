@@ -58,7 +58,7 @@ def flat(made: Installation, client: str, event: str) -> Mapping[str, Any]:
 def opencode_plugin(made: Installation) -> str:
     """Write the plugin that gives OpenCode, which has no hooks, the same events."""
     template = (files("holdfast.hosts.setup") / "opencode.js").read_text(encoding="utf-8")
-    words = [made.real, "-I", "-S", made.hook]
+    words = [made.python, "-I", "-S", made.hook]
     return (
         template.replace("SIGN", SIGN)
         .replace('"COMMAND"', json.dumps(words))

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from holdfast.hosts.setup import jsontext
+from holdfast.hosts.setup import jsontext, tomltext
 from holdfast.hosts.setup.clients import BY_NAME, Client, Guide, Hooks, Plugin, Rule, Server, templates
 from holdfast.hosts.setup.edits import Block, Edit, Element, Member, Table, Whole
 from holdfast.hosts.setup.files import text_of
@@ -46,15 +46,15 @@ class Wanted:
 def wanted(choices: Choices, machine: Machine, made: Installation) -> Iterator[Wanted]:
     """Give everything that has to stand somewhere, client by client."""
     for client in choices.clients:
-        if client.name == "claude-code" and has_plugin(machine):
-            continue  # the plugin brings all of it
+        if choices.instructions:
+            yield from _guide(client, choices.level, machine)
+        if has_plugin(client, machine):
+            continue  # the plugin brings all the rest
         serving = replace(made, surfaces=choices.surfaces.get(client.name, ()))
         yield from _server(client, choices.level, machine, serving)
         if choices.hooks and not covered(client, choices.level, machine, choices.names):
             yield from _hooks(client, choices.level, machine, made)
         yield from _rule(client, choices.level, machine)
-        if choices.instructions:
-            yield from _guide(client, choices.level, machine)
 
 
 def server_edit(client: Client, made: Installation) -> Edit:
@@ -104,13 +104,22 @@ def has_hooks(client: Client, level: Level, machine: Machine) -> bool:
     return isinstance(listed, dict) and any(True for items in listed.values() for _ in own_hooks(items))
 
 
-def has_plugin(machine: Machine) -> bool:
-    """Tell whether our plugin is switched on in Claude Code."""
-    try:
-        switched = jsontext.value_at(text_of(machine.path("{claude}/settings.json")) or "", ("enabledPlugins",))
-    except InvalidFile:
+def has_plugin(client: Client, machine: Machine) -> bool:
+    """Tell whether our plugin is switched on in a client."""
+    if client.switch is None:
         return False
-    return isinstance(switched, dict) and any(on and name.startswith(f"{NAME}@") for name, on in switched.items())
+    path, switched = machine.path(client.switch.file), None
+    try:
+        text = text_of(path) or ""
+        read = tomltext.table_of if path.suffix == ".toml" else jsontext.value_at
+        switched = read(text, client.switch.path)
+    except InvalidFile:
+        return False  # what cannot be read switches nothing on; the file itself is reported where it matters
+    return isinstance(switched, dict) and any(_is_on(name, state) for name, state in switched.items())
+
+
+def _is_on(name: str, state: Any) -> bool:
+    return name.startswith(f"{NAME}@") and bool(state.get("enabled", True) if isinstance(state, dict) else state)
 
 
 def _server(client: Client, level: Level, machine: Machine, made: Installation) -> Iterator[Wanted]:
