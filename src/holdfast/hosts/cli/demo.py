@@ -34,7 +34,7 @@ TRY = (
 @click.option("--until", default="", metavar="DATE", help="When the story ends; now unless given.")
 @json_option
 def demo_command(folder: Path, days: int, seed: int, until: str, as_json: bool) -> None:
-    r"""Build a store to look around in: three months of a made-up team, in a new FOLDER.
+    """Build a store to look around in: three months of a made-up team, in a new FOLDER.
 
     \b
     holdfast demo
