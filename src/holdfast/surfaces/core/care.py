@@ -1,5 +1,6 @@
 """What a model reads of how the memory is doing: trust, the hot set, predictions, health, quality."""
 
+from collections import Counter
 from collections.abc import Sequence
 
 from holdfast.model.event import Event
@@ -13,6 +14,8 @@ from holdfast.verbs.hot import Hot
 from holdfast.verbs.maintain import Metrics, Quality, Upkeep
 from holdfast.verbs.predict import Prediction
 from holdfast.verbs.trust import Trust
+
+ENOUGH_TO_CLUSTER = 4
 
 
 def guidance_of(found: Recalled) -> str:
@@ -29,7 +32,25 @@ def hot_of(found: Sequence[Hot]) -> str:
     """Write the hot set."""
     if not found:
         return "The hot set is empty: memories get in by being used, or with `hot promote`."
-    return within(BUDGET, [f"Hot set ({len(found)}):"], map(hot_line, found), "recall")
+    return within(BUDGET, [f"Hot set ({len(found)}):"], _clustered(found), "recall")
+
+
+def _clustered(found: Sequence[Hot]) -> list[str]:
+    """Write memories under the label they share, where at least two do and there are enough to get lost in."""
+    if len(found) < ENOUGH_TO_CLUSTER:
+        return [hot_line(one) for one in found]
+    shared = Counter(label for one in found for label in {*one.record.scopes, *one.record.tags})
+    under: dict[str, list[str]] = {}
+    for one in found:
+        labels = [label for label in (*one.record.scopes, *one.record.tags) if shared[label] > 1]
+        best = max(labels, key=shared.__getitem__, default="")
+        under.setdefault(best, []).append(hot_line(one))
+    grouped = {label: lines for label, lines in under.items() if label and len(lines) > 1}
+    if not grouped:
+        return [hot_line(one) for one in found]
+    rest = [line for label, lines in under.items() if label not in grouped for line in lines]
+    listed = [line for label, lines in grouped.items() for line in (f"{label}:", *lines)]
+    return [*listed, "other:", *rest] if rest else listed
 
 
 def hot_line(one: Hot) -> str:
