@@ -9,6 +9,7 @@ from holdfast.model.text import counted, shorten
 from holdfast.policy.health import word_for
 from holdfast.surfaces.core.text import SHORT, line, within
 from holdfast.surfaces.core.work import BUDGET
+from holdfast.verbs.graph import Traversal
 from holdfast.verbs.health import Chore, Health
 from holdfast.verbs.hot import Hot
 from holdfast.verbs.maintain import Metrics, Quality, Upkeep
@@ -141,6 +142,28 @@ def audit_of(events: Sequence[Event]) -> str:
         for one in events
     ]
     return within(BUDGET, [], items, "a smaller limit") if items else "Nothing was taken away."
+
+
+def traversal_of(found: Traversal) -> str:
+    """Write what a look at the graph found."""
+    if found.stats is not None:
+        stats = found.stats
+        lines = [f"{counted(stats.triples, 'connection')}: {_told(dict(stats.predicates))}"]
+        lines += [
+            f"{name}: {_told(dict(counts))}"
+            for name, counts in (("issues", stats.issues), ("agents", stats.agents))
+            if counts
+        ]
+        return within(BUDGET, lines, [f"{count} {name}" for name, count in stats.subjects.items()], "a node")
+    items = [f"{one.subject} —{one.predicate}→ {one.object}" for one in found.triples]
+    items += [
+        f"{'  ' * (hop.depth - 1)}{hop.triple.subject} —{hop.triple.predicate}→ {hop.triple.object}"
+        for hop in found.hops
+    ]
+    if not items:
+        return f"Nothing is connected so; {counted(found.scanned, 'connection')} looked at."
+    left = [f"({found.cut} more: raise limit)"] if found.cut else []
+    return within(BUDGET, [f"{', '.join(found.nodes)}:"], items, "a smaller limit", left)
 
 
 def _told(counts: dict[str, int]) -> str:
