@@ -27,6 +27,8 @@ def test_what_is_started_and_is_not_there_is_said(place: Place) -> None:
     Path(place.made.hook).unlink()
     checks = checks_of(place)
     assert checks["gemini"].found.endswith(f"run {place.made.hook}, which is not there")
+    assert checks["opencode"].found.endswith(f"run {place.made.hook}, which is not there")
+    assert checks["zed"].fix == ""
     Path(place.made.python).unlink()
     checks = checks_of(place)
     assert {name for name, check in checks.items() if check.fix} == {client.name for client in CLIENTS}

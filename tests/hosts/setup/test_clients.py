@@ -9,10 +9,12 @@ import pytest
 from holdfast.hosts.setup import jsontext, tomltext
 from holdfast.hosts.setup.clients import BY_NAME, CLIENTS, Client, installed, is_installed
 from holdfast.hosts.setup.edits import Table, standing
+from holdfast.hosts.setup.installation import check_lasting
 from holdfast.hosts.setup.manifest import read_manifest
 from holdfast.hosts.setup.own import EVENTS, command_line, own_hooks, words_of
 from holdfast.hosts.setup.places import Level, Machine
 from holdfast.hosts.setup.wanted import Choices, file_of, has_hooks, wanted
+from holdfast.model.errors import Invalid
 from tests.hosts.setup.conftest import Place
 
 LEVELS: tuple[Level, Level] = ("user", "project")
@@ -375,3 +377,9 @@ def test_a_codex_entry_written_in_another_way_is_not_touched(place: Place) -> No
     left = [left for one in place.init("codex") for left in one.left_alone]
     assert [one.path for one in left] == [path]
     assert path.read_text() == text
+
+
+def test_an_environment_that_will_be_gone_is_refused() -> None:
+    check_lasting("/home/me/.local/share/uv/tools/holdfast")
+    with pytest.raises(Invalid, match="temporary environment"):
+        check_lasting("/home/me/.cache/uv/archive-v0/Xy12")

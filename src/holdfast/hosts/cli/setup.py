@@ -1,6 +1,7 @@
 """`holdfast init` and `holdfast uninstall`: into the settings of clients, and out again."""
 
 import shutil
+import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -16,6 +17,7 @@ from holdfast.hosts.cli.render import console, json_option, print_json
 from holdfast.hosts.mcp.serving import SURFACES
 from holdfast.hosts.setup.clients import BY_NAME, CLIENTS, Client, installed
 from holdfast.hosts.setup.edits import Member
+from holdfast.hosts.setup.installation import check_lasting
 from holdfast.hosts.setup.own import NAME
 from holdfast.hosts.setup.places import Machine
 from holdfast.hosts.setup.placing import Planned, carry_out, diff_of, planned, snippet
@@ -75,6 +77,7 @@ def init_command(
     Shows every change before it is made, keeps whatever else stands in their files, and may be run again at any time.
     """
     manner = Manner(yes=yes, dry_run=dry_run, as_json=as_json)
+    check_lasting(sys.prefix)
     here = look_around("project" if in_project else "user")
     known, unknown = _clients(names, here.machine, manner)
     choices = Choices(
@@ -189,6 +192,8 @@ def _remarks(choices: Choices, here: Here, unknown: tuple[str, ...], plan: list[
             yield f"{client.title}: has no file for a project; run init without --project for it."
         if client.note and choices.hooks:
             yield client.note
+    if here.level == "project" and choices.clients:
+        yield "Most clients use the files of a project only after you said that you trust it."
     if here.level == "project" and not choices.gitignore and any(one.changes for one in plan):
         yield "These files name paths of this machine; --gitignore keeps those it makes out of the repository."
 

@@ -1,6 +1,8 @@
 """What the doctor looks at in the settings of clients: whether our entries are there, and what they start still is."""
 
+import json
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -42,9 +44,8 @@ def check_client(client: Client, machine: Machine, manifest: Manifest) -> Check:
     if has_plugin(client, machine):
         return Check(name=client.name, found=f"{client.title} has our plugin")
     hooks = sum(len(list(_hooks(path))) for path in _hook_files(client, machine))
-    return Check(
-        name=client.name, found=f"{client.title} starts it" + (f", {hooks} hooks are in place" if hooks else "")
-    )
+    noun = "hooks are" if hooks > 1 else "hook is"
+    return Check(name=client.name, found=f"{client.title} starts it" + (f", {hooks} {noun} in place" if hooks else ""))
 
 
 def _has_something(client: Client, machine: Machine) -> bool:
@@ -80,11 +81,8 @@ def _dead(client: Client, machine: Machine) -> Iterator[str]:
         if not _can_run(program):
             yield f"{path} starts {program}, which is not there"
     for path in _hook_files(client, machine):
-        for words in _hooks(path):
-            missing = [word for word in (words[0], words[3]) if not Path(word).is_file()]
-            if missing:
-                yield f"hooks in {path} run {missing[0]}, which is not there"
-                break
+        missing = {word for words in _hooks(path) for word in (words[0], words[3]) if not Path(word).is_file()}
+        yield from (f"hooks in {path} run {word}, which is not there" for word in sorted(missing))
 
 
 def _entries(client: Client, machine: Machine) -> Iterator[tuple[Path, Any]]:
@@ -110,13 +108,19 @@ def _yaml_entry(text: str) -> dict[str, Any]:
 
 
 def _hook_files(client: Client, machine: Machine) -> Iterator[Path]:
-    for level in LEVELS if client.hooks else ():
-        if client.hooks and (path := file_of(client.hooks, level, machine)):
-            yield path
+    for part in (client.hooks, client.plugin):
+        for level in LEVELS if part else ():
+            if part and (path := file_of(part, level, machine)):
+                yield path
 
 
 def _hooks(path: Path) -> Iterator[list[str]]:
-    """Give the command lines of our hooks in a file."""
+    """Give the command lines of our hooks in a file; a plugin written in JavaScript has one for all."""
+    if path.suffix == ".js":
+        yield from (
+            json.loads(line) for line in re.findall(r"^const COMMAND = (.*)$", text_of(path) or "", re.MULTILINE)
+        )
+        return
     with _about(path):
         listed = jsontext.value_at(text_of(path) or "", ("hooks",))
     for items in listed.values() if isinstance(listed, dict) else ():

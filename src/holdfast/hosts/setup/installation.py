@@ -9,6 +9,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from holdfast import hosts
+from holdfast.model.errors import Invalid
+
+_PASSING = {"archive-v0", "builds-v0", "environments-v2"}  # folders of uv's cache: what `uvx` runs in
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,3 +49,10 @@ def this_installation(*, home: str, variables: Mapping[str, str]) -> Installatio
         home=home,
         variables=variables,
     )
+
+
+def check_lasting(prefix: str) -> None:
+    """See to it that what entries will point at is not gone tomorrow."""
+    if _PASSING & set(Path(prefix).parts):
+        hint = "Install it first: uv tool install holdfast, or pipx install holdfast."
+        raise Invalid("Holdfast runs in a temporary environment that will be cleaned away.", hint=hint)
