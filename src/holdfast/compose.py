@@ -20,6 +20,7 @@ from holdfast.model.errors import InvalidConfig, StoreError
 from holdfast.model.event import Actor
 from holdfast.model.foreign import Item
 from holdfast.model.ids import Clock
+from holdfast.model.observer import Observer, Observing
 from holdfast.model.ports import Embedder
 from holdfast.model.record import Record
 from holdfast.model.session import Host
@@ -30,6 +31,7 @@ FOLDER = ".holdfast"
 # What of a store must not get into a repository; the rest of its folder (settings, team memories) may.
 PRIVATE = (f"{FILE}*", "http-token*", "setup.json", "spool", "prepared", "seen", "sessions", "hooks.log*", "work.lock")
 EMBEDDERS = ("local", "http", "none")
+OBSERVERS = ("none", "anthropic", "openai", "claude")
 # What can be read, and the module that reads it; `file` is any file.
 IMPORTERS = {
     "gitmem": "gitmem",
@@ -81,6 +83,7 @@ def open_memory(
         config=config,
         checkout=GitCheckout(here),
         embedder=_embedder(config),
+        observing=lambda: _observing(config, here),
         actor=Actor(kind="agent" if config.agent else "user", name=config.agent or _login(), session=config.session),
         clock=clock,
         host=Host(
@@ -115,6 +118,8 @@ def load_settings(
     config = Config(**values)
     if config.embedder not in EMBEDDERS:
         raise InvalidConfig(f"There is no embedder {config.embedder!r}.", hint=f"Use one of {', '.join(EMBEDDERS)}.")
+    if config.observer not in OBSERVERS:
+        raise InvalidConfig(f"There is no observer {config.observer!r}.", hint=f"Use one of {', '.join(OBSERVERS)}.")
     return Settings(config=config, sources=sources)
 
 
@@ -264,6 +269,35 @@ def _embedder(config: Config) -> Embedder | None:
     from holdfast.adapters.embedders.local import LocalEmbedder
 
     return LocalEmbedder()
+
+
+def _observing(config: Config, here: Path) -> Observing | None:
+    if config.observer == "none":
+        return None
+    from holdfast.adapters.observers.modes import load_mode
+
+    return Observing(observer=_observer(config), mode=load_mode(config.mode, store_folder(config, here)))
+
+
+def _observer(config: Config) -> Observer:
+    url, model, key = config.observer_url, config.observer_model, config.observer_key
+    if config.observer == "claude":
+        from holdfast.adapters.observers.claude import ClaudeObserver
+
+        return ClaudeObserver(model)
+    if url and not url.startswith(("https://", "http://")):
+        raise InvalidConfig("observer_url must begin with https:// or http://.")
+    if config.observer == "openai":
+        if not model:
+            raise InvalidConfig("The openai observer needs observer_model.")
+        from holdfast.adapters.observers.openai import OpenAIObserver
+
+        return OpenAIObserver(url, model, key)
+    if not key:
+        raise InvalidConfig("The anthropic observer needs observer_key.")
+    from holdfast.adapters.observers.anthropic import AnthropicObserver
+
+    return AnthropicObserver(url, model, key)
 
 
 def _client_session() -> str:

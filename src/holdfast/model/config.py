@@ -23,6 +23,16 @@ class Config:
     embedder_key: str = _setting("", "API key for the endpoint.")
     embedder_floor: float = _setting(0.2, "Cosine of unrelated texts with the endpoint's model.")
     embedder_ceiling: float = _setting(0.8, "Cosine of clearly related texts with the endpoint's model.")
+    observer: str = _setting(
+        "none", "Who writes observations: none (rules alone), anthropic, openai or claude (the command line)."
+    )
+    observer_model: str = _setting("", "Model the observer asks. Empty: a small one, where the provider has one.")
+    observer_url: str = _setting("", "Base URL of the observer's endpoint. Empty: the provider's own.")
+    observer_key: str = _setting("", "API key for the observer.")
+    observer_daily_tokens: int = _setting(0, "Most tokens the observer may spend in a day. 0: none, so it is off.")
+    mode: str = _setting(
+        "code", "What an observer looks for: code, code--chill, email-investigation or a file in modes/."
+    )
     http_token: str = _setting("", "Token of `holdfast mcp --http`. Empty: made once, kept beside the store.")
     list_aliases: bool = _setting(False, "Whether surfaces of other systems list the short names of their tools too.")
     recall_limit: int = _setting(10, "Most answers a recall gives.")

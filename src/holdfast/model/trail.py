@@ -17,6 +17,8 @@ EVENTS = (
     "SessionEnd",
     "Injected",  # not a client's: what a hook put into its context
 )
+# Folders whose names begin so are where an observer works: what happens there is nobody's work.
+OBSERVER_FOLDER = "holdfast-observer-"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

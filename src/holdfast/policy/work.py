@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from holdfast.model.text import tokens_of
-from holdfast.model.trail import Happening
+from holdfast.model.trail import OBSERVER_FOLDER, Happening
 from holdfast.policy import commands, tools
 from holdfast.policy.secrets import drop_private, texts_of
 
@@ -15,6 +15,7 @@ _INJECTED = re.compile(
     r"<(?P<tag>holdfast[\w-]*|memory|memor(?:y|ies)[\w-]*|[a-z]+(?:[-_][a-z]+)+)\b[^>]*>.*?(?:</(?P=tag)>|\Z)",
     re.IGNORECASE | re.DOTALL,
 )
+_UNTOLD = ("Injected", "PreToolUse", "SessionStart", "PreCompact")
 _USED = ("PostToolUse", "PostToolUseFailure")
 _OVER = ("Stop", "SessionEnd")
 
@@ -98,6 +99,7 @@ class Turn:
     ended: str = ""
     last: str = ""
     steps: list[Step] = field(default_factory=list)
+    told: list[Happening] = field(default_factory=list)
     tokens: int = 0
     done: bool = False
 
@@ -107,7 +109,7 @@ def turns(happenings: Sequence[Happening]) -> list[Turn]:
     found: list[Turn] = []
     current: dict[str, dict[str, Turn]] = {}  # session -> agent -> turn
     for one in happenings:
-        if one.event in ("Injected", "PreToolUse", "SessionStart", "PreCompact") or tools.is_ours(one.tool, one.client):
+        if one.event in _UNTOLD or tools.is_ours(one.tool, one.client) or OBSERVER_FOLDER in one.cwd:
             continue
         live = current.setdefault(one.session, {})
         if one.event == "UserPromptSubmit":
@@ -141,6 +143,7 @@ def _finish(live: dict[str, Turn]) -> None:
 
 def _take(turn: Turn, one: Happening) -> None:
     turn.ended, turn.last = one.at, one.id
+    turn.told.append(one)
     match one.event:
         case "UserPromptSubmit":
             turn.prompt = own_text(one.text)

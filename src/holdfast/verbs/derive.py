@@ -1,7 +1,7 @@
 """Make records of what hooks told: observations of each turn, the session's summary, and what was said to be kept."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from holdfast.engine.similar import similar
@@ -16,6 +16,7 @@ from holdfast.policy.recap import summary
 from holdfast.policy.signals import Signal, signals, tier, worth
 from holdfast.policy.work import Turn, turns
 from holdfast.verbs.memory import Memory
+from holdfast.verbs.observer import Observation, Observed, Off, observe
 from holdfast.verbs.write import Held, Written, draft_event, write
 
 MOST_SIGNALS = 20  # of one turn: who says more than that to be kept is quoting
@@ -28,50 +29,40 @@ class Derived:
     observations: tuple[Record, ...] = ()
     kept: tuple[Record, ...] = ()
     held: tuple[Record, ...] = ()
+    observer: Observation = field(default_factory=Off)
 
 
 def derive(memory: Memory, happenings: Sequence[Happening], *, everything: bool = False) -> Derived:
     """Keep what finished turns come to. The same happenings may come again: nothing is kept twice.
 
-    With `everything` a turn that still goes on counts as finished: for sessions that will not go on.
+    An observer is asked once if there is one; where it does not answer, rules tell what happened. With `everything` a turn that still goes on counts as finished: for sessions that will not go on.
     """
     done = [turn for turn in turns(happenings) if turn.done or everything]
     kept, held = list[Record](), list[Record]()
     for turn in done:
         for outcome in _signalled(memory, turn):
             (kept if isinstance(outcome, Written) else held).append(outcome.record)
-    found = keep_drafts(memory, observations(happenings, everything=everything), happenings)
-    return Derived(observations=tuple(found), kept=tuple(kept), held=tuple(held))
+    asked = observe(memory, _untold(memory, done), happenings, with_summary=_is_over(happenings))
+    drafts = observations(happenings, everything=everything) if not isinstance(asked, Observed) else asked.drafts
+    found = keep_drafts(memory, drafts, happenings)
+    return Derived(observations=tuple(found), kept=tuple(kept), held=tuple(held), observer=asked)
 
 
 def keep_drafts(memory: Memory, drafts: Sequence[Draft], happenings: Sequence[Happening]) -> list[Record]:
     """Keep drafts that carry a key of the trail, each under an id of its own; those that are there already stay."""
     told = {one.id: one for one in happenings}
-    events = [_event(memory, draft, told[str(draft.extra["trail"])]) for draft in drafts]
+    events = [_event(memory, draft, told[str(draft.extra["trail"])], name=_nth(draft)) for draft in drafts]
     fresh = [event for event in events if memory.store.folded(event.about) is None]
     return [entry.record for entry in memory.commit(fresh)]
 
 
-def summarise(memory: Memory, happenings: Sequence[Happening]) -> Record | None:
-    """Keep the summary of a session whose whole trail is given, or bring the one that is there up to date."""
-    draft = summary(happenings)
-    return keep_summary(memory, draft, happenings[0]) if draft else None
+def summarise(memory: Memory, happenings: Sequence[Happening], told: Draft | None = None) -> Record | None:
+    """Keep the summary of a session whose whole trail is given, or bring the one that is there up to date.
 
-
-def keep_summary(memory: Memory, draft: Draft, first: Happening) -> Record | None:
-    """Keep a session's summary; one that is there is revised, unless somebody retired it or put it in their own words."""
-    event = _event(memory, draft, first)
-    known = memory.store.folded(event.about)
-    if known is None:
-        return memory.commit([event])[0].record
-    wanted = fold(None, event)
-    assert wanted is not None
-    same = (known.title, known.body, known.fields) == (wanted.title, wanted.body, wanted.fields)
-    if same or known.state != "active" or any(one.by.kind != "rule" for one in memory.store.events_about(known.id)):
-        return known
-    data = {"title": wanted.title, "body": wanted.body, "fields": dict(wanted.fields), "extra": dict(wanted.extra)}
-    revised = memory.event("revised", known.id, data=data, after=known.head)
-    return memory.commit([replace(revised, by=event.by)])[0].record
+    `told` is what an observer wrote about it; it stands until the session goes on.
+    """
+    draft = told or summary(happenings)
+    return _keep_summary(memory, draft, happenings[0]) if draft else None
 
 
 def novelty(memory: Memory, draft: Draft) -> float:
@@ -80,6 +71,49 @@ def novelty(memory: Memory, draft: Draft) -> float:
     assert preview is not None
     known = [*similar(memory.store, preview), *similar(memory.store, preview, retired=True)]
     return 1.0 - max((share for _, share in known), default=0.0)
+
+
+def _keep_summary(memory: Memory, draft: Draft, first: Happening) -> Record | None:
+    """Keep a session's summary; one that is there is revised, unless somebody retired it or put it in their own words."""
+    event = _event(memory, draft, first)
+    known = memory.store.folded(event.about)
+    if known is None:
+        return memory.commit([event])[0].record
+    wanted = fold(None, event)
+    assert wanted is not None
+    same = (known.title, known.body, known.fields) == (wanted.title, wanted.body, wanted.fields)
+    better = (
+        "observer" in known.extra and "observer" not in draft.extra and known.extra.get("until") == draft.extra["until"]
+    )
+    if (
+        same
+        or better
+        or known.state != "active"
+        or any(one.by.kind != "rule" for one in memory.store.events_about(known.id))
+    ):
+        return known
+    data = {"title": wanted.title, "body": wanted.body, "fields": dict(wanted.fields), "extra": dict(wanted.extra)}
+    revised = memory.event("revised", known.id, data=data, after=known.head)
+    return memory.commit([replace(revised, by=event.by)])[0].record
+
+
+def _nth(draft: Draft) -> str:
+    """Tell apart what an observer saw in the same turn; the first takes the place of what a rule would have told."""
+    nth = str(draft.extra.get("nth", "1"))
+    return nth if nth != "1" else ""
+
+
+def _untold(memory: Memory, done: Sequence[Turn]) -> list[Turn]:
+    """Give the turns worth asking about: something was done in them, and nothing is kept of them yet."""
+    return [
+        turn
+        for turn in done
+        if turn.steps and memory.store.folded(_about("observation", turn.session, turn.id, turn.began)) is None
+    ]
+
+
+def _is_over(happenings: Sequence[Happening]) -> bool:
+    return any(one.event in ("SessionEnd", "PreCompact") for one in happenings)
 
 
 def _signalled(memory: Memory, turn: Turn) -> list[Written | Held]:
@@ -131,11 +165,15 @@ def _confidence(share: float) -> Confidence:
 
 def _event(memory: Memory, draft: Draft, first: Happening, *, name: str = "", pending: bool = False) -> Event:
     """Give the event that keeps a draft, by the rule that made it, with an id that follows from where it came from."""
-    seconds = datetime.fromisoformat(parse_instant(first.at)).timestamp()
-    about = fixed_id(seconds, f"{draft.kind} {first.session} {draft.extra['trail']} {name}".rstrip())
+    about = _about(draft.kind, first.session, f"{draft.extra['trail']} {name}".rstrip(), first.at)
     event = draft_event(memory, draft, pending=pending)
     by = Actor(kind="rule", name=first.client or "hook", session=first.session)
     return replace(event, id=about, about=about, by=by, data=_unmoved(event.data))
+
+
+def _about(kind: str, session: str, key: str, at: str) -> str:
+    seconds = datetime.fromisoformat(parse_instant(at)).timestamp()
+    return fixed_id(seconds, f"{kind} {session} {key}")
 
 
 def _unmoved(data: Mapping[str, object]) -> dict[str, object]:

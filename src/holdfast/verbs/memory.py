@@ -2,7 +2,7 @@
 
 import re
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -16,6 +16,7 @@ from holdfast.model.config import Config
 from holdfast.model.errors import Ambiguous, NotFound
 from holdfast.model.event import Actor, Event, Verb
 from holdfast.model.ids import Clock, check_prefix, days_between, is_prefix
+from holdfast.model.observer import Observing
 from holdfast.model.ports import Checkout, Embedder
 from holdfast.model.record import Record
 from holdfast.model.session import Host
@@ -41,6 +42,8 @@ class Memory:
     checkout: Checkout
     embedder: Embedder | None
     actor: Actor
+    # Made when it is needed: an observer that is set up wrongly must not keep anybody from their memory.
+    observing: Callable[[], Observing | None] = lambda: None
     clock: Clock = field(default_factory=Clock)
     host: Host = field(default_factory=Host)
     # One thread at a time makes vectors; it is told when there is something to make.

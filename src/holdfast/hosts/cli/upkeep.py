@@ -120,7 +120,7 @@ def config_command(as_json: bool) -> None:
 
 def _shown(name: str, value: object) -> object:
     """Hide what must not be printed."""
-    if name in ("embedder_key", "http_token") and value:
+    if name in ("embedder_key", "observer_key", "http_token") and value:
         return "(set)"
     if name == "database":
         return re.sub(r"(://[^:/@]*):[^@]*@", r"\1:…@", str(value))

@@ -1,0 +1,97 @@
+"""An observer behind the `claude` command line: the user's own subscription, no tools, an empty folder to work in."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from holdfast.adapters.observers.anthropic import spent
+from holdfast.model.observer import Answered, Question, RateLimited, Rejected, Reply, TimedOut, Unreachable
+from holdfast.model.trail import OBSERVER_FOLDER
+
+MODEL = "haiku"
+SECONDS = 120.0
+_COUNTED = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens")
+_LATER = re.compile(r"rate limit|usage limit|limit reached|overloaded|too many requests|429", re.IGNORECASE)
+# Each of these alone would do in some version of the program: no tools, no servers, no settings and so no hooks.
+_DENIED = (
+    *("--tools", ""),
+    *("--disallowedTools", "Bash,Edit,MultiEdit,Write,NotebookEdit,Read,Grep,Glob,WebFetch,WebSearch,Task,Agent"),
+    *("--strict-mcp-config", "--mcp-config", '{"mcpServers":{}}'),
+    *("--setting-sources", ""),
+    *("--max-turns", "1"),
+    "--no-session-persistence",
+)
+
+
+class ClaudeObserver:
+    """Runs the program once for each question, in a folder that is gone afterwards."""
+
+    overhead = 25_000  # the program brings words of its own
+
+    def __init__(self, model: str, *, program: str = "claude", seconds: float = SECONDS) -> None:
+        self.name = "claude"
+        self.model = model or MODEL
+        self._program = program
+        self._seconds = seconds
+
+    def ask(self, question: Question) -> Reply:
+        """Give what came of asking."""
+        command = [self._program, "-p", "--output-format", "json", "--model", self.model, *_DENIED]
+        command += ["--system-prompt", question.instructions]
+        with TemporaryDirectory(prefix=OBSERVER_FOLDER) as folder:
+            try:
+                process = self._started(command, folder, question.most_tokens)
+            except OSError as problem:
+                return Rejected(said=f"{self._program} cannot be started ({problem.strerror}).")
+            try:
+                out, err = process.communicate(question.text, timeout=self._seconds)
+            except subprocess.TimeoutExpired:
+                _end(process)
+                return TimedOut(seconds=self._seconds)
+        return _answer(out, err, process.returncode)
+
+    def _started(self, command: list[str], folder: str, most: int) -> subprocess.Popen[str]:
+        return subprocess.Popen(  # noqa: S603
+            command,
+            cwd=folder,
+            env={**os.environ, "CLAUDE_CODE_MAX_OUTPUT_TOKENS": str(most)},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            encoding="utf-8",
+            errors="replace",
+            start_new_session=os.name == "posix",  # so that what it starts ends with it
+        )
+
+
+def _end(process: subprocess.Popen[str]) -> None:
+    """Stop the program and everything it started, and wait until it is gone."""
+    if os.name == "posix":
+        os.killpg(process.pid, signal.SIGKILL)
+    else:
+        process.kill()
+    process.communicate()
+
+
+def _answer(out: str, err: str, code: int) -> Reply:
+    value = _read(out)
+    text = str(value.get("result", "")) if value else ""
+    if value and code == 0 and not value.get("is_error"):
+        return Answered(text=text, tokens=spent(value.get("usage"), _COUNTED))
+    said = " ".join((text or err or out).split())[:300] or f"It ended with code {code}."
+    if _LATER.search(said):
+        return RateLimited(seconds=0.0, said=said)
+    return Unreachable(said=said) if value else Rejected(said=said)
+
+
+def _read(out: str) -> dict[str, Any] | None:
+    try:
+        value = json.loads(out)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None

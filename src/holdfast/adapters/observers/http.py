@@ -1,0 +1,81 @@
+"""One POST to a model's endpoint, whatever comes of it told as a value. Nothing is tried twice."""
+
+import json
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from http.client import HTTPException, HTTPMessage, HTTPResponse
+from typing import IO, Any
+from urllib.error import HTTPError, URLError
+from urllib.request import HTTPRedirectHandler, Request, build_opener
+
+from holdfast.model.observer import RateLimited, Rejected, Reply, TimedOut, Unreachable
+
+SECONDS = 60.0
+LARGEST = 2_000_000  # bytes of an answer
+LATER = (429, 529)
+LONGEST_SAID = 300
+
+
+class _Stay(HTTPRedirectHandler):
+    """Follows nobody: a key meant for one host must not travel to another."""
+
+    def redirect_request(
+        self, req: Request, fp: IO[bytes], code: int, msg: str, headers: HTTPMessage, newurl: str
+    ) -> None:
+        """Treat a redirect as the answer it is."""
+        del req, fp, code, msg, headers, newurl
+
+
+def post(
+    url: str, body: Mapping[str, Any], headers: Mapping[str, str], *, seconds: float = SECONDS
+) -> dict[str, Any] | Reply:
+    """Give the JSON object an endpoint answers with, or what came instead of it."""
+    request = Request(url, json.dumps(body).encode(), {"content-type": "application/json", **headers})  # noqa: S310  compose checks the scheme
+    try:
+        with build_opener(_Stay()).open(request, timeout=seconds) as reply:
+            return _read(reply, url)
+    except HTTPError as problem:
+        with problem:
+            return _refused(problem)
+    except TimeoutError:
+        return TimedOut(seconds=seconds)
+    except (URLError, OSError, HTTPException) as problem:
+        late = isinstance(problem, URLError) and isinstance(problem.reason, TimeoutError)
+        return TimedOut(seconds=seconds) if late else Unreachable(said=f"{url}: {problem}"[:LONGEST_SAID])
+
+
+def _read(reply: HTTPResponse, url: str) -> dict[str, Any] | Reply:
+    raw = reply.read(LARGEST + 1)
+    try:
+        value = json.loads(raw) if len(raw) <= LARGEST else None
+    except (ValueError, RecursionError):
+        value = None
+    return value if isinstance(value, dict) else Unreachable(said=f"{url} answered with something else than JSON.")
+
+
+def _refused(problem: HTTPError) -> Reply:
+    said = f"{problem.code}: {_said(problem.read(LARGEST))}"[:LONGEST_SAID]
+    if problem.code in LATER:
+        return RateLimited(seconds=_seconds(problem.headers.get("retry-after")), said=said)
+    return Unreachable(said=said) if problem.code >= 500 else Rejected(said=said)
+
+
+def _said(raw: bytes) -> str:
+    text = raw.decode(errors="replace")
+    try:
+        error = json.loads(text)["error"]
+        return str(error.get("message") if isinstance(error, dict) else error)
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return " ".join(text.split())
+
+
+def _seconds(header: str | None) -> float:
+    """Read Retry-After, a number of seconds or a date."""
+    told = (header or "").strip()
+    if told.replace(".", "", 1).isdigit():
+        return float(told)
+    try:
+        return max(0.0, (parsedate_to_datetime(told) - datetime.now(UTC)).total_seconds())
+    except (ValueError, TypeError, IndexError):
+        return 0.0

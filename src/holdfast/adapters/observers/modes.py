@@ -1,0 +1,47 @@
+"""Modes as files: those that come with Holdfast, and the user's own in the store's `modes/` folder."""
+
+import json
+import re
+from collections.abc import Mapping
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from holdfast.model.errors import InvalidConfig
+from holdfast.model.observer import Mode, merged, mode_from_json
+
+FOLDER = "modes"
+LARGEST = 500_000
+_NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*(?:--[a-z0-9]+(?:-[a-z0-9]+)*)?")
+
+
+def load_mode(name: str, home: Path | None) -> Mode:
+    """Give a mode by its name; `parent--child` is the parent with what the child's file says on top."""
+    if not _NAME.fullmatch(name):
+        raise InvalidConfig(f"{name[:60]!r} is not the name of a mode.", hint="Use lower-case words joined by '-'.")
+    parent, refined, _ = name.partition("--")
+    value = _read(parent, home)
+    return mode_from_json(name, merged(value, _read(name, home)) if refined else value)
+
+
+def mode_names(home: Path | None) -> list[str]:
+    """Give the names of all modes there are."""
+    shipped = [path.name for path in files("holdfast.adapters.observers").joinpath(FOLDER).iterdir()]
+    own = [path.name for path in (home / FOLDER).glob("*.json")] if home else []
+    return sorted({name.removesuffix(".json") for name in (*shipped, *own) if name.endswith(".json")})
+
+
+def _read(name: str, home: Path | None) -> Mapping[str, Any]:
+    """Read a mode's file; the user's own comes before the one that is shipped."""
+    own = home / FOLDER / f"{name}.json" if home else None
+    shipped = files("holdfast.adapters.observers").joinpath(FOLDER, f"{name}.json")
+    source = own if own and own.is_file() else shipped
+    if not source.is_file():
+        raise InvalidConfig(f"There is no mode {name}.", hint=f"Modes are: {', '.join(mode_names(home))}.")
+    try:
+        value = json.loads(source.read_text(encoding="utf-8")[:LARGEST])
+    except (OSError, ValueError, RecursionError) as problem:
+        raise InvalidConfig(f"The mode {name} cannot be read: {problem}.", hint="Mend or remove its file.") from problem
+    if not isinstance(value, dict):
+        raise InvalidConfig(f"The mode {name} must be a JSON object.")
+    return value

@@ -1,0 +1,144 @@
+"""What an observer is asked and what may come of it: a model that reads happenings, if the user turned one on."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from holdfast.model.errors import InvalidConfig
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """What a model is given: its instructions, the text to read, and the most tokens it may answer with."""
+
+    instructions: str
+    text: str
+    most_tokens: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answered:
+    """It answered; tokens are None where it does not say what it spent."""
+
+    text: str
+    tokens: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RateLimited:
+    """It wants to be asked later. `seconds` is 0 where it does not say when."""
+
+    seconds: float
+    said: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TimedOut:
+    """It did not answer in time; what it spent is unknown."""
+
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Declined:
+    """It read the text and would not answer."""
+
+    said: str
+    tokens: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rejected:
+    """The request cannot work as it is: a wrong key, model or address."""
+
+    said: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unreachable:
+    """Nobody answered, or somebody with a failure of their own."""
+
+    said: str
+
+
+Reply = Answered | RateLimited | TimedOut | Declined | Rejected | Unreachable
+
+
+class Observer(Protocol):
+    """Asks a model. Makes one attempt and never raises for what the other side does."""
+
+    name: str
+    model: str
+    overhead: int  # tokens a call costs besides its texts, at most
+
+    def ask(self, question: Question) -> Reply:
+        """Give what came of asking."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModeType:
+    """A type of observation in a mode."""
+
+    id: str
+    label: str = ""
+    description: str = ""
+    icon: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mode:
+    """What is looked for in a kind of work, as data: types, concepts and the wording of instructions."""
+
+    name: str
+    description: str = ""
+    types: tuple[ModeType, ...] = ()
+    concepts: tuple[ModeType, ...] = ()
+    prompts: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Observing:
+    """An observer that is turned on, and the mode it works in."""
+
+    observer: Observer
+    mode: Mode
+
+
+def merged(parent: Mapping[str, Any], child: Mapping[str, Any]) -> dict[str, Any]:
+    """Give a mode's JSON with the values of the one that refines it; lists are replaced, objects merged."""
+    both = dict(parent)
+    for name, value in child.items():
+        old = both.get(name)
+        both[name] = merged(old, value) if isinstance(old, Mapping) and isinstance(value, Mapping) else value
+    return both
+
+
+def mode_from_json(name: str, value: Mapping[str, Any]) -> Mode:
+    """Read a mode, or say what is wrong with it."""
+    types = _types(name, value.get("observation_types", ()))
+    if not types:
+        raise InvalidConfig(f"The mode {name} names no observation_types.")
+    prompts = value.get("prompts", {})
+    if not isinstance(prompts, Mapping):
+        raise InvalidConfig(f"The prompts of the mode {name} must be an object of texts.")
+    return Mode(
+        name=name,
+        description=str(value.get("description", "")),
+        types=types,
+        concepts=_types(name, value.get("observation_concepts", ())),
+        prompts={str(key): text for key, text in prompts.items() if isinstance(text, str)},
+    )
+
+
+def _types(name: str, given: Any) -> tuple[ModeType, ...]:
+    if not isinstance(given, list | tuple) or not all(isinstance(one, Mapping) and one.get("id") for one in given):
+        raise InvalidConfig(f"The types and concepts of the mode {name} must be a list of objects with an id.")
+    return tuple(
+        ModeType(
+            id=str(one["id"]),
+            label=str(one.get("label", "")),
+            description=str(one.get("description", "")),
+            icon=str(one.get("emoji", one.get("icon", ""))),
+        )
+        for one in given
+    )
