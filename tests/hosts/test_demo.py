@@ -32,7 +32,10 @@ from holdfast.policy.contradict import contradicts
 from holdfast.policy.mine import mine
 from holdfast.verbs.absorb import candidates
 from holdfast.verbs.analyze import activity, blind_spots, wordings
+from holdfast.verbs.consolidate import proposals
+from holdfast.verbs.contradictions import open_contradictions
 from holdfast.verbs.exchange import export
+from holdfast.verbs.health import health
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.read import history, waiting_records
 from holdfast.verbs.recall import recall
@@ -146,12 +149,34 @@ def test_topics_that_came_back_were_suggested_and_some_turned_down(demo: Memory,
     assert any(one.dismissed for one in used.values())
 
 
-def test_facts_contradict_each_other_and_nobody_has_noticed(story: Story, kept: list[Record]) -> None:
+def test_facts_contradict_each_other_while_both_are_in_use(story: Story, kept: list[Record]) -> None:
     pairs = [(active_with(kept, older), active_with(kept, newer)) for _, older, newer in story.told["turn"]]
     assert len(pairs) >= 15
     for older, newer in pairs:
         assert older.created_at < newer.created_at
         assert contradicts(older.body, newer.body), newer.body
+    assert sum(link.relation == "contradicts" for _, newer in pairs for link in newer.links) >= 5
+
+
+def test_what_contradicts_each_other_is_found_and_little_else(story: Story, demo: Memory) -> None:
+    found = {(one.older.body, one.newer.body) for one in open_contradictions(demo, limit=100).found}
+    real = {(older, newer) for _, older, newer in story.told["turn"]}
+    assert len(found & real) >= 13
+    assert len(found - real) <= 4
+
+
+def test_what_is_said_twice_is_proposed_for_merging_and_nothing_else(story: Story, demo: Memory) -> None:
+    found = [{record.body for record in one.sources} for one in proposals(demo).found]
+    twins = [{first, second} for _, _, first, second in story.told["twin"]]
+    assert len(found) >= 8
+    assert all(group in twins for group in found)
+
+
+def test_health_has_something_to_say(demo: Memory) -> None:
+    told = health(demo)
+    assert any("backnd" in str(typo) for typo in told.typos)
+    assert 0 < told.score < 100
+    assert told.queue
 
 
 def test_some_things_are_said_twice_in_other_words(story: Story, demo: Memory, kept: list[Record]) -> None:

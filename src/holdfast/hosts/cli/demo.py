@@ -22,6 +22,9 @@ TRY = (
     ("holdfast session list", "who worked on what"),
     ("holdfast thread triage", "unfinished work by the stage of its life"),
     ("holdfast analyze", "what sessions add up to, and which lessons are ignored"),
+    ("holdfast health", "what to look after first"),
+    ("holdfast contradictions", "what cannot both be true"),
+    ("holdfast duplicates", "what should become one"),
     ("holdfast absorb --candidates", "what may be worth a lesson"),
     ("holdfast rebuild vectors --missing", "search by meaning too (half a minute)"),
 )

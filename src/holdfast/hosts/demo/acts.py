@@ -14,7 +14,7 @@ from holdfast.model.query import Query
 from holdfast.model.record import Draft, Link
 from holdfast.verbs.absorb import absorb
 from holdfast.verbs.judge import judge
-from holdfast.verbs.keep import Revision, record_use, retire, revise, verify
+from holdfast.verbs.keep import Revision, link, record_use, retire, revise, verify
 from holdfast.verbs.recall import recall
 from holdfast.verbs.scars import Answer, unanswered
 from holdfast.verbs.session import start
@@ -152,18 +152,11 @@ def _use(seat: Seat) -> None:
     """Say what became of the first answers, and check one of them now and then."""
     for record in seat.shown[:3]:
         outcome = seat.chance.choices(tuple(_USES), tuple(_USES.values()))[0]
-        if _is_outdated(seat, record.body) and seat.chance.random() < 0.6:
-            outcome = "contradicted"
         if outcome and record.kind != "scar" and record.source != "starter":
             record_use(seat.memory, [record.id], outcome)
     lasting = [one for one in seat.shown if one.kind in ("fact", "decision", "learning", "pattern")]
     if lasting and seat.chance.random() < VERIFY:
         verify(seat.memory, seat.chance.choice(lasting).id, note=f"checked while working on {seat.visit.issue}")
-
-
-def _is_outdated(seat: Seat, body: str) -> bool:
-    turns = seat.desk.story.told["turn"]
-    return any(body == older and newer in seat.desk.known for _, older, newer in turns)
 
 
 def _see_first(seat: Seat) -> None:
@@ -284,6 +277,9 @@ def _care(seat: Seat, beat: Beat, record_id: str) -> None:
             revise(seat.memory, record_id, Revision(body=beat.text))
         case "retire":
             retire(seat.memory, record_id, beat.text)
+        case "object" if beat.text in seat.desk.known:
+            record_use(seat.memory, [record_id], "contradicted")
+            link(seat.memory, seat.desk.known[beat.text], "contradicts", record_id)
         case "confirm":
             confirm(person, record_id)
         case "cancel":

@@ -8,7 +8,7 @@ from typing import Any, Literal
 from holdfast.hosts.demo.story import Story
 from holdfast.model.record import Draft
 
-Deed = Literal["keep", "revise", "retire", "confirm", "cancel"]
+Deed = Literal["keep", "revise", "retire", "object", "confirm", "cancel"]
 # Shares of the whole time: when the older and the newer of two things are said.
 EARLY, LATE = (0.03, 0.35), (0.60, 0.97)
 ANY = (0.02, 0.97)
@@ -47,11 +47,14 @@ def _facts(story: Story, chance: Random) -> Iterator[Group]:
 
 
 def _turns(story: Story, chance: Random) -> Iterator[Group]:
-    for area, older, newer in story.told["turn"]:
-        yield tuple(
+    """Give facts that contradict each other; somebody notices every third of them."""
+    for place, (area, older, newer) in enumerate(story.told["turn"]):
+        said = [
             Beat(when=chance.uniform(*span), area=area, key=text, draft=Draft(body=text))
             for span, text in ((EARLY, older), (LATE, newer))
-        )
+        ]
+        noticed = [Beat(when=0.98, area=area, key=older, do="object", text=newer)] if place % 3 == 0 else []
+        yield (*said, *noticed)
 
 
 def _twins(story: Story, chance: Random) -> Iterator[Group]:
