@@ -20,6 +20,7 @@ from holdfast.model.trail import Happening
 from holdfast.policy.recap import handover
 from holdfast.verbs.derive import derive, summarise
 from holdfast.verbs.memory import Memory
+from holdfast.verbs.observer import Observed
 from holdfast.verbs.prepare import hand_over, prepare
 from holdfast.verbs.trail import drain, expire, note_session
 
@@ -100,7 +101,9 @@ def _derive(memory: Memory, happenings: list[Happening], *, ended: bool) -> int:
     if not told:
         return 0
     derived = derive(memory, told, everything=ended)
-    summary = summarise(memory, told) if ended or told[-1].event in ("Stop", "PreCompact") else None
+    said = derived.observer.summary if isinstance(derived.observer, Observed) else None
+    over = ended or told[-1].event in ("Stop", "PreCompact")
+    summary = summarise(memory, told, said) if over or said else None
     return len(derived.observations) + len(derived.kept) + len(derived.held) + (summary is not None)
 
 

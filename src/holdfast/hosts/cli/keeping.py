@@ -9,7 +9,7 @@ from holdfast.policy.trust import REASONS
 from holdfast.surfaces.core import care
 from holdfast.verbs.graph import traverse
 from holdfast.verbs.health import health
-from holdfast.verbs.hot import demote, hot_set, pin, promote, unpin
+from holdfast.verbs.hot import demote, hot_set, pin, promote, suggested, unpin
 from holdfast.verbs.maintain import audit, maintain, metrics, quality
 from holdfast.verbs.predict import predict, warm
 from holdfast.verbs.trust import change_trust, trust_of
@@ -44,6 +44,15 @@ def hot_command(ctx: click.Context, as_json: bool) -> None:
         with opened() as memory:
             found = hot_set(memory)
         show(found, care.hot_of(found), as_json=as_json)
+
+
+@hot_command.command("suggest")
+@json_option
+def suggest_command(as_json: bool) -> None:
+    """Show what is used but not in the set, and what keeps it out."""
+    with opened() as memory:
+        found = suggested(memory)
+    show(found, care.suggested_of(found), as_json=as_json)
 
 
 @hot_command.command("promote")

@@ -11,7 +11,7 @@ from holdfast.surfaces.core.text import SHORT, line, within
 from holdfast.surfaces.core.work import BUDGET
 from holdfast.verbs.graph import Traversal
 from holdfast.verbs.health import Chore, Health
-from holdfast.verbs.hot import Hot
+from holdfast.verbs.hot import Hot, Suggested
 from holdfast.verbs.maintain import Metrics, Quality, Upkeep
 from holdfast.verbs.predict import Prediction
 from holdfast.verbs.trust import Trust
@@ -52,6 +52,16 @@ def _clustered(found: Sequence[Hot]) -> list[str]:
     rest = [line for label, lines in under.items() if label not in grouped for line in lines]
     listed = [line for label, lines in grouped.items() for line in (f"{label}:", *lines)]
     return [*listed, "other:", *rest] if rest else listed
+
+
+def suggested_of(found: Sequence[Suggested]) -> str:
+    """Write what could be hot, and what keeps it out."""
+    items = [
+        f"{line(one.record)} (used {one.uses}, salience {one.salience:.2f}; kept out by {one.why_not})" for one in found
+    ]
+    return (
+        within(BUDGET, ["Used, but not in the hot set:"], items, "promote some") if items else "Nothing else is in use."
+    )
 
 
 def hot_line(one: Hot) -> str:
