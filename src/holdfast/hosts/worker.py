@@ -44,13 +44,17 @@ class Worked:
 
 def work(settings: Settings, home: Path, folder: Path, *, seconds: float = LONGEST_SECONDS) -> Worked | None:
     """Do all there is to do, for at most so long; None if another worker is at it."""
-    with _alone(home) as alone:
-        if not alone:
-            return None
-        done, until = Worked(), time.monotonic() + seconds
-        with open_memory(settings, folder=folder) as memory:
-            _work(memory, settings, home, folder, done, until)
-        return done
+    done, until = None, time.monotonic() + seconds
+    while True:
+        with _alone(home) as alone:
+            if not alone:
+                return done
+            done = done or Worked()
+            with open_memory(settings, folder=folder) as memory:
+                _work(memory, settings, home, folder, done, until)
+        # A hook that came while we were still there left it to us: look once more, now that we are not.
+        if time.monotonic() > until or not any((home / "spool").glob("*.json")):
+            return done
 
 
 def _work(memory: Memory, settings: Settings, home: Path, folder: Path, done: Worked, until: float) -> None:
