@@ -143,6 +143,15 @@ def test_what_happens_is_noted_and_private_things_are_not(hook: Hook, home: Path
     assert next((home / "spool").glob("*.json")).stat().st_mode & 0o777 == 0o600
 
 
+def test_copilot_is_known_when_it_runs_the_hooks_of_claude(
+    hook: Hook, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COPILOT_CLI", "1")
+    hook("PostToolUse", tool_name="bash", tool_result={"result_type": "failure", "text_result_for_llm": "no such file"})
+    told = spooled(home)[0]
+    assert (told["client"], told["result"], told["failed"]) == ("copilot", "no such file", True)
+
+
 def test_long_output_loses_its_middle_and_says_so(hook: Hook, home: Path) -> None:
     hook(
         "PostToolUse",
