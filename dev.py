@@ -3,6 +3,7 @@
 python3 dev.py holdfast [ARGUMENTS]   install what is needed into ./.venv and run the command
 python3 dev.py test [PYTEST ARGUMENTS]   formatting, lint, types and every test
 python3 dev.py protocol               the official MCP tools (Inspector, conformance) on our servers
+python3 dev.py plugin                 our plugin in the real Claude Code, Codex and Copilot CLI (fetches 1 GB)
 python3 dev.py uv [ARGUMENTS]         anything else, inside that environment
 """
 
@@ -19,7 +20,7 @@ CHECKS = (("ruff", "format", "--check"), ("ruff", "check"), ("mypy",))
 
 def main() -> int:
     """Run what the first argument names."""
-    if len(sys.argv) < 2 or sys.argv[1] not in ("holdfast", "test", "protocol", "uv"):
+    if len(sys.argv) < 2 or sys.argv[1] not in ("holdfast", "test", "protocol", "plugin", "uv"):
         print(__doc__)
         return 64
     task, rest = sys.argv[1], sys.argv[2:]
@@ -30,10 +31,12 @@ def main() -> int:
         return _run([uv, *rest])
     if task == "protocol":
         return _run([uv, "run", "--quiet", "--with", NODE, "python", "-m", "tests.protocol.run"], ROOT)
+    if task == "plugin":
+        return _run([uv, "run", "--quiet", "--with", NODE, "python", "-m", "tests.clients.run"], ROOT)
     for check in CHECKS:
         if code := _run([uv, "run", "--quiet", *check], ROOT):
             return code
-    return _run([uv, "run", "--quiet", "pytest", "-n", "auto", *rest], ROOT)
+    return _run([uv, "run", "--quiet", "pytest", "-n", "auto", "--dist", "loadgroup", *rest], ROOT)
 
 
 def _uv() -> str:

@@ -14,6 +14,10 @@ offers:
 protocol:
     python3 dev.py protocol
 
+# The plugin in the real Claude Code, Codex and Copilot CLI; fetches about 1 GB the first time.
+plugin:
+    python3 dev.py plugin
+
 # Mend formatting and whatever lint can mend.
 fix:
     python3 dev.py uv run ruff check --fix

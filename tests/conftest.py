@@ -35,6 +35,14 @@ class Time:
         self.now += days * 86_400
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Keep the tests of the made-up store in one process, so that it is built once."""
+    for item in items:
+        if isinstance(item, pytest.Function) and "demo_store" in item.fixturenames:
+            item.add_marker(pytest.mark.xdist_group("demo"))
+
+
 @pytest.fixture(autouse=True)
 def own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Keep every test away from the real home directory and from the caller's settings."""
@@ -111,6 +119,16 @@ def memory(tmp_path: Path, time: Time) -> Iterator[Memory]:
     """Give an open memory on a real SQLite file, without an embedder."""
     with make_memory(tmp_path, time) as opened:
         yield opened
+
+
+@pytest.fixture(scope="session")
+def demo_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Give the folder of the whole made-up store, which ends at START; copy it before writing to it."""
+    from holdfast.hosts.demo.build import build
+
+    folder = tmp_path_factory.mktemp("demo") / "store"
+    build(folder, until=START)
+    return folder
 
 
 def make_memory(folder: Path, time: Time, **changed: Any) -> Memory:

@@ -29,7 +29,8 @@ from holdfast.verbs.memory import Memory
 
 FILE = "holdfast.db"
 FOLDER = ".holdfast"
-PRIVATE = (f"{FILE}*", "http-token*")  # what of a store must not get into a repository
+# What of a store must not get into a repository; the rest of its folder (settings, team memories) may.
+PRIVATE = (f"{FILE}*", "http-token*", "setup.json", "spool", "prepared", "seen", "sessions", "hooks.log*", "work.lock")
 EMBEDDERS = ("local", "http", "none")
 OBSERVERS = ("none", "anthropic", "openai", "claude")
 # What can be read, and the module that reads it; `file` is any file.
@@ -132,10 +133,15 @@ def load_settings(
 
 def store_folder(config: Config, here: Path) -> Path:
     """Give the folder of the store: as set, else the nearest .holdfast/ upward, else the platform's data folder."""
+    if not config.home and (nearest := _nearest(here)) and _is_home(nearest):
+        return nearest
+    return user_folder(config)
+
+
+def user_folder(config: Config) -> Path:
+    """Give the folder of the store outside any project: as set, else the platform's data folder."""
     if config.home:
         return Path(config.home).expanduser()
-    if (nearest := _nearest(here)) and _is_home(nearest):
-        return nearest
     from platformdirs import user_data_path
 
     return user_data_path("holdfast", appauthor=False)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from holdfast.compose import PRIVATE
 from tests.hosts.running import Run, answer, kept
 
 
@@ -206,7 +207,7 @@ def test_the_store_is_found_by_variable_then_nearest_folder_then_platform(
     )
     (tmp_path / "work" / ".holdfast").mkdir()
     assert answer(run("status", "--json", cwd=deep))["place"] == str(tmp_path / "work" / ".holdfast" / "holdfast.db")
-    assert (tmp_path / "work" / ".holdfast" / ".gitignore").read_text() == "holdfast.db*\nhttp-token*\n"
+    assert (tmp_path / "work" / ".holdfast" / ".gitignore").read_text() == "\n".join([*PRIVATE, ""])
     assert answer(run("status", "--json", cwd=deep, HOLDFAST_HOME=str(tmp_path / "h")))["place"] == str(
         tmp_path / "h" / "holdfast.db"
     )

@@ -91,6 +91,31 @@ def test_briefs_observations_and_the_log(run: Run) -> None:
     assert answer(run("log", "--kind", "win", "--json")) == []
 
 
+def test_knowledge_is_kept_from_the_command_line(run: Run) -> None:
+    one = kept(run, "The queue is RabbitMQ.", "--scope", "infra")
+    two = kept(
+        run, "We use JWT for the API.", "--kind", "decision", "--field", "issue=SHOP-12", "--field", 'people=["Mira"]'
+    )
+    assert "trust 0.75" in run("trust", one, "--reason", "partially_incorrect", "--note", "since May").stdout
+    assert "since May" in run("trust", one).stdout
+    assert run("trust", one, "--raise", "--reason", "outdated").returncode == 64
+    assert "pinned" in run("hot", "pin", one).stdout
+    assert "Hot set (1)" in run("hot").stdout
+    assert run("hot", "unpin", one).returncode == 0
+    assert "empty" in run("hot", "demote", one).stdout
+    assert "No habit" in run("next", one).stdout
+    assert "Health 100/100" in run("health").stdout
+    assert "0 recalls" in run("quality").stdout
+    assert "would be retired" in run("maintain", "--dry-run").stdout
+    assert "MB before" in run("maintain").stdout
+    run("forget", one, "--reason", "gone")
+    assert "gone" in run("audit").stdout
+    assert "Hot set:" in run("metrics").stdout
+    assert "Issue: SHOP-12" in run("graph", "SHOP-12").stdout
+    assert "connection" in run("graph").stdout
+    assert run("graph", two, "--lens", "provenance").returncode == 0
+
+
 @pytest.mark.parametrize("command", ["session", "thread", "brief", "absorb", "judge", "log", "analyze"])
 def test_every_command_explains_itself(run: Run, command: str) -> None:
     shown = run(command, "--help")

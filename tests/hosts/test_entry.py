@@ -64,3 +64,20 @@ def test_anything_else_is_the_command_line(environment: dict[str, str], tmp_path
     assert (wrong.returncode, "There is no surface 'nope'" in wrong.stderr) == (64, True)
     moved = run(environment, tmp_path, "-m", "holdfast", "--home", str(tmp_path / "other"), "mcp")
     assert (moved.returncode, moved.stdout) == (0, "")
+
+
+def test_a_server_started_in_its_plugins_folder_goes_to_the_project(
+    environment: dict[str, str], tmp_path: Path
+) -> None:
+    project, plugin = tmp_path / "project", tmp_path / "plugin"
+    project.mkdir()
+    plugin.mkdir()
+    begin = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": INITIALIZE}
+    start = {"name": "session", "arguments": {"action": "start", "title": "x"}}
+    asked = [begin, {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": start}]
+    given = "".join(json.dumps(one) + "\n" for one in asked)
+    # The client works in the project; it starts the server in the plugin's folder.
+    client = "import subprocess, sys; subprocess.run([sys.executable, '-m', 'holdfast', 'mcp'], cwd=sys.argv[1])"
+    told = {**environment, "COPILOT_PLUGIN_ROOT": str(plugin), "HOLDFAST_PROJECT": ""}
+    answers = run(told, project, "-c", client, str(plugin), given=given).stdout.splitlines()
+    assert str(project) in json.loads(answers[1])["result"]["content"][0]["text"]

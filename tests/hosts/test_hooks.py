@@ -143,6 +143,15 @@ def test_what_happens_is_noted_and_private_things_are_not(hook: Hook, home: Path
     assert next((home / "spool").glob("*.json")).stat().st_mode & 0o777 == 0o600
 
 
+def test_copilot_is_known_when_it_runs_the_hooks_of_claude(
+    hook: Hook, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COPILOT_CLI", "1")
+    hook("PostToolUse", tool_name="bash", tool_result={"result_type": "failure", "text_result_for_llm": "no such file"})
+    told = spooled(home)[0]
+    assert (told["client"], told["result"], told["failed"]) == ("copilot", "no such file", True)
+
+
 def test_long_output_loses_its_middle_and_says_so(hook: Hook, home: Path) -> None:
     hook(
         "PostToolUse",
@@ -370,3 +379,45 @@ def test_a_second_worker_leaves_at_once(home: Path, memories: Run) -> None:
     holder.communicate()
     assert time.monotonic() - started < 20
     assert answer(memories("work", "--json"))["problems"] == []
+
+
+def test_work_becomes_observations_a_summary_and_what_was_said_to_be_kept(
+    hook: Hook, memories: Run, home: Path, project: Path
+) -> None:
+    hook("SessionStart", source="startup")
+    hook("UserPromptSubmit", prompt="The checkout test fails, please fix it.")
+    hook(
+        "PostToolUse",
+        tool_name="Bash",
+        tool_input={"command": "pytest tests/test_checkout.py"},
+        tool_response={"stdout": "E   KeyError: 'total'\n1 failed", "exit_code": 1},
+    )
+    hook(
+        "PostToolUse",
+        tool_name="Edit",
+        tool_input={"file_path": str(project / "shop/cart.py"), "old_string": "a", "new_string": "b"},
+        tool_response={"ok": True},
+    )
+    hook(
+        "PostToolUse",
+        tool_name="Bash",
+        tool_input={"command": "pytest tests/test_checkout.py"},
+        tool_response={"stdout": "1 passed", "exit_code": 0},
+    )
+    hook(
+        "Stop",
+        last_assistant_message="Fixed: the cart now sums before discounts. [decision] We decided to sum line items before applying any discount.",
+    )
+    done = worked(home, project)
+    assert done.problems == []
+    seen = answer(memories("list", "--kind", "observation", "--json"))["records"]
+    assert [(one["fields"]["type"], one["fields"]["files_modified"]) for one in seen] == [("bugfix", ["shop/cart.py"])]
+    assert answer(memories("list", "--kind", "decision", "--json"))["total"] == 1
+    assert answer(memories("list", "--kind", "summary", "--json"))["total"] == 1
+    hook("PreCompact", trigger="auto")
+    before = answer(memories("list", "--limit", "100", "--json"))["total"]
+    worked(home, project)
+    assert answer(memories("list", "--limit", "100", "--json"))["total"] == before
+    after = text_of(hook("SessionStart", source="compact"))
+    assert "<holdfast-handover>" in after
+    assert "checkout test fails" in after

@@ -14,6 +14,7 @@ import anyio
 import pytest
 from mcp import Client, MCPError
 
+from holdfast.compose import PRIVATE
 from holdfast.hosts.mcp.http import listening, transport
 from holdfast.hosts.mcp.protocol import server_of
 from holdfast.surfaces.tool import Call
@@ -172,7 +173,7 @@ def test_a_token_beside_a_store_in_a_repository_is_kept_out_of_git(environment: 
     folder.mkdir()
     (folder / ".gitignore").write_text("holdfast.db*\n")
     with Served({**environment, "HOLDFAST_HOME": str(folder)}, tmp_path):
-        assert (folder / ".gitignore").read_text() == "holdfast.db*\nhttp-token*\n"
+        assert (folder / ".gitignore").read_text() == "\n".join([*PRIVATE, ""])
 
 
 def test_each_session_of_the_older_era_works_under_its_own_name(toys: Served) -> None:

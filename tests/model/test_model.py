@@ -1,5 +1,7 @@
 """Ids, instants, scopes, kinds and texts."""
 
+from random import Random
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -21,6 +23,12 @@ def test_ids_sort_in_the_order_they_were_given_whatever_the_clock_does(moments: 
     assert ids == sorted(ids)
     assert len(set(ids)) == len(ids)
     assert all(ULID.fullmatch(one) for one in ids)
+
+
+def test_a_clock_told_time_and_chance_gives_the_same_ids_again() -> None:
+    first, again, other = (Clock(lambda: 1_700_000_000.0, Random(seed).getrandbits) for seed in (1, 1, 2))
+    given = [[clock.tick() for _ in range(5)] for clock in (first, again, other)]
+    assert given[0] == given[1] != given[2]
 
 
 def test_an_id_is_later_than_what_it_answers_even_if_that_came_from_the_future() -> None:

@@ -130,7 +130,7 @@ def test_what_tells_of_a_moment_is_kept_for_a_time() -> None:
 
 
 def test_the_health_score_says_what_it_is_made_of() -> None:
-    fine = dict.fromkeys(("contradicted", "conflicts", "unverified", "stale", "dead", "cold", "typos"), 0)
+    fine = dict.fromkeys(("contradicted", "conflicts", "unverified", "stale", "drifted", "dead", "cold", "typos"), 0)
     assert score(measures({**fine, "total": 100})) == 100
     assert score(measures({**fine, "total": 0})) == 100
     worse = measures({**fine, "total": 100, "contradicted": 5, "unverified": 40, "cold": 20})

@@ -12,7 +12,7 @@ from holdfast.model.query import Query
 from holdfast.model.record import Draft
 from holdfast.policy.admit import Transient, Waivers
 from holdfast.verbs.health import Typo, health, typos_in
-from holdfast.verbs.hot import cool, demote, heat_counts, hot_set, pin, promote, tend, unpin
+from holdfast.verbs.hot import cool, demote, heat_counts, hot_set, pin, promote, suggested, tend, unpin
 from holdfast.verbs.keep import erase, link, record_use, rename_scope, restore, retire, verify
 from holdfast.verbs.maintain import audit, maintain, metrics, quality
 from holdfast.verbs.memory import Memory
@@ -89,6 +89,15 @@ def test_use_lets_a_memory_into_the_hot_set_and_recall_alone_does_not(memory: Me
         (record.id, "used", 3, False)
     ] or found[0].uses == 4
     assert heat_counts(memory)["promotions"] == 1
+
+
+def test_what_is_used_but_kept_out_is_suggested_with_the_reason(memory: Memory) -> None:
+    record = keep(memory, "Carts expire after a day.")
+    seen = keep(memory, "Saw a slow query.", kind="observation")
+    record_use(memory, [record.id, seen.id], "applied")
+    assert {(one.record.id, one.why_not) for one in suggested(memory)} == {(record.id, "threshold"), (seen.id, "kind")}
+    promote(memory, record.id)
+    assert [one.record.id for one in suggested(memory)] == [seen.id]
 
 
 def test_a_full_hot_set_lets_the_coldest_go(memory: Memory) -> None:

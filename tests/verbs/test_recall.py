@@ -374,3 +374,10 @@ def test_a_question_asked_before_anything_was_in_use_does_not_spoil_later_ones(m
     assert recall(memory, Query(text="tabs or spaces")).hits == ()
     confirm(memory, held.record.id)
     assert [hit.record.id for hit in recall(memory, Query(text="tabs or spaces")).hits] == [held.record.id]
+
+
+def test_a_memory_kept_outside_any_session_does_not_fall_behind(memory: Memory) -> None:
+    for number in range(3):
+        keep(memory, f"The queue of the shop was slow on day {number}, nothing else to say about it.")
+    alone = keep(memory.acting_in(""), "The queue of the shop is RabbitMQ.")
+    assert recall(memory, Query(text="which queue does the shop use: RabbitMQ")).hits[0].record.id == alone.id

@@ -55,6 +55,11 @@ def stale(db: Database, project: int, before: str, limit: int) -> Found:
     )
 
 
+def verified(db: Database, project: int, limit: int) -> Found:
+    """Give records that somebody checked."""
+    return _found(db, "and verified_at <> ''", project, "", limit)
+
+
 def heavy(db: Database, project: int, least: int, limit: int) -> list[tuple[str, int]]:
     """Give the records that helped most often."""
     low, high = span(project)

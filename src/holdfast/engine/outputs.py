@@ -185,6 +185,14 @@ def expire(db: Database, project: int, *, before: str) -> int:
     return len(rows)
 
 
+def counted(db: Database, project: int, *, session: str = "", since: str = "") -> int:
+    """Tell how many outputs of a project, or of one session in it, were logged since an instant and are still kept."""
+    sql = """
+    select count(*) from outputs where project = :project and at >= :since and (:session = '' or session = :session)
+    """
+    return int(db.query(sql, {"project": project, "session": session, "since": since})[0][0])
+
+
 def held(db: Database, project: int) -> Held:
     """Tell how much output of a project is kept and how far it was mined."""
     given = {"project": project, "watermark": watermark(db, project)}

@@ -193,7 +193,8 @@ class _Search:
             if around[one.number]:
                 sessions.setdefault(place.session, one.base)
         for number, place in records.places(db, candidates).items():
-            candidates[number].lent += SESSION * sessions.get(place.session, 0.0)
+            # One that stands alone is a session of its own: it must not fall behind for having no neighbours.
+            candidates[number].lent += SESSION * sessions.get(place.session, candidates[number].base)
 
     def heed(self) -> None:
         """Let the people and dates a question names speak for what they wrote and for their time."""

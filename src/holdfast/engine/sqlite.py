@@ -11,6 +11,7 @@ from pathlib import Path
 from holdfast.engine.database import Dialect, Params
 from holdfast.model.errors import (
     HoldfastError,
+    Invalid,
     NotAStore,
     StoreBusy,
     StoreCorrupt,
@@ -103,6 +104,8 @@ class SQLite:
             return self._connection.execute(sql, params)
         except sqlite3.Error as problem:
             raise _our_error(problem, self.path) from problem
+        except OverflowError as problem:
+            raise Invalid("A number is too large.", hint="Nothing here is counted beyond 63 bits.") from problem
 
     def script(self, sql: str, /) -> None:
         """Run several statements of a schema, one by one so that an open transaction stays open."""

@@ -83,6 +83,11 @@ def get(db: Database, session: str) -> Transcript | None:
     return Transcript(**{name: rows[0][name] for name in Transcript.__dataclass_fields__}) if rows else None
 
 
+def counted(db: Database) -> int:
+    """Tell how many transcripts there are."""
+    return int(db.query("select count(*) from transcripts")[0][0])
+
+
 def search(db: Database, question: str, project: int | None, limit: int) -> list[Piece]:
     """Give the pieces that hold most of a question's words, rarest first."""
     if not db.query("select 1 from transcripts limit 1"):

@@ -16,12 +16,16 @@ from holdfast.compose import Settings, open_memory
 from holdfast.engine import tally, trail
 from holdfast.hosts.hooks.client import checkout_root, prepared_file
 from holdfast.model.errors import HoldfastError
-from holdfast.model.trail import Happening  # noqa: TC001
+from holdfast.model.trail import Happening
+from holdfast.policy.recap import handover
+from holdfast.verbs.derive import derive, summarise
 from holdfast.verbs.memory import Memory
-from holdfast.verbs.prepare import prepare
+from holdfast.verbs.observer import Observed
+from holdfast.verbs.prepare import hand_over, prepare
 from holdfast.verbs.trail import drain, expire, note_session
 
 LONGEST_SECONDS = 120.0
+HANDOVER_TOKENS = 1_200
 LOCK = "work.lock"
 log = logging.getLogger(__name__)
 
@@ -32,6 +36,7 @@ class Worked:
 
     drained: int = 0
     sessions: int = 0
+    records: int = 0
     vectors: int = 0
     prepared: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
@@ -39,13 +44,17 @@ class Worked:
 
 def work(settings: Settings, home: Path, folder: Path, *, seconds: float = LONGEST_SECONDS) -> Worked | None:
     """Do all there is to do, for at most so long; None if another worker is at it."""
-    with _alone(home) as alone:
-        if not alone:
-            return None
-        done, until = Worked(), time.monotonic() + seconds
-        with open_memory(settings, folder=folder) as memory:
-            _work(memory, settings, home, folder, done, until)
-        return done
+    done, until = None, time.monotonic() + seconds
+    while True:
+        with _alone(home) as alone:
+            if not alone:
+                return done
+            done = done or Worked()
+            with open_memory(settings, folder=folder) as memory:
+                _work(memory, settings, home, folder, done, until)
+        # A hook that came while we were still there left it to us: look once more, now that we are not.
+        if time.monotonic() > until or not any((home / "spool").glob("*.json")):
+            return done
 
 
 def _work(memory: Memory, settings: Settings, home: Path, folder: Path, done: Worked, until: float) -> None:
@@ -57,7 +66,7 @@ def _work(memory: Memory, settings: Settings, home: Path, folder: Path, done: Wo
         for session in waiting:
             if time.monotonic() > until:
                 break
-            roots |= _session(memory, settings, session, done)
+            roots |= _session(memory, settings, home, session, done)
         if not found.taken and not waiting:
             break
     expire(memory)
@@ -66,22 +75,40 @@ def _work(memory: Memory, settings: Settings, home: Path, folder: Path, done: Wo
     done.vectors = _embed(memory, until)
 
 
-def _session(memory: Memory, settings: Settings, session: str, done: Worked) -> set[str]:
-    """Derive what one session's trail holds, in the project of each folder it worked in."""
-    happenings = trail.fresh(memory.store.db, session)
-    by_root: dict[str, list[Happening]] = {}
-    for one in happenings:
-        by_root.setdefault(checkout_root(one.cwd or "."), []).append(one)
-    for root, own in by_root.items():
+def _session(memory: Memory, settings: Settings, home: Path, session: str, done: Worked) -> set[str]:
+    """Derive what one session's trail holds, in the project of each folder it worked in.
+
+    The whole trail is told again each time, and what was made of it before is there already: a worker that dies loses
+    nothing, and a turn that still goes on is derived once it ended.
+    """
+    fresh, happenings = trail.fresh(memory.store.db, session), trail.of_session(memory.store.db, session)
+    touched = {checkout_root(one.cwd or ".") for one in fresh}
+    ended = any(one.event == "SessionEnd" for one in fresh)
+    for root in touched:
+        own = [one for one in happenings if checkout_root(one.cwd or ".") == root]
         with _opened(settings, root) as there:
             try:
                 note_session(there, own)
+                done.records += _derive(there, own, ended=ended)
             except HoldfastError as problem:
                 done.problems.append(str(problem))
                 tally.fail(memory.store.db, "derive", memory.clock.now(), str(problem))
-    trail.settle(memory.store.db, session, happenings[-1].id)
+    if any(one.event == "PreCompact" for one in fresh):
+        hand_over(home, session, handover(happenings, HANDOVER_TOKENS))
+    trail.settle(memory.store.db, session, fresh[-1].id)
     done.sessions += 1
-    return set(by_root)
+    return touched
+
+
+def _derive(memory: Memory, happenings: list[Happening], *, ended: bool) -> int:
+    told = [one for one in happenings if one.event != "Injected"]
+    if not told:
+        return 0
+    derived = derive(memory, told, everything=ended)
+    said = derived.observer.summary if isinstance(derived.observer, Observed) else None
+    over = ended or told[-1].event in ("Stop", "PreCompact")
+    summary = summarise(memory, told, said) if over or said else None
+    return len(derived.observations) + len(derived.kept) + len(derived.held) + (summary is not None)
 
 
 def _prepare(settings: Settings, home: Path, root: str, done: Worked) -> None:

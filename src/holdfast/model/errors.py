@@ -2,7 +2,8 @@
 
 HoldfastError
 ├── Invalid            the input can never work as given
-│   └── InvalidConfig  a setting is unknown or has an impossible value
+│   ├── InvalidConfig  a setting is unknown or has an impossible value
+│   └── InvalidFile    a file of another program cannot be understood, so it is left alone
 ├── NotFound           no such record, scope or file
 │   └── Ambiguous      an id prefix fits several records
 ├── Conflict           the record is not in a state that allows this
@@ -51,6 +52,12 @@ class InvalidConfig(Invalid):
     """A setting cannot be used."""
 
     code = "invalid_config"
+
+
+class InvalidFile(Invalid):
+    """The file cannot be understood, so it is left alone."""
+
+    code = "invalid_file"
 
 
 class NotFound(HoldfastError):

@@ -8,14 +8,13 @@ from datetime import UTC, datetime
 from hashlib import blake2b
 from secrets import randbits
 
-from ulid_transform import bytes_to_ulid, ulid_at_time, ulid_to_timestamp
+from ulid_transform import bytes_to_ulid, ulid_to_timestamp
 
 from holdfast.model.errors import Invalid
 
 ULID = re.compile(r"[0-7][0-9A-HJKMNP-TV-Z]{25}")
 _PREFIX = re.compile(r"[0-9A-HJKMNP-TV-Z]{4,26}")
 LAST = 253_402_214_400.0  # the last day that has a date of four digits
-STAMP = 10  # characters of an id that tell the millisecond
 # A replica whose clock runs further ahead than this does not drag ours along.
 MAX_DRIFT_MS = 24 * 3600 * 1000
 # Ids dated after the year 3000 come from nowhere good and could leave no room to count on.
@@ -27,8 +26,9 @@ UNDATED_MS, YEAR_MS = 1_577_836_800_000, 31_536_000_000
 class Clock:
     """Gives instants and ids; an id is later than every id this clock gave or was shown."""
 
-    def __init__(self, now: Callable[[], float] = time.time) -> None:
+    def __init__(self, now: Callable[[], float] = time.time, chance: Callable[[int], int] = randbits) -> None:
         self._now = now
+        self._chance = chance
         self._last = ""
         self._lock = threading.Lock()
 
@@ -37,11 +37,16 @@ class Clock:
         return instant(self._now())
 
     def tick(self, after: str = "") -> str:
-        """Give the next id, later than `after` as well."""
+        """Give the next id, later than `after` as well.
+
+        It is of a later millisecond, so that its first characters tell it apart; the rest is chance, so that another
+        clock that counts on from the same id gives another one.
+        """
         with self._lock:
             floor = max(self._last, after)
-            fresh = ulid_at_time(self._now())
-            self._last = fresh if fresh[:STAMP] > floor[:STAMP] else later_than(floor)
+            earliest = ulid_to_timestamp(floor) + 1 if floor else 0
+            millisecond = max(int(self._now() * 1000), earliest)
+            self._last = bytes_to_ulid(millisecond.to_bytes(6) + self._chance(80).to_bytes(10))
             return self._last
 
     def observe(self, event_id: str) -> None:
@@ -74,14 +79,6 @@ def named_id(name: str, at: str = "", after: str = "") -> str:
 
 def _stamp(at: str) -> int:
     return round(datetime.fromisoformat(at).timestamp() * 1000) if at else 0
-
-
-def later_than(event_id: str) -> str:
-    """Give an id of the next millisecond, so that its first characters tell it apart; the rest is chance.
-
-    Another clock that counts on from the same id therefore gives another one.
-    """
-    return bytes_to_ulid((ulid_to_timestamp(event_id) + 1).to_bytes(6) + randbits(80).to_bytes(10))
 
 
 def check_id(text: str) -> str:

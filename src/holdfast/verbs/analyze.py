@@ -74,13 +74,12 @@ def activity(memory: Memory, *, days: float = 30, agent: str = "") -> Activity:
     found = _recent(memory, days, agent)
     own, since = {session.id for session in found}, days_before(memory.clock.now(), days)
     told = memory.store.happened(("injected",), since, 100_000)
-    written = _written(memory, days, {session.id for session in found} if agent else None)
     return Activity(
         sessions=len(found),
         open=sum(session.is_open for session in found),
         recalls=sum(memory.store.counted(session.id, "surfaced") for session in found),
         reflections=sum(bool(session.close.get("retrospective")) for session in found),
-        kinds=Counter(record.kind for record in written),
+        kinds=Counter(records.kinds_since(memory.store.db, _here(memory), since, own if agent else None)),
         agents=dict(Counter(session.agent or "unknown" for session in found).most_common()),
         closes=Counter(str(session.close["type"]) for session in found if "type" in session.close),
         issues=tuple(Counter(session.issue for session in found if session.issue).most_common(10)),
@@ -144,12 +143,8 @@ def _recent(memory: Memory, days: float, agent: str) -> Sequence[Session]:
     return [session for session in found if agent in ("", session.agent)]
 
 
-def _written(memory: Memory, days: float, only: set[str] | None) -> list[Record]:
-    chosen = records.Filter(
-        projects=(memory.store.project_number(memory.project),), since=days_before(memory.clock.now(), days)
-    )
-    found = [entry.record for entry in records.page(memory.store.db, chosen, limit=100_000)]
-    return [record for record in found if only is None or record.by.session in only]
+def _here(memory: Memory) -> int:
+    return memory.store.project_number(memory.project)
 
 
 def _reply(record: Record, question: str) -> Reply:

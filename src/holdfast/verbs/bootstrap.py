@@ -11,7 +11,7 @@ from holdfast.model.errors import Invalid
 from holdfast.model.event import Event
 from holdfast.model.fold import fold
 from holdfast.model.record import Draft, Record
-from holdfast.model.text import check_text, counted
+from holdfast.model.text import check_text, counted, shorten
 from holdfast.policy.documents import FILES, MARKDOWN, is_text, pieces
 from holdfast.verbs.hot import hot_set, promote
 from holdfast.verbs.memory import Memory
@@ -71,7 +71,11 @@ def seed_file(memory: Memory, path: Path, like: Draft, *, hot: bool = False) -> 
 def confined(memory: Memory, path: str) -> Path:
     """Give the place a path names, if it lies in the project's folder; links that lead out of it do not."""
     top = memory.checkout.top().resolve()
-    place = (top / Path(path).expanduser()).resolve()
+    try:
+        place = (top / Path(path).expanduser()).resolve()
+        place.exists()
+    except (OSError, ValueError, RuntimeError) as problem:  # too long, not to be spelled on a disk, of nobody's home
+        raise Invalid(f"{shorten(path, 80)!r} is no path.") from problem
     if not place.is_relative_to(top):
         raise Invalid(f"{path} lies outside of the project.", hint=f"Name something below {top}.")
     return place
@@ -81,8 +85,11 @@ def _named(folder: Path, name: str) -> list[Path]:
     """Give the files of a name or pattern, none of them outside of the folder."""
     if name.startswith(("/", "~")) or ".." in Path(name).parts:
         return []
-    found = sorted(folder.glob(name))
-    return [path for path in found if path.is_file() and path.resolve().is_relative_to(folder)]
+    try:
+        found = sorted(folder.glob(name))
+        return [path for path in found if path.is_file() and path.resolve().is_relative_to(folder)]
+    except (OSError, ValueError, NotImplementedError):
+        return []  # no pattern, so there is no such file
 
 
 def _document(memory: Memory, path: Path, like: Draft, folder: Path) -> Seeded:

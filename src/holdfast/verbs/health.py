@@ -11,8 +11,10 @@ from holdfast.model.record import Record
 from holdfast.policy.health import Measure, measures, score
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.read import waiting_records
+from holdfast.verbs.staleness import staleness_of_many
 
 ROWS = 20
+MOST_CHECKED = 500
 HEAVY = 3
 RARE = 1  # a scope so rare may be a slip of the pen
 NEAR = 2  # letters that may differ
@@ -57,6 +59,7 @@ class Health:
     cold: Sample
     unverified: Sample
     stale: Sample
+    drifted: Sample | None = None  # None: nobody could ask git
     heavy: tuple[tuple[Record, int], ...] = ()
     conflicts: tuple[tuple[str, str], ...] = ()
     scopes: dict[str, int] = field(default_factory=dict)
@@ -82,7 +85,8 @@ def health(memory: Memory, *, days: int = 30) -> Health:
     scopes = labels.counts(db, "scope", here)
     typos, conflicts = tuple(typos_in(scopes)), tuple(links.pairs(db, "contradicts", here))
     total = curation.total(db, here)
-    counts = {name: one.total for name, one in found.items()}
+    drifted = _drifted(memory, here)
+    counts = {name: one.total for name, one in found.items()} | {"drifted": drifted.total if drifted else 0}
     judged = measures({**counts, "total": total, "conflicts": len(conflicts), "typos": len(typos)})
     waiting = tuple(waiting_records(memory))
     return Health(
@@ -91,6 +95,7 @@ def health(memory: Memory, *, days: int = 30) -> Health:
         score=score(judged),
         measures=tuple(judged),
         **samples,
+        drifted=drifted,
         heavy=_heavy(memory, here),
         conflicts=conflicts,
         scopes=scopes,
@@ -98,7 +103,7 @@ def health(memory: Memory, *, days: int = 30) -> Health:
         markers=_markers(memory, before),
         strangers=tuple(usage.strangers(db)),
         waiting=waiting,
-        queue=tuple(_queue(samples, conflicts, typos, waiting)),
+        queue=tuple(_queue({**samples, "drifted": drifted or Sample(total=0)}, conflicts, typos, waiting)),
     )
 
 
@@ -119,6 +124,17 @@ def typos_in(scopes: dict[str, int]) -> list[Typo]:
 def _sample(memory: Memory, found: Found) -> Sample:
     known = records.by_ids(memory.store.db, found.ids)
     return Sample(total=found.total, records=tuple(known[one].record for one in found.ids if one in known))
+
+
+def _drifted(memory: Memory, here: int) -> Sample | None:
+    """Give the checked records whose code was changed since, or whose paths are gone; None if git cannot be asked."""
+    checked = curation.verified(memory.store.db, here, MOST_CHECKED)
+    known = [entry.record for entry in records.by_ids(memory.store.db, checked.ids).values()]
+    measured = staleness_of_many(memory, known)
+    if known and all(one.commits is None for one in measured.values()):
+        return None
+    moved = [one for one in known if measured[one.id].commits or measured[one.id].missing]
+    return Sample(total=len(moved), records=tuple(moved[:ROWS]))
 
 
 def _heavy(memory: Memory, here: int) -> tuple[tuple[Record, int], ...]:
@@ -161,6 +177,10 @@ def _queue(
     ]
     chores += [
         Chore(what="say yes or no", why="it waits", command=f"holdfast confirm {one.id}", record=one) for one in waiting
+    ]
+    chores += [
+        Chore(what="check", why="the code moved on since", command=f"holdfast verify {one.id}", record=one)
+        for one in samples["drifted"].records
     ]
     chores += [
         Chore(what="check", why="it was checked long ago", command=f"holdfast verify {one.id}", record=one)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from holdfast.engine.views import heat, records, trusts, usage
 from holdfast.model.errors import Conflict
 from holdfast.model.event import Actor, Event
-from holdfast.model.ids import days_between
+from holdfast.model.ids import days_before, days_between
 from holdfast.model.query import Usage
 from holdfast.model.record import GLOBAL, Record
 from holdfast.policy.heat import hot_score, stale_after, turned_away, uses_of
@@ -14,6 +14,7 @@ from holdfast.policy.salience import importance, salience
 from holdfast.policy.trust import trust
 from holdfast.verbs.memory import Memory, find
 
+LOOK_BACK_DAYS = 30.0
 RULE = Actor(kind="rule", name="hot set")
 
 
@@ -28,6 +29,16 @@ class Hot:
     since: str
     why: str
     score: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Suggested:
+    """A memory that is used and could be hot, and what keeps it out."""
+
+    record: Record
+    salience: float
+    uses: int
+    why_not: str
 
 
 def hot_set(memory: Memory) -> list[Hot]:
@@ -87,6 +98,21 @@ def tend(memory: Memory, ids: Iterable[str]) -> list[Record]:
             let_in.append(record)
             current = hot_set(memory)
     return let_in
+
+
+def suggested(memory: Memory, *, limit: int = 10) -> list[Suggested]:
+    """Give what is used but not in the hot set, with what keeps it out: somebody may know better."""
+    inside, since = hot_ids(memory), days_before(memory.clock.now(), LOOK_BACK_DAYS)
+    used = {use.id for use in usage.all_since(memory.store.db, since) if use.outcome in ("applied", "corrected")}
+    entries = records.by_ids(memory.store.db, used - inside)
+    judged = _judged(memory, [entry.record for entry in entries.values() if _is_here(memory, entry.record)])
+    found = [
+        Suggested(
+            record=record, salience=worth, uses=uses_of(own), why_not=turned_away(record, own, worth) or "no room"
+        )
+        for record, own, worth, _ in judged.values()
+    ]
+    return sorted(found, key=lambda one: (-one.salience, one.record.id))[:limit]
 
 
 def cool(memory: Memory) -> list[Record]:

@@ -153,6 +153,12 @@ def output_status(memory: Memory) -> OutputStatus:
     )
 
 
+def outputs_logged(memory: Memory, *, session: str = "", days: float = 0.0) -> int:
+    """Tell how many outputs this project, or one session, logged; only lately if days are given."""
+    since = days_before(memory.clock.now(), days) if days else ""
+    return outputs.counted(memory.store.db, memory.store.project_number(memory.project), session=session, since=since)
+
+
 def drop_outputs(memory: Memory, *, session: str = "") -> int:
     """Remove this project's logged output, or that of one session, for good; what was counted of it stays counted."""
     return outputs.drop(memory.store.db, memory.store.project_number(memory.project), session)

@@ -2,18 +2,26 @@
 
 from collections.abc import Iterable
 
+from holdfast.engine import imported
 from holdfast.engine.views import Entry, records
 from holdfast.model.errors import NotFound
+from holdfast.model.record import GLOBAL
+from holdfast.policy.memory_types import SYSTEM
 from holdfast.verbs.memory import Memory
-from holdfast.verbs.observations import numbered
+
+LARGEST = 2**63
 
 
 def by_number(memory: Memory, number: int) -> Entry:
-    """Give the record of a number, or of the number it had where it came from."""
-    found = numbered(memory, [number])
-    if not found:
+    """Give the record of a number, or of the number it had in Memory MCP; erased ones are gone."""
+    db = memory.store.db
+    own = records.by_numbers(db, [number] if 0 < number < LARGEST else []).get(number)
+    if own is None or own.project == GLOBAL:  # small numbers are rather those of what was imported
+        for entry in imported.by_foreign_id(db, str(number), whole=True, system=SYSTEM):
+            return entry
+    if own is None or own.state == "erased":
         raise NotFound(f"Memory not found: {number}.", hint="list_memories shows the ids there are.")
-    return found[0]
+    return Entry(number=number, record=own)
 
 
 def id_of(memory: Memory, number: int) -> str:

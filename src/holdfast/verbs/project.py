@@ -31,5 +31,11 @@ def project_called(memory: Memory, name: str) -> str:
     return alike[0] if alike else said
 
 
+def project_at(memory: Memory, path: str) -> str:
+    """Give the project meant by a path or name: one that is known by all of it, else by its last part."""
+    said = path.strip().rstrip("/")
+    return project_called(memory, said if said in memory.store.projects() else said.rpartition("/")[2])
+
+
 def _short(project: str) -> str:
     return project.rstrip("/").rpartition("/")[2].lower()

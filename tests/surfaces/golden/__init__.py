@@ -19,7 +19,7 @@ from holdfast.verbs.session import begin
 from tests.conftest import Time, make_memory
 
 HERE = Path(__file__).parent
-_ID = re.compile(r"\b01M3[0-9A-HJKMNP-TV-Z]{6}(?:[0-9A-HJKMNP-TV-Z]{16})?\b")
+_ID = re.compile(r"(?<![0-9A-Z])01M3[0-9A-HJKMNP-TV-Z]{6}(?:[0-9A-HJKMNP-TV-Z]{16})?\b")
 Pair = dict[str, Any]
 
 

@@ -227,6 +227,25 @@ def of_session(db: Database, session: str, *, limit: int = 1_000) -> list[Entry]
     return _entries(db, sql, {"session": session, "limit": limit})
 
 
+def kinds_since(db: Database, project: int, since: str, sessions: Iterable[str] | None = None) -> dict[str, int]:
+    """Count the active records of a project made since an instant by kind; only those of some sessions, if they are named."""
+    low, high = span(project)
+    only = "" if sessions is None else "and session in (select value from json_each(:sessions))"
+    given = {"low": low, "high": high, "since": since, "sessions": json.dumps(sorted(sessions or ()))}
+    rows = db.query(_KINDS.format(only=only), given if sessions is not None else _without(given, "sessions"))
+    return {row[0]: int(row[1]) for row in rows}
+
+
+_KINDS = """
+select kind, count(*) from records where number between :low and :high and created_at >= :since and state = 'active' {only}
+group by kind order by count(*) desc, kind
+"""
+
+
+def _without(params: Params, name: str) -> Params:
+    return {key: value for key, value in params.items() if key != name}
+
+
 def by_ids(db: Database, ids: Iterable[str]) -> dict[str, Entry]:
     """Give the records of ids."""
     sql = "select number, doc from records where id in (select value from json_each(:ids))"

@@ -7,9 +7,9 @@ from random import Random
 
 from holdfast.hosts.bench.measure import table
 from holdfast.hosts.bench.quality import NOT_HEADLINE, Task, Text, filled, load
-from holdfast.model.query import Query
+from holdfast.model.query import Mode, Query
 from holdfast.verbs.memory import Memory
-from holdfast.verbs.recall import least_fit, recall
+from holdfast.verbs.recall import least_for, recall
 
 SETS = ("locomo-turn", "swe-notes", "gitbugs", "cosqa")
 SIZES = (5, 20, 100, 500, 2_500)
@@ -17,7 +17,7 @@ QUESTIONS = 25  # of a set, at each size
 STRANGERS = 10  # from each other set
 
 
-def run(folder: Path, cache: Path | None) -> None:
+def run(folder: Path, cache: Path | None, mode: Mode = "balanced") -> None:
     """Print, for stores of several sizes, how many right answers are kept and how many strangers get an answer."""
     tasks = {name: load(folder, name)[0] for name in SETS}
     rows = []
@@ -26,17 +26,23 @@ def run(folder: Path, cache: Path | None) -> None:
         for name, task in tasks.items():
             others = [other for other_name, other in tasks.items() if other_name != name]
             for turn in range(6 if size < 100 else 1):
-                found = _try(task, others, size, Random(f"{size} {name} {turn}"), cache)
+                found = _try(task, others, size, Random(f"{size} {name} {turn}"), cache, mode)
                 kept, right, answered, asked = kept + found[0], right + found[1], answered + found[2], asked + found[3]
         rows.append(
-            (size, f"{least_fit(size):.2f}", f"{kept / right:.1%} of {right}", f"{answered / asked:.1%} of {asked}")
+            (
+                size,
+                f"{least_for(Query(text='', mode=mode), size):.2f}",
+                f"{kept / right:.1%} of {right}",
+                f"{answered / asked:.1%} of {asked}",
+            )
         )
     columns = ("records", "least fit", "right answers kept", "off-topic questions answered")
-    table("abstention: four sets, records drawn at random, questions of the other sets as strangers", columns, rows)
+    title = f"abstention, mode {mode}: four sets, records drawn at random, questions of the other sets as strangers"
+    table(title, columns, rows)
 
 
 def _try(
-    task: Task, others: Sequence[Task], size: int, random: Random, cache: Path | None
+    task: Task, others: Sequence[Task], size: int, random: Random, cache: Path | None, mode: Mode
 ) -> tuple[int, int, int, int]:
     questions = random.sample(
         [query for query in task.queries if query[2].get("category") not in NOT_HEADLINE], QUESTIONS
@@ -45,9 +51,9 @@ def _try(
     with tempfile.TemporaryDirectory(prefix="holdfast-bench-") as scratch:
         memory = filled(_haystack(task, questions, size, random), Path(scratch), cache)
         right = [query for query in questions if _answer(memory, query, weak=True) in task.relevant[query[0]]]
-        kept = [query for query in right if _answer(memory, query) in task.relevant[query[0]]]
+        kept = [query for query in right if _answer(memory, query, mode=mode) in task.relevant[query[0]]]
         strangers = [query for other in others for query in random.sample(other.queries, STRANGERS)]
-        answered = [query for query in strangers if _answer(memory, query)]
+        answered = [query for query in strangers if _answer(memory, query, mode=mode)]
         memory.close()
     return len(kept), len(right), len(answered), len(strangers)
 
@@ -63,6 +69,6 @@ def _haystack(task: Task, questions: Sequence[Text], size: int, random: Random) 
     return drawn
 
 
-def _answer(memory: Memory, query: Text, *, weak: bool = False) -> str:
-    found = recall(memory, Query(text=query[1], limit=1, weak=weak))
+def _answer(memory: Memory, query: Text, *, weak: bool = False, mode: Mode = "balanced") -> str:
+    found = recall(memory, Query(text=query[1], limit=1, weak=weak, mode=mode))
     return str(found.hits[0].record.extra["doc"]) if found.hits else ""

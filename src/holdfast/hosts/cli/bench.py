@@ -1,6 +1,7 @@
 """`holdfast bench`: the figures of the documentation, measured here and now."""
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -40,11 +41,14 @@ def retrieval(data: Path, names: tuple[str, ...], cache: Path | None) -> None:
 @bench_command.command("abstention")
 @data_option
 @cache_option
-def abstention(data: Path, cache: Path | None) -> None:
+@click.option(
+    "--mode", type=click.Choice(["precision", "balanced", "exploratory"]), default="balanced", show_default=True
+)
+def abstention(data: Path, cache: Path | None, mode: Any) -> None:
     """Measure how honest *nothing fits* is, at several sizes."""
     from holdfast.hosts.bench.abstention import run
 
-    run(data, cache)
+    run(data, cache, mode)
 
 
 @bench_command.command("contradictions")

@@ -4,6 +4,7 @@ Clients start a server with every session and wait for its list of tools; the co
 much CPU as all the rest.
 """
 
+import os
 import sys
 from collections.abc import Sequence
 
@@ -21,6 +22,10 @@ def main() -> None:
     from holdfast.hosts.mcp import stdio
     from holdfast.hosts.mcp.serving import serving
 
+    if plugin := os.environ.get("COPILOT_PLUGIN_ROOT"):
+        from holdfast.hosts.mcp.parent import leave
+
+        leave(plugin)
     try:
         with serving(names, {}) as server:
             stdio.main(server)

@@ -7,8 +7,9 @@ from holdfast.hosts.cli.render import json_option, show
 from holdfast.model.event import event_to_json
 from holdfast.policy.trust import REASONS
 from holdfast.surfaces.core import care
+from holdfast.verbs.graph import traverse
 from holdfast.verbs.health import health
-from holdfast.verbs.hot import demote, hot_set, pin, promote, unpin
+from holdfast.verbs.hot import demote, hot_set, pin, promote, suggested, unpin
 from holdfast.verbs.maintain import audit, maintain, metrics, quality
 from holdfast.verbs.predict import predict, warm
 from holdfast.verbs.trust import change_trust, trust_of
@@ -43,6 +44,15 @@ def hot_command(ctx: click.Context, as_json: bool) -> None:
         with opened() as memory:
             found = hot_set(memory)
         show(found, care.hot_of(found), as_json=as_json)
+
+
+@hot_command.command("suggest")
+@json_option
+def suggest_command(as_json: bool) -> None:
+    """Show what is used but not in the set, and what keeps it out."""
+    with opened() as memory:
+        found = suggested(memory)
+    show(found, care.suggested_of(found), as_json=as_json)
 
 
 @hot_command.command("promote")
@@ -147,3 +157,30 @@ def metrics_command(as_json: bool) -> None:
     with opened() as memory:
         found = metrics(memory)
     show(found, care.metrics_of(found), as_json=as_json)
+
+
+@click.command("graph")
+@click.argument("node", default="")
+@click.option(
+    "--lens",
+    type=click.Choice(["connected_to", "produced_by", "provenance", "stats"]),
+    default="connected_to",
+    show_default=True,
+    help="How to look at it.",
+)
+@click.option("--predicate", default="", help="Only this relation.")
+@click.option("--depth", default=3, show_default=True, type=click.IntRange(1, 10))
+@click.option("--limit", default=50, show_default=True, type=click.IntRange(1, 500))
+@json_option
+def graph_command(node: str, lens: str, predicate: str, depth: int, limit: int, as_json: bool) -> None:
+    """Look at how memories, sessions, issues, people and documents of this project hang together.
+
+    NODE is an id, an issue, a name or a label such as "Issue: SHOP-12"; without one the whole graph is summed up.
+
+    \b
+    holdfast graph SHOP-12
+    holdfast graph claude-code --lens produced_by
+    """
+    with opened() as memory:
+        found = traverse(memory, lens if node else "stats", node, predicate=predicate, depth=depth, limit=limit)
+    show(found, care.traversal_of(found), as_json=as_json)

@@ -25,7 +25,7 @@ DECIDE = "Decide: holdfast mine approve ID; holdfast mine reject ID, after which
 @json_option
 @click.pass_context
 def contradictions_command(ctx: click.Context, limit: int, as_json: bool) -> None:
-    r"""Show memories of this project that contradict each other, marked or found.
+    """Show memories of this project that contradict each other, marked or found.
 
     Texts that are only alike are never shown: one must deny, change or set otherwise what the other says.
 
@@ -119,7 +119,7 @@ def split_command(id: str, as_json: bool) -> None:  # noqa: A002
 
 @click.group("mine")
 def mine_command() -> None:
-    r"""Learn from logged output.
+    """Learn from logged output.
 
     Output is kept for some days with credentials masked. Each line counts once. What is said plainly, or came back three
     times, is offered; nothing is used before somebody says yes.

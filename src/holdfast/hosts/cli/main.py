@@ -11,6 +11,7 @@ from holdfast.model.errors import HoldfastError, Invalid
 
 # Name, module that holds it, one line for the overview. Modules are imported when their command is called.
 COMMANDS: dict[str, tuple[str, str]] = {
+    "init": ("setup", "Set up the clients on this machine to use the memory."),
     "remember": ("memories", "Keep something for later sessions."),
     "recall": ("memories", "Find what is known about something."),
     "show": ("memories", "Show one memory in full."),
@@ -42,6 +43,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "next": ("keeping", "Show what sessions turned to after a memory."),
     "quality": ("keeping", "Show what recall cost lately and whether it helped."),
     "maintain": ("keeping", "Retire what has served its time, give space back."),
+    "graph": ("keeping", "Look at how memories, sessions, issues and people hang together."),
     "audit": ("keeping", "Show what was taken away or put back, by whom and why."),
     "metrics": ("keeping", "Show what was counted."),
     "opening": ("hooks", "Print the brief a session would begin with."),
@@ -59,7 +61,9 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "status": ("upkeep", "Show what is in the store and how it is doing."),
     "doctor": ("upkeep", "Check that everything works, and say how to mend what does not."),
     "config": ("upkeep", "Show every setting, what it means and where it came from."),
+    "uninstall": ("setup", "Take out of every client what `init` put in."),
     "mcp": ("mcp", "Serve the memory to MCP clients over stdio or HTTP."),
+    "demo": ("demo", "Build a store to look around in: three months of a made-up team."),
     "bench": ("bench", "Measure retrieval quality and speed."),
 }
 EXIT_CODES = """\b

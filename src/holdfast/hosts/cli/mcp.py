@@ -18,7 +18,7 @@ DEFAULT_PORT = 4653
 @click.option("--http", "over_http", is_flag=True, help="Listen on 127.0.0.1 for any number of clients.")
 @click.option("--port", default=DEFAULT_PORT, show_default=True, help="Port to listen on; 0 takes any that is free.")
 def mcp_command(names: tuple[str, ...], over_http: bool, port: int) -> None:
-    r"""Serve the memory to MCP clients, over stdio or HTTP.
+    """Serve the memory to MCP clients, over stdio or HTTP.
 
     Over stdio clients start this themselves. To try it by hand, add it to one, for instance:
 

@@ -62,7 +62,7 @@ def remember_command(
     as_json: bool,
     **given: Any,
 ) -> None:
-    r"""Keep something for later sessions.
+    """Keep something for later sessions.
 
     TEXT is what should be remembered; `-` reads it from stdin.
 
@@ -104,7 +104,7 @@ def remember_command(
 @click.option("--weak", is_flag=True, help="Also what hardly fits.")
 @json_option
 def recall_command(text: tuple[str, ...], limit: int | None, budget: int | None, as_json: bool, **given: Any) -> None:
-    r"""Find what is known about something, by word and by meaning.
+    """Find what is known about something, by word and by meaning.
 
     Looks in this project and among global memories, and says so when nothing fits.
 

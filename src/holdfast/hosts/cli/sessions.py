@@ -29,7 +29,7 @@ this_session = click.option("--session", help="The session; the one going on unl
 
 @click.group("session")
 def session_command() -> None:
-    r"""Begin, look at and close sessions: bounded pieces of work.
+    """Begin, look at and close sessions: bounded pieces of work.
 
     \b
     holdfast session start --title "Rate limits" --issue SHOP-12

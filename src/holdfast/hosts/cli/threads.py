@@ -23,7 +23,7 @@ from holdfast.verbs.thread import (
 
 @click.group("thread")
 def thread_command() -> None:
-    r"""Keep track of unfinished work that outlives a session.
+    """Keep track of unfinished work that outlives a session.
 
     A thread is named by its id, its place in the list (#2, oldest first) or a part of its text.
 

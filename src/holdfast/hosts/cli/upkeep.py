@@ -9,9 +9,9 @@ from rich.text import Text
 from holdfast.hosts.cli.options import opened, settings
 from holdfast.hosts.cli.render import console, json_option, print_json, progress
 from holdfast.model.config import Config
-from holdfast.model.errors import HoldfastError, Invalid
+from holdfast.model.errors import HoldfastError, Invalid, InvalidConfig
 from holdfast.verbs.embed import catch_up
-from holdfast.verbs.upkeep import examine, rebuild_vectors, rebuild_views, status
+from holdfast.verbs.upkeep import Check, examine, rebuild_vectors, rebuild_views, status
 
 
 @click.command("rebuild")
@@ -64,22 +64,41 @@ def status_command(as_json: bool) -> None:
 @json_option
 def doctor_command(as_json: bool) -> None:
     """Check that everything works, and say how to mend what does not. Exit code 5 if something is broken."""
+    problem: HoldfastError | None = None
     try:
         with opened() as memory:
             checks = list(examine(memory))
+    except HoldfastError as store_problem:
+        problem = store_problem
+        checks = [Check(name="store", found=problem.message, fix=problem.hint)]
+    if not isinstance(problem, InvalidConfig):
+        checks += _client_checks()
+    _show_checks(checks, as_json=as_json)
+    if problem:
+        raise problem
+    if any(check.fix for check in checks):
+        raise click.exceptions.Exit(5)
+
+
+def _client_checks() -> list[Check]:
+    from holdfast.hosts.cli.here import look_around
+    from holdfast.hosts.setup.checks import client_checks
+
+    try:
+        here = look_around()
     except HoldfastError as problem:
-        if as_json:
-            print_json([{"name": "store", "found": problem.message, "fix": problem.hint}])
-        raise
+        return [Check(name="clients", found=problem.message, fix=problem.hint)]
+    return list(client_checks(here.machine, here.manifest))
+
+
+def _show_checks(checks: list[Check], *, as_json: bool) -> None:
     if as_json:
         print_json([asdict(check) for check in checks])
     for check in [] if as_json else checks:
         mark, style = ("✗", "red") if check.fix else ("✓", "green")
-        console().print(Text.assemble((f"{mark} ", style), (f"{check.name:<12}", "bold"), check.found))
+        console().print(Text.assemble((f"{mark} ", style), (f"{check.name:<15}", "bold"), check.found))
         if check.fix:
             console().print(Text(f"  → {check.fix}", style="yellow"))
-    if any(check.fix for check in checks):
-        raise click.exceptions.Exit(5)
 
 
 @click.command("config")

@@ -88,7 +88,10 @@ def _act(home: str, told: Json, given: Json) -> Json:
 
 def _options(arguments: list[str]) -> tuple[str, str, str]:
     named = dict(zip(arguments[1::2], arguments[2::2], strict=False))
-    return arguments[0], named.get("--client", "claude-code"), named.get("--home", "")
+    client = named.get("--client", "claude-code")
+    if client == "claude-code" and os.environ.get("COPILOT_CLI"):
+        client = "copilot"  # it runs hooks written for Claude Code, but takes answers in its own shape
+    return arguments[0], client, named.get("--home", "")
 
 
 def _stdin() -> Json:
@@ -165,7 +168,16 @@ def _result(given: Any) -> str:
     if isinstance(given, dict):
         parts = [
             given.get(name)
-            for name in ("textResultForLlm", "stdout", "stderr", "output", "content", "error", "llmContent")
+            for name in (
+                "textResultForLlm",
+                "text_result_for_llm",
+                "stdout",
+                "stderr",
+                "output",
+                "content",
+                "error",
+                "llmContent",
+            )
         ]
         given = "\n".join(part for part in parts if isinstance(part, str) and part) or json.dumps(masked(given))
     elif isinstance(given, list):
@@ -188,7 +200,7 @@ def _failed(given: Json) -> bool:
     code = answer.get("exit_code", answer.get("exitCode", answer.get("returnCode")))
     return (
         bool(answer.get("is_error") or answer.get("isError"))
-        or answer.get("resultType") == "failure"
+        or "failure" in (answer.get("resultType"), answer.get("result_type"))
         or code not in (None, 0)
     )
 
@@ -403,7 +415,7 @@ def _wake(home: str, cwd: str) -> None:
             return
     except (OSError, ValueError, OverflowError):
         pass  # nobody is at work
-    command = [sys.executable, "-m", "holdfast", "--home", home, "work"]
+    command = [sys.executable, "-P", "-m", "holdfast", "--home", home, "work"]
     if sys.platform == "win32":
         import subprocess  # noqa: PLC0415  only there
 

@@ -7,7 +7,7 @@ from holdfast.model.text import shorten
 from holdfast.policy.drift import STALE_DAYS
 from holdfast.surfaces.bettermemory import shapes
 from holdfast.surfaces.bettermemory.given import category_of
-from holdfast.verbs.curate import Chores, Curation, Row
+from holdfast.verbs.curate import Chores, Curation, Row, ScopeHealth
 from holdfast.verbs.memory import Memory
 
 ROWS = 20
@@ -28,17 +28,7 @@ def report(memory: Memory, found: Curation) -> dict[str, Any]:
         "contradicted": [{**row(one), "resolution_timeline": timeline(one)} for one in found.contradicted],
         "marker_stats": [_marker(name, *counts) for name, counts in health.markers.items()],
         "scope_distribution": health.scopes,
-        "scope_health": [
-            {
-                "scope": one.scope,
-                "active": one.active,
-                "dead": one.dead,
-                "cold": one.cold,
-                "contradicted": one.contradicted,
-                "applied_total": one.applied,
-            }
-            for one in found.scopes
-        ],
+        "scope_health": [_scope(one) for one in found.scopes],
         "rare_scopes": [{"scope": one.scope, "similar_to": one.meant} for one in health.typos],
         "orphan_use_events": list(health.strangers),
         "verification_debt": {
@@ -98,6 +88,17 @@ def overview(
             "cold": todo.cold,
             "dead": todo.dead,
         },
+    }
+
+
+def _scope(one: ScopeHealth) -> dict[str, Any]:
+    return {
+        "scope": one.scope,
+        "active": one.active,
+        "dead": one.dead,
+        "cold": one.cold,
+        "contradicted": one.contradicted,
+        "applied_total": one.applied,
     }
 
 

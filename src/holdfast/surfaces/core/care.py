@@ -1,5 +1,6 @@
 """What a model reads of how the memory is doing: trust, the hot set, predictions, health, quality."""
 
+from collections import Counter
 from collections.abc import Sequence
 
 from holdfast.model.event import Event
@@ -8,11 +9,14 @@ from holdfast.model.text import counted, shorten
 from holdfast.policy.health import word_for
 from holdfast.surfaces.core.text import SHORT, line, within
 from holdfast.surfaces.core.work import BUDGET
+from holdfast.verbs.graph import Traversal
 from holdfast.verbs.health import Chore, Health
-from holdfast.verbs.hot import Hot
+from holdfast.verbs.hot import Hot, Suggested
 from holdfast.verbs.maintain import Metrics, Quality, Upkeep
 from holdfast.verbs.predict import Prediction
 from holdfast.verbs.trust import Trust
+
+ENOUGH_TO_CLUSTER = 4
 
 
 def guidance_of(found: Recalled) -> str:
@@ -29,7 +33,35 @@ def hot_of(found: Sequence[Hot]) -> str:
     """Write the hot set."""
     if not found:
         return "The hot set is empty: memories get in by being used, or with `hot promote`."
-    return within(BUDGET, [f"Hot set ({len(found)}):"], map(hot_line, found), "recall")
+    return within(BUDGET, [f"Hot set ({len(found)}):"], _clustered(found), "recall")
+
+
+def _clustered(found: Sequence[Hot]) -> list[str]:
+    """Write memories under the label they share, where at least two do and there are enough to get lost in."""
+    if len(found) < ENOUGH_TO_CLUSTER:
+        return [hot_line(one) for one in found]
+    shared = Counter(label for one in found for label in {*one.record.scopes, *one.record.tags})
+    under: dict[str, list[str]] = {}
+    for one in found:
+        labels = [label for label in (*one.record.scopes, *one.record.tags) if shared[label] > 1]
+        best = max(labels, key=shared.__getitem__, default="")
+        under.setdefault(best, []).append(hot_line(one))
+    grouped = {label: lines for label, lines in under.items() if label and len(lines) > 1}
+    if not grouped:
+        return [hot_line(one) for one in found]
+    rest = [line for label, lines in under.items() if label not in grouped for line in lines]
+    listed = [line for label, lines in grouped.items() for line in (f"{label}:", *lines)]
+    return [*listed, "other:", *rest] if rest else listed
+
+
+def suggested_of(found: Sequence[Suggested]) -> str:
+    """Write what could be hot, and what keeps it out."""
+    items = [
+        f"{line(one.record)} (used {one.uses}, salience {one.salience:.2f}; kept out by {one.why_not})" for one in found
+    ]
+    return (
+        within(BUDGET, ["Used, but not in the hot set:"], items, "promote some") if items else "Nothing else is in use."
+    )
 
 
 def hot_line(one: Hot) -> str:
@@ -120,6 +152,28 @@ def audit_of(events: Sequence[Event]) -> str:
         for one in events
     ]
     return within(BUDGET, [], items, "a smaller limit") if items else "Nothing was taken away."
+
+
+def traversal_of(found: Traversal) -> str:
+    """Write what a look at the graph found."""
+    if found.stats is not None:
+        stats = found.stats
+        lines = [f"{counted(stats.triples, 'connection')}: {_told(dict(stats.predicates))}"]
+        lines += [
+            f"{name}: {_told(dict(counts))}"
+            for name, counts in (("issues", stats.issues), ("agents", stats.agents))
+            if counts
+        ]
+        return within(BUDGET, lines, [f"{count} {name}" for name, count in stats.subjects.items()], "a node")
+    items = [f"{one.subject} —{one.predicate}→ {one.object}" for one in found.triples]
+    items += [
+        f"{'  ' * (hop.depth - 1)}{hop.triple.subject} —{hop.triple.predicate}→ {hop.triple.object}"
+        for hop in found.hops
+    ]
+    if not items:
+        return f"Nothing is connected so; {counted(found.scanned, 'connection')} looked at."
+    left = [f"({found.cut} more: raise limit)"] if found.cut else []
+    return within(BUDGET, [f"{', '.join(found.nodes)}:"], items, "a smaller limit", left)
 
 
 def _told(counts: dict[str, int]) -> str:

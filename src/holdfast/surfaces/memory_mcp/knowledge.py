@@ -8,8 +8,10 @@ from holdfast.surfaces.tool import Call
 from holdfast.verbs import contradictions, digest, predict
 from holdfast.verbs.keep import link
 from holdfast.verbs.maintain import metrics
+from holdfast.verbs.memory import Memory
+from holdfast.verbs.mining import outputs_logged
 from holdfast.verbs.numbered import id_of, numbers_of
-from holdfast.verbs.project import in_project
+from holdfast.verbs.project import in_project, project_at
 from holdfast.verbs.relations import linked_at, related, relations, unlink_all
 from holdfast.verbs.session import entitle, find_session, left_by, list_sessions
 from holdfast.verbs.topics import patterns, sessions_shown
@@ -104,13 +106,13 @@ def resolve_contradiction(
 
 def get_sessions(call: Call, limit: int, project_path: str = "") -> list[dict[str, Any]]:
     """List sessions, latest first."""
-    memory = in_project(call.memory, project_path)
-    return [reports.session(left_by(memory, one.id)) for one in list_sessions(memory, limit=limit)]
+    memory = in_project(call.memory, project_at(call.memory, project_path))
+    return [_session(memory, one.id) for one in list_sessions(memory, limit=limit)]
 
 
 def get_session(call: Call, session_id: str) -> dict[str, Any]:
     """Give one session."""
-    return reports.session(left_by(call.memory, session_id))
+    return _session(call.memory, session_id)
 
 
 def get_session_memories(call: Call, session_id: str, limit: int) -> list[dict[str, Any]]:
@@ -170,3 +172,8 @@ def warm_cache(call: Call, memory_id: int) -> dict[str, Any]:
 def predictive_cache_status(call: Call) -> dict[str, Any]:
     """Tell how predictions are made."""
     return reports.predictive(metrics(call.memory), call.memory.config.hot_capacity)
+
+
+def _session(memory: Memory, reference: str) -> dict[str, Any]:
+    left = left_by(memory, reference)
+    return reports.session(left, outputs_logged(memory, session=left.session.id))

@@ -4,7 +4,7 @@ from typing import Any
 
 from holdfast.model.query import Query
 from holdfast.policy.memory_types import type_of_kind
-from holdfast.surfaces.memory_mcp import reports, shapes
+from holdfast.surfaces.memory_mcp import ledger, reports, shapes
 from holdfast.surfaces.tool import Call
 from holdfast.verbs import consolidate, mining
 from holdfast.verbs import upkeep as keeping
@@ -29,12 +29,13 @@ def log_output(call: Call, content: str, session_id: str = "") -> dict[str, Any]
 
 def run_mining(call: Call, **_: Any) -> dict[str, Any]:
     """Mine what was logged since the last run."""
-    return reports.mining_run(mining.mine_outputs(call.memory))
+    return ledger.mining_run(mining.mine_outputs(call.memory))
 
 
 def mining_status(call: Call) -> dict[str, Any]:
     """Tell how mining stands."""
-    return reports.mining(mining.output_status(call.memory), _candidates(call.memory), ENOUGH)
+    lately = mining.outputs_logged(call.memory, days=1)
+    return ledger.mining(mining.output_status(call.memory), _candidates(call.memory), least=ENOUGH, lately=lately)
 
 
 def review_candidates(call: Call) -> list[dict[str, Any]]:
@@ -79,26 +80,26 @@ def db_maintenance(call: Call) -> dict[str, Any]:
     memory = call.memory
     done = maintain(memory, retiring=False)
     numbers = numbers_of(memory, [record.id for record in done.cooled])
-    return reports.maintained(done, keeping.status(memory), numbers, _schema(memory))
+    return ledger.maintained(done, keeping.status(memory), numbers, _schema(memory))
 
 
 def run_cleanup(call: Call) -> dict[str, Any]:
     """Retire what has served its time."""
     before = mining.output_status(call.memory).waiting
     done = maintain(call.memory)
-    return reports.cleaned(done, max(0, before - mining.output_status(call.memory).waiting))
+    return ledger.cleaned(done, max(0, before - mining.output_status(call.memory).waiting))
 
 
 def validate_embeddings(call: Call) -> dict[str, Any]:
     """Tell whether the vectors fit the embedder."""
-    return reports.embeddings(keeping.status(call.memory), call.memory.store.setting("embedder"))
+    return ledger.embeddings(keeping.status(call.memory), call.memory.store.setting("embedder"))
 
 
 def db_info(call: Call) -> dict[str, Any]:
     """Tell where the store is and what it holds."""
     memory = call.memory
     counted = reports.stats(census(memory, Query(text="")), len(hot_ids(memory)), type_of_kind)
-    return reports.database(keeping.status(memory), counted, _schema(memory))
+    return ledger.database(keeping.status(memory), counted, _schema(memory))
 
 
 def embedding_info(call: Call) -> dict[str, Any]:
@@ -111,35 +112,35 @@ def embedding_info(call: Call) -> dict[str, Any]:
 
 def audit_history(call: Call, limit: int, operation: str = "") -> dict[str, Any]:
     """Give what was taken away or put back."""
-    found = [one for one in taken_away(call.memory) if operation in ("", reports.operation(one))][:limit]
-    return reports.audited(found, numbers_of(call.memory, [one.about for one in found]))
+    found = [one for one in taken_away(call.memory) if operation in ("", ledger.operation(one))][:limit]
+    return ledger.audited(found, numbers_of(call.memory, [one.about for one in found]))
 
 
 def db_rebuild_vectors(call: Call, **_: Any) -> dict[str, Any]:
     """Make all vectors anew."""
     before = keeping.status(call.memory)
     done = keeping.rebuild_vectors(call.memory, call.progress)
-    return reports.rebuilt(before, keeping.status(call.memory), done, call.memory.store.setting("embedder"))
+    return ledger.rebuilt(before, keeping.status(call.memory), done, call.memory.store.setting("embedder"))
 
 
 def metrics_status(call: Call) -> dict[str, Any]:
     """Give what was counted."""
     memory, session = call.memory, current_session(call.memory)
     began, capacity = session.started_at if session else "", memory.config.hot_capacity
-    return reports.metrics(metrics(memory), hot_set(memory), capacity=capacity, began=began, now=memory.clock.now())
+    return ledger.metrics(metrics(memory), hot_set(memory), capacity=capacity, began=began, now=memory.clock.now())
 
 
 def _candidates(memory: Memory) -> list[dict[str, Any]]:
     found = mining.mined(memory)
     numbers = numbers_of(memory, [one.record.id for one in found])
-    return [reports.mined(one, numbers[one.record.id]) for one in found]
+    return [ledger.mined(one, numbers[one.record.id]) for one in found]
 
 
 def _merged(memory: Memory, memory_type: str, *, keep: bool) -> dict[str, Any]:
-    found = reports.of_type(consolidate.proposals(memory), memory_type)
+    found = ledger.of_type(consolidate.proposals(memory), memory_type)
     kept = [consolidate.consolidate(memory, one) for one in found.found] if keep else []
     ids = [record.id for record in (*kept, *(source for one in found.found for source in one.sources))]
-    return reports.consolidation(found, kept, numbers_of(memory, ids))
+    return ledger.consolidation(found, kept, numbers_of(memory, ids))
 
 
 def _schema(memory: Memory) -> int:

@@ -1,0 +1,242 @@
+"""`holdfast init` and `holdfast uninstall`: into the settings of clients, and out again."""
+
+import shutil
+import sys
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import click
+from rich.text import Text
+
+from holdfast.compose import FILE, FOLDER, PRIVATE
+from holdfast.hosts.cli.here import Here, look_around
+from holdfast.hosts.cli.options import opened, settings
+from holdfast.hosts.cli.render import console, json_option, print_json
+from holdfast.hosts.mcp.serving import SURFACES
+from holdfast.hosts.setup.clients import BY_NAME, CLIENTS, Client, installed
+from holdfast.hosts.setup.edits import Member
+from holdfast.hosts.setup.installation import check_lasting
+from holdfast.hosts.setup.own import NAME
+from holdfast.hosts.setup.places import Machine
+from holdfast.hosts.setup.placing import Planned, carry_out, diff_of, planned, snippet
+from holdfast.hosts.setup.removing import removals, take_out
+from holdfast.hosts.setup.shapes import stdio
+from holdfast.hosts.setup.wanted import Choices, covered, has_plugin, wanted
+from holdfast.model.errors import Invalid
+
+_DIFF_STYLE = {"+": "green", "-": "red", "@": "cyan"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Manner:
+    """How somebody wants to be dealt with."""
+
+    yes: bool
+    dry_run: bool
+    as_json: bool
+
+    def __post_init__(self) -> None:
+        if self.as_json and self.asks:
+            raise Invalid("--json asks no questions.", hint="Add --yes or --dry-run.")
+
+    @property
+    def asks(self) -> bool:
+        """Tell whether questions may be asked."""
+        return not (self.yes or self.dry_run)
+
+    def goes_on(self, question: str) -> bool:
+        """Tell whether to do it."""
+        return self.yes if not self.asks else click.confirm(question, default=True)
+
+
+@click.command("init")
+@click.option("--client", "names", multiple=True, metavar="NAME", help="Only this client; repeatable.")
+@click.option("--project", "in_project", is_flag=True, help="Write the project's files instead of your own.")
+@click.option("--surface", "surfaces", multiple=True, type=click.Choice(list(SURFACES)), help="Tools to offer.")
+@click.option("--no-hooks", is_flag=True, help="Only the server: nothing is captured or shown by itself.")
+@click.option("--instructions", is_flag=True, help="Also tell agents about it in CLAUDE.md, AGENTS.md, GEMINI.md.")
+@click.option("--gitignore", is_flag=True, help="With --project: keep the files this makes out of the repository.")
+@click.option("--dry-run", is_flag=True, help="Only show what would change.")
+@click.option("-y", "--yes", is_flag=True, help="Ask nothing.")
+@json_option
+def init_command(
+    names: tuple[str, ...],
+    in_project: bool,
+    surfaces: tuple[str, ...],
+    no_hooks: bool,
+    instructions: bool,
+    gitignore: bool,
+    dry_run: bool,
+    yes: bool,
+    as_json: bool,
+) -> None:
+    """Set up the clients on this machine to use the memory.
+
+    Shows every change before it is made, keeps whatever else stands in their files, and may be run again at any time.
+    """
+    manner = Manner(yes=yes, dry_run=dry_run, as_json=as_json)
+    check_lasting(sys.prefix)
+    here = look_around("project" if in_project else "user")
+    known, unknown = _clients(names, here.machine, manner)
+    choices = Choices(
+        clients=known,
+        level=here.level,
+        hooks=not no_hooks,
+        instructions=instructions or _wants_instructions(known, manner),
+        gitignore=gitignore,
+        surfaces={client.name: surfaces or here.manifest.surfaces.get(client.name, ()) for client in known},
+    )
+    _set_up(choices, here, manner, unknown)
+
+
+@click.command("uninstall")
+@click.option("--client", "names", multiple=True, metavar="NAME", help="Only this client; repeatable.")
+@click.option("--all", "everything", is_flag=True, help="Also delete the memories, after a backup.")
+@click.option("--dry-run", is_flag=True, help="Only show what would change.")
+@click.option("-y", "--yes", is_flag=True, help="Ask nothing.")
+@json_option
+def uninstall_command(names: tuple[str, ...], everything: bool, dry_run: bool, yes: bool, as_json: bool) -> None:
+    """Take out of every client what `init` put in. Memories are kept, unless --all.
+
+    A file nobody else changed since is afterwards what it was before, byte by byte.
+    """
+    if names and everything:
+        raise Invalid("--all is for leaving altogether, --client for one client.", hint="Give one of them.")
+    if everything and settings().config.database:
+        raise Invalid("The memories are in PostgreSQL; --all deletes only a store of files.")
+    manner, here = Manner(yes=yes, dry_run=dry_run, as_json=as_json), look_around()
+    leaving = set(names) or here.manifest.clients()
+    plan = removals(here.manifest, leaving)
+    if not as_json:
+        _show(plan)
+    done = bool(plan) and manner.goes_on(_question(plan))
+    if done:
+        take_out(plan, leaving, here.manifest, here.store)
+    declined = bool(plan) and not done and not dry_run
+    backup = _forget_everything(here, manner) if everything and not declined else None
+    if backup and not as_json:
+        click.echo(f"The memories are deleted; `holdfast import {backup}` brings them back.")
+    if not as_json and not plan:
+        click.echo(f"No client is set up that {here.store} knows of.")
+    _conclude(plan, done=done, as_json=as_json, more={"backup": str(backup) if backup else None})
+
+
+def _set_up(choices: Choices, here: Here, manner: Manner, unknown: tuple[str, ...]) -> None:
+    """Show what would change, do it, and say what is left to do."""
+    wants = list(wanted(choices, here.machine, here.made))
+    plan = planned(wants, choices, here.manifest, here.machine.project)
+    if not manner.as_json:
+        _show(plan)
+    will_change = any(one.changes for one in plan)
+    done = bool(choices.clients) and (manner.goes_on(_question(plan)) if will_change else not manner.dry_run)
+    if done:
+        manifest = replace(here.manifest, surfaces={**here.manifest.surfaces, **choices.surfaces})
+        carry_out(plan, wants, manifest, here.store, private=here.level == "user")
+    if not manner.as_json:
+        for line in _remarks(choices, here, unknown, plan):
+            click.echo(line)
+    _conclude(plan, done=done, as_json=manner.as_json, more={"unknown": list(unknown)})
+
+
+def _clients(names: tuple[str, ...], machine: Machine, manner: Manner) -> tuple[tuple[Client, ...], tuple[str, ...]]:
+    """Give the clients to set up: as named, else as found and picked; and the names nobody knows."""
+    if not names:
+        found = installed(machine)
+        names = tuple(client.name for client in found)
+        if found and manner.asks:
+            click.echo("Found " + ", ".join(f"{client.title} ({client.name})" for client in found) + ".")
+            answer = click.prompt("Set up which (names, or all)?", default="all")
+            names = names if answer.strip() == "all" else tuple(answer.replace(",", " ").split())
+    known = tuple(client for client in CLIENTS if client.name in names)
+    return known, tuple(name for name in names if name not in BY_NAME)
+
+
+def _wants_instructions(known: tuple[Client, ...], manner: Manner) -> bool:
+    if not known or not manner.asks:
+        return False
+    return click.confirm("Also add a note about it to the files agents read (CLAUDE.md, AGENTS.md, …)?", default=False)
+
+
+def _show(plan: Iterable[Planned]) -> None:
+    """Print what changes, and what is left alone with what to put there by hand."""
+    out = console()
+    for one in plan:
+        for line in diff_of(one).splitlines():
+            out.print(Text(line, style=_DIFF_STYLE.get(line[:1], "")))
+        for left in one.left_alone:
+            out.print(Text(f"{left.path} is left alone. {left.why}", style="yellow"))
+            if left.snippet:
+                out.print(Text(f"To put in by hand:\n{left.snippet}", style="dim"))
+
+
+def _question(plan: list[Planned]) -> str:
+    count = sum(one.changes for one in plan)
+    return f"Write {count} file{'s' if count != 1 else ''}?"
+
+
+def _remarks(choices: Choices, here: Here, unknown: tuple[str, ...], plan: list[Planned]) -> Iterable[str]:
+    """Say what a person should know besides."""
+    for name in unknown or (() if choices.clients else ("your client",)):
+        entry = Member(path=("mcpServers", NAME), value=stdio(here.made))
+        yield f"How {name} is set up is not known here. Most clients take this in their MCP file:\n{snippet([entry])}"
+        yield f"Known are: {', '.join(BY_NAME)}."
+    for client in choices.clients:
+        if has_plugin(client, here.machine):
+            yield f"{client.title}: our plugin is switched on there and brings everything."
+            continue
+        if choices.hooks and (why := covered(client, here.level, here.machine, choices.names)):
+            yield f"{client.title}: {why}; it gets no others."
+        if here.level == "project" and not client.server.project:
+            yield f"{client.title}: has no file for a project; run init without --project for it."
+        if client.note and choices.hooks:
+            yield client.note
+    if here.level == "project" and choices.clients:
+        yield "Most clients use the files of a project only after you said that you trust it."
+    if here.level == "project" and not choices.gitignore and any(one.changes for one in plan):
+        yield "These files name paths of this machine; --gitignore keeps those it makes out of the repository."
+
+
+def _conclude(plan: list[Planned], *, done: bool, as_json: bool, more: Mapping[str, object]) -> None:
+    """Say what became of it; a file that was left alone is a refusal."""
+    changed = [str(one.path) for one in plan if one.changes]
+    left = [{"path": str(one.path), "why": one.why} for each in plan for one in each.left_alone]
+    if as_json:
+        print_json({"done": done, "changed": changed, "left_alone": left, **more})
+    elif plan and not changed:
+        click.echo("Nothing to change: everything is as it should be." if not left else "Nothing was changed.")
+    elif changed:
+        count = f"{len(changed)} file{'s' if len(changed) > 1 else ''}"
+        click.echo(f"{count} written." if done else f"{count} would change; nothing was written.")
+    if left:
+        raise click.exceptions.Exit(4)
+
+
+def _forget_everything(here: Here, manner: Manner) -> Path | None:
+    """Delete the store, after a backup beside the home's other files; give where the backup is."""
+    if not (here.store / FILE).exists():
+        return None
+    backup = here.machine.home / f"holdfast-backup-{datetime.now(UTC):%Y%m%d-%H%M%S}.jsonl"
+    if not manner.as_json:
+        click.echo(f"All memories in {here.store} will be deleted; a backup goes to {backup} first.")
+    if manner.dry_run or not (manner.yes or click.confirm("Delete them?", default=False)):
+        return None
+    from holdfast.hosts.cli.carry import export_to
+
+    with opened(home=str(here.store)) as memory:
+        export_to(backup, memory)
+    _delete(here.store)
+    return backup
+
+
+def _delete(store: Path) -> None:
+    """Delete what is ours in a store's folder, and the folder if nothing else is in it."""
+    for pattern in PRIVATE:
+        for path in store.glob(pattern):
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+    ignored = store / ".gitignore"
+    if store.name == FOLDER and ignored.exists() and set(ignored.read_text().split()) <= set(PRIVATE):
+        ignored.unlink()
+    if not any(store.iterdir()):
+        store.rmdir()

@@ -1,0 +1,1 @@
+"""A made-up store to look around in: three months of a team of two people and their agents."""

@@ -1,0 +1,1 @@
+"""How Holdfast gets into the settings of its clients, and out again."""

@@ -1,0 +1,167 @@
+"""What the doctor looks at in the settings of clients: whether our entries are there, and what they start still is."""
+
+import json
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from shutil import which
+from typing import Any
+
+from holdfast.hosts.setup import jsontext, tomltext
+from holdfast.hosts.setup.clients import BY_NAME, CLIENTS, Client, Server, installed
+from holdfast.hosts.setup.edits import Block, Edit, Element, Member, Table, standing
+from holdfast.hosts.setup.files import text_of
+from holdfast.hosts.setup.manifest import Manifest
+from holdfast.hosts.setup.own import NAME, command_line, own_hooks, runs_holdfast, words_of
+from holdfast.hosts.setup.places import Level, Machine
+from holdfast.hosts.setup.wanted import file_of, has_hooks, has_plugin
+from holdfast.model.errors import InvalidFile
+from holdfast.verbs.upkeep import Check
+
+LEVELS: tuple[Level, Level] = ("user", "project")
+
+
+def client_checks(machine: Machine, manifest: Manifest) -> Iterator[Check]:
+    """Look at every client that has something of ours, each by itself."""
+    known = [client for client in CLIENTS if client.name in manifest.clients() or _has_something(client, machine)]
+    yield _overview(known, machine)
+    for client in known:
+        yield check_client(client, machine, manifest)
+    yield from _twice(machine)
+
+
+def check_client(client: Client, machine: Machine, manifest: Manifest) -> Check:
+    """Say whether a client's entries are there and start something that exists."""
+    try:
+        problems = [*_gone(client, manifest), *_dead(client, machine)]
+    except InvalidFile as problem:
+        problems = [problem.message]
+    if problems:
+        more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
+        return Check(name=client.name, found=problems[0] + more, fix=f"holdfast init --client {client.name}")
+    if has_plugin(client, machine):
+        return Check(name=client.name, found=f"{client.title} has our plugin")
+    hooks = sum(len(list(_hooks(path))) for path in _hook_files(client, machine))
+    noun = "hooks are" if hooks > 1 else "hook is"
+    return Check(name=client.name, found=f"{client.title} starts it" + (f", {hooks} {noun} in place" if hooks else ""))
+
+
+def _has_something(client: Client, machine: Machine) -> bool:
+    """Tell whether a client has our plugin, or an entry that starts Holdfast."""
+    try:
+        return has_plugin(client, machine) or any(True for _ in _entries(client, machine))
+    except InvalidFile:
+        return False  # a file nobody can read starts nothing
+
+
+def _overview(known: list[Client], machine: Machine) -> Check:
+    others = [client for client in installed(machine) if client not in known]
+    found = f"set up: {', '.join(client.title for client in known)}" if known else "none is set up"
+    if others:
+        found += f"; found besides: {', '.join(client.title for client in others)} (holdfast init)"
+    return Check(name="clients", found=found)
+
+
+def _gone(client: Client, manifest: Manifest) -> Iterator[str]:
+    """Name what was put in and is not there any more."""
+    for name, touched in manifest.files.items():
+        mine = [placed.edit for placed in touched.placed if client.name in placed.clients]
+        with _about(Path(name)):
+            text = text_of(Path(name)) or "" if mine else ""
+            missing = [edit for edit in mine if standing(text, edit) == "missing"]
+        yield from (f"{_called(edit)} is gone from {name}" for edit in missing)
+
+
+def _dead(client: Client, machine: Machine) -> Iterator[str]:
+    """Name what entries and hooks want to start and is not there."""
+    for path, entry in _entries(client, machine):
+        program = words_of(entry)[0]
+        if not _can_run(program):
+            yield f"{path} starts {program}, which is not there"
+    for path in _hook_files(client, machine):
+        missing = {word for words in _hooks(path) for word in (words[0], words[3]) if not Path(word).is_file()}
+        yield from (f"hooks in {path} run {word}, which is not there" for word in sorted(missing))
+
+
+def _entries(client: Client, machine: Machine) -> Iterator[tuple[Path, Any]]:
+    for level in LEVELS:
+        if path := file_of(client.server, level, machine):
+            with _about(path):
+                entry = _entry(client.server, text_of(path) or "")
+            if runs_holdfast(entry):
+                yield path, entry
+
+
+def _entry(server: Server, text: str) -> Any:
+    if server.form == "yaml":
+        return _yaml_entry(text)
+    path = (*server.under, NAME)
+    return tomltext.table_of(text, path) if server.form == "toml" else jsontext.value_at(text, path)
+
+
+def _yaml_entry(text: str) -> dict[str, Any]:
+    """Read back the two lines of our own file that matter; their values are JSON."""
+    lines = [line.strip().partition(": ") for line in text.splitlines()]
+    return {key: jsontext.value_of(value) for key, _, value in lines if key in ("command", "args") and value}
+
+
+def _hook_files(client: Client, machine: Machine) -> Iterator[Path]:
+    for part in (client.hooks, client.plugin):
+        for level in LEVELS if part else ():
+            if part and (path := file_of(part, level, machine)):
+                yield path
+
+
+def _hooks(path: Path) -> Iterator[list[str]]:
+    """Give the command lines of our hooks in a file; a plugin written in JavaScript has one for all."""
+    if path.suffix == ".js":
+        yield from (
+            json.loads(line) for line in re.findall(r"^const COMMAND = (.*)$", text_of(path) or "", re.MULTILINE)
+        )
+        return
+    with _about(path):
+        listed = jsontext.value_at(text_of(path) or "", ("hooks",))
+    for items in listed.values() if isinstance(listed, dict) else ():
+        for _, hook in own_hooks(items):
+            yield command_line(hook)
+
+
+def _twice(machine: Machine) -> Iterator[Check]:
+    """Find hooks that one client would run twice."""
+    for client in CLIENTS:
+        own = any(has_hooks(client, level, machine) for level in LEVELS)
+        if own and has_plugin(client, machine):
+            fix = f"holdfast uninstall --client {client.name}, or switch the plugin off"
+            yield Check(
+                name="hooks", found=f"{client.title} has both our plugin and our hooks: each fires twice", fix=fix
+            )
+        other = BY_NAME.get(client.hooks.also_runs) if client.hooks else None
+        if other and own and has_hooks(other, "project", machine):
+            found = f"{client.title} runs its own hooks and the project's of {other.title}: each fires twice"
+            yield Check(name="hooks", found=found, fix=f"holdfast uninstall --client {client.name}")
+
+
+@contextmanager
+def _about(path: Path) -> Iterator[None]:
+    """Say of which file something cannot be understood."""
+    try:
+        yield
+    except InvalidFile as problem:
+        raise InvalidFile(f"{path}: {problem.message}") from problem
+
+
+def _can_run(program: str) -> bool:
+    return os.access(program, os.X_OK) if Path(program).is_absolute() else which(program) is not None
+
+
+def _called(edit: Edit) -> str:
+    match edit:
+        case Member(path=path) | Table(path=path):
+            return ".".join(path)
+        case Element(path=path, value=value):
+            return f"{'.'.join(path)} ({value})" if isinstance(value, str) else ".".join(path)
+        case Block():
+            return "the note for agents"
+    return "the file"

@@ -1,0 +1,324 @@
+"""The clients Holdfast knows how to set up, as one table."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from holdfast.hosts.setup import shapes
+from holdfast.hosts.setup.installation import Installation
+from holdfast.hosts.setup.own import EVENTS, NAME
+from holdfast.hosts.setup.places import Level, Machine
+
+Paths = tuple[str, ...]  # templates of `places.Machine`; the first that exists is taken, else the last is made
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Server:
+    """Where a client lists MCP servers, and how an entry looks."""
+
+    user: Paths = ()
+    project: Paths = ()
+    under: tuple[str, ...] = ("mcpServers",)
+    form: Literal["json", "toml", "yaml"] = "json"
+    shape: Callable[[Installation], Any] = shapes.stdio
+    more: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hooks:
+    """Where a client lists hooks, how one looks, and its own names of our events."""
+
+    user: Paths = ()
+    project: Paths = ()
+    events: Mapping[str, str]
+    shape: Callable[[Installation, str, str], Mapping[str, Any]]
+    skeleton: Mapping[str, Any] = field(default_factory=dict)  # what a new file must hold besides
+    also_runs: str = ""  # a client whose hooks in a project this one runs as well: both would fire twice
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plugin:
+    """A file of ours altogether that a client loads."""
+
+    user: Paths
+    project: Paths
+    text: Callable[[Installation], str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """Where a client keeps its permissions, and the one that lets our tools run unasked."""
+
+    user: Paths
+    project: Paths
+    path: tuple[str, ...]
+    value: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Guide:
+    """Where a client looks for instructions."""
+
+    user: Paths = ()
+    project: Paths = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Switch:
+    """Where a client notes which plugins are switched on, each under its name and its marketplace's."""
+
+    file: str
+    path: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Client:
+    """Everything that has to be known about one client."""
+
+    name: str
+    title: str
+    programs: tuple[str, ...] = ()
+    signs: Paths = ()  # files or folders that tell it is installed
+    server: Server
+    hooks: Hooks | None = None
+    plugin: Plugin | None = None
+    rule: Rule | None = None
+    guide: Guide = Guide()
+    switch: Switch | None = None  # for clients that take our Claude-format plugin
+    note: str = ""  # what is left to do by hand
+
+
+def same(*left_out: str) -> dict[str, str]:
+    """Give events that a client calls as we do."""
+    return {event: event for event in EVENTS if event not in left_out}
+
+
+CLIENTS = (
+    Client(
+        name="claude-code",
+        title="Claude Code",
+        programs=("claude",),
+        signs=("{claude}", "{claude_json}"),
+        server=Server(user=("{claude_json}",), project=("{project}/.mcp.json",), more={"type": "stdio"}),
+        # A project's settings.json is shared; settings.local.json is where paths of one machine belong.
+        hooks=Hooks(
+            user=("{claude}/settings.json",),
+            project=("{project}/.claude/settings.local.json",),
+            events=same(),
+            shape=shapes.group,
+        ),
+        rule=Rule(
+            user=("{claude}/settings.json",),
+            project=("{project}/.claude/settings.local.json",),
+            path=("permissions", "allow"),
+            value=f"mcp__{NAME}__*",
+        ),
+        # Where a CLAUDE.md stands, AGENTS.md is not read: a new one would hide it.
+        guide=Guide(user=("{claude}/CLAUDE.md",), project=("{project}/CLAUDE.md", "{project}/AGENTS.md")),
+        switch=Switch(file="{claude}/settings.json", path=("enabledPlugins",)),
+    ),
+    Client(
+        name="codex",
+        title="Codex",
+        programs=("codex",),
+        signs=("{codex}",),
+        server=Server(
+            user=("{codex}/config.toml",),
+            project=("{project}/.codex/config.toml",),
+            under=("mcp_servers",),
+            form="toml",
+            more={"default_tools_approval_mode": "approve"},
+        ),
+        hooks=Hooks(
+            user=("{codex}/hooks.json",),
+            project=("{project}/.codex/hooks.json",),
+            events=same("PostToolUseFailure"),
+            shape=shapes.group,
+        ),
+        guide=Guide(user=("{codex}/AGENTS.md",), project=("{project}/AGENTS.md",)),
+        switch=Switch(file="{codex}/config.toml", path=("plugins",)),
+        note="Codex runs new hooks only after you have looked at them: open it and answer its review (or /hooks).",
+    ),
+    Client(
+        name="gemini",
+        title="Gemini CLI",
+        programs=("gemini",),
+        signs=("{gemini}",),
+        server=Server(
+            user=("{gemini}/settings.json",), project=("{project}/.gemini/settings.json",), more={"trust": True}
+        ),
+        hooks=Hooks(
+            user=("{gemini}/settings.json",),
+            project=("{project}/.gemini/settings.json",),
+            # PreCompress is left out: it fires before every call of the model.
+            events={
+                "SessionStart": "SessionStart",
+                "UserPromptSubmit": "BeforeAgent",
+                "PreToolUse": "BeforeTool",
+                "PostToolUse": "AfterTool",
+                "Stop": "AfterAgent",
+                "SessionEnd": "SessionEnd",
+            },
+            shape=shapes.group_in_milliseconds,
+        ),
+        guide=Guide(user=("{gemini}/GEMINI.md",), project=("{project}/GEMINI.md",)),
+    ),
+    Client(
+        name="copilot",
+        title="Copilot CLI",
+        programs=("copilot",),
+        signs=("{copilot}",),
+        server=Server(user=("{copilot}/mcp-config.json",), more={"type": "local", "tools": ["*"]}),
+        hooks=Hooks(
+            user=("{copilot}/hooks/holdfast.json",),
+            project=("{project}/.github/hooks/holdfast.json",),
+            events={
+                "SessionStart": "sessionStart",
+                "UserPromptSubmit": "userPromptSubmitted",
+                "PreToolUse": "preToolUse",
+                "PostToolUse": "postToolUse",
+                "PreCompact": "preCompact",
+                "SubagentStart": "subagentStart",
+                "SubagentStop": "subagentStop",
+                "Stop": "agentStop",
+                "SessionEnd": "sessionEnd",
+            },
+            shape=shapes.by_shell,
+            skeleton={"version": 1},
+            also_runs="claude-code",
+        ),
+        guide=Guide(user=("{copilot}/copilot-instructions.md",), project=("{project}/AGENTS.md",)),
+        switch=Switch(file="{copilot}/settings.json", path=("enabledPlugins",)),
+    ),
+    Client(
+        name="cursor",
+        title="Cursor",
+        programs=("cursor", "cursor-agent"),
+        signs=("{home}/.cursor",),
+        server=Server(user=("{home}/.cursor/mcp.json",), project=("{project}/.cursor/mcp.json",)),
+        hooks=Hooks(
+            user=("{home}/.cursor/hooks.json",),
+            project=("{project}/.cursor/hooks.json",),
+            events={
+                "SessionStart": "sessionStart",
+                "UserPromptSubmit": "beforeSubmitPrompt",
+                "PreToolUse": "preToolUse",
+                "PostToolUse": "postToolUse",
+                "PostToolUseFailure": "postToolUseFailure",
+                "PreCompact": "preCompact",
+                "SubagentStart": "subagentStart",
+                "SubagentStop": "subagentStop",
+                "Stop": "stop",
+                "SessionEnd": "sessionEnd",
+            },
+            shape=shapes.flat,
+            skeleton={"version": 1},
+        ),
+        guide=Guide(project=("{project}/AGENTS.md",)),
+    ),
+    Client(
+        name="opencode",
+        title="OpenCode",
+        programs=("opencode",),
+        signs=("{opencode}",),
+        server=Server(
+            user=("{opencode}/opencode.jsonc", "{opencode}/opencode.json"),
+            project=("{project}/opencode.jsonc", "{project}/opencode.json"),
+            under=("mcp",),
+            shape=shapes.joined,
+        ),
+        plugin=Plugin(
+            user=("{opencode}/plugins/holdfast.js",),
+            project=("{project}/.opencode/plugins/holdfast.js",),
+            text=shapes.opencode_plugin,
+        ),
+        guide=Guide(user=("{opencode}/AGENTS.md",), project=("{project}/AGENTS.md",)),
+    ),
+    Client(
+        name="vscode",
+        title="VS Code",
+        programs=("code",),
+        signs=("{support}/Code/User",),
+        server=Server(
+            user=("{support}/Code/User/mcp.json",),
+            project=("{project}/.vscode/mcp.json",),
+            under=("servers",),
+            more={"type": "stdio"},
+        ),
+        guide=Guide(project=("{project}/AGENTS.md",)),
+    ),
+    Client(
+        name="devin",
+        title="Devin Desktop",
+        signs=("{devin}",),
+        server=Server(user=("{devin}/mcp_config.json",), project=("{project}/.devin/mcp_config.json",)),
+        guide=Guide(project=("{project}/AGENTS.md",)),
+    ),
+    Client(
+        name="windsurf",
+        title="Windsurf",
+        programs=("windsurf",),
+        signs=("{home}/.codeium/windsurf",),
+        server=Server(user=("{home}/.codeium/windsurf/mcp_config.json",)),
+        guide=Guide(project=("{project}/AGENTS.md",)),
+    ),
+    Client(
+        name="cline",
+        title="Cline",
+        programs=("cline",),
+        signs=("{home}/.cline", "{support}/Code/User/globalStorage/saoudrizwan.claude-dev"),
+        server=Server(
+            user=(
+                "{home}/.cline/data/settings/cline_mcp_settings.json",
+                "{home}/.cline/mcp.json",
+                "{support}/Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json",
+                "{home}/.cline/data/settings/cline_mcp_settings.json",
+            ),
+        ),
+        guide=Guide(project=("{project}/AGENTS.md",)),
+    ),
+    Client(
+        name="continue",
+        title="Continue",
+        programs=("cn",),
+        signs=("{home}/.continue",),
+        server=Server(
+            user=("{home}/.continue/mcpServers/holdfast.yaml",),
+            project=("{project}/.continue/mcpServers/holdfast.yaml",),
+            form="yaml",
+            shape=shapes.yaml,
+        ),
+    ),
+    Client(
+        name="zed",
+        title="Zed",
+        programs=("zed",),
+        signs=("{zed}",),
+        server=Server(
+            user=("{zed}/settings.json",), project=("{project}/.zed/settings.json",), under=("context_servers",)
+        ),
+        guide=Guide(project=("{project}/AGENTS.md",)),
+    ),
+    Client(
+        name="claude-desktop",
+        title="Claude Desktop",
+        signs=("{support}/Claude",),
+        server=Server(user=("{support}/Claude/claude_desktop_config.json",)),
+    ),
+)
+BY_NAME = {client.name: client for client in CLIENTS}
+
+
+def installed(machine: Machine) -> tuple[Client, ...]:
+    """Give the clients that are found on a machine."""
+    return tuple(client for client in CLIENTS if is_installed(client, machine))
+
+
+def is_installed(client: Client, machine: Machine) -> bool:
+    """Tell whether a client's files or programs are there."""
+    return any(machine.path(sign).exists() for sign in client.signs) or any(map(machine.has_program, client.programs))
+
+
+def templates(part: Server | Hooks | Plugin | Rule | Guide, level: Level) -> Paths:
+    """Give the files of one part at a level."""
+    return part.user if level == "user" else part.project

@@ -1,0 +1,201 @@
+"""What Holdfast puts into files of other programs, as values: whether it stands there, putting it in, taking it out."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from holdfast.hosts.setup import jsontext, tomltext
+from holdfast.hosts.setup.own import agrees, mended, own_hooks, runs_holdfast, works_by_name
+from holdfast.model.errors import InvalidFile
+
+Standing = Literal["missing", "held", "stale", "foreign"]
+MARKS = {
+    "markdown": ("<!-- holdfast:start -->", "<!-- holdfast:end -->"),
+    "shell": ("# holdfast:start", "# holdfast:end"),
+}
+SIGN = "Written by holdfast init"  # stands in files that are ours altogether
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Member:
+    """A server's entry in a JSON object."""
+
+    path: tuple[str, ...]
+    value: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Element:
+    """A hook or a rule in a JSON list."""
+
+    path: tuple[str, ...]
+    value: Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """A server's entry in a TOML file."""
+
+    path: tuple[str, ...]
+    value: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Block:
+    """Lines between two marks in a text."""
+
+    text: str
+    marks: Literal["markdown", "shell"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Whole:
+    """A file that is ours altogether."""
+
+    text: str
+
+
+Edit = Member | Element | Table | Block | Whole
+
+
+def standing(text: str, edit: Edit) -> Standing:
+    """Tell whether an edit stands in a text, is missing, is ours but outdated, or its place is taken by another's."""
+    match edit:
+        case Member(path=path, value=value):
+            current = jsontext.value_at(text, path)
+            return "missing" if current is jsontext.MISSING else _entry_standing(current, value)
+        case Table(path=path, value=value):
+            current = tomltext.table_of(text, path)
+            return "missing" if current is None else _entry_standing(current, value)
+        case Element(path=path, value=value):
+            return _element_standing(jsontext.value_at(text, path), value)
+        case Block():
+            found = _block(edit).search(text.replace("\r\n", "\n"))
+            return "missing" if not found else "held" if found[0].strip() == _marked(edit, "\n").strip() else "stale"
+        case Whole(text=wanted):
+            return "missing" if not text.strip() else "held" if text == wanted else _file_standing(text)
+
+
+def put(text: str, edit: Edit) -> str:
+    """Put an edit into a text, or bring it up to date there."""
+    match edit:
+        case Member(path=path, value=value):
+            current = jsontext.value_at(text, path)
+            return jsontext.put(text, path, value if current is jsontext.MISSING else mended(current, value))
+        case Table(path=path, value=value):
+            current = tomltext.table_of(text, path)
+            if current is None:
+                return tomltext.add_table(text, path, value)
+            return tomltext.mend_table(
+                text, path, {k: v for k, v in mended(current, value).items() if current.get(k) != v}
+            )
+        case Element(path=path, value=value):
+            return _put_element(text, path, value)
+        case Block():
+            newline = "\r\n" if "\r\n" in text else "\n"
+            if _block(edit).search(text):
+                return _block(edit).sub(lambda _: _marked(edit, newline), text, count=1)
+            gap = "" if not text else newline if text.endswith("\n") else newline * 2
+            return text + gap + _marked(edit, newline)
+        case Whole(text=wanted):
+            return wanted
+
+
+def taken_out(text: str, edit: Edit, kept: int) -> str:
+    """Take an edit out of a text that changed since; of its path only the first `kept` steps were there before it."""
+    match edit:
+        case Member(path=path):
+            if runs_holdfast(jsontext.value_at(text, path)):
+                text = jsontext.without(text, path)
+            return _without_empty(text, path[:-1], kept)
+        case Table(path=path):
+            return tomltext.without_table(text, path) if runs_holdfast(tomltext.table_of(text, path)) else text
+        case Element(path=path, value=value):
+            return _without_empty(_without_element(text, path, value), path, kept)
+        case Block():
+            return re.sub(r"(?:\r?\n)?" + _block(edit).pattern, "", text, count=1, flags=re.DOTALL)
+        case Whole(text=wanted):
+            if text != wanted:
+                raise InvalidFile("It was changed since.")
+            return ""
+
+
+def depth_of(text: str, edit: Edit) -> int:
+    """Tell how many steps of an edit's path are there already."""
+    if not isinstance(edit, Member | Element):
+        return 0
+    there = (
+        depth
+        for depth in range(len(edit.path), 0, -1)
+        if jsontext.value_at(text, edit.path[:depth]) is not jsontext.MISSING
+    )
+    return next(there, 0)
+
+
+def _entry_standing(current: Any, value: Mapping[str, Any]) -> Standing:
+    if not runs_holdfast(current):
+        return "foreign"
+    return "held" if agrees(current, value) or works_by_name(current, value) else "stale"
+
+
+def _element_standing(listed: Any, value: Any) -> Standing:
+    if listed is jsontext.MISSING or not isinstance(listed, list):
+        return "missing"
+    if value in listed or any(agrees(hook, _leaf(value)) for _, hook in own_hooks(listed)):
+        return "held"
+    return "stale" if any(True for _ in own_hooks(listed)) and isinstance(value, Mapping) else "missing"
+
+
+def _file_standing(text: str) -> Standing:
+    return "stale" if SIGN in text.partition("\n")[0] else "foreign"
+
+
+def _put_element(text: str, path: tuple[str, ...], value: Any) -> str:
+    listed = jsontext.value_at(text, path)
+    ours = list(own_hooks(listed)) if isinstance(value, Mapping) and isinstance(listed, list) else []
+    if not ours:
+        return jsontext.append(text, path, value)
+    for spot, _ in reversed(ours[1:]):
+        text = _without_hook(text, path, spot)
+    spot, hook = ours[0]
+    return jsontext.put(text, (*path, *spot), mended(hook, _leaf(value)))
+
+
+def _without_element(text: str, path: tuple[str, ...], value: Any) -> str:
+    listed = jsontext.value_at(text, path)
+    if not isinstance(listed, list):
+        return text
+    if not isinstance(value, Mapping):
+        return jsontext.without(text, (*path, listed.index(value))) if value in listed else text
+    for spot, _ in reversed(list(own_hooks(listed))):
+        text = _without_hook(text, path, spot)
+    return text
+
+
+def _without_hook(text: str, path: tuple[str, ...], spot: tuple[str | int, ...]) -> str:
+    """Take one hook out, and its group if it was alone in it."""
+    alone = len(spot) > 1 and len(jsontext.value_at(text, (*path, spot[0], "hooks"))) == 1
+    return jsontext.without(text, (*path, *(spot[:1] if alone else spot)))
+
+
+def _without_empty(text: str, path: tuple[str, ...], kept: int) -> str:
+    """Take out the containers that were made for an edit and hold nothing any more."""
+    for depth in range(len(path), kept, -1):
+        if jsontext.value_at(text, path[:depth]) in ({}, []):
+            text = jsontext.without(text, path[:depth])
+    return text
+
+
+def _leaf(value: Any) -> Any:
+    return value["hooks"][0] if isinstance(value, Mapping) and "hooks" in value else value
+
+
+def _block(edit: Block) -> re.Pattern[str]:
+    start, end = MARKS[edit.marks]
+    return re.compile(rf"{re.escape(start)}.*?{re.escape(end)}(?:\r?\n)?", re.DOTALL)
+
+
+def _marked(edit: Block, newline: str) -> str:
+    start, end = MARKS[edit.marks]
+    return "\n".join((start, edit.text.strip("\n"), end, "")).replace("\n", newline)

@@ -1,0 +1,75 @@
+"""Read and replace files of other programs without ever leaving half of one."""
+
+import hashlib
+import os
+import tempfile
+from pathlib import Path
+
+from holdfast.model.errors import InvalidFile, StoreUnwritable
+
+
+def text_of(path: Path) -> str | None:
+    """Give a file's text with its line ends as they are, or None if there is no file."""
+    try:
+        return path.read_bytes().decode()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except UnicodeDecodeError as problem:
+        raise InvalidFile("It is not UTF-8 text.") from problem
+    except OSError as problem:
+        raise InvalidFile(f"It cannot be read ({problem.strerror}).") from problem
+
+
+def mark_of(text: str) -> str:
+    """Give the hash by which a text is known again."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def check_writable(path: Path) -> None:
+    """See to it that a file can be replaced or made."""
+    real = Path(os.path.realpath(path))
+    folder = next(folder for folder in real.parents if folder.exists())
+    if not folder.is_dir() or not os.access(folder, os.W_OK) or real.is_dir():
+        raise InvalidFile("It cannot be written.")
+
+
+def missing_folders(path: Path) -> list[Path]:
+    """Give the folders that have to be made for a file, innermost first."""
+    return [folder for folder in path.parents if not folder.exists()]
+
+
+def replace_file(path: Path, text: str, *, private: bool) -> None:
+    """Write a file whole: links are followed, permissions stay; a new private file is for its owner only."""
+    real = Path(os.path.realpath(path))
+    try:
+        mode = real.stat().st_mode & 0o7777 if real.exists() else 0o600 if private else 0o666 & ~_umask()
+        real.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=real.parent, prefix=f".{real.name}.")
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(text.encode())
+                file.flush()
+                os.fsync(file.fileno())
+            Path(name).chmod(mode)
+            Path(name).replace(real)
+        except BaseException:
+            Path(name).unlink(missing_ok=True)
+            raise
+    except OSError as problem:
+        raise StoreUnwritable(
+            f"{path} cannot be written ({problem.strerror}).", hint="Check its permissions."
+        ) from problem
+
+
+def remove_file(path: Path, folders: list[Path]) -> None:
+    """Remove a file, and the folders made for it that hold nothing else."""
+    path.unlink(missing_ok=True)
+    for folder in folders:
+        if folder.is_dir() and not any(folder.iterdir()):
+            folder.rmdir()
+
+
+def _umask() -> int:
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask

@@ -1,0 +1,58 @@
+"""How clients start this very installation: the server, and the hook file."""
+
+import os
+import shlex
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from holdfast import hosts
+from holdfast.model.errors import Invalid
+
+_PASSING = {"archive-v0", "builds-v0", "environments-v2"}  # folders of uv's cache: what `uvx` runs in
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Installation:
+    """The programs and folders that entries point at."""
+
+    python: str  # the interpreter of the environment Holdfast is installed in: hooks wake the worker with it
+    hook: str
+    windows: bool = False
+    home: str = ""  # folder of the store, where hooks could not know it
+    variables: Mapping[str, str] = field(default_factory=dict)  # what the server must be told
+    surfaces: tuple[str, ...] = ()
+
+    def server(self) -> tuple[str, ...]:
+        """Give the command line of the server. `-P`: a project's own modules must not stand in for ours."""
+        chosen = [word for name in self.surfaces for word in ("--surface", name)]
+        return (self.python, "-P", "-m", "holdfast", "mcp", *chosen)
+
+    def hook_words(self, client: str) -> tuple[str, ...]:
+        """Give what follows the event in the command line of a hook."""
+        return ("--client", client, *(("--home", self.home) if self.home else ()))
+
+    def hook_line(self, event: str, client: str) -> str:
+        """Give the command line of a hook, for a shell."""
+        words = [self.python, "-I", "-S", self.hook, event, *self.hook_words(client)]
+        return subprocess.list2cmdline(words) if self.windows else shlex.join(words)
+
+
+def this_installation(*, home: str, variables: Mapping[str, str]) -> Installation:
+    """Describe the installation that runs now."""
+    return Installation(
+        python=Path(sys.executable).as_posix(),
+        hook=(Path(hosts.__file__).resolve().parent / "hooks" / "client.py").as_posix(),
+        windows=os.name == "nt",
+        home=home,
+        variables=variables,
+    )
+
+
+def check_lasting(prefix: str) -> None:
+    """See to it that what entries will point at is not gone tomorrow."""
+    if _PASSING & set(Path(prefix).parts):
+        hint = "Install it first: uv tool install holdfast, or pipx install holdfast."
+        raise Invalid("Holdfast runs in a temporary environment that will be cleaned away.", hint=hint)

@@ -1,0 +1,83 @@
+// SIGN. OpenCode has no hooks: this plugin hands its events to Holdfast's hook file and passes on what it answers.
+// It never throws and never waits longer than a hook may take.
+import { spawn } from "node:child_process"
+
+const COMMAND = "COMMAND"
+const ARGUMENTS = "ARGUMENTS"
+const MILLISECONDS = 5000
+
+function ask(event, given) {
+  return new Promise((answered) => {
+    let said = ""
+    try {
+      const [program, ...words] = COMMAND
+      const child = spawn(program, [...words, event, ...ARGUMENTS], { stdio: ["pipe", "pipe", "ignore"], windowsHide: true })
+      const late = setTimeout(() => child.kill(), MILLISECONDS)
+      child.stdout.on("data", (piece) => (said += piece))
+      child.stdin.on("error", () => {})
+      child.on("error", () => answered(""))
+      child.on("close", () => {
+        clearTimeout(late)
+        answered(contextOf(said))
+      })
+      child.stdin.end(JSON.stringify({ hook_event_name: event, ...given }))
+    } catch {
+      answered("")
+    }
+  })
+}
+
+function contextOf(said) {
+  try {
+    const answer = JSON.parse(said)
+    return answer.hookSpecificOutput?.additionalContext ?? answer.additionalContext ?? ""
+  } catch {
+    return ""
+  }
+}
+
+export const Holdfast = async ({ directory }) => {
+  const started = new Map() // session: what its start, or its latest prompt, brought
+  const warnings = new Map() // tool call: what was said before it
+  const about = (session_id) => ({ session_id, cwd: directory })
+
+  async function begin(session, event = "SessionStart") {
+    if (!session || started.has(session)) return
+    started.set(session, { brief: "", prompt: "" })
+    started.get(session).brief = await ask(event, { ...about(session), source: "startup" })
+  }
+
+  return {
+    event: async ({ event }) => {
+      const session = event.properties?.info?.id ?? event.properties?.sessionID
+      if (event.type === "session.created") await begin(session, event.properties?.info?.parentID ? "SubagentStart" : "SessionStart")
+      if (event.type === "session.idle") await ask("Stop", about(session))
+      if (event.type === "session.deleted") await ask("SessionEnd", about(session))
+    },
+    "chat.message": async (input, output) => {
+      await begin(input.sessionID)
+      const prompt = (output.parts ?? []).map((part) => part.text).filter(Boolean).join("\n")
+      started.get(input.sessionID).prompt = await ask("UserPromptSubmit", { ...about(input.sessionID), prompt })
+    },
+    "experimental.chat.system.transform": async (input, output) => {
+      const known = started.get(input.sessionID) ?? [...started.values()].at(-1)
+      for (const text of known ? [known.brief, known.prompt] : []) if (text) output.system.push(text)
+    },
+    "tool.execute.before": async (input, output) => {
+      const given = { ...about(input.sessionID), tool_name: input.tool, tool_input: output.args, tool_use_id: input.callID }
+      const warning = await ask("PreToolUse", given)
+      if (warning) warnings.set(input.callID, warning)
+    },
+    "tool.execute.after": async (input, output) => {
+      const given = { ...about(input.sessionID), tool_name: input.tool, tool_input: input.args, tool_use_id: input.callID }
+      const said = await ask("PostToolUse", { ...given, tool_response: String(output.output ?? "").slice(0, 20000) })
+      const parts = [warnings.get(input.callID), said].filter(Boolean)
+      warnings.delete(input.callID)
+      if (parts.length && typeof output.output === "string") output.output += "\n\n" + parts.join("\n\n")
+    },
+    "experimental.session.compacting": async (input, output) => {
+      const said = await ask("PreCompact", { ...about(input.sessionID), trigger: "auto" })
+      if (said) output.context.push(said)
+    },
+  }
+}

@@ -1,0 +1,87 @@
+"""Take out of the files of clients exactly what was put in."""
+
+import json
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+
+from holdfast.hosts.setup import jsontext
+from holdfast.hosts.setup.edits import taken_out
+from holdfast.hosts.setup.files import check_writable, mark_of, remove_file, replace_file, text_of
+from holdfast.hosts.setup.manifest import Manifest, Splice, Touched, write_manifest
+from holdfast.hosts.setup.placing import LeftAlone, Planned
+from holdfast.model.errors import InvalidFile
+
+
+def removals(manifest: Manifest, leaving: Iterable[str]) -> list[Planned]:
+    """Give what would be done when clients leave, file by file, the latest touched first."""
+    gone = set(leaving)
+    concerned = {
+        path: touched
+        for path, touched in manifest.files.items()
+        if any(gone & set(placed.clients) for placed in touched.placed)
+    }
+    return [plan_removal(Path(path), touched, gone) for path, touched in reversed(concerned.items())]
+
+
+def plan_removal(path: Path, touched: Touched, gone: set[str]) -> Planned:
+    """Give what one file shall be without what those clients needed."""
+    stays = tuple(
+        replace(placed, clients=left)
+        for placed in touched.placed
+        if (left := tuple(name for name in placed.clients if name not in gone))
+    )
+    try:
+        before = text_of(path)
+        after = _without(before, touched, gone)
+        if before != after:
+            check_writable(path)
+    except InvalidFile as problem:
+        left_alone = LeftAlone(path=path, why=problem.message, snippet="")
+        return Planned(path=path, before=None, after=None, touched=touched, left_alone=(left_alone,))
+    rest = replace(touched, placed=stays, after=mark_of(after or ""), splices=None) if stays else None
+    return Planned(path=path, before=before, after=after, touched=rest)
+
+
+def take_out(plan: Iterable[Planned], leaving: Iterable[str], manifest: Manifest, store: Path) -> Manifest:
+    """Do what was planned, looking at each file once more; what was not taken out stays in the manifest."""
+    gone = set(leaving)
+    for one in plan:
+        touched = manifest.files[str(one.path)]
+        fresh = plan_removal(one.path, touched, gone)
+        if fresh.changes and fresh.after is None:
+            remove_file(one.path, [Path(folder) for folder in touched.folders])
+        elif fresh.changes and fresh.after is not None:
+            replace_file(one.path, fresh.after, private=True)
+        manifest = write_manifest(store, manifest.with_file(one.path, fresh.touched))
+    surfaces = {name: names for name, names in manifest.surfaces.items() if name not in gone}
+    return write_manifest(store, replace(manifest, surfaces=surfaces))
+
+
+def _without(text: str | None, touched: Touched, gone: set[str]) -> str | None:
+    """Give a file's text without what only those clients needed; None: nothing is left of it."""
+    if text is None or mark_of(text) == touched.before:
+        return text
+    leaving = [placed for placed in touched.placed if set(placed.clients) <= gone]
+    if len(leaving) == len(touched.placed) and touched.splices is not None and mark_of(text) == touched.after:
+        former = _undone(text, touched.splices)
+        return former if touched.before is not None or former else None
+    for placed in reversed(leaving):
+        text = taken_out(text, placed.edit, placed.kept)
+    return None if touched.before is None and _is_bare(text, touched) else text
+
+
+def _undone(text: str, splices: tuple[Splice, ...]) -> str:
+    for one in reversed(splices):
+        text = text[: one.at] + one.removed + text[one.at + len(one.inserted) :]
+    return text
+
+
+def _is_bare(text: str, touched: Touched) -> bool:
+    """Tell whether a file we made holds nothing of anybody else."""
+    if not text.strip() or not touched.skeleton:
+        return text.strip() in ("", "{}")
+    try:
+        return bool(jsontext.value_of(text) in ({}, json.loads(json.dumps(touched.skeleton))))
+    except InvalidFile:
+        return False

@@ -1,0 +1,145 @@
+"""What has to stand in which file, for the clients and the choices somebody made."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from holdfast.hosts.setup import jsontext, tomltext
+from holdfast.hosts.setup.clients import BY_NAME, Client, Guide, Hooks, Plugin, Rule, Server, templates
+from holdfast.hosts.setup.edits import Block, Edit, Element, Member, Table, Whole
+from holdfast.hosts.setup.files import text_of
+from holdfast.hosts.setup.installation import Installation
+from holdfast.hosts.setup.own import NAME, own_hooks
+from holdfast.hosts.setup.places import Level, Machine
+from holdfast.hosts.setup.shapes import instructions
+from holdfast.model.errors import InvalidFile
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choices:
+    """What somebody asked for."""
+
+    clients: tuple[Client, ...]
+    level: Level = "user"
+    hooks: bool = True
+    instructions: bool = False
+    gitignore: bool = False
+    surfaces: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # by client
+
+    @property
+    def names(self) -> set[str]:
+        """Give the names of the clients."""
+        return {client.name for client in self.clients}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """What one client needs in one file."""
+
+    client: str
+    path: Path
+    edits: tuple[Edit, ...]
+    skeleton: dict[str, Any] = field(default_factory=dict)
+
+
+def wanted(choices: Choices, machine: Machine, made: Installation) -> Iterator[Wanted]:
+    """Give everything that has to stand somewhere, client by client."""
+    for client in choices.clients:
+        if choices.instructions:
+            yield from _guide(client, choices.level, machine)
+        if has_plugin(client, machine):
+            continue  # the plugin brings all the rest
+        serving = replace(made, surfaces=choices.surfaces.get(client.name, ()))
+        yield from _server(client, choices.level, machine, serving)
+        if choices.hooks and not covered(client, choices.level, machine, choices.names):
+            yield from _hooks(client, choices.level, machine, made)
+        yield from _rule(client, choices.level, machine)
+
+
+def server_edit(client: Client, made: Installation) -> Edit:
+    """Give a client's entry for the server."""
+    server = client.server
+    if server.form == "yaml":
+        return Whole(text=server.shape(made))
+    value = {**server.more, **server.shape(made)}
+    kind = Table if server.form == "toml" else Member
+    return kind(path=(*server.under, NAME), value=value)
+
+
+def hook_edits(client: Client, hooks: Hooks, made: Installation) -> tuple[Element, ...]:
+    """Give a client's hooks."""
+    return tuple(
+        Element(path=("hooks", theirs), value=hooks.shape(made, client.name, event))
+        for event, theirs in hooks.events.items()
+    )
+
+
+def file_of(part: Server | Hooks | Plugin | Rule | Guide, level: Level, machine: Machine) -> Path | None:
+    """Give the file of one part at a level: the first that is there, else the last, else none."""
+    paths = [machine.path(template) for template in templates(part, level)]
+    return next((path for path in paths if path.exists()), paths[-1] if paths else None)
+
+
+def covered(client: Client, level: Level, machine: Machine, chosen: Iterable[str] = ()) -> str:
+    """Say why a client's own hooks would fire twice, if they would: it runs others of ours already."""
+    if client.hooks is None or level == "user":
+        return ""
+    if has_hooks(client, "user", machine):
+        return "has our hooks in your own settings, which hold in every project"
+    other = BY_NAME.get(client.hooks.also_runs)
+    coming = other is not None and other.name in chosen and not has_hooks(other, "user", machine)
+    if other and (coming or has_hooks(other, "project", machine)):
+        return f"runs the project's hooks of {other.title} too"
+    return ""
+
+
+def has_hooks(client: Client, level: Level, machine: Machine) -> bool:
+    """Tell whether hooks of ours stand in a client's file."""
+    path = file_of(client.hooks, level, machine) if client.hooks else None
+    try:
+        listed = jsontext.value_at(text_of(path) or "", ("hooks",)) if path else {}
+    except InvalidFile:
+        return False  # what cannot be read runs nothing; the file itself is reported where it matters
+    return isinstance(listed, dict) and any(True for items in listed.values() for _ in own_hooks(items))
+
+
+def has_plugin(client: Client, machine: Machine) -> bool:
+    """Tell whether our plugin is switched on in a client."""
+    if client.switch is None:
+        return False
+    path, switched = machine.path(client.switch.file), None
+    try:
+        text = text_of(path) or ""
+        read = tomltext.table_of if path.suffix == ".toml" else jsontext.value_at
+        switched = read(text, client.switch.path)
+    except InvalidFile:
+        return False  # what cannot be read switches nothing on; the file itself is reported where it matters
+    return isinstance(switched, dict) and any(_is_on(name, state) for name, state in switched.items())
+
+
+def _is_on(name: str, state: Any) -> bool:
+    return name.startswith(f"{NAME}@") and bool(state.get("enabled", True) if isinstance(state, dict) else state)
+
+
+def _server(client: Client, level: Level, machine: Machine, made: Installation) -> Iterator[Wanted]:
+    if path := file_of(client.server, level, machine):
+        yield Wanted(client=client.name, path=path, edits=(server_edit(client, made),))
+
+
+def _hooks(client: Client, level: Level, machine: Machine, made: Installation) -> Iterator[Wanted]:
+    if client.hooks and (path := file_of(client.hooks, level, machine)):
+        edits = hook_edits(client, client.hooks, made)
+        yield Wanted(client=client.name, path=path, edits=edits, skeleton=dict(client.hooks.skeleton))
+    if client.plugin and (path := file_of(client.plugin, level, machine)):
+        yield Wanted(client=client.name, path=path, edits=(Whole(text=client.plugin.text(made)),))
+
+
+def _rule(client: Client, level: Level, machine: Machine) -> Iterator[Wanted]:
+    if client.rule and (path := file_of(client.rule, level, machine)):
+        yield Wanted(client=client.name, path=path, edits=(Element(path=client.rule.path, value=client.rule.value),))
+
+
+def _guide(client: Client, level: Level, machine: Machine) -> Iterator[Wanted]:
+    if path := file_of(client.guide, level, machine):
+        yield Wanted(client=client.name, path=path, edits=(Block(text=instructions(), marks="markdown"),))

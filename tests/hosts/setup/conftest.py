@@ -1,0 +1,76 @@
+"""What tests of setting up share: a machine and an installation in a temporary folder."""
+
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from holdfast.hosts.setup.clients import BY_NAME
+from holdfast.hosts.setup.installation import Installation
+from holdfast.hosts.setup.manifest import read_manifest
+from holdfast.hosts.setup.places import Machine
+from holdfast.hosts.setup.placing import Planned, carry_out, planned
+from holdfast.hosts.setup.removing import removals, take_out
+from holdfast.hosts.setup.wanted import Choices, wanted
+
+
+@dataclass
+class Place:
+    """A home, a project and a store; clients are set up and taken out again as the commands do it."""
+
+    machine: Machine
+    made: Installation
+    store: Path
+    choices: dict[str, Any] = field(default_factory=dict)
+
+    def plan(self, *names: str, **choices: Any) -> tuple[list[Planned], Choices]:
+        chosen = Choices(clients=tuple(BY_NAME[name] for name in names), **choices)
+        wants = wanted(chosen, self.machine, self.made)
+        return planned(wants, chosen, read_manifest(self.store), self.machine.project), chosen
+
+    def init(self, *names: str, **choices: Any) -> list[Planned]:
+        plan, chosen = self.plan(*names, **choices)
+        wants = list(wanted(chosen, self.machine, self.made))
+        carry_out(plan, wants, read_manifest(self.store), self.store, private=chosen.level == "user")
+        return plan
+
+    def uninstall(self, *names: str) -> list[Planned]:
+        manifest = read_manifest(self.store)
+        leaving = set(names) or manifest.clients()
+        plan = removals(manifest, leaving)
+        take_out(plan, leaving, manifest, self.store)
+        return plan
+
+    def moved(self, **made: Any) -> "Place":
+        """Give the same place with an installation elsewhere."""
+        return replace(self, made=replace(self.made, **made))
+
+    def path(self, template: str) -> Path:
+        return self.machine.path(template)
+
+    def files(self) -> dict[str, bytes]:
+        """Give every file of home and project."""
+        root = self.machine.home.parent
+        return {str(path.relative_to(root)): path.read_bytes() for path in root.rglob("*") if path.is_file()}
+
+    def folders(self) -> set[str]:
+        root = self.machine.home.parent
+        return {str(path.relative_to(root)) for path in root.rglob("*") if path.is_dir()}
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    home, project, programs = (tmp_path / "all" / name for name in ("home of mine", "project", "programs"))
+    for folder in (home, project, programs):
+        folder.mkdir(parents=True)
+    python = programs / "python"
+    python.touch(mode=0o755)
+    hook = programs / "holdfast" / "hosts" / "hooks" / "client.py"
+    hook.parent.mkdir(parents=True)
+    hook.touch()
+    return Place(
+        machine=Machine(system="Linux", home=home, project=project, environment={}),
+        made=Installation(python=str(python), hook=str(hook)),
+        store=tmp_path / "store" / "holdfast",
+    )

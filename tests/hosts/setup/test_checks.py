@@ -1,0 +1,62 @@
+"""What the doctor says about clients."""
+
+from pathlib import Path
+
+from holdfast.hosts.setup.checks import client_checks
+from holdfast.hosts.setup.clients import CLIENTS
+from holdfast.hosts.setup.manifest import read_manifest
+from holdfast.verbs.upkeep import Check
+from tests.hosts.setup.conftest import Place
+
+
+def checks_of(place: Place) -> dict[str, Check]:
+    return {check.name: check for check in client_checks(place.machine, read_manifest(place.store))}
+
+
+def test_every_client_that_was_set_up_is_well(place: Place) -> None:
+    place.init(*(client.name for client in CLIENTS))
+    checks = checks_of(place)
+    assert set(checks) == {"clients", *(client.name for client in CLIENTS)}
+    assert not any(check.fix for check in checks.values())
+    assert checks["claude-code"].found == "Claude Code starts it, 10 hooks are in place"
+    assert checks["continue"].found == "Continue starts it"
+
+
+def test_what_is_started_and_is_not_there_is_said(place: Place) -> None:
+    place.init(*(client.name for client in CLIENTS))
+    Path(place.made.hook).unlink()
+    checks = checks_of(place)
+    assert checks["gemini"].found.endswith(f"run {place.made.hook}, which is not there")
+    assert checks["opencode"].found.endswith(f"run {place.made.hook}, which is not there")
+    assert checks["zed"].fix == ""
+    Path(place.made.python).unlink()
+    checks = checks_of(place)
+    assert {name for name, check in checks.items() if check.fix} == {client.name for client in CLIENTS}
+    assert f"starts {place.made.python}, which is not there" in checks["continue"].found
+    assert checks["zed"].fix == "holdfast init --client zed"
+
+
+def test_an_entry_nobody_noted_is_looked_at_too(place: Place) -> None:
+    path = place.path("{home}/.cursor/mcp.json")
+    path.parent.mkdir()
+    path.write_text('{"mcpServers": {"holdfast": {"command": "/gone/holdfast", "args": ["mcp"]}}}')
+    assert checks_of(place)["cursor"].fix == "holdfast init --client cursor"
+
+
+def test_what_was_found_and_is_not_set_up_is_mentioned(place: Place) -> None:
+    place.path("{codex}").mkdir()
+    assert checks_of(place)["clients"] == Check(
+        name="clients", found="none is set up; found besides: Codex (holdfast init)"
+    )
+
+
+def test_hooks_that_fire_twice_are_found(place: Place) -> None:
+    place.init("copilot")
+    assert "hooks" not in checks_of(place)
+    place.init("claude-code", level="project")
+    assert checks_of(place)["hooks"].fix == "holdfast uninstall --client copilot"
+    place.uninstall()
+    place.init("claude-code")
+    settings = place.path("{claude}/settings.json")
+    settings.write_text(settings.read_text().replace("{", '{"enabledPlugins": {"holdfast@holdfast": true},', 1))
+    assert "both our plugin and our hooks" in checks_of(place)["hooks"].found

@@ -1,0 +1,106 @@
+"""JSON files of other programs, changed in one place."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from holdfast.hosts.setup.jsontext import MISSING, append, put, value_at, value_of, without
+from holdfast.model.errors import InvalidFile
+
+ENTRY = {"command": "run me", "args": ["a", "b"]}
+DOCUMENTS = st.dictionaries(
+    st.text(max_size=5),
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.text(max_size=8),
+        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+        max_leaves=8,
+    ),
+    max_size=4,
+)
+INDENTS = st.sampled_from([None, 0, 1, 2, 3, 4, 8, "\t"])
+
+
+@given(document=DOCUMENTS, indent=INDENTS, crlf=st.booleans())
+def test_what_is_put_in_comes_out_and_nothing_else_changes(document: dict[str, Any], indent: Any, crlf: bool) -> None:
+    document = {key: value for key, value in document.items() if key not in ("servers", "hooks")}
+    text = json.dumps(document, indent=indent)
+    text = text.replace("\n", "\r\n") if crlf else text
+    more = append(put(text, ("servers", "ours"), ENTRY), ("hooks", "Start"), {"hooks": [ENTRY]})
+    assert value_of(more) == {**document, "servers": {"ours": ENTRY}, "hooks": {"Start": [{"hooks": [ENTRY]}]}}
+    assert without(without(more, ("hooks",)), ("servers",)) == text or not document
+
+
+@given(document=DOCUMENTS, indent=INDENTS)
+def test_any_member_can_be_taken_out(document: dict[str, Any], indent: Any) -> None:
+    text = json.dumps(document, indent=indent)
+    for key in document:
+        assert value_of(without(text, (key,))) == {name: value for name, value in document.items() if name != key}
+
+
+@given(items=st.lists(st.integers() | st.lists(st.integers(), max_size=2), min_size=1, max_size=4), indent=INDENTS)
+def test_any_element_can_be_taken_out(items: list[Any], indent: Any) -> None:
+    text = json.dumps({"list": items}, indent=indent)
+    for place in range(len(items)):
+        assert value_of(without(text, ("list", place))) == {"list": items[:place] + items[place + 1 :]}
+
+
+def test_comments_and_spare_commas_survive() -> None:
+    text = '{\n\t// first\n\t"theme": "dark", // why not\n\t"servers": {\n\t\t"x": {} /* theirs */\n\t},\n}\n'
+    more = put(text, ("servers", "ours"), ENTRY)
+    assert "// first" in more
+    assert '"x": {}, /* theirs */\n\t\t"ours": {\n\t\t\t"command"' in more
+    assert without(more, ("servers", "ours")) == text
+    added = append(text, ("list",), 1)
+    assert added.endswith('},\n\t"list": [\n\t\t1\n\t],\n}\n')
+    assert without(added, ("list",)) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "after"),
+    [
+        ("{}", '{\n  "a": {\n    "b": 1\n  }\n}'),
+        ('{"x":1}', '{"x":1,"a":{"b":1}}'),
+        ('{"x": 1}\n', '{"x": 1, "a": {"b": 1}}\n'),
+        ('{\n   "x": 1\n}\n', '{\n   "x": 1,\n   "a": {\n      "b": 1\n   }\n}\n'),
+        ('{\n  "a": {},\n  "x": 1\n}', '{\n  "a": {\n    "b": 1\n  },\n  "x": 1\n}'),
+        ('{\n  "a": {"c": 2}\n}', '{\n  "a": {"c": 2, "b": 1}\n}'),
+        ('{\n  "a": {\n    // empty\n  }\n}', '{\n  "a": {\n    // empty\n    "b": 1\n  }\n}'),
+        ("", '{\n  "a": {\n    "b": 1\n  }\n}\n'),
+        ('\ufeff{"x": 1}', '\ufeff{"x": 1, "a": {"b": 1}}'),
+    ],
+)
+def test_an_entry_is_laid_out_like_its_neighbours(text: str, after: str) -> None:
+    assert put(text, ("a", "b"), 1) == after
+
+
+def test_a_value_is_replaced_where_it_stands() -> None:
+    text = '{\n  "a": {\n    "b": [1]\n  }, // here\n  "c": 2\n}'
+    assert put(text, ("a", "b"), "x") == '{\n  "a": {\n    "b": "x"\n  }, // here\n  "c": 2\n}'
+    assert put(text, ("a",), {"d": 1}) == '{\n  "a": {\n    "d": 1\n  }, // here\n  "c": 2\n}'
+
+
+def test_values_are_found_by_path() -> None:
+    text = '{"a": [{"b": 1}]}'
+    assert value_at(text, ("a", 0, "b")) == 1
+    assert value_at(text, ("a", 1)) is MISSING
+    assert value_at(text, ("a", "b")) is MISSING
+    assert value_at("", ("a",)) is MISSING
+
+
+@pytest.mark.parametrize(
+    "text", ["{", '{"a": }', '{"a": 1 "b": 2}', "{a: 1}", '{"a": 1}}', "nope", '{"a": [1, }', "[1", '{"a"}', "/* x"]
+)
+def test_broken_json_is_said_with_its_line(text: str) -> None:
+    with pytest.raises(InvalidFile, match="line 1"):
+        put(text, ("a", "b"), 1)
+
+
+@pytest.mark.parametrize("text", ['{"a": 1}', '{"a": null}', '{"a": []}', "[]"])
+def test_a_place_taken_by_something_else_is_not_overwritten(text: str) -> None:
+    with pytest.raises(InvalidFile, match="is not an object"):
+        put(text, ("a", "b"), 1)
+    with pytest.raises(InvalidFile):
+        append('{"a": {}}', ("a",), 1)

@@ -1,0 +1,118 @@
+"""The Claude-format plugin: its structure, and the launcher that must never be in the way."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from holdfast.hosts.cli.main import COMMANDS
+from holdfast.hosts.setup.own import EVENTS
+from holdfast.hosts.setup.shapes import SECONDS
+
+ROOT = Path(__file__).parents[3]
+PLUGIN = ROOT / "plugin"
+LAUNCHER = PLUGIN / "bin" / "holdfast-hook"
+FRONT = re.compile(r"\A---\n(.*?)\n---\n(.+)", re.DOTALL)
+
+
+def test_the_marketplace_leads_to_the_plugin() -> None:
+    market = json.loads((ROOT / ".claude-plugin" / "marketplace.json").read_text())
+    [entry] = market["plugins"]
+    assert (ROOT / entry["source"]).resolve() == PLUGIN
+    plugin = json.loads((PLUGIN / ".claude-plugin" / "plugin.json").read_text())
+    assert (plugin["name"], entry["name"], market["name"]) == ("holdfast", "holdfast", "holdfast")
+    assert plugin["version"] == tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+
+
+def test_every_event_has_a_hook_in_shell_form() -> None:
+    hooks = json.loads((PLUGIN / "hooks" / "hooks.json").read_text())["hooks"]
+    assert list(hooks) == list(EVENTS)
+    for event, groups in hooks.items():
+        command = f'"${{CLAUDE_PLUGIN_ROOT}}/bin/holdfast-hook" {event}'  # Codex knows no `args`
+        assert groups == [{"hooks": [{"type": "command", "command": command, "timeout": SECONDS[event]}]}]
+
+
+def test_the_server_is_started_by_name() -> None:
+    """Codex puts nothing in for ${CLAUDE_PLUGIN_ROOT} here, so nothing of the plugin can be named."""
+    server = json.loads((PLUGIN / ".mcp.json").read_text())
+    assert server == {"mcpServers": {"holdfast": {"command": "holdfast", "args": ["mcp"]}}}
+
+
+@pytest.mark.parametrize("path", sorted([*PLUGIN.glob("commands/*.md"), *PLUGIN.glob("skills/*/SKILL.md")]), ids=str)
+def test_commands_and_skills_are_described_and_name_what_exists(path: Path) -> None:
+    found = FRONT.match(path.read_text())
+    assert found
+    front = dict(line.partition(": ")[::2] for line in found[1].splitlines())
+    assert 20 <= len(front["description"]) <= 300
+    if path.name == "SKILL.md":
+        assert front["name"] == path.parent.name
+    else:
+        assert front["disable-model-invocation"] == "true"  # they cost nothing until somebody types them
+    for command in re.findall(r"`holdfast ([a-z-]+)", found[2]):
+        assert command in COMMANDS, command
+    tools = {tool["name"] for tool in json.loads((ROOT / "src/holdfast/surfaces/core/offer.json").read_text())["tools"]}
+    named = re.findall(r"`([a-z]+)`", found[2])
+    assert set(named) - {"start", "close", "holdfast"} <= tools
+
+
+def test_without_holdfast_a_hook_does_nothing_successfully(tmp_path: Path) -> None:
+    done = launched(tmp_path, "SessionStart", path="/usr/bin:/bin")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+@pytest.mark.parametrize("layout", ["environment", "elsewhere"])
+def test_the_launcher_finds_the_hook_file(tmp_path: Path, layout: str) -> None:
+    path = installed(tmp_path, layout)
+    done = launched(tmp_path, "Stop", path=path, PYTHONPATH=str(tmp_path / "checkout"))
+    assert (done.stdout.strip(), done.returncode) == ("Stop --client claude-code 1 given", 0), done.stderr
+
+
+def test_the_launcher_tells_who_runs_it(tmp_path: Path) -> None:
+    path = installed(tmp_path, "environment")
+    assert "--client codex" in launched(tmp_path, "Stop", path=path, PLUGIN_DATA="/x").stdout
+    assert "--client copilot" in launched(tmp_path, "Stop", path=path, COPILOT_PLUGIN_ROOT="/x").stdout
+
+
+def installed(tmp_path: Path, layout: str) -> str:
+    """Lay out an installation as a tool in its environment, or with the package elsewhere; give the search path."""
+    package = tmp_path / "my env" / "lib" / "python3.99" / "site-packages" / "holdfast" / "hosts"
+    if layout == "elsewhere":
+        package = tmp_path / "checkout" / "holdfast" / "hosts"
+    (package / "hooks").mkdir(parents=True)
+    (package / "__init__.py").touch()
+    (package / "hooks" / "client.py").write_text(
+        "import sys; print(*sys.argv[1:], sys.flags.isolated, sys.stdin.read())"
+    )
+    bin_folder = tmp_path / "my env" / "bin"
+    bin_folder.mkdir(parents=True)
+    (bin_folder / "python").symlink_to(sys.executable)
+    program = bin_folder / "holdfast"
+    program.write_text(f"#!{bin_folder / 'python'}\n")
+    program.chmod(0o755)
+    linked = tmp_path / "local bin"
+    linked.mkdir()
+    (linked / "holdfast").symlink_to(program)
+    return f"{linked}:/usr/bin:/bin"
+
+
+def launched(folder: Path, *arguments: str, path: str, **environment: str) -> "subprocess.CompletedProcess[str]":
+    """Run the launcher in a folder with a module that must not be taken for ours."""
+    (folder / "holdfast.py").write_text("raise SystemExit('a module of the project')")
+    return subprocess.run(
+        ["/bin/sh", str(LAUNCHER), *arguments],
+        input="given",
+        cwd=folder,
+        env={"HOME": str(folder), "PATH": path, **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_the_launcher_may_be_run() -> None:
+    assert os.access(LAUNCHER, os.X_OK)

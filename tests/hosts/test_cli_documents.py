@@ -1,0 +1,40 @@
+"""Documents from the command line, and commands of other systems by the names their users know."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.hosts.running import Run, answer
+
+
+@pytest.fixture
+def work(tmp_path: Path) -> Path:
+    return tmp_path / "work"
+
+
+def test_a_project_is_learned_from_its_documents(run: Run, work: Path) -> None:
+    (work / "README.md").write_text("# Shop\n\n- Deploys happen on Fridays.\n- Reviews need two people.\n")
+    done = answer(run("bootstrap", "--tag", "docs", "--json"))
+    assert (done["files_read"], len(done["kept"]), done["hot"]) == (1, 2, 2)
+    assert run("bootstrap").stdout == "1 document read: 0 new memories, 2 known, 0 put into the hot set.\n"
+    assert run("bootstrap", "--quiet").stdout == ""
+    outside = run("bootstrap", "--root", "/etc")
+    assert (outside.returncode, "outside of the project" in outside.stderr) == (64, True)
+
+
+def test_a_file_is_kept_item_by_item(run: Run, work: Path) -> None:
+    (work / "notes.txt").write_text("The first paragraph.\n\nThe second paragraph.\n")
+    assert len(answer(run("seed", "notes.txt", "-t", "pattern", "--json"))["kept"]) == 2
+    assert run("seed", "nowhere.md").returncode == 64
+    (work / "image.md").write_bytes(b"\x00\x01")
+    spoiled = run("seed", "image.md")
+    assert (spoiled.returncode, spoiled.stderr) == (0, "image.md: it is a binary file\n")
+
+
+def test_commands_of_other_systems_are_known(run: Run, work: Path) -> None:
+    (work / "README.md").write_text("Deploys happen on Fridays.\n")
+    assert len(answer(run("compat", "memory-mcp", "bootstrap", "-t", "project", "--no-promote", "--json"))["kept"]) == 1
+    assert "Read 0 outputs" in run("compat", "memory-mcp", "run-mining").stdout
+    assert answer(run("compat", "bettermemory", "health", "--json"))["total"] == 1
+    unknown = run("compat", "memory-mcp", "dashboard")
+    assert (unknown.returncode, "run-mining (mine run)" in unknown.stderr) == (64, True)

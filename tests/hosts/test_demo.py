@@ -1,0 +1,331 @@
+"""The made-up store: believable, complete, and the same every time."""
+
+import shlex
+from collections import Counter
+from collections.abc import Iterator
+from datetime import datetime
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from holdfast.compose import FILE
+from holdfast.engine import transcripts
+from holdfast.engine.similar import similar
+from holdfast.engine.sqlite import SQLite
+from holdfast.engine.store import open_store
+from holdfast.engine.views import links, records, usage
+from holdfast.engine.views.records import Filter
+from holdfast.hosts.demo.build import build
+from holdfast.hosts.demo.seat import Branch
+from holdfast.hosts.demo.story import Story, read_story
+from holdfast.model.config import Config
+from holdfast.model.errors import Conflict, Invalid
+from holdfast.model.event import Actor
+from holdfast.model.ids import Clock
+from holdfast.model.kinds import KINDS
+from holdfast.model.query import Query
+from holdfast.model.record import Record
+from holdfast.model.session import Session
+from holdfast.policy.admit import RELATED, SAME
+from holdfast.policy.contradict import contradicts
+from holdfast.policy.mine import mine
+from holdfast.verbs.absorb import candidates
+from holdfast.verbs.analyze import activity, blind_spots, wordings
+from holdfast.verbs.consolidate import proposals
+from holdfast.verbs.contradictions import open_contradictions
+from holdfast.verbs.exchange import export
+from holdfast.verbs.health import health
+from holdfast.verbs.memory import Memory
+from holdfast.verbs.read import history, waiting_records
+from holdfast.verbs.recall import recall
+from holdfast.verbs.scars import effects
+from holdfast.verbs.session import context, list_sessions
+from holdfast.verbs.suggest import suggestions
+from holdfast.verbs.thread import resolved_threads, triage
+from holdfast.verbs.upkeep import examine
+from tests.conftest import START
+from tests.hosts.running import Run, answer
+
+SHOP, PRINTER = "github.com/fernhill/storefront", "github.com/fernhill/label-printer"
+
+
+def opened(folder: Path, project: str = SHOP) -> Memory:
+    return Memory(
+        store=open_store(SQLite(folder / FILE)),
+        config=Config(project=project),
+        checkout=Branch(name=project, branch="main", commit=""),
+        embedder=None,
+        actor=Actor(),
+        clock=Clock(lambda: START),
+    )
+
+
+@pytest.fixture(scope="module")
+def story() -> Story:
+    return read_story()
+
+
+@pytest.fixture
+def demo(demo_store: Path) -> Iterator[Memory]:
+    with opened(demo_store) as memory:
+        yield memory
+
+
+@pytest.fixture
+def kept(demo: Memory) -> list[Record]:
+    return [entry.record for entry in records.page(demo.store.db, Filter(states=()), limit=100_000)]
+
+
+@pytest.fixture
+def begun(demo: Memory) -> list[Session]:
+    return list_sessions(demo, limit=1_000, everywhere=True)
+
+
+def active_with(kept: list[Record], body: str) -> Record:
+    return next(record for record in kept if record.body == body and record.state == "active")
+
+
+# ---- The whole store, built once ----
+
+
+def test_it_holds_two_thousand_records_of_every_kind(kept: list[Record]) -> None:
+    kinds = Counter(record.kind for record in kept)
+    assert len(kept) >= 2_000
+    assert set(kinds) == set(KINDS)
+    assert min(kinds.values()) >= 5
+    assert {record.state for record in kept} == {"active", "pending", "retired", "erased"}
+    assert {record.source for record in kept} >= {"explicit", "observed", "inferred", "mined", "starter"}
+    projects = Counter(record.project for record in kept)
+    assert projects[SHOP] > 1_500
+    assert projects[PRINTER] > 100
+    assert projects[""] > 12
+
+
+def test_records_carry_paths_tags_and_nested_scopes_some_of_them_mistyped(kept: list[Record]) -> None:
+    scopes = Counter(scope.partition(":")[0] for record in kept for scope in record.scopes)
+    assert min(scopes[side] for side in ("backend", "frontend", "infra", "data", "device")) > 50
+    assert 0 < scopes["backnd"] < 20
+    assert sum(bool(record.anchors) for record in kept) > 400
+    assert sum(bool(record.tags) for record in kept) > 400
+    assert {record.by.name for record in kept} >= {"claude-code", "codex", "cursor", "mira", "jonas"}
+
+
+def test_sessions_keep_the_rhythm_of_a_team(begun: list[Session]) -> None:
+    assert len(begun) >= 120
+    assert {session.agent for session in begun} == {"claude-code", "codex", "cursor"}
+    closes = Counter(session.close.get("type", "open") for session in begun)
+    assert {"standard", "quick", "autonomous", "retroactive", "open"} <= set(closes)
+    assert all(session.title and session.issue for session in begun if session.close.get("type") != "retroactive")
+    in_order = sorted(begun, key=lambda one: one.started_at)
+    overlapping = sum(later.started_at < (one.closed_at or "") for one, later in pairwise(in_order))
+    assert overlapping > 10
+    weekend = sum(_weekday(session.started_at) >= 5 for session in begun)
+    assert weekend < len(begun) / 7
+    assert in_order[-1].is_open
+
+
+def _weekday(at: str) -> int:
+    return datetime.fromisoformat(at).weekday()
+
+
+def test_sessions_leave_summaries_and_nine_answers(kept: list[Record]) -> None:
+    reflections = [record for record in kept if record.kind == "retrospective"]
+    assert len(reflections) > 60
+    assert all(len(set(record.fields) - {"corrections"}) == 9 for record in reflections)
+    assert sum(record.kind == "summary" for record in kept) > 100
+
+
+def test_threads_are_in_every_stage_of_life(demo: Memory) -> None:
+    assert all(triage(demo).values())
+    assert len(resolved_threads(demo)) > 10
+
+
+def test_topics_that_came_back_were_suggested_and_some_turned_down(demo: Memory, kept: list[Record]) -> None:
+    suggested = [record for record in kept if record.kind == "thread" and record.source == "mined"]
+    assert {record.state for record in suggested} == {"active", "pending"}
+    assert suggestions(demo)
+    used = usage.of(demo.store.db, [record.id for record in suggested])
+    assert any(one.dismissed for one in used.values())
+
+
+def test_facts_contradict_each_other_while_both_are_in_use(story: Story, kept: list[Record]) -> None:
+    pairs = [(active_with(kept, older), active_with(kept, newer)) for _, older, newer in story.told["turn"]]
+    assert len(pairs) >= 15
+    for older, newer in pairs:
+        assert older.created_at < newer.created_at
+        assert contradicts(older.body, newer.body), newer.body
+    assert sum(link.relation == "contradicts" for _, newer in pairs for link in newer.links) >= 5
+
+
+def test_what_contradicts_each_other_is_found_and_little_else(story: Story, demo: Memory) -> None:
+    found = {(one.older.body, one.newer.body) for one in open_contradictions(demo, limit=100).found}
+    real = {(older, newer) for _, older, newer in story.told["turn"]}
+    assert len(found & real) >= 13
+    assert len(found - real) <= 4
+
+
+def test_what_is_said_twice_is_proposed_for_merging_and_nothing_else(story: Story, demo: Memory) -> None:
+    found = [{record.body for record in one.sources} for one in proposals(demo).found]
+    twins = [{first, second} for _, _, first, second in story.told["twin"]]
+    assert len(found) >= 8
+    assert all(group in twins for group in found)
+
+
+def test_health_has_something_to_say(demo: Memory) -> None:
+    told = health(demo)
+    assert any("backnd" in str(typo) for typo in told.typos)
+    assert 0 < told.score < 100
+    assert told.queue
+
+
+def test_some_things_are_said_twice_in_other_words(story: Story, demo: Memory, kept: list[Record]) -> None:
+    for _, _, first, second in story.told["twin"]:
+        shares = {other.body: share for other, share in similar(demo.store, active_with(kept, second))}
+        assert RELATED <= shares[first] < SAME, second
+    assert len(story.told["twin"]) >= 20
+
+
+def test_decisions_were_replaced_by_later_ones(story: Story, demo: Memory, kept: list[Record]) -> None:
+    by_title = {record.title: record for record in kept if record.kind == "decision"}
+    for chain in story.told["chain"]:
+        for (before, *_), (after, *_) in pairwise(chain["steps"]):
+            replaced = links.superseded(demo.store.db, [by_title[before].id])
+            assert replaced == {by_title[before].id: by_title[after].id}
+    assert all(record.fields["rationale"] for record in by_title.values())
+
+
+def test_scars_are_heeded_dismissed_ignored_and_applied_in_vain(demo: Memory, kept: list[Record]) -> None:
+    scars = [record for record in kept if record.kind == "scar"]
+    assert {record.fields["severity"] for record in scars} == {"critical", "high", "medium", "low"}
+    assert {record.fields.get("scar_type") for record in scars} >= {"process", "incident", "context"}
+    assert sum(bool(record.fields.get("blocking")) for record in scars) >= 3
+    found = effects(demo)
+    assert any(one.shown >= 5 and one.heeded > 0.7 and one.outcomes["succeeded"] for one in found)
+    spots = blind_spots(demo, days=90)
+    assert spots.ignored
+    assert spots.in_vain
+    assert spots.review
+    assert {one.variant for one in wordings(demo) if one.shown > 10} == {"steps", "goal"}
+
+
+def test_memories_are_used_often_never_and_against_the_evidence(demo: Memory, kept: list[Record]) -> None:
+    used = usage.of(demo.store.db, [record.id for record in kept])
+    assert any(one.applied > 5 for one in used.values())
+    assert any(one.contradicted for one in used.values())
+    assert any(one.corrected for one in used.values())
+    assert sum(record.id not in used for record in kept) > 500
+    verified = sum(bool(record.verified_at) for record in kept)
+    assert 20 < verified < len(kept) / 4
+
+
+def test_preferences_wait_for_a_yes_and_candidates_for_a_look(demo: Memory) -> None:
+    assert {record.kind for record in waiting_records(demo)} == {"preference"}
+    assert len(candidates(demo)) > 10
+
+
+def test_facts_were_corrected_and_taken_out_of_use(story: Story, demo: Memory, kept: list[Record]) -> None:
+    for _, _, then in story.told["corrected"]:
+        assert "revised" in [event.verb for event in history(demo, active_with(kept, then).id)]
+    reasons = {record.body: record.reason for record in kept if record.state == "retired" and record.kind == "fact"}
+    assert reasons == {text: reason for _, text, reason in story.told["lapsed"]}
+
+
+def test_transcripts_hold_something_to_mine(demo: Memory, begun: list[Session]) -> None:
+    found = [kept for one in begun if (kept := transcripts.get(demo.store.db, one.id))]
+    assert {one.format for one in found} == {"json", "markdown"}
+    assert all(mine(one.body) for one in found if one.format == "markdown")
+
+
+def test_the_last_month_is_alive(demo: Memory) -> None:
+    lately = activity(demo)
+    assert lately.sessions > 30
+    assert lately.reflections > 15
+    opening = context(demo)
+    assert opening.summary
+    assert opening.state
+    assert opening.threads
+    assert opening.insight
+
+
+def test_the_doctor_finds_nothing(demo: Memory) -> None:
+    assert [check for check in examine(demo) if check.fix] == []
+
+
+@pytest.mark.parametrize(
+    ("question", "wanted"),
+    [
+        ("how do I run the backend tests", "uv run pytest -q services"),
+        ("how do I start the shop locally", "pnpm --filter web dev"),
+        ("how do we deploy to production", "ArgoCD syncs within three minutes"),
+        ("how do I roll back a release", "argocd app rollback"),
+        ("which search engine do we use", "OpenSearch"),
+        ("why did we leave Redux", "Renders fell from 140 to 6"),
+        ("what to watch for when migrating the orders table", "lock_timeout"),
+        ("how do we test refunds without touching the live account", "sandbox key"),
+        ("which payment provider do we use", "Adyen"),
+        ("how is money rounded", "pricing.rounding.allocate()"),
+        ("where is the terraform state", "fernhill-tf-state"),
+        ("which carriers do we use", "PostNL"),
+        ("which port does the API gateway listen on", "8080"),
+    ],
+)
+def test_what_a_newcomer_asks_is_answered_first(demo: Memory, question: str, wanted: str) -> None:
+    assert wanted in recall(demo, Query(text=question), surface=False).hits[0].record.text
+
+
+def test_projects_stay_apart(demo: Memory, demo_store: Path) -> None:
+    question = Query(text="which port does the service listen on")
+    with opened(demo_store, PRINTER) as printer:
+        there, here = (recall(one, question, surface=False).hits for one in (printer, demo))
+    assert "9100" in there[0].record.body
+    assert "gateway" in here[0].record.body
+    assert {hit.record.project for hit in there} <= {PRINTER, ""}
+    assert {hit.record.project for hit in here} <= {SHOP, ""}
+
+
+# ---- Small stores ----
+
+
+def test_the_same_seed_makes_the_same_store(tmp_path: Path) -> None:
+    lines = {}
+    for name, seed in (("one", 1), ("same", 1), ("other", 2)):
+        build(tmp_path / name, until=START, days=10, seed=seed)
+        with opened(tmp_path / name) as memory:
+            lines[name] = list(export(memory))[1:]
+    assert lines["one"] == lines["same"]
+    assert lines["one"] != lines["other"]
+    assert len(lines["one"]) > 200
+
+
+def test_a_folder_with_something_in_it_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("mine")
+    with pytest.raises(Conflict, match="not empty"):
+        build(tmp_path, until=START, days=10)
+    assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
+
+
+def test_a_story_of_a_day_or_of_ten_years_is_not_told(tmp_path: Path) -> None:
+    for days in (1, 3_650):
+        with pytest.raises(Invalid, match="cannot be told"):
+            build(tmp_path / "store", until=START, days=days)
+
+
+def test_the_command_says_what_is_in_it_and_what_to_try(run: Run, tmp_path: Path) -> None:
+    store = tmp_path / "work" / "holdfast-demo"
+    said = run("demo", "--days", "10", "--until", "2026-09-21")
+    assert said.returncode == 0, said.stderr
+    assert f"export HOLDFAST_HOME={store} HOLDFAST_PROJECT={SHOP}" in said.stdout
+    assert run("demo", "--days", "10").returncode == 4
+    settings = {"HOLDFAST_HOME": str(store), "HOLDFAST_PROJECT": SHOP}
+    commands = [line.partition("  #")[0].split(maxsplit=1)[1] for line in said.stdout.splitlines() if "  # " in line]
+    assert len(commands) > 5
+    for command in (one for one in commands if not one.startswith("rebuild")):
+        assert run(*shlex.split(command), **settings).returncode == 0, command
+
+
+def test_the_command_answers_programs_in_json(run: Run) -> None:
+    told = answer(run("demo", "other", "--days", "10", "--until", "2026-09-21", "--json"))
+    assert told["records"] == sum(told["kinds"].values()) == sum(told["states"].values())
+    assert min(told["projects"][project] for project in (SHOP, PRINTER)) > 10
+    assert told["threads"]["emerging"]

@@ -1,0 +1,110 @@
+"""A memory filled from documents: in their order, once, and only from inside the project."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from holdfast.model.errors import Invalid
+from holdfast.model.record import Draft
+from holdfast.verbs.bootstrap import bootstrap, confined, seed_file, seed_text
+from holdfast.verbs.hot import hot_set, promote
+from holdfast.verbs.keep import retire
+from holdfast.verbs.memory import Memory
+from tests.conftest import Time, keep, make_memory
+
+LIKE = Draft(body="", source="imported", tags=("docs",))
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "CLAUDE.md").write_text("# Rules\n\n- Always run the linter.\n")
+    (tmp_path / "README.md").write_text("# Shop\n\nThe shop sells shoes.\n\n## Setup\n\n- Install with uv sync.\n")
+    (tmp_path / "docs" / "README.md").write_text("The docs are built with mkdocs.\n")
+    return tmp_path
+
+
+def test_documents_become_memories_in_the_order_they_matter(memory: Memory, project: Path) -> None:
+    assert project.exists()
+    done = bootstrap(memory, LIKE)
+    assert [record.body for record in done.kept] == [
+        "[CLAUDE.md > Rules] Always run the linter.",
+        "[README.md > Shop] The shop sells shoes.",
+        "[README.md > Shop > Setup] Install with uv sync.",
+        "[docs/README.md] The docs are built with mkdocs.",
+    ]
+    assert (done.found, done.read, done.known, done.hot, done.problems) == (3, 3, 0, 4, ())
+    assert {(record.source, record.tags, record.anchors) for record in done.kept[:1]} == {
+        ("imported", ("docs",), ("CLAUDE.md",))
+    }
+
+
+def test_again_it_changes_nothing_and_what_was_retired_stays_so(memory: Memory, project: Path) -> None:
+    retire(memory, bootstrap(memory, LIKE).kept[0].id, "we dropped the linter")
+    before = memory.store.last_id()
+    again = bootstrap(memory, LIKE)
+    assert (again.kept, again.known, again.hot, memory.store.last_id()) == ((), 4, 0, before)
+    (project / "CLAUDE.md").write_text("# Rules\n\n- Always run the linter twice.\n")
+    assert [record.body for record in bootstrap(memory, LIKE).kept] == [
+        "[CLAUDE.md > Rules] Always run the linter twice."
+    ]
+
+
+def test_what_is_new_takes_nobodys_place_in_the_hot_set(tmp_path: Path, time: Time) -> None:
+    (tmp_path / "README.md").write_text("\n\n".join(f"Paragraph number {n} of the readme." for n in range(9)))
+    (tmp_path / "ARCHITECTURE.md").write_text("Layers point to the left.")
+    with make_memory(tmp_path, time, config={"hot_capacity": 3}) as memory:
+        promote(memory, keep(memory, "Deploys happen on Fridays.").id)
+        done = bootstrap(memory, LIKE)
+        assert (len(done.kept), done.hot) == (10, 2)
+        assert {one.record.body for one in hot_set(memory)} == {
+            "Deploys happen on Fridays.",
+            "[README.md] Paragraph number 0 of the readme.",
+            "[ARCHITECTURE.md] Layers point to the left.",
+        }
+
+
+def test_files_that_cannot_be_read_are_named_and_spoil_nothing(memory: Memory, project: Path) -> None:
+    (project / "a.md").write_bytes(b"\x00\x01\x02")
+    (project / "b.md").write_bytes("größe".encode("latin-1"))
+    (project / "c.md").write_text("")
+    (project / "d.md").symlink_to("/etc/hostname")
+    done = bootstrap(memory, LIKE, files=["?.md", "README.md", "nowhere.md", "../x.md", "/etc/hostname"], hot=False)
+    assert len(done.kept) == 2
+    assert done.problems == (
+        "a.md: it is a binary file",
+        "b.md: it is not UTF-8",
+        "c.md: it is empty",
+        "nowhere.md: there is no such file",
+        "../x.md: there is no such file",
+        "/etc/hostname: there is no such file",
+    )
+
+
+def test_nothing_outside_of_the_project_is_read(memory: Memory, project: Path) -> None:
+    (project / "out").symlink_to("/etc")
+    for path in ("..", "/etc", "out", "docs/../../.."):
+        with pytest.raises(Invalid, match="outside of the project"):
+            confined(memory, path)
+    with pytest.raises(Invalid, match="outside of the project"):
+        bootstrap(memory, LIKE, root="/etc")
+    assert confined(memory, "docs") == (project / "docs").resolve()
+
+
+def test_credentials_in_documents_are_masked(memory: Memory, project: Path) -> None:
+    (project / "keys.md").write_text("The key is ghp_" + "a1B2" * 9 + " for the bot.")
+    assert "ghp_" not in seed_file(memory, project / "keys.md", LIKE).kept[0].body
+
+
+def test_a_text_is_kept_item_by_item(memory: Memory) -> None:
+    done = seed_text(memory, "Deploys:\n\n- happen on Fridays\n- need two people\n\n1. First the tests run", LIKE)
+    assert [record.body for record in done.kept] == ["happen on Fridays", "need two people", "First the tests run"]
+    assert seed_text(memory, "- happen on Fridays", LIKE).known == 1
+
+
+def test_a_file_nobody_may_read_is_a_problem_not_a_crash(memory: Memory, project: Path) -> None:
+    (project / "secret.md").write_text("A secret document.")
+    (project / "secret.md").chmod(0)
+    done = seed_file(memory, project / "secret.md", LIKE)
+    assert os.geteuid() == 0 or done.problems == ("secret.md: it cannot be read (Permission denied)",)
