@@ -6,11 +6,13 @@ import stat
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from holdfast.engine import trail
 from holdfast.engine.sqlite import SQLite
 from holdfast.engine.store import Progress
 from holdfast.engine.views import records, vectors
 from holdfast.engine.views.records import Filter
 from holdfast.model.errors import HoldfastError
+from holdfast.model.ids import days_before
 from holdfast.verbs.embed import catch_up, start_over, usable
 from holdfast.verbs.memory import Memory
 
@@ -30,6 +32,10 @@ class Status:
     bytes: int
     embedder: str
     lagging: int
+    told: int = 0  # happenings in the trail
+    waiting: int = 0  # of them not derived yet
+    spooled: int = 0  # files of hooks not taken in yet
+    injected: int = 0  # tokens put into contexts unasked, in the last 7 days
     note: str = ""
 
 
@@ -46,6 +52,9 @@ def status(memory: Memory) -> Status:
     """Tell what the store holds."""
     db = memory.store.db
     here = memory.store.project_number(memory.project)
+    told, waiting = trail.size(db)
+    recent = memory.store.happened(("injected",), days_before(memory.clock.now(), 7), 10_000)
+    spool = memory.store.folder / "spool" if memory.store.folder else None
     return Status(
         place=str(db.path) if isinstance(db, SQLite) else "PostgreSQL",
         project=memory.project,
@@ -58,6 +67,10 @@ def status(memory: Memory) -> Status:
         bytes=_size(db) if isinstance(db, SQLite) else 0,
         embedder=memory.embedder.name if memory.embedder else "none",
         lagging=vectors.lag(db),
+        told=told,
+        waiting=waiting,
+        spooled=sum(1 for _ in spool.glob("*.json")) if spool else 0,
+        injected=sum(tokens for event in recent if isinstance(tokens := event.data.get("tokens"), int)),
         note=usable(memory),
     )
 

@@ -6,6 +6,7 @@ from dataclasses import asdict, fields
 import click
 from rich.text import Text
 
+from holdfast.engine import trail
 from holdfast.hosts.cli.options import opened, settings
 from holdfast.hosts.cli.render import console, json_option, print_json, progress
 from holdfast.model.config import Config
@@ -54,6 +55,7 @@ def status_command(as_json: bool) -> None:
         "search": f"words and meaning ({now.embedder}), {now.lagging} waiting for vectors"
         if not now.note
         else now.note,
+        "hooks": f"{now.told:,} happenings kept (at most {trail.MOST:,} or {trail.DAYS:.0f} days), {now.waiting} to derive, {now.spooled} in the spool; {now.injected} tokens told unasked in a week",
     }
     out = console()
     for name, line in lines.items():
