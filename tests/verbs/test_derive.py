@@ -4,7 +4,7 @@ import pytest
 
 from holdfast.model.record import Record
 from holdfast.verbs.derive import Derived, derive, summarise
-from holdfast.verbs.keep import Revision, retire, revise
+from holdfast.verbs.keep import Revision, erase, retire, revise
 from holdfast.verbs.memory import Memory
 from tests.conftest import keep
 from tests.policy.trails import EXPECTED, Trail, session
@@ -85,6 +85,28 @@ def test_what_is_known_or_was_retired_is_not_kept_again(memory: Memory) -> None:
         )
     )
     assert derive(memory, trail.told).kept == ()
+
+
+def test_what_was_kept_and_then_reworded_or_erased_does_not_come_back(memory: Memory) -> None:
+    trail = (
+        Trail()
+        .ask("hm")
+        .stop(
+            "We decided to keep the monolith until the order volume doubles. TIL that `git stash` leaves untracked files alone."
+        )
+    )
+    one, two = derive(memory, trail.told).kept
+    revise(memory, one.id, Revision(body="No services before the volume doubles, whatever anybody says."))
+    erase(memory, two.id)
+    assert derive(memory, trail.told) == Derived()
+
+
+def test_only_turns_that_something_new_belongs_to_are_looked_at(memory: Memory) -> None:
+    trail = Trail().ask("add a header").use("Write", file_path="/repo/h.ts", content="x").stop("Added a header.")
+    trail.ask("add a footer").use("Write", file_path="/repo/f.ts", content="x").stop("Added a footer.")
+    assert titles(derive(memory, trail.told, since="h004").observations) == ["Added a footer"]
+    assert titles(derive(memory, trail.told, since="h007").observations) == []
+    assert titles(derive(memory, trail.told).observations) == ["Added a header"]
 
 
 def test_a_summary_follows_its_session_until_somebody_retires_it(memory: Memory) -> None:

@@ -217,6 +217,30 @@ def test_the_status_tells_what_was_allowed_and_spent(memory: Memory) -> None:
     assert (status.spent, status.left, status.calls) == (400, DAY - 400, 1)
 
 
+def test_an_answer_of_nothing_is_an_answer_and_not_asked_for_again(memory: Memory, stub: Stub) -> None:
+    stub.text = ""
+    happenings = work()
+    assert derive(memory, happenings).observations == ()
+    assert derive(memory, happenings, since="h009").observer == Off()
+    assert len(stub.asked) == 1
+
+
+def test_the_end_of_a_session_is_summed_up_from_what_it_came_to(memory: Memory, stub: Stub) -> None:
+    trail = (
+        Trail().ask("fix it").use("Edit", file_path="/repo/a.py", old_string="", new_string="").stop("Fixed the sum.")
+    )
+    derive(memory, trail.told)
+    stub.text = "<summary><request>Sums</request></summary>"
+    trail.tell("SessionEnd")
+    found = derive(memory, trail.told, since="h004", everything=True)
+    assert isinstance(found.observer, Observed)
+    assert found.observer.summary is not None
+    assert (
+        "<session_so_far>Where this session stands:\nDone: Fixed the sum" in stub.asked[1][2]["messages"][0]["content"]
+    )
+    assert "<turn" not in stub.asked[1][2]["messages"][0]["content"]
+
+
 def test_a_summary_that_was_told_stands_until_the_session_goes_on(memory: Memory, stub: Stub) -> None:
     stub.text = f"{ANSWER}<summary><request>Why sums differ</request><completed>Fixed</completed></summary>"
     trail = (

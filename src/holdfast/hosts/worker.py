@@ -89,7 +89,7 @@ def _session(memory: Memory, settings: Settings, home: Path, session: str, done:
         with _opened(settings, root) as there:
             try:
                 note_session(there, own)
-                done.records += _derive(there, own, ended=ended)
+                done.records += _derive(there, own, since=fresh[0].id, ended=ended)
             except HoldfastError as problem:
                 done.problems.append(str(problem))
                 tally.fail(memory.store.db, "derive", memory.clock.now(), str(problem))
@@ -100,11 +100,11 @@ def _session(memory: Memory, settings: Settings, home: Path, session: str, done:
     return touched
 
 
-def _derive(memory: Memory, happenings: list[Happening], *, ended: bool) -> int:
+def _derive(memory: Memory, happenings: list[Happening], *, since: str, ended: bool) -> int:
     told = [one for one in happenings if one.event != "Injected"]
     if not told:
         return 0
-    derived = derive(memory, told, everything=ended)
+    derived = derive(memory, told, since=since, everything=ended)
     said = derived.observer.summary if isinstance(derived.observer, Observed) else None
     over = ended or told[-1].event in ("Stop", "PreCompact")
     summary = summarise(memory, told, said) if over or said else None

@@ -8,7 +8,7 @@ from holdfast.model.trail import Happening
 from holdfast.policy.digest import Work, digest, pieces
 from holdfast.policy.narrate import facts_of, narrative_of, subtitle_of
 from holdfast.policy.told import TITLE, answer_of, joined, one_line, subject_of
-from holdfast.policy.work import turns
+from holdfast.policy.work import Turn, turns
 
 MOST_FILES, MOST_FACTS, MOST_ANCHORS = 30, 12, 5
 FEWEST_LOOKS, SHORTEST_ANSWER = 2, 60
@@ -56,14 +56,19 @@ def observations(happenings: Sequence[Happening], *, everything: bool = False) -
     A turn that is still going on is left for later, unless everything is asked for. The same happenings give the same
     drafts, each with a key of its own in `extra.trail`.
     """
-    return [_draft(work) for work in works(happenings, everything=everything)]
+    done = [turn for turn in turns(happenings) if turn.done or everything]
+    return [draft for turn in done for draft in observations_of(turn)]
+
+
+def observations_of(turn: Turn) -> list[Draft]:
+    """Give the observations of one turn; none if nothing in it is worth telling."""
+    return [_draft(work) for work in _works_of(turn)]
 
 
 def works(happenings: Sequence[Happening], *, everything: bool = False) -> list[Work]:
     """Give the pieces of work that are worth telling."""
     done = [turn for turn in turns(happenings) if turn.done or everything]
-    found = [digest(piece) for turn in done for piece in pieces(turn)]
-    return [work for work in found if _is_worth_telling(work)]
+    return [work for turn in done for work in _works_of(turn)]
 
 
 def settled(happenings: Sequence[Happening]) -> str:
@@ -92,6 +97,10 @@ def type_of(work: Work) -> str:
     if found == "feature" and work.modified and all(_ASIDE.search(path) for path in work.modified):
         return "change"  # tests, words and settings add nothing a user could use
     return found
+
+
+def _works_of(turn: Turn) -> list[Work]:
+    return [work for piece in pieces(turn) if _is_worth_telling(work := digest(piece))]
 
 
 def _said_type(work: Work) -> str:

@@ -74,7 +74,7 @@ def drafts_of(told: Told, turns: Sequence[Turn], by: str) -> list[Draft]:
     """Give the drafts of what an observer answered about some turns; files are those that were really touched."""
     counts = dict[str, int]()
     drafts = []
-    for seen in told.observations:
+    for seen in told.observations if turns else ():
         turn = turns[seen.turn - 1] if 0 < seen.turn <= len(turns) else turns[-1]
         counts[turn.id] = counts.get(turn.id, 0) + 1
         drafts.append(_draft(seen, turn, counts[turn.id], by))

@@ -10,14 +10,14 @@ from holdfast.model.fold import fold
 from holdfast.model.ids import fixed_id, parse_instant
 from holdfast.model.record import Confidence, Draft, Record, Source
 from holdfast.model.trail import Happening
-from holdfast.policy.admit import Waivers
-from holdfast.policy.observe import observations
+from holdfast.policy.admit import Admitted, Pending, Waivers
+from holdfast.policy.observe import observations_of
 from holdfast.policy.recap import summary
 from holdfast.policy.signals import Signal, signals, tier, worth
 from holdfast.policy.work import Turn, turns
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.observer import Observation, Observed, Off, observe
-from holdfast.verbs.write import Held, Written, draft_event, write
+from holdfast.verbs.write import Held, Written, draft_event, verdict_on
 
 MOST_SIGNALS = 20  # of one turn: who says more than that to be kept is quoting
 
@@ -32,18 +32,22 @@ class Derived:
     observer: Observation = field(default_factory=Off)
 
 
-def derive(memory: Memory, happenings: Sequence[Happening], *, everything: bool = False) -> Derived:
+def derive(memory: Memory, happenings: Sequence[Happening], *, since: str = "", everything: bool = False) -> Derived:
     """Keep what finished turns come to. The same happenings may come again: nothing is kept twice.
 
-    An observer is asked once if there is one; where it does not answer, rules tell what happened. With `everything` a turn that still goes on counts as finished: for sessions that will not go on.
+    Only turns that something new belongs to are looked at: happenings from the id `since` on. An observer is asked once
+    if there is one; where it does not answer, rules tell what happened. With `everything` a turn that still goes on
+    counts as finished: for sessions that will not go on.
     """
-    done = [turn for turn in turns(happenings) if turn.done or everything]
+    done = [turn for turn in turns(happenings) if turn.last >= since and (turn.done or everything)]
     kept, held = list[Record](), list[Record]()
     for turn in done:
         for outcome in _signalled(memory, turn):
             (kept if isinstance(outcome, Written) else held).append(outcome.record)
-    asked = observe(memory, _untold(memory, done), happenings, with_summary=_is_over(happenings))
-    drafts = observations(happenings, everything=everything) if not isinstance(asked, Observed) else asked.drafts
+    asked = observe(memory, _untold(memory, done), happenings, with_summary=_is_over(happenings, since))
+    drafts = (
+        asked.drafts if isinstance(asked, Observed) else [draft for turn in done for draft in observations_of(turn)]
+    )
     found = keep_drafts(memory, drafts, happenings)
     return Derived(observations=tuple(found), kept=tuple(kept), held=tuple(held), observer=asked)
 
@@ -112,8 +116,8 @@ def _untold(memory: Memory, done: Sequence[Turn]) -> list[Turn]:
     ]
 
 
-def _is_over(happenings: Sequence[Happening]) -> bool:
-    return any(one.event in ("SessionEnd", "PreCompact") for one in happenings)
+def _is_over(happenings: Sequence[Happening], since: str) -> bool:
+    return any(one.event in ("SessionEnd", "PreCompact") and one.id >= since for one in happenings)
 
 
 def _signalled(memory: Memory, turn: Turn) -> list[Written | Held]:
@@ -123,26 +127,34 @@ def _signalled(memory: Memory, turn: Turn) -> list[Written | Held]:
 
 
 def _keep_signal(memory: Memory, turn: Turn, signal: Signal) -> Written | Held | None:
+    """Keep a signal, hold it, or leave it; one that was kept before stays whatever became of it since."""
     draft = _draft(turn, signal)
+    if memory.store.folded(_about(draft.kind, turn.session, f"{turn.id} {draft.body}", turn.began)) is not None:
+        return None
     new = novelty(memory, draft)
     draft = replace(draft, confidence=_confidence(worth(signal.confidence, new)))
     match tier(signal, new):
         case "auto":
-            outcome = write(memory.acting_in(turn.session), draft, waivers=Waivers(scope=True), redact=True)
-            return outcome if isinstance(outcome, Written | Held) else None  # refused: known, removed or soon untrue
+            return _judged(memory, turn, draft)
         case "suggest":
-            return _hold(memory, turn, draft)
+            return _hold(memory, turn, draft, "it sounds worth keeping")
     return None
 
 
-def _hold(memory: Memory, turn: Turn, draft: Draft) -> Held | None:
-    first = Happening(
-        id=f"{turn.id} {draft.body}", at=turn.began, event="Stop", session=turn.session, client=turn.client
-    )
-    event = _event(memory, draft, first, pending=True)
-    if memory.store.folded(event.about) is not None:
-        return None
-    return Held(record=memory.commit([event])[0].record, why="it sounds worth keeping")
+def _judged(memory: Memory, turn: Turn, draft: Draft) -> Written | Held | None:
+    match verdict_on(memory, draft, waivers=Waivers(scope=True)):
+        case Admitted(related=related):
+            event = _event(memory, draft, turn.told[0], name=draft.body)
+            return Written(record=memory.commit([event])[0].record, related=related)
+        case Pending(why=why):
+            return _hold(memory, turn, draft, why)
+    return None  # known, removed before, or soon untrue
+
+
+def _hold(memory: Memory, turn: Turn, draft: Draft, why: str) -> Held:
+    # It waits from now on, however late the trail is read.
+    event = _event(memory, replace(draft, at=""), turn.told[0], name=draft.body, pending=True)
+    return Held(record=memory.commit([event])[0].record, why=why)
 
 
 def _draft(turn: Turn, signal: Signal) -> Draft:

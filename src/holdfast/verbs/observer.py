@@ -22,12 +22,14 @@ from holdfast.model.observer import (
 from holdfast.model.record import Draft
 from holdfast.model.trail import Happening
 from holdfast.policy.asking import most_spent, question_of
+from holdfast.policy.recap import handover
 from holdfast.policy.reply import Malformed, Told, drafts_of, read_reply, summary_draft
 from holdfast.policy.work import Turn
 from holdfast.verbs.memory import Memory
 
 TOKENS, CALLS, WAIT = "observer.tokens", "observer.calls", "observer.wait"
 FIRST_WAIT, LONGEST_WAIT, LONGEST_ASKED = 60.0, 6 * 3600.0, 24 * 3600.0
+SO_FAR_TOKENS = 1_500  # of what a session came to before, where its summary is wanted
 REJECTED_WAIT = 3600.0  # what is set up wrongly does not mend itself
 
 
@@ -86,14 +88,17 @@ def observe(
 ) -> Observation:
     """Ask the observer about some turns, once. Whatever else comes of it, the trail is still there."""
     most, now = memory.config.observer_daily_tokens, memory.clock.now()
-    if memory.config.observer == "none" or most <= 0 or not turns:
+    if memory.config.observer == "none" or most <= 0 or not (turns or with_summary):
         return Off()
     if (until := _waiting_until(memory)) > now:
         return Waiting(until=until)
     observing = _observing(memory)
     if isinstance(observing, Rejected):
         return _noted(memory, observing)
-    question = question_of(turns, observing.mode, with_summary=with_summary)
+    so_far = handover(happenings, SO_FAR_TOKENS) if with_summary else ""
+    if not turns and not so_far:
+        return Off()
+    question = question_of(turns, observing.mode, so_far=so_far, with_summary=with_summary)
     needed = most_spent(question, observing.observer.overhead)
     if not ledger.reserve(memory.store.db, TOKENS, now, needed, most):
         return OverBudget(needed=needed, left=most - ledger.spent(memory.store.db, TOKENS, now))
