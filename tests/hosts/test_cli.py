@@ -319,6 +319,17 @@ def test_output_that_nobody_reads_to_the_end_is_no_error(run: Run, tmp_path: Pat
     assert done.stderr == ""
 
 
+def test_a_reader_that_leaves_early_is_no_error_of_ours(run: Run, tmp_path: Path) -> None:
+    for number in range(5):
+        kept(run, f"Note number{number} about topic{number} and matter{number}.")
+    command = f"set -o pipefail; {sys.executable} -m holdfast list --limit 5 | grep --quiet Note"
+    environment = {**os.environ, "HOLDFAST_EMBEDDER": "none", "PYTHONUNBUFFERED": "1"}
+    done = subprocess.run(
+        ["bash", "-c", command], cwd=tmp_path / "work", env=environment, capture_output=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
 def test_reading_by_words_imports_neither_numpy_nor_the_encoder(run: Run, tmp_path: Path) -> None:
     kept(run, "The staging database is reset every night.")
     code = """

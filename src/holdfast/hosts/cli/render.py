@@ -23,10 +23,18 @@ SHORT = 10  # characters of an id: time and a little chance, enough to tell memo
 _CONFIDENCE_STYLE = {"strong": "green", "fair": "yellow", "weak": "dim"}
 
 
+class _Console(Console):
+    """A console whose reader may leave: that is seen where everything ends, and is no error."""
+
+    def on_broken_pipe(self) -> None:
+        """Leave it to `main`; rich itself would end with exit code 1."""
+        raise BrokenPipeError
+
+
 def console(*, error: bool = False) -> Console:
     """Give a console that keeps to plain text when nobody is looking."""
     stream = sys.stderr if error else sys.stdout
-    return Console(file=stream, highlight=False, soft_wrap=not stream.isatty(), width=None if stream.isatty() else 120)
+    return _Console(file=stream, highlight=False, soft_wrap=not stream.isatty(), width=None if stream.isatty() else 120)
 
 
 def say_error(message: str, hint: str) -> None:
