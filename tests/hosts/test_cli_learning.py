@@ -1,7 +1,12 @@
 """`holdfast learn`, `holdfast observer` and `holdfast bench signals` from the command line."""
 
+import json
+import subprocess
+import sys
 from pathlib import Path
 
+from holdfast.hosts.hooks import client
+from holdfast.model.trail import OBSERVER_FOLDER
 from tests.hosts.running import Run, answer
 from tests.verbs.test_learn import CHOICE, Repository
 
@@ -35,6 +40,16 @@ def test_the_observer_is_off_until_it_may_spend_something(run: Run) -> None:
     assert answer(run("observer", "--json", **given, HOLDFAST_MODE="nope"))["problem"].startswith(
         "There is no mode nope."
     )
+
+
+def test_an_observer_at_work_leaves_no_trail(tmp_path: Path) -> None:
+    folder = tmp_path / f"{OBSERVER_FOLDER}x1"
+    folder.mkdir()
+    arguments = [sys.executable, "-I", "-S", client.__file__, "UserPromptSubmit", "--home", str(tmp_path)]
+    told = json.dumps({"session_id": "s", "cwd": str(folder), "prompt": "<turn/>"}).encode()
+    done = subprocess.run(arguments, input=told, capture_output=True, check=False)
+    assert (done.returncode, done.stdout, (tmp_path / "spool").exists()) == (0, b"", False)
+    assert client.OBSERVER_FOLDER == OBSERVER_FOLDER
 
 
 def test_the_key_of_an_observer_is_not_printed(run: Run) -> None:

@@ -39,6 +39,7 @@ INJECTED = (
     ("<persisted-output>", "</persisted-output>"),
     ("<claude-mem-context>", "</claude-mem-context>"),
 )
+OBSERVER_FOLDER = "holdfast-observer-"  # as in model/trail.py, which would cost an import
 OUR_TOOLS = ("mcp__holdfast__", "mcp__plugin_holdfast_", "mcp_holdfast_", "holdfast_", "holdfast-")
 
 
@@ -61,6 +62,8 @@ def main(arguments: list[str]) -> None:
 
 def _act(home: str, told: Json, given: Json) -> Json:
     """Keep the happening, find the answer, note what was put into the context, and see that somebody works on it all."""
+    if OBSERVER_FOLDER in told["cwd"]:
+        return {}  # a model that reads the trail must not find itself in it
     if told["tool"].startswith(OUR_TOOLS):
         return {"allow": True} if told["event"] == "PreToolUse" else {}
     prepared = _prepared(home, told["cwd"]) if told["event"] in ANSWERING else {}
