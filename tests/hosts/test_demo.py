@@ -37,6 +37,7 @@ from holdfast.verbs.contradictions import open_contradictions
 from holdfast.verbs.exchange import export
 from holdfast.verbs.health import health
 from holdfast.verbs.memory import Memory
+from holdfast.verbs.mining import mined
 from holdfast.verbs.read import history, waiting_records
 from holdfast.verbs.recall import recall
 from holdfast.verbs.scars import effects
@@ -187,7 +188,7 @@ def test_some_things_are_said_twice_in_other_words(story: Story, demo: Memory, k
 
 
 def test_decisions_were_replaced_by_later_ones(story: Story, demo: Memory, kept: list[Record]) -> None:
-    by_title = {record.title: record for record in kept if record.kind == "decision"}
+    by_title = {record.title: record for record in kept if record.kind == "decision" and record.source != "mined"}
     for chain in story.told["chain"]:
         for (before, *_), (after, *_) in pairwise(chain["steps"]):
             replaced = links.superseded(demo.store.db, [by_title[before].id])
@@ -220,8 +221,16 @@ def test_memories_are_used_often_never_and_against_the_evidence(demo: Memory, ke
 
 
 def test_preferences_wait_for_a_yes_and_candidates_for_a_look(demo: Memory) -> None:
-    assert {record.kind for record in waiting_records(demo)} == {"preference"}
+    told = [record for record in waiting_records(demo) if record.source != "mined"]
+    assert {record.kind for record in told} == {"preference"}
     assert len(candidates(demo)) > 10
+
+
+def test_what_agents_wrote_was_mined_and_waits_for_a_yes(story: Story, demo: Memory) -> None:
+    said = [text for texts in story.talk["told"].values() for text in texts]
+    found = mined(demo)
+    assert sum(any(one.record.body in text for text in said) for one in found) >= 3
+    assert all(one.record.state == "pending" for one in found)
 
 
 def test_facts_were_corrected_and_taken_out_of_use(story: Story, demo: Memory, kept: list[Record]) -> None:

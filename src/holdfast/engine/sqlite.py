@@ -141,6 +141,11 @@ class SQLite:
         """Move what is in the write-ahead log into the file and empty the log."""
         self.query("pragma wal_checkpoint(truncate)")
 
+    @property
+    def size(self) -> int:
+        """Bytes on disk, the write-ahead log included."""
+        return sum(path.stat().st_size for path in self.path.parent.glob(self.path.name + "*"))
+
     def compact(self) -> None:
         """Give back the space of what is gone, and let the engine look at its tables anew."""
         self.query("vacuum")

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from holdfast.compose import Settings, open_memory
 from holdfast.engine import tally, trail
-from holdfast.hosts.hooks.client import checkout_root, prepared_file
+from holdfast.hosts.hooks.client import checkout_root, handover_file, prepared_file
 from holdfast.model.errors import HoldfastError
 from holdfast.model.trail import Happening
 from holdfast.policy.recap import handover
@@ -94,7 +94,7 @@ def _session(memory: Memory, settings: Settings, home: Path, session: str, done:
                 done.problems.append(str(problem))
                 tally.fail(memory.store.db, "derive", memory.clock.now(), str(problem))
     if any(one.event == "PreCompact" for one in fresh):
-        hand_over(home, session, handover(happenings, HANDOVER_TOKENS))
+        hand_over(Path(handover_file(str(home), session)), handover(happenings, HANDOVER_TOKENS))
     trail.settle(memory.store.db, session, fresh[-1].id)
     done.sessions += 1
     return touched

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-EVENTS = (
+CLIENT_EVENTS = (
     "SessionStart",
     "UserPromptSubmit",
     "PreToolUse",
@@ -15,8 +15,8 @@ EVENTS = (
     "SubagentStop",
     "Stop",
     "SessionEnd",
-    "Injected",  # not a client's: what a hook put into its context
 )
+EVENTS = (*CLIENT_EVENTS, "Injected")  # the last is not a client's: what a hook put into its context
 # Folders whose names begin so are where an observer works: what happens there is nobody's work.
 OBSERVER_FOLDER = "holdfast-observer-"
 

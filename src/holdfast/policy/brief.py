@@ -2,13 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 from holdfast.model.record import Record
 from holdfast.model.text import headline, shorten, tokens_of
 from holdfast.policy.variants import wording
 
-Format = Literal["full", "compact", "gate"]
 FORMATS = ("full", "compact", "gate")
 BUDGETS = {"full": 4_000, "compact": 500, "gate": 100}
 SMALLEST = 20

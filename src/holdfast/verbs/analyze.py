@@ -16,7 +16,6 @@ from holdfast.verbs.scars import Effect, effects
 
 QUESTIONS = ("what_broke", "what_worked", "wrong_assumption", "do_differently")
 MOST_ANSWERS = 30
-ACTED = frozenset({"applied", "succeeded", "failed"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

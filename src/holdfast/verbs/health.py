@@ -158,16 +158,7 @@ def _queue(
     samples: dict[str, Sample], conflicts: Sequence[tuple[str, str]], typos: Sequence[Typo], waiting: Sequence[Record]
 ) -> list[Chore]:
     """Give what to do, most pressing first; each with one command."""
-    chores = [
-        Chore(
-            what="mend or retire",
-            why="somebody called it wrong",
-            command=f"holdfast revise {one.id} --text …",
-            record=one,
-        )
-        for one in samples["contradicted"].records
-    ]
-    chores += [
+    decide = [
         Chore(
             what="decide",
             why="these two contradict each other",
@@ -175,32 +166,32 @@ def _queue(
         )
         for one, other in conflicts
     ]
-    chores += [
-        Chore(what="say yes or no", why="it waits", command=f"holdfast confirm {one.id}", record=one) for one in waiting
-    ]
-    chores += [
-        Chore(what="check", why="the code moved on since", command=f"holdfast verify {one.id}", record=one)
-        for one in samples["drifted"].records
-    ]
-    chores += [
-        Chore(what="check", why="it was checked long ago", command=f"holdfast verify {one.id}", record=one)
-        for one in samples["stale"].records
-    ]
-    chores += [
-        Chore(what="check", why="nobody ever did", command=f"holdfast verify {one.id}", record=one)
-        for one in samples["unverified"].records
-    ]
-    chores += [
+    rename = [
         Chore(what="rename", why=f"it looks like {one.meant}", command=f"holdfast rename-scope {one.scope} {one.meant}")
         for one in typos
     ]
-    chores += [
-        Chore(
-            what="reword or retire",
-            why="shown, and never helped",
-            command=f"holdfast forget {one.id} --reason …",
-            record=one,
-        )
-        for one in samples["dead"].records
-    ]
-    return chores
+    chores = {name: _chores(name, sample.records) for name, sample in samples.items()} | {
+        "conflicts": decide,
+        "waiting": _chores("waiting", waiting),
+        "typos": rename,
+    }
+    return [chore for name in _ORDER for chore in chores[name]]
+
+
+_ORDER = ("contradicted", "conflicts", "waiting", "drifted", "stale", "unverified", "typos", "dead")
+# What to do about each sort of record, why, and the command that does it.
+_ADVICE = {
+    "contradicted": ("mend or retire", "somebody called it wrong", "holdfast revise {} --text …"),
+    "waiting": ("say yes or no", "it waits", "holdfast confirm {}"),
+    "drifted": ("check", "the code moved on since", "holdfast verify {}"),
+    "stale": ("check", "it was checked long ago", "holdfast verify {}"),
+    "unverified": ("check", "nobody ever did", "holdfast verify {}"),
+    "dead": ("reword or retire", "shown, and never helped", "holdfast forget {} --reason …"),
+}
+
+
+def _chores(name: str, found: Sequence[Record]) -> list[Chore]:
+    if name not in _ADVICE:
+        return []
+    what, why, command = _ADVICE[name]
+    return [Chore(what=what, why=why, command=command.format(one.id), record=one) for one in found]

@@ -12,7 +12,7 @@ from holdfast.model.record import GLOBAL, Record
 from holdfast.policy.heat import hot_score, stale_after, turned_away, uses_of
 from holdfast.policy.salience import importance, salience
 from holdfast.policy.trust import trust
-from holdfast.verbs.memory import Memory, find
+from holdfast.verbs.memory import Memory, find, is_at_hand
 
 LOOK_BACK_DAYS = 30.0
 RULE = Actor(kind="rule", name="hot set")
@@ -88,7 +88,7 @@ def tend(memory: Memory, ids: Iterable[str]) -> list[Record]:
     current = hot_set(memory)
     inside = {one.record.id for one in current}
     entries = records.by_ids(memory.store.db, [one for one in ids if one not in inside])
-    mine = [entry.record for entry in entries.values() if _is_here(memory, entry.record)]
+    mine = [entry.record for entry in entries.values() if is_at_hand(memory, entry.record)]
     judged = _judged(memory, mine)
     let_in = []
     for record in mine:
@@ -105,7 +105,7 @@ def suggested(memory: Memory, *, limit: int = 10) -> list[Suggested]:
     inside, since = hot_ids(memory), days_before(memory.clock.now(), LOOK_BACK_DAYS)
     used = {use.id for use in usage.all_since(memory.store.db, since) if use.outcome in ("applied", "corrected")}
     entries = records.by_ids(memory.store.db, used - inside)
-    judged = _judged(memory, [entry.record for entry in entries.values() if _is_here(memory, entry.record)])
+    judged = _judged(memory, [entry.record for entry in entries.values() if is_at_hand(memory, entry.record)])
     found = [
         Suggested(
             record=record, salience=worth, uses=uses_of(own), why_not=turned_away(record, own, worth) or "no room"
@@ -143,10 +143,6 @@ def hot_ids(memory: Memory) -> set[str]:
 
 def _places(memory: Memory) -> tuple[int, ...]:
     return tuple(dict.fromkeys((memory.store.project_number(memory.project), memory.store.project_number(GLOBAL))))
-
-
-def _is_here(memory: Memory, record: Record) -> bool:
-    return record.state == "active" and record.project in (memory.project, GLOBAL)
 
 
 def _judged(memory: Memory, found: Sequence[Record]) -> dict[str, tuple[Record, Usage, float, float]]:

@@ -135,4 +135,4 @@ def _outlived(memory: Memory) -> list[Record]:
 
 def _bytes(memory: Memory) -> int:
     db = memory.store.db
-    return sum(path.stat().st_size for path in db.path.parent.glob(db.path.name + "*")) if isinstance(db, SQLite) else 0
+    return db.size if isinstance(db, SQLite) else 0

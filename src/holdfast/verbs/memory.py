@@ -18,7 +18,7 @@ from holdfast.model.event import Actor, Event, Verb
 from holdfast.model.ids import Clock, check_prefix, days_between, is_prefix
 from holdfast.model.observer import Observing
 from holdfast.model.ports import Checkout, Embedder
-from holdfast.model.record import Record
+from holdfast.model.record import GLOBAL, Record
 from holdfast.model.session import Host
 from holdfast.model.text import check_keepable
 from holdfast.policy.desk import Desk
@@ -111,6 +111,11 @@ class Memory:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def is_at_hand(memory: Memory, record: Record) -> bool:
+    """Tell whether a record is in use here: active, and of this project or of all."""
+    return record.state == "active" and record.project in (memory.project, GLOBAL)
 
 
 def find(memory: Memory, reference: str) -> Entry:

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 from holdfast.engine.views import records, steps
 from holdfast.model.ids import days_between
-from holdfast.model.record import GLOBAL, Record
+from holdfast.model.record import Record
 from holdfast.verbs.hot import Hot, promote
-from holdfast.verbs.memory import Memory, find
+from holdfast.verbs.memory import Memory, find, is_at_hand
 
 LEAST, MOST = 0.3, 3
 HALF_LIFE_DAYS = 30.0
@@ -38,7 +38,7 @@ def predict(memory: Memory, reference: str, *, least: float = LEAST, limit: int 
     source, now = find(memory, reference).record, memory.clock.now()
     found = steps.after(memory.store.db, source.id)
     known = records.by_ids(memory.store.db, [one.target for one in found])
-    here = [one for one in found if one.target in known and _is_here(memory, known[one.target].record)]
+    here = [one for one in found if one.target in known and is_at_hand(memory, known[one.target].record)]
     weights = {one.target: one.times * 0.5 ** (days_between(one.last_at, now) / HALF_LIFE_DAYS) for one in here}
     total = sum(weights.values())
     guesses = [
@@ -56,7 +56,7 @@ def habits(memory: Memory, reference: str = "", *, least: int = 2, limit: int = 
     source = find(memory, reference).record.id if reference else ""
     found = [(source, one) for one in steps.after(db, source)] if source else steps.most(db, least, MOST_HABITS)
     known = records.by_ids(db, {end for start, one in found for end in (start, one.target)})
-    here = {one for one, entry in known.items() if _is_here(memory, entry.record)}
+    here = {one for one, entry in known.items() if is_at_hand(memory, entry.record)}
     totals = {start: sum(one.times for one in steps.after(db, start)) for start in {start for start, _ in found} & here}
     return [
         Habit(
@@ -77,7 +77,3 @@ def warm(memory: Memory, reference: str) -> list[Hot]:
     for guess in predict(memory, reference):
         hot = promote(memory, guess.record.id, why="predicted")
     return hot
-
-
-def _is_here(memory: Memory, record: Record) -> bool:
-    return record.state == "active" and record.project in (memory.project, GLOBAL)

@@ -38,11 +38,10 @@ def prepare(memory: Memory, file: Path) -> Prepared:
     return made
 
 
-def hand_over(home: Path, session: str, text: str) -> None:
+def hand_over(file: Path, text: str) -> None:
     """Leave what a session was doing for its own other side of a compaction."""
-    name = "".join(char if char.isalnum() or char in "-_" else "-" for char in session)[:100]
     fenced = f"<holdfast-handover>\n{text.replace('</holdfast', '‹/holdfast')}\n</holdfast-handover>" if text else ""
-    _replace(home / "prepared" / f"handover-{name}.txt", fenced)
+    _replace(file, fenced)
 
 
 def brief_of(memory: Memory) -> Prepared:

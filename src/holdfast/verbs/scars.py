@@ -20,7 +20,7 @@ from holdfast.policy.decay import (
 from holdfast.policy.evidence import OUTCOME_OF, problem_with
 from holdfast.policy.secrets import masked
 from holdfast.verbs.hot import tend
-from holdfast.verbs.memory import Memory, find
+from holdfast.verbs.memory import Memory, find, is_at_hand
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,7 +144,7 @@ def effects(
 
 
 def _is_scar_here(memory: Memory, record: Record) -> bool:
-    return record.kind == "scar" and record.state == "active" and record.project in (memory.project, "")
+    return record.kind == "scar" and is_at_hand(memory, record)
 
 
 def _shown_scar(memory: Memory, given: Answer, shown: dict[str, str]) -> Record:

@@ -98,11 +98,6 @@ def receipts(memory: Memory, *, days: float = 7, limit: int = 50) -> list[Receip
     return found
 
 
-def trail_size(memory: Memory) -> tuple[int, int]:
-    """Tell how much the trail holds, and how much of it waits."""
-    return trail.size(memory.store.db)
-
-
 def _read(path: Path) -> Happening | None:
     try:
         return happening_from_json(masked(json.loads(path.read_bytes())))

@@ -64,7 +64,7 @@ def status(memory: Memory) -> Status:
         retired=records.counted(db, Filter(states=("retired",))),
         projects=len([name for name, count in memory.store.projects().items() if name and count]),
         events=int(db.query("select count(*) from events")[0][0]),
-        bytes=_size(db) if isinstance(db, SQLite) else 0,
+        bytes=db.size if isinstance(db, SQLite) else 0,
         embedder=memory.embedder.name if memory.embedder else "none",
         lagging=vectors.lag(db),
         told=told,
@@ -145,7 +145,3 @@ def _lag(memory: Memory) -> Check:
     if not waiting or memory.embedder is None:
         return Check(name="vectors", found="up to date" if not waiting else "not in use")
     return Check(name="vectors", found=f"{waiting} records wait for theirs; recall catches up by itself")
-
-
-def _size(db: SQLite) -> int:
-    return sum(path.stat().st_size for path in db.path.parent.glob(db.path.name + "*"))

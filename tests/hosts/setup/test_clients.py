@@ -11,10 +11,11 @@ from holdfast.hosts.setup.clients import BY_NAME, CLIENTS, Client, installed, is
 from holdfast.hosts.setup.edits import Table, standing
 from holdfast.hosts.setup.installation import check_lasting
 from holdfast.hosts.setup.manifest import read_manifest
-from holdfast.hosts.setup.own import EVENTS, command_line, own_hooks, words_of
+from holdfast.hosts.setup.own import command_line, own_hooks, words_of
 from holdfast.hosts.setup.places import Level, Machine
 from holdfast.hosts.setup.wanted import Choices, file_of, has_hooks, wanted
 from holdfast.model.errors import Invalid
+from holdfast.model.trail import CLIENT_EVENTS as EVENTS
 from tests.hosts.setup.conftest import Place
 
 LEVELS: tuple[Level, Level] = ("user", "project")

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from holdfast.hosts.cli.main import COMMANDS
-from holdfast.hosts.setup.own import EVENTS
 from holdfast.hosts.setup.shapes import SECONDS
+from holdfast.model.trail import CLIENT_EVENTS as EVENTS
 
 ROOT = Path(__file__).parents[3]
 PLUGIN = ROOT / "plugin"

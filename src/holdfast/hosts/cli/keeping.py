@@ -1,5 +1,7 @@
 """Commands that keep knowledge true and small: trust, the hot set, predictions, health, maintenance."""
 
+from collections.abc import Callable
+
 import click
 
 from holdfast.hosts.cli.options import opened
@@ -9,8 +11,9 @@ from holdfast.policy.trust import REASONS
 from holdfast.surfaces.core import care
 from holdfast.verbs.graph import traverse
 from holdfast.verbs.health import health
-from holdfast.verbs.hot import demote, hot_set, pin, promote, suggested, unpin
+from holdfast.verbs.hot import Hot, demote, hot_set, pin, promote, suggested, unpin
 from holdfast.verbs.maintain import audit, maintain, metrics, quality
+from holdfast.verbs.memory import Memory
 from holdfast.verbs.predict import predict, warm
 from holdfast.verbs.trust import change_trust, trust_of
 
@@ -55,44 +58,22 @@ def suggest_command(as_json: bool) -> None:
     show(found, care.suggested_of(found), as_json=as_json)
 
 
-@hot_command.command("promote")
-@click.argument("id")
-@json_option
-def promote_command(id: str, as_json: bool) -> None:  # noqa: A002
-    """Put a memory in."""
-    with opened() as memory:
-        found = promote(memory, id)
-    show(found, care.hot_of(found), as_json=as_json)
+def _hot_action(verb: Callable[[Memory, str], list[Hot]], told: str) -> None:
+    """Give `hot` a command that does one thing to a memory and shows the set after it."""
+
+    @hot_command.command(verb.__name__, help=told)
+    @click.argument("id")
+    @json_option
+    def act(id: str, as_json: bool) -> None:  # noqa: A002
+        with opened() as memory:
+            found = verb(memory, id)
+        show(found, care.hot_of(found), as_json=as_json)
 
 
-@hot_command.command("demote")
-@click.argument("id")
-@json_option
-def demote_command(id: str, as_json: bool) -> None:  # noqa: A002
-    """Take a memory out."""
-    with opened() as memory:
-        found = demote(memory, id)
-    show(found, care.hot_of(found), as_json=as_json)
-
-
-@hot_command.command("pin")
-@click.argument("id")
-@json_option
-def pin_command(id: str, as_json: bool) -> None:  # noqa: A002
-    """Keep a memory in, whatever happens."""
-    with opened() as memory:
-        found = pin(memory, id)
-    show(found, care.hot_of(found), as_json=as_json)
-
-
-@hot_command.command("unpin")
-@click.argument("id")
-@json_option
-def unpin_command(id: str, as_json: bool) -> None:  # noqa: A002
-    """Let a pinned memory leave again."""
-    with opened() as memory:
-        found = unpin(memory, id)
-    show(found, care.hot_of(found), as_json=as_json)
+_hot_action(promote, "Put a memory in.")
+_hot_action(demote, "Take a memory out.")
+_hot_action(pin, "Keep a memory in, whatever happens.")
+_hot_action(unpin, "Let a pinned memory leave again.")
 
 
 @click.command("next")

@@ -4,13 +4,14 @@ import json
 from typing import Any
 
 from holdfast.hosts.demo.seat import Seat
+from holdfast.verbs.mining import log_output, mine_outputs
 from holdfast.verbs.transcript import save_transcript
 
 TOLD = 3  # sentences of a transcript that are worth keeping
 
 
 def save_talk(seat: Seat) -> None:
-    """Keep a transcript of the session so far."""
+    """Keep a transcript of the session so far, and learn from what the agent and its tools wrote."""
     turns = [(role, seat.fill(seat.chance.choice(wordings))) for role, wordings in seat.desk.story.talk["turns"]]
     for text in seat.chance.sample(seat.desk.story.talk["told"][seat.visit.area.side], TOLD):
         turns.insert(seat.chance.randrange(2, len(turns)), ("assistant", text))
@@ -19,6 +20,8 @@ def save_talk(seat: Seat) -> None:
     else:
         text, form = "\n\n".join(f"**{role}**: {said}" for role, said in turns), "markdown"
     save_transcript(seat.memory, text, session=seat.memory.actor.session, form=form)
+    log_output(seat.memory, "\n\n".join(said for role, said in turns if role != "user"))
+    mine_outputs(seat.memory)
 
 
 def _line(role: str, said: str) -> dict[str, Any]:

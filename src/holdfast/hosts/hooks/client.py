@@ -362,9 +362,8 @@ def _matches(pattern: str, path: str) -> bool:
 
 def _see(home: str, session: str, places: Iterable[str]) -> bool:
     """Note what a session was shown; tell whether it was new to it."""
-    name = "".join(char if char.isalnum() or char in "-_" else "-" for char in session)[:100] or "none"
     folder = os.path.join(home, "seen")  # noqa: PTH118
-    file = os.path.join(folder, name)  # noqa: PTH118
+    file = os.path.join(folder, _plain_name(session))  # noqa: PTH118
     try:
         with open(file, encoding="utf-8") as known:  # noqa: PTH123
             seen = set(known.read().splitlines())
@@ -380,12 +379,21 @@ def _see(home: str, session: str, places: Iterable[str]) -> bool:
 
 
 def _handover(home: str, session: str) -> str:
-    name = "".join(char if char.isalnum() or char in "-_" else "-" for char in session)[:100]
     try:
-        with open(os.path.join(home, "prepared", f"handover-{name}.txt"), encoding="utf-8") as file:  # noqa: PTH118, PTH123
+        with open(handover_file(home, session), encoding="utf-8") as file:  # noqa: PTH123
             return file.read()
     except OSError:
         return ""
+
+
+def handover_file(home: str, session: str) -> str:
+    """Give where a session leaves what it was doing for its own other side of a compaction."""
+    return os.path.join(home, "prepared", f"handover-{_plain_name(session)}.txt")  # noqa: PTH118
+
+
+def _plain_name(session: str) -> str:
+    """Give a session's name as a file may be called."""
+    return "".join(char if char.isalnum() or char in "-_" else "-" for char in session)[:100] or "none"
 
 
 def _context(parts: list[str], ids: list[str], why: str) -> Json:

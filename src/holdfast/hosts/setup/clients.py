@@ -6,8 +6,9 @@ from typing import Any, Literal
 
 from holdfast.hosts.setup import shapes
 from holdfast.hosts.setup.installation import Installation
-from holdfast.hosts.setup.own import EVENTS, NAME
+from holdfast.hosts.setup.own import NAME
 from holdfast.hosts.setup.places import Level, Machine
+from holdfast.model.trail import CLIENT_EVENTS
 
 Paths = tuple[str, ...]  # templates of `places.Machine`; the first that exists is taken, else the last is made
 
@@ -90,7 +91,7 @@ class Client:
 
 def same(*left_out: str) -> dict[str, str]:
     """Give events that a client calls as we do."""
-    return {event: event for event in EVENTS if event not in left_out}
+    return {event: event for event in CLIENT_EVENTS if event not in left_out}
 
 
 CLIENTS = (

@@ -7,20 +7,10 @@ from pathlib import PurePath
 from shutil import which
 from typing import Any
 
+from holdfast.model.trail import CLIENT_EVENTS
+
 NAME = "holdfast"
 HOOK = "holdfast/hosts/hooks/client.py"
-EVENTS = (
-    "SessionStart",
-    "UserPromptSubmit",
-    "PreToolUse",
-    "PostToolUse",
-    "PostToolUseFailure",
-    "PreCompact",
-    "SubagentStart",
-    "SubagentStop",
-    "Stop",
-    "SessionEnd",
-)
 # What makes an entry work. Everything else in it (a timeout, a trust flag) its owner may have changed for good reasons.
 VITAL = frozenset({"command", "args", "env", "environment", "bash", "powershell"})
 
@@ -59,7 +49,7 @@ def command_line(hook: Any) -> list[str]:
 def is_own_hook(hook: Any) -> bool:
     """Tell whether a hook runs our hook file, exactly in the way we write it."""
     words = command_line(hook)
-    return len(words) >= 5 and words[1:3] == ["-I", "-S"] and words[3].endswith(HOOK) and words[4] in EVENTS
+    return len(words) >= 5 and words[1:3] == ["-I", "-S"] and words[3].endswith(HOOK) and words[4] in CLIENT_EVENTS
 
 
 def own_hooks(listed: Any) -> Iterator[tuple[tuple[str | int, ...], Mapping[str, Any]]]:

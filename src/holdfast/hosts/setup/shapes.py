@@ -7,9 +7,10 @@ from typing import Any
 
 from holdfast.hosts.setup.edits import SIGN
 from holdfast.hosts.setup.installation import Installation
-from holdfast.hosts.setup.own import EVENTS, NAME
+from holdfast.hosts.setup.own import NAME
+from holdfast.model.trail import CLIENT_EVENTS
 
-SECONDS = dict.fromkeys(EVENTS, 5) | {"SessionEnd": 1}  # clients wait for a hook; at the end hardly at all
+SECONDS = dict.fromkeys(CLIENT_EVENTS, 5) | {"SessionEnd": 1}  # clients wait for a hook; at the end hardly at all
 
 
 def stdio(made: Installation) -> dict[str, Any]:

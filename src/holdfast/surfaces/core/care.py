@@ -74,7 +74,7 @@ def hot_line(one: Hot) -> str:
 
 def predictions_of(found: Sequence[Prediction]) -> str:
     """Write what may be wanted next."""
-    items = [f"{one.probability:.0%} {line(one.record)} ({one.times} times)" for one in found]
+    items = [f"{one.probability:.0%} {line(one.record)} ({counted(one.times, 'time')})" for one in found]
     return within(BUDGET, ["Sessions then turned to:"], items, "a smaller limit") if items else "No habit is known yet."
 
 
