@@ -15,7 +15,7 @@ from holdfast.adapters.checkout import GitCheckout
 from holdfast.engine.database import Database
 from holdfast.engine.sqlite import SQLite
 from holdfast.engine.store import Progress, open_store
-from holdfast.model.config import Config
+from holdfast.model.config import PRESETS, Config
 from holdfast.model.errors import InvalidConfig, StoreError
 from holdfast.model.event import Actor
 from holdfast.model.foreign import Item
@@ -56,6 +56,8 @@ PROJECT_SETTINGS = frozenset(
         "hot_capacity",
         "inject",
         "brief_budget",
+        "preset",
+        "guard_secrets",
     }
 )
 _KNOWN = {spec.name: spec for spec in fields(Config)}
@@ -123,6 +125,9 @@ def load_settings(
         for name, value in given.items():
             values[name] = _checked(source, name, value)
             sources[name] = source
+    for name, value in _preset(values.get("preset", "")).items():
+        if name not in values:
+            values[name], sources[name] = value, f"preset {values['preset']}"
     config = Config(**values)
     if config.embedder not in EMBEDDERS:
         raise InvalidConfig(f"There is no embedder {config.embedder!r}.", hint=f"Use one of {', '.join(EMBEDDERS)}.")
@@ -162,6 +167,12 @@ def _layers(
     layers += [(name, {name.removeprefix(prefix).lower(): value}) for name, value in variables.items()]
     layers.append(("flag", {name: value for name, value in flags.items() if value is not None}))
     return layers
+
+
+def _preset(name: str) -> Mapping[str, Any]:
+    if name and name not in PRESETS:
+        raise InvalidConfig(f"There is no preset {name!r}.", hint=f"Use one of {', '.join(PRESETS)}.")
+    return PRESETS.get(name, {})
 
 
 def _read(path: Path) -> dict[str, Any]:

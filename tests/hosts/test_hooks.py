@@ -421,3 +421,110 @@ def test_work_becomes_observations_a_summary_and_what_was_said_to_be_kept(
     after = text_of(hook("SessionStart", source="compact"))
     assert "<holdfast-handover>" in after
     assert "checkout test fails" in after
+
+
+ALREADY_TOLD = "Never run `git push` before `make check`: the nightly `release_gate.py` rolls it back."
+
+
+def outcomes(memories: Run) -> list[str]:
+    return [outcome for one in answer(memories("receipts", "--json")) for outcome in one["observed"]]
+
+
+def told_a_scar(hook: Hook, memories: Run, home: Path, project: Path) -> None:
+    kept(memories, ALREADY_TOLD, *SCAR)
+    worked(home, project)
+    hook("SessionStart", source="startup")
+    hook("UserPromptSubmit", prompt="Please push the release.")
+
+
+def test_what_came_back_in_a_reply_or_command_was_used(hook: Hook, memories: Run, home: Path, project: Path) -> None:
+    told_a_scar(hook, memories, home, project)
+    hook("PostToolUse", tool_name="Bash", tool_input={"command": "make check && python release_gate.py --dry-run"})
+    hook("Stop", last_assistant_message="I ran release_gate.py and what it rolls back in the nightly, then pushed.")
+    worked(home, project)
+    assert outcomes(memories) == ["applied"]
+    hook("SessionEnd", reason="logout")
+    worked(home, project)
+    assert outcomes(memories) == ["applied"]  # once, however often the trail is read
+    assert "applied" in memories("status").stdout
+
+
+def test_what_never_came_back_was_ignored_once_the_session_is_over(
+    hook: Hook, memories: Run, home: Path, project: Path
+) -> None:
+    told_a_scar(hook, memories, home, project)
+    hook("PostToolUse", tool_name="Read", tool_input={"file_path": "a.py"}, tool_response="release_gate.py nightly")
+    hook("Stop", last_assistant_message="Pushed.")
+    worked(home, project)
+    assert outcomes(memories) == []
+    hook("SessionEnd", reason="logout")
+    worked(home, project)
+    assert outcomes(memories) == ["ignored"]
+
+
+def test_a_reply_that_denies_what_was_told_contradicts_it(hook: Hook, memories: Run, home: Path, project: Path) -> None:
+    told_a_scar(hook, memories, home, project)
+    hook("Stop", last_assistant_message="The note about the nightly release_gate.py is outdated. I pushed.")
+    worked(home, project)
+    assert outcomes(memories) == ["contradicted"]
+
+
+@pytest.mark.parametrize(
+    ("tool", "given"),
+    [
+        ("Read", {"file_path": ".env"}),
+        ("Read", {"file_path": "deploy/.env.production"}),
+        ("Bash", {"command": "cat ~/.ssh/id_ed25519"}),
+        ("Bash", {"command": "printenv | sort"}),
+        ("Bash", {"command": "cd x && grep KEY .env"}),
+        ("Bash", {"command": "gh auth token"}),
+    ],
+)
+def test_the_guard_warns_of_what_would_show_credentials(
+    hook: Hook, memories: Run, home: Path, tool: str, given: dict[str, str]
+) -> None:
+    assert memories("work", HOLDFAST_GUARD_SECRETS="true", HOLDFAST_EMBEDDER="none").returncode == 0
+    (home / "work.lock").write_text(str(os.getpid()))
+    assert "credentials" in text_of(hook("PreToolUse", tool_name=tool, tool_input=given))
+    assert hook("PreToolUse", tool_name=tool, tool_input=given) is None  # once a session and place
+
+
+@pytest.mark.parametrize(
+    ("tool", "given"),
+    [
+        ("Read", {"file_path": ".env.example"}),
+        ("Read", {"file_path": "src/env.py"}),
+        ("Bash", {"command": "env FOO=1 make test"}),
+        ("Bash", {"command": "cat README.md"}),
+        ("Bash", {"command": "set -e; make"}),
+    ],
+)
+def test_the_guard_leaves_ordinary_work_alone(
+    hook: Hook, memories: Run, home: Path, tool: str, given: dict[str, str]
+) -> None:
+    assert memories("work", HOLDFAST_GUARD_SECRETS="true", HOLDFAST_EMBEDDER="none").returncode == 0
+    (home / "work.lock").write_text(str(os.getpid()))
+    assert hook("PreToolUse", tool_name=tool, tool_input=given) is None
+
+
+def test_the_guard_stops_only_where_the_user_said_so(hook: Hook, memories: Run, home: Path) -> None:
+    memories("work", HOLDFAST_GUARD_SECRETS="true", HOLDFAST_BLOCK_ACTIONS="true", HOLDFAST_EMBEDDER="none")
+    (home / "work.lock").write_text(str(os.getpid()))
+    reply = hook("PreToolUse", tool_name="Read", tool_input={"file_path": ".env"})
+    assert reply["hookSpecificOutput"]["permissionDecision"] == "deny"
+
+
+def test_a_preset_is_where_settings_begin(memories: Run) -> None:
+    kept(memories, "Never run `git push` before `make check`.", *SCAR)
+    assert memories("opening", HOLDFAST_PRESET="bettermemory").stdout == "Nothing to tell yet.\n"
+    assert "git push" in memories("opening", HOLDFAST_PRESET="bettermemory", HOLDFAST_INJECT="brief").stdout
+    assert "git push" in memories("opening", HOLDFAST_PRESET="gitmem").stdout
+    assert memories("opening", HOLDFAST_PRESET="nobody").returncode == 64
+
+
+def test_what_agents_answer_is_mined_by_the_worker(hook: Hook, memories: Run, home: Path, project: Path) -> None:
+    kept(memories, "Something.")
+    for session in ("s1", "s2", "s3"):
+        hook("Stop", session_id=session, last_assistant_message="Fixed it.\n\nRun `uv run pytest -n 2` to test.\n" * 2)
+    assert worked(home, project).problems == []
+    assert answer(memories("mine", "status", "--json"))["held"]["outputs"] == 3

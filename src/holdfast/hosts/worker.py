@@ -20,8 +20,10 @@ from holdfast.model.trail import Happening
 from holdfast.policy.recap import handover
 from holdfast.verbs.derive import derive, summarise
 from holdfast.verbs.memory import Memory
+from holdfast.verbs.mining import log_output, mine_outputs
 from holdfast.verbs.observer import Observed
 from holdfast.verbs.prepare import hand_over, prepare
+from holdfast.verbs.receipts import note_outcomes
 from holdfast.verbs.trail import drain, expire, note_session
 
 LONGEST_SECONDS = 120.0
@@ -37,6 +39,7 @@ class Worked:
     drained: int = 0
     sessions: int = 0
     records: int = 0
+    mined: int = 0
     vectors: int = 0
     prepared: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
@@ -90,6 +93,8 @@ def _session(memory: Memory, settings: Settings, home: Path, session: str, done:
             try:
                 note_session(there, own)
                 done.records += _derive(there, own, since=fresh[0].id, ended=ended)
+                note_outcomes(there, own, ended=ended)
+                done.mined += _mine(there, fresh, session)
             except HoldfastError as problem:
                 done.problems.append(str(problem))
                 tally.fail(memory.store.db, "derive", memory.clock.now(), str(problem))
@@ -109,6 +114,12 @@ def _derive(memory: Memory, happenings: list[Happening], *, since: str, ended: b
     over = ended or told[-1].event in ("Stop", "PreCompact")
     summary = summarise(memory, told, said) if over or said else None
     return len(derived.observations) + len(derived.kept) + len(derived.held) + (summary is not None)
+
+
+def _mine(memory: Memory, fresh: list[Happening], session: str) -> int:
+    """Log what an agent answered, once, and offer what comes back often enough."""
+    said = "\n\n".join(one.text for one in fresh if one.event in ("Stop", "SubagentStop") and one.text)
+    return len(mine_outputs(memory).offered) if log_output(memory, said, session) else 0
 
 
 def _prepare(settings: Settings, home: Path, root: str, done: Worked) -> None:

@@ -1,5 +1,6 @@
 """Every setting with its meaning and default; `compose` fills it in once and nothing changes it."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -35,6 +36,10 @@ class Config:
     )
     http_token: str = _setting("", "Token of `holdfast mcp --http`. Empty: made once, kept beside the store.")
     list_aliases: bool = _setting(False, "Whether surfaces of other systems list the short names of their tools too.")
+    preset: str = _setting(
+        "",
+        "Whose manners to begin with: gitmem, memory-mcp, git-notes, claude-mem or bettermemory. What is set counts more.",
+    )
     recall_limit: int = _setting(10, "Most answers a recall gives.")
     recall_budget: int = _setting(2000, "Most tokens a recall's answers may take.")
     confirm_writes: bool = _setting(False, "Whether every write waits for a yes.")
@@ -43,6 +48,9 @@ class Config:
     inject: str = _setting("brief", "What sessions are told unasked: off, hot, brief or full (brief and file notes).")
     brief_budget: int = _setting(0, "Most tokens of the brief a session begins with. 0: 500 to 3000, by what is kept.")
     block_actions: bool = _setting(False, "Whether a blocking scar stops the command or edit it names.")
+    guard_secrets: bool = _setting(
+        False, "Whether a read or command that would show credentials is warned of (stopped, with block_actions)."
+    )
     hot_capacity: int = _setting(20, "Most memories the hot set of a project holds.")
     pending_days: int = _setting(7, "Days after which a write nobody confirmed is no longer offered.")
     output_days: int = _setting(7, "Days that logged output is kept, mined or not.")
@@ -52,3 +60,18 @@ class Config:
     mined_days: int = _setting(30, "Days after which something mined and not seen again is no longer offered.")
     mined_confidence: float = _setting(0.0, "Confidence from which something mined is kept without a yes. 0: never.")
     mined_occurrences: int = _setting(0, "Occurrences that takes besides. 0: never.")
+
+
+# What users of each system are used to; the names are those of its surface.
+PRESETS: Mapping[str, Mapping[str, Any]] = {
+    "gitmem": {"inject": "brief"},  # a session opens with scars, threads and decisions
+    "memory-mcp": {  # only the hot set is pushed; what is mined often enough is kept by itself
+        "inject": "hot",
+        "starters": False,
+        "mined_confidence": 0.8,
+        "mined_occurrences": 3,
+    },
+    "git-notes": {"inject": "full", "starters": False},  # context at the start, and what is known about a file
+    "claude-mem": {"inject": "full", "starters": False},
+    "bettermemory": {"inject": "off", "starters": False},  # nothing is pushed: the agent asks
+}

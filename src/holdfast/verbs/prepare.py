@@ -32,6 +32,8 @@ def prepare(memory: Memory, file: Path) -> Prepared:
         "triggers": _triggers(memory, scars),
         "files": _files(memory) if memory.config.inject == "full" else {},
     }
+    if memory.config.guard_secrets:
+        value["guard"] = "block" if memory.config.block_actions else "warn"
     text = json.dumps(value, ensure_ascii=False)
     if not file.is_file() or file.read_text(encoding="utf-8") != text:
         _replace(file, text)

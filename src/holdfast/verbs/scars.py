@@ -78,7 +78,7 @@ def unanswered(memory: Memory, session: str = "") -> list[Record]:
     if not asked:
         return []
     db = memory.store.db
-    told = {use.id for use in usage.in_session(db, asked)}
+    told = {use.id for use in usage.in_session(db, asked) if not use.observed}
     shown = [one.id for one in usage.worded_in(db, asked) if one.id not in told]
     found = records.by_ids(db, shown)
     known = (found[one].record for one in shown if one in found)

@@ -1,4 +1,4 @@
-"""Take in what hooks told, and make sessions, receipts and records of it."""
+"""Take in what hooks told, and make sessions and receipts of it."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -7,7 +7,7 @@ from datetime import datetime
 from pathlib import Path
 
 from holdfast.engine import tally, trail
-from holdfast.engine.views import sessions, usage
+from holdfast.engine.views import sessions
 from holdfast.model.event import Actor, Event, Verb
 from holdfast.model.ids import days_before, fixed_id, parse_instant
 from holdfast.model.trail import Happening, happening_from_json
@@ -23,18 +23,6 @@ class Drained:
 
     taken: int = 0
     unreadable: int = 0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Receipt:
-    """What was put into a session's context unasked: which records, why, at what cost, and what became of them."""
-
-    session: str
-    at: str
-    why: str
-    tokens: int
-    ids: tuple[str, ...]
-    outcomes: tuple[str, ...] = ()
 
 
 def drain(memory: Memory, spool: Path, *, limit: int | None = None) -> Drained:
@@ -76,26 +64,6 @@ def note_session(memory: Memory, happenings: Sequence[Happening]) -> None:
 def expire(memory: Memory) -> int:
     """Drop what is old or beyond the cap from the trail."""
     return trail.expire(memory.store.db, days_before(memory.clock.now(), trail.DAYS))
-
-
-def receipts(memory: Memory, *, days: float = 7, limit: int = 50) -> list[Receipt]:
-    """Give what sessions were told unasked lately, latest first, and what they said became of it."""
-    since = days_before(memory.clock.now(), days)
-    found = []
-    for event in memory.store.happened(("injected",), since, limit):
-        ids = tuple(one for one in event.data.get("ids", ()) if isinstance(one, str))
-        told = {use.id: use.outcome for use in usage.in_session(memory.store.db, event.about)}
-        found.append(
-            Receipt(
-                session=event.about,
-                at=event.at,
-                why=str(event.data.get("why", "")),
-                tokens=int(event.data.get("tokens", 0)),
-                ids=ids,
-                outcomes=tuple(told[one] for one in ids if one in told),
-            )
-        )
-    return found
 
 
 def _read(path: Path) -> Happening | None:

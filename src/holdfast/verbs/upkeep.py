@@ -3,8 +3,8 @@
 import os
 import sqlite3
 import stat
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 
 from holdfast.engine import trail
 from holdfast.engine.sqlite import SQLite
@@ -15,6 +15,7 @@ from holdfast.model.errors import HoldfastError
 from holdfast.model.ids import days_before
 from holdfast.verbs.embed import catch_up, start_over, usable
 from holdfast.verbs.memory import Memory
+from holdfast.verbs.receipts import became_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +37,8 @@ class Status:
     waiting: int = 0  # of them not derived yet
     spooled: int = 0  # files of hooks not taken in yet
     injected: int = 0  # tokens put into contexts unasked, in the last 7 days
+    receipts: int = 0  # how often that was
+    became: Mapping[str, int] = field(default_factory=dict)  # of what was put in
     note: str = ""
 
 
@@ -53,7 +56,8 @@ def status(memory: Memory) -> Status:
     db = memory.store.db
     here = memory.store.project_number(memory.project)
     told, waiting = trail.size(db)
-    recent = memory.store.happened(("injected",), days_before(memory.clock.now(), 7), 10_000)
+    week = days_before(memory.clock.now(), 7)
+    recent = memory.store.happened(("injected",), week, 10_000)
     spool = memory.store.folder / "spool" if memory.store.folder else None
     return Status(
         place=str(db.path) if isinstance(db, SQLite) else "PostgreSQL",
@@ -71,6 +75,8 @@ def status(memory: Memory) -> Status:
         waiting=waiting,
         spooled=sum(1 for _ in spool.glob("*.json")) if spool else 0,
         injected=sum(tokens for event in recent if isinstance(tokens := event.data.get("tokens"), int)),
+        receipts=len(recent),
+        became=became_of(memory, recent, week),
         note=usable(memory),
     )
 

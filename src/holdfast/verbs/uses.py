@@ -45,7 +45,7 @@ def reflect(memory: Memory, reflections: Sequence[Answer]) -> Answered:
     """Take what came of scars in the end, OBEYED or REFUTED; one that was not answered before is answered by it."""
     db, session = memory.store.db, memory.actor.session
     shown = {one.id for one in usage.shown_in(db, session)}
-    answered = {use.id for use in usage.in_session(db, session)}
+    answered = {use.id for use in usage.in_session(db, session) if not use.observed}
     taken: list[tuple[Record, str]] = []
     problems: list[str] = []
     events = []
@@ -76,7 +76,7 @@ def note_use(memory: Memory, use: Use) -> str:
         memory = memory.acting_in(find_session(memory, use.session).id)
     scar, outcome = scar_called(memory, use.scar), USE_OF[use.reference]
     uses = usage.in_session(memory.store.db, memory.actor.session)
-    known = {one.outcome: one.event for one in uses if one.id == scar.id}
+    known = {one.outcome: one.event for one in uses if one.id == scar.id and not one.observed}
     went = [] if use.succeeded is None else ["succeeded" if use.succeeded else "failed"]
     said = _said(memory, use, scar)
     fresh = [

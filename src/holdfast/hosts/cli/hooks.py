@@ -1,5 +1,7 @@
 """Commands around hooks: the worker they start, what they put into contexts, and the brief as they would print it."""
 
+from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 
 import click
@@ -32,16 +34,21 @@ def work_command(seconds: float, as_json: bool) -> None:
 @json_option
 def receipts_command(days: int, limit: int, as_json: bool) -> None:
     """Show what sessions were told unasked, why, at what cost, and what became of it."""
-    from holdfast.verbs.trail import receipts
+    from holdfast.verbs.receipts import receipts
 
     with opened() as memory:
         found = receipts(memory, days=days, limit=limit)
     lines = [
         f"{one.at[:16]} {one.why}: {counted(len(one.ids), 'memory')}, {one.tokens} tokens, session {one.session[:13]}"
         + (f" → {', '.join(one.outcomes)}" if one.outcomes else "")
+        + (f" (seen: {_tallied(one.observed)})" if one.observed else "")
         for one in found
     ]
     show(found, "\n".join(lines) or "Nothing was put into a context unasked.", as_json=as_json)
+
+
+def _tallied(outcomes: Iterable[str]) -> str:
+    return ", ".join(f"{count} {outcome}" for outcome, count in Counter(outcomes).most_common())
 
 
 @click.command("opening")

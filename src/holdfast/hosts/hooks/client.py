@@ -312,10 +312,12 @@ def _on_tool(home: str, prepared: Json, told: Json, given: Json) -> Json:
     command, path = _command_and_path(_first(given, "tool_input", "toolArgs", "tool_args") or {}, told["cwd"])
     found = [one for one in prepared.get("triggers", ()) if _fires(one, command, path)]
     known = prepared.get("files", {}).get(path, []) if path and told["tool"] not in READING else []
+    if prepared.get("guard") and (why := _shows_secrets(command, path)):
+        known = [{"id": "", "text": why, "block": prepared["guard"] == "block"}, *known]
     fresh = [one for one in (*found, *known) if _see(home, told["session"], [f"{one['id']} {path or command[:80]}"])]
     if not fresh:
         return {}
-    answer = _context([one["text"] for one in fresh[:3]], [one["id"] for one in fresh[:3]], "action site")
+    answer = _context([one["text"] for one in fresh[:3]], [one["id"] for one in fresh[:3] if one["id"]], "action site")
     blocking = [one["text"] for one in fresh if one.get("block")]
     return {**answer, "block": "\n".join(blocking)} if blocking else answer
 
@@ -337,6 +339,30 @@ def _command_and_path(given: Any, cwd: str) -> tuple[str, str]:
         whole = os.path.realpath(os.path.join(cwd, path))  # noqa: PTH118
         path = os.path.relpath(whole, root) if whole.startswith(root) else whole
     return " ".join(command.split()), path.replace(os.sep, "/")
+
+
+def _shows_secrets(command: str, path: str) -> str:
+    """Tell what is wrong with reading a file, or running a command, that would put credentials into the context."""
+    from re import search  # noqa: PLC0415  only where the user wants this guard
+
+    if found := search(CREDENTIALS, path) or (search(SHOWING, command) and search(CREDENTIALS, command)):
+        return f"Holdfast: {found[0].strip()} usually holds credentials. Read the names you need, not the values, or ask the user."
+    if search(SHOWING_ALL, command):
+        return "Holdfast: this command prints credentials or the whole environment. Ask for the one name you need."
+    return ""
+
+
+# Files that hold credentials (not their examples), and commands that print files or everything there is.
+CREDENTIALS = (
+    r"(?:^|[\s/'\"=])(?:\.env(?:\.(?!example\b|sample\b|template\b|dist\b)[\w-]+)*|\.netrc|\.npmrc|\.pypirc|\.pgpass|\.htpasswd|id_(?:rsa|dsa|ecdsa|ed25519)|"
+    r"[\w.-]+\.(?:pem|p12|pfx|key|keystore|jks)|credentials(?:\.json|\.ya?ml)?|secrets?\.(?:json|ya?ml|toml)|service-account[\w-]*\.json|\.git-credentials)"
+    r"(?=$|[\s'\";|&>)])"
+)
+SHOWING = r"(?:^|[\s;&|(])(?:cat|less|more|head|tail|bat|nl|xxd|strings|grep|rg|awk|sed|base64|source|\.|cp|scp|curl)\s"
+SHOWING_ALL = (
+    r"(?:^|[;&|(]\s*)(?:printenv|env|set|export -p)\s*(?:$|[|;>])|\bgh auth token\b|\baws configure export-credentials\b|"
+    r"\bgcloud auth print-(?:access|identity)-token\b|\bkubectl get secrets?\b.*-o|\bsecurity find-generic-password\b.*-w|\bvault (?:read|kv get)\b"
+)
 
 
 def _fires(one: Json, command: str, path: str) -> bool:
