@@ -22,7 +22,7 @@ from holdfast.model.foreign import Item
 from holdfast.model.history import History
 from holdfast.model.ids import Clock
 from holdfast.model.observer import Observer, Observing
-from holdfast.model.ports import Embedder
+from holdfast.model.ports import Checkout, Embedder
 from holdfast.model.record import Record
 from holdfast.model.session import Host
 from holdfast.verbs.memory import Memory
@@ -76,7 +76,8 @@ def open_memory(
 ) -> Memory:
     """Open the memory for a folder (the working directory unless given)."""
     here = folder or Path.cwd()
-    config = (settings or load_settings(folder=here)).config
+    settings = settings or load_settings(folder=here)
+    config = settings.config
     store = open_store(_database(config, here), *([progress] if progress else []))
     clock = Clock()
     if last := store.last_id():
@@ -84,7 +85,7 @@ def open_memory(
     return Memory(
         store=store,
         config=config,
-        checkout=GitCheckout(here),
+        checkout=checkout_of(here, _name_of_its_own(settings)),
         embedder=_embedder(config),
         observing=lambda: _observing(config, here),
         actor=Actor(kind="agent" if config.agent else "user", name=config.agent or _login(), session=config.session),
@@ -93,6 +94,17 @@ def open_memory(
             name=platform.node(), pid=os.getpid(), parent=os.getppid(), session=_client_session(), is_alive=_is_alive
         ),
     )
+
+
+def _name_of_its_own(settings: Settings) -> str:
+    """Give the name a repository gives itself; one that is set elsewhere may be of other code than is at hand."""
+    its_own = Path(settings.sources.get("project", "")).parent.name == FOLDER
+    return settings.config.project if its_own else ""
+
+
+def checkout_of(folder: Path, name: str = "") -> Checkout:
+    """Give the code around a folder, under a name of its own if it has one."""
+    return GitCheckout(folder, name)
 
 
 def history_of(folder: Path) -> History:

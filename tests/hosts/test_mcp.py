@@ -116,7 +116,7 @@ def test_what_one_session_keeps_the_next_one_finds(environment: dict[str, str], 
     index = text_of(second.call("recall", query="seed script migrations"))
     assert index.startswith("1 memory fits")
     record_id = index.splitlines()[1].split()[0]
-    assert '<memory id="' in text_of(second.call("read", ids=[record_id], with_history=True))
+    assert '<memory id="' in text_of(second.call("read", ids=[record_id], level="history"))
     assert text_of(second.call("revise", id=record_id, text="Run the migrations twice.")).startswith("Revised")
     judged = second.call("judge", judgements=[{"id": record_id, "verdict": one} for one in ("applied", "verified")])
     assert text_of(judged).startswith(f"applied: {record_id} Run the migrations twice.\nverified: {record_id}")

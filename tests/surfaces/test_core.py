@@ -247,7 +247,7 @@ def test_no_answer_is_above_its_budget(memory: Memory, tools: Tools, budget: int
     ]
     assert tokens_of(tools("recall", query="deploy note detail", budget=budget)) <= budget
     assert tokens_of(tools("read", ids=ids[:1], budget=budget)) <= budget
-    assert tokens_of(tools("read", ids=ids, budget=budget, with_history=True)) <= budget
+    assert tokens_of(tools("read", ids=ids, budget=budget, level="history")) <= budget
     assert tokens_of(tools("brief", plan="deploy note", form="full", budget=budget)) <= budget
 
 

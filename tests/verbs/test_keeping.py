@@ -13,7 +13,7 @@ from holdfast.model.record import Draft
 from holdfast.policy.admit import Transient, Waivers
 from holdfast.verbs.health import Typo, health, typos_in
 from holdfast.verbs.hot import cool, demote, heat_counts, hot_set, pin, promote, suggested, tend, unpin
-from holdfast.verbs.keep import erase, link, record_use, rename_scope, restore, retire, verify
+from holdfast.verbs.keep import erase, link, record_use, rename_scope, restore, retire
 from holdfast.verbs.maintain import audit, maintain, metrics, quality
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.predict import predict, warm
@@ -21,6 +21,7 @@ from holdfast.verbs.read import note_reading
 from holdfast.verbs.recall import recall, recall_with_fallback
 from holdfast.verbs.session import start
 from holdfast.verbs.trust import change_trust, trust_of
+from holdfast.verbs.verify import verify
 from holdfast.verbs.write import write
 from tests.conftest import Time, keep, make_memory
 

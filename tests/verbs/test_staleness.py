@@ -13,10 +13,11 @@ from holdfast.policy.admit import Duplicate, Transient, Waivers
 from holdfast.verbs.amend import amend
 from holdfast.verbs.curate import chores, curated
 from holdfast.verbs.desk import desk_of, mute, next_turn, shown, spoken_of, unmute
-from holdfast.verbs.keep import Revision, retire, verify
+from holdfast.verbs.keep import Revision, retire
 from holdfast.verbs.maintain import quality
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.staleness import staleness_of, staleness_of_many
+from holdfast.verbs.verify import verify
 from tests.conftest import START, Time, keep
 
 FACTS = ("fact",)

@@ -10,10 +10,11 @@ from holdfast.model.event import Actor
 from holdfast.model.query import Query
 from holdfast.model.record import Draft, Link
 from holdfast.policy.admit import Duplicate, PreviouslyRemoved, ScopeMismatch, SecretFound, Transient, Waivers
-from holdfast.verbs.keep import Revision, erase, link, record_use, rename_scope, restore, retire, revise, unlink, verify
+from holdfast.verbs.keep import Revision, erase, link, record_use, rename_scope, restore, retire, revise, unlink
 from holdfast.verbs.memory import Memory, find
 from holdfast.verbs.read import get, history, list_records, list_scopes
 from holdfast.verbs.timeline import timeline
+from holdfast.verbs.verify import verify
 from holdfast.verbs.write import Held, Written, cancel, confirm, write
 from tests.conftest import Time, keep, make_memory
 

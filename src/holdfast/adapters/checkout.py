@@ -1,29 +1,37 @@
-"""Read-only questions to git about the code a session works on."""
+"""Read-only questions about the code a session works on: to git, and to the files themselves."""
 
-import subprocess
-from collections.abc import Sequence
+import time
+from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 
+from holdfast.adapters import branches, changes
+from holdfast.adapters.git import GIT_SECONDS, QUICK_SECONDS, git_text
+from holdfast.adapters.source.looking import UNKNOWN, look
+from holdfast.model.anchor import Mark, Sight, Touch, parse_anchor
+from holdfast.model.history import Fate
 from holdfast.model.ids import parse_instant
 from holdfast.model.record import Origin
 from holdfast.model.scope import project_of_remote
 
-GIT_SECONDS = 5.0
-QUICK_SECONDS = 1.0  # for what is asked with every answer
+LARGEST = 2_000_000  # bytes of a file that is looked into
+SIGHT_SECONDS = 0.5
+PAGE_SECONDS = 0.02  # for saying how each of many hits came to change
 
 
 class GitCheckout:
-    """A folder, asked once for each answer; outside git the path is the identity."""
+    """A folder, asked once for each answer; outside git the path is the identity. A name given to it counts more."""
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    def __init__(self, folder: Path, name: str = "") -> None:
+        self._folder, self._name = folder, name
         self._asked_at: tuple[int, ...] = ()
         self._origin = Origin()
+        self._touches: dict[tuple[str, str, tuple[tuple[str, ...], ...]], list[Touch]] = {}
+        self._held: dict[tuple[str, str], bool | None] = {}
 
     def project(self) -> str:
         """Give host/owner/name of the remote, else the path of the main worktree or folder."""
-        return self._remote or str(self._root)
+        return self._name or self._remote or str(self._root)
 
     def origin(self) -> Origin:
         """Give branch, worktree (only when it is a linked one) and commit."""
@@ -45,6 +53,94 @@ class GitCheckout:
         if said is None:
             return None
         return [made for line in said.splitlines() if (made := parse_instant(line)) > at]
+
+    def sight(self, cited: Mapping[str, Mark | None], *, at: str = "") -> Sight:
+        """Look at places, in the files as they are or at a commit; what there is no time for is unknown."""
+        until, marks = time.monotonic() + SIGHT_SECONDS, dict[str, Mark]()
+        for anchor, mark in cited.items():
+            late = time.monotonic() > until
+            marks[anchor] = UNKNOWN if late else look(parse_anchor(anchor), lambda path: self._read(path, at), mark)
+        return Sight(commit=at or self.origin().commit, marks=marks)
+
+    def touches(self, cited: Mapping[str, Collection[str]], since: str, *, quick: bool = False) -> list[Touch] | None:
+        """Give the commits since an instant that touched files, newest first, back to where each held what was cited; None: nobody can tell."""
+        if not self._facts:
+            return None
+        key = (self.origin().commit, since, tuple(sorted((path, *sorted(blobs)) for path, blobs in cited.items())))
+        if key not in self._touches:
+            seconds = PAGE_SECONDS if quick else QUICK_SECONDS
+            if (found := changes.touches(self.top(), cited, since, seconds=seconds)) is None:
+                return None
+            self._touches = {key: found}  # asked again for the same page, nothing has changed
+        return self._touches[key]
+
+    def versions(self, anchor: str, blobs: Sequence[str]) -> dict[str, Mark]:
+        """Give what stood at a place in several versions of its file."""
+        found = changes.contents(self.top(), blobs) if self._facts else {}
+        place = parse_anchor(anchor)
+        return {blob: look(place, {place.path: raw}.get) for blob, raw in found.items()}
+
+    def renamed(self, paths: Sequence[str], since: Sequence[str]) -> dict[str, str]:
+        """Tell where files that are gone went."""
+        return changes.renamed(self.top(), paths, since) if self._facts else {}
+
+    def defining(self, name: str, extension: str) -> list[str]:
+        """Give the files in which a name may be defined."""
+        return changes.defining(self.top(), name, extension) if self._facts else []
+
+    def content(self, what: str) -> bytes | None:
+        """Give what a blob, or commit:path, holds."""
+        return changes.content(self.top(), what) if self._facts else None
+
+    def facts_of(self, commit: str) -> tuple[str, str, str] | None:
+        """Give author, date and subject of a commit."""
+        return changes.facts_of(self.top(), commit) if self._facts and commit else None
+
+    def tips(self) -> dict[str, str]:
+        """Give the commit each branch stands at."""
+        return branches.tips(self.top()) if self._facts else {}
+
+    def merge_base(self, other: str) -> str:
+        """Give the commit where what is at hand and another commit or branch went apart; nothing if there is none."""
+        names = (other, f"origin/{other}")
+        return next((found for name in names if (found := self._ask("merge-base", "HEAD", name))), "")
+
+    @cached_property
+    def default_branch(self) -> str:
+        """The branch others are merged into."""
+        return branches.default_branch(self.top()) if self._facts else ""
+
+    def fates(self, born: Mapping[str, str]) -> dict[str, Fate]:
+        """Tell what became of branches, each given with the last commit known of it."""
+        there, here = self.tips(), self.origin().commit
+        ends = {name: there.get(name) or commit for name, commit in born.items()}
+        # What HEAD holds is found out once while it stays: comparing patches takes time.
+        wanted = {end for end in ends.values() if end and (here, end) not in self._held}
+        if wanted and self._facts:
+            found = branches.held(self.top(), wanted)
+            self._held |= {(here, end): one for end, one in found.items()}
+        return {name: self._fate(self._held.get((here, end)), alive=name in there) for name, end in ends.items()}
+
+    @staticmethod
+    def _fate(held: bool | None, *, alive: bool) -> Fate:
+        if held is None:
+            return "unknown"
+        return "merged" if held else "open" if alive else "gone"
+
+    def _read(self, path: str, at: str) -> bytes | bool | None:
+        """Give what a file holds; None if there is none, True if it is there but not ours to look into."""
+        try:
+            place = self.top() / Path(path).expanduser()
+            inside = place.resolve().is_relative_to(self.top().resolve())
+            if at and inside:
+                return changes.content(self.top(), f"{at}:{path}")
+            if not inside or place.is_dir() or place.stat().st_size > LARGEST:
+                return True if place.exists() else None
+            return place.read_bytes()
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except (OSError, RuntimeError, ValueError):
+            return True
 
     def _ask_origin(self, top: Path, common: Path) -> Origin:
         linked = common.name == ".git" and common.parent != top
@@ -93,15 +189,5 @@ class GitCheckout:
 
     def _try(self, *question: str, seconds: float = GIT_SECONDS) -> str | None:
         """Give what git answers; None where it does not."""
-        try:
-            answer = subprocess.run(  # noqa: S603
-                ["git", "-C", str(self._folder), *question],  # noqa: S607
-                capture_output=True,
-                text=True,
-                errors="replace",
-                timeout=seconds,
-                check=False,
-            )
-        except (OSError, subprocess.TimeoutExpired):
-            return None
-        return answer.stdout.strip() if answer.returncode == 0 else None
+        said = git_text(self._folder, *question, seconds=seconds)
+        return None if said is None else said.strip()

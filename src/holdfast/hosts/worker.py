@@ -18,6 +18,7 @@ from holdfast.hosts.hooks.client import checkout_root, handover_file, prepared_f
 from holdfast.model.errors import HoldfastError
 from holdfast.model.trail import Happening
 from holdfast.policy.recap import handover
+from holdfast.verbs.branches import note_tips
 from holdfast.verbs.derive import derive, summarise
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.mining import log_output, mine_outputs
@@ -124,6 +125,7 @@ def _mine(memory: Memory, fresh: list[Happening], session: str) -> int:
 
 def _prepare(settings: Settings, home: Path, root: str, done: Worked) -> None:
     with _opened(settings, root) as memory:
+        note_tips(memory)
         prepare(memory, Path(prepared_file(str(home), root)))
         done.prepared.append(memory.project)
 

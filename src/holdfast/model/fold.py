@@ -5,6 +5,7 @@ from dataclasses import replace
 from functools import reduce
 from typing import Any
 
+from holdfast.model.anchor import sight_from_json
 from holdfast.model.event import FOLDING, Event
 from holdfast.model.record import CONFIDENCES, RELATIONS, SOURCES, VISIBILITIES, Link, Origin, Record, State
 
@@ -55,7 +56,7 @@ def _changed(record: Record, event: Event) -> Record:
         case "confirmed":
             return replace(record, state="active") if record.state == "pending" else record
         case "verified":
-            return replace(record, verified_at=event.at, **_content(event.data, only=("anchors",)))
+            return replace(record, verified_at=event.at, **_content(event.data, only=("anchors", "seen")))
         case "retired":
             return replace(record, state="retired", reason=_text(event.data.get("reason")), updated_at=event.at)
         case "restored":
@@ -113,6 +114,7 @@ _CONTENT = (
     "links",
     "visibility",
     "confidence",
+    "seen",
 )
 
 
@@ -130,6 +132,8 @@ def _read(name: str, value: Any) -> Any:
             return value if isinstance(value, dict) else None
         case "links":
             return _links(value)
+        case "seen":
+            return sight_from_json(value)
         case "visibility":
             return value if value in VISIBILITIES else None
         case "confidence":

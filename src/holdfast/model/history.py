@@ -1,7 +1,10 @@
 """A commit, as the history of a codebase tells it, and who can be asked for commits."""
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Literal, Protocol
+
+# What became of a branch: it is in what is at hand, still its own, gone without ever having been merged, or nobody can tell.
+Fate = Literal["merged", "open", "gone", "unknown"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

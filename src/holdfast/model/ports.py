@@ -1,9 +1,11 @@
 """The seams to other people's things; each has at least two implementations in `adapters`."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
+from holdfast.model.anchor import Mark, Sight, Touch
+from holdfast.model.history import Fate
 from holdfast.model.record import Origin
 
 Vectors = Any  # a float32 array, one unit-length row per text
@@ -40,3 +42,91 @@ class Checkout(Protocol):
 
     def commits_since(self, at: str, paths: Sequence[str] = ()) -> list[str] | None:
         """Give when each commit since an instant was made, of these paths or of all; None if nobody can tell."""
+
+    def sight(self, cited: Mapping[str, Mark | None], *, at: str = "") -> Sight:
+        """Look at places, in the files as they are or at a commit; what there is no time for is unknown."""
+
+    def touches(self, cited: Mapping[str, Collection[str]], since: str, *, quick: bool = False) -> list[Touch] | None:
+        """Give the commits since an instant that touched files, newest first, back to where each held what was cited; None: nobody can tell."""
+
+    def versions(self, anchor: str, blobs: Sequence[str]) -> dict[str, Mark]:
+        """Give what stood at a place in several versions of its file."""
+
+    def renamed(self, paths: Sequence[str], since: Sequence[str]) -> dict[str, str]:
+        """Tell where files that are gone went."""
+
+    def defining(self, name: str, extension: str) -> list[str]:
+        """Give the files in which a name may be defined."""
+
+    def content(self, what: str) -> bytes | None:
+        """Give what a blob, or commit:path, holds."""
+
+    def facts_of(self, commit: str) -> tuple[str, str, str] | None:
+        """Give author, date and subject of a commit."""
+
+    def tips(self) -> dict[str, str]:
+        """Give the commit each branch stands at."""
+
+    def merge_base(self, other: str) -> str:
+        """Give the commit where what is at hand and another commit or branch went apart; nothing if there is none."""
+
+    @property
+    def default_branch(self) -> str:
+        """The branch others are merged into."""
+
+    def fates(self, born: Mapping[str, str]) -> dict[str, Fate]:
+        """Tell what became of branches, each given with the last commit known of it."""
+
+
+class Unseen:
+    """A checkout that is only told about: nobody can look at its code."""
+
+    default_branch = ""
+
+    def top(self) -> Path:
+        """Give the folder at hand."""
+        return Path.cwd()
+
+    def commits_since(self, at: str, paths: Sequence[str] = ()) -> list[str] | None:  # noqa: ARG002
+        """Give nothing: nobody can tell."""
+        return None
+
+    def sight(self, cited: Mapping[str, Mark | None], *, at: str = "") -> Sight:
+        """Give places of which nobody can tell whether they are there."""
+        return Sight(commit=at, marks=dict.fromkeys(cited, Mark(there=None)))
+
+    def touches(self, cited: Mapping[str, Collection[str]], since: str, *, quick: bool = False) -> list[Touch] | None:  # noqa: ARG002
+        """Give nothing: nobody can tell."""
+        return None
+
+    def versions(self, anchor: str, blobs: Sequence[str]) -> dict[str, Mark]:  # noqa: ARG002
+        """Give nothing."""
+        return {}
+
+    def renamed(self, paths: Sequence[str], since: Sequence[str]) -> dict[str, str]:  # noqa: ARG002
+        """Give nothing."""
+        return {}
+
+    def defining(self, name: str, extension: str) -> list[str]:  # noqa: ARG002
+        """Give nothing."""
+        return []
+
+    def content(self, what: str) -> bytes | None:  # noqa: ARG002
+        """Give nothing."""
+        return None
+
+    def facts_of(self, commit: str) -> tuple[str, str, str] | None:  # noqa: ARG002
+        """Give nothing."""
+        return None
+
+    def merge_base(self, other: str) -> str:  # noqa: ARG002
+        """Give nothing."""
+        return ""
+
+    def tips(self) -> dict[str, str]:
+        """Give nothing."""
+        return {}
+
+    def fates(self, born: Mapping[str, str]) -> dict[str, Fate]:
+        """Tell that nobody can tell."""
+        return dict.fromkeys(born, "unknown")

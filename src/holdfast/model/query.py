@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
+from holdfast.model.freshness import Freshness
 from holdfast.model.record import Record
 
 Confidence = Literal["strong", "fair", "weak"]
@@ -53,6 +54,8 @@ class Hit:
     fit: float = 0.0
     snippet: str = ""
     tokens: int = 0
+    freshness: Freshness | None = None  # None: it tells of the past, or nobody looked
+    branch: str = ""  # the branch it was made on, while that is not merged into what is at hand
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

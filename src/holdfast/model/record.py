@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal, get_args
 
+from holdfast.model.anchor import Sight, sight_from_json, sight_to_json
 from holdfast.model.event import Actor, Json
 from holdfast.model.kinds import CODED
 
@@ -57,6 +58,7 @@ class Record:
     triggers: tuple[str, ...] = ()
     links: tuple[Link, ...] = ()
     extra: Mapping[str, Any] = field(default_factory=dict)
+    seen: Sight | None = None
     state: State = "active"
     reason: str = ""
     by: Actor = field(default_factory=Actor)
@@ -110,7 +112,9 @@ def record_to_json(record: Record) -> Json:
                 item = [_plain(part) if isinstance(part, Link) else part for part in item]
             case Mapping():
                 item = dict(item)
-        if item not in ("", [], {}):
+            case Sight():
+                item = sight_to_json(item)
+        if item not in ("", [], {}, None):
             value[spec.name] = item
     return value
 
@@ -121,6 +125,7 @@ def record_from_json(value: Mapping[str, Any]) -> Record:
     given["by"] = Actor(**given.get("by", {}))
     given["origin"] = Origin(**given.get("origin", {}))
     given["links"] = tuple(Link(**link) for link in given.get("links", ()))
+    given["seen"] = sight_from_json(given.get("seen"))
     for name in ("scopes", "tags", "anchors", "triggers"):
         given[name] = tuple(given.get(name, ()))
     return Record(**given)

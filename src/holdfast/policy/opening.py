@@ -1,7 +1,8 @@
 """The brief a session begins with: what matters now, in no more tokens than its budget, the same text while nothing changes."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from holdfast.model.record import Record
 from holdfast.model.text import shorten, tokens_of
@@ -38,8 +39,17 @@ def budget_for(records: int, *, fixed: int = 0) -> int:
     return next((tokens for most, tokens in BUDGETS if records < most), MOST)
 
 
-def written(project: str, state: Sequence[str], sections: Sequence[Section], budget: int) -> Prepared:
-    """Write a brief: facts, not orders, fenced; sections take turns, so that a long one cannot crowd out the rest."""
+def written(
+    project: str,
+    state: Sequence[str],
+    sections: Sequence[Section],
+    budget: int,
+    doubts: Mapping[str, str] = MappingProxyType({}),
+) -> Prepared:
+    """Write a brief: facts, not orders, fenced; sections take turns, so that a long one cannot crowd out the rest.
+
+    `doubts` says of records what speaks against them.
+    """
     head, foot = f'<holdfast-brief project="{_escaped(project)}">', "</holdfast-brief>"
     lines: dict[str, list[str]] = {section.title: [] for section in sections}
     said = [clipped(_escaped(line), 120) for line in state if line]
@@ -47,6 +57,7 @@ def written(project: str, state: Sequence[str], sections: Sequence[Section], bud
     ids: list[str] = []
     for record, section in _in_turns(sections):
         line = f"- {record.id[:10]} {_label(record)}{_escaped(shorten(record.title, section.longest))}"
+        line += f" [check first: {_escaped(shorten(doubts[record.id], 120))}]" if record.id in doubts else ""
         lines[section.title].append(line)
         if tokens_of(_joined(head, hint, said, lines, foot)) > budget:
             lines[section.title].pop()

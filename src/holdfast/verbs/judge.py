@@ -8,9 +8,10 @@ from holdfast.model.errors import HoldfastError, Invalid
 from holdfast.model.record import Record
 from holdfast.policy.admit import OUTCOME_CODES
 from holdfast.policy.evidence import DECISIONS
-from holdfast.verbs.keep import record_use, verify
+from holdfast.verbs.keep import record_use
 from holdfast.verbs.memory import Memory, find
 from holdfast.verbs.scars import Answer, Answered, answer
+from holdfast.verbs.verify import verify
 from holdfast.verbs.write import Held, Written, cancel, confirm
 
 VERDICTS = (

@@ -1,12 +1,13 @@
-"""Care for what is kept: revise, verify, retire, restore, erase, link, rename scopes, record what became of it."""
+"""Care for what is kept: revise, retire, restore, erase, link, rename scopes, record what became of it."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from holdfast.engine.views import records
 from holdfast.engine.views.records import Filter
 from holdfast.engine.views.usage import OUTCOMES, worded_in
+from holdfast.model.anchor import sight_to_json
 from holdfast.model.errors import Conflict, Invalid, NotFound
 from holdfast.model.event import Verb
 from holdfast.model.record import Draft, Link, Record
@@ -14,6 +15,7 @@ from holdfast.model.scope import check_scopes
 from holdfast.model.text import check_keepable, check_text
 from holdfast.policy.admit import SecretFound
 from holdfast.policy.secrets import masked
+from holdfast.verbs.freshness import sight_of
 from holdfast.verbs.hot import tend
 from holdfast.verbs.memory import Memory, find
 from holdfast.verbs.write import allowed_scopes, check_draft, check_links, refuse_secrets
@@ -54,18 +56,11 @@ def revise(memory: Memory, reference: str, revision: Revision, *, redact: bool =
         return found
     if not changed:
         return record
-    return _happened(memory, "revised", record, _plain(changed))
-
-
-def verify(memory: Memory, reference: str, *, note: str = "", anchors: tuple[str, ...] | None = None) -> Record:
-    """Say that somebody checked a record and it still holds."""
-    record = find(memory, reference).record
-    if record.state != "active":
-        raise Conflict(f"{record.id} is {record.state}; only a memory in use can be verified.")
-    data: dict[str, Any] = {"note": _remark(note)} if note else {}
-    if anchors is not None:
-        data["anchors"] = list(anchors)
-    return _happened(memory, "verified", record, data)
+    plain = _plain(changed)
+    if changed.keys() & {"body", "anchors", "kind"}:
+        seen = sight_of(memory, replace(draft, project=record.project))
+        plain["seen"] = sight_to_json(seen) if seen else {"marks": {}}
+    return happened(memory, "revised", record, plain)
 
 
 def retire(memory: Memory, reference: str, reason: str) -> Record:
@@ -73,7 +68,7 @@ def retire(memory: Memory, reference: str, reason: str) -> Record:
     record = find(memory, reference).record
     if record.state == "retired":
         raise Conflict(f"{record.id} is retired already ({record.reason}).")
-    return _happened(memory, "retired", record, {"reason": _remark(reason)})
+    return happened(memory, "retired", record, {"reason": remark(reason)})
 
 
 def restore(memory: Memory, reference: str) -> Record:
@@ -81,13 +76,13 @@ def restore(memory: Memory, reference: str) -> Record:
     record = find(memory, reference).record
     if record.state != "retired":
         raise Conflict(f"{record.id} is {record.state}, not retired.")
-    return _happened(memory, "restored", record)
+    return happened(memory, "restored", record)
 
 
 def erase(memory: Memory, reference: str) -> str:
     """Remove everything a record ever said, from journal and views, for good; give its id."""
     record = find(memory, reference).record
-    _happened(memory, "erased", record)
+    happened(memory, "erased", record)
     return record.id
 
 
@@ -99,8 +94,8 @@ def link(memory: Memory, source: str, relation: str, target: str, *, note: str =
         raise Invalid("A memory cannot point at itself.")
     if arrow in record.links:
         return record
-    why = {"note": _remark(note)} if note else {}
-    return _happened(memory, "linked", record, {"relation": arrow.relation, "target": arrow.target, **why})
+    why = {"note": remark(note)} if note else {}
+    return happened(memory, "linked", record, {"relation": arrow.relation, "target": arrow.target, **why})
 
 
 def unlink(memory: Memory, source: str, relation: str, target: str) -> Record:
@@ -109,7 +104,7 @@ def unlink(memory: Memory, source: str, relation: str, target: str) -> Record:
     arrow = check_links(memory, (Link(relation=relation, target=target),))[0]
     if arrow not in record.links:
         raise NotFound(f"{record.id} has no link {relation} to {arrow.target}.")
-    return _happened(memory, "unlinked", record, {"relation": arrow.relation, "target": arrow.target})
+    return happened(memory, "unlinked", record, {"relation": arrow.relation, "target": arrow.target})
 
 
 def rename_scope(memory: Memory, old: str, new: str, *, retired: bool = True) -> list[Record]:
@@ -137,7 +132,7 @@ def record_use(memory: Memory, references: Iterable[str], outcome: str, *, note:
     """Say what became of records, as one of `OUTCOMES`; give their ids."""
     if outcome not in OUTCOMES:
         raise Invalid(f"{outcome!r} is no outcome.", hint=f"Use one of {', '.join(OUTCOMES)}.")
-    data = {"outcome": outcome} | ({"note": _remark(note)} if note else {})
+    data = {"outcome": outcome} | ({"note": remark(note)} if note else {})
     used = [find(memory, reference).record for reference in references]
     if not used:
         raise Invalid("Name at least one memory.")
@@ -148,12 +143,13 @@ def record_use(memory: Memory, references: Iterable[str], outcome: str, *, note:
     return [record.id for record in used]
 
 
-def _happened(memory: Memory, verb: Verb, record: Record, data: Mapping[str, Any] | None = None) -> Record:
+def happened(memory: Memory, verb: Verb, record: Record, data: Mapping[str, Any] | None = None) -> Record:
+    """Commit what happened to a record; give it as it is now."""
     check_keepable(data)
     return memory.commit([memory.event(verb, record.id, data=data, after=record.head)])[0].record
 
 
-def _remark(text: str) -> str:
+def remark(text: str) -> str:
     """Give a side remark checked; credentials in it are masked, since nobody is asked again."""
     return check_text(masked(text), "reason", LONGEST_REASON)
 

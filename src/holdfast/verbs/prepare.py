@@ -11,8 +11,11 @@ from holdfast.model.errors import InvalidConfig
 from holdfast.model.record import GLOBAL, Record
 from holdfast.model.text import shorten
 from holdfast.policy.brief import is_blocking
+from holdfast.policy.freshness import details
 from holdfast.policy.opening import POLICIES, Prepared, Section, budget_for, written
 from holdfast.policy.triggers import Places, places_of
+from holdfast.verbs.branches import outside
+from holdfast.verbs.freshness import freshness
 from holdfast.verbs.hot import hot_set
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.session import context
@@ -75,7 +78,16 @@ def brief_of(memory: Memory) -> Prepared:
         ),
         Section(title="How people like to work", records=_newest(memory, "preference", LEARNINGS)),
     ]
-    return written(memory.project, state, sections, budget)
+    return written(memory.project, state, sections, budget, _doubts(memory, sections))
+
+
+def _doubts(memory: Memory, sections: Sequence[Section]) -> dict[str, str]:
+    """Give what speaks against each record of a brief: it was made on another branch, or what it cites is no longer so."""
+    found = {record.id: record for section in sections for record in section.records}
+    elsewhere = outside(memory, list(found.values()))
+    judged = freshness(memory, list(found.values()))
+    changed = {one: "; ".join(details(judged[one])) for one in found if one in judged and judged[one].troubles}
+    return {one: f"from branch {branch}, not merged here" for one, branch in elsewhere.items()} | changed
 
 
 def _triggers(memory: Memory, scars: Sequence[Record]) -> list[dict[str, Any]]:
@@ -100,7 +112,7 @@ def _files(memory: Memory) -> dict[str, list[dict[str, str]]]:
     """Give what is known about single files, newest first, at most three for each."""
     found: dict[str, list[dict[str, str]]] = {}
     for kind in ("decision", "learning", "fact", "observation"):
-        for record in _newest(memory, kind, 500):
+        for record in _fresh_first(memory, _newest(memory, kind, 500)):
             modified = record.fields.get("files_modified")
             for path in (
                 *(anchor.partition("::")[0] for anchor in record.anchors),
@@ -115,6 +127,12 @@ def _files(memory: Memory) -> dict[str, list[dict[str, str]]]:
                         }
                     )
     return found
+
+
+def _fresh_first(memory: Memory, found: Sequence[Record]) -> list[Record]:
+    """Put what is no longer as it was behind the rest."""
+    judged = freshness(memory, [record for record in found if record.seen])
+    return sorted(found, key=lambda one: bool(one.id in judged and judged[one.id].troubles))
 
 
 def _scars(memory: Memory) -> list[Record]:

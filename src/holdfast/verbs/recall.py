@@ -21,6 +21,8 @@ from holdfast.policy.decay import WINDOW_DAYS
 from holdfast.policy.secrets import masked
 from holdfast.policy.variants import variant_of
 from holdfast.policy.weight import weigh
+from holdfast.verbs.branches import outside
+from holdfast.verbs.freshness import freshness
 from holdfast.verbs.hot import hot_ids
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.read import chosen_by
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
 LONGEST_QUESTION = 10_000
 FAIR, STRONG = 0.45, 0.60
 EXPLORATORY = 0.6  # of the ordinary threshold
+UNMERGED = 0.7  # what was learned on a branch that is not merged counts less elsewhere
 MOST_RELATED = 3  # for each of the best answers
 CATCH_UP = 16  # records embedded on the spot before a question; more waits for the background
 STARTERS = 12  # as many lessons come with the product; they must not keep anything out
@@ -73,11 +76,18 @@ def recall(memory: Memory, query: Query, *, surface: bool = True) -> Recalled:
     """Give what best answers the query, best first, cut to its limit and budget; `surface` notes what was shown."""
     asked = _ask(memory, query)
     found = _recall_as_of(memory, asked) if query.as_of else _recall(memory, asked)
+    found = replace(found, hits=_checked(memory, found.hits)) if not query.as_of else found
     if surface:
         _surface(memory, query, found)
     if asked.meaning.vector is None:
         return replace(found, search="words", notes=_notes(asked.meaning.note, *found.notes))
     return replace(found, lagging=len(vectors.waiting(memory.store.db, asked.chosen.projects, 1_000)))
+
+
+def _checked(memory: Memory, hits: Sequence[Hit]) -> tuple[Hit, ...]:
+    """Say of each hit whether what it cites still stands as it did."""
+    judged = freshness(memory, [hit.record for hit in hits])
+    return tuple(replace(hit, freshness=judged.get(hit.record.id)) for hit in hits)
 
 
 def least_fit(documents: int) -> float:
@@ -233,6 +243,7 @@ def _weighed(memory: Memory, asked: _Asked, found: Found) -> list[Hit]:
     ids = [record.id for _, record in found]
     used, changes = usage.of(memory.store.db, ids), trusts.of(memory.store.db, ids)
     outcomes = recent_outcomes(memory, [record.id for _, record in found if record.kind == "scar"], asked.now)
+    unmerged = outside(memory, [record for _, record in found])
     hits = []
     for candidate, record in found:
         factors = weigh(
@@ -243,11 +254,14 @@ def _weighed(memory: Memory, asked: _Asked, found: Found) -> list[Hit]:
             outcomes=outcomes.get(record.id, ()),
             deltas=[change.delta for change in changes.get(record.id, ())],
         )
+        if record.id in unmerged:
+            factors = {**factors, "branch": UNMERGED}
         score = candidate.score
         for factor in factors.values():
             score *= factor
         why = candidate.why | dict(factors)
-        hits.append(Hit(record=record, score=score, confidence=_confidence(candidate.fit), why=why, fit=candidate.fit))
+        sure, branch = _confidence(candidate.fit), unmerged.get(record.id, "")
+        hits.append(Hit(record=record, score=score, confidence=sure, why=why, fit=candidate.fit, branch=branch))
     return sorted(hits, key=lambda hit: (hit.record.source == "starter", -hit.score))
 
 

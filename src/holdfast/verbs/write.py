@@ -7,6 +7,7 @@ from typing import Any
 from holdfast.engine import tally
 from holdfast.engine.similar import similar
 from holdfast.engine.views import labels
+from holdfast.model.anchor import check_anchors, sight_to_json
 from holdfast.model.errors import Conflict, Invalid, NotFound
 from holdfast.model.event import Event
 from holdfast.model.fold import fold
@@ -37,8 +38,10 @@ from holdfast.policy.admit import (
     secret_names,
     transient_markers,
 )
+from holdfast.policy.freshness import wrong_claims
 from holdfast.policy.secrets import drop_private, masked, texts_of
 from holdfast.verbs.clash import Clash, clashes, why_not_both
+from holdfast.verbs.freshness import sight_of
 from holdfast.verbs.memory import Memory, find, lapsed
 
 
@@ -49,6 +52,7 @@ class Written:
     record: Record
     related: tuple[Similar, ...] = ()
     conflicts: tuple[Clash, ...] = ()
+    doubts: tuple[str, ...] = ()  # anchors that do not hold even now
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,11 +71,14 @@ def write(memory: Memory, draft: Draft, *, waivers: Waivers | None = None, redac
     """Keep a draft, or say what stands in the way. `redact` masks credentials instead of refusing them."""
     clean = check_draft(memory, draft, redact=redact)
     event = memory.event("recorded", data=_data(memory, clean), at=clean.at)
-    verdict, conflicts = _judge(memory, clean, _preview(event), waivers)
+    preview = _preview(event)
+    verdict, conflicts = _judge(memory, clean, preview, waivers)
     _tally(memory, clean, verdict, waivers)
     match verdict:
         case Admitted(related=related):
-            return Written(record=memory.commit([event])[0].record, related=related, conflicts=conflicts)
+            doubts = tuple(wrong_claims(preview.anchors, preview.seen))
+            kept = memory.commit([event])[0].record
+            return Written(record=kept, related=related, conflicts=conflicts, doubts=doubts)
         case Pending(why=why, related=related):
             held = replace(event, data={**event.data, "pending": True})
             return Held(record=memory.commit([held])[0].record, why=why, related=related)
@@ -141,6 +148,7 @@ def check_draft(memory: Memory, draft: Draft, *, redact: bool = False) -> Draft:
         scopes=allowed_scopes(memory, draft.scopes),
         tags=check_tags(draft.tags),
         links=check_links(memory, draft.links),
+        anchors=check_anchors(draft.anchors),
         at=parse_instant(draft.at) if draft.at else "",
     )
 
@@ -210,6 +218,7 @@ def _data(memory: Memory, draft: Draft) -> dict[str, Any]:
         "triggers": list(draft.triggers),
         "links": [{"relation": link.relation, "target": link.target} for link in draft.links],
         "extra": dict(draft.extra),
+        "seen": sight_to_json(seen) if (seen := sight_of(memory, draft)) else {},
     }
     return {name: item for name, item in value.items() if item not in ([], {}, "")}
 

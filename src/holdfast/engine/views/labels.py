@@ -1,11 +1,11 @@
-"""Scopes and tags of every record, for filters and counts."""
+"""Scopes and tags of every record, and the branch it was made on, for filters and counts."""
 
 from holdfast.engine.database import Database
 from holdfast.engine.views import Batch
 from holdfast.engine.views.records import span
 
 NAME = "labels"
-VERSION = 1
+VERSION = 2
 TABLES = ("labels",)
 SCHEMA = """
 create table labels (
@@ -24,6 +24,7 @@ def apply(db: Database, batch: Batch, /) -> None:
         if entry.record.revision > 1:
             db.execute("delete from labels where number = :number", {"number": entry.number})
         rows = [("scope", scope) for scope in entry.record.scopes] + [("tag", tag) for tag in entry.record.tags]
+        rows += [("branch", entry.record.origin.branch)] if entry.record.origin.branch else []
         if rows:
             db.many(
                 "insert into labels (facet, value, number) values (:facet, :value, :number) on conflict do nothing",
@@ -60,3 +61,13 @@ def scopes_under(db: Database, outer: str) -> list[str]:
         {"low": f"{outer}:", "high": f"{outer};"},  # ';' follows ':'
     )
     return [row[0] for row in rows]
+
+
+def numbers(db: Database, facet: str, value: str, project: int, limit: int) -> list[int]:
+    """Give the newest records of a project that carry a label."""
+    low, high = span(project)
+    sql = """
+    select number from labels where facet = :facet and value = :value and number between :low and :high
+    order by number desc limit :limit
+    """
+    return [row[0] for row in db.query(sql, {"facet": facet, "value": value, "low": low, "high": high, "limit": limit})]

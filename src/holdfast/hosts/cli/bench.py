@@ -120,6 +120,15 @@ def fresh() -> None:
     measure()
 
 
+@bench_command.command("freshness")
+def freshness() -> None:
+    """Measure false alarms and misses of verdicts about cited code, and what a page of hits costs. Exit code 1 if a target is missed."""
+    from holdfast.hosts.bench.freshness import run
+
+    if not run():
+        raise click.exceptions.Exit(1)
+
+
 @bench_command.command("mcp")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def mcp(as_json: bool) -> None:

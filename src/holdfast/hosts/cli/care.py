@@ -12,7 +12,7 @@ from holdfast.model.errors import Invalid
 from holdfast.model.event import event_to_json
 from holdfast.model.record import Record, record_to_json
 from holdfast.policy.admit import Waivers
-from holdfast.verbs.keep import Revision, erase, link, record_use, rename_scope, restore, retire, revise, unlink, verify
+from holdfast.verbs.keep import Revision, erase, link, record_use, rename_scope, restore, retire, revise, unlink
 from holdfast.verbs.read import history
 from holdfast.verbs.write import cancel, confirm
 
@@ -55,16 +55,6 @@ def revise_command(
         _done("revised", outcome, as_json=as_json)
     else:
         refuse(outcome, as_json=as_json)
-
-
-@click.command("verify")
-@click.argument("id")
-@click.option("--note", default="", help="What was checked.")
-@json_option
-def verify_command(id: str, note: str, as_json: bool) -> None:  # noqa: A002
-    """Say that a memory was checked and still holds."""
-    with opened() as memory:
-        _done("verified", verify(memory, id, note=note), as_json=as_json)
 
 
 @click.command("confirm")

@@ -8,6 +8,7 @@ from holdfast.hosts.cli.options import fields_of, label_options, opened, text_or
 from holdfast.hosts.cli.outcome import present
 from holdfast.hosts.cli.render import (
     json_option,
+    plain,
     print_json,
     recalled_to_json,
     show_list,
@@ -17,6 +18,7 @@ from holdfast.hosts.cli.render import (
 from holdfast.model.query import MODES, Query
 from holdfast.model.record import GLOBAL, Draft, Link, record_to_json
 from holdfast.policy.admit import Waivers
+from holdfast.verbs.hydrate import LEVELS, Hydrated, Level, hydrate
 from holdfast.verbs.read import get, list_records, list_scopes
 from holdfast.verbs.recall import recall
 from holdfast.verbs.timeline import timeline
@@ -29,6 +31,12 @@ from holdfast.verbs.write import write
 @click.option("--title", default="", help="A headline; taken from the text unless given.")
 @click.option(
     "--field", "pairs", multiple=True, metavar="NAME=VALUE", help="A field of the kind; repeat a name to make a list."
+)
+@click.option(
+    "--anchor",
+    "anchors",
+    multiple=True,
+    help="Code it is about: path, path::symbol, path:L3-L9, path::NAME=5, !gone.py, version:click=8.2; repeatable.",
 )
 @click.option("--scope", "scopes", multiple=True, help="A scope such as tools or projects:shop; repeatable.")
 @click.option("--tag", "tags", multiple=True, help="A tag; repeatable.")
@@ -128,17 +136,30 @@ def recall_command(text: tuple[str, ...], limit: int | None, budget: int | None,
 @click.command("show")
 @click.argument("id")
 @click.option("--as-of", default="", help="As it stood at this date.")
+@click.option(
+    "--level",
+    type=click.Choice(LEVELS),
+    default="full",
+    show_default=True,
+    help="How much: a line, all of it, or with the files it cites as they were then.",
+)
 @json_option
-def show_command(id: str, as_of: str, as_json: bool) -> None:  # noqa: A002
+def show_command(id: str, as_of: str, level: Level, as_json: bool) -> None:  # noqa: A002
     """Show one memory in full. ID may be its first 8 characters or more."""
     with opened() as memory:
-        shown = get(memory, id, at=as_of)
+        found = Hydrated(shown=get(memory, id, at=as_of)) if as_of else hydrate(memory, id, level)
+    shown = found.shown
     if as_json:
         links = [{"source": arrow.source, "relation": arrow.relation, "target": arrow.target} for arrow in shown.links]
         around = {"number": shown.number, "superseded_by": shown.superseded_by, "links": links}
-        print_json({**record_to_json(shown.record), "around": around})
+        more = {name: plain(getattr(found, name)) for name in ("freshness", "commit", "files", "left_out")}
+        print_json(
+            {**record_to_json(shown.record), "around": around, **{name: one for name, one in more.items() if one}}
+        )
+    elif level == "summary":
+        show_list([shown.record], total=1)
     else:
-        show_record(shown)
+        show_record(found)
 
 
 @click.command("list")

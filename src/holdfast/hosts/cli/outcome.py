@@ -25,8 +25,8 @@ from holdfast.verbs.write import Held, Outcome, Written
 def present(outcome: Outcome, *, as_json: bool) -> None:
     """Print an outcome; a refusal ends the command with exit code 4."""
     match outcome:
-        case Written(record=record, related=related, conflicts=conflicts):
-            _kept("written", record, related, conflicts, as_json=as_json)
+        case Written(record=record, related=related, conflicts=conflicts, doubts=doubts):
+            _kept("written", record, related, conflicts, doubts, as_json=as_json)
         case Held(record=record, why=why, related=related):
             _kept("pending", record, related, as_json=as_json, why=why)
         case refused:
@@ -38,6 +38,7 @@ def _kept(
     record: Record,
     related: tuple[Similar, ...],
     conflicts: tuple[Clash, ...] = (),
+    doubts: tuple[str, ...] = (),
     *,
     as_json: bool,
     why: str = "",
@@ -45,6 +46,7 @@ def _kept(
     if as_json:
         value = {"status": status, "record": record_to_json(record), "related": _similar(related)}
         value |= {"conflicts": [_clash(one) for one in conflicts]} if conflicts else {}
+        value |= {"doubts": list(doubts)} if doubts else {}
         print_json(value | ({"why": why} if why else {}))
         return
     out = console()
@@ -52,6 +54,8 @@ def _kept(
     out.print(Text.assemble((record.id[:SHORT], "cyan"), f"  {icon(record)} {word}: ", (record.title, "bold")))
     if why:
         out.print(Text(f"  because {why}: holdfast confirm {record.id[:SHORT]}", style="yellow"))
+    for doubt in doubts:
+        out.print(Text(f"  does not hold: {doubt}", style="yellow"))
     for near in related:
         out.print(Text(f"  related: {near.record.id[:SHORT]}  {near.record.title}", style="dim"))
     for one in conflicts:

@@ -17,9 +17,12 @@ from holdfast.model.kinds import KINDS
 from holdfast.model.query import Hit, Recalled
 from holdfast.model.record import Record, record_to_json
 from holdfast.model.text import shorten
+from holdfast.policy.freshness import details, told
+from holdfast.verbs.hydrate import Hydrated
 from holdfast.verbs.read import Shown
 
 SHORT = 10  # characters of an id: time and a little chance, enough to tell memories apart
+FRESHNESS_STYLE = {"fresh": "green", "changed": "red", "missing": "red", "unverified": "dim", "unknown": "dim"}
 _CONFIDENCE_STYLE = {"strong": "green", "fair": "yellow", "weak": "dim"}
 
 
@@ -90,6 +93,8 @@ def hit_to_json(hit: Hit) -> dict[str, Any]:
         "confidence": hit.confidence,
         "why": why,
         "snippet": hit.snippet,
+        "freshness": plain(hit.freshness),
+        **({"branch": hit.branch} if hit.branch else {}),
         "record": record_to_json(hit.record),
     }
 
@@ -117,7 +122,11 @@ def show_recalled(found: Recalled) -> None:
         head = Text.assemble(
             (record.id[:SHORT], "cyan"), f"  {icon(record)} ", (record.title, "bold"), "  ", (hit.confidence, style)
         )
+        if hit.freshness:
+            head.append(f"  {told(hit.freshness)}", style=FRESHNESS_STYLE[hit.freshness.state])
         out.print(head)
+        for doubt in _doubts(hit):
+            _indented(out, doubt, SHORT + 4, style="yellow")
         if more := hit.snippet.removeprefix(record.title).strip():
             _indented(out, more, SHORT + 4)
         _indented(out, f"{about(record)} · {why_line(hit)}", SHORT + 4, style="dim")
@@ -133,6 +142,11 @@ def show_recalled(found: Recalled) -> None:
         out.print(f"[dim]{found.cut} more fit but not the token budget; --budget or --limit lets them in.[/]")
     for note in found.notes:
         out.print(Text(note, style="yellow"))
+
+
+def _doubts(hit: Hit) -> list[str]:
+    branch = [f"from branch {hit.branch}, not merged here"] if hit.branch else []
+    return [*branch, *(details(hit.freshness) if hit.freshness else ())]
 
 
 def _indented(out: Console, text: str, by: int, style: str = "") -> None:
@@ -174,8 +188,9 @@ def show_list(records: Iterable[Record], *, total: int) -> None:
         out.print(f"[dim]{len(rows)} of {total}; --limit and --offset show more.[/]")
 
 
-def show_record(shown: Shown) -> None:
-    """Print one memory in full."""
+def show_record(found: Hydrated) -> None:
+    """Print one memory in full, with whether it holds, where it comes from and the files that were asked for."""
+    shown = found.shown
     out, record = console(), shown.record
     out.print(Text.assemble((record.id, "cyan"), f"  {icon(record)} ", (record.title, "bold")))
     if record.body != record.title:
@@ -186,6 +201,22 @@ def show_record(shown: Shown) -> None:
     out.print(Text(about(record), style="dim"))
     for line in _facts(shown):
         out.print(Text(line, style="dim"))
+    _show_around(out, found)
+
+
+def _show_around(out: Console, found: Hydrated) -> None:
+    if found.freshness:
+        out.print(Text(told(found.freshness), style=FRESHNESS_STYLE[found.freshness.state]))
+        for line in details(found.freshness):
+            out.print(Text(f"  {line}", style="yellow"))
+    if found.commit:
+        author, at, subject = found.commit
+        out.print(Text(f"commit of {at[:10]} by {author}: {subject}", style="dim"))
+    for one in found.files:
+        out.print(Text(f"\n{one.path} at {one.commit[:10] or 'the files as they are'}", style="bold"))
+        out.print(Text(one.text + (f"\n[{one.cut:,} bytes cut]" if one.cut else "")))
+    if found.left_out:
+        out.print(Text(f"left out: {', '.join(found.left_out)}", style="yellow"))
 
 
 def _facts(shown: Shown) -> Iterator[str]:

@@ -14,11 +14,12 @@ from holdfast.model.query import Query
 from holdfast.model.record import Draft, Link
 from holdfast.verbs.absorb import absorb
 from holdfast.verbs.judge import judge
-from holdfast.verbs.keep import Revision, link, record_use, retire, revise, verify
+from holdfast.verbs.keep import Revision, link, record_use, retire, revise
 from holdfast.verbs.recall import recall
 from holdfast.verbs.scars import Answer, unanswered
 from holdfast.verbs.session import start
 from holdfast.verbs.thread import Known, Opened, open_thread, reopen, resolve, touch
+from holdfast.verbs.verify import verify
 from holdfast.verbs.write import cancel, confirm
 
 Act = Callable[[], None]

@@ -1,15 +1,14 @@
 """A place to work at: one session's memory with its own chance, at the desk that all sessions share."""
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from random import Random
 
 from holdfast.hosts.demo.plan import Visit
 from holdfast.hosts.demo.story import Area, Story
 from holdfast.model.errors import Invalid
 from holdfast.model.event import Actor
+from holdfast.model.ports import Unseen
 from holdfast.model.record import Confidence, Draft, Origin, Record
 from holdfast.model.session import Host
 from holdfast.policy.admit import Duplicate, PreviouslyRemoved
@@ -106,8 +105,8 @@ class Seat:
         return area.scope
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Branch:
+@dataclass(frozen=True, kw_only=True)
+class Branch(Unseen):
     """A checkout that is only told about."""
 
     name: str
@@ -121,14 +120,6 @@ class Branch:
     def origin(self) -> Origin:
         """Give the branch somebody works on."""
         return Origin(branch=self.branch, commit=self.commit)
-
-    def top(self) -> Path:
-        """Give a folder: the code itself is made up."""
-        return Path.cwd()
-
-    def commits_since(self, at: str, paths: Sequence[str] = ()) -> list[str] | None:  # noqa: ARG002
-        """Give nothing: nobody can tell."""
-        return None
 
 
 def keep(desk: Desk, memory: Memory, draft: Draft) -> Record | None:

@@ -8,7 +8,7 @@ from holdfast.model.record import Record
 from holdfast.surfaces.bettermemory import curation, given, shapes
 from holdfast.surfaces.contract import read_contract
 from holdfast.surfaces.tool import Call
-from holdfast.verbs import keep
+from holdfast.verbs import keep, verify
 from holdfast.verbs.amend import amend
 from holdfast.verbs.browse import browse
 from holdfast.verbs.curate import chores, curated
@@ -82,7 +82,7 @@ def memory_verify(call: Call, id_: str, note: str = "", **looked_at: Any) -> dic
     """Say that a memory was checked and still holds."""
     memory = next_turn(call.memory)
     record = in_use(memory, id_)
-    return shapes.verified(keep.verify(memory, record.id, note=note, anchors=given.anchors(record, looked_at)))
+    return shapes.verified(verify.verify(memory, record.id, note=note, anchors=given.anchors(record, looked_at)))
 
 
 def memory_list(call: Call, with_bodies: bool, auto_scope: bool, scopes: tuple[str, ...] = ()) -> list[dict[str, Any]]:

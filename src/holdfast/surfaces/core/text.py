@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from holdfast.model.event import Event
+from holdfast.model.freshness import Freshness
 from holdfast.model.query import Hit, Recalled
 from holdfast.model.record import Record
 from holdfast.model.text import counted, shorten, tokens_of
@@ -16,8 +17,10 @@ from holdfast.policy.admit import (
     Transient,
 )
 from holdfast.policy.brief import clipped, is_blocking
+from holdfast.policy.freshness import details, told
 from holdfast.policy.variants import variant_of, wording
 from holdfast.verbs.clash import Clash
+from holdfast.verbs.hydrate import CitedFile, Hydrated
 from holdfast.verbs.read import Shown
 from holdfast.verbs.recall import wants_answer
 from holdfast.verbs.scars import Answered
@@ -63,13 +66,15 @@ def index_of(found: Recalled, *, who: str, budget: int, guidance: str = "", wait
 
 def _hit(hit: Hit, who: str, *, whole: bool) -> str:
     record = hit.record
-    facts = [_kind(record), record.created_at[:10], hit.confidence, _checked(record), *record.scopes]
+    facts = [_kind(record), record.created_at[:10], hit.confidence, _checked(record, hit.freshness), *record.scopes]
+    facts += [f"from branch {hit.branch}, not merged here"] if hit.branch else []
     facts += ["starter"] if record.source == "starter" else []
     why = ", ".join(f"{name} {value:.2f}" for name, value in hit.why.items())
     lesson = record.kind == "scar" and hit.confidence != "weak"
     more = (shorten(record.body, 200) if lesson else hit.snippet).removeprefix(record.title).strip()
     lines = [f"{record.id[:SHORT]} {shorten(record.title, 120)}", f"  [{' · '.join(facts)} · why: {why}]"]
     lines += [f"  {more}"] if more else []
+    lines += [f"  check first: {doubt}" for doubt in details(hit.freshness)] if hit.freshness else []
     if lesson:
         lines += _lesson(hit, who, whole=whole or hit.confidence == "strong")
     return "\n".join(lines)
@@ -108,14 +113,32 @@ def waiting_for(scars: Sequence[Record], how: str = ANSWER) -> list[str]:
     ]
 
 
-def full(shown: Shown, *, start: int, room: int) -> str:
+def hydrated(found: Hydrated, *, start: int, room: int) -> str:
+    """Write one record with what is around it: whether it holds, the commit it comes from, and the files it cites."""
+    commit = [f"{found.commit[1][:10]} {found.commit[0]}: {found.commit[2]}"] if found.commit else []
+    around = [f"check first: {doubt}" for doubt in details(found.freshness)] if found.freshness else []
+    around += [f"commit {unfenced(one)}" for one in commit]
+    files = [_file(one) for one in found.files]
+    files += [f"left out: {', '.join(found.left_out)}"] if found.left_out else []
+    taken = tokens_of("\n".join([*around, *files]))
+    text = full(found.shown, start=start, room=max(room // 3, room - taken), freshness=found.freshness)
+    return clipped("\n".join([text, *around, *files]), room)
+
+
+def _file(one: CitedFile) -> str:
+    when = f' commit="{one.commit[:10]}"' if one.commit else ""
+    cut = f"\n[{one.cut} bytes cut]" if one.cut else ""
+    return f'<memory-file path="{one.path}"{when}>\n{unfenced(one.text)}{cut}\n</memory-file>'
+
+
+def full(shown: Shown, *, start: int, room: int, freshness: Freshness | None = None) -> str:
     """Write one record whole, or as much as there is room for, fenced and with its provenance."""
     record = shown.record
     by, at = _name(record), record.created_at[:16]
     first = f'<memory id="{record.id}" kind="{record.kind}" state="{record.state}" by="{by}" at="{at}">'
     titled = [] if record.body.startswith(record.title.rstrip("…")) else [unfenced(record.title)]
     fields = [f"{name}: {unfenced(_spoken(value))}" for name, value in record.fields.items()]
-    last = ["</memory>", clipped(" · ".join(_facts(shown)), max(SHORT, room // 4))]
+    last = ["</memory>", clipped(" · ".join(_facts(shown, freshness)), max(SHORT, room // 4))]
     body = record.body[start:]
     whole = "\n".join([first, *titled, unfenced(body), *fields, *last])
     if tokens_of(whole) <= room:
@@ -127,12 +150,12 @@ def full(shown: Shown, *, start: int, room: int) -> str:
     return "\n".join([first, unfenced(kept), told, *last, rest.format(start + len(kept))])
 
 
-def _facts(shown: Shown) -> list[str]:
+def _facts(shown: Shown, freshness: Freshness | None) -> list[str]:
     record, usage = shown.record, shown.usage
     facts = [
         record.project or "global",
         f"confidence {record.confidence}",
-        _checked(record),
+        _checked(record, freshness),
         f"revision {record.revision}",
     ]
     facts += [f"reason: {record.reason}"] if record.reason else []
@@ -156,10 +179,11 @@ def history_of(events: Iterable[Event]) -> str:
 def outcome_of(outcome: Outcome) -> str:
     """Write what became of a draft, and how to go on."""
     match outcome:
-        case Written(record=record, related=related, conflicts=conflicts):
+        case Written(record=record, related=related, conflicts=conflicts, doubts=doubts):
             return "\n".join(
                 [
                     f"Kept as {record.id}: {shorten(record.title, 120)}{_related(related)}",
+                    *(f"  does not hold: {doubt}" for doubt in doubts),
                     *(f"  {conflict_line(record, one)}" for one in conflicts),
                 ]
             )
@@ -218,7 +242,10 @@ def _kind(record: Record) -> str:
     return f"{severity} {record.kind}" if severity else record.kind
 
 
-def _checked(record: Record) -> str:
+def _checked(record: Record, freshness: Freshness | None = None) -> str:
+    """Say how far a record still holds; of what tells of the past, when it was last looked at."""
+    if freshness:
+        return told(freshness)
     return f"verified {record.verified_at[:10]}" if record.verified_at else "never verified"
 
 

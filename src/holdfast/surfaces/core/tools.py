@@ -17,10 +17,11 @@ from holdfast.verbs import brief as briefs
 from holdfast.verbs import keep
 from holdfast.verbs.absorb import absorb as take_in
 from holdfast.verbs.close import LEARNINGS
+from holdfast.verbs.hydrate import hydrate
 from holdfast.verbs.judge import VERDICTS
 from holdfast.verbs.judge import judge as judge_each
 from holdfast.verbs.keep import Revision, link, restore, retire
-from holdfast.verbs.read import get, history, note_reading
+from holdfast.verbs.read import history, note_reading
 from holdfast.verbs.recall import recall as find
 from holdfast.verbs.scars import Answer, unanswered
 from holdfast.verbs.write import write
@@ -76,15 +77,16 @@ def read(
     ids: Ids,
     start: Annotated[int, "Character to read on at.", {"minimum": 0}] = 0,
     budget: Annotated[int, "Most tokens.", {"minimum": 50, "maximum": 20000}] = 4000,
-    with_history: Annotated[bool, "What happened to each."] = False,
+    level: Annotated[Literal["summary", "full", "files", "history"], "files: the code it cites."] = "full",
 ) -> str:
-    """Give memories in full: text, fields, provenance, links, how often they were shown and whether they helped."""
-    told = [f"history of {one}:\n{shown.history_of(history(call.memory, one))}" for one in ids] if with_history else []
+    """Give memories in full, and whether they still hold and helped."""
+    told = [f"history of {one}:\n{shown.history_of(history(call.memory, one))}" for one in ids if level == "history"]
     room = max(50, (budget - sum(map(tokens_of, told))) // len(ids) - 1)
-    found = [get(call.memory, one) for one in ids]
-    note_reading(call.memory, [one.record.id for one in found])
-    parts = [shown.full(one, start=start, room=room) for one in found]
-    return clipped("\n\n".join([*parts, *told]), budget)
+    found = [hydrate(call.memory, one, "full" if level == "history" else level) for one in ids]
+    note_reading(call.memory, [one.shown.record.id for one in found])
+    if level == "summary":
+        return clipped("\n".join(shown.line(one.shown.record) for one in found), budget)
+    return clipped("\n\n".join([*(shown.hydrated(one, start=start, room=room) for one in found), *told]), budget)
 
 
 @surface.tool("Remember something")
@@ -92,26 +94,27 @@ def remember(
     call: Call,
     text: Annotated[str, "Complete in itself."],
     kind: Kind = "fact",
-    title: Annotated[str, "What is now known; else taken from the text."] = "",
+    title: Annotated[str, "Else taken from the text."] = "",
     fields: Annotated[
         dict[str, Any],
-        "See help(kind): a scar needs severity (critical, high, medium, low) and two counter_arguments, a decision has rationale.",
+        "See help(kind): a scar needs severity (critical to low) and two counter_arguments, a decision has rationale.",
     ] = {},  # noqa: B006
-    scopes: Annotated[list[str], "Labels like tools or projects:shop."] = [],  # noqa: B006
+    scopes: Annotated[list[str], "As tools or projects:shop."] = [],  # noqa: B006
     tags: list[str] = [],  # noqa: B006
+    anchors: Annotated[list[str], "Code it cites: path, path::symbol, path::NAME=5."] = [],  # noqa: B006
     links: Annotated[
         list[str],
-        "relation:id; relates_to, depends_on, supersedes, refines, contradicts, elaborates or mentions.",
+        "relation:id, such as supersedes, refines, depends_on, relates_to.",
     ] = [],  # noqa: B006
     confidence: Literal["high", "medium", "low"] = "medium",
     inferred: Annotated[bool, "You concluded it."] = False,
     everywhere: Annotated[bool, "Holds in every project."] = False,
-    force: Annotated[bool, "Keep it although it was refused."] = False,
-    redact: Annotated[bool, "Mask secrets instead of refusing."] = False,
+    force: Annotated[bool, "Keep it although refused."] = False,
+    redact: Annotated[bool, "Mask secrets instead."] = False,
 ) -> str:
     """Keep one thing for later sessions.
 
-    Refused, with the reason and the way on, when it is known already, was retired, will be untrue soon or holds a secret.
+    Refused, with the way on, when it is known, was retired, will be untrue soon or holds a secret.
     """
     arrows = tuple(
         Link(relation=relation, target=target) for relation, _, target in (one.partition(":") for one in links)
@@ -124,6 +127,7 @@ def remember(
         fields=fields,
         scopes=tuple(scopes),
         tags=tuple(tags),
+        anchors=tuple(anchors),
         links=arrows,
         confidence=confidence,
         source=source,

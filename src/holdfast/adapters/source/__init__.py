@@ -1,0 +1,1 @@
+"""Where something stands in source text."""

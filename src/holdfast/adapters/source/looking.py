@@ -1,0 +1,87 @@
+"""Look at a cited place: is it there, what does it say, and where does what was cited stand now."""
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import replace
+
+from holdfast.adapters.source.plain import digest, essence, extension_of
+from holdfast.adapters.source.spans import Span, moved_lines, symbol_spans, text_in, value_of, whole
+from holdfast.adapters.source.versions import is_version, version_of
+from holdfast.model.anchor import Anchor, Mark, bare_value
+
+# Gives the content of a path: None if there is none, False if it may not or cannot be read.
+Read = Callable[[str], bytes | bool | None]
+GONE, UNKNOWN = Mark(there=False), Mark(there=None)
+
+
+def look(anchor: Anchor, read: Read, cited: Mark | None = None) -> Mark:
+    """Give what stands at a place. With what was cited, a part that only moved is found where it is now."""
+    if anchor.kind == "version":
+        return _version(anchor, read)
+    if anchor.kind == "commit":
+        return UNKNOWN  # git has to be asked
+    raw = read(anchor.path)
+    if raw is None:
+        return GONE
+    if isinstance(raw, bool):
+        return Mark()  # it is there; what it says is not ours to read
+    blob = hashlib.sha1(b"blob %d\0" % len(raw) + raw, usedforsecurity=False).hexdigest()
+    if cited and cited.blob == blob and cited.hash:
+        return cited  # the very same file
+    if b"\0" in raw[:8_000]:
+        return Mark(blob=blob, hash=blob[:16]) if anchor.kind in ("path", "absent") else UNKNOWN
+    return replace(_inside(anchor, raw.decode(errors="replace").replace("\r\n", "\n"), cited), blob=blob)
+
+
+def _inside(anchor: Anchor, text: str, cited: Mark | None) -> Mark:
+    match anchor.kind:
+        case "symbol":
+            return _symbol(anchor, text, cited)
+        case "lines":
+            return _lines(anchor, text, cited)
+        case "value":
+            found = value_of(anchor.path, text, anchor.name)
+            return Mark(value=found[0], first=found[1], last=found[1]) if found else GONE
+    span = whole(text)
+    return _mark(anchor, text, span)
+
+
+def _symbol(anchor: Anchor, text: str, cited: Mark | None) -> Mark:
+    """Give the definition that says what was cited, else the first one in its fullest extent."""
+    found = GONE
+    for span in symbol_spans(anchor.path, text, anchor.name):
+        mark = _mark(anchor, text, span)
+        if cited and cited.hash == mark.hash:
+            return mark
+        if not found.there or (mark.first <= found.first and mark.last >= found.last):
+            found = mark
+    return found
+
+
+def _lines(anchor: Anchor, text: str, cited: Mark | None) -> Mark:
+    last = whole(text).last
+    if cited and cited.hash:
+        here = Span(first=cited.first, last=cited.last)
+        if here.last <= last and (mark := _mark(anchor, text, here)).hash == cited.hash:
+            return mark
+        if moved := moved_lines(text, anchor.path, cited.hash, cited.size):
+            return _mark(anchor, text, moved)
+    if anchor.first > last:
+        return GONE
+    return _mark(anchor, text, Span(first=anchor.first, last=min(anchor.last, last)))
+
+
+def _mark(anchor: Anchor, text: str, span: Span) -> Mark:
+    says = essence(text_in(text, span), extension_of(anchor.path))
+    return Mark(hash=digest(says), size=len(says), first=span.first, last=span.last)
+
+
+def _version(anchor: Anchor, read: Read) -> Mark:
+    def text(path: str) -> str | None:
+        raw = read(path)
+        return raw.decode(errors="replace") if isinstance(raw, bytes) else None
+
+    found = version_of(anchor.name, text) if anchor.name else ""
+    if not found:
+        return UNKNOWN
+    return Mark(value=bare_value(anchor.value) if is_version(anchor.value, found) else found)

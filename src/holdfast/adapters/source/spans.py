@@ -1,0 +1,154 @@
+"""Where a symbol, a value or some lines stand in the text of a file."""
+
+import ast
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from holdfast.adapters.source.grammars import definitions, knows
+from holdfast.adapters.source.plain import digest, essence, extension_of
+from holdfast.model.anchor import bare_value
+
+SLACK = 8  # characters that layout may add, such as commas at the end of lines
+_DEFINES = r"^(?P<indent>[ \t]*)(?:async[ \t]+def|def|class)[ \t]+{name}\b"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Span:
+    """Lines of a file, counted from 1, both included."""
+
+    first: int
+    last: int
+
+
+def text_in(text: str, span: Span) -> str:
+    """Give the lines of a span."""
+    return "\n".join(text.split("\n")[span.first - 1 : span.last])
+
+
+def whole(text: str) -> Span:
+    """Give the span of a whole text."""
+    return Span(first=1, last=text.count("\n") + (not text.endswith("\n")) or 1)
+
+
+def symbol_spans(path: str, text: str, name: str) -> Iterator[Span]:
+    """Give where a symbol is defined; the cheap guess first, then what a parser says, so that a match can end the search."""
+    if extension_of(path) in ("py", "pyi"):
+        if "." not in name:
+            yield from _indented(text, name)
+        yield from _python(text, name)
+    elif knows(extension_of(path)):
+        yield from (Span(first=first, last=last) for first, last in definitions(extension_of(path), text, name))
+    else:
+        yield from _mentioned(text, name.rpartition(".")[2])
+
+
+def moved_lines(text: str, path: str, wanted: str, size: int) -> Span | None:
+    """Give the lines that say what some others said, wherever and in how many lines they now stand."""
+    lines, extension = text.split("\n"), extension_of(path)
+    sizes = [len(essence(line, extension)) for line in lines]
+    first = 0
+    for last in range(len(lines)):
+        while first < last and (not sizes[first] or sum(sizes[first : last + 1]) > size + SLACK):
+            first += 1
+        for start in range(first, last + 1):
+            held = sum(sizes[start : last + 1])
+            if held < size:
+                break
+            if (
+                sizes[start]
+                and held <= size + SLACK
+                and digest(essence("\n".join(lines[start : last + 1]), extension)) == wanted
+            ):
+                return Span(first=start + 1, last=last + 1)
+    return None
+
+
+def value_of(path: str, text: str, name: str) -> tuple[str, int] | None:
+    """Give what a name is set to in a file, and in which line; None if it is not set there."""
+    if extension_of(path) in ("py", "pyi") and (found := _assigned(text, name)):
+        return found
+    last = re.escape(name.rpartition(".")[2])
+    sets = re.compile(
+        rf"^[ \t]*(?:(?:export|const|let|var|static|final|pub|readonly)[ \t]+)*[\"']?(?:[\w-]+\.)*{last}[\"']?"
+        r"(?:[ \t]*:[ \t]*[\w<>\[\]&]+(?=[ \t]*=))?[ \t]*(?::=|=|:)[ \t]*(?P<value>[^\n]+)",
+        re.MULTILINE,
+    )
+    if match := sets.search(text):
+        return bare_value(match["value"]), text.count("\n", 0, match.start("value")) + 1
+    return None
+
+
+def _indented(text: str, name: str) -> Iterator[Span]:
+    """Give the blocks that begin with a definition of a name, by their indentation alone."""
+    lines = None
+    for match in re.finditer(_DEFINES.format(name=re.escape(name)), text, re.MULTILINE):
+        lines = lines if lines is not None else text.split("\n")
+        first = text.count("\n", 0, match.start()) + 1
+        yield Span(first=first, last=_block_end(lines, first, len(match["indent"].expandtabs())))
+
+
+def _mentioned(text: str, name: str) -> Iterator[Span]:
+    """Give the block that begins where a name is first written: all that can be told without a grammar."""
+    if match := re.search(rf"^(?P<indent>[ \t]*)[^\n]*\b{re.escape(name)}\b", text, re.MULTILINE):
+        first = text.count("\n", 0, match.start()) + 1
+        yield Span(first=first, last=_block_end(text.split("\n"), first, len(match["indent"].expandtabs())))
+
+
+def _block_end(lines: Sequence[str], first: int, indent: int) -> int:
+    last, inside = first, False
+    for number in range(first, len(lines)):
+        line = lines[number]
+        if not line.strip():
+            continue
+        deep = len(line) - len(line.lstrip())
+        # The head may go on over several lines, and ends with a bracket at its own depth.
+        if deep <= indent and inside and not line.lstrip().startswith((")", "]", "}")):
+            break
+        inside = True
+        last = number + 1
+    return last
+
+
+def _python(text: str, name: str) -> Iterator[Span]:
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError):
+        return
+    for node in _named(tree, name.split(".")):
+        decorated = [one.lineno for one in getattr(node, "decorator_list", ())]
+        yield Span(first=node.lineno, last=node.end_lineno or node.lineno)
+        if decorated:
+            yield Span(first=min(decorated), last=node.end_lineno or node.lineno)
+
+
+def _named(tree: ast.AST, names: Sequence[str]) -> "Iterator[ast.stmt]":
+    """Give the definitions and assignments of a dotted name, wherever its first part stands."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) and node.name == names[0]:
+            if len(names) == 1:
+                yield node
+            else:
+                yield from _named(node, names[1:])
+        elif len(names) == 1 and isinstance(node, ast.Assign | ast.AnnAssign) and names[0] in _targets(node):
+            yield node
+
+
+def _targets(node: "ast.Assign | ast.AnnAssign") -> list[str]:
+    targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+    return [
+        one.id if isinstance(one, ast.Name) else one.attr
+        for one in targets
+        if isinstance(one, ast.Name | ast.Attribute)
+    ]
+
+
+def _assigned(text: str, name: str) -> tuple[str, int] | None:
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError):
+        return None
+    for node in _named(tree, name.split(".")):
+        if isinstance(node, ast.Assign | ast.AnnAssign) and node.value:
+            return bare_value(ast.get_source_segment(text, node.value) or ""), node.lineno
+    return None
