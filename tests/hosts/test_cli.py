@@ -344,3 +344,29 @@ print(sorted({"numpy", "onnxruntime", "tokenizers", "rich", "click", "asyncio"} 
         [sys.executable, "-c", code], cwd=tmp_path / "work", capture_output=True, text=True, check=False
     )
     assert (done.stdout.strip(), done.stderr) == ("[]", "")
+
+
+def test_memories_are_checked_against_the_code_from_the_command_line(run: Run, tmp_path: Path) -> None:
+    code = tmp_path / "code"
+    code.mkdir()
+    (code / "app.py").write_text("LIMIT = 5\n\n\ndef pay():\n    return LIMIT\n")
+    author = ["-c", "user.name=Ann", "-c", "user.email=ann@example.org"]
+    for step in (["init", "-q", "-b", "main"], ["add", "-A"], [*author, "commit", "-qm", "begin"]):
+        subprocess.run(["git", *step], cwd=code, check=True)
+    one = answer(run("remember", "--team", "--anchor", "app.py::LIMIT=5", "The limit is five.", "--json", cwd=code))
+    name = one["record"]["id"]
+    assert run("verify", name, cwd=code).returncode == 0
+    assert run("verify", "--all", cwd=code).returncode == 0
+    assert run("verify", cwd=code).returncode == 64
+    subprocess.run(["git", "checkout", "-qb", "work"], cwd=code, check=True)
+    (code / "app.py").write_text("LIMIT = 7\n\n\ndef pay():\n    return LIMIT\n")
+    subprocess.run(["git", *author, "commit", "-qam", "Raise it"], cwd=code, check=True)
+    checked = run("verify", "--all", "--json", cwd=code)
+    assert (checked.returncode, json.loads(checked.stdout)[0]["action"]) == (1, "revise")
+    assert "it is 7 now" in run("check", cwd=code).stdout
+    assert run("check", "--base", "nowhere", cwd=code).returncode == 64
+    assert "it is 7 now" in run("verify", name, cwd=code).stderr
+    assert "changed" in run("recall", "--words", "limit", cwd=code).stdout
+    assert answer(run("show", name, "--level", "files", "--json", cwd=code))["files"][0]["text"].startswith("LIMIT = 5")
+    assert run("revise", name, "--text", "The limit is seven.", "--anchor", "app.py::LIMIT=7", cwd=code).returncode == 0
+    assert "No memory of the team" in run("check", cwd=code).stdout

@@ -81,7 +81,10 @@ def test_erasure_leaves_the_same_record_whether_payloads_were_scrubbed_or_not(ev
 
 @given(
     histories(
-        st.dictionaries(st.sampled_from(["title", "body", "fields", "links", "scopes", "kind", "anchors", "seen"]) | texts, json_values)
+        st.dictionaries(
+            st.sampled_from(["title", "body", "fields", "links", "scopes", "kind", "anchors", "seen"]) | texts,
+            json_values,
+        )
     )
 )
 def test_data_of_any_shape_folds_to_a_record_that_can_be_written_and_read(events: list[Event]) -> None:

@@ -9,9 +9,9 @@ from holdfast.engine.views import labels, links, records, usage
 from holdfast.model.ids import days_before
 from holdfast.model.record import Record
 from holdfast.policy.health import Measure, measures, score
+from holdfast.verbs.freshness import freshness, is_here
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.read import waiting_records
-from holdfast.verbs.staleness import staleness_of_many
 
 ROWS = 20
 MOST_CHECKED = 500
@@ -59,7 +59,7 @@ class Health:
     cold: Sample
     unverified: Sample
     stale: Sample
-    drifted: Sample | None = None  # None: nobody could ask git
+    drifted: Sample | None = None  # None: other code is at hand
     heavy: tuple[tuple[Record, int], ...] = ()
     conflicts: tuple[tuple[str, str], ...] = ()
     scopes: dict[str, int] = field(default_factory=dict)
@@ -127,13 +127,13 @@ def _sample(memory: Memory, found: Found) -> Sample:
 
 
 def _drifted(memory: Memory, here: int) -> Sample | None:
-    """Give the checked records whose code was changed since, or whose paths are gone; None if git cannot be asked."""
+    """Give the checked records that no longer hold in the code at hand; None if that is other code."""
+    if not is_here(memory, memory.project):
+        return None
     checked = curation.verified(memory.store.db, here, MOST_CHECKED)
     known = [entry.record for entry in records.by_ids(memory.store.db, checked.ids).values()]
-    measured = staleness_of_many(memory, known)
-    if known and all(one.commits is None for one in measured.values()):
-        return None
-    moved = [one for one in known if measured[one.id].commits or measured[one.id].missing]
+    judged = freshness(memory, known)
+    moved = [one for one in known if one.id in judged and judged[one.id].troubles]
     return Sample(total=len(moved), records=tuple(moved[:ROWS]))
 
 
@@ -183,7 +183,7 @@ _ORDER = ("contradicted", "conflicts", "waiting", "drifted", "stale", "unverifie
 _ADVICE = {
     "contradicted": ("mend or retire", "somebody called it wrong", "holdfast revise {} --text …"),
     "waiting": ("say yes or no", "it waits", "holdfast confirm {}"),
-    "drifted": ("check", "the code moved on since", "holdfast verify {}"),
+    "drifted": ("check", "the code it cites is not what it was", "holdfast show {}"),
     "stale": ("check", "it was checked long ago", "holdfast verify {}"),
     "unverified": ("check", "nobody ever did", "holdfast verify {}"),
     "dead": ("reword or retire", "shown, and never helped", "holdfast forget {} --reason …"),

@@ -25,6 +25,7 @@ from holdfast.verbs.write import cancel, confirm
 @click.option(
     "--field", "pairs", multiple=True, metavar="NAME=VALUE", help="Replaces the fields; repeat a name to make a list."
 )
+@click.option("--anchor", "anchors", multiple=True, help="Replaces what it cites in code; repeatable.")
 @click.option("--scope", "scopes", multiple=True, help="Replaces the scopes; repeatable.")
 @click.option("--tag", "tags", multiple=True, help="Replaces the tags; repeatable.")
 @click.option("--confidence", help="high, medium or low.")
@@ -35,6 +36,7 @@ def revise_command(
     id: str,  # noqa: A002
     text: str | None,
     pairs: tuple[str, ...],
+    anchors: tuple[str, ...],
     scopes: tuple[str, ...],
     tags: tuple[str, ...],
     redact: bool,
@@ -45,6 +47,7 @@ def revise_command(
     revision = Revision(
         body=stdin_text() if text == "-" else text,
         fields=fields_of(pairs) if pairs else None,
+        anchors=anchors or None,
         scopes=scopes or None,
         tags=tags or None,
         **given,
