@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from holdfast.model.record import Origin
+from holdfast.model.replica import Arrived, Put, Reached, Settled, Telling
 
 Vectors = Any  # a float32 array, one unit-length row per text
 
@@ -40,3 +41,32 @@ class Checkout(Protocol):
 
     def commits_since(self, at: str, paths: Sequence[str] = ()) -> list[str] | None:
         """Give when each commit since an instant was made, of these paths or of all; None if nobody can tell."""
+
+
+class Replica(Protocol):
+    """A copy of records outside the store that syncs both ways. Losing what it remembers costs time, nothing else."""
+
+    name: str
+
+    @property
+    def cursor(self) -> int:
+        """Up to which number of the journal it was told everything; 0 if it must be told from the beginning."""
+
+    def read(self, *, afresh: bool = False) -> Arrived:
+        """Give what changed there since the last `write`, or all of it."""
+
+    def write(self, tellings: Sequence[Telling], settled: Settled, *, cursor: int) -> Put:
+        """Bring it up to date, and remember how far it was told and what it was read to say."""
+
+
+class Travelling(Replica, Protocol):
+    """A replica that goes to a remote and comes back."""
+
+    def fetch(self, remote: str) -> Reached:
+        """Bring what the remote holds here and unite it with what is here."""
+
+    def push(self, remote: str) -> Reached:
+        """Send what the remote does not hold."""
+
+    def rewrite(self, remote: str) -> Reached:
+        """Begin its history anew, here and at the remote, so that nothing erased is left in it."""
