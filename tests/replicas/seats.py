@@ -30,7 +30,13 @@ def git(folder: Path, *command: str, given: str | None = None) -> str:
         check=True,
         capture_output=True,
         input=given.encode() if given is not None else None,
-        env={**os.environ, **WHO, "GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "protocol.file.allow", "GIT_CONFIG_VALUE_0": "always"},
+        env={
+            **os.environ,
+            **WHO,
+            "GIT_CONFIG_COUNT": "1",
+            "GIT_CONFIG_KEY_0": "protocol.file.allow",
+            "GIT_CONFIG_VALUE_0": "always",
+        },
     )
     return done.stdout.decode().strip()
 
@@ -121,4 +127,6 @@ def _seat(kind: str, folder: Path, name: str, bare: Path | None) -> Seat:
         return Seat(memory, MarkdownFolder(shared, states), own(), shared, time)
     memory.move_to(f"example.org/{name}/shop")
     sharing = with_team(memory.project)
-    return Seat(memory, MarkdownFolder(shared, states, name="repository", implied=sharing.implied), sharing, shared, time)
+    return Seat(
+        memory, MarkdownFolder(shared, states, name="repository", implied=sharing.implied), sharing, shared, time
+    )

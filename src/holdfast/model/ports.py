@@ -70,3 +70,12 @@ class Travelling(Replica, Protocol):
 
     def rewrite(self, remote: str) -> Reached:
         """Begin its history anew, here and at the remote, so that nothing erased is left in it."""
+
+    def remotes(self) -> list[str]:
+        """Give the remotes it could go to."""
+
+    def follows_rewrites(self) -> bool:
+        """Tell whether it stays attached when commits are amended or rebased."""
+
+    def follow_rewrites(self) -> None:
+        """Change the settings of the repository so that it does."""

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from holdfast.model.event import Event, Json
 from holdfast.model.foreign import Remark
@@ -76,6 +75,7 @@ class Put:
     records: int = 0
     events: int = 0
     removed: int = 0
+    scrubbed: int = 0  # places where something erased was still told
     remarks: tuple[Remark, ...] = ()
 
 
@@ -100,8 +100,3 @@ def parts_of(record: Record, without: frozenset[str] = frozenset()) -> Json:
 def even(text: str) -> str:
     """Give a text with plain line ends and nothing around it, as every file keeps it."""
     return text.replace("\r\n", "\n").replace("\r", "\n").strip()
-
-
-def same(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    """Tell whether two files say the same, however they order it."""
-    return dict(one) == dict(other)

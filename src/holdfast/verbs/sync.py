@@ -110,6 +110,7 @@ def _added(one: Synced, other: Synced) -> Synced:
         records=one.put.records + other.put.records,
         events=one.put.events + other.put.events,
         removed=one.put.removed + other.put.removed,
+        scrubbed=one.put.scrubbed + other.put.scrubbed,
     )
     remarks = tuple(dict.fromkeys((*one.remarks, *other.remarks)))
     return replace(other, came=one.came + other.came, retired=one.retired + other.retired, put=put, remarks=remarks)

@@ -1,6 +1,7 @@
 """Records as git notes: events attached to commits under refs/notes/holdfast/, which travel with the repository."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 
@@ -80,7 +81,7 @@ class GitNotes:
             for one in tellings
             if not one.carried and one.record.state != "erased"
         ]
-        return Put(records=put.records, events=put.events, remarks=(*put.remarks, *stays))
+        return replace(put, remarks=(*put.remarks, *stays))
 
     def fetch(self, remote: str) -> Reached:
         """Fetch the remote's notes beside ours and unite them; ours follow theirs, so history stays one line."""
@@ -115,6 +116,18 @@ class GitNotes:
         return self._send(
             remote, list(tips), *(f"--force-with-lease={BASE}{name}:{theirs.get(name, '')}" for name in tips)
         )
+
+    def remotes(self) -> list[str]:
+        """Give the remotes it could go to, the usual one first."""
+        return sorted(self._repository.remotes(), key=lambda name: name != "origin")
+
+    def follows_rewrites(self) -> bool:
+        """Tell whether git copies the notes of amended and rebased commits."""
+        return f"{BASE}*" in (self._repository.attempt("config", "--get-all", "notes.rewriteRef") or "").split()
+
+    def follow_rewrites(self) -> None:
+        """Let git copy them, in this repository's own settings."""
+        self._repository.ask("config", "--add", "notes.rewriteRef", f"{BASE}*")
 
     @cached_property
     def _state(self) -> Path:
@@ -172,7 +185,7 @@ class GitNotes:
                 if notes
             ]
             if move(self._repository, moves, f"Holdfast: {put.events} events of {put.records} records"):
-                return Put(records=put.records, events=put.events, remarks=remarks)
+                return replace(put, remarks=remarks)
         raise ReplicaError("Somebody else keeps changing the notes.", hint="Try again.")
 
     def _changed(
@@ -194,11 +207,14 @@ class GitNotes:
             old = trees.get(name, {}).get(commit, Note())
             note = tree.setdefault(commit, Note(paths=set(old.paths), lines=set(old.lines)))
             note.lines |= {line_of(event) for event in wanted[one.record.id]}
-        erased = set().union(*map(erased_in, (*trees.values(), *changed.values())))
+        erased, scrubbed = set().union(*map(erased_in, (*trees.values(), *changed.values()))), 0
         for name in {*trees, *changed}:
             whole = {**trees.get(name, {}), **changed.get(name, {})}
-            changed[name] = changed.get(name, {}) | without(whole, erased)
-        return Put(records=len(fresh), events=sum(map(len, wanted.values()))), changed, ()
+            bare = without(whole, erased)
+            scrubbed += len(bare)
+            changed[name] = changed.get(name, {}) | bare
+        put = Put(records=len(fresh), events=sum(map(len, wanted.values())), scrubbed=scrubbed)
+        return put, changed, ()
 
     def _commits(self, tellings: Sequence[Telling]) -> dict[str, str]:
         """Give the commits that records were born at and that are here, by name."""

@@ -173,6 +173,9 @@ class MarkdownFolder:
                 done.remarks.append(Remark(where=path, why=why))
             return
         if not one.carried or record.state != "active":
+            if path and record.state == "erased" and self._head():
+                why = "its file is removed; older commits of the repository still hold what it said"
+                done.remarks.append(Remark(where=path, why=why))
             self._remove(path, done)
             return
         parts, there = parts_of(record, frozenset(self._implied)), path in self._found.stamps
