@@ -86,6 +86,10 @@ class Seat:
         found = records.page(self.memory.store.db, Filter(states=()), limit=100_000)
         return {entry.record.id: replace(entry.record, project="") for entry in found}
 
+    def memory_records(self) -> list[Record]:
+        """Give every record there is, as it is kept."""
+        return [entry.record for entry in records.page(self.memory.store.db, Filter(states=()), limit=100_000)]
+
     def story(self) -> dict[str, Any]:
         """Give what the records say, for whole-value comparison."""
         return {key: record_to_json(record) for key, record in sorted(self.records().items())}

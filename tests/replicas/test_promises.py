@@ -3,9 +3,10 @@
 import shutil
 from dataclasses import replace
 
-from holdfast.model.record import Link
+from holdfast.model.record import Draft, Link
 from holdfast.model.replica import parts_of
-from holdfast.verbs.keep import Revision, erase, link, restore, retire, revise, verify
+from holdfast.verbs.keep import Revision, erase, link, record_use, restore, retire, revise, verify
+from holdfast.verbs.write import Held, confirm, write
 from tests.conftest import keep
 from tests.replicas.seats import Seat
 
@@ -110,24 +111,8 @@ def test_an_erased_record_is_gone_everywhere(ada: Seat, bob: Seat) -> None:
             assert b"zanzibar" not in held.read_bytes()
 
 
-def test_erasure_of_notes_scrubs_every_clone(ada: Seat, bob: Seat) -> None:
-    if ada.replica.name != "notes":
-        return  # files carry no events
-    record = keep(ada.memory, "The zanzibar clause must never be read again.", visibility="team")
-    ada.sync()
-    bob.sync()
-    erase(bob.memory, record.id)
-    bob.sync()
-    ada.sync()
-    assert ada.records()[record.id].state == "erased"
-    assert all("zanzibar" not in str(event.data) for event in ada.memory.store.events_about(record.id))
-
-
 def test_what_waits_for_a_yes_does_not_leave(ada: Seat, bob: Seat) -> None:
     ada.memory.config = replace(ada.memory.config, confirm_writes=True)
-    from holdfast.model.record import Draft
-    from holdfast.verbs.write import Held, confirm, write
-
     held = write(ada.memory, Draft(body="Waits for a yes.", visibility="team"))
     assert isinstance(held, Held)
     ada.sync()
@@ -140,8 +125,6 @@ def test_what_waits_for_a_yes_does_not_leave(ada: Seat, bob: Seat) -> None:
 
 
 def test_counted_events_stay_here(ada: Seat, bob: Seat) -> None:
-    from holdfast.verbs.keep import record_use
-
     record = keep(ada.memory, "Used a lot over here.", visibility="team")
     record_use(ada.memory, [record.id], "applied")
     ada.sync()

@@ -47,6 +47,7 @@ class Replica(Protocol):
     """A copy of records outside the store that syncs both ways. Losing what it remembers costs time, nothing else."""
 
     name: str
+    tells_history: bool  # whether it carries events, or only what they made
 
     @property
     def cursor(self) -> int:

@@ -54,6 +54,7 @@ class Arrived:
     edits: tuple[Edit, ...] = ()
     gone: tuple[Gone, ...] = ()
     remarks: tuple[Remark, ...] = ()
+    owed: tuple[str, ...] = ()  # records it could not be told of last time
     files: int = 0
     vanished: bool = False  # the whole place is gone
     jumped: bool = False  # another line of history is checked out: what is missing or old was not changed by anybody

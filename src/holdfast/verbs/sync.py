@@ -1,14 +1,15 @@
 """Sync the store with a replica, both ways: take in what arrived, then tell what changed."""
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from holdfast.engine.views import records
 from holdfast.model.event import FOLDING, Event
 from holdfast.model.foreign import Remark
 from holdfast.model.ports import Replica, Travelling
-from holdfast.model.record import Record
+from holdfast.model.record import Record, record_to_json
 from holdfast.model.replica import Arrived, Put, Settled, Telling
 from holdfast.model.text import counted
 from holdfast.policy.admit import secret_names
@@ -61,12 +62,17 @@ def sync(
     retired = retirements(memory, gone)
     events = [*border.events, *plan.events, *retired]
     refused = (*arrived.remarks, *plan.refused, *plan.remarks, *border.remarks)
+    more = {*plan.touched, *arrived.owed, *((one.about for one in arrived.gone) if put_back else ())}
+    begin = 0 if cursor > last else cursor
+    outgoing = partial(
+        _outgoing, memory, replica, sharing, begin, {about: path for path, about in plan.born.items()}, more
+    )
     if dry_run:
-        tellings, held = _outgoing(memory, 0 if cursor > last else cursor, sharing, plan)
+        tellings, held = outgoing()
         would = Put(records=len(tellings))
         return _synced(replica, events, retired, would, (*refused, *held), missing)
     came = keep_events(memory, events)
-    tellings, held = _outgoing(memory, 0 if cursor > last else cursor, sharing, plan)
+    tellings, held = outgoing()
     put = replica.write(
         tellings, _settled(plan, border.remarks, arrived, put_back=put_back), cursor=memory.store.last_seq()
     )
@@ -141,16 +147,18 @@ def _settled(plan: Plan, turned_away: Sequence[Remark], arrived: Arrived, *, put
     return Settled(refused=frozenset(refused), old=plan.old, put_back=back)
 
 
-def _outgoing(memory: Memory, cursor: int, sharing: Sharing, plan: Plan) -> tuple[list[Telling], list[Remark]]:
+def _outgoing(
+    memory: Memory, replica: Replica, sharing: Sharing, cursor: int, where: Mapping[str, str], more: set[str]
+) -> tuple[list[Telling], list[Remark]]:
     """Give what the replica should be told: what changed since it was last told, and what its own files brought."""
-    where = {about: path for path, about in plan.born.items()}
     told, held = [], []
-    for record in _changed(memory, cursor, sharing, {*where, *plan.touched}):
+    for record in _changed(memory, cursor, sharing, {*where, *more}):
         carried = is_carried(record, sharing)
         events = tuple(memory.store.events_about(record.id)) if sharing.team else ()
         if not carried and not _was_told(record, events):
             continue
-        if carried and (names := _secrets(events)):
+        said = [dict(event.data) for event in events] if replica.tells_history else [record_to_json(record)]
+        if carried and sharing.team and (names := secret_names("\n".join(texts_of(said)))):
             held.append(Remark(where=record.id, why=f"it holds a secret ({', '.join(names)}), so it does not leave"))
             continue
         told.append(Telling(record=record, events=events, carried=carried, where=where.get(record.id, "")))
@@ -160,10 +168,6 @@ def _outgoing(memory: Memory, cursor: int, sharing: Sharing, plan: Plan) -> tupl
 def _was_told(record: Record, events: Sequence[Event]) -> bool:
     """Tell whether a record that is not shared may have been: of an erased one nobody knows any more."""
     return record.state == "erased" or any(event.data.get("visibility") == "team" for event in events)
-
-
-def _secrets(events: Sequence[Event]) -> tuple[str, ...]:
-    return tuple(secret_names("\n".join(texts_of([dict(event.data) for event in events]))))
 
 
 def _changed(memory: Memory, cursor: int, sharing: Sharing, more: set[str]) -> Iterator[Record]:

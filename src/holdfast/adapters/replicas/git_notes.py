@@ -38,6 +38,7 @@ class GitNotes:
     """The notes of one repository. What was read and told last is remembered beside the store."""
 
     name = "notes"
+    tells_history = True
 
     def __init__(self, folder: Path, states: Path) -> None:
         self._repository = Repository(folder)
@@ -225,6 +226,7 @@ class GitNotes:
         return {name: name for name in names if name in found}
 
     def _tips(self) -> dict[str, str]:
+        self._repository.common  # noqa: B018  says so where there is no repository
         return {name: tip for name, tip in self._repository.refs(BASE).items() if name in NAMESPACES}
 
     def _trees(self, tips: Mapping[str, str]) -> dict[str, Tree]:

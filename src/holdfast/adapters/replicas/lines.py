@@ -13,6 +13,8 @@ from holdfast.model.text import shorten
 
 LONGEST_LINE = 4_000_000
 _TITLE = 100
+# Where some programs would break a line, and git would not.
+_BREAKS = {code: f"\\u{code:04x}" for code in (0x85, 0x2028, 0x2029)}
 
 
 def line_of(event: Event) -> str:
@@ -21,7 +23,7 @@ def line_of(event: Event) -> str:
     del value["id"]
     value["data"] = _carried(value["data"])
     said = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    return f"{event.id} {_summary(event)}\t{said}"
+    return f"{event.id} {_summary(event)}\t{said.translate(_BREAKS)}"
 
 
 def event_of(line: str) -> Event:
@@ -46,9 +48,8 @@ def _carried(data: dict[str, Any]) -> dict[str, Any]:
 
 
 def _summary(event: Event) -> str:
-    title = event.data.get("title") or event.data.get("reason")
+    title, kind = event.data.get("title") or event.data.get("reason"), event.data.get("kind")
     said = f"“{shorten(title, _TITLE)}”" if isinstance(title, str) and title.strip() else f"of {event.about[:10]}"
-    kind = event.data.get("kind")
-    words = (event.at[:10], event.by.name or event.by.kind, event.verb, kind if isinstance(kind, str) else "", said)
-    plain = "".join(char if char.isprintable() else " " for char in " ".join(word for word in words if word))
-    return " ".join(plain.split())
+    parts = ", ".join(event.data) if event.verb == "revised" else kind if isinstance(kind, str) else ""
+    words = " ".join(word for word in (event.at[:10], event.by.name or event.by.kind, event.verb, parts, said) if word)
+    return " ".join("".join(char if char.isprintable() else " " for char in words).split())

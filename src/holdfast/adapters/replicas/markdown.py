@@ -37,6 +37,7 @@ class _Done:
     dropped: set[str] = field(default_factory=set)
     written: int = 0
     removed: int = 0
+    owed: set[str] = field(default_factory=set)
     remarks: list[Remark] = field(default_factory=list)
 
 
@@ -46,6 +47,8 @@ class MarkdownFolder:
     `head` gives the commit checked out there and `follows` whether one comes after another: on another line of history
     nobody removed or reverted a file.
     """
+
+    tells_history = False
 
     def __init__(
         self,
@@ -87,6 +90,7 @@ class MarkdownFolder:
             edits=tuple(edits),
             gone=tuple(gone),
             remarks=tuple(Remark(where=name, why=why) for name, why in found.unread.items()),
+            owed=tuple(self._manifest.note("owed").split()),
             files=sum(1 for _, stamp in known.values() if stamp != ABSENT),
             vanished=bool(known) and not self._folder.is_dir(),
             jumped=jumped,
@@ -102,6 +106,7 @@ class MarkdownFolder:
         for one in tellings:
             path = one.where or paths.get(one.record.id, "")
             if path in settled.refused or path in self._found.unread:
+                done.owed.add(one.record.id)
                 continue
             try:
                 self._tell(one, path, known.get(path, ("", _NEVER))[1], settled, done)
@@ -176,7 +181,7 @@ class MarkdownFolder:
             if path and record.state == "erased" and self._head():
                 why = "its file is removed; older commits of the repository still hold what it said"
                 done.remarks.append(Remark(where=path, why=why))
-            self._remove(path, done)
+            self._remove(path, record.id, done)
             return
         parts, there = parts_of(record, frozenset(self._implied)), path in self._found.stamps
         said = self._said(path)
@@ -191,6 +196,7 @@ class MarkdownFolder:
         content, place = file_text(parts), self._folder / path
         if path in self._found.stamps and _stamp(place) != self._found.stamps[path]:
             done.rows.pop(path, None)
+            done.owed.add(parts["id"])
             done.remarks.append(Remark(where=path, why="it was changed just now; the next sync reads it"))
             return
         self._folder.mkdir(mode=0o700 if self._mode == 0o600 else 0o777, parents=True, exist_ok=True)
@@ -199,12 +205,13 @@ class MarkdownFolder:
         done.rows[path] = self._row(path, parts)
         done.written += 1
 
-    def _remove(self, path: str, done: _Done) -> None:
+    def _remove(self, path: str, about: str, done: _Done) -> None:
         if not path:
             return
         place = self._folder / path
         if path in self._found.stamps:
             if _stamp(place) != self._found.stamps[path]:
+                done.owed.add(about)
                 done.remarks.append(Remark(where=path, why="it was changed just now; the next sync reads it"))
                 return
             place.unlink(missing_ok=True)
@@ -218,7 +225,8 @@ class MarkdownFolder:
         moved = [path for path in missing if known[path][0] in owned]
         away = [path for path in missing if self._found.jumped and path not in moved]
         rows = [*done.rows.values(), *(self._row(path, self._manifest.said(path) or {}) for path in away)]
-        self._manifest.change(rows, [*done.dropped, *moved], {"cursor": str(cursor), "head": self._head()})
+        notes = {"cursor": str(cursor), "head": self._head(), "owed": " ".join(sorted(done.owed))}
+        self._manifest.change(rows, [*done.dropped, *moved], notes)
 
     def _row(self, path: str, parts: Json) -> Row:
         return Row(path=path, id=parts["id"], stamp=self._found.stamps.get(path, ABSENT), said=parts)
