@@ -350,6 +350,35 @@ def test_from_inside_a_hook_of_git_the_right_repository_is_used(
     assert not tips(other)
 
 
+def test_what_somebody_else_appends_while_we_sync_is_read_the_next_time(ada: Seat) -> None:
+    other = recorded(Clock(), "Of another process.", visibility="team")
+    told = Telling(record=Record(id=other.about, kind="fact", visibility="team"), events=(other,))
+    mine, read = keep(ada.memory, "Of this one.", visibility="team"), ada.replica.read
+
+    def slow(**options: Any) -> Any:
+        arrived = read(**options)
+        GitNotes(ada.folder, ada.folder.parent / "elsewhere").write([told], Settled(), cursor=1)
+        return arrived
+
+    ada.replica.read = slow
+    ada.sync()
+    del ada.replica.read
+    ada.sync()
+    assert set(ada.records()) == {mine.id, other.about}
+
+
+def test_an_event_that_came_before_its_beginning_waits_for_it(ada: Seat) -> None:
+    first = recorded(Clock(), "The beginning.", visibility="team")
+    later = Event(id=Clock().tick(first.id), about=first.id, verb="revised", at=first.at, data={"tags": ["later"]})
+    head = git(ada.folder, "rev-parse", "HEAD")
+    newer = commit(ada.folder, "b.txt")
+    git(ada.folder, "notes", "--ref", "holdfast/learnings", "append", "-m", line_of(later), head)
+    assert "not arrived yet" in ada.sync().remarks[0].why
+    git(ada.folder, "notes", "--ref", "holdfast/learnings", "append", "-m", line_of(first), newer)
+    assert ada.sync().remarks == ()
+    assert ada.records()[first.id].tags == ("later",)
+
+
 def append_many(folder: Path, states: Path, number: int, count: int) -> None:
     notes, clock = GitNotes(folder, states / str(number)), Clock()
     for turn in range(count):

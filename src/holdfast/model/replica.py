@@ -67,6 +67,7 @@ class Settled:
     refused: frozenset[str] = frozenset()
     old: Mapping[str, str] = field(default_factory=dict)
     put_back: frozenset[str] = frozenset()
+    again: bool = False  # some of what arrived waits for more, so it must be read again
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

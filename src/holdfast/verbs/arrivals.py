@@ -12,6 +12,7 @@ from holdfast.policy.sharing import Sharing, is_of_team
 from holdfast.verbs.memory import Memory
 
 PAGE = 1_000
+TOO_EARLY = "its beginning has not arrived yet"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +78,7 @@ def _objection(memory: Memory, about: str, events: Sequence[Event], sharing: Sha
     known = memory.store.events_about(about)
     here, after = fold_all(known), fold_all([*known, *events])
     if after is None:
-        return "its beginning has not arrived yet"
+        return TOO_EARLY
     if not sharing.team or (here and here.state == "erased"):
         return ""
     if here and not is_of_team(here, sharing):

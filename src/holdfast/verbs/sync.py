@@ -15,7 +15,7 @@ from holdfast.model.text import counted
 from holdfast.policy.admit import secret_names
 from holdfast.policy.secrets import texts_of
 from holdfast.policy.sharing import Sharing, is_carried
-from holdfast.verbs.arrivals import keep_events, passed
+from holdfast.verbs.arrivals import TOO_EARLY, keep_events, passed
 from holdfast.verbs.edits import Plan, plan_edits, retirements
 from holdfast.verbs.memory import Memory
 
@@ -144,7 +144,8 @@ def _settled(plan: Plan, turned_away: Sequence[Remark], arrived: Arrived, *, put
     about = {remark.where for remark in turned_away}
     refused |= {edit.where for edit in arrived.edits if edit.about in about}
     back = frozenset(one.about for one in arrived.gone) if put_back else frozenset()
-    return Settled(refused=frozenset(refused), old=plan.old, put_back=back)
+    again = any(remark.why == TOO_EARLY for remark in turned_away)
+    return Settled(refused=frozenset(refused), old=plan.old, put_back=back, again=again)
 
 
 def _outgoing(

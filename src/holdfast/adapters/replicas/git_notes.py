@@ -43,6 +43,7 @@ class GitNotes:
     def __init__(self, folder: Path, states: Path) -> None:
         self._repository = Repository(folder)
         self._states = states
+        self._read: dict[str, str] = {}
 
     @property
     def cursor(self) -> int:
@@ -54,14 +55,17 @@ class GitNotes:
         return int(known.get("cursor", 0))
 
     def read(self, *, afresh: bool = False) -> Arrived:
-        """Give every event the notes hold, if they changed since the last `write`; lines that are none are left alone."""
-        tips = self._tips()
-        if not afresh and tips == read_state(self._state).get("read", {}):
+        """Give the events of notes that changed since the last `write`; lines that are none are left alone."""
+        self._read = tips = self._tips()
+        known = {} if afresh else read_state(self._state).get("read", {})
+        if tips == known:
             return Arrived()
         events: dict[str, Event] = {}
         remarks = []
-        for namespace, tree in self._trees(tips).items():
-            for name, line, said in events_in(tree):
+        for namespace, tip in tips.items():
+            if tip == (before := known.get(namespace, "")):
+                continue
+            for name, line, said in events_in(load(self._repository, tip, but=before)):
                 if isinstance(said, Invalid) or said.verb in COUNTED:
                     why = said.message if isinstance(said, Invalid) else f"“{said.verb}” is nothing to share"
                     remarks.append(Remark(where=f"{namespace} of {name[:10]}: {line[:40]}", why=why))
@@ -69,14 +73,18 @@ class GitNotes:
                     events[said.id] = said
         return Arrived(events=tuple(events[key] for key in sorted(events)), remarks=tuple(remarks))
 
-    def write(self, tellings: Sequence[Telling], settled: Settled, *, cursor: int) -> Put:  # noqa: ARG002
+    def write(self, tellings: Sequence[Telling], settled: Settled, *, cursor: int) -> Put:
         """Append the events that are not there yet, and take out what erased records said."""
         told = [one for one in tellings if one.carried or one.record.state == "erased"]
-        put, tips = Put(), self._tips()
-        if (told or tips != read_state(self._state).get("read", {})) and not (put := self._append(told)).remarks:
-            tips = self._tips()
+        put, moved = Put(), dict[str, tuple[str, str]]()
+        if told or self._read != read_state(self._state).get("read", {}):
+            put, moved = self._append(told)
         if not put.remarks:
-            write_state(self._state, {"cursor": cursor, "read": tips, "told": tips})
+            now = self._read | {name: new for name, (_, new) in moved.items()}
+            # What somebody else wrote since we looked was not read yet, though ours stands on it.
+            read = self._read | {name: new for name, (old, new) in moved.items() if old == self._read.get(name, "")}
+            earlier = read_state(self._state).get("read", {})
+            write_state(self._state, {"cursor": cursor, "read": earlier if settled.again else read, "told": now})
         stays = [
             Remark(where=one.record.id, why="it is private now; what was shared of it stays shared")
             for one in tellings
@@ -108,7 +116,7 @@ class GitNotes:
             whole = {**tree, **without(tree, erased)}
             fresh = {commit: Note(lines=note.lines) for commit, note in whole.items()}
             one = Move(ref=BASE + name, old=tips[name], parent="", notes=fresh, anew=True)
-            if not move(self._repository, [one], "Holdfast: begun anew"):
+            if move(self._repository, [one], "Holdfast: begun anew") is None:
                 raise ReplicaError("The notes changed meanwhile.", hint="Try again.")
             self._repository.run("reflog", "expire", "--expire=now", BASE + name)
         if not remote:
@@ -156,37 +164,39 @@ class GitNotes:
                     if mine and not self._repository.holds(mine, theirs):
                         notes = united(load(self._repository, mine), load(self._repository, theirs))
                     moves.append(Move(ref=BASE + name, old=mine, parent=theirs, notes=notes))
-            if not moves or move(self._repository, moves, "Holdfast: united"):
-                self._follow(moves)
+            made = move(self._repository, moves, "Holdfast: united") if moves else {}
+            if made is not None:
+                self._follow(moves, made)
                 return len(moves)
         raise ReplicaError("Somebody else keeps changing the notes.", hint="Try again.")
 
-    def _follow(self, moves: Sequence[Move]) -> None:
+    def _follow(self, moves: Sequence[Move], made: Mapping[str, str]) -> None:
         """Note that what was told before is held by what it was united with."""
         known = read_state(self._state)
         if not (told := known.get("told")):
             return
-        tips = self._tips()
         for one in moves:
             name = one.ref.removeprefix(BASE)
-            if one.old and told.get(name) == one.old and name in tips:
-                told[name] = tips[name]
+            if one.old and told.get(name) == one.old:
+                told[name] = made[one.ref]
         write_state(self._state, known)
 
-    def _append(self, told: Sequence[Telling]) -> Put:
+    def _append(self, told: Sequence[Telling]) -> tuple[Put, dict[str, tuple[str, str]]]:
+        """Write what is missing; give for each ref that moved where it was and where it is."""
         for _ in range(TRIES):
             tips = self._tips()
             trees = self._trees(tips)
             put, changed, remarks = self._changed(trees, told)
             if not any(changed.values()):
-                return Put(remarks=remarks)
+                return Put(remarks=remarks), {}
             moves = [
                 Move(ref=BASE + name, old=tips.get(name, ""), parent=tips.get(name, ""), notes=notes)
                 for name, notes in changed.items()
                 if notes
             ]
-            if move(self._repository, moves, f"Holdfast: {put.events} events of {put.records} records"):
-                return replace(put, remarks=remarks)
+            made = move(self._repository, moves, f"Holdfast: {put.events} events of {put.records} records")
+            if made is not None:
+                return put, {one.ref.removeprefix(BASE): (one.old, made[one.ref]) for one in moves}
         raise ReplicaError("Somebody else keeps changing the notes.", hint="Try again.")
 
     def _changed(

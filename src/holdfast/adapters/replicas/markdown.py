@@ -24,6 +24,7 @@ _NEVER: Stamp = (0, 0, -2)
 class _Read:
     """The folder as it was found: stamps of all files, what the touched ones say, which could not be understood."""
 
+    known: dict[str, tuple[str, Stamp]] = field(default_factory=dict)  # what was remembered of it: whose each file is
     stamps: dict[str, Stamp] = field(default_factory=dict)
     parts: dict[str, Json] = field(default_factory=dict)
     unread: dict[str, str] = field(default_factory=dict)
@@ -77,7 +78,7 @@ class MarkdownFolder:
         before, now = self._manifest.note("head"), self._head()
         jumped = bool(before and now) and not self._follows(before, now)
         homes = {about: path for path, (about, _) in known.items()}
-        self._found = found = _Read(stamps=_scan(self._folder), jumped=jumped, homes=homes)
+        self._found = found = _Read(known=known, stamps=_scan(self._folder), jumped=jumped, homes=homes)
         touched = [name for name, stamp in found.stamps.items() if afresh or known.get(name, ("", _NEVER))[1] != stamp]
         edits = [edit for name in sorted(touched) if (edit := self._edit(name, known))] if touched else []
         here = {parts.get("id") for parts in found.parts.values()}
@@ -101,7 +102,7 @@ class MarkdownFolder:
 
         A file that was refused, or that somebody changed since it was read, is left alone and read again next time.
         """
-        known, done = self._manifest.stamps(), self._noted(settled)
+        known, done = self._found.known, self._noted(settled)
         paths = self._found.homes
         for one in tellings:
             path = one.where or paths.get(one.record.id, "")

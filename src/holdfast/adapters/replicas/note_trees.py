@@ -43,16 +43,15 @@ class Move:
     anew: bool = False  # without the history before it
 
 
-def load(repository: Repository, tip: str) -> Tree:
-    """Give every note of a commit."""
-    found: list[tuple[str, str]] = []
-    for entry in repository.ask_bytes("ls-tree", "-r", "-z", tip).split(b"\0"):
-        head, tab, name = entry.partition(b"\t")
-        if tab:
-            found.append((head.split()[2].decode(), name.decode(errors="surrogateescape")))
-    contents = _blobs(repository, [blob for blob, _ in found])
+def load(repository: Repository, tip: str, *, but: str = "") -> Tree:
+    """Give every note of a commit, or those that another commit does not hold as they are."""
+    found = _entries(repository, tip)
+    held = but and repository.attempt("cat-file", "-e", but) is not None
+    seen = set(_entries(repository, but)) if held else set()
+    fresh = [entry for entry in found if entry not in seen]
+    contents = _blobs(repository, [blob for blob, _ in fresh])
     tree: Tree = {}
-    for blob, path in found:
+    for blob, path in fresh:
         note = tree.setdefault(path.replace("/", ""), Note())
         note.paths.add(path)
         note.lines.update(line for line in contents.get(blob, "").split("\n") if line.strip())
@@ -102,8 +101,8 @@ def united(ours: Tree, theirs: Tree) -> Tree:
     return changed | without(whole, erased_in(whole))
 
 
-def move(repository: Repository, moves: list[Move], message: str) -> bool:
-    """Move refs, all or none; False if one of them is no longer where it was read."""
+def move(repository: Repository, moves: list[Move], message: str) -> dict[str, str] | None:
+    """Move refs, all or none, and give where each is now; None if one of them is no longer where it was read."""
     token = f"{ASIDE}{os.getpid()}-{secrets.token_hex(4)}/"
     made = {one.ref: one.parent for one in moves}
     if wanted := [one for one in moves if one.notes or one.anew]:
@@ -116,7 +115,7 @@ def move(repository: Repository, moves: list[Move], message: str) -> bool:
     if wanted:
         gone = "".join(f"delete {token}{place}\n" for place in range(len(wanted)))
         repository.ask("update-ref", "--stdin", given=gone.encode())
-    return fine
+    return made if fine else None
 
 
 def _commit(one: Move, ref: str, repository: Repository, message: str) -> bytes:
@@ -137,6 +136,13 @@ def _readable(line: str) -> Event | None:
         return event_of(line)
     except Invalid:
         return None
+
+
+def _entries(repository: Repository, tip: str) -> list[tuple[str, str]]:
+    """Give blob and path of every note."""
+    entries = repository.ask_bytes("ls-tree", "-r", "-z", tip).split(b"\0")
+    split = (entry.partition(b"\t") for entry in entries if entry)
+    return [(head.split()[2].decode(), path.decode(errors="surrogateescape")) for head, _, path in split]
 
 
 def _blobs(repository: Repository, names: list[str]) -> dict[str, str]:
