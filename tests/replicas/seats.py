@@ -112,8 +112,7 @@ def seating(kind: str, folder: Path) -> Iterator[Seats]:
     yield seat
     for one in seated:
         one.memory.close()
-        if isinstance(one.replica, MarkdownFolder):
-            one.replica.close()
+        one.replica.close()
 
 
 def _seat(kind: str, folder: Path, name: str, bare: Path | None) -> Seat:

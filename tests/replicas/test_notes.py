@@ -262,6 +262,17 @@ def test_torn_and_foreign_lines_are_reported_and_left(ada: Seat, bob: Seat) -> N
     assert bob.records()[record.id].tags == ("more",)
 
 
+def test_an_event_of_which_only_half_a_line_is_left_is_told_again(ada: Seat, bob: Seat) -> None:
+    record = keep(ada.memory, "A thing that was torn.", visibility="team")
+    sync(ada.memory, ada.replica, ada.sharing)
+    half = shown(ada.folder)[0][:150]
+    git(ada.folder, "notes", "--ref", "holdfast/learnings", "add", "-f", "-m", half, "HEAD")
+    shutil.rmtree(ada.replica._states)
+    ada.sync()
+    bob.sync()
+    assert bob.records()[record.id].body == "A thing that was torn."
+
+
 def test_shared_counts_are_turned_away(ada: Seat, bob: Seat) -> None:
     record = keep(ada.memory, "A thing.", visibility="team")
     event = Event(id=Clock().tick(), about=record.id, verb="surfaced", at="2026-09-21T00:00:00.000Z", by=Actor())

@@ -85,8 +85,7 @@ def test_losing_what_was_remembered_changes_nothing(ada: Seat, bob: Seat) -> Non
     ada.sync()
     bob.sync()
     revise(ada.memory, first.id, Revision(tags=("changed",)))
-    if hasattr(ada.replica, "close"):
-        ada.replica.close()
+    ada.replica.close()
     shutil.rmtree(ada.replica._states)
     ada.sync()
     bob.sync()

@@ -8,7 +8,7 @@ import logging
 import os
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -85,7 +85,8 @@ def _refresh(memory: Memory, folder: Path, done: Worked) -> int:
         return 0
     replica, sharing = open_replica("folder", memory, folder)
     try:
-        synced = sync(memory, replica, sharing)
+        with closing(replica):
+            synced = sync(memory, replica, sharing)
     except HoldfastError as problem:
         done.problems.append(str(problem))
         tally.fail(memory.store.db, "files", memory.clock.now(), str(problem))

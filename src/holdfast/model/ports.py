@@ -59,6 +59,9 @@ class Replica(Protocol):
     def write(self, tellings: Sequence[Telling], settled: Settled, *, cursor: int) -> Put:
         """Bring it up to date, and remember how far it was told and what it was read to say."""
 
+    def close(self) -> None:
+        """Let go of what it remembers by."""
+
 
 class Travelling(Replica, Protocol):
     """A replica that goes to a remote and comes back."""

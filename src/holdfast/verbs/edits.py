@@ -120,7 +120,7 @@ def _told(memory: Memory, edit: Edit, sharing: Sharing) -> list[Event]:
     at = said.get("created_at") or memory.clock.now()
     by = _actor(said.get("by"))
     data = {name: item for name, item in said.items() if name not in ("id", "by", "created_at", "verified_at")}
-    first = named_id(f"file {edit.about}", at)
+    first = named_id(f"file {edit.about}", at, after=edit.about)  # the true beginning, if it ever arrives, comes first
     events = [Event(id=first, about=edit.about, verb="recorded", at=at, by=by, data={**data, **_implied(sharing)})]
     if checked := said.get("verified_at"):
         name = named_id(f"file {edit.about} {checked}", checked, after=first)

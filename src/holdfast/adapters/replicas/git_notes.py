@@ -14,6 +14,7 @@ from holdfast.adapters.replicas.note_trees import (
     about,
     erased_in,
     events_in,
+    is_whole,
     load,
     move,
     united,
@@ -95,8 +96,8 @@ class GitNotes:
     def fetch(self, remote: str) -> Reached:
         """Fetch the remote's notes beside ours and unite them; ours follow theirs, so history stays one line."""
         under = f"{TRACKED}{remote}/"
-        asked = ("fetch", "--quiet", "--no-tags", "--prune", "--no-write-fetch-head", remote, f"+{BASE}*:{under}*")
-        done = self._repository.run(*asked, seconds=NETWORK_SECONDS)
+        asked = ("fetch", "--quiet", "--no-tags", "--prune", "--no-recurse-submodules", "--no-write-fetch-head")
+        done = self._repository.run(*asked, remote, f"+{BASE}*:{under}*", seconds=NETWORK_SECONDS)
         if done.returncode:
             return Reached(problem=complaint(done))
         return Reached(refs=self._unite(under))
@@ -138,13 +139,17 @@ class GitNotes:
         """Let git copy them, in this repository's own settings."""
         self._repository.ask("config", "--add", "notes.rewriteRef", f"{BASE}*")
 
+    def close(self) -> None:
+        """Let go of nothing: git holds it all."""
+
     @cached_property
     def _state(self) -> Path:
         return self._states / f"notes-{state_key(str(self._repository.common))}.json"
 
     def _send(self, remote: str, names: Iterable[str], *options: str) -> Reached:
         specs = [f"{BASE}{name}:{BASE}{name}" for name in names]
-        done = self._repository.run("push", "--porcelain", *options, remote, *specs, seconds=NETWORK_SECONDS)
+        only = ("--porcelain", "--no-follow-tags", "--no-recurse-submodules")  # whatever is set to go along usually
+        done = self._repository.run("push", *only, *options, remote, *specs, seconds=NETWORK_SECONDS)
         said = done.stdout.decode(errors="replace")
         if done.returncode:
             refused = [line for line in said.splitlines() if line.startswith("!")]
@@ -204,7 +209,7 @@ class GitNotes:
     ) -> tuple[Put, dict[str, Tree], tuple[Remark, ...]]:
         """Give the notes that change when these records are told of."""
         lines = [line for tree in trees.values() for note in tree.values() for line in note.lines]
-        present, shared = {line[:26] for line in lines}, {about(line) for line in lines}
+        present, shared = {line[:26] for line in lines if is_whole(line)}, {about(line) for line in lines}
         told = [one for one in told if one.record.state != "erased" or one.record.id in shared]
         wanted = {one.record.id: [event for event in one.events if event.id not in present] for one in told}
         fresh = [one for one in told if wanted[one.record.id]]

@@ -73,6 +73,11 @@ def about(line: str) -> str:
     return line.partition(_ABOUT)[2][:26]
 
 
+def is_whole(line: str) -> bool:
+    """Tell a line of ours from one that was cut short, without reading all of it."""
+    return _ABOUT in line and line.endswith("}}")
+
+
 def erased_in(tree: Mapping[str, Note]) -> set[str]:
     """Give the records whose erasure is told in a tree."""
     lines = (line for note in tree.values() for line in note.lines if _ERASED in line)

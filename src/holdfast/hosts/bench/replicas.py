@@ -41,6 +41,7 @@ def _files(memory: Memory, repo: Path, place: Path, size: int) -> tuple[list[lis
     reading = min(_cpu(lambda: [path.read_bytes() for path in place.glob("*.md")]) for _ in range(2))
     _fill(memory, NEW, [])
     told = _cpu(lambda: sync(memory, replica, sharing))
+    replica.close()
     met = scan <= TARGET * max(1.0, size / 10_000)
     return [
         [

@@ -1,6 +1,7 @@
 """Commands that bring the memory and its replicas together, and say what may leave."""
 
 import sys
+from contextlib import closing
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
@@ -56,7 +57,8 @@ def sync_command(
             else:
                 replica, sharing = open_replica(name, memory)
                 agree = (lambda _question: True) if yes else _ask
-                done.append(sync(memory, replica, sharing, agree=agree, put_back=put_back, dry_run=dry_run))
+                with closing(replica):
+                    done.append(sync(memory, replica, sharing, agree=agree, put_back=put_back, dry_run=dry_run))
     if as_json:
         print_json([asdict(one) for one in done])
         return
@@ -99,7 +101,8 @@ def on_command(name: str, git_config: bool | None, as_json: bool) -> None:
     """Turn a replica on. Nothing is written before the next `holdfast sync`."""
     said = []
     with opened() as memory:
-        open_replica(name, memory)[0].cursor  # noqa: B018  what cannot be used here is said now, not at the next sync
+        with closing(open_replica(name, memory)[0]) as replica:
+            replica.cursor  # noqa: B018  what cannot be used here is said now, not at the next sync
         turn(memory, name, on=True)
         if name == "notes":
             said = _offer_rewrites(memory, git_config)
@@ -191,7 +194,8 @@ def _remote(known: list[str], wanted: str) -> str:
 def _waiting(memory: "Memory", name: str) -> str:
     try:
         replica, sharing = open_replica(name, memory)
-        found = sync(memory, replica, sharing, dry_run=True)
+        with closing(replica):
+            found = sync(memory, replica, sharing, dry_run=True)
     except HoldfastError as problem:
         return str(problem)
     return f"{counted(found.put.records, 'memory')} to tell, {found.came} to take in"
