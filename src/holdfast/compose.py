@@ -22,15 +22,19 @@ from holdfast.model.foreign import Item
 from holdfast.model.history import History
 from holdfast.model.ids import Clock
 from holdfast.model.observer import Observer, Observing
-from holdfast.model.ports import Checkout, Embedder
+from holdfast.model.ports import Checkout, Embedder, Replica, Travelling
 from holdfast.model.record import Record
 from holdfast.model.session import Host
+from holdfast.policy.sharing import Sharing, own, with_team
 from holdfast.verbs.memory import Memory
 
 FILE = "holdfast.db"
 FOLDER = ".holdfast"
 # What of a store must not get into a repository; the rest of its folder (settings, team memories) may.
-PRIVATE = (f"{FILE}*", "http-token*", "setup.json", "spool", "prepared", "seen", "sessions", "hooks.log*", "work.lock")
+PRIVATE = (
+    *(f"{FILE}*", "http-token*", "setup.json", "spool", "prepared", "seen", "sessions", "hooks.log*", "work.lock"),
+    *("replicas", "markdown"),
+)
 EMBEDDERS = ("local", "http", "none")
 OBSERVERS = ("none", "anthropic", "openai", "claude")
 # What can be read, and the module that reads it; `file` is any file.
@@ -118,6 +122,33 @@ def foreign_items(system: str, path: Path) -> Iterator[Item]:
     """Give what the reader of another system finds at a path."""
     read: Callable[[Path], Iterator[Item]] = import_module(f"holdfast.adapters.importers.{IMPORTERS[system]}").read
     return read(path.expanduser())
+
+
+def open_replica(name: str, memory: Memory, folder: Path | None = None) -> tuple[Replica, Sharing]:
+    """Give a replica of this folder's memory by its name, and who it is shared with."""
+    here, team = folder or Path.cwd(), with_team(memory.project)
+    home = store_folder(memory.config, here)
+    if name == "notes":
+        return open_notes(memory, here), team
+    from holdfast.adapters.replicas.git import Repository
+    from holdfast.adapters.replicas.markdown import MarkdownFolder
+
+    if name == "folder":
+        return MarkdownFolder(home / "markdown", home / "replicas"), own()
+    repository, place = Repository(here), memory.checkout.top() / FOLDER / "memories"
+    at, follows = repository.head, repository.holds
+    made = MarkdownFolder(
+        place, home / "replicas", name=name, implied=team.implied, head=at, follows=follows, mode=0o666
+    )
+    return made, team
+
+
+def open_notes(memory: Memory, folder: Path | None = None) -> Travelling:
+    """Give the notes of the repository around a folder."""
+    from holdfast.adapters.replicas.git_notes import GitNotes
+
+    here = folder or Path.cwd()
+    return GitNotes(here, store_folder(memory.config, here) / "replicas")
 
 
 def write_markdown(records: Iterable[Record], folder: Path) -> int:

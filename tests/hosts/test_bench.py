@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.hosts.bench import abstention, importing, knowledge, quality, server, speed
+from holdfast.hosts.bench import abstention, importing, knowledge, quality, replicas, server, speed
 from holdfast.hosts.bench import labelled as judgements
 from holdfast.hosts.bench.measure import Spread, best, spread
 
@@ -113,3 +113,10 @@ def test_what_memories_say_together_is_measured_beside_its_targets(
     out = capsys.readouterr().out
     assert "117 of 124" in out
     assert "planted pairs found" in out
+
+
+def test_replicas_are_measured_beside_the_least_that_could_be_done(capsys: pytest.CaptureFixture[str]) -> None:
+    assert replicas.run(size=150) is True
+    out = capsys.readouterr().out
+    assert "bare scandir and stat" in out
+    assert "bare git notes list" in out

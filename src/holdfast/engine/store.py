@@ -206,6 +206,10 @@ class Store:
         """Give the latest event id there is."""
         return str(self.db.query("select coalesce(max(id), '') from events")[0][0])
 
+    def last_seq(self) -> int:
+        """Give the number of the event that arrived last."""
+        return int(self.db.query("select coalesce(max(seq), 0) from events")[0][0])
+
     def setting(self, name: str) -> str:
         """Give what the store notes about itself under a name."""
         rows = self.db.query("select value from settings where name = :name", {"name": name})

@@ -1,18 +1,18 @@
 """The worker: started by a hook when there is something to do, one at a time for a store, gone when nothing is left.
 
-It drains the spool, makes sessions and records of the trail, lets vectors catch up and prepares what hooks answer with. It
-has no children, stops after a while whatever is left, and nothing runs when no agent runs.
+It drains the spool, makes sessions and records of the trail, lets vectors catch up, refreshes the user's own markdown files where
+they are turned on, and prepares what hooks answer with. It has no children, stops after a while whatever is left, and nothing runs when no agent runs.
 """
 
 import logging
 import os
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from holdfast.compose import Settings, open_memory
+from holdfast.compose import Settings, open_memory, open_replica
 from holdfast.engine import tally, trail
 from holdfast.hosts.hooks.client import checkout_root, handover_file, prepared_file
 from holdfast.model.errors import HoldfastError
@@ -25,6 +25,8 @@ from holdfast.verbs.mining import log_output, mine_outputs
 from holdfast.verbs.observer import Observed
 from holdfast.verbs.prepare import hand_over, prepare
 from holdfast.verbs.receipts import note_outcomes
+from holdfast.verbs.replicas import is_on
+from holdfast.verbs.sync import sync
 from holdfast.verbs.trail import drain, expire, note_session
 
 LONGEST_SECONDS = 120.0
@@ -42,6 +44,7 @@ class Worked:
     records: int = 0
     mined: int = 0
     vectors: int = 0
+    files: int = 0
     prepared: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
 
@@ -76,7 +79,24 @@ def _work(memory: Memory, settings: Settings, home: Path, folder: Path, done: Wo
     expire(memory)
     for root in sorted(roots):
         _prepare(settings, home, root, done)
+    done.files += _refresh(memory, folder, done)
     done.vectors = _embed(memory, until)
+
+
+def _refresh(memory: Memory, folder: Path, done: Worked) -> int:
+    """Bring the user's own markdown files up to date, where they are turned on; nothing that needs asking is done."""
+    if not is_on(memory, "folder"):
+        return 0
+    replica, sharing = open_replica("folder", memory, folder)
+    try:
+        with closing(replica):
+            synced = sync(memory, replica, sharing)
+    except HoldfastError as problem:
+        done.problems.append(str(problem))
+        tally.fail(memory.store.db, "files", memory.clock.now(), str(problem))
+        return 0
+    done.problems += [f"left alone: {remark.where}: {remark.why}" for remark in synced.remarks]
+    return synced.came + synced.put.records + synced.put.removed
 
 
 def _session(memory: Memory, settings: Settings, home: Path, session: str, done: Worked) -> set[str]:

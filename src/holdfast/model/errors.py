@@ -14,6 +14,7 @@ HoldfastError
 │   ├── StoreFull      no space left
 │   ├── StoreUnwritable  folder or file cannot be written
 │   └── StoreBusy      another process held the write lock too long
+├── ReplicaError       a replica cannot be read or written
 ├── EmbedderError      the embedder cannot be loaded or reached
 └── MissingPackage     an optional part is not installed
 
@@ -121,6 +122,13 @@ class StoreBusy(StoreError):
     """Another process held the store for too long; nothing was written. Try again."""
 
     code = "store_busy"
+
+
+class ReplicaError(HoldfastError):
+    """The replica cannot be used."""
+
+    code = "replica"
+    exit_code = 5
 
 
 class EmbedderError(HoldfastError):

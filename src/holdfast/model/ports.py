@@ -7,6 +7,7 @@ from typing import Any, Protocol
 from holdfast.model.anchor import Mark, Sight, Touch
 from holdfast.model.history import Fate
 from holdfast.model.record import Origin
+from holdfast.model.replica import Arrived, Put, Reached, Settled, Telling
 
 Vectors = Any  # a float32 array, one unit-length row per text
 
@@ -130,3 +131,45 @@ class Unseen:
     def fates(self, born: Mapping[str, str]) -> dict[str, Fate]:
         """Tell that nobody can tell."""
         return dict.fromkeys(born, "unknown")
+
+
+class Replica(Protocol):
+    """A copy of records outside the store that syncs both ways. Losing what it remembers costs time, nothing else."""
+
+    name: str
+    tells_history: bool  # whether it carries events, or only what they made
+
+    @property
+    def cursor(self) -> int:
+        """Up to which number of the journal it was told everything; 0 if it must be told from the beginning."""
+
+    def read(self, *, afresh: bool = False) -> Arrived:
+        """Give what changed there since the last `write`, or all of it."""
+
+    def write(self, tellings: Sequence[Telling], settled: Settled, *, cursor: int) -> Put:
+        """Bring it up to date, and remember how far it was told and what it was read to say."""
+
+    def close(self) -> None:
+        """Let go of what it remembers by."""
+
+
+class Travelling(Replica, Protocol):
+    """A replica that goes to a remote and comes back."""
+
+    def fetch(self, remote: str) -> Reached:
+        """Bring what the remote holds here and unite it with what is here."""
+
+    def push(self, remote: str) -> Reached:
+        """Send what the remote does not hold."""
+
+    def rewrite(self, remote: str) -> Reached:
+        """Begin its history anew, here and at the remote, so that nothing erased is left in it."""
+
+    def remotes(self) -> list[str]:
+        """Give the remotes it could go to."""
+
+    def follows_rewrites(self) -> bool:
+        """Tell whether it stays attached when commits are amended or rebased."""
+
+    def follow_rewrites(self) -> None:
+        """Change the settings of the repository so that it does."""

@@ -74,7 +74,8 @@ def read(path: Path) -> Iterator[Item]:
 def _refs(path: Path) -> list[str]:
     """Give the refs of known namespaces, our own before those fetched from elsewhere."""
     lines = _git(path, "for-each-ref", "--format=%(refname)", "refs/notes/").splitlines()
-    known = [line for line in lines if line.rsplit("/", 1)[-1] in KINDS]
+    others = [line for line in lines if not line.startswith("refs/notes/holdfast/")]  # those are our own replica
+    known = [line for line in others if line.rsplit("/", 1)[-1] in KINDS]
     return sorted(known, key=lambda ref: (ref.startswith("refs/notes/origin/"), ref))
 
 

@@ -152,6 +152,16 @@ def hooks(events: int | None) -> None:
         raise click.exceptions.Exit(1)
 
 
+@bench_command.command("replicas")
+@click.option("--size", default=10_000, show_default=True, help="How many records.")
+def replicas(size: int) -> None:
+    """Measure markdown files and git notes: scan, write, read. Exit code 1 if the target is missed."""
+    from holdfast.hosts.bench.replicas import run
+
+    if not run(size=size):
+        raise click.exceptions.Exit(1)
+
+
 @bench_command.command("durability")
 @click.option("--rounds", default=20, show_default=True, help="How often a writer is killed.")
 def durability(rounds: int) -> None:

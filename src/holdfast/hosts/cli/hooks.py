@@ -25,6 +25,7 @@ def work_command(seconds: float, as_json: bool) -> None:
         show({"status": "busy"}, "Another worker is at it.", as_json=as_json)
         return
     told = f"{counted(done.drained, 'happening')} drained, {counted(done.sessions, 'session')} derived into {counted(done.records, 'memory')}, {counted(done.vectors, 'vector')} made."
+    told += f" {counted(done.files, 'file')} brought up to date." if done.files else ""
     show(done, "\n".join([told, *done.problems]), as_json=as_json)
 
 

@@ -1,0 +1,1 @@
+"""Copies of records that live elsewhere and sync both ways."""

@@ -1,0 +1,253 @@
+"""Records as git notes: events attached to commits under refs/notes/holdfast/, which travel with the repository."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+
+from holdfast.adapters.replicas.git import NETWORK_SECONDS, Repository, complaint
+from holdfast.adapters.replicas.lines import line_of
+from holdfast.adapters.replicas.note_trees import (
+    Move,
+    Note,
+    Tree,
+    about,
+    erased_in,
+    events_in,
+    is_whole,
+    load,
+    move,
+    united,
+    without,
+)
+from holdfast.adapters.replicas.states import read_state, state_key, write_state
+from holdfast.model.errors import Invalid, ReplicaError
+from holdfast.model.event import COUNTED, Event
+from holdfast.model.foreign import Remark
+from holdfast.model.kinds import KINDS
+from holdfast.model.record import Record
+from holdfast.model.replica import Arrived, Put, Reached, Settled, Telling
+
+BASE, TRACKED = "refs/notes/holdfast/", "refs/holdfast/remotes/"
+NAMESPACES = frozenset(
+    "inception elicitation research decisions progress blockers reviews learnings retrospective patterns".split()
+)
+TRIES = 20
+
+
+class GitNotes:
+    """The notes of one repository. What was read and told last is remembered beside the store."""
+
+    name = "notes"
+    tells_history = True
+
+    def __init__(self, folder: Path, states: Path) -> None:
+        self._repository = Repository(folder)
+        self._states = states
+        self._read: dict[str, str] = {}
+
+    @property
+    def cursor(self) -> int:
+        """Up to which number of the journal it was told everything; 0 if some of that is gone from here."""
+        tips, known = self._tips(), read_state(self._state)
+        for name, tip in known.get("told", {}).items():
+            if name not in tips or not self._repository.holds(tip, tips[name]):
+                return 0
+        return int(known.get("cursor", 0))
+
+    def read(self, *, afresh: bool = False) -> Arrived:
+        """Give the events of notes that changed since the last `write`; lines that are none are left alone."""
+        self._read = tips = self._tips()
+        known = {} if afresh else read_state(self._state).get("read", {})
+        if tips == known:
+            return Arrived()
+        events: dict[str, Event] = {}
+        remarks = []
+        for namespace, tip in tips.items():
+            if tip == (before := known.get(namespace, "")):
+                continue
+            for name, line, said in events_in(load(self._repository, tip, but=before)):
+                if isinstance(said, Invalid) or said.verb in COUNTED:
+                    why = said.message if isinstance(said, Invalid) else f"“{said.verb}” is nothing to share"
+                    remarks.append(Remark(where=f"{namespace} of {name[:10]}: {line[:40]}", why=why))
+                else:
+                    events[said.id] = said
+        return Arrived(events=tuple(events[key] for key in sorted(events)), remarks=tuple(remarks))
+
+    def write(self, tellings: Sequence[Telling], settled: Settled, *, cursor: int) -> Put:
+        """Append the events that are not there yet, and take out what erased records said."""
+        told = [one for one in tellings if one.carried or one.record.state == "erased"]
+        put, moved = Put(), dict[str, tuple[str, str]]()
+        if told or self._read != read_state(self._state).get("read", {}):
+            put, moved = self._append(told)
+        if not put.remarks:
+            now = self._read | {name: new for name, (_, new) in moved.items()}
+            # What somebody else wrote since we looked was not read yet, though ours stands on it.
+            read = self._read | {name: new for name, (old, new) in moved.items() if old == self._read.get(name, "")}
+            earlier = read_state(self._state).get("read", {})
+            write_state(self._state, {"cursor": cursor, "read": earlier if settled.again else read, "told": now})
+        stays = [
+            Remark(where=one.record.id, why="it is private now; what was shared of it stays shared")
+            for one in tellings
+            if not one.carried and one.record.state != "erased"
+        ]
+        return replace(put, remarks=(*put.remarks, *stays))
+
+    def fetch(self, remote: str) -> Reached:
+        """Fetch the remote's notes beside ours and unite them; ours follow theirs, so history stays one line."""
+        under = f"{TRACKED}{remote}/"
+        asked = ("fetch", "--quiet", "--no-tags", "--prune", "--no-recurse-submodules", "--no-write-fetch-head")
+        done = self._repository.run(*asked, remote, f"+{BASE}*:{under}*", seconds=NETWORK_SECONDS)
+        if done.returncode:
+            return Reached(problem=complaint(done))
+        return Reached(refs=self._unite(under))
+
+    def push(self, remote: str) -> Reached:
+        """Push what the remote does not hold, by name: nothing is ever configured to be pushed."""
+        ours, theirs = self._tips(), self._repository.refs(f"{TRACKED}{remote}/")
+        names = [name for name in ours if ours[name] != theirs.get(name)]
+        return self._send(remote, names) if names else Reached()
+
+    def rewrite(self, remote: str) -> Reached:
+        """Begin each ref anew with what it holds now, here and at the remote, and forget the way there."""
+        tips = self._tips()
+        trees = self._trees(tips)
+        erased = set().union(*map(erased_in, trees.values()))
+        for name, tree in trees.items():
+            whole = {**tree, **without(tree, erased)}
+            fresh = {commit: Note(lines=note.lines) for commit, note in whole.items()}
+            one = Move(ref=BASE + name, old=tips[name], parent="", notes=fresh, anew=True)
+            if move(self._repository, [one], "Holdfast: begun anew") is None:
+                raise ReplicaError("The notes changed meanwhile.", hint="Try again.")
+            self._repository.run("reflog", "expire", "--expire=now", BASE + name)
+        if not remote:
+            return Reached(refs=len(tips))
+        theirs = self._repository.refs(f"{TRACKED}{remote}/")
+        return self._send(
+            remote, list(tips), *(f"--force-with-lease={BASE}{name}:{theirs.get(name, '')}" for name in tips)
+        )
+
+    def remotes(self) -> list[str]:
+        """Give the remotes it could go to, the usual one first."""
+        return sorted(self._repository.remotes(), key=lambda name: name != "origin")
+
+    def follows_rewrites(self) -> bool:
+        """Tell whether git copies the notes of amended and rebased commits."""
+        return f"{BASE}*" in (self._repository.attempt("config", "--get-all", "notes.rewriteRef") or "").split()
+
+    def follow_rewrites(self) -> None:
+        """Let git copy them, in this repository's own settings."""
+        self._repository.ask("config", "--add", "notes.rewriteRef", f"{BASE}*")
+
+    def close(self) -> None:
+        """Let go of nothing: git holds it all."""
+
+    @cached_property
+    def _state(self) -> Path:
+        return self._states / f"notes-{state_key(str(self._repository.common))}.json"
+
+    def _send(self, remote: str, names: Iterable[str], *options: str) -> Reached:
+        specs = [f"{BASE}{name}:{BASE}{name}" for name in names]
+        only = ("--porcelain", "--no-follow-tags", "--no-recurse-submodules")  # whatever is set to go along usually
+        done = self._repository.run("push", *only, *options, remote, *specs, seconds=NETWORK_SECONDS)
+        said = done.stdout.decode(errors="replace")
+        if done.returncode:
+            refused = [line for line in said.splitlines() if line.startswith("!")]
+            return Reached(rejected=bool(refused), problem=refused[0].split("\t")[-1] if refused else complaint(done))
+        ours = self._tips()
+        updates = "".join(f"update {TRACKED}{remote}/{name} {ours[name]}\n" for name in names)
+        self._repository.ask("update-ref", "--stdin", given=updates.encode())
+        return Reached(refs=len(specs))
+
+    def _unite(self, under: str) -> int:
+        for _ in range(TRIES):
+            ours, moves = self._tips(), []
+            for name, theirs in self._repository.refs(under).items():
+                mine = ours.get(name, "")
+                if name in NAMESPACES and not (mine and self._repository.holds(theirs, mine)):
+                    notes: Mapping[str, Note] = {}
+                    if mine and not self._repository.holds(mine, theirs):
+                        notes = united(load(self._repository, mine), load(self._repository, theirs))
+                    moves.append(Move(ref=BASE + name, old=mine, parent=theirs, notes=notes))
+            made = move(self._repository, moves, "Holdfast: united") if moves else {}
+            if made is not None:
+                self._follow(moves, made)
+                return len(moves)
+        raise ReplicaError("Somebody else keeps changing the notes.", hint="Try again.")
+
+    def _follow(self, moves: Sequence[Move], made: Mapping[str, str]) -> None:
+        """Note that what was told before is held by what it was united with."""
+        known = read_state(self._state)
+        if not (told := known.get("told")):
+            return
+        for one in moves:
+            name = one.ref.removeprefix(BASE)
+            if one.old and told.get(name) == one.old:
+                told[name] = made[one.ref]
+        write_state(self._state, known)
+
+    def _append(self, told: Sequence[Telling]) -> tuple[Put, dict[str, tuple[str, str]]]:
+        """Write what is missing; give for each ref that moved where it was and where it is."""
+        for _ in range(TRIES):
+            tips = self._tips()
+            trees = self._trees(tips)
+            put, changed, remarks = self._changed(trees, told)
+            if not any(changed.values()):
+                return Put(remarks=remarks), {}
+            moves = [
+                Move(ref=BASE + name, old=tips.get(name, ""), parent=tips.get(name, ""), notes=notes)
+                for name, notes in changed.items()
+                if notes
+            ]
+            made = move(self._repository, moves, f"Holdfast: {put.events} events of {put.records} records")
+            if made is not None:
+                return put, {one.ref.removeprefix(BASE): (one.old, made[one.ref]) for one in moves}
+        raise ReplicaError("Somebody else keeps changing the notes.", hint="Try again.")
+
+    def _changed(
+        self, trees: Mapping[str, Tree], told: Sequence[Telling]
+    ) -> tuple[Put, dict[str, Tree], tuple[Remark, ...]]:
+        """Give the notes that change when these records are told of."""
+        lines = [line for tree in trees.values() for note in tree.values() for line in note.lines]
+        present, shared = {line[:26] for line in lines if is_whole(line)}, {about(line) for line in lines}
+        told = [one for one in told if one.record.state != "erased" or one.record.id in shared]
+        wanted = {one.record.id: [event for event in one.events if event.id not in present] for one in told}
+        fresh = [one for one in told if wanted[one.record.id]]
+        commits, head = self._commits(fresh), self._repository.head()
+        if fresh and not head:
+            return Put(), {}, (Remark(where="notes", why="there is no commit yet that notes could be attached to"),)
+        changed: dict[str, Tree] = {}
+        for one in fresh:
+            name, commit = namespace_of(one.record), commits.get(one.record.origin.commit, head)
+            tree = changed.setdefault(name, {})
+            old = trees.get(name, {}).get(commit, Note())
+            note = tree.setdefault(commit, Note(paths=set(old.paths), lines=set(old.lines)))
+            note.lines |= {line_of(event) for event in wanted[one.record.id]}
+        erased, scrubbed = set().union(*map(erased_in, (*trees.values(), *changed.values()))), 0
+        for name in {*trees, *changed}:
+            whole = {**trees.get(name, {}), **changed.get(name, {})}
+            bare = without(whole, erased)
+            scrubbed += len(bare)
+            changed[name] = changed.get(name, {}) | bare
+        put = Put(records=len(fresh), events=sum(map(len, wanted.values())), scrubbed=scrubbed)
+        return put, changed, ()
+
+    def _commits(self, tellings: Sequence[Telling]) -> dict[str, str]:
+        """Give the commits that records were born at and that are here, by name."""
+        names = sorted({one.record.origin.commit for one in tellings if one.record.origin.commit})
+        given = "".join(f"{name}^{{commit}}\n" for name in names if name.isalnum()).encode()
+        lines = self._repository.ask("cat-file", "--batch-check", given=given).splitlines() if given else []
+        found = {line.split()[0] for line in lines if " commit " in line}
+        return {name: name for name in names if name in found}
+
+    def _tips(self) -> dict[str, str]:
+        self._repository.common  # noqa: B018  says so where there is no repository
+        return {name: tip for name, tip in self._repository.refs(BASE).items() if name in NAMESPACES}
+
+    def _trees(self, tips: Mapping[str, str]) -> dict[str, Tree]:
+        return {name: load(self._repository, tip) for name, tip in tips.items()}
+
+
+def namespace_of(record: Record) -> str:
+    """Give the namespace a record's events go to."""
+    return KINDS[record.kind].names.get("git-notes", "learnings") if record.kind in KINDS else "learnings"

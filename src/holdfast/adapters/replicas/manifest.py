@@ -1,0 +1,88 @@
+"""What a folder of files said when it was last read or written: a small database beside the store, never in the folder."""
+
+import json
+import os
+import sqlite3
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from holdfast.model.errors import ReplicaError
+from holdfast.model.event import Json
+
+Stamp = tuple[int, int, int]
+ABSENT: Stamp = (0, 0, -1)
+_SCHEMA = """
+create table if not exists notes (name text primary key, value text not null);
+create table if not exists files (
+    path text primary key, id text not null, mtime integer not null, ctime integer not null, size integer not null,
+    said text not null
+);
+create index if not exists files_id on files (id);
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """A file as it was: whose it is, and how to see without reading that nobody touched it."""
+
+    path: str
+    id: str
+    stamp: Stamp
+    said: Json
+
+
+class Manifest:
+    """The rows, read and written in short transactions. A file that cannot be used is begun anew."""
+
+    def __init__(self, path: Path) -> None:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        try:
+            self._db = _opened(path)
+        except sqlite3.DatabaseError:
+            path.unlink(missing_ok=True)
+            self._db = _opened(path)
+
+    def stamps(self) -> dict[str, tuple[str, Stamp]]:
+        """Give id and stamp of every file."""
+        rows = self._db.execute("select path, id, mtime, ctime, size from files")
+        return {path: (about, (mtime, ctime, size)) for path, about, mtime, ctime, size in rows}
+
+    def said(self, path: str) -> Json | None:
+        """Give what a file said."""
+        row = self._db.execute("select said from files where path = ?", (path,)).fetchone()
+        return dict(json.loads(row[0])) if row else None
+
+    def note(self, name: str) -> str:
+        """Give what is noted under a name."""
+        row = self._db.execute("select value from notes where name = ?", (name,)).fetchone()
+        return str(row[0]) if row else ""
+
+    def change(self, put: Iterable[Row], drop: Iterable[str], notes: dict[str, str]) -> None:
+        """Take files in and out and note things, all or nothing."""
+        try:
+            with self._db:
+                self._db.executemany("delete from files where path = ?", [(path,) for path in drop])
+                self._db.executemany(
+                    "insert or replace into files values (?, ?, ?, ?, ?, ?)",
+                    [(row.path, row.id, *row.stamp, json.dumps(row.said, ensure_ascii=False)) for row in put],
+                )
+                self._db.executemany("insert or replace into notes values (?, ?)", list(notes.items()))
+        except sqlite3.Error as problem:
+            raise ReplicaError(f"What the folder said cannot be remembered ({problem}).") from problem
+
+    def close(self) -> None:
+        """Let go of it."""
+        self._db.close()
+
+
+def _opened(path: Path) -> sqlite3.Connection:
+    os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+    db = sqlite3.connect(path, timeout=30)
+    try:
+        db.execute("pragma secure_delete = on")  # what was erased must not stay here
+        db.executescript(_SCHEMA)
+    except sqlite3.DatabaseError:
+        db.close()
+        raise
+    return db

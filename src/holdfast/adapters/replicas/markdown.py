@@ -1,0 +1,270 @@
+"""Records as a folder of markdown files that people read, edit, add and remove, and review in pull requests."""
+
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+from holdfast.adapters.replicas.manifest import ABSENT, Manifest, Row, Stamp
+from holdfast.adapters.replicas.record_file import file_name, file_parts, file_text
+from holdfast.adapters.replicas.states import state_key, write_aside
+from holdfast.model.errors import Invalid, ReplicaError
+from holdfast.model.event import Json
+from holdfast.model.foreign import Remark
+from holdfast.model.record import Record
+from holdfast.model.replica import Arrived, Edit, Gone, Put, Settled, Telling, parts_of
+
+LONGEST_FILE = 400_000
+_PASSED_OVER = frozenset({"readme.md", "license.md", "contributing.md"})
+_NEVER: Stamp = (0, 0, -2)
+
+
+@dataclass(slots=True)
+class _Read:
+    """The folder as it was found: stamps of all files, what the touched ones say, which could not be understood."""
+
+    known: dict[str, tuple[str, Stamp]] = field(default_factory=dict)  # what was remembered of it: whose each file is
+    stamps: dict[str, Stamp] = field(default_factory=dict)
+    parts: dict[str, Json] = field(default_factory=dict)
+    unread: dict[str, str] = field(default_factory=dict)
+    homes: dict[str, str] = field(default_factory=dict)  # the file of each record, as far as it is known
+    jumped: bool = False
+
+
+@dataclass(slots=True)
+class _Done:
+    rows: dict[str, Row] = field(default_factory=dict)
+    dropped: set[str] = field(default_factory=set)
+    written: int = 0
+    removed: int = 0
+    owed: set[str] = field(default_factory=set)
+    remarks: list[Remark] = field(default_factory=list)
+
+
+class MarkdownFolder:
+    """One folder, one file a record. `implied` has the parts its place says already.
+
+    `head` gives the commit checked out there and `follows` whether one comes after another: on another line of history
+    nobody removed or reverted a file.
+    """
+
+    tells_history = False
+
+    def __init__(
+        self,
+        folder: Path,
+        states: Path,
+        *,
+        name: str = "folder",
+        implied: Mapping[str, str] | None = None,
+        head: Callable[[], str] = str,
+        follows: Callable[[str, str], bool] = lambda _earlier, _later: True,
+        mode: int = 0o600,
+    ) -> None:
+        self.name = name
+        self._folder, self._states, self._implied, self._mode = folder, states, implied or {}, mode
+        self._head, self._follows = head, follows
+        self._found = _Read()
+
+    @property
+    def cursor(self) -> int:
+        """Up to which number of the journal it was told everything."""
+        return int(self._manifest.note("cursor") or 0)
+
+    def read(self, *, afresh: bool = False) -> Arrived:
+        """Give the files that say something else than they did, and those that are gone. Others are not even opened."""
+        known = self._manifest.stamps()
+        before, now = self._manifest.note("head"), self._head()
+        jumped = bool(before and now) and not self._follows(before, now)
+        homes = {about: path for path, (about, _) in known.items()}
+        self._found = found = _Read(known=known, stamps=_scan(self._folder), jumped=jumped, homes=homes)
+        touched = [name for name, stamp in found.stamps.items() if afresh or known.get(name, ("", _NEVER))[1] != stamp]
+        edits = [edit for name in sorted(touched) if (edit := self._edit(name, known))] if touched else []
+        here = {parts.get("id") for parts in found.parts.values()}
+        gone = [
+            Gone(where=name, about=about)
+            for name, (about, stamp) in known.items()
+            if name not in found.stamps and stamp != ABSENT and about not in here
+        ]
+        return Arrived(
+            edits=tuple(edits),
+            gone=tuple(gone),
+            remarks=tuple(Remark(where=name, why=why) for name, why in found.unread.items()),
+            owed=tuple(self._manifest.note("owed").split()),
+            files=sum(1 for _, stamp in known.values() if stamp != ABSENT),
+            vanished=bool(known) and not self._folder.is_dir(),
+            jumped=jumped,
+        )
+
+    def write(self, tellings: Sequence[Telling], settled: Settled, *, cursor: int) -> Put:
+        """Write the files of records that changed, and remove those of records no longer in use.
+
+        A file that was refused, or that somebody changed since it was read, is left alone and read again next time.
+        """
+        known, done = self._found.known, self._noted(settled)
+        paths = self._found.homes
+        for one in tellings:
+            path = one.where or paths.get(one.record.id, "")
+            if path in settled.refused or path in self._found.unread:
+                done.owed.add(one.record.id)
+                continue
+            try:
+                self._tell(one, path, known.get(path, ("", _NEVER))[1], settled, done)
+            except Invalid as problem:
+                done.remarks.append(Remark(where=path or one.record.id, why=problem.message))
+            except OSError as problem:
+                raise ReplicaError(f"{self._folder} cannot be written ({problem.strerror}).") from problem
+        self._remember(known, done, cursor)
+        return Put(records=done.written, removed=done.removed, remarks=tuple(done.remarks))
+
+    def close(self) -> None:
+        """Let go of what is remembered."""
+        if manifest := self.__dict__.pop("_manifest", None):
+            manifest.close()
+
+    @cached_property
+    def _manifest(self) -> Manifest:
+        return Manifest(self._states / f"{self.name}-{state_key(str(self._folder.absolute()))}.db")
+
+    def _edit(self, name: str, known: Mapping[str, tuple[str, Stamp]]) -> Edit | None:
+        """Read a file that was touched; nothing if it says what it said before, or cannot be understood."""
+        owner = known.get(name, ("", _NEVER))[0]
+        try:
+            parts = self._parts(name)
+            about = parts.setdefault("id", owner) or parts.pop("id")
+            self._check_owner(name, about, owner)
+        except (Invalid, OSError) as problem:
+            self._found.unread[name] = problem.message if isinstance(problem, Invalid) else str(problem.strerror)
+            return None
+        self._found.parts[name] = parts
+        before = self._manifest.said(self._found.homes.get(about, "")) if about else None
+        if about:
+            self._found.homes[about] = name
+        if before == parts:
+            return None
+        return Edit(where=name, about=about, said=parts, before=None if self._found.jumped else before)
+
+    def _parts(self, name: str) -> Json:
+        if self._found.stamps[name][2] > LONGEST_FILE:
+            raise Invalid(f"It has more than {LONGEST_FILE:,} bytes.")
+        try:
+            parts = file_parts((self._folder / name).read_text(encoding="utf-8"))
+        except UnicodeDecodeError as problem:
+            raise Invalid("It is not UTF-8.") from problem
+        for part, meant in self._implied.items():
+            if (said := parts.pop(part, meant)) != meant:
+                raise Invalid(f"It says {part}: {said}, but this folder is for {meant}.")
+        return parts
+
+    def _check_owner(self, name: str, about: str, owner: str) -> None:
+        if owner and about != owner:
+            raise Invalid(f"Its id was changed; it is the file of {owner}.")
+        home = self._found.homes.get(about, name)
+        if home != name and home in self._found.stamps:
+            raise Invalid(f"{home} is the file of {about} already. Take out the id to make it a memory of its own.")
+
+    def _noted(self, settled: Settled) -> _Done:
+        """Begin with what was read and understood."""
+        parts = {path: said for path, said in self._found.parts.items() if path not in settled.refused}
+        rows = {path: self._row(path, said) for path, said in parts.items() if said.get("id")}
+        return _Done(rows=rows)
+
+    def _tell(self, one: Telling, path: str, stamp: Stamp, settled: Settled, done: _Done) -> None:
+        record = one.record
+        if not one.carried and record.state == "active":
+            if path:
+                done.dropped.add(path)
+                why = "it is private now; what was shared stays shared, so its file was left: remove that yourself"
+                done.remarks.append(Remark(where=path, why=why))
+            return
+        if not one.carried or record.state != "active":
+            if path and record.state == "erased" and self._head():
+                why = "its file is removed; older commits of the repository still hold what it said"
+                done.remarks.append(Remark(where=path, why=why))
+            self._remove(path, record.id, done)
+            return
+        parts, there = parts_of(record, frozenset(self._implied)), path in self._found.stamps
+        said = self._said(path)
+        if path in settled.old or (there and said == parts):
+            return
+        elsewhere = self._found.jumped or stamp == ABSENT
+        if path and not there and record.id not in settled.put_back and not (elsewhere and said != parts):
+            return  # it was taken away, and nobody said yet what that means
+        self._put(path or self._fresh_name(record), parts, done)
+
+    def _put(self, path: str, parts: Json, done: _Done) -> None:
+        content, place = file_text(parts), self._folder / path
+        if path in self._found.stamps and _stamp(place) != self._found.stamps[path]:
+            done.rows.pop(path, None)
+            done.owed.add(parts["id"])
+            done.remarks.append(Remark(where=path, why="it was changed just now; the next sync reads it"))
+            return
+        self._folder.mkdir(mode=0o700 if self._mode == 0o600 else 0o777, parents=True, exist_ok=True)
+        write_aside(place, content, self._mode)
+        self._found.stamps[path] = _stamp(place)
+        done.rows[path] = self._row(path, parts)
+        done.written += 1
+
+    def _remove(self, path: str, about: str, done: _Done) -> None:
+        if not path:
+            return
+        place = self._folder / path
+        if path in self._found.stamps:
+            if _stamp(place) != self._found.stamps[path]:
+                done.owed.add(about)
+                done.remarks.append(Remark(where=path, why="it was changed just now; the next sync reads it"))
+                return
+            place.unlink(missing_ok=True)
+            done.removed += 1
+        done.rows.pop(path, None)
+        done.dropped.add(path)
+
+    def _remember(self, known: Mapping[str, tuple[str, Stamp]], done: _Done, cursor: int) -> None:
+        owned = {row.id for row in done.rows.values()}
+        missing = [path for path in known if path not in self._found.stamps and path not in done.dropped]
+        moved = [path for path in missing if known[path][0] in owned]
+        away = [path for path in missing if self._found.jumped and path not in moved]
+        rows = [*done.rows.values(), *(self._row(path, self._manifest.said(path) or {}) for path in away)]
+        notes = {"cursor": str(cursor), "head": self._head(), "owed": " ".join(sorted(done.owed))}
+        self._manifest.change(rows, [*done.dropped, *moved], notes)
+
+    def _row(self, path: str, parts: Json) -> Row:
+        return Row(path=path, id=parts["id"], stamp=self._found.stamps.get(path, ABSENT), said=parts)
+
+    def _said(self, path: str) -> Json | None:
+        return self._found.parts.get(path) or (self._manifest.said(path) if path else None)
+
+    def _fresh_name(self, record: Record) -> str:
+        name = file_name(record)
+        return name if name not in self._found.stamps else f"{name.removesuffix('.md')}-{record.id.lower()}.md"
+
+
+def _scan(folder: Path) -> dict[str, Stamp]:
+    """Give the stamp of every file that could be a record's."""
+    try:
+        with os.scandir(folder) as entries:
+            return {entry.name: _stamp_of(entry.stat(follow_symlinks=False)) for entry in _candidates(entries)}
+    except FileNotFoundError:
+        return {}
+    except OSError as problem:
+        raise ReplicaError(f"{folder} cannot be read ({problem.strerror}).") from problem
+
+
+def _candidates(entries: Iterable["os.DirEntry[str]"]) -> Iterable["os.DirEntry[str]"]:
+    for entry in entries:
+        name = entry.name
+        likely = name.endswith(".md") and name[0] not in "._" and name.lower() not in _PASSED_OVER
+        if likely and entry.is_file(follow_symlinks=False):
+            yield entry
+
+
+def _stamp(path: Path) -> Stamp:
+    try:
+        return _stamp_of(path.stat(follow_symlinks=False))
+    except OSError:
+        return _NEVER
+
+
+def _stamp_of(stat: os.stat_result) -> Stamp:
+    return stat.st_mtime_ns, stat.st_ctime_ns, stat.st_size

@@ -1,0 +1,135 @@
+"""People at their machines: each with a store, a clock and a copy of the same replica, in real git and real files."""
+
+import os
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from holdfast.adapters.replicas.git_notes import GitNotes
+from holdfast.adapters.replicas.markdown import MarkdownFolder
+from holdfast.engine.views import records
+from holdfast.engine.views.records import Filter
+from holdfast.model.event import Actor
+from holdfast.model.record import Record, record_to_json
+from holdfast.policy.sharing import Sharing, own, with_team
+from holdfast.verbs.memory import Memory
+from holdfast.verbs.sync import Synced, sync, sync_afar
+from tests.conftest import Time, make_memory
+
+WHO = {"GIT_AUTHOR_NAME": "Ada", "GIT_AUTHOR_EMAIL": "ada@example.org"}
+WHO |= {"GIT_COMMITTER_NAME": "Ada", "GIT_COMMITTER_EMAIL": "ada@example.org"}
+
+
+def git(folder: Path, *command: str, given: str | None = None) -> str:
+    """Run git and give what it prints."""
+    done = subprocess.run(
+        ["git", "-C", str(folder), *command],
+        check=True,
+        capture_output=True,
+        input=given.encode() if given is not None else None,
+        env={
+            **os.environ,
+            **WHO,
+            "GIT_CONFIG_COUNT": "1",
+            "GIT_CONFIG_KEY_0": "protocol.file.allow",
+            "GIT_CONFIG_VALUE_0": "always",
+        },
+    )
+    return done.stdout.decode().strip()
+
+
+def commit(folder: Path, name: str = "a.txt", content: str = "") -> str:
+    """Commit a file and give the commit."""
+    (folder / name).write_text(content or f"{name} of {os.urandom(4).hex()}\n")
+    git(folder, "add", name)
+    git(folder, "commit", "-q", "-m", f"add {name}")
+    return git(folder, "rev-parse", "HEAD")
+
+
+def remote_with_commit(folder: Path) -> Path:
+    """Give a bare repository that holds one commit."""
+    folder.mkdir(parents=True, exist_ok=True)
+    bare, first = folder / "remote.git", folder / "first"
+    git(folder, "init", "-q", "--bare", "-b", "main", str(bare))
+    git(folder, "init", "-q", "-b", "main", str(first))
+    commit(first)
+    git(first, "push", "-q", str(bare), "main")
+    return bare
+
+
+@dataclass
+class Seat:
+    """One person: a memory, the replica as they have it, and how they sync."""
+
+    memory: Memory
+    replica: Any
+    sharing: Sharing
+    folder: Path
+    time: Time
+    remote: str = ""
+    last: list[Synced] = field(default_factory=list)
+
+    def sync(self, **options: Any) -> Synced:
+        """Bring this seat and the replica together."""
+        if self.remote:
+            done = sync_afar(self.memory, self.replica, self.sharing, self.remote, **options)
+        else:
+            done = sync(self.memory, self.replica, self.sharing, **options)
+        self.last.append(done)
+        return done
+
+    def records(self) -> dict[str, Record]:
+        """Give every record there is, by id, erased ones too; each seat calls the project by its own name."""
+        found = records.page(self.memory.store.db, Filter(states=()), limit=100_000)
+        return {entry.record.id: replace(entry.record, project="") for entry in found}
+
+    def memory_records(self) -> list[Record]:
+        """Give every record there is, as it is kept."""
+        return [entry.record for entry in records.page(self.memory.store.db, Filter(states=()), limit=100_000)]
+
+    def story(self) -> dict[str, Any]:
+        """Give what the records say, for whole-value comparison."""
+        return {key: record_to_json(record) for key, record in sorted(self.records().items())}
+
+
+Seats = Callable[[str], Seat]
+
+
+@contextmanager
+def seating(kind: str, folder: Path) -> Iterator[Seats]:
+    """Give a function that seats people around one replica of a kind."""
+    bare = remote_with_commit(folder) if kind == "notes" else None
+    seated: list[Seat] = []
+
+    def seat(name: str) -> Seat:
+        made = _seat(kind, folder, name, bare)
+        seated.append(made)
+        return made
+
+    yield seat
+    for one in seated:
+        one.memory.close()
+        one.replica.close()
+
+
+def _seat(kind: str, folder: Path, name: str, bare: Path | None) -> Seat:
+    here, time = folder / name, Time()
+    here.mkdir(exist_ok=True)
+    memory = make_memory(here, time, actor=Actor(kind="user", name=name, session=f"{name}-1"))
+    states = here / "store" / "replicas"
+    if bare:
+        clone = here / "clone"
+        git(folder, "clone", "-q", str(bare), str(clone))
+        memory.move_to(f"example.org/{name}/shop")
+        return Seat(memory, GitNotes(clone, states), with_team(memory.project), clone, time, remote="origin")
+    shared = folder / "memories"
+    if kind == "folder":
+        return Seat(memory, MarkdownFolder(shared, states), own(), shared, time)
+    memory.move_to(f"example.org/{name}/shop")
+    sharing = with_team(memory.project)
+    return Seat(
+        memory, MarkdownFolder(shared, states, name="repository", implied=sharing.implied), sharing, shared, time
+    )

@@ -1,0 +1,445 @@
+"""Git notes: real repositories, real remotes, everything that happens to commits and refs."""
+
+import json
+import multiprocessing
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from holdfast.adapters.replicas.git_notes import BASE, NAMESPACES, GitNotes
+from holdfast.adapters.replicas.lines import event_of, line_of
+from holdfast.model.event import Actor, Event
+from holdfast.model.ids import Clock
+from holdfast.model.record import Record
+from holdfast.model.replica import Settled, Telling
+from holdfast.policy.sharing import with_team
+from holdfast.verbs.keep import Revision, erase, revise
+from holdfast.verbs.sync import sync, sync_afar
+from tests.conftest import keep, make_memory, recorded
+from tests.replicas.seats import WHO, Seat, Seats, commit, git, seating
+
+
+@pytest.fixture
+def seats(tmp_path: Path) -> Iterator[Seats]:
+    with seating("notes", tmp_path) as made:
+        yield made
+
+
+def shown(folder: Path, namespace: str = "learnings", commit: str = "HEAD") -> list[str]:
+    """Give the lines of a note, as git shows them."""
+    return git(folder, "notes", "--ref", f"holdfast/{namespace}", "show", commit).splitlines()
+
+
+def tips(folder: Path) -> dict[str, str]:
+    lines = git(folder, "for-each-ref", "--format=%(refname) %(objectname)", BASE).splitlines()
+    return dict(line.split(" ") for line in lines)
+
+
+def test_each_line_begins_with_its_id_and_can_be_read_by_people(ada: Seat) -> None:
+    record = keep(ada.memory, "We chose\tPostgreSQL.\nBecause of \u2028 ledgers.", kind="decision", visibility="team")
+    revise(ada.memory, record.id, Revision(tags=("storage",)))
+    ada.sync()
+    first, second = shown(ada.folder, "decisions")
+    assert first.startswith(f"{record.id} 2026-09-21 ada recorded decision “We chose PostgreSQL.”\t{{")
+    assert f"ada revised tags of {record.id[:10]}\t" in second
+    assert [event_of(line).verb for line in (first, second)] == ["recorded", "revised"]
+    assert set(tips(ada.folder)) == {f"{BASE}decisions"}
+
+
+def test_every_kind_has_one_of_the_ten_namespaces() -> None:
+    from holdfast.adapters.replicas.git_notes import namespace_of
+    from holdfast.model.kinds import KINDS
+
+    found = {kind: namespace_of(Record(id="x", kind=kind)) for kind in (*KINDS, "something of a later version")}
+    assert set(found.values()) <= NAMESPACES
+    assert len(NAMESPACES) == 10
+    assert found["decision"] == "decisions"
+
+
+def test_a_line_gives_back_the_event_it_was_written_from() -> None:
+    event = recorded(Clock(lambda: 1_790_000_000.0), 'a\nb\tc \u2028 d {"x": 1}', kind="fact", title="t\t{")
+    assert event_of(line_of(event)) == event
+    assert "\n" not in line_of(event)
+    assert line_of(event).count("\t") == 1
+
+
+def test_gits_own_merge_is_a_correct_union(ada: Seat, bob: Seat) -> None:
+    mine, theirs = (
+        keep(ada.memory, "What ada says.", visibility="team"),
+        keep(bob.memory, "What bob says.", visibility="team"),
+    )
+    ada.sync()
+    sync(bob.memory, bob.replica, bob.sharing)
+    git(bob.folder, "fetch", "-q", "origin", f"{BASE}learnings:refs/notes/theirs")
+    git(bob.folder, "notes", "--ref", f"{BASE}learnings", "merge", "-q", "-s", "cat_sort_uniq", "refs/notes/theirs")
+    assert {line[:26] for line in shown(bob.folder)} == {mine.id, theirs.id}
+    bob.sync()
+    ada.sync()
+    assert set(ada.records()) == set(bob.records()) == {mine.id, theirs.id}
+
+
+def test_records_are_attached_to_the_commit_they_were_born_at(ada: Seat) -> None:
+    first = git(ada.folder, "rev-parse", "HEAD")
+    from holdfast.adapters.checkout import GitCheckout
+
+    ada.memory.checkout = GitCheckout(ada.folder)
+    record = keep(ada.memory, "Born at the first commit.", visibility="team")
+    commit(ada.folder, "b.txt")
+    revise(ada.memory, record.id, Revision(tags=("later",)))
+    ada.sync()
+    assert [line[:26] for line in shown(ada.folder, commit=first)] == [
+        event.id for event in ada.memory.store.events_about(record.id)
+    ]
+
+
+def test_a_rejected_push_is_united_and_sent_again(ada: Seat, bob: Seat) -> None:
+    mine = keep(ada.memory, "What ada says.", visibility="team")
+    theirs = keep(bob.memory, "What bob says.", visibility="team")
+
+    class Slow:
+        """Bob is faster between ada's fetch and her push, twice."""
+
+        def __init__(self) -> None:
+            self.left = 2
+
+        def __getattr__(self, name: str) -> Any:
+            if name == "push" and self.left:
+                self.left -= 1
+                keep(bob.memory, f"One more thing of bob's, number {self.left}.", visibility="team")
+                bob.sync()
+            return getattr(ada.replica, name)
+
+    done = sync_afar(ada.memory, Slow(), ada.sharing, "origin")
+    assert (done.offline, done.pushed) == ("", 1)
+    bob.sync()
+    assert {mine.id, theirs.id} <= set(ada.records()) == set(bob.records())
+    assert len(ada.records()) == 4
+
+
+def test_offline_keeps_what_is_here_and_says_so(ada: Seat, bob: Seat, tmp_path: Path) -> None:
+    record = keep(ada.memory, "Written on a train.", visibility="team")
+    (tmp_path / "remote.git").rename(tmp_path / "away.git")
+    done = ada.sync()
+    assert done.offline
+    assert done.put.records == 1
+    assert shown(ada.folder)
+    (tmp_path / "away.git").rename(tmp_path / "remote.git")
+    assert ada.sync().pushed == 1
+    bob.sync()
+    assert set(bob.records()) == {record.id}
+
+
+def test_nothing_of_gits_settings_is_touched(ada: Seat, bob: Seat) -> None:
+    before = (ada.folder / ".git" / "config").read_bytes()
+    keep(ada.memory, "Anything.", visibility="team")
+    ada.sync()
+    bob.sync()
+    ada.sync()
+    assert (ada.folder / ".git" / "config").read_bytes() == before
+    assert git(ada.folder, "status", "--porcelain") == ""
+    ada.replica.follow_rewrites()
+    assert ada.replica.follows_rewrites()
+    assert git(ada.folder, "config", "--get-regexp", r"notes\..*|remote\..*\.push") == f"notes.rewriteref {BASE}*"
+
+
+def test_a_repository_without_commits_waits_for_the_first_one(tmp_path: Path) -> None:
+    from tests.conftest import Time
+
+    git(tmp_path, "init", "-q", "-b", "main", "empty")
+    memory = make_memory(tmp_path, Time())
+    notes = GitNotes(tmp_path / "empty", tmp_path / "states")
+    record = keep(memory, "Before any commit.", visibility="team")
+    done = sync(memory, notes, with_team(memory.project))
+    assert "no commit yet" in done.remarks[0].why
+    commit(tmp_path / "empty")
+    assert sync(memory, notes, with_team(memory.project)).put.records == 1
+    assert shown(tmp_path / "empty")[0].startswith(record.id)
+    memory.close()
+
+
+def test_notes_follow_amended_and_rebased_commits_where_git_was_told_to(ada: Seat, bob: Seat) -> None:
+    from holdfast.adapters.checkout import GitCheckout
+
+    ada.replica.follow_rewrites()
+    ada.memory.checkout = GitCheckout(ada.folder)
+    git(ada.folder, "checkout", "-q", "-b", "topic")
+    commit(ada.folder, "b.txt")
+    record = keep(ada.memory, "Said of the commit that will be rewritten.", visibility="team")
+    ada.sync()
+    git(ada.folder, "commit", "-q", "--amend", "-m", "amended")
+    assert shown(ada.folder)[0].startswith(record.id)
+    git(ada.folder, "checkout", "-q", "main")
+    commit(ada.folder, "c.txt")
+    git(ada.folder, "checkout", "-q", "topic")
+    git(ada.folder, "rebase", "-q", "main")
+    assert shown(ada.folder)[0].startswith(record.id)
+    revise(ada.memory, record.id, Revision(tags=("after",)))
+    ada.sync()
+    bob.sync()
+    assert bob.records()[record.id].tags == ("after",)
+    assert ada.sync().came == 0
+
+
+def test_without_gits_help_amending_loses_no_record(ada: Seat, bob: Seat) -> None:
+    commit(ada.folder, "b.txt")
+    record = keep(ada.memory, "Attached to what is about to be amended.", visibility="team")
+    sync(ada.memory, ada.replica, ada.sharing)
+    git(ada.folder, "commit", "-q", "--amend", "-m", "amended")
+    git(ada.folder, "reflog", "expire", "--expire=now", "--all")
+    git(ada.folder, "gc", "-q", "--prune=now")
+    ada.sync()
+    bob.sync()
+    assert set(bob.records()) == {record.id}
+
+
+def test_worktrees_share_notes_and_submodules_have_their_own(ada: Seat, bob: Seat, tmp_path: Path) -> None:
+    git(ada.folder, "worktree", "add", "-q", str(tmp_path / "linked"), "-b", "side")
+    linked = GitNotes(tmp_path / "linked", ada.replica._states)
+    record = keep(ada.memory, "Said in the linked worktree.", visibility="team")
+    sync_afar(ada.memory, linked, ada.sharing, "origin")
+    assert shown(ada.folder)[0].startswith(record.id)
+    assert ada.sync().put.records == 0  # the same repository, so it was told already
+
+    outer = tmp_path / "outer"
+    git(tmp_path, "init", "-q", "-b", "main", str(outer))
+    git(outer, "submodule", "--quiet", "add", str(tmp_path / "remote.git"), "sub")
+    sub = GitNotes(outer / "sub", tmp_path / "states")
+    with make_memory(tmp_path / "carol", bob.time) as carol:
+        sync_afar(carol, sub, with_team(carol.project), "origin")
+        assert carol.store.folded(record.id) is not None
+    assert not git(outer, "for-each-ref", "refs/notes")
+
+
+def test_many_notes_fan_out_and_are_all_read(ada: Seat, bob: Seat) -> None:
+    many = 600
+    stream = "".join(
+        f"commit refs/heads/main\ncommitter A <a@b> {1_700_000_000 + n} +0000\ndata 1\nx\n"
+        + ("from refs/heads/main^0\n" if n == 0 else "")
+        for n in range(many)
+    )
+    git(ada.folder, "fast-import", "--quiet", "--force", given=stream)
+    commits = git(ada.folder, "rev-list", "main").split()[:many]
+    clock = Clock(lambda: 1_790_000_000.0)
+    events = {one: recorded(clock, f"Said of {one}.", visibility="team") for one in commits}
+    # Written by git itself, which decides on its own how to spread them.
+    for name in ("first", "second"):
+        half = commits[: many // 2] if name == "first" else commits[many // 2 :]
+        notes = "commit refs/notes/holdfast/learnings\ncommitter A <a@b> 1700000000 +0000\ndata 0\n"
+        notes += "from refs/notes/holdfast/learnings^0\n" if name == "second" else ""
+        for one in half:
+            line = line_of(events[one]) + "\n"
+            notes += f"N inline {one}\ndata {len(line.encode())}\n{line}\n"
+        git(ada.folder, "fast-import", "--quiet", "--date-format=raw", given=notes)
+    assert any(
+        "/" in path for path in git(ada.folder, "ls-tree", "-r", "--name-only", "refs/notes/holdfast/learnings").split()
+    )
+    assert ada.sync().came == many
+    extra = keep(ada.memory, "One more.", visibility="team")
+    ada.sync()
+    bob.sync()
+    assert len(bob.records()) == many + 1
+    assert len(git(ada.folder, "notes", "--ref", "holdfast/learnings", "list").splitlines()) == many
+    assert extra.id in bob.records()
+
+
+def test_torn_and_foreign_lines_are_reported_and_left(ada: Seat, bob: Seat) -> None:
+    record = keep(ada.memory, "A thing that is fine.", visibility="team")
+    ada.sync()
+    later = {**json.loads(shown(ada.folder)[0].split("\t")[1]), "verb": "transmuted"}
+    odd = [shown(ada.folder)[0][:60], "somebody's own remark", f"{Clock().tick()} x\t{json.dumps(later)}", "01\t[1]"]
+    git(ada.folder, "notes", "--ref", "holdfast/learnings", "append", "-m", "\n".join(odd), "HEAD")
+    done = ada.sync()
+    assert len(done.remarks) == 4
+    revise(ada.memory, record.id, Revision(tags=("more",)))
+    ada.sync()
+    bob.sync()
+    assert set(odd) <= set(shown(bob.folder))
+    assert bob.records()[record.id].tags == ("more",)
+
+
+def test_an_event_of_which_only_half_a_line_is_left_is_told_again(ada: Seat, bob: Seat) -> None:
+    record = keep(ada.memory, "A thing that was torn.", visibility="team")
+    sync(ada.memory, ada.replica, ada.sharing)
+    half = shown(ada.folder)[0][:150]
+    git(ada.folder, "notes", "--ref", "holdfast/learnings", "add", "-f", "-m", half, "HEAD")
+    shutil.rmtree(ada.replica._states)
+    ada.sync()
+    bob.sync()
+    assert bob.records()[record.id].body == "A thing that was torn."
+
+
+def test_shared_counts_are_turned_away(ada: Seat, bob: Seat) -> None:
+    record = keep(ada.memory, "A thing.", visibility="team")
+    event = Event(id=Clock().tick(), about=record.id, verb="surfaced", at="2026-09-21T00:00:00.000Z", by=Actor())
+    ada.sync()
+    git(ada.folder, "notes", "--ref", "holdfast/learnings", "append", "-m", line_of(event), "HEAD")
+    ada.sync()
+    done = bob.sync()
+    assert "nothing to share" in done.remarks[0].why
+    assert {event.verb for _, event in bob.memory.store.journal()} == {"recorded"}
+
+
+def test_erasure_scrubs_every_clone_and_says_what_history_keeps(ada: Seat, bob: Seat) -> None:
+    record = keep(ada.memory, "The zanzibar clause must never be read again.", visibility="team")
+    other = keep(ada.memory, "A thing that stays.", visibility="team")
+    ada.sync()
+    bob.sync()
+    revise(bob.memory, record.id, Revision(tags=("zanzibar-too",)))  # not sent yet
+    erase(ada.memory, record.id)
+    assert ada.sync().put.scrubbed
+    bob.sync()
+    ada.sync()
+    for seat in (ada, bob):
+        assert seat.records()[record.id].state == "erased"
+        assert all("zanzibar" not in line for line in shown(seat.folder))
+        assert all("zanzibar" not in str(event.data) for event in seat.memory.store.events_about(record.id))
+    assert ada.records() == bob.records()
+    assert "zanzibar" in git(ada.folder, "log", "-p", "refs/notes/holdfast/learnings")
+    assert not ada.replica.rewrite("origin").problem
+    assert "zanzibar" not in git(ada.folder, "log", "-p", "refs/notes/holdfast/learnings")
+    keep(bob.memory, "Something new of bob's.", visibility="team")
+    bob.sync()
+    assert "zanzibar" not in git(bob.folder, "log", "-p", "refs/notes/holdfast/learnings")
+    assert "zanzibar" not in git(bob.folder, "log", "-p", "refs/holdfast/remotes/origin/learnings")
+    ada.sync()
+    assert ada.records() == bob.records()
+    assert other.id in ada.records()
+
+
+def test_erasure_reaches_lines_in_other_namespaces(ada: Seat, bob: Seat) -> None:
+    record = keep(ada.memory, "The zanzibar clause.", kind="decision", fields={}, visibility="team")
+    ada.sync()
+    revise(ada.memory, record.id, Revision(kind="learning"))
+    ada.sync()
+    erase(ada.memory, record.id)
+    ada.sync()
+    bob.sync()
+    assert bob.records()[record.id].state == "erased"
+    for namespace in ("decisions", "learnings"):
+        assert all("zanzibar" not in line for line in shown(bob.folder, namespace))
+
+
+def test_lost_refs_are_told_again(ada: Seat, bob: Seat, tmp_path: Path) -> None:
+    record = keep(ada.memory, "Told once.", visibility="team")
+    ada.sync()
+    git(ada.folder, "update-ref", "-d", f"{BASE}learnings")
+    git(tmp_path / "remote.git", "update-ref", "-d", f"{BASE}learnings")
+    ada.sync()
+    bob.sync()
+    assert set(bob.records()) == {record.id}
+
+
+def test_a_store_that_was_lost_is_filled_again(ada: Seat, tmp_path: Path) -> None:
+    record = keep(ada.memory, "Still in the notes.", visibility="team")
+    ada.sync()
+    ada.memory.close()
+    shutil.copytree(ada.replica._states, tmp_path / "kept")
+    shutil.rmtree(tmp_path / "ada" / "store")
+    with make_memory(tmp_path / "ada", ada.time) as memory:
+        notes = GitNotes(ada.folder, tmp_path / "kept")  # it remembers having told everything
+        sync(memory, notes, with_team(memory.project))
+        assert memory.store.folded(record.id) is not None
+
+
+def test_from_inside_a_hook_of_git_the_right_repository_is_used(
+    ada: Seat, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = tmp_path / "other"
+    git(tmp_path, "init", "-q", str(other))
+    monkeypatch.setenv("GIT_DIR", str(other / ".git"))
+    monkeypatch.setenv("GIT_INDEX_FILE", str(other / ".git" / "index"))
+    keep(ada.memory, "Told from a hook.", visibility="team")
+    ada.sync()
+    monkeypatch.delenv("GIT_DIR")
+    monkeypatch.delenv("GIT_INDEX_FILE")
+    assert shown(ada.folder)
+    assert not tips(other)
+
+
+def test_what_somebody_else_appends_while_we_sync_is_read_the_next_time(ada: Seat) -> None:
+    other = recorded(Clock(), "Of another process.", visibility="team")
+    told = Telling(record=Record(id=other.about, kind="fact", visibility="team"), events=(other,))
+    mine, read = keep(ada.memory, "Of this one.", visibility="team"), ada.replica.read
+
+    def slow(**options: Any) -> Any:
+        arrived = read(**options)
+        GitNotes(ada.folder, ada.folder.parent / "elsewhere").write([told], Settled(), cursor=1)
+        return arrived
+
+    ada.replica.read = slow
+    ada.sync()
+    del ada.replica.read
+    ada.sync()
+    assert set(ada.records()) == {mine.id, other.about}
+
+
+def test_an_event_that_came_before_its_beginning_waits_for_it(ada: Seat) -> None:
+    first = recorded(Clock(), "The beginning.", visibility="team")
+    later = Event(id=Clock().tick(first.id), about=first.id, verb="revised", at=first.at, data={"tags": ["later"]})
+    head = git(ada.folder, "rev-parse", "HEAD")
+    newer = commit(ada.folder, "b.txt")
+    git(ada.folder, "notes", "--ref", "holdfast/learnings", "append", "-m", line_of(later), head)
+    assert "not arrived yet" in ada.sync().remarks[0].why
+    git(ada.folder, "notes", "--ref", "holdfast/learnings", "append", "-m", line_of(first), newer)
+    assert ada.sync().remarks == ()
+    assert ada.records()[first.id].tags == ("later",)
+
+
+def append_many(folder: Path, states: Path, number: int, count: int) -> None:
+    notes, clock = GitNotes(folder, states / str(number)), Clock()
+    for turn in range(count):
+        event = recorded(clock, f"Number {turn} of process {number}.", visibility="team")
+        record = Record(id=event.about, kind="fact", body=str(event.data["body"]), visibility="team")
+        notes.write([Telling(record=record, events=(event,))], Settled(), cursor=turn)
+
+
+def test_processes_that_append_at_once_lose_nothing(ada: Seat, tmp_path: Path) -> None:
+    processes, each = 4, 6
+    started = [
+        multiprocessing.get_context("spawn").Process(
+            target=append_many, args=(ada.folder, tmp_path / "states", number, each)
+        )
+        for number in range(processes)
+    ]
+    for one in started:
+        one.start()
+    for one in started:
+        one.join()
+        assert one.exitcode == 0
+    assert ada.sync().came == processes * each
+    assert not git(ada.folder, "for-each-ref", "refs/holdfast/aside")
+
+
+def test_a_repository_without_anybodys_name_can_still_be_written(ada: Seat) -> None:
+    git(ada.folder, "config", "user.useConfigOnly", "true")
+    keep(ada.memory, "By nobody in particular.", visibility="team")
+    ada.sync()
+    assert "holdfast@localhost" in git(ada.folder, "log", "-1", "--format=%ce", f"{BASE}learnings")
+
+
+def test_no_repository_is_said_in_one_line(tmp_path: Path) -> None:
+    from holdfast.model.errors import ReplicaError
+
+    with pytest.raises(ReplicaError, match="no git repository"):
+        GitNotes(tmp_path, tmp_path / "states").read()
+
+
+def test_the_demo_of_two_clones_runs(tmp_path: Path) -> None:
+    import sys
+
+    wrapper = tmp_path / "holdfast"
+    wrapper.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m holdfast "$@"\n')
+    wrapper.chmod(0o755)
+    script = Path(__file__).parents[2] / "docs" / "demo" / "two_clones.sh"
+    environment = {**os.environ, **WHO, "COMMAND": str(wrapper), "TMPDIR": str(tmp_path)}
+    done = subprocess.run(["sh", str(script)], capture_output=True, env=environment, check=False, timeout=300)
+    said = done.stdout.decode()
+    assert done.returncode == 0, done.stderr.decode()
+    assert "Orders live in PostgreSQL" in said.split("# bob syncs and asks")[1]
+    assert "invoice numbers" not in said.split("# bob syncs and asks")[1]
+    assert "revised   bob  tags: ['storage', 'ledger']" in said

@@ -1,0 +1,140 @@
+"""What every replica promises, proved on each of them."""
+
+import shutil
+from dataclasses import replace
+
+from holdfast.model.record import Draft, Link
+from holdfast.model.replica import parts_of
+from holdfast.verbs.keep import Revision, erase, link, record_use, restore, retire, revise
+from holdfast.verbs.verify import verify
+from holdfast.verbs.write import Held, confirm, write
+from tests.conftest import keep
+from tests.replicas.seats import Seat
+
+SCAR = {"severity": "high", "counter_arguments": ["it is slow", "it is rare"]}
+
+
+def test_a_record_arrives_as_it_is(ada: Seat, bob: Seat) -> None:
+    record = keep(
+        ada.memory,
+        "Never push before `make check`.\n\nIt broke main twice: “naïve” — 日本語.\n\n---\n\n- one\n- two",
+        title="Check before pushing: yes",
+        kind="scar",
+        fields=SCAR,
+        scopes=("tools", "projects:shop"),
+        tags=("ci", "2026-01-01", "yes"),
+        anchors=("src/a.py",),
+        triggers=("git push",),
+        visibility="team",
+        confidence="high",
+        extra={"ticket": {"key": "A-1", "points": 3}},
+    )
+    verify(ada.memory, record.id)
+    ada.sync()
+    bob.sync()
+    theirs, ours = bob.records()[record.id], ada.records()[record.id]
+    assert parts_of(theirs) == parts_of(ours)
+    assert theirs.by.name == "ada"
+    assert theirs.verified_at == ours.verified_at != ""
+
+
+def test_changes_go_both_ways(ada: Seat, bob: Seat) -> None:
+    record = keep(ada.memory, "The queue holds ten thousand jobs.", visibility="team", tags=("queue",))
+    ada.sync()
+    bob.sync()
+    revise(bob.memory, record.id, Revision(body="The queue holds twenty thousand jobs.", tags=("queue", "limits")))
+    bob.sync()
+    ada.sync()
+    assert ada.records()[record.id].body == "The queue holds twenty thousand jobs."
+    assert ada.records()[record.id].tags == ("queue", "limits")
+    other = keep(ada.memory, "Something else entirely about deployment.", visibility="team")
+    link(ada.memory, record.id, "relates_to", other.id)
+    ada.sync()
+    bob.sync()
+    assert bob.records()[record.id].links == (Link(relation="relates_to", target=other.id),)
+
+
+def test_retiring_and_restoring_travel(ada: Seat, bob: Seat) -> None:
+    record = keep(ada.memory, "Deploy on Fridays only.", visibility="team")
+    keep(ada.memory, "Another thing that stays.", visibility="team")
+    ada.sync()
+    bob.sync()
+    retire(bob.memory, record.id, "no longer true")
+    bob.sync()
+    ada.sync()
+    assert ada.records()[record.id].state == "retired"
+    restore(ada.memory, record.id)
+    ada.sync()
+    bob.sync()
+    assert bob.records()[record.id].state == "active"
+
+
+def test_a_second_sync_finds_nothing_to_do(ada: Seat, bob: Seat) -> None:
+    for number in range(5):
+        keep(ada.memory, f"Fact number {number} about subsystem {number * 7}.", visibility="team")
+    ada.sync()
+    bob.sync()
+    events = [sum(1 for _ in seat.memory.store.journal()) for seat in (ada, bob)]
+    for seat in (ada, bob, ada, bob):
+        done = seat.sync()
+        assert (done.came, done.put.records, done.put.events, done.put.removed, done.remarks) == (0, 0, 0, 0, ())
+    assert [sum(1 for _ in seat.memory.store.journal()) for seat in (ada, bob)] == events
+
+
+def test_losing_what_was_remembered_changes_nothing(ada: Seat, bob: Seat) -> None:
+    first = keep(ada.memory, "Kept before anything was lost.", visibility="team")
+    ada.sync()
+    bob.sync()
+    revise(ada.memory, first.id, Revision(tags=("changed",)))
+    ada.replica.close()
+    shutil.rmtree(ada.replica._states)
+    ada.sync()
+    bob.sync()
+    assert ada.records()[first.id].tags == bob.records()[first.id].tags == ("changed",)
+    assert ada.records()[first.id].revision == 2
+    assert ada.sync().came == 0
+
+
+def test_an_erased_record_is_gone_everywhere(ada: Seat, bob: Seat) -> None:
+    record = keep(ada.memory, "The zanzibar clause must never be read again.", visibility="team")
+    keep(ada.memory, "Another thing that stays.", visibility="team")
+    ada.sync()
+    bob.sync()
+    erase(ada.memory, record.id)
+    ada.sync()
+    bob.sync()
+    theirs = bob.records()[record.id]
+    assert theirs.state in ("erased", "retired")  # a file that is gone cannot say why
+    ada.sync()
+    for held in bob.folder.rglob("*"):
+        if held.suffix in (".md", ".json", ".db") and held.is_file():
+            assert b"zanzibar" not in held.read_bytes()
+
+
+def test_what_waits_for_a_yes_does_not_leave(ada: Seat, bob: Seat) -> None:
+    ada.memory.config = replace(ada.memory.config, confirm_writes=True)
+    held = write(ada.memory, Draft(body="Waits for a yes.", visibility="team"))
+    assert isinstance(held, Held)
+    ada.sync()
+    bob.sync()
+    assert bob.records() == {}
+    confirm(ada.memory, held.record.id)
+    ada.sync()
+    bob.sync()
+    assert bob.records()[held.record.id].state == "active"
+
+
+def test_counted_events_stay_here(ada: Seat, bob: Seat) -> None:
+    record = keep(ada.memory, "Used a lot over here.", visibility="team")
+    record_use(ada.memory, [record.id], "applied")
+    ada.sync()
+    bob.sync()
+    assert {event.verb for _, event in bob.memory.store.journal()} == {"recorded"}
+
+
+def test_a_dry_run_writes_nothing(ada: Seat, bob: Seat) -> None:
+    keep(ada.memory, "Not yet told.", visibility="team")
+    assert ada.sync(dry_run=True).put.records == 1
+    bob.sync()
+    assert bob.records() == {}
+    assert ada.sync().put.records == 1
