@@ -90,7 +90,7 @@ CODEX = Client(
     program=lambda: program("codex"),
     files={
         ".codex/config.toml": """# my settings
-model = "scripted"   # whatever it is
+model = "gpt-5.5"   # one it offers patches to
 model_provider = "scripted"
 check_for_update_on_startup = false
 

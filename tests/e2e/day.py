@@ -13,6 +13,7 @@ MORNING, AFTERNOON = "Open the marzipan shop", "Close the marzipan shop"
 LEARNED = "The oven called Hilde needs ten minutes before it is hot."
 DECIDED = "We decided to peel the almonds before they are ground."
 COMMAND = "git clean -fdxq build && echo swept the kiln"
+FAILING = "python3 -m unittest test_oven"
 DONE = "The doors are locked."
 
 
@@ -46,6 +47,7 @@ def opening(client: Client, seat: Seat) -> Script:
         Call("remember", {"text": LEARNED, "kind": "learning"}),
         client.shell(COMMAND),
         client.write(str(seat.repository / "oven.py"), "HEAT = 220\n"),
+        client.shell(FAILING),
         Say(f"The shop is open. {DECIDED}"),
     ]
 

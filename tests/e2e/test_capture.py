@@ -18,5 +18,10 @@ def test_a_session_is_summed_up(day: Day) -> None:
     assert any(MORNING in one["title"] for one in day.seat.records("summary"))
 
 
+def test_a_command_that_failed_is_known_as_broken(day: Day) -> None:
+    notes = [str(one["fields"].get("notes")) for one in day.seat.records("summary")]
+    assert any("unittest" in note and "fails" in note for note in notes), notes
+
+
 def test_what_the_model_said_at_the_end_was_heard(day: Day) -> None:
     assert any(DECIDED in one["body"] for one in day.seat.records("decision"))

@@ -39,6 +39,7 @@ function contextOf(said) {
 export const Holdfast = async ({ directory }) => {
   const started = new Map() // session: what its start, or its latest prompt, brought
   const warnings = new Map() // tool call: what was said before it
+  const said = new Map() // session: the last text of its model
   const about = (session_id) => ({ session_id, cwd: directory })
 
   async function begin(session, event = "SessionStart") {
@@ -51,7 +52,7 @@ export const Holdfast = async ({ directory }) => {
     event: async ({ event }) => {
       const session = event.properties?.info?.id ?? event.properties?.sessionID
       if (event.type === "session.created") await begin(session, event.properties?.info?.parentID ? "SubagentStart" : "SessionStart")
-      if (event.type === "session.idle") await ask("Stop", about(session))
+      if (event.type === "session.idle") await ask("Stop", { ...about(session), last_assistant_message: said.get(session) ?? "" })
       if (event.type === "session.deleted") await ask("SessionEnd", about(session))
     },
     "chat.message": async (input, output) => {
@@ -63,6 +64,9 @@ export const Holdfast = async ({ directory }) => {
       const known = started.get(input.sessionID) ?? [...started.values()].at(-1)
       for (const text of known ? [known.brief, known.prompt] : []) if (text) output.system.push(text)
     },
+    "experimental.text.complete": async (input, output) => {
+      said.set(input.sessionID, output.text)
+    },
     "tool.execute.before": async (input, output) => {
       const given = { ...about(input.sessionID), tool_name: input.tool, tool_input: output.args, tool_use_id: input.callID }
       const warning = await ask("PreToolUse", given)
@@ -70,8 +74,9 @@ export const Holdfast = async ({ directory }) => {
     },
     "tool.execute.after": async (input, output) => {
       const given = { ...about(input.sessionID), tool_name: input.tool, tool_input: input.args, tool_use_id: input.callID }
-      const said = await ask("PostToolUse", { ...given, tool_response: String(output.output ?? "").slice(0, 20000) })
-      const parts = [warnings.get(input.callID), said].filter(Boolean)
+      const result = { output: String(output.output ?? "").slice(0, 20000), exit_code: output.metadata?.exit ?? 0 }
+      const heard = await ask("PostToolUse", { ...given, tool_response: result })
+      const parts = [warnings.get(input.callID), heard].filter(Boolean)
       warnings.delete(input.callID)
       if (parts.length && typeof output.output === "string") output.output += "\n\n" + parts.join("\n\n")
     },
