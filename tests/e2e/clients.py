@@ -114,6 +114,7 @@ enabled = false
     words=_codex_words,
     again=lambda prompt, url: _codex_words(prompt, url, "resume", "--last"),
     variables=lambda _: {"SCRIPTED_KEY": KEY},
+    before=(Call("tool_search", {"query": "recall and remember what is known"}),),
     shell=lambda command: Call("exec_command", {"cmd": command}),
     write=lambda path, text: Call(
         "apply_patch", f"*** Begin Patch\n*** Add File: {path}\n+{text.rstrip()}\n*** End Patch\n"

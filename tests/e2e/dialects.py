@@ -129,8 +129,8 @@ def _named(tools: Iterable[Json]) -> Iterator[tuple[str, Json]]:
         if tool.get("type") == "namespace":
             for inner in tool.get("tools", []):
                 yield f"{tool['name']}.{inner['name']}", {**inner, "namespace": tool["name"]}
-        elif "name" in tool:
-            yield tool["name"], tool
+        else:
+            yield tool.get("name", tool["type"]), tool
 
 
 def _answer_responses(body: Json, step: Say | Call, tool: Json) -> tuple[Json, list[SSE]]:
@@ -163,7 +163,9 @@ def _item(step: Say | Call, tool: Json) -> Json:
     if isinstance(step, Say):
         content = [{"type": "output_text", "text": step.text, "annotations": []}]
         return {"type": "message", "id": _id("msg"), "role": "assistant", "status": "completed", "content": content}
-    call = {"call_id": _id("call"), "name": tool["name"], "status": "completed"}
+    call = {"call_id": _id("call"), "name": tool.get("name"), "status": "completed"}
+    if tool.get("type") == "tool_search":  # tools of servers are not listed until they are searched for
+        return {"type": "tool_search_call", "execution": "client", "arguments": step.given, **call}
     if tool.get("type") == "custom":
         return {"type": "custom_tool_call", "id": _id("ctc"), "input": step.given, **call}
     space = {"namespace": tool["namespace"]} if "namespace" in tool else {}
