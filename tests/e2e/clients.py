@@ -26,6 +26,8 @@ class Client:
     before: tuple[Call, ...] = ()  # what its model has to do before it can call our tools
     shell: Callable[[str], Call]
     write: Callable[[str, str], Call]
+    delegate: Callable[[str], tuple[Call, ...]]  # of the prompt for a sub-agent
+    compacts: str = ""  # the prompt that makes it compact; else it does when its model is full
     cannot: Mapping[str, str] = field(default_factory=dict)  # promises it does not let us keep, and why
 
 
@@ -44,7 +46,16 @@ def _claude_words(prompt: str, _: str, *more: str) -> list[str]:
 def _codex_words(prompt: str, url: str, *more: str) -> list[str]:
     # Hooks are trusted by a person, in a dialog; there is none here.
     free = ["--dangerously-bypass-approvals-and-sandbox", "--dangerously-bypass-hook-trust", "--json"]
-    return ["exec", *more, *free, "-c", f'model_providers.scripted.base_url="{url}/v1"', prompt]
+    return [
+        "exec",
+        *more,
+        *free,
+        "-c",
+        "model_auto_compact_token_limit=200000",
+        "-c",
+        f'model_providers.scripted.base_url="{url}/v1"',
+        prompt,
+    ]
 
 
 def _gemini_words(prompt: str, _: str, *more: str) -> list[str]:
@@ -53,6 +64,10 @@ def _gemini_words(prompt: str, _: str, *more: str) -> list[str]:
 
 def _opencode_words(prompt: str, _: str, *more: str) -> list[str]:
     return ["run", *more, "--format", "json", prompt]
+
+
+def _task(tool: str, prompt: str, kind: str) -> Call:
+    return Call(tool, {"description": "as scripted", "prompt": prompt, "subagent_type": kind})
 
 
 CLAUDE = Client(
@@ -82,6 +97,8 @@ CLAUDE = Client(
     before=(Call("ToolSearch", {"query": "select:mcp__holdfast__recall,mcp__holdfast__remember"}),),
     shell=lambda command: Call("Bash", {"command": command, "description": "as scripted"}),
     write=lambda path, text: Call("Write", {"file_path": path, "content": text}),
+    delegate=lambda prompt: (_task("Agent", prompt, "general-purpose"),),
+    compacts="/compact",
 )
 
 CODEX = Client(
@@ -119,6 +136,10 @@ enabled = false
     write=lambda path, text: Call(
         "apply_patch", f"*** Begin Patch\n*** Add File: {path}\n+{text.rstrip()}\n*** End Patch\n"
     ),
+    delegate=lambda prompt: (
+        Call("tool_search", {"query": "spawn sub-agents and wait for them"}),
+        Call("spawn_agent", {"message": prompt}),
+    ),
 )
 
 GEMINI = Client(
@@ -145,6 +166,7 @@ GEMINI = Client(
     },
     shell=lambda command: Call("run_shell_command", {"command": command, "description": "as scripted"}),
     write=lambda path, text: Call("write_file", {"file_path": path, "content": text}),
+    delegate=lambda prompt: (Call("invoke_agent", {"agent_name": "generalist", "prompt": prompt}),),
 )
 
 OPENCODE = Client(
@@ -186,6 +208,7 @@ OPENCODE = Client(
     },
     shell=lambda command: Call("bash", {"command": command, "description": "as scripted"}),
     write=lambda path, text: Call("write", {"filePath": path, "content": text}),
+    delegate=lambda prompt: (_task("task", prompt, "general"),),
 )
 
 SCRIPTED = replace(
@@ -196,6 +219,7 @@ SCRIPTED = replace(
     again=lambda prompt, _: [prompt, "--continue"],
     variables=lambda url: {"ANTHROPIC_BASE_URL": url},
     before=(),
+    delegate=lambda prompt: (_task("Task", prompt, "general-purpose"),),
 )
 
 CLIENTS = (CLAUDE, CODEX, GEMINI, OPENCODE)

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from tests.e2e.clients import Client
 from tests.e2e.dialects import Call, Say
@@ -52,16 +53,17 @@ def opening(client: Client, seat: Seat) -> Script:
     ]
 
 
-def session(seat: Seat, client: Client, scripts: Mapping[str, Script], *, again: bool = False) -> Model:
+def session(seat: Seat, client: Client, scripts: Mapping[str, Script], *, again: bool = False, **more: Any) -> Model:
     """Run a client on the first cue until it ends; the model must have found all it wanted to call."""
-    with playing(scripts) as model:
-        prompt = next(iter(scripts))
-        words = (client.again if again else client.words)(f"{prompt}, please.", model.url)
+    cue = next(iter(scripts))
+    with playing(scripts, **more) as model:
+        prompt = cue if cue.startswith("/") else f"{cue}, please."
+        words = (client.again if again else client.words)(prompt, model.url)
         done = seat.run([*client.program(), *words], client.variables(model.url))
     said = f"{client.title} ended with {done.returncode}: {done.stderr[-2000:]}{done.stdout[-2000:]}"
     assert done.returncode == 0, said
     assert model.problems == [], said
-    assert model.told(prompt), f"{client.title} never asked the model: {said}"
+    assert model.requests, f"{client.title} never asked the model: {said}"
     return model
 
 

@@ -15,6 +15,7 @@ class Say:
     """The model answers with a text and ends its turn."""
 
     text: str
+    full: bool = False  # its context is full: the client has to make room
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +24,7 @@ class Call:
 
     tool: str
     given: Any = field(default_factory=dict)
+    full: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +49,11 @@ def of_path(path: str) -> Dialect | None:
     """Give the dialect of a request, or none if it is not for the model."""
     plain = path.partition("?")[0]
     return next((dialect for dialect in DIALECTS if plain.endswith(dialect.ends)), None)
+
+
+def _read_tokens(step: Say | Call) -> int:
+    """Give how many tokens the model says it was sent."""
+    return 600_000 if step.full else 100
 
 
 def _id(kind: str) -> str:
@@ -92,7 +99,7 @@ def _answer_messages(body: Json, step: Say | Call, _: Json) -> tuple[Json, list[
         "content": [block],
         "stop_reason": why,
         "stop_sequence": None,
-        "usage": {"input_tokens": 100, "output_tokens": 10},
+        "usage": {"input_tokens": _read_tokens(step), "output_tokens": 10},
     }
     events = [
         {"type": "message_start", "message": {**whole, "content": [], "stop_reason": None}},
@@ -143,11 +150,11 @@ def _answer_responses(body: Json, step: Say | Call, tool: Json) -> tuple[Json, l
         "status": "completed",
         "output": [item],
         "usage": {
-            "input_tokens": 100,
+            "input_tokens": _read_tokens(step),
             "input_tokens_details": {"cached_tokens": 0},
             "output_tokens": 10,
             "output_tokens_details": {"reasoning_tokens": 0},
-            "total_tokens": 110,
+            "total_tokens": _read_tokens(step) + 10,
         },
     }
     events: list[Json] = [
@@ -189,7 +196,8 @@ def _answer_chat(body: Json, step: Say | Call, _: Json) -> tuple[Json, list[SSE]
         said["tool_calls"] = [{"index": 0, "id": _id("call"), "type": "function", "function": function}]
     why = "stop" if isinstance(step, Say) else "tool_calls"
     head = {"id": _id("chat"), "created": 1_790_000_000, "model": body.get("model", "scripted")}
-    usage = {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110}
+    read = _read_tokens(step)
+    usage = {"prompt_tokens": read, "completion_tokens": 10, "total_tokens": read + 10}
     piece = {**head, "object": "chat.completion.chunk"}
     pieces = [
         {**piece, "choices": [{"index": 0, "delta": said, "finish_reason": None}]},
@@ -219,9 +227,10 @@ def _answer_gemini(body: Json, step: Say | Call, _: Json) -> tuple[Json, list[SS
         part: Json = {"text": _in_json(step.text) if _wants_json(body) else step.text}
     else:
         part = {"functionCall": {"id": _id("call"), "name": step.tool, "args": step.given}}
+    read = _read_tokens(step)
     whole = {
         "candidates": [{"content": {"role": "model", "parts": [part]}, "finishReason": "STOP", "index": 0}],
-        "usageMetadata": {"promptTokenCount": 100, "candidatesTokenCount": 10, "totalTokenCount": 110},
+        "usageMetadata": {"promptTokenCount": read, "candidatesTokenCount": 10, "totalTokenCount": read + 10},
         "modelVersion": "scripted",
         "responseId": _id("resp"),
     }

@@ -3,9 +3,9 @@
 import gzip
 import json
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, ClassVar
 
@@ -39,6 +39,8 @@ class Model:
 
     scripts: Mapping[str, Script]
     url: str = ""
+    is_full: bool = False  # it said so; what is asked from then on is a summary, and what comes after
+    pause: Callable[[], None] = lambda: None  # while it is full: summaries take their time
     requests: list[Request] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
 
@@ -48,6 +50,8 @@ class Model:
 
     def answer(self, path: str, body: Json, asked: Asked) -> Say | Call:
         """Give the next step for a conversation, and note that it was asked."""
+        if self.is_full:
+            self.pause()
         cue = _cue(asked.turns, self.scripts) if asked.tools else ""
         step = self._step(cue, asked) if cue else ASIDE
         self.requests.append(Request(path=path, body=body, answer=step, of_script=cue))
@@ -56,13 +60,16 @@ class Model:
     def _step(self, cue: str, asked: Asked) -> Say | Call:
         script, done = self.scripts[cue], _turns_since(asked.turns, cue)
         step = script[min(done, len(script) - 1)]
+        if step.full and self.is_full:  # what was said before is gone, and it begins anew: once is enough
+            step = script[-1]
+        self.is_full |= step.full
         if isinstance(step, Say):
             return step
         named = [name for name in asked.tools if name.endswith(step.tool)]
         if not named:
             self.problems.append(f"no tool ends with {step.tool}; there are {', '.join(asked.tools)}")
             return Say(self.problems[-1])
-        return Call(min(named, key=len), step.given)
+        return replace(step, tool=min(named, key=len))
 
 
 def _cue(turns: Sequence[tuple[bool, str]], cues: Mapping[str, Script]) -> str:
@@ -87,9 +94,9 @@ def _strings(value: Any) -> Iterator[str]:
 
 
 @contextmanager
-def playing(scripts: Mapping[str, Script]) -> Iterator[Model]:
+def playing(scripts: Mapping[str, Script], **more: Any) -> Iterator[Model]:
     """Serve a model with these scripts until the end of the block."""
-    model = Model(scripts)
+    model = Model(scripts, **more)
     handler = type("Handler", (_Handler,), {"model": model})
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
     server.daemon_threads = True
