@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from tests.e2e.dialects import Call
+from tests.e2e.model import SUBAGENT
 from tests.e2e.seat import python
 
 KEY = "no-key-at-all"
@@ -139,6 +140,7 @@ enabled = false
     delegate=lambda prompt: (
         Call("tool_search", {"query": "spawn sub-agents and wait for them"}),
         Call("spawn_agent", {"message": prompt}),
+        Call("wait_agent", {"targets": [SUBAGENT], "timeout_ms": 60_000}),
     ),
 )
 
@@ -167,6 +169,10 @@ GEMINI = Client(
     shell=lambda command: Call("run_shell_command", {"command": command, "description": "as scripted"}),
     write=lambda path, text: Call("write_file", {"file_path": path, "content": text}),
     delegate=lambda prompt: (Call("invoke_agent", {"agent_name": "generalist", "prompt": prompt}),),
+    cannot={
+        "compaction": "it runs hooks before it compresses (as before every call of its model), and none afterwards",
+        "subagent": "its hooks are not told which agent uses a tool; the work counts as the session's own",
+    },
 )
 
 OPENCODE = Client(

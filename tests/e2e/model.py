@@ -2,16 +2,19 @@
 
 import gzip
 import json
+import re
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, ClassVar
 
 from tests.e2e.dialects import Asked, Call, Json, Say, of_path
 
 Script = Sequence[Say | Call]
+SUBAGENT = "the sub-agent"  # in what a call is given: the one that was started last
+_AGENT = re.compile(r'agent_id\\*": ?\\*"([\w-]+)')
 ASIDE = Say("ok")  # for what a client asks besides the conversation: titles, warm-ups
 
 
@@ -69,7 +72,13 @@ class Model:
         if not named:
             self.problems.append(f"no tool ends with {step.tool}; there are {', '.join(asked.tools)}")
             return Say(self.problems[-1])
-        return replace(step, tool=min(named, key=len))
+        return Call(min(named, key=len), _filled(step.given, asked), step.full)
+
+
+def _filled(given: Any, asked: Asked) -> Any:
+    """Put the sub-agent that was told last where a call names one."""
+    told = _AGENT.findall("".join(text for _, text in asked.turns))
+    return json.loads(json.dumps(given).replace(SUBAGENT, told[-1])) if told else given
 
 
 def _cue(turns: Sequence[tuple[bool, str]], cues: Mapping[str, Script]) -> str:
