@@ -1,6 +1,6 @@
 """A tiny agent for tests without downloads: towards Holdfast it behaves as Claude Code does, and reads the same settings.
 
-Run in a repository as `agent.py PROMPT [--continue]`. It runs the hooks in ~/.claude/settings.json and the servers in
+Run in a repository as `agent.py PROMPT [--continue]`, or once as `agent.py plugin FOLDER` to install a plugin. It runs the hooks in ~/.claude/settings.json and the servers in
 ~/.claude.json, talks to the model at ANTHROPIC_BASE_URL, and has two tools of its own. Standard library only.
 """
 
@@ -17,7 +17,7 @@ from urllib.request import Request, urlopen
 
 Json = dict[str, Any]
 FOLDER = Path.home() / ".claude"
-LAST = FOLDER / "last-session.json"
+LAST, PLUGIN = FOLDER / "last-session.json", FOLDER / "plugin"
 OWN = [{"name": name, "input_schema": {"type": "object"}} for name in ("Bash", "Write", "Task")]
 
 
@@ -128,8 +128,23 @@ class Server:
 
 
 def _hooks(event: str) -> Iterator[str]:
-    for group in json.loads((FOLDER / "settings.json").read_text()).get("hooks", {}).get(event, ()):
-        yield from (hook["command"] for hook in group["hooks"])
+    listed = [json.loads((FOLDER / "settings.json").read_text())]
+    if plugin := _plugin():
+        os.environ["CLAUDE_PLUGIN_ROOT"] = str(plugin)
+        listed.append(json.loads((plugin / "hooks" / "hooks.json").read_text()))
+    for one in listed:
+        for group in one.get("hooks", {}).get(event, ()):
+            yield from (hook["command"] for hook in group["hooks"])
+
+
+def _entries() -> dict[str, Json]:
+    files = [Path.home() / ".claude.json", *([plugin / ".mcp.json"] if (plugin := _plugin()) else [])]
+    found = {name: entry for file in files for name, entry in json.loads(file.read_text())["mcpServers"].items()}
+    return {name: entry for name, entry in found.items() if entry["args"]}
+
+
+def _plugin() -> Path | None:
+    return Path(PLUGIN.read_text()) if PLUGIN.exists() else None
 
 
 @contextmanager
@@ -145,13 +160,8 @@ def _serving(entry: Json, session: str) -> Iterator[Server]:
 def main(prompt: str, *, goes_on: bool) -> None:
     """Hold one session, or go on with the last."""
     last = json.loads(LAST.read_text()) if goes_on else {"session": str(uuid.uuid4()), "messages": []}
-    entries = json.loads((Path.home() / ".claude.json").read_text())["mcpServers"]
     with ExitStack() as stack:
-        servers = {
-            name: stack.enter_context(_serving(entry, last["session"]))
-            for name, entry in entries.items()
-            if entry["args"]
-        }
+        servers = {name: stack.enter_context(_serving(entry, last["session"])) for name, entry in _entries().items()}
         agent = Agent(last["session"], last["messages"], servers)
         agent.hook("SessionStart", source="resume" if goes_on else "startup")
         if prompt == "/compact":
@@ -166,4 +176,7 @@ def main(prompt: str, *, goes_on: bool) -> None:
 
 
 if __name__ == "__main__":
+    if sys.argv[1] == "plugin":
+        PLUGIN.write_text(sys.argv[2])
+        sys.exit()
     main(sys.argv[1], goes_on="--continue" in sys.argv[2:])

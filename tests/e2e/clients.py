@@ -10,6 +10,9 @@ from tests.e2e.model import SUBAGENT
 from tests.e2e.seat import python
 
 KEY = "no-key-at-all"
+ROOT = Path(__file__).parents[2]
+NO_PLUGIN = "it takes no plugins in Claude's format; `holdfast init` sets it up"
+OURS, PLUGGED = (f"{name}recall,{name}remember" for name in ("mcp__holdfast__", "mcp__plugin_holdfast_holdfast__"))
 Words = Callable[[str, str], list[str]]  # of a prompt and the model's address: what follows the program
 
 
@@ -28,6 +31,7 @@ class Client:
     shell: Callable[[str], Call]
     write: Callable[[str, str], Call]
     delegate: Callable[[str], tuple[Call, ...]]  # of the prompt for a sub-agent
+    plugging: tuple[tuple[str, ...], ...] = ()  # commands that install our plugin, for those that take it
     compacts: str = ""  # the prompt that makes it compact; else it does when its model is full
     cannot: Mapping[str, str] = field(default_factory=dict)  # promises it does not let us keep, and why
 
@@ -95,10 +99,11 @@ CLAUDE = Client(
         "DISABLE_AUTOUPDATER": "1",
     },
     # Tools of servers are not listed until they are searched for.
-    before=(Call("ToolSearch", {"query": "select:mcp__holdfast__recall,mcp__holdfast__remember"}),),
+    before=(Call("ToolSearch", {"query": f"select:{OURS},{PLUGGED}"}),),
     shell=lambda command: Call("Bash", {"command": command, "description": "as scripted"}),
     write=lambda path, text: Call("Write", {"file_path": path, "content": text}),
     delegate=lambda prompt: (_task("Agent", prompt, "general-purpose"),),
+    plugging=(("plugin", "marketplace", "add", str(ROOT)), ("plugin", "install", "holdfast@holdfast")),
     compacts="/compact",
 )
 
@@ -142,6 +147,7 @@ enabled = false
         Call("spawn_agent", {"message": prompt}),
         Call("wait_agent", {"targets": [SUBAGENT], "timeout_ms": 60_000}),
     ),
+    plugging=(("plugin", "marketplace", "add", str(ROOT)), ("plugin", "add", "holdfast@holdfast")),
 )
 
 GEMINI = Client(
@@ -170,6 +176,7 @@ GEMINI = Client(
     write=lambda path, text: Call("write_file", {"file_path": path, "content": text}),
     delegate=lambda prompt: (Call("invoke_agent", {"agent_name": "generalist", "prompt": prompt}),),
     cannot={
+        "plugin": NO_PLUGIN,
         "compaction": "it runs hooks before it compresses (as before every call of its model), and none afterwards",
         "subagent": "its hooks are not told which agent uses a tool; the work counts as the session's own",
     },
@@ -215,6 +222,7 @@ OPENCODE = Client(
     shell=lambda command: Call("bash", {"command": command, "description": "as scripted"}),
     write=lambda path, text: Call("write", {"filePath": path, "content": text}),
     delegate=lambda prompt: (_task("task", prompt, "general"),),
+    cannot={"plugin": NO_PLUGIN},
 )
 
 SCRIPTED = replace(
@@ -225,6 +233,7 @@ SCRIPTED = replace(
     again=lambda prompt, _: [prompt, "--continue"],
     variables=lambda url: {"ANTHROPIC_BASE_URL": url},
     before=(),
+    plugging=(("plugin", str(ROOT / "plugin")),),
     delegate=lambda prompt: (_task("Task", prompt, "general-purpose"),),
 )
 

@@ -53,13 +53,13 @@ def opening(client: Client, seat: Seat) -> Script:
     ]
 
 
-def session(seat: Seat, client: Client, scripts: Mapping[str, Script], *, again: bool = False, **more: Any) -> Model:
+def session(seat: Seat, client: Client, scripts: Mapping[str, Script], *, again: bool = False, path: str = "", **more: Any) -> Model:
     """Run a client on the first cue until it ends; the model must have found all it wanted to call."""
     cue = next(iter(scripts))
     with playing(scripts, **more) as model:
         prompt = cue if cue.startswith("/") else f"{cue}, please."
         words = (client.again if again else client.words)(prompt, model.url)
-        done = seat.run([*client.program(), *words], client.variables(model.url))
+        done = seat.run([*client.program(), *words], client.variables(model.url) | ({"PATH": path} if path else {}))
     said = f"{client.title} ended with {done.returncode}: {done.stderr[-2000:]}{done.stdout[-2000:]}"
     assert done.returncode == 0, said
     assert model.problems == [], said
