@@ -71,19 +71,19 @@ class Agent:
         if before.get("permissionDecision") == "deny":
             return str(before["permissionDecisionReason"])
         _, server, tool = name.split("__", 2) if name.startswith("mcp__") else ("", "", name)
-        result = self.servers[server].call(tool, given) if server else getattr(self, tool)(given)
+        result = self.servers[server].call(tool, given) if server else getattr(self, tool.lower())(given)
         self.hook("PostToolUse", **about, tool_response=result)
         return result if isinstance(result, str) else json.dumps(result)
 
-    def Bash(self, given: Json) -> Json:
+    def bash(self, given: Json) -> Json:
         done = subprocess.run(given["command"], shell=True, capture_output=True, text=True, check=False)
         return {"stdout": done.stdout, "stderr": done.stderr, "exit_code": done.returncode}
 
-    def Write(self, given: Json) -> Json:
+    def write(self, given: Json) -> Json:
         Path(given["file_path"]).write_text(given["content"], encoding="utf-8")
         return {"type": "create", "filePath": given["file_path"]}
 
-    def Task(self, given: Json) -> str:
+    def task(self, given: Json) -> str:
         inner = Agent(self.session, [], self.servers, given["subagent_type"])
         inner.hook("SubagentStart")
         said = inner.turn(given["prompt"])
@@ -159,7 +159,7 @@ def _serving(entry: Json, session: str) -> Iterator[Server]:
 
 def main(prompt: str, *, goes_on: bool) -> None:
     """Hold one session, or go on with the last."""
-    last = json.loads(LAST.read_text()) if goes_on else {"session": str(uuid.uuid4()), "messages": []}
+    last: Json = json.loads(LAST.read_text()) if goes_on else {"session": str(uuid.uuid4()), "messages": []}
     with ExitStack() as stack:
         servers = {name: stack.enter_context(_serving(entry, last["session"])) for name, entry in _entries().items()}
         agent = Agent(last["session"], last["messages"], servers)

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-
 from pathlib import Path
 
 from tests.e2e.dialects import Call
@@ -38,7 +37,7 @@ class Client:
 
 def program(name: str) -> list[str]:
     """Give the command of a client that was fetched; Node is at hand only where clients are tested."""
-    from tests.clients.fetch import program  # noqa: PLC0415
+    from tests.clients.fetch import program
 
     return program(name)
 

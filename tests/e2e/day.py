@@ -53,7 +53,9 @@ def opening(client: Client, seat: Seat) -> Script:
     ]
 
 
-def session(seat: Seat, client: Client, scripts: Mapping[str, Script], *, again: bool = False, path: str = "", **more: Any) -> Model:
+def session(
+    seat: Seat, client: Client, scripts: Mapping[str, Script], *, again: bool = False, path: str = "", **more: Any
+) -> Model:
     """Run a client on the first cue until it ends; the model must have found all it wanted to call."""
     cue = next(iter(scripts))
     with playing(scripts, **more) as model:

@@ -64,13 +64,15 @@ def _wants_stream(_: str, body: Json) -> bool:
     return bool(body.get("stream"))
 
 
-# Anthropic: Messages
+# How Anthropic's models are asked: Messages.
 
 
 def _read_messages(body: Json) -> Asked:
     turns = [(one["role"] == "assistant", json.dumps(one["content"])) for one in body.get("messages", [])]
     tools = {one["name"]: one for one in body.get("tools") or [] if "name" in one}
-    found = {block["tool_name"]: {} for block in _blocks(body) if block.get("type") == "tool_reference"}
+    found: dict[str, Json] = {
+        block["tool_name"]: {} for block in _blocks(body) if block.get("type") == "tool_reference"
+    }
     return Asked(turns=turns, tools=found | tools)
 
 
@@ -101,7 +103,7 @@ def _answer_messages(body: Json, step: Say | Call, _: Json) -> tuple[Json, list[
         "stop_sequence": None,
         "usage": {"input_tokens": _read_tokens(step), "output_tokens": 10},
     }
-    events = [
+    events: list[Json] = [
         {"type": "message_start", "message": {**whole, "content": [], "stop_reason": None}},
         {"type": "content_block_start", "index": 0, "content_block": begun},
         {"type": "content_block_delta", "index": 0, "delta": delta},
@@ -112,7 +114,7 @@ def _answer_messages(body: Json, step: Say | Call, _: Json) -> tuple[Json, list[
     return whole, [(event["type"], event) for event in events]
 
 
-# OpenAI: Responses
+# How OpenAI's models are asked nowadays: Responses.
 
 
 def _read_responses(body: Json) -> Asked:
@@ -137,7 +139,7 @@ def _named(tools: Iterable[Json]) -> Iterator[tuple[str, Json]]:
             for inner in tool.get("tools", []):
                 yield f"{tool['name']}.{inner['name']}", {**inner, "namespace": tool["name"]}
         else:
-            yield tool.get("name", tool["type"]), tool
+            yield str(tool.get("name", tool["type"])), tool
 
 
 def _answer_responses(body: Json, step: Say | Call, tool: Json) -> tuple[Json, list[SSE]]:
@@ -179,7 +181,7 @@ def _item(step: Say | Call, tool: Json) -> Json:
     return {"type": "function_call", "id": _id("fc"), "arguments": json.dumps(step.given), **call, **space}
 
 
-# OpenAI: chat completions
+# How models of many others are asked: chat completions, as OpenAI's once were.
 
 
 def _read_chat(body: Json) -> Asked:
@@ -211,7 +213,7 @@ def _answer_chat(body: Json, step: Say | Call, _: Json) -> tuple[Json, list[SSE]
     ]
 
 
-# Google: Gemini
+# How Google's models are asked.
 
 
 def _read_gemini(body: Json) -> Asked:

@@ -46,7 +46,7 @@ def _go_where_no_network_is() -> None:
 
 
 def _raise_loopback() -> None:
-    import fcntl  # noqa: PLC0415  only where there is unshare
+    import fcntl
 
     with socket.socket() as any_socket:
         fcntl.ioctl(any_socket, UP, struct.pack("16sh14x", b"lo", UP_AND_RUNNING))

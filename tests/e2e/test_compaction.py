@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from tests.e2e.clients import Client
 from tests.e2e.day import AFTERNOON, DONE, FAILING, MORNING, session
-from tests.e2e.dialects import Say
+from tests.e2e.dialects import Call, Say
 from tests.e2e.model import Request
 from tests.e2e.seat import Seat, plant
 
@@ -26,7 +26,7 @@ def test_the_hand_over_reaches_the_model_after_a_compaction(client: Client, seat
 def _after_compaction(client: Client, seat: Seat) -> list[Request]:
     """Work until the conversation is full; give what the model is asked once it was cut."""
     write, failing = client.write(str(seat.repository / "oven.py"), "HEAT = 220\n"), client.shell(FAILING)
-    work = [write, replace(failing, full=not client.compacts), Say("The oven does not work yet.")]
+    work: list[Say | Call] = [write, replace(failing, full=not client.compacts), Say("The oven does not work yet.")]
 
     def pause() -> None:
         until = time.monotonic() + PATIENCE

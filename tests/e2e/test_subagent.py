@@ -2,7 +2,7 @@
 
 from tests.e2e.clients import Client
 from tests.e2e.day import COMMAND, MORNING, session
-from tests.e2e.dialects import Say
+from tests.e2e.dialects import Call, Say
 from tests.e2e.seat import Seat, plant
 from tests.e2e.test_warning import SIGN
 
@@ -12,7 +12,7 @@ ERRAND = "Fetch almonds from the cellar"
 def test_the_work_of_a_sub_agent_is_attributed_to_it(client: Client, seat: Seat) -> None:
     seat.holdfast("init", "--yes", "--client", client.name)
     plant(seat)
-    errand = [
+    errand: list[Say | Call] = [
         client.shell(COMMAND),
         client.write(str(seat.repository / "almonds.py"), "WEIGHT = 7\n"),
         Say("The almonds are here."),

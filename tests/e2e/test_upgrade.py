@@ -25,7 +25,7 @@ def test_a_session_goes_on_while_a_newer_release_takes_over_the_store(client: Cl
     seat.holdfast("init", "--yes", "--client", client.name)
     plant(seat)
     upgrade = client.shell(join([*COMMAND, "doctor"]))
-    steps = [
+    steps: list[Say | Call] = [
         *client.before,
         Call("remember", {"text": BEFORE, "kind": "fact"}),
         upgrade,

@@ -327,6 +327,14 @@ def test_our_own_tools_are_allowed_and_not_watched(hook: Hook, home: Path) -> No
     assert not (home / "spool").exists()
 
 
+def test_our_own_tools_are_allowed_where_no_store_is_yet(hook: Hook, home: Path) -> None:
+    (home / "work.lock").unlink()
+    home.rmdir()
+    reply = hook("PreToolUse", tool_name="mcp__plugin_holdfast_holdfast__recall", tool_input={"query": "x"})
+    assert reply["hookSpecificOutput"]["permissionDecision"] == "allow"
+    assert not home.exists()
+
+
 def test_stop_answers_nothing(hook: Hook, memories: Run, home: Path, project: Path) -> None:
     kept(memories, "Never run `git push` before `make check`.", *SCAR)
     worked(home, project)

@@ -68,13 +68,13 @@ def _act(home: str, told: Json, given: Json) -> Json:
     """Keep the happening, find the answer, note what was put into the context, and see that somebody works on it all."""
     if OBSERVER_FOLDER in told["cwd"]:
         return {}  # a model that reads the trail must not find itself in it
-    if not os.path.isdir(home):  # noqa: PTH112
-        return {}  # nobody set up a store here: we make none unasked
-    ours = told["tool"].startswith(OUR_TOOLS)
-    if told["event"] in ("SessionStart", "UserPromptSubmit") or (ours and told["event"] == "PreToolUse"):
+    ours, is_there = told["tool"].startswith(OUR_TOOLS), os.path.isdir(home)  # noqa: PTH112
+    if is_there and (told["event"] in ("SessionStart", "UserPromptSubmit") or (ours and told["event"] == "PreToolUse")):
         _note_client(home, told["session"])
     if ours:
         return {"allow": True} if told["event"] == "PreToolUse" else {}
+    if not is_there:
+        return {}  # nobody set up a store here: we make none unasked
     _spool(home, told)
     answering = _on_tool if _is_late(told) and told["event"] == "PostToolUse" else ANSWERING.get(told["event"])
     answer = answering(home, _prepared(home, told["cwd"]), told, given) if answering else {}
