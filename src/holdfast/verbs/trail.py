@@ -65,7 +65,7 @@ def note_session(memory: Memory, happenings: Sequence[Happening]) -> None:
     It may have begun before it was asked anything, or be known from its server, which hears no prompts.
     """
     first, last = happenings[0], happenings[-1]
-    asked = next((one for one in happenings if one.event == "UserPromptSubmit" and one.text), None)
+    asked = next((one for one in happenings if one.event == "UserPromptSubmit" and one.text and not one.agent), None)
     known = sessions.of(memory.store.db, first.session)
     data = {"project": memory.project, "host": memory.host.name, "implicit": known is None or known.implicit}
     events = []
