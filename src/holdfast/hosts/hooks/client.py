@@ -330,7 +330,7 @@ def _on_tool(home: str, prepared: Json, told: Json, given: Json) -> Json:
     found = [one for one in prepared.get("triggers", ()) if _fires(one, command, path)]
     known = prepared.get("files", {}).get(path, []) if path and told["tool"] not in READING else []
     if _is_late(told) and told["event"] == "PreToolUse":
-        found, known = [one for one in found if one.get("block")], []
+        found, known = [one for one in (*found, *known) if one.get("block")], []
     fresh = [one for one in (*found, *known) if _see(home, told["session"], [f"{one['id']} {path or command[:80]}"])]
     if not fresh:
         return {}
