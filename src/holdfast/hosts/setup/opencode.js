@@ -95,8 +95,9 @@ export const Holdfast = async ({ directory }) => {
     },
     "tool.execute.after": async (input, output) => {
       const given = { ...about(input.sessionID), tool_name: input.tool, tool_input: input.args, tool_use_id: input.callID }
-      const result = { output: String(output.output ?? "").slice(0, 20000), exit_code: output.metadata?.exit ?? 0 }
-      const heard = await ask("PostToolUse", { ...given, tool_response: result })
+      const text = String(output.output ?? "").slice(0, 20000)
+      const exit_code = output.metadata?.exit
+      const heard = await ask("PostToolUse", { ...given, tool_response: exit_code ? { output: text, exit_code } : text })
       const parts = [warnings.get(input.callID), heard].filter(Boolean)
       warnings.delete(input.callID)
       if (parts.length && typeof output.output === "string") output.output += "\n\n" + parts.join("\n\n")
