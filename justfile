@@ -18,6 +18,10 @@ protocol:
 plugin:
     python3 dev.py plugin
 
+# Every promise in the real Claude Code, Codex, Gemini CLI and OpenCode; fetches about 1 GB the first time.
+clients *arguments:
+    python3 dev.py clients {{arguments}}
+
 # Mend formatting and whatever lint can mend.
 fix:
     python3 dev.py uv run ruff check --fix

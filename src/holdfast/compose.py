@@ -3,6 +3,7 @@
 import getpass
 import os
 import platform
+import time
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
@@ -35,6 +36,7 @@ PRIVATE = (
     *(f"{FILE}*", "http-token*", "setup.json", "spool", "prepared", "seen", "sessions", "hooks.log*", "work.lock"),
     *("replicas", "markdown"),
 )
+LATELY = 12 * 3600  # seconds; numbers of processes come again
 EMBEDDERS = ("local", "http", "none")
 OBSERVERS = ("none", "anthropic", "openai", "claude")
 # What can be read, and the module that reads it; `file` is any file.
@@ -82,6 +84,7 @@ def open_memory(
     here = folder or Path.cwd()
     settings = settings or load_settings(folder=here)
     config = settings.config
+    process = os.getppid()
     store = open_store(_database(config, here), *([progress] if progress else []))
     clock = Clock()
     if last := store.last_id():
@@ -95,7 +98,11 @@ def open_memory(
         actor=Actor(kind="agent" if config.agent else "user", name=config.agent or _login(), session=config.session),
         clock=clock,
         host=Host(
-            name=platform.node(), pid=os.getpid(), parent=os.getppid(), session=_client_session(), is_alive=_is_alive
+            name=platform.node(),
+            pid=os.getpid(),
+            parent=process,
+            session=_client_session(store_folder(config, here) / "seen" / f"client-{process}"),
+            is_alive=_is_alive,
         ),
     )
 
@@ -362,10 +369,16 @@ def _observer(config: Config) -> Observer:
     return AnthropicObserver(url, model, key)
 
 
-def _client_session() -> str:
-    """Give what the client that started us calls its session, if it tells."""
+def _client_session(note: Path) -> str:
+    """Give what the client that started us calls its session: as it tells us, else as it told its hooks lately."""
     names = ("CLAUDE_CODE_SESSION_ID", "GEMINI_SESSION_ID", "CODEX_SESSION_ID", "COPILOT_SESSION_ID")
-    return next((value for name in names if (value := os.environ.get(name))), "")
+    if told := next((value for name in names if (value := os.environ.get(name))), ""):
+        return told
+    try:
+        lately = time.time() - note.stat().st_mtime < LATELY
+        return note.read_text(encoding="utf-8") if lately else ""
+    except OSError:
+        return ""  # no hook of this client ran
 
 
 def _is_alive(pid: int) -> bool:

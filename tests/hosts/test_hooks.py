@@ -327,6 +327,14 @@ def test_our_own_tools_are_allowed_and_not_watched(hook: Hook, home: Path) -> No
     assert not (home / "spool").exists()
 
 
+def test_our_own_tools_are_allowed_where_no_store_is_yet(hook: Hook, home: Path) -> None:
+    (home / "work.lock").unlink()
+    home.rmdir()
+    reply = hook("PreToolUse", tool_name="mcp__plugin_holdfast_holdfast__recall", tool_input={"query": "x"})
+    assert reply["hookSpecificOutput"]["permissionDecision"] == "allow"
+    assert not home.exists()
+
+
 def test_stop_answers_nothing(hook: Hook, memories: Run, home: Path, project: Path) -> None:
     kept(memories, "Never run `git push` before `make check`.", *SCAR)
     worked(home, project)
@@ -528,3 +536,100 @@ def test_what_agents_answer_is_mined_by_the_worker(hook: Hook, memories: Run, ho
         hook("Stop", session_id=session, last_assistant_message="Fixed it.\n\nRun `uv run pytest -n 2` to test.\n" * 2)
     assert worked(home, project).problems == []
     assert answer(memories("mine", "status", "--json"))["held"]["outputs"] == 3
+
+
+def test_gemini_is_warned_with_the_result_of_the_command_for_it_shows_nothing_before(
+    hook: Hook, memories: Run, home: Path, project: Path
+) -> None:
+    kept(memories, "Never run `git push` before `make check`.", *SCAR)
+    worked(home, project)
+    push = {"tool_name": "run_shell_command", "tool_input": {"command": "git push"}}
+    assert hook("PreToolUse", "gemini", **push) is None
+    result = {"llmContent": "<untrusted_context>\nOutput: done\n</untrusted_context>"}
+    assert "before `make check`" in text_of(hook("PostToolUse", "gemini", **push, tool_response=result))
+    assert hook("PostToolUse", "gemini", **push, tool_response=result) is None
+    assert [one["event"] for one in spooled(home)] == ["PreToolUse", "PostToolUse", "Injected", "PostToolUse"]
+
+
+def test_gemini_is_told_to_stop_in_its_own_words(hook: Hook, memories: Run, home: Path, project: Path) -> None:
+    kept(memories, "Never run `git push` before `make check`.", *SCAR, "--field", "blocking=true")
+    (home / "work.lock").unlink()
+    work(load_settings(flags={"home": str(home), "embedder": "none", "block_actions": True}), home, project)
+    (home / "work.lock").write_text(str(os.getpid()))
+    reply = hook("PreToolUse", "gemini", tool_name="run_shell_command", tool_input={"command": "git push"})
+    assert (reply["decision"], "before `make check`" in reply["reason"]) == ("deny", True)
+
+
+def test_what_gemini_says_of_a_command_is_unwrapped_and_its_exit_code_read(hook: Hook, home: Path) -> None:
+    for code in ("", "Exit Code: 3\n"):
+        said = f"<untrusted_context>\nOutput: Exit Code: 9 is bad\n{code}Process Group PGID: 7\n</untrusted_context>"
+        hook("PostToolUse", "gemini", tool_name="run_shell_command", tool_response={"llmContent": said})
+    first, second = spooled(home)
+    assert (first.get("failed"), second.get("failed")) == (None, True)
+    assert first["result"] == "Output: Exit Code: 9 is bad\nProcess Group PGID: 7"
+
+
+def test_the_end_of_a_turn_tells_what_was_answered_not_what_was_asked(hook: Hook, home: Path) -> None:
+    hook("Stop", "gemini", prompt="Open the shop.", prompt_response="It is open.")
+    hook("Stop", "opencode", prompt="Open the shop.")
+    assert [one.get("text") for one in spooled(home)] == ["It is open.", None]
+
+
+def test_a_session_gets_its_title_however_late_its_first_prompt_is_heard(
+    hook: Hook, memories: Run, home: Path, project: Path
+) -> None:
+    hook("SessionStart", source="startup")
+    worked(home, project)
+    assert [one["title"] for one in answer(memories("session", "list", "--json"))] == [""]
+    hook("UserPromptSubmit", prompt="Open the shop.")
+    hook("UserPromptSubmit", prompt="And close it.")
+    hook("SessionEnd", reason="other")
+    worked(home, project)
+    listed = answer(memories("session", "list", "--json"))
+    assert [(one["title"], one["close"]["type"]) for one in listed] == [("Open the shop.", "ended")]
+
+
+@pytest.mark.parametrize("tool", ["mcp__holdfast__remember", ""])
+def test_hooks_and_server_of_one_client_speak_of_one_session(
+    hook: Hook, memories: Run, home: Path, project: Path, environment: dict[str, str], tool: str
+) -> None:
+    """The client is this test: it runs the hook and starts the server, and tells the server nothing."""
+    if tool:
+        hook("PreToolUse", "codex", tool_name=tool, tool_input={"text": "x"})
+    else:
+        hook("UserPromptSubmit", "codex", prompt="Open the shop.")
+    call = {"name": "remember", "arguments": {"text": "The oven called Hilde needs ten minutes."}}
+    lines = [
+        {
+            "id": 1,
+            "method": "initialize",
+            "params": {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {}},
+        },
+        {"id": 2, "method": "tools/call", "params": call},
+    ]
+    subprocess.run(
+        [sys.executable, "-m", "holdfast", "mcp"],
+        input="".join(json.dumps({"jsonrpc": "2.0", **line}) + "\n" for line in lines).encode(),
+        env={name: value for name, value in environment.items() if name != "HOLDFAST_PROJECT"}
+        | {"HOLDFAST_HOME": str(home)},
+        cwd=project,
+        capture_output=True,
+        check=True,
+    )
+    worked(home, project)
+    assert [one["id"] for one in answer(memories("session", "list", "--json"))] == ["abc-1"]
+
+
+def test_notes_of_sessions_long_gone_are_thrown_away(hook: Hook, home: Path, project: Path) -> None:
+    hook("SessionStart", source="startup")
+    worked(home, project)
+    (home / "prepared" / "handover-old.txt").write_text("long ago")
+    known = {path.name for path in (home / "seen").iterdir()}
+    assert f"client-{os.getpid()}" in known
+    (home / "seen" / "old").write_text("brief")
+    long_ago = time.time() - 100 * 86_400
+    for path in (home / "seen" / "old", home / "prepared" / "handover-old.txt"):
+        os.utime(path, (long_ago, long_ago))
+    worked(home, project)
+    assert {path.name for path in (home / "seen").iterdir()} == known
+    assert not (home / "prepared" / "handover-old.txt").exists()

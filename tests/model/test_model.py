@@ -1,5 +1,6 @@
 """Ids, instants, scopes, kinds and texts."""
 
+from itertools import permutations
 from random import Random
 
 import pytest
@@ -8,10 +9,11 @@ from hypothesis import strategies as st
 
 from holdfast.model import errors
 from holdfast.model.errors import HoldfastError, Invalid
-from holdfast.model.event import event_from_json
+from holdfast.model.event import Event, event_from_json
 from holdfast.model.ids import ULID, Clock, check_id, days_before, days_between, instant, parse_instant
 from holdfast.model.kinds import KINDS, check_fields, check_kind
 from holdfast.model.scope import check_scopes, check_tags, project_of_remote, within
+from holdfast.model.session import told
 from holdfast.model.text import check_keepable, check_text, headline, plotted, shorten, tokens_of
 
 
@@ -199,3 +201,17 @@ def test_days_before_a_moment_stay_within_what_a_date_can_say() -> None:
     assert days_before(now, 1) == "2026-11-14T08:30:00.000Z"
     assert days_before(now, -1) == "2026-11-16T08:30:00.000Z"
     assert (days_before(now, 1e30), days_before(now, -1e30)) == ("1970-01-01T00:00:00.000Z", "9999-12-31T00:00:00.000Z")
+
+
+def test_a_session_has_its_latest_title_in_any_order_of_arrival() -> None:
+    titles = {"01A": "first", "01B": "", "01C": "latest", "01D": ""}
+    events = [
+        Event(id=name, about="s", verb="started", at="2026-01-01T00:00:00.000Z", data={"title": title})
+        for name, title in titles.items()
+    ]
+    for order in permutations(events):
+        session = None
+        for event in (*order, order[0]):
+            session = told(session, event)
+        assert session is not None
+        assert (session.title, session.first, session.last) == ("latest", "01A", "01D")

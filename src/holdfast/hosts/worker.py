@@ -31,6 +31,7 @@ from holdfast.verbs.trail import drain, expire, note_session
 
 LONGEST_SECONDS = 120.0
 HANDOVER_TOKENS = 1_200
+KEPT_DAYS = 30  # what a session was shown, and left for its own other side of a compaction
 LOCK = "work.lock"
 log = logging.getLogger(__name__)
 
@@ -77,6 +78,7 @@ def _work(memory: Memory, settings: Settings, home: Path, folder: Path, done: Wo
         if not found.taken and not waiting:
             break
     expire(memory)
+    _tidy(home)
     for root in sorted(roots):
         _prepare(settings, home, root, done)
     done.files += _refresh(memory, folder, done)
@@ -148,6 +150,14 @@ def _prepare(settings: Settings, home: Path, root: str, done: Worked) -> None:
         note_tips(memory)
         prepare(memory, Path(prepared_file(str(home), root)))
         done.prepared.append(memory.project)
+
+
+def _tidy(home: Path) -> None:
+    """Throw away what hooks noted for sessions that are long gone."""
+    old = time.time() - KEPT_DAYS * 86_400
+    for path in (*(home / "seen").glob("*"), *(home / "prepared").glob("handover-*")):
+        if path.stat().st_mtime < old:
+            path.unlink(missing_ok=True)
 
 
 def _embed(memory: Memory, until: float) -> int:

@@ -23,9 +23,11 @@ class Session:
     started_at: str = ""
     closed_at: str = ""
     close: Mapping[str, Any] = field(default_factory=dict)
-    # Ids of the first and last `started` and the last `closed`: what makes the order of arrival not matter.
+    # Ids of the first and last `started`, the last with a title, the last `closed`: what makes the order of arrival
+    # not matter.
     first: str = ""
     last: str = ""
+    titled: str = ""
     end: str = ""
 
     @property
@@ -60,11 +62,13 @@ def told(session: Session | None, event: Event) -> Session | None:
 def _started(session: Session, event: Event) -> Session:
     if not session.first or event.id < session.first:
         session = replace(session, first=event.id, started_at=event.at)
+    if event.id > session.titled and (title := _text(event.data.get("title"))):
+        session = replace(session, title=title, titled=event.id)
     if event.id < session.last:
         return session
     given = event.data
     texts: dict[str, Any] = {
-        name: _text(given.get(name)) or getattr(session, name) for name in ("project", "title", "issue", "host")
+        name: _text(given.get(name)) or getattr(session, name) for name in ("project", "issue", "host")
     }
     numbers: dict[str, Any] = {name: value for name in ("pid", "parent") if isinstance(value := given.get(name), int)}
     return replace(

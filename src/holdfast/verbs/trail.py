@@ -48,13 +48,19 @@ def drain(memory: Memory, spool: Path, *, limit: int | None = None) -> Drained:
 
 
 def note_session(memory: Memory, happenings: Sequence[Happening]) -> None:
-    """Let a client's session be known: when it began, by which client, and when it ended."""
+    """Let a client's session be known: when it began, by which client, what it was asked first, and when it ended.
+
+    It may have begun before it was asked anything, or be known from its server, which hears no prompts.
+    """
     first, last = happenings[0], happenings[-1]
+    asked = next((one for one in happenings if one.event == "UserPromptSubmit" and one.text and not one.agent), None)
     known = sessions.of(memory.store.db, first.session)
+    data = {"project": memory.project, "host": memory.host.name, "implicit": known is None or known.implicit}
     events = []
     if known is None:
-        data = {"project": memory.project, "host": memory.host.name, "implicit": True, "title": _title(happenings)}
-        events.append(_event(first, "started", first.session, {name: value for name, value in data.items() if value}))
+        events.append(_event(first, "started", first.session, data))
+    if asked and not (known and known.title):
+        events.append(_event(asked, "started", first.session, {**data, "title": _title(asked)}))
     if last.event == "SessionEnd" and (known is None or known.is_open):
         events.append(_event(last, "closed", first.session, {"type": "ended", "reason": last.source}))
     if events:
@@ -85,6 +91,5 @@ def _event(one: Happening, verb: Verb, about: str, data: dict[str, object]) -> E
     return Event(id=fixed_id(seconds, f"{verb} {one.id}"), about=about, verb=verb, at=at, by=by, data=data)
 
 
-def _title(happenings: Sequence[Happening]) -> str:
-    prompt = next((one.text for one in happenings if one.event == "UserPromptSubmit" and one.text), "")
-    return " ".join(prompt.split())[:120]
+def _title(asked: Happening) -> str:
+    return " ".join(asked.text.split())[:120]

@@ -9,7 +9,7 @@ from holdfast.engine.views import Batch
 from holdfast.model.session import Session, told
 
 NAME = "sessions"
-VERSION = 1
+VERSION = 2
 TABLES = ("sessions",)
 SCHEMA = """
 create table sessions (

@@ -39,7 +39,11 @@ INJECTED = (
     ("<persisted-output>", "</persisted-output>"),
     ("<claude-mem-context>", "</claude-mem-context>"),
 )
+WRAPPED = ("<untrusted_context>\n", "\n</untrusted_context>")  # how Gemini CLI hands results to its model
 OBSERVER_FOLDER = "holdfast-observer-"  # as in model/trail.py, which would cost an import
+SAID = ("last_assistant_message", "prompt_response", "text", "response")
+# Clients that show their model nothing of what a hook says before a tool runs, only what one says after.
+LATE = ("gemini",)
 OUR_TOOLS = ("mcp__holdfast__", "mcp__plugin_holdfast_", "mcp_holdfast_", "holdfast_", "holdfast-")
 
 
@@ -64,13 +68,16 @@ def _act(home: str, told: Json, given: Json) -> Json:
     """Keep the happening, find the answer, note what was put into the context, and see that somebody works on it all."""
     if OBSERVER_FOLDER in told["cwd"]:
         return {}  # a model that reads the trail must not find itself in it
-    if told["tool"].startswith(OUR_TOOLS):
+    ours, is_there = told["tool"].startswith(OUR_TOOLS), os.path.isdir(home)  # noqa: PTH112
+    if is_there and (told["event"] in ("SessionStart", "UserPromptSubmit") or (ours and told["event"] == "PreToolUse")):
+        _note_client(home, told["session"])
+    if ours:
         return {"allow": True} if told["event"] == "PreToolUse" else {}
-    prepared = _prepared(home, told["cwd"]) if told["event"] in ANSWERING else {}
-    if not os.path.isdir(home):  # noqa: PTH112
+    if not is_there:
         return {}  # nobody set up a store here: we make none unasked
     _spool(home, told)
-    answer = ANSWERING[told["event"]](home, prepared, told, given) if told["event"] in ANSWERING else {}
+    answering = _on_tool if _is_late(told) and told["event"] == "PostToolUse" else ANSWERING.get(told["event"])
+    answer = answering(home, _prepared(home, told["cwd"]), told, given) if answering else {}
     if answer.get("ids"):
         _spool(
             home,
@@ -117,7 +124,7 @@ def happening(event: str, client: str, given: Json) -> Json:
         "session": str(_first(given, "session_id", "sessionId", "conversation_id") or ""),
         "cwd": str(_first(given, "cwd") or (_first(given, "workspace_roots") or [""])[0] or os.getcwd()),  # noqa: PTH109
         "agent": str(_first(given, "agent_type", "agent_id") or ""),
-        "text": _said(_first(given, "prompt", "last_assistant_message", "text", "response") or ""),
+        "text": _said(_first(given, *(SAID if event in ("Stop", "SubagentStop") else ("prompt", *SAID))) or ""),
         "tool": str(_first(given, "tool_name", "toolName") or ""),
         "given": _arguments(tool_input),
         "result": _result(_first(given, "tool_response", "toolResult", "tool_result", "result_json", "error")),
@@ -185,7 +192,9 @@ def _result(given: Any) -> str:
         given = "\n".join(part for part in parts if isinstance(part, str) and part) or json.dumps(masked(given))
     elif isinstance(given, list):
         given = "\n".join(str(part.get("text", "")) for part in given if isinstance(part, dict))
-    return _middle_cut(drop_private(str(given)), HEAD, TAIL) if given is not None else ""
+    if given is None:
+        return ""
+    return _middle_cut(drop_private(str(given).removeprefix(WRAPPED[0]).removesuffix(WRAPPED[1])), HEAD, TAIL)
 
 
 def _middle_cut(text: str, head: int, tail: int) -> str:
@@ -200,12 +209,20 @@ def _failed(given: Json) -> bool:
     answer = _first(given, "tool_response", "toolResult", "tool_result")
     if not isinstance(answer, dict):
         return False
+    if _exit_line(answer.get("llmContent")) not in ("", "0"):
+        return True
     code = answer.get("exit_code", answer.get("exitCode", answer.get("returnCode")))
     return (
         bool(answer.get("is_error") or answer.get("isError"))
         or "failure" in (answer.get("resultType"), answer.get("result_type"))
         or code not in (None, 0)
     )
+
+
+def _exit_line(said: Any) -> str:
+    """Give the exit code that Gemini CLI writes under the output of a command, and only where it is not 0."""
+    before, line, after = said.rpartition("\nExit Code: ") if isinstance(said, str) else ("", "", "")
+    return after.split("\n", 1)[0].strip() if line and before.startswith(("<untrusted_context>", "Output:")) else ""
 
 
 def _home(cwd: str) -> str:
@@ -314,12 +331,18 @@ def _on_tool(home: str, prepared: Json, told: Json, given: Json) -> Json:
     known = prepared.get("files", {}).get(path, []) if path and told["tool"] not in READING else []
     if prepared.get("guard") and (why := _shows_secrets(command, path)):
         known = [{"id": "", "text": why, "block": prepared["guard"] == "block"}, *known]
+    if _is_late(told) and told["event"] == "PreToolUse":
+        found, known = [one for one in (*found, *known) if one.get("block")], []
     fresh = [one for one in (*found, *known) if _see(home, told["session"], [f"{one['id']} {path or command[:80]}"])]
     if not fresh:
         return {}
     answer = _context([one["text"] for one in fresh[:3]], [one["id"] for one in fresh[:3] if one["id"]], "action site")
     blocking = [one["text"] for one in fresh if one.get("block")]
     return {**answer, "block": "\n".join(blocking)} if blocking else answer
+
+
+def _is_late(told: Json) -> bool:
+    return told.get("client") in LATE
 
 
 READING = ("Read", "read_file", "view", "Grep", "Glob", "LS", "list_directory", "search_file_content")
@@ -404,6 +427,20 @@ def _see(home: str, session: str, places: Iterable[str]) -> bool:
     return bool(new)
 
 
+def _note_client(home: str, session: str) -> None:
+    """Note which session our client is in, for the server it started: few clients tell their servers."""
+    file = client_note(home, os.getppid())
+    os.makedirs(os.path.dirname(file), 0o700, exist_ok=True)  # noqa: PTH103, PTH120
+    handle = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    os.write(handle, session.encode())
+    os.close(handle)
+
+
+def client_note(home: str, process: int) -> str:
+    """Give where it is noted which session a client, known by its process, is in."""
+    return os.path.join(home, "seen", f"client-{process}")  # noqa: PTH118
+
+
 def _handover(home: str, session: str) -> str:
     try:
         with open(handover_file(home, session), encoding="utf-8") as file:  # noqa: PTH123
@@ -434,6 +471,8 @@ def shaped(client: str, event: str, answer: Json) -> Json:
         return {"additional_context": text} if text else {"permission": "allow"}
     if client in ("copilot", "opencode"):
         return {"additionalContext": text} if text else {}
+    if client == "gemini" and event == "PreToolUse":
+        return {"decision": "deny", "reason": answer["block"]} if answer.get("block") else {}
     said: Json = {"hookEventName": event} if client != "gemini" else {}
     if text:
         said["additionalContext"] = text

@@ -158,6 +158,7 @@ def _own(memory: Memory, client: str) -> Memory:
     """Give the same memory to one more client: it shares everything but who works, and in which session."""
     _ = memory.frequencies, memory.codes if memory.embedder else None  # made before copying, so that all share them
     own = memory.acting_in(memory.config.session)
+    own.host = replace(own.host, session="")  # who started this server is none of its clients
     join(own, client)
     return own
 

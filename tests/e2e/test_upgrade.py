@@ -1,0 +1,53 @@
+"""A newer release takes over the store in the middle of a session: the session goes on, and nothing of it is lost."""
+
+import json
+from shlex import join
+from typing import Any
+
+from tests.e2e.clients import Client
+from tests.e2e.day import MORNING, after_call, session
+from tests.e2e.dialects import Call, Say
+from tests.e2e.seat import Seat, plant, python
+
+BEFORE, AFTER = "Almonds come on Mondays from the miller.", "The till is emptied at six by Ruth."
+# The command line of a release whose views are newer: it makes them anew, and no older one may open the store again.
+NEWER = """
+from holdfast.engine.views import records, sessions, words
+for view in (records, sessions, words):
+    view.VERSION += 1
+from holdfast.hosts.cli.entry import main
+main()
+"""
+COMMAND = [python(), "-P", "-c", NEWER]
+
+
+def test_a_session_goes_on_while_a_newer_release_takes_over_the_store(client: Client, seat: Seat) -> None:
+    seat.holdfast("init", "--yes", "--client", client.name)
+    plant(seat)
+    upgrade = client.shell(join([*COMMAND, "doctor"]))
+    steps: list[Say | Call] = [
+        *client.before,
+        Call("remember", {"text": BEFORE, "kind": "fact"}),
+        upgrade,
+        Call("recall", {"query": "when do almonds come"}),
+        Call("remember", {"text": AFTER, "kind": "fact"}),
+        client.write(str(seat.repository / "oven.py"), "HEAT = 220\n"),
+        Say("All is well."),
+    ]
+    model = session(seat, client, {MORNING: steps})
+    assert "is sound" in after_call(model, MORNING, upgrade.tool)
+    assert "1 memory fits" in after_call(model, MORNING, "recall")
+    refused = seat.run([python(), "-P", "-m", "holdfast", "work"])
+    assert (refused.returncode, "newer version" in refused.stderr) == (5, True), refused
+    assert any((seat.store / "spool").glob("*.json"))
+    assert _newer(seat, "work")["problems"] == []
+    assert {record["body"] for record in _newer(seat, "list", "--kind", "fact")["records"]} == {BEFORE, AFTER}
+    seen = _newer(seat, "list", "--kind", "observation")["records"]
+    assert [one["fields"]["files_modified"] for one in seen] == [["oven.py"]]
+    assert [check for check in _newer(seat, "doctor") if check["fix"]] == []
+
+
+def _newer(seat: Seat, *words: str) -> Any:
+    done = seat.run([*COMMAND, *words, "--json"])
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
