@@ -18,6 +18,7 @@ from holdfast.hosts.hooks.client import checkout_root, handover_file, prepared_f
 from holdfast.model.errors import HoldfastError
 from holdfast.model.trail import Happening
 from holdfast.policy.recap import handover
+from holdfast.policy.secrets import mask_secrets
 from holdfast.verbs.derive import derive, summarise
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.observer import Observed
@@ -91,8 +92,8 @@ def _session(memory: Memory, settings: Settings, home: Path, session: str, done:
                 note_session(there, own)
                 done.records += _derive(there, own, since=fresh[0].id, ended=ended)
             except HoldfastError as problem:
-                done.problems.append(str(problem))
-                tally.fail(memory.store.db, "derive", memory.clock.now(), str(problem))
+                done.problems.append(mask_secrets(str(problem)))
+                tally.fail(memory.store.db, "derive", memory.clock.now(), mask_secrets(str(problem)))
     if any(one.event == "PreCompact" for one in fresh):
         hand_over(Path(handover_file(str(home), session)), handover(happenings, HANDOVER_TOKENS))
     trail.settle(memory.store.db, session, fresh[-1].id)
@@ -126,7 +127,7 @@ def _embed(memory: Memory, until: float) -> int:
         return catch_up(memory, stop=lambda: time.monotonic() > until)
     except HoldfastError as problem:
         log.warning("vectors wait: %s", problem)
-        tally.fail(memory.store.db, "vectors", memory.clock.now(), str(problem))
+        tally.fail(memory.store.db, "vectors", memory.clock.now(), mask_secrets(str(problem)))
         return 0
 
 

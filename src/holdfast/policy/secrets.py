@@ -173,6 +173,7 @@ ASSIGNED = "password or key"
 KINDS = (*dict.fromkeys(name for name, _, _ in _SHAPES), ASSIGNED)
 
 _compiled = cache(re.compile)
+_HINTS = tuple((hint, place) for place, (_, hints, _) in enumerate(_SHAPES) for hint in hints.split())
 
 
 def find_secrets(text: str) -> list[Secret]:
@@ -203,30 +204,37 @@ def drop_private(text: str) -> str:
 def masked(value: Any) -> Any:
     """Give a JSON value with private spans dropped and credentials masked in every text and every name."""
     # Looked at as one text first: nearly always there is nothing to mask.
-    whole = "\n".join(texts_of(value))
+    whole = "\n".join(texts_of(value, names=True))
     if "<private>" in whole.lower() or find_secrets(whole) or any(_named(value)):
         return _masked(value)
     return value
 
 
 def secrets_in(value: Any) -> tuple[str, ...]:
-    """Give what credentials a JSON value holds, once each: in a text, in a name, or as what a name promises."""
-    found = [secret.name for text in texts_of(value) for secret in find_secrets(text)]
-    return tuple(dict.fromkeys((*found, *(ASSIGNED for _ in _named(value)))))
+    """Give what credentials a JSON value holds, once each."""
+    return tuple(dict.fromkeys(name for name, _ in secret_texts(value)))
 
 
-def texts_of(value: Any) -> Iterator[str]:
-    """Give every text in a JSON value, the names in it included."""
+def secret_texts(value: Any) -> Iterator[tuple[str, str]]:
+    """Give every credential in a JSON value, what it is and itself: in a text, in a name, or as what a name promises."""
+    for text in texts_of(value, names=True):
+        yield from ((secret.name, text[secret.start : secret.end]) for secret in find_secrets(text))
+    yield from ((ASSIGNED, text) for text in _named(value))
+
+
+def texts_of(value: Any, *, names: bool = False) -> Iterator[str]:
+    """Give every text in a JSON value, and its names if they are wanted."""
     match value:
         case str():
             yield value
         case Mapping():
             for key, item in value.items():
-                yield str(key)
-                yield from texts_of(item)
+                if names:
+                    yield str(key)
+                yield from texts_of(item, names=names)
         case list() | tuple():
             for item in value:
-                yield from texts_of(item)
+                yield from texts_of(item, names=names)
 
 
 def _masked(value: Any) -> Any:
@@ -248,10 +256,10 @@ def _masked(value: Any) -> Any:
 
 
 def _named(value: Any) -> Iterator[str]:
-    """Give the names in a JSON value, at any depth, whose text is what they promise: a credential."""
+    """Give the texts in a JSON value, at any depth, that are what their name promises: a credential."""
     match value:
         case Mapping():
-            yield from _hidden(value)
+            yield from (value[key] for key in _hidden(value))
             for item in value.values():
                 yield from _named(item)
         case list() | tuple():
@@ -274,13 +282,12 @@ def _promises(name: str) -> bool:
     if not any(promise in lowered for promise in _PROMISES):
         return False
     match = _compiled(_NAME).search(name)
-    return bool(match) and not _compiled(_ABOUT).search(match[1])
+    return match is not None and not _compiled(_ABOUT).search(match[1])
 
 
 def _candidates(text: str) -> Iterator[Secret]:
-    for name, hints, shape in _SHAPES:
-        if not any(hint in text for hint in hints.split()):
-            continue
+    for place in dict.fromkeys([place for hint, place in _HINTS if hint in text]):
+        name, _, shape = _SHAPES[place]
         pattern = _compiled(shape)
         for match in pattern.finditer(text):
             group = 1 if pattern.groups else 0
