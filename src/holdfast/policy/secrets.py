@@ -25,6 +25,7 @@ _SHAPES: tuple[tuple[str, str, str], ...] = (
     ("private key", "PRIVATE", r"-----BEGIN [A-Z ]{0,30}PRIVATE KEY(?: BLOCK)?-----[\s\S]*?(?:-----END [A-Z ]{0,30}PRIVATE KEY(?: BLOCK)?-----|\Z)"),
     ("private key", "OpenVPN", r"-----BEGIN OpenVPN Static key V1-----[\s\S]*?(?:-----END OpenVPN Static key V1-----|\Z)"),
     ("private key", "LS0tLS1CRUdJTi", r"LS0tLS1CRUdJTi[A-Za-z0-9+/]{0,24}(?:UFJJVkFURSBLRVkt|BSSVZBVEUgS0VZL|QUklWQVRFIEtFWS)[A-Za-z0-9+/=]*"),
+    ("PuTTY key", "PuTTY-", r"PuTTY-User-Key-File-\d: [\s\S]*?(?:Private-MAC: [0-9a-f]+|\Z)"),
     ("PuTTY key", "Private-Lines", r"Private-Lines: \d+\s+([A-Za-z0-9+/=\s]+(?:Private-MAC: [0-9a-f]+)?)"),
     ("age key", "AGE-SECRET", r"\bAGE-SECRET-KEY-1[0-9A-Z]{58}\b"),
     ("kubeconfig key", "client-key-data", r"client-key-data[\"']?:\s{0,4}[\"']?([A-Za-z0-9+/]{40,}={0,2})"),
