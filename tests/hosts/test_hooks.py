@@ -227,7 +227,12 @@ def test_all_secrets_at_once_in_every_field_leave_nothing_on_disk(
         for event in ("UserPromptSubmit", "PreToolUse", "PostToolUse", "Stop"):
             monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(json.dumps(told).encode())))
             client.main([event, "--home", str(home)])
-        as_text = {**told, "tool_input": text + " z" * 6_000, "tool_response": text, "session_id": f"{text} s"}
+        as_text = {
+            **told,
+            "tool_input": text + " z" * 6_000,
+            "tool_response": text,
+            "session_id": f"{text} s" if number % 20 == 0 else "s",
+        }
         monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(json.dumps(as_text).encode())))
         client.main(["PostToolUse", "--home", str(home)])
     secrets = [secret for _, secret, _ in PLANTED]

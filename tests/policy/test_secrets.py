@@ -74,6 +74,14 @@ def test_quotes_escaped_by_json_in_json_hide_nothing() -> None:
     assert PASSWORD not in mask_secrets(json.dumps(line))
 
 
+@pytest.mark.parametrize(
+    ("secret", "text"), [row[1:] for row in PLANTED], ids=[f"{n} {row[0]}" for n, row in enumerate(PLANTED)]
+)
+def test_a_secret_in_json_in_json_is_found(secret: str, text: str) -> None:
+    line = json.dumps({"message": json.dumps({"text": f"before\n{text}\nafter"})})
+    assert json.dumps(secret)[1:-1] not in mask_secrets(line).replace("\\\\", "\\")
+
+
 def test_rules_that_overlap_hide_nothing_from_each_other() -> None:
     text = f"token={PASSWORD}-{TOKEN} and more"
     assert mask_secrets(text) == "token=[redacted password or key] and more"

@@ -67,7 +67,7 @@ _SHAPES: tuple[tuple[str, str, str], ...] = (
     ("crates.io token", "cio", r"\bcio(?=[A-Za-z]{0,31}\d)[A-Za-z0-9]{32}\b"),
     ("Clojars token", "CLOJARS_", r"\bCLOJARS_[0-9a-f]{60}\b"),
     ("Docker token", "dckr_", r"\bdckr_[po]at_[A-Za-z0-9_\-]{27,}"),
-    ("docker auth", "\"auth\" 'auth'", r"[\"']auth[\"']\s{0,4}:\s{0,4}[\"']([A-Za-z0-9+/]{16,}={0,2})[\"']"),
+    ("docker auth", "\"auth 'auth", r"[\"']auth\\{0,7}[\"']\s{0,4}:\s{0,4}\\{0,7}[\"']([A-Za-z0-9+/]{16,}={0,2})\\{0,7}[\"']"),
     ("JFrog key", "AKCp cmVmdGtu", r"\b(?:AKCp[A-Za-z0-9]{69,}|cmVmdGtu[A-Za-z0-9]{56,})\b"),
     ("CircleCI token", "CCIPAT_ CCIPRJ_", r"\bCCIP(?:AT|RJ)_[A-Za-z0-9]{22}_[0-9a-f]{40}\b"),
     ("Buildkite token", "bkua_ bkaj_", r"\bbk(?:ua|aj)_[0-9a-f]{40}\b"),
@@ -180,7 +180,12 @@ _HINTS = tuple(
 def find_secrets(text: str) -> list[Secret]:
     """Give every credential in a text, leftmost first, without overlaps."""
     kept: list[Secret] = []
-    for secret in sorted(_candidates(text), key=lambda secret: (secret.start, -secret.end)):
+    found = list(_candidates(text))
+    if (
+        "\\" in text
+    ):  # in JSON in JSON the end of a line is two characters, the second of them a letter before the secret
+        found += _candidates(text.replace("\\n", "  ").replace("\\r", "  ").replace("\\t", "  "))
+    for secret in sorted(found, key=lambda secret: (secret.start, -secret.end)):
         if not kept or secret.start >= kept[-1].end:
             kept.append(secret)
         elif secret.end > kept[-1].end:  # no rule may hide what another one saw
