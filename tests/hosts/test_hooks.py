@@ -206,7 +206,10 @@ def test_all_secrets_at_once_in_every_field_leave_nothing_on_disk(
     assert len({kind for kind, _, _ in PLANTED}) >= 40
     kept(memories, "Never run `curl` before `make check`.", *SCAR)
     worked(home, project)
-    for number, (_, _, text) in enumerate(PLANTED):
+    # A key that does not end hides all behind it, so it comes last.
+    ordered = sorted(PLANTED, key=lambda row: "cut off" in row[2])
+    for number in range(0, len(ordered), 10):
+        text = "\n\n".join(row[2] for row in ordered[number : number + 10])
         told = {
             "session_id": f"s{number % 7}",
             "cwd": str(project),
@@ -231,12 +234,12 @@ def test_all_secrets_at_once_in_every_field_leave_nothing_on_disk(
             **told,
             "tool_input": text + " z" * 6_000,
             "tool_response": text,
-            "session_id": f"{text} s" if number % 20 == 0 else "s",
+            "session_id": f"{text} s" if number == 0 else "s",
         }
         monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(json.dumps(as_text).encode())))
         client.main(["PostToolUse", "--home", str(home)])
     secrets = [secret for _, secret, _ in PLANTED]
-    assert len(spooled(home)) >= 5 * len(PLANTED)
+    assert len(spooled(home)) >= 5 * len(PLANTED) // 10
     assert leaked(home, secrets) == []
     assert worked(home, project).problems == []
     assert spooled(home) == []
