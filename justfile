@@ -10,6 +10,10 @@ test *arguments:
 offers:
     python3 dev.py uv run python scripts/offers.py
 
+# Hooks with 10,000 made-up inputs, secrets planted in them.
+fuzz:
+    python3 dev.py fuzz
+
 # The official MCP tools on our servers: Inspector and the conformance suite, in both protocol eras.
 protocol:
     python3 dev.py protocol

@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from holdfast.hosts.worker import work
 from holdfast.model.trail import EVENTS
 from tests.hosts.running import Run, answer, kept
 from tests.policy.test_policy import SECRETS
+from tests.policy.test_secrets import PLANTED
 
 CLIENT = Path(client.__file__)
 SCAR = ("--kind", "scar", "--field", "severity=high", "--field", 'counter_arguments=["only once", "a backup"]')
@@ -184,30 +185,91 @@ def test_no_secret_reaches_the_disk(home: Path, project: Path, secret: str, monk
     assert core not in written
 
 
+def cores(secret: str) -> list[bytes]:
+    """Give the lines of a secret that nobody else would write."""
+    return [line.encode() for line in secret.replace("\\n", "\n").split("\n") if len(line) > 8]
+
+
+def under(home: Path) -> bytes:
+    """Give every byte below a folder, names included."""
+    return b"\n".join(path.name.encode() + b"\n" + path.read_bytes() for path in home.rglob("*") if path.is_file())
+
+
+def leaked(home: Path, secrets: Iterable[str]) -> list[str]:
+    written = under(home)
+    return [secret for secret in secrets if any(core in written for core in cores(secret))]
+
+
+def test_all_secrets_at_once_in_every_field_leave_nothing_on_disk(
+    home: Path, project: Path, memories: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert len({kind for kind, _, _ in PLANTED}) >= 40
+    kept(memories, "Never run `curl` before `make check`.", *SCAR)
+    worked(home, project)
+    # A key that does not end hides all behind it, so it comes last.
+    ordered = sorted(PLANTED, key=lambda row: "cut off" in row[2])
+    for number in range(0, len(ordered), 10):
+        text = "\n\n".join(row[2] for row in ordered[number : number + 10])
+        told = {
+            "session_id": f"s{number % 7}",
+            "cwd": str(project),
+            "prompt": f"Please fix it:\n{text}\nand remember it.",
+            "last_assistant_message": f"We decided to keep\n{text}\nbecause it works.",
+            "tool_name": "Bash",
+            "tool_input": {
+                "command": f"curl x; {text}",
+                "nested": {"deep": [text, {text: text}], text: 1},
+                "long": "x" * 3_990 + f" {text} " + "y" * 9_000,
+            },
+            "tool_response": {"stdout": "x" * 5_980 + f"\n{text}\n" + "y" * 9_000, "stderr": text, "exit_code": 1},
+            "transcript_path": f"/tmp/{text}/t.jsonl",
+            "agent_type": text,
+            "source": text,
+            "reason": text,
+        }
+        for event in ("UserPromptSubmit", "PreToolUse", "PostToolUse", "Stop"):
+            monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(json.dumps(told).encode())))
+            client.main([event, "--home", str(home)])
+        as_text = {
+            **told,
+            "tool_input": text + " z" * 6_000,
+            "tool_response": text,
+            "session_id": f"{text} s" if number == 0 else "s",
+        }
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(json.dumps(as_text).encode())))
+        client.main(["PostToolUse", "--home", str(home)])
+    secrets = [secret for _, secret, _ in PLANTED]
+    assert len(spooled(home)) >= 5 * len(PLANTED) // 10
+    assert leaked(home, secrets) == []
+    assert worked(home, project).problems == []
+    assert spooled(home) == []
+    assert leaked(home, secrets) == []
+    assert answer(memories("scan", "--json")) == {"leaks": []}
+
+
+def test_a_name_that_promises_a_secret_is_believed(hook: Hook, home: Path) -> None:
+    password = "Xk9!mQ2#" + "vLw7"
+    hook("PostToolUse", tool_name="mcp__db__login", tool_input={"user": "ada", "password": password})
+    assert spooled(home)[0]["given"] == {"user": "ada", "password": "[redacted password or key]"}
+    assert password.encode() not in under(home)
+
+
+FIELDS = (
+    "session_id", "cwd", "prompt", "tool_name", "tool_input", "tool_response", "source", "transcript_path", "agent_type",
+    "x", "command", "stdout", "content", "file_path", "last_assistant_message",
+)  # fmt: skip
+
+
 @settings(max_examples=int(os.environ.get("HOOK_CASES", "500")), deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     raw=st.one_of(
         st.binary(max_size=300),
         st.recursive(
-            st.none() | st.booleans() | st.floats() | st.text(),
+            st.none() | st.booleans() | st.floats() | st.text() | st.sampled_from([text for _, _, text in PLANTED]),
             lambda inner: (
                 st.lists(inner, max_size=4)
                 | st.dictionaries(
-                    st.sampled_from(
-                        [
-                            "session_id",
-                            "cwd",
-                            "prompt",
-                            "tool_name",
-                            "tool_input",
-                            "tool_response",
-                            "source",
-                            "transcript_path",
-                            "agent_type",
-                            "x",
-                        ]
-                    )
-                    | st.text(max_size=8),
+                    st.sampled_from(FIELDS) | st.text(max_size=8),
                     inner,
                     max_size=8,
                 )
@@ -229,6 +291,12 @@ def test_whatever_comes_in_nothing_breaks(
     finally:
         sys.stdin, sys.stdout = before
     assert out.getvalue() == "" or isinstance(json.loads(out.getvalue()), dict)
+    files = [path for path in home.rglob("*") if path.is_file()]
+    if any(text[:12] in raw.decode(errors="replace") for _, _, text in PLANTED):
+        assert leaked(home, [secret for _, secret, _ in PLANTED]) == []
+    if len(files) > 100:
+        for path in files:
+            path.unlink()
 
 
 _FUZZ: dict[str, Path] = {}

@@ -137,20 +137,20 @@ class SQLite:
             finally:
                 self._depth = 0
 
-    def checkpoint(self) -> None:
-        """Move what is in the write-ahead log into the file and empty the log."""
-        self.query("pragma wal_checkpoint(truncate)")
+    def checkpoint(self) -> bool:
+        """Move what is in the write-ahead log into the file and empty the log; tell whether others let us."""
+        return not self.query("pragma wal_checkpoint(truncate)")[0][0]
 
     @property
     def size(self) -> int:
         """Bytes on disk, the write-ahead log included."""
         return sum(path.stat().st_size for path in self.path.parent.glob(self.path.name + "*"))
 
-    def compact(self) -> None:
-        """Give back the space of what is gone, and let the engine look at its tables anew."""
+    def compact(self) -> bool:
+        """Give back the space of what is gone, and let the engine look at its tables anew; tell whether the log is empty."""
         self.query("vacuum")
         self.query("analyze")
-        self.checkpoint()
+        return self.checkpoint()
 
     def damage(self) -> list[str]:
         """Give what a check of every page finds wrong."""

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from holdfast.engine import transcripts
 from holdfast.engine.database import Database, Row
 from holdfast.engine.sqlite import SQLite
 from holdfast.engine.views import (
@@ -114,6 +115,29 @@ class Store:
         if isinstance(self.db, SQLite):
             words.compact(self.db)
             self.db.checkpoint()
+
+    def rewrite(self, clean: Callable[[Event], Event]) -> list[Event]:
+        """Put events in place of themselves as `clean` gives them, views included; give those that changed.
+
+        Only for taking out what must not be here: whoever has the journal elsewhere still has it.
+        """
+        changed: list[Event] = []
+        with self.db.transaction():
+            for seq, event in self.journal():
+                if (kept := clean(event)) != event:
+                    self.db.execute(_REWRITE, _event_row(seq, kept))
+                    changed.append(kept)
+            if changed:
+                self.rebuild()
+        return changed
+
+    def forget_pages(self) -> bool:
+        """Drop what was rewritten from index segments, free pages and the write-ahead log; tell whether others let us."""
+        if not isinstance(self.db, SQLite):
+            return True
+        words.compact(self.db)
+        transcripts.compact(self.db)
+        return self.db.compact()
 
     def _entry(self, about: str) -> Entry | None:
         record = self.folded(about)
@@ -328,6 +352,12 @@ _INSERT = """
 insert into events (seq, id, about, verb, at, actor, name, session, data)
 values (:seq, :id, :about, :verb, :at, :actor, :name, :session, :data)
 on conflict (id) do nothing
+"""
+
+
+_REWRITE = """
+update events set about = :about, name = :name, session = :session, data = :data
+where seq = :seq and id = :id and verb = :verb and at = :at and actor = :actor
 """
 
 

@@ -83,6 +83,23 @@ def get(db: Database, session: str) -> Transcript | None:
     return Transcript(**{name: rows[0][name] for name in Transcript.__dataclass_fields__}) if rows else None
 
 
+def sessions(db: Database) -> list[str]:
+    """Give the sessions of which there is a transcript."""
+    return [row[0] for row in db.query("select session from transcripts order by session")]
+
+
+def rename(db: Database, session: str, name: str) -> None:
+    """Give a session another name here."""
+    for table in ("transcripts", "chunks"):
+        db.execute(f"update {table} set session = :name where session = :session", {"name": name, "session": session})
+
+
+def compact(db: Database) -> None:
+    """Merge the index so that nothing of dropped pieces is left in it."""
+    if db.query("select 1 from sqlite_master where name = 'chunk_words'"):
+        db.execute("insert into chunk_words (chunk_words) values ('optimize')")
+
+
 def counted(db: Database) -> int:
     """Tell how many transcripts there are."""
     return int(db.query("select count(*) from transcripts")[0][0])

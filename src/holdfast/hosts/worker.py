@@ -18,6 +18,7 @@ from holdfast.hosts.hooks.client import checkout_root, handover_file, prepared_f
 from holdfast.model.errors import HoldfastError
 from holdfast.model.trail import Happening
 from holdfast.policy.recap import handover
+from holdfast.policy.secrets import mask_secrets
 from holdfast.verbs.branches import note_tips
 from holdfast.verbs.derive import derive, summarise
 from holdfast.verbs.memory import Memory
@@ -119,8 +120,8 @@ def _session(memory: Memory, settings: Settings, home: Path, session: str, done:
                 note_outcomes(there, own, ended=ended)
                 done.mined += _mine(there, fresh, session)
             except HoldfastError as problem:
-                done.problems.append(str(problem))
-                tally.fail(memory.store.db, "derive", memory.clock.now(), str(problem))
+                done.problems.append(mask_secrets(str(problem)))
+                tally.fail(memory.store.db, "derive", memory.clock.now(), mask_secrets(str(problem)))
     if any(one.event == "PreCompact" for one in fresh):
         hand_over(Path(handover_file(str(home), session)), handover(happenings, HANDOVER_TOKENS))
     trail.settle(memory.store.db, session, fresh[-1].id)
@@ -169,7 +170,7 @@ def _embed(memory: Memory, until: float) -> int:
         return catch_up(memory, stop=lambda: time.monotonic() > until)
     except HoldfastError as problem:
         log.warning("vectors wait: %s", problem)
-        tally.fail(memory.store.db, "vectors", memory.clock.now(), str(problem))
+        tally.fail(memory.store.db, "vectors", memory.clock.now(), mask_secrets(str(problem)))
         return 0
 
 

@@ -16,6 +16,7 @@ Verb = Literal[
     "verified",  # somebody checked that it still holds
     "retired",  # no longer used, kept with its reason
     "restored",  # back in use
+    "redacted",  # credentials in what was said of it were masked afterwards
     "erased",  # its text is gone for good, here and in every replica
     "linked",  # points at another record
     "unlinked",

@@ -13,6 +13,7 @@ from holdfast.engine.views.vectors import Passage
 from holdfast.model.errors import EmbedderError, HoldfastError, StoreError
 from holdfast.model.ports import Embedder
 from holdfast.model.record import Record
+from holdfast.policy.secrets import mask_secrets
 from holdfast.verbs.memory import Memory
 
 BATCH = 32
@@ -85,7 +86,7 @@ def keeping_up(memory: Memory) -> Iterator[threading.Event]:
 
 def _note_failure(memory: Memory, problem: HoldfastError) -> None:
     try:
-        tally.fail(memory.store.db, "vectors", memory.clock.now(), str(problem))
+        tally.fail(memory.store.db, "vectors", memory.clock.now(), mask_secrets(str(problem)))
     except StoreError as worse:
         log.warning("not even that could be noted: %s", worse)
 

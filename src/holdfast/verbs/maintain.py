@@ -13,7 +13,7 @@ from holdfast.policy.retention import CAPS, DAYS, outlived
 from holdfast.verbs.hot import cool
 from holdfast.verbs.memory import Memory
 
-DESTRUCTIVE = ("retired", "erased", "unlinked", "restored")
+DESTRUCTIVE = ("retired", "erased", "redacted", "unlinked", "restored")
 MOST_AUDITED = 2_000
 
 

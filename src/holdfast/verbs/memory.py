@@ -22,6 +22,7 @@ from holdfast.model.record import GLOBAL, Record
 from holdfast.model.session import Host
 from holdfast.model.text import check_keepable
 from holdfast.policy.desk import Desk
+from holdfast.policy.secrets import masked
 
 if TYPE_CHECKING:
     from holdfast.engine.dense import Codes
@@ -96,8 +97,8 @@ class Memory:
         )
 
     def commit(self, events: Sequence[Event]) -> list[Entry]:
-        """Keep events through the store's one door; give the records that changed."""
-        changed = self.store.commit(events)
+        """Keep events through the store's one door, without any credential; give the records that changed."""
+        changed = self.store.commit([_without_secrets(event) for event in events])
         if changed:  # what was only shown needs no vector
             self.wrote.set()
         return changed
@@ -111,6 +112,16 @@ class Memory:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _without_secrets(event: Event) -> Event:
+    """Give an event with every credential masked: whoever made it may have looked only at what they knew of."""
+    told = {"about": event.about, "name": event.by.name, "session": event.by.session, "data": event.data}
+    clean = masked(told)
+    if clean is told:
+        return event
+    by = replace(event.by, name=clean["name"], session=clean["session"])
+    return replace(event, about=clean["about"], by=by, data=clean["data"])
 
 
 def is_at_hand(memory: Memory, record: Record) -> bool:

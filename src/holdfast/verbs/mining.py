@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from holdfast.policy.mine import Found
 
 SHORTEST, LONGEST = 20, 100_000
+MARGIN = 20_000  # characters before that, masked with them: a secret cut in two would no longer be known as one
 READ = 1_000_000  # characters of a longer log that are looked at, from its end: masking them takes half a second
 MOST_OUTPUTS = 10_000
 MOST_OFFERED = 1_000
@@ -78,7 +79,7 @@ def log_output(memory: Memory, text: str, session: str = "") -> int:
     db, now = memory.store.db, memory.clock.now()
     with db.transaction():
         here = memory.store.project_number(memory.project, make=True)
-        outputs.add(db, project=here, session=session or memory.actor.session, at=now, body=body)
+        outputs.add(db, project=here, session=masked(session) or memory.actor.session, at=now, body=body)
         outputs.prune(
             db,
             before=days_before(now, memory.config.output_days),
@@ -166,8 +167,8 @@ def drop_outputs(memory: Memory, *, session: str = "") -> int:
 
 def _clean(text: str) -> str:
     """Give the end of a log as it may be kept. Private spans go first: cut in two, one would no longer be known as such."""
-    plain = drop_private(text)[-READ:].replace("\0", "").encode(errors="replace").decode()
-    whole = str(masked(plain)).strip()
+    plain = drop_private(text)[-READ - MARGIN :].replace("\0", "").encode(errors="replace").decode()
+    whole = str(masked(plain))[-READ:].strip()
     return whole if len(whole) <= LONGEST else whole[-LONGEST:].partition("\n")[2] or whole[-LONGEST:]
 
 

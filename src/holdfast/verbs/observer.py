@@ -24,6 +24,7 @@ from holdfast.model.trail import Happening
 from holdfast.policy.asking import most_spent, question_of
 from holdfast.policy.recap import handover
 from holdfast.policy.reply import Malformed, Told, drafts_of, read_reply, summary_draft
+from holdfast.policy.secrets import mask_secrets
 from holdfast.policy.work import Turn
 from holdfast.verbs.memory import Memory
 
@@ -184,7 +185,7 @@ def _wait(memory: Memory, least: float, said: str) -> None:
     pause = max(least, min(FIRST_WAIT * 2.0 ** (failures - 1), LONGEST_WAIT))
     until = instant(datetime.fromisoformat(now).timestamp() + pause)
     memory.store.note(WAIT, json.dumps({"until": until, "failures": failures}))
-    tally.fail(memory.store.db, "observer", now, said)
+    tally.fail(memory.store.db, "observer", now, mask_secrets(said))
 
 
 def _waiting_until(memory: Memory) -> str:

@@ -311,7 +311,7 @@ def _surface(memory: Memory, query: Query, found: Recalled) -> None:
     if memory.actor.session:  # asking counts, even if nothing was found
         ids = [hit.record.id for hit in found.hits]
         hot = len(hot_ids(memory).intersection(ids))
-        shown: dict[str, Any] = {"ids": ids, "query": masked(query.text[:200]), "hot": hot}
+        shown: dict[str, Any] = {"ids": ids, "query": masked(query.text)[:200], "hot": hot}
         shown["tokens"] = sum(hit.tokens for hit in found.hits)
         if scars := [hit.record.id for hit in found.hits if wants_answer(hit)]:
             shown["variants"] = {scar: variant_of(memory.actor.name, scar) for scar in scars}

@@ -10,7 +10,7 @@ from holdfast.model.record import Record
 from holdfast.model.session import Session
 from holdfast.model.text import check_keepable, check_text
 from holdfast.policy.closing import rapport_of
-from holdfast.policy.secrets import masked
+from holdfast.policy.secrets import mask_secrets, masked
 from holdfast.verbs.hot import cool
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.scars import Effect, effects
@@ -111,6 +111,7 @@ def begin(
 
     `name` is what the client calls it, if it says so: then hooks and tools speak of the same session.
     """
+    name = mask_secrets(name)
     if name and known is None:
         known = sessions.of(memory.store.db, name)
     memory.actor = replace(memory.actor, session=known.id if known else name or memory.clock.tick())
@@ -181,6 +182,7 @@ def in_session(memory: Memory, name: str) -> Memory:
     """Give the memory at work in the session of this name, which begins if nobody ever heard of it; nothing: as it is."""
     if not name.strip():
         return memory
+    name = mask_secrets(name)
     known = sessions.of(memory.store.db, name.strip())
     if known is None and is_prefix(name):
         known = next(iter(sessions.by_prefix(memory.store.db, check_prefix(name), 1)), None)

@@ -35,7 +35,7 @@ def drain(memory: Memory, spool: Path, *, limit: int | None = None) -> Drained:
         good = [one for _, one in read if one]
         with memory.store.db.transaction():
             trail.add(memory.store.db, good)
-            memory.store.commit(_receipts(good))
+            memory.commit(_receipts(good))
         for path, one in read:
             if one:
                 path.unlink(missing_ok=True)

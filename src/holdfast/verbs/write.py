@@ -35,11 +35,10 @@ from holdfast.policy.admit import (
     Verdict,
     Waivers,
     admit,
-    secret_names,
     transient_markers,
 )
 from holdfast.policy.freshness import wrong_claims
-from holdfast.policy.secrets import drop_private, masked, texts_of
+from holdfast.policy.secrets import drop_private, masked, secrets_in, texts_of
 from holdfast.verbs.clash import Clash, clashes, why_not_both
 from holdfast.verbs.freshness import sight_of
 from holdfast.verbs.memory import Memory, find, lapsed
@@ -172,7 +171,7 @@ def check_links(memory: Memory, links: tuple[Link, ...]) -> tuple[Link, ...]:
 
 def refuse_secrets(value: Mapping[str, Any]) -> SecretFound | None:
     """Give the refusal if any text in a value holds credentials."""
-    names = secret_names("\n".join(texts_of(value)))
+    names = secrets_in(value)
     return SecretFound(names=names) if names else None
 
 
@@ -185,6 +184,8 @@ def _without_private(draft: Draft, *, mask: bool) -> Draft:
         fields=clean(dict(draft.fields)),
         tags=tuple(clean(list(draft.tags))),
         extra=clean(dict(draft.extra)),
+        anchors=tuple(clean(list(draft.anchors))),
+        triggers=tuple(clean(list(draft.triggers))),
     )
 
 
@@ -193,7 +194,7 @@ def _dropped(value: Any) -> Any:
         case str():
             return drop_private(value)
         case dict():
-            return {key: _dropped(item) for key, item in value.items()}
+            return {drop_private(key): _dropped(item) for key, item in value.items()}
         case list():
             return [_dropped(item) for item in value]
     return value
@@ -230,8 +231,13 @@ def _preview(event: Event) -> Record:
     return record
 
 
+_TEXTS = ("title", "body", "fields", "tags", "scopes", "anchors", "triggers", "extra")
+
+
 def _judge(memory: Memory, draft: Draft, record: Record, waivers: Waivers | None) -> tuple[Verdict, tuple[Clash, ...]]:
     """Judge a draft, and name what it contradicts."""
+    if found := refuse_secrets({name: getattr(record, name) for name in _TEXTS}):
+        return found, ()
     waived = waivers or Waivers()
     active = _near(memory, record)
     conflicts = clashes(memory, record, active)

@@ -174,3 +174,12 @@ def durability(rounds: int) -> None:
     print(f"{rounds} rounds of kill -9: {survived} acknowledged, {gone} lost")
     if lost or failed or gone:
         raise click.exceptions.Exit(1)
+
+
+@bench_command.command("secrets")
+def secrets() -> None:
+    """Measure how well credentials are told from look-alikes. Exit code 1 if a bar is missed."""
+    from holdfast.hosts.bench.leaks import run
+
+    if not run():
+        raise click.exceptions.Exit(1)

@@ -121,7 +121,7 @@ def maintain_command(dry_run: bool, as_json: bool) -> None:
 
 @click.command("audit")
 @click.option("--days", default=90, show_default=True, type=click.IntRange(1))
-@click.option("--verb", default="", help="Only this: retired, erased, unlinked, restored.")
+@click.option("--verb", default="", help="Only this: retired, erased, redacted, unlinked, restored.")
 @click.option("--limit", default=50, show_default=True, type=click.IntRange(1, 500))
 @json_option
 def audit_command(days: int, verb: str, limit: int, as_json: bool) -> None:

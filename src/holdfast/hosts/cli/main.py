@@ -45,6 +45,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "quality": ("keeping", "Show what recall cost lately and whether it helped."),
     "maintain": ("keeping", "Retire what has served its time, give space back."),
     "graph": ("keeping", "Look at how memories, sessions, issues and people hang together."),
+    "scan": ("scanning", "Look for secrets in everything that is kept, and mask them."),
     "audit": ("keeping", "Show what was taken away or put back, by whom and why."),
     "metrics": ("keeping", "Show what was counted."),
     "opening": ("hooks", "Print the brief a session would begin with."),

@@ -132,9 +132,9 @@ def happening(event: str, client: str, given: Json) -> Json:
         "source": str(_first(given, "source", "trigger", "reason") or ""),
         "transcript": str(given.get("transcript_path") or ""),
     }
-    return {name: value for name, value in masked(told).items() if value not in ("", {}, False)} | {
-        name: told[name] for name in ("event", "session", "cwd", "tool") if name in told
-    }
+    clean = masked(told)
+    always = ("event", "session", "cwd", "tool")
+    return {name: value for name, value in clean.items() if name in always or value not in ("", {}, False)}
 
 
 def _first(given: Json, *names: str) -> Any:
@@ -159,7 +159,7 @@ def _arguments(given: Any) -> Json:
         try:
             given = json.loads(given)
         except ValueError:
-            return {"text": given[:LONGEST_ARGUMENT]}
+            return {"text": _bounded(given)}
     if not isinstance(given, dict):
         return {}
     return {str(name): _bounded(value) for name, value in list(given.items())[:50]}
@@ -333,7 +333,8 @@ def _on_tool(home: str, prepared: Json, told: Json, given: Json) -> Json:
         known = [{"id": "", "text": why, "block": prepared["guard"] == "block"}, *known]
     if _is_late(told) and told["event"] == "PreToolUse":
         found, known = [one for one in (*found, *known) if one.get("block")], []
-    fresh = [one for one in (*found, *known) if _see(home, told["session"], [f"{one['id']} {path or command[:80]}"])]
+    place = mask_secrets(path) or mask_secrets(command)[:80]
+    fresh = [one for one in (*found, *known) if _see(home, told["session"], [f"{one['id']} {place}"])]
     if not fresh:
         return {}
     answer = _context([one["text"] for one in fresh[:3]], [one["id"] for one in fresh[:3] if one["id"]], "action site")

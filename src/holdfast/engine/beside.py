@@ -1,0 +1,68 @@
+"""Texts the store holds beside its journal, to be looked through and rewritten where they hold what must not be here."""
+
+import json
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+from holdfast.engine.database import Database
+
+# Table, key, the columns that hold text, and the one that holds JSON. Transcripts are cut into pieces, so they are
+# looked after where that is done.
+TABLES: tuple[tuple[str, str, tuple[str, ...], str], ...] = (
+    ("trail", "id", ("session",), "doc"),
+    ("outputs", "number", ("session", "body"), ""),
+    ("patterns", "id", ("key", "body"), ""),
+    ("sightings", "pattern", ("session", "wording"), ""),
+    ("failures", "number", ("said",), ""),
+    ("settings", "name", ("value",), ""),
+    ("projects", "number", ("name",), ""),
+)
+
+
+class Row(NamedTuple):
+    """One row beside the journal: its table and key, its texts by column, and its JSON, read."""
+
+    table: str
+    key: Any
+    texts: dict[str, str]
+    doc: Any
+
+
+def rows(db: Database) -> Iterator[Row]:
+    """Give every row that holds text."""
+    for table, key, columns, doc in TABLES:
+        names = ", ".join((key, *columns, *([doc] if doc else [])))
+        for row in db.query(f"select {names} from {table} order by {key}"):
+            texts = {column: str(row[column]) for column in columns}
+            yield Row(table=table, key=row[key], texts=texts, doc=json.loads(row[doc]) if doc else None)
+
+
+def rewrite(db: Database, clean: Callable[[Any], Any]) -> dict[str, int]:
+    """Put texts in place of themselves as `clean` gives them; tell how many rows of which table changed."""
+    changed: dict[str, int] = {}
+    with db.transaction():
+        for row in rows(db):
+            texts = {column: clean(text) for column, text in row.texts.items()}
+            doc = clean(row.doc)
+            if (texts, doc) != (row.texts, row.doc):
+                _put(db, row, texts, doc)
+                changed[row.table] = changed.get(row.table, 0) + 1
+    return changed
+
+
+def _put(db: Database, row: Row, texts: dict[str, str], doc: Any) -> None:
+    _, key, columns, doc_column = next(one for one in TABLES if one[0] == row.table)
+    given = {f"old_{name}": text for name, text in row.texts.items()} | {"key": row.key}
+    where = " and ".join((f"{key} = :key", *(f"{name} = :old_{name}" for name in columns)))
+    if row.table == "sightings":  # all of it is its key: the same wording may be there already
+        db.execute(f"delete from sightings where {where}", given)
+        db.execute(_SEEN, {"pattern": row.key, **texts})
+        return
+    sets = ", ".join(f"{name} = :{name}" for name in (*columns, *([doc_column] if doc_column else [])))
+    said = {doc_column: json.dumps(doc)} if doc_column else {}
+    db.execute(f"update {row.table} set {sets} where {where}", {**given, **texts, **said})
+
+
+_SEEN = """
+insert into sightings (pattern, session, wording) values (:pattern, :session, :wording) on conflict do nothing
+"""

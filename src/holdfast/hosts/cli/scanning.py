@@ -1,0 +1,103 @@
+"""The command that looks for secrets in everything that is kept."""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+import click
+from rich.text import Text
+
+from holdfast.hosts.cli.options import opened
+from holdfast.hosts.cli.render import SHORT, console, json_option, print_json
+from holdfast.model.errors import Invalid
+from holdfast.verbs.scan import Leak, Looked, Redacted, look_through, redact, scan
+
+
+@click.command("scan")
+@click.option(
+    "--path", "folder", type=click.Path(exists=True, path_type=Path), help="Look through this folder or file instead."
+)
+@click.option("--redact", "masking", is_flag=True, help="Mask what is found in the store, everywhere and for good.")
+@click.option("--yes", is_flag=True, help="Do not ask before masking.")
+@json_option
+def scan_command(folder: Path | None, masking: bool, yes: bool, as_json: bool) -> None:
+    """Look for secrets in the whole store: memories and their history, sessions, the trail, transcripts, logs, the spool.
+
+    Exit code 1 if any is found and left. A secret is never printed, only how it begins.
+
+    \b
+    holdfast scan
+    holdfast scan --redact
+    holdfast scan --path ~/notes
+    """
+    if folder:
+        if masking:
+            raise Invalid("Files of yours are not changed.", hint="--redact is for the store; edit the files yourself.")
+        _found_in(look_through(folder), as_json=as_json)
+        return
+    with opened() as memory:
+        leaks = scan(memory)
+        if masking and (yes or not leaks or _is_sure(leaks)):
+            _masked(leaks, redact(memory), as_json=as_json)
+            return
+    print_json({"leaks": [asdict(one) for one in leaks]}) if as_json else _show(
+        leaks, "`holdfast scan --redact` masks them."
+    )
+    if leaks:
+        raise click.exceptions.Exit(1)
+
+
+def _is_sure(leaks: Sequence[Leak]) -> bool:
+    _show(leaks, "", error=True)
+    if not click.confirm("Mask them in the store, history included? This cannot be undone.", err=True):
+        raise click.Abort
+    return True
+
+
+def _found_in(looked: Looked, *, as_json: bool) -> None:
+    if as_json:
+        print_json(asdict(looked))
+    else:
+        left = f", {len(looked.skipped)} not read (no text, too large, or not to be opened)" if looked.skipped else ""
+        _show(looked.leaks, f"{looked.files} files read{left}.")
+    if looked.leaks:
+        raise click.exceptions.Exit(1)
+
+
+def _masked(leaks: Sequence[Leak], done: Redacted, *, as_json: bool) -> None:
+    if as_json:
+        print_json({"leaks": [asdict(one) for one in leaks], "redacted": asdict(done)})
+    elif not leaks:
+        console().print("No secrets found.")
+    else:
+        beside = sum(done.rows.values())
+        console().print(
+            f"Masked: {done.events} events of {len(done.records)} memories and their sessions, "
+            f"{beside} rows beside the journal, {done.files} files."
+        )
+        console().print(
+            "[dim]A secret that was kept here may be elsewhere, too: have it replaced by whoever gave it out.[/]"
+        )
+    if not done.clean:
+        console(error=True).print(
+            "Another process is reading the store, so its log still holds old pages. Close it and run this again."
+        )
+
+
+def _show(leaks: Sequence[Leak], footer: str, *, error: bool = False) -> None:
+    out = console(error=error)
+    if not leaks:
+        out.print("No secrets found." + (f" [dim]{footer}[/]" if "files" in footer else ""))
+        return
+    wide = max(len(one.kind) for one in leaks)
+    for one in leaks:
+        place = one.id if one.where == "file" else one.id[:SHORT]
+        out.print(
+            Text.assemble(
+                (f"{one.kind:<{wide}}  ", "bold"), (f"{one.begins:<24}  ", "yellow"),
+                f"{one.where} ", (place, "cyan"), (f"  {one.title}", "dim"),
+            ),
+            soft_wrap=True,
+        )  # fmt: skip
+    places = len({(one.where, one.id) for one in leaks})
+    out.print(f"\n{len(leaks)} found in {places} places." + (f" [dim]{footer}[/]" if footer else ""))

@@ -1,0 +1,104 @@
+"""Credentials of every kind are found in their surroundings, and what only looks like one is left alone."""
+
+import json
+import time
+
+import pytest
+
+from holdfast.hosts.bench.labelled import SPLITS
+from holdfast.hosts.bench.leaks import hit, look_alikes, ours, planted, run, score
+from holdfast.policy.secrets import KINDS, find_secrets, mask_secrets, masked, secrets_in
+
+PLANTED = [row for split in SPLITS for row in planted(split)]
+PASSWORD = "Xk9!mQ2#" + "vLw7"
+TOKEN = "ghp_" + "a1B2" * 9
+
+
+def test_the_corpus_and_the_rules_are_as_many_as_promised() -> None:
+    assert len(PLANTED) >= 80
+    assert len({kind for kind, _, _ in PLANTED}) >= 65
+    assert sum(len(look_alikes(split)) for split in SPLITS) >= 220
+    assert len(KINDS) >= 65
+    for count in ([len(planted(split)) for split in SPLITS], [len(look_alikes(split)) for split in SPLITS]):
+        assert 3 * count[1] >= sum(count)
+
+
+@pytest.mark.parametrize(
+    ("secret", "text"), [row[1:] for row in PLANTED], ids=[f"{n} {row[0]}" for n, row in enumerate(PLANTED)]
+)
+def test_a_planted_secret_is_found_and_nothing_of_it_is_left(secret: str, text: str) -> None:
+    assert hit(ours(text), secret)
+    clean = mask_secrets(text)
+    assert [line for line in secret.replace("\\n", "\n").split("\n") if len(line) > 8 and line in clean] == []
+    assert mask_secrets(clean) == clean
+
+
+@pytest.mark.parametrize("split", SPLITS)
+def test_look_alikes_are_left_alone(split: str) -> None:
+    found = score(ours, split)
+    assert found.recall >= 0.95
+    assert found.alarms <= 0.02
+
+
+def test_the_benchmark_suffices(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run()
+    assert "detect-secrets" in capsys.readouterr().out
+
+
+def test_names_are_masked_and_make_their_text_a_secret() -> None:
+    value = {
+        "password": PASSWORD,
+        "env": [{"name": "DB_PASSWORD", "value": PASSWORD}, {"name": "LOG_LEVEL", "value": "debug-2"}],
+        f"X-{TOKEN}": 1,
+        "token_id": "4f2c9a7d-1e8b",
+        "plain": "text",
+    }
+    assert secrets_in(value) == ("GitHub token", "password or key")
+    assert masked(value) == {
+        "password": "[redacted password or key]",
+        "env": [{"name": "DB_PASSWORD", "value": "[redacted password or key]"}, {"name": "LOG_LEVEL", "value": "debug-2"}],
+        "X-[redacted GitHub token]": 1,
+        "token_id": "4f2c9a7d-1e8b",
+        "plain": "text",
+    }  # fmt: skip
+
+
+def test_two_names_that_differ_by_their_secrets_stay_two() -> None:
+    value = {TOKEN: 1, TOKEN[::-1][:36].join(("ghp_", "")): 2}
+    assert sorted(masked(value).values()) == [1, 2]
+
+
+def test_quotes_escaped_by_json_in_json_hide_nothing() -> None:
+    line = json.dumps({"text": json.dumps({"password": PASSWORD})})
+    assert PASSWORD not in mask_secrets(line)
+    assert PASSWORD not in mask_secrets(json.dumps(line))
+
+
+@pytest.mark.parametrize(
+    ("secret", "text"), [row[1:] for row in PLANTED], ids=[f"{n} {row[0]}" for n, row in enumerate(PLANTED)]
+)
+def test_a_secret_in_json_in_json_is_found(secret: str, text: str) -> None:
+    line = json.dumps({"message": json.dumps({"text": f"before\n{text}\nafter"})})
+    assert json.dumps(secret)[1:-1] not in mask_secrets(line).replace("\\\\", "\\")
+
+
+def test_rules_that_overlap_hide_nothing_from_each_other() -> None:
+    text = f"token={PASSWORD}-{TOKEN} and more"
+    assert mask_secrets(text) == "token=[redacted password or key] and more"
+
+
+SEEDS = (
+    "token", "a.", "-eyJ", "eyJaaaaaaaaaaa.eyJ", "sk-", "a://", "a://b:", "password=", "password='\"", "Authorization: ",
+    "bearer ", "curl -u ", "mysql -", "docker ", "--token", "-----BEGIN PRIVATE KEY-----", "-----BEGIN RSA PRIVATE",
+    "cookie session=", "sess", "password is", "password a ", "machine a login b ", "Private-Lines: 1\nA", "xoxb-", "AAAA",
+    "LS0tLS1CRUdJTiAA", "1//0", "fm2_,", "M.", '"auth":', "api_key-", "\\", 'password\\\\"', "?sig=", "<private>", "a:b@",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_no_text_takes_long(seed: str) -> None:
+    for filling in ("", " ", "a", "-"):
+        text = (seed + filling) * (100_000 // len(seed + filling))
+        started = time.process_time()
+        find_secrets(text)
+        assert time.process_time() - started < 3

@@ -1,0 +1,103 @@
+"""Whatever text a tool is given, no credential in it reaches the disk."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from holdfast.hosts.mcp.serving import SURFACES, surface_named
+from holdfast.model.event import Actor
+from holdfast.surfaces.tool import Call, Tool
+from holdfast.verbs.memory import Memory
+from holdfast.verbs.session import begin
+from tests.conftest import Time, make_memory
+from tests.surfaces.examples import ANSWERS, EVIDENCE, EXAMPLES, filled, world
+
+TOKEN = "ghp_" + "q7R2" * 9
+CLOSING = {
+    "reflection": {**ANSWERS, "institutional_memory": "Write it down."},
+    "summary": "Done.",
+    "decisions": [{"title": "JWT", "decision": "Use JWT.", "rationale": "It is stateless."}],
+    "open_threads": ["Write the runbook for the importer"],
+    "learnings": ["Imports want a lock."],
+}
+CORE: dict[str, list[dict[str, Any]]] = {
+    "recall": [{"query": "migrations"}],
+    "read": [{"ids": ["«scar»"]}],
+    "remember": [{"text": "Deploys run from main.", "fields": {"category": "ops"}}],
+    "revise": [{"id": "«fact»", "text": "The worker reads its jobs from Redis."}],
+    "judge": [{"judgements": [{"id": "«scar»", "verdict": "APPLYING", "evidence": EVIDENCE}]}],
+    "forget": [{"id": "«fact»", "reason": "gone"}],
+    "session": [
+        {"action": "start", "title": "Imports"},
+        {"action": "save_transcript", "text": "user: hello there"},
+        {"action": "search_transcripts", "text": "hello"},
+        {"action": "close", "payload": CLOSING, "force": True},
+    ],
+    "thread": [
+        {"action": "open", "text": "Rotate the signing keys"},
+        {"action": "touch", "id": "«thread»"},
+        {"action": "resolve", "id": "«thread»", "note": "done"},
+    ],
+    "brief": [{"plan": "rehearse migrations"}],
+    "absorb": [{"observations": [{"text": "No test covers logout.", "source": "reviewer"}], "task": "review"}],
+    "explore": [{"view": "timeline", "about": "migrations"}],
+    "help": [{"topic": "recall"}],
+}
+TOOLS = [(name, tool) for name in SURFACES for tool in surface_named(name).tools.values()]
+
+
+def leaves(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Give where the texts of a call are."""
+    match value:
+        case str():
+            yield path
+        case dict():
+            for key, item in value.items():
+                yield from leaves(item, (*path, key))
+        case list():
+            for place, item in enumerate(value):
+                yield from leaves(item, (*path, place))
+
+
+def with_secret(value: Any, path: tuple[Any, ...]) -> Any:
+    """Give a call with a credential behind one of its texts."""
+    if not path:
+        return f"{value} {TOKEN}".strip()
+    if isinstance(value, dict):
+        return {key: with_secret(item, path[1:]) if key == path[0] else item for key, item in value.items()}
+    return [with_secret(item, path[1:]) if place == path[0] else item for place, item in enumerate(value)]
+
+
+def calls(tool: Tool, good: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Give a working call with a credential in each of its texts, and in each text it could have besides."""
+    for path in leaves(good):
+        yield with_secret(good, path)
+    for name, kind in tool.schema["properties"].items():
+        if name not in good:
+            yield {
+                **good,
+                name: {"array": [TOKEN], "object": {TOKEN: TOKEN, "password": TOKEN}}.get(str(kind.get("type")), TOKEN),
+            }
+
+
+def bytes_of(folder: Path) -> bytes:
+    return b"".join(path.name.encode() + path.read_bytes() for path in folder.rglob("*") if path.is_file())
+
+
+@pytest.mark.parametrize(("name", "tool"), TOOLS, ids=[f"{name} {tool.name}" for name, tool in TOOLS])
+def test_no_secret_given_to_a_tool_reaches_the_disk(name: str, tool: Tool, tmp_path: Path) -> None:
+    with opened(tmp_path) as memory:
+        ids = world(memory)
+        surface = surface_named(name)
+        for example in CORE[tool.name] if name == "core" else [EXAMPLES[name][tool.name]]:
+            for arguments in calls(tool, filled(example, ids)):
+                surface.call(Call(open=lambda: memory), tool.name, arguments)
+                assert TOKEN.encode() not in bytes_of(tmp_path / "store"), arguments
+
+
+def opened(folder: Path) -> Memory:
+    memory = make_memory(folder, Time(), actor=Actor(kind="agent", name="claude"), config={"starters": False})
+    begin(memory, implicit=True)
+    return memory

@@ -1,0 +1,304 @@
+"""No credential gets past a verb; one that lies in a store all the same is found, and masked to the last byte."""
+
+import json
+import subprocess
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from holdfast.engine import outputs, tally, trail, transcripts
+from holdfast.engine.database import Database
+from holdfast.engine.store import open_store
+from holdfast.engine.transcripts import Transcript
+from holdfast.model.errors import HoldfastError
+from holdfast.model.event import Actor, Event
+from holdfast.model.foreign import Foreign, ForeignSession, Item, Remark, Said
+from holdfast.model.ids import Clock
+from holdfast.model.query import Query
+from holdfast.model.record import Draft
+from holdfast.model.trail import Happening
+from holdfast.policy.admit import SecretFound
+from holdfast.verbs.bootstrap import seed_text
+from holdfast.verbs.bring_in import bring_in
+from holdfast.verbs.contradictions import mark
+from holdfast.verbs.exchange import export, take_in
+from holdfast.verbs.keep import Revision, link, record_use, rename_scope, restore, retire, revise
+from holdfast.verbs.maintain import audit, metrics
+from holdfast.verbs.memory import Memory, find
+from holdfast.verbs.mining import log_output, mine_outputs
+from holdfast.verbs.recall import recall
+from holdfast.verbs.scan import look_through, redact, scan
+from holdfast.verbs.session import begin, in_session, start
+from holdfast.verbs.trail import drain
+from holdfast.verbs.transcript import save_transcript
+from holdfast.verbs.trust import change_trust
+from holdfast.verbs.verify import verify
+from holdfast.verbs.write import draft_event, write
+from tests.conftest import Time, keep, make_memory, recorded
+
+TOKEN = "ghp_" + "q7R2" * 9
+OTHER = "Xk9!mQ2#" + "vLw7"
+AT = "2026-01-10T09:15:30.250Z"
+
+
+@pytest.fixture
+def memory(tmp_path: Path, time: Time) -> Iterator[Memory]:
+    with make_memory(tmp_path, time, config={"starters": False}) as opened:
+        yield opened
+
+
+def bytes_under(folder: Path) -> bytes:
+    return b"".join(path.name.encode() + path.read_bytes() for path in folder.rglob("*") if path.is_file())
+
+
+def one(memory: Memory) -> str:
+    return keep(memory, "The API listens on port 8080.", scopes=("tools",)).id
+
+
+def spooled(memory: Memory) -> None:
+    spool = Path(str(memory.store.folder)) / "spool"
+    spool.mkdir(exist_ok=True)
+    told = {
+        "id": "1",
+        "at": AT,
+        "event": "UserPromptSubmit",
+        "session": f"s {TOKEN}",
+        "text": TOKEN,
+        "given": {TOKEN: TOKEN},
+    }
+    (spool / "1.json").write_text(json.dumps(told))
+    assert drain(memory, spool).taken == 1
+
+
+def exported(memory: Memory) -> list[str]:
+    event = {
+        "id": memory.clock.tick(),
+        "verb": "recorded",
+        "at": AT,
+        "data": {"body": TOKEN, "extra": {TOKEN: [TOKEN]}},
+    }
+    by = {"kind": "user", "name": TOKEN, "session": TOKEN}
+    return ['{"holdfast": "export", "format": 1}', json.dumps({**event, "about": event["id"], "by": by})]
+
+
+def foreign() -> Foreign:
+    draft = Draft(
+        body=TOKEN, title=TOKEN, tags=(TOKEN,), extra={TOKEN: TOKEN}, anchors=(TOKEN,), triggers=(TOKEN,), at=AT
+    )
+    return Foreign(key="1", where=TOKEN, draft=draft, reason=TOKEN, retired_at=AT)
+
+
+def foreign_session() -> list[Item]:
+    by = Actor(kind="agent", name=TOKEN)
+    turn = {"role": "user", "content": TOKEN, TOKEN: 1}
+    told = ForeignSession(
+        id=f"x {TOKEN}", at=AT, by=by, title=TOKEN, closed_at=AT, close={"note": TOKEN}, extra={TOKEN: 1}
+    )
+    return [told, Said(session=f"x {TOKEN}", turns=(turn,)), Remark(where=TOKEN, why=TOKEN)]
+
+
+def named(memory: Memory) -> None:
+    memory.actor = Actor(name=TOKEN)
+    one(memory)
+
+
+ACTIONS: dict[str, Callable[[Memory], object]] = {
+    "write": lambda m: write(m, Draft(body=f"Use {TOKEN}.")),
+    "write, masked": lambda m: write(m, Draft(body=f"Use {TOKEN}.", anchors=(TOKEN,), triggers=(TOKEN,), tags=(TOKEN,)), redact=True),
+    "title": lambda m: write(m, Draft(body="Text.", title=f"T {TOKEN}")),
+    "tag": lambda m: write(m, Draft(body="Text.", tags=(TOKEN,))),
+    "scope": lambda m: write(m, Draft(body="Text.", scopes=("glpat-" + "q7r2" * 6,))),
+    "anchor": lambda m: write(m, Draft(body="Text.", anchors=(TOKEN,))),
+    "trigger": lambda m: write(m, Draft(body="Text.", triggers=(TOKEN,))),
+    "extra": lambda m: write(m, Draft(body="Text.", extra={"a": [TOKEN]})),
+    "name in extra": lambda m: write(m, Draft(body="Text.", extra={TOKEN: 1})),
+    "field": lambda m: write(m, Draft(body="Text.", kind="decision", fields={"rationale": TOKEN})),
+    "written by rule": lambda m: m.commit([draft_event(m, Draft(body=f"Use {TOKEN}.", anchors=(TOKEN,), triggers=(TOKEN,), extra={TOKEN: TOKEN}))]),
+    "revise": lambda m: revise(m, one(m), Revision(body=f"Use {TOKEN}.")),
+    "revise, masked": lambda m: revise(m, one(m), Revision(body=f"Use {TOKEN}.", anchors=(TOKEN,), triggers=(TOKEN,)), redact=True),
+    "revise triggers": lambda m: revise(m, one(m), Revision(triggers=(TOKEN,))),
+    "verify": lambda m: verify(m, one(m), note=TOKEN, anchors=(TOKEN,)),
+    "retire": lambda m: retire(m, one(m), TOKEN),
+    "use": lambda m: record_use(m, [one(m)], "applied", note=TOKEN),
+    "link": lambda m: link(m, one(m), "relates_to", keep(m, "Jobs are in Redis.").id, note=TOKEN),
+    "rename scope": lambda m: (one(m), rename_scope(m, "tools", "glpat-" + "q7r2" * 6)),
+    "trust": lambda m: change_trust(m, one(m), "outdated", raises=False, note=TOKEN),
+    "contradiction": lambda m: mark(m, one(m), keep(m, "Jobs are in Redis.").id, note=TOKEN),
+    "question": lambda m: recall(m, Query(text=TOKEN)),
+    "question cut short": lambda m: recall(m, Query(text="a " * 90 + TOKEN)),
+    "session": lambda m: start(m, title=TOKEN, issue=TOKEN),
+    "session's name": lambda m: (begin(m, name=TOKEN), one(m)),
+    "another session's name": lambda m: one(in_session(m, TOKEN)),
+    "author's name": named,
+    "transcript": lambda m: (start(m), save_transcript(m, f"user: {TOKEN}")),
+    "output": lambda m: (log_output(m, f"We decided to use {TOKEN} because it works.", TOKEN), mine_outputs(m)),
+    "document": lambda m: seed_text(m, f"# Deploy\n\n- Deploys use {TOKEN} on Fridays only.\n", Draft(body="")),
+    "spool": spooled,
+    "export taken in": lambda m: take_in(m, exported(m)),
+    "import": lambda m: bring_in(m, "elsewhere", [foreign()]),
+    "imported session": lambda m: bring_in(m, "elsewhere", foreign_session()),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ACTIONS)
+def test_no_secret_given_to_a_verb_reaches_the_disk(name: str, memory: Memory, tmp_path: Path) -> None:
+    try:
+        outcome = ACTIONS[name](memory)
+    except HoldfastError as refused:
+        outcome = refused
+    kept = bytes_under(tmp_path / "store")
+    assert isinstance(outcome, SecretFound | HoldfastError) or b"[redacted" in kept, outcome
+    assert TOKEN.encode() not in kept
+    assert b"glpat-" not in kept
+
+
+def leaky(memory: Memory) -> list[Event]:
+    """Fill a store as one might have been filled before there was a rule for it: past the door."""
+    clock = memory.clock
+    long = f"{'Deploys ' * 9}with {TOKEN} go out"
+    events = [
+        recorded(clock, f"Use {TOKEN}.", title=long[:80], tags=[TOKEN]),
+        recorded(clock, f"password: {OTHER}", extra={TOKEN: 1, "db": {"password": OTHER}}),
+        recorded(clock, f"Log in with {OTHER}, it works."),
+        recorded(clock, "Retired.", pending=True, triggers=[TOKEN]),
+        recorded(clock, "Plain, and nothing else."),
+    ]
+    session = Event(
+        id=clock.tick(),
+        about="s9",
+        verb="started",
+        at=clock.now(),
+        data={"title": TOKEN, "project": "example.org/acme/shop"},
+    )
+    used = Event(
+        id=clock.tick(), about=events[0].id, verb="used", at=clock.now(), data={"outcome": "applied", "note": TOKEN}
+    )
+    gone = Event(id=clock.tick(), about=events[4].id, verb="retired", at=clock.now(), data={"reason": TOKEN})
+    memory.store.commit([*events, session, used, gone])
+    return events
+
+
+def beside(memory: Memory) -> None:
+    db = memory.store.db
+    trail.add(
+        db, [Happening(id="h1", at=AT, event="UserPromptSubmit", session=TOKEN, text=TOKEN, given={TOKEN: OTHER})]
+    )
+    outputs.add(db, project=0, session="s9", at=AT, body=f"export X={TOKEN}")
+    body = "user: " + "word " * 300 + TOKEN + " word" * 300
+    kept = Transcript(session="s9", project=0, format="markdown", saved_at=AT, tokens=1, body=body)
+    transcripts.save(db, kept, [body[: body.index(TOKEN) + 20], body[body.index(TOKEN) + 20 :]])
+    tally.fail(db, "derive", AT, f"no {TOKEN}")
+    memory.store.note("learned", TOKEN)
+    home = Path(str(memory.store.folder))
+    for name in ("spool", "prepared", "seen"):
+        (home / name).mkdir(exist_ok=True)
+    (home / "spool" / "1.json").write_text(json.dumps({"text": TOKEN, "given": {"password": OTHER}}))
+    (home / "prepared" / "shop.json").write_text(json.dumps({"brief": {"text": TOKEN}}))
+    (home / "seen" / "s9").write_text(f"01X curl {TOKEN}\n")
+    (home / "hooks.log").write_text(f"Error: {TOKEN}\n")
+
+
+def test_a_clean_store_is_told_so(memory: Memory) -> None:
+    one(memory)
+    assert scan(memory) == []
+    done = redact(memory)
+    assert (done.events, done.records, done.rows, done.files, done.clean) == (0, (), {}, 0, True)
+
+
+def test_what_lies_in_a_store_is_found_wherever_and_never_shown(memory: Memory) -> None:
+    events = leaky(memory)
+    beside(memory)
+    found = scan(memory)
+    assert {leak.where for leak in found} == {
+        "memory", "session", "journal: used", "trail", "outputs", "failures", "settings", "transcripts", "file",
+    }  # fmt: skip
+    assert {leak.id for leak in found if leak.where == "memory"} == {events[n].id for n in (0, 1, 3, 4)}
+    assert {leak.id for leak in found if leak.where == "file"} == {"1.json", "shop.json", "s9", "hooks.log"}
+    assert {leak.kind for leak in found} == {"GitHub token", "password or key"}
+    shown = str(found)
+    assert (TOKEN[:5] in shown, OTHER[:5] in shown, TOKEN[:4] in shown) == (False, False, True)
+
+
+def test_redaction_leaves_no_byte_of_a_secret_and_says_that_it_was_done(memory: Memory, tmp_path: Path) -> None:
+    events = leaky(memory)
+    beside(memory)
+    assert TOKEN.encode() in bytes_under(tmp_path / "store")
+    done = redact(memory)
+    kept = bytes_under(tmp_path / "store")
+    assert (TOKEN.encode() in kept, OTHER.encode() in kept) == (False, False)
+    assert (TOKEN[:20].encode() in kept, TOKEN.lower().encode() in kept, OTHER.lower().encode() in kept) == (False,) * 3
+    assert scan(memory) == []
+    assert (set(done.records), done.files, done.clean) == ({event.id for event in events}, 4, True)
+    assert [find(memory, event.id).record.body for event in events] == [
+        "Use [redacted GitHub token].", "password: [redacted password or key]", "Log in with [redacted], it works.", "Retired.",
+        "Plain, and nothing else.",
+    ]  # fmt: skip
+    assert [find(memory, event.id).record.state for event in events[2:]] == ["active", "pending", "retired"]
+    assert {event.about for event in audit(memory, verb="redacted")} == {event.id for event in events}
+    told = metrics(memory).tallies
+    assert {name for name in told if name.startswith("redacted.")} == {
+        "redacted.journal", "redacted.trail", "redacted.outputs", "redacted.failures", "redacted.settings", "redacted.transcripts",
+    }  # fmt: skip
+    assert restore(memory, events[4].id).state == "active"
+
+
+def test_a_title_that_ends_within_a_secret_loses_its_half(memory: Memory, tmp_path: Path) -> None:
+    body = f"{'Deploys ' * 9}with {TOKEN} go out."
+    memory.store.commit([recorded(memory.clock, body, title=body[:90] + "…")])
+    assert TOKEN[:10].encode() in bytes_under(tmp_path / "store")
+    redact(memory)
+    assert TOKEN[:10].encode() not in bytes_under(tmp_path / "store")
+
+
+def test_what_was_counted_is_counted_once_after_a_redaction(memory: Memory) -> None:
+    leaky(memory)
+    before = memory.store.db.query("select id, applied from usage order by id")
+    redact(memory)
+    assert [tuple(row) for row in memory.store.db.query("select id, applied from usage order by id")] == [
+        tuple(row) for row in before
+    ]
+
+
+def test_a_redacted_store_can_be_carried_elsewhere(memory: Memory, tmp_path: Path, time: Time) -> None:
+    events = leaky(memory)
+    redact(memory)
+    with make_memory(tmp_path / "other", time) as other:
+        take_in(other, list(export(memory)))
+        assert find(other, events[0].id).record == find(memory, events[0].id).record
+
+
+def test_a_journal_is_rewritten_on_both_engines(database: Callable[[], Database], time: Time) -> None:
+    store = open_store(database())
+    event = recorded(Clock(time), f"Use {TOKEN}.")
+    store.commit([event])
+    changed = store.rewrite(
+        lambda given: replace(given, data={**given.data, "body": "Use nothing.", "title": "Nothing"})
+    )
+    assert [one.id for one in changed] == [event.id]
+    folded = store.folded(event.id)
+    assert folded is not None
+    assert folded.body == "Use nothing."
+    assert TOKEN not in str([dict(given.data) for _, given in store.journal()])
+    assert TOKEN not in str([row[0] for row in store.db.query("select doc from records")])
+
+
+def test_a_folder_is_looked_through_and_left_as_it_was(tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    (tmp_path / ".git" / "config").write_text(TOKEN)
+    (tmp_path / "app").mkdir()
+    (tmp_path / "app" / ".env").write_text(f"A=1\nDB_PASSWORD={OTHER}\n")
+    (tmp_path / "image.png").write_bytes(b"\x89PNG\0" + TOKEN.encode())
+    (tmp_path / "README.md").write_text("Nothing here.\n")
+    found = look_through(tmp_path)
+    assert [(leak.kind, leak.id) for leak in found.leaks] == [("password or key", "app/.env:2")]
+    assert (found.files, found.skipped) == (2, ("image.png",))
+    assert OTHER not in str(found)
+    assert (tmp_path / "app" / ".env").read_text() == f"A=1\nDB_PASSWORD={OTHER}\n"
+
+
+def test_a_credential_in_the_address_of_a_remote_is_not_the_name_of_a_project(memory: Memory, tmp_path: Path) -> None:
+    for command in (["init", "-q"], ["remote", "add", "origin", f"https://ada:{TOKEN}@github.com/acme/shop.git"]):
+        subprocess.run(["git", *command], cwd=tmp_path, check=True)
+    assert memory.checkout.project() == "github.com/acme/shop"
