@@ -1,5 +1,6 @@
 #!/bin/sh
-# Two clones of one repository share a decision: ada writes it down, bob's agent knows it, bob amends it, ada sees that.
+# Two clones of one repository share a decision: ada writes it down, bob's agent knows it, bob amends it, ada sees that;
+# then bob changes the code, and ada learns that the decision went stale, from which commit, and what to do.
 # Runs in a temporary folder with homes of its own; needs git and the holdfast command. COMMAND names another one.
 set -eu
 
@@ -36,7 +37,7 @@ as bob git pull -q origin main
 
 say "# ada decides something, for the team, and syncs"
 as ada $holdfast replica on notes --no-git-config
-as ada $holdfast remember --team --kind decision \
+as ada $holdfast remember --team --kind decision --anchor stack.yml::orders=postgres \
     --title "Orders live in PostgreSQL" "We keep orders in PostgreSQL: the ledger needs transactions across tables."
 as ada $holdfast remember "My own note, which stays on this machine: ask Grace about the invoice numbers."
 as ada $holdfast sync
@@ -56,3 +57,20 @@ as ada $holdfast history "$id"
 say "# What git carries: one line an event, readable without Holdfast"
 as bob git notes --ref holdfast/decisions list
 as bob git notes --ref holdfast/decisions show "$(as bob git rev-parse HEAD)" | cut -f 1
+
+say "# bob moves orders elsewhere; a pull request would have been stopped"
+as bob sh -c 'echo "orders: sqlite" > stack.yml && git commit -q -a -m "orders move to SQLite" && git push -q origin HEAD:main'
+as bob $holdfast check --base HEAD~1 || echo "(exit code $?)"
+
+say "# ada pulls: what they know is no longer so, and says it"
+as ada git pull -q origin main
+as ada $holdfast recall "where do we keep orders"
+as ada $holdfast verify "$id" || echo "(exit code $?)"
+as ada $holdfast verify --all || echo "(exit code $?)"
+
+say "# ada mends it, and bob knows"
+as ada $holdfast revise "$id" --title "Orders live in SQLite" --anchor stack.yml::orders=sqlite \
+    --text "We keep orders in SQLite: one shop, one file, transactions all the same."
+as ada $holdfast sync
+as bob $holdfast sync
+as bob $holdfast recall "where do we keep orders"
