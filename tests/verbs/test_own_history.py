@@ -65,7 +65,7 @@ def test_verdicts_about_this_projects_own_history(clone: Path, tmp_path: Path, t
                 wrong.append((finding.anchor, finding.state, finding.moved_to))
     false_alarms = [one for one in wrong if one[1] != "fresh"]
     print(f"{dict(states)}: {len(false_alarms)} false alarms, {len(wrong) - len(false_alarms)} misses {wrong}")
-    assert states["fresh"] and states["changed"]  # or nothing was tried
+    assert {"fresh", "changed"} <= states.keys()  # or nothing was tried
     assert len(wrong) - len(false_alarms) == 0
     assert len(false_alarms) <= 0.02 * len(kept)
 
