@@ -440,6 +440,12 @@ def test_the_demo_of_two_clones_runs(tmp_path: Path) -> None:
     done = subprocess.run(["sh", str(script)], capture_output=True, env=environment, check=False, timeout=300)
     said = done.stdout.decode()
     assert done.returncode == 0, done.stderr.decode()
-    assert "Orders live in PostgreSQL" in said.split("# bob syncs and asks")[1]
-    assert "invoice numbers" not in said.split("# bob syncs and asks")[1]
-    assert "revised   bob  tags: ['storage', 'ledger']" in said
+    shared, stale = said.split("# bob syncs and asks")[1].split("# bob moves orders elsewhere")
+    assert "Orders live in PostgreSQL" in shared
+    assert "invoice numbers" not in shared
+    assert "revised   bob  tags: ['storage', 'ledger']" in shared
+    stopped, pulled, mended = stale.split("\n\x1b[1m# ada")
+    assert "(exit code 1)" in stopped
+    assert "changed (it is sqlite now; 1 commit since; last" in pulled
+    assert "does not hold" in done.stderr.decode()
+    assert "Orders live in SQLite  strong  fresh" in mended

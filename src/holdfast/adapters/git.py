@@ -1,4 +1,4 @@
-"""Ask git something, for at most so long."""
+"""Ask git something, for at most so long. It never waits for somebody to type, and looks only at the repository of the folder."""
 
 import os
 import subprocess
@@ -9,24 +9,39 @@ from pathlib import Path
 
 GIT_SECONDS = 5.0
 QUICK_SECONDS = 1.0  # for what is asked with every answer
-# Set by git for its own hooks: they would point every question at that repository.
-_LEADING_ASTRAY = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_OBJECT_DIRECTORY")
+LATE = 124  # the exit code of a git that took too long
+# A hook of git tells its children where its own repository is; ours is the one of the folder.
+_OTHERS = frozenset(
+    "GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE GIT_OBJECT_DIRECTORY GIT_COMMON_DIR GIT_NAMESPACE GIT_PREFIX".split()
+)
+
+
+def run_git(
+    folder: Path, *question: str, given: bytes = b"", seconds: float = GIT_SECONDS
+) -> subprocess.CompletedProcess[bytes]:
+    """Run git in a folder and give what it said; raises OSError if there is no git."""
+    command = _command(folder, question)
+    try:
+        return subprocess.run(  # noqa: S603
+            command, input=given, capture_output=True, env=_surroundings(), timeout=seconds, check=False
+        )
+    except subprocess.TimeoutExpired:
+        return subprocess.CompletedProcess(command, LATE, b"", b"git took too long")
 
 
 def git(folder: Path, *question: str, seconds: float = GIT_SECONDS, given: bytes = b"") -> bytes | None:
     """Give what git answers; None where it does not."""
     try:
-        answer = subprocess.run(  # noqa: S603
-            _command(folder, question),
-            input=given,
-            capture_output=True,
-            timeout=seconds,
-            check=False,
-            env=_surroundings(),
-        )
-    except (OSError, subprocess.TimeoutExpired):
+        answer = run_git(folder, *question, given=given, seconds=seconds)
+    except OSError:
         return None
     return answer.stdout if answer.returncode == 0 else None
+
+
+def git_text(folder: Path, *question: str, seconds: float = GIT_SECONDS, given: str = "") -> str | None:
+    """Give what git answers, as text; None where it does not."""
+    said = git(folder, *question, seconds=seconds, given=given.encode())
+    return None if said is None else said.decode(errors="replace")
 
 
 @contextmanager
@@ -50,11 +65,5 @@ def _command(folder: Path, question: tuple[str, ...]) -> list[str]:
 
 
 def _surroundings() -> dict[str, str]:
-    kept = {name: value for name, value in os.environ.items() if name not in _LEADING_ASTRAY}
-    return {**kept, "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C"}
-
-
-def git_text(folder: Path, *question: str, seconds: float = GIT_SECONDS, given: str = "") -> str | None:
-    """Give what git answers, as text; None where it does not."""
-    said = git(folder, *question, seconds=seconds, given=given.encode())
-    return None if said is None else said.decode(errors="replace")
+    kept = {name: value for name, value in os.environ.items() if name not in _OTHERS}
+    return {**kept, "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}

@@ -1,8 +1,8 @@
 """The history of a repository, read with git: bounded, without merges, newest first."""
 
-import subprocess
 from pathlib import Path
 
+from holdfast.adapters.git import LATE, run_git
 from holdfast.model.errors import Invalid
 from holdfast.model.history import Commit
 from holdfast.model.ids import parse_instant
@@ -34,25 +34,19 @@ class GitHistory:
         known = bool(after) and self._ask("cat-file", "-e", f"{after}^{{commit}}") is not None
         wanted = [f"--since={since}"] if since else []
         wanted += [f"{after}..{head}" if known else head, "--"]
-        log = self._ask("-c", "core.quotePath=false", "log", *_LOG, f"--max-count={limit}", *wanted)
+        log = self._ask("log", *_LOG, f"--max-count={limit}", *wanted)
         if log is None:
             raise Invalid("git could not read the history.", hint="`git log` in this folder says why.")
         return [_commit(entry) for entry in log.split("\x1e")[1:]]
 
     def _ask(self, *question: str) -> str | None:
         try:
-            answer = subprocess.run(  # noqa: S603
-                ["git", "-C", str(self._folder), *question],  # noqa: S607
-                capture_output=True,
-                text=True,
-                encoding="utf-8",
-                errors="replace",
-                timeout=SECONDS,
-                check=False,
-            )
-        except (OSError, subprocess.TimeoutExpired) as problem:
+            answer = run_git(self._folder, *question, seconds=SECONDS)
+        except OSError as problem:
             raise Invalid(f"git cannot be asked ({problem}).") from problem
-        return answer.stdout if answer.returncode == 0 else None
+        if answer.returncode == LATE:
+            raise Invalid("git took too long.")
+        return answer.stdout.decode(errors="replace") if answer.returncode == 0 else None
 
 
 def _commit(entry: str) -> Commit:

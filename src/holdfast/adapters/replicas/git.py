@@ -1,17 +1,13 @@
 """One repository, asked and changed through git's own commands."""
 
-import os
-import subprocess
 from functools import cached_property
 from pathlib import Path
+from subprocess import CompletedProcess
 
+from holdfast.adapters.git import run_git
 from holdfast.model.errors import ReplicaError
 
 SECONDS, NETWORK_SECONDS = 60.0, 120.0
-# A hook of git tells its children where its own repository is; ours is the one of the folder.
-_OTHERS = frozenset(
-    "GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE GIT_OBJECT_DIRECTORY GIT_COMMON_DIR GIT_NAMESPACE GIT_PREFIX".split()
-)
 NOBODY = "Holdfast <holdfast@localhost>"
 
 
@@ -67,26 +63,15 @@ class Repository:
         done = self.run(*question)
         return None if done.returncode else done.stdout.decode(errors="surrogateescape").strip()
 
-    def run(self, *question: str, given: bytes = b"", seconds: float = SECONDS) -> "subprocess.CompletedProcess[bytes]":
+    def run(self, *question: str, given: bytes = b"", seconds: float = SECONDS) -> CompletedProcess[bytes]:
         """Run git in the folder; it never waits for somebody to type."""
-        environment = {name: value for name, value in os.environ.items() if name not in _OTHERS}
-        environment |= {"GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
         try:
-            return subprocess.run(  # noqa: S603
-                ["git", "-C", str(self.folder), *question],  # noqa: S607
-                input=given,
-                capture_output=True,
-                env=environment,
-                timeout=seconds,
-                check=False,
-            )
-        except subprocess.TimeoutExpired as problem:
-            return subprocess.CompletedProcess(problem.cmd, 124, b"", b"git took too long")
+            return run_git(self.folder, *question, given=given, seconds=seconds)
         except OSError as problem:
             raise ReplicaError(f"git cannot be run ({problem.strerror}).") from problem
 
 
-def complaint(done: "subprocess.CompletedProcess[bytes]") -> str:
+def complaint(done: CompletedProcess[bytes]) -> str:
     """Give the line in which git says what is wrong."""
     lines = [line for line in done.stderr.decode(errors="replace").splitlines() if line.strip()]
     telling = [line for line in lines if line.startswith(("fatal:", "error:", " ! "))]
