@@ -75,7 +75,8 @@ def open_memory(
     """Open the memory for a folder (the working directory unless given)."""
     here = folder or Path.cwd()
     config = (settings or load_settings(folder=here)).config
-    store = open_store(_database(config, here), *([progress] if progress else []))
+    home = store_folder(config, here)
+    store = open_store(_database(config, here), *([progress] if progress else []), home=home)
     clock = Clock()
     if last := store.last_id():
         clock.observe(last)

@@ -1,7 +1,6 @@
 """Find records by words: stream the postings of the rarest words of a question, then score the best exactly (BM25)."""
 
 import heapq
-import json
 import math
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -9,15 +8,17 @@ from dataclasses import dataclass, field
 from operator import itemgetter
 
 from holdfast.engine.database import Database
+from holdfast.engine.views import words as index
+from holdfast.engine.views.words import Span
 
 # Reading one posting costs about 0.3 µs; this many bound a search in a project of any size.
 POSTINGS = 1_200
 FILTERED = 10  # a filter passes few of what is read, so more is
 LONG = 1_000  # a list shorter than this is read sooner than it is thought about
 UNSEEN = 20
+SAMPLE = 200  # records whose length says how long they usually are
 K1, B = 1.2, 0.75
 PASSAGE = 0.3  # share of the best passage in a record's score
-Span = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +46,7 @@ class Frequencies:
         count, at = self.known.get(key, (0, -1))
         # Counted again when the project has grown by a tenth: idf moves slowly. A word nobody had may have come since.
         if at < 0 or not count or documents > 1.1 * at + 10:
-            count = int(self.db.query(_COUNT, {"word": f'"{word}"', "low": span[0], "high": span[1]})[0][0])
+            count = index.count(self.db, word, span)
             self.known[key] = (count, documents)
         return count
 
@@ -53,20 +54,13 @@ class Frequencies:
         """Give the usual length of a record and of a passage (characters of index words), from a sample."""
         key = tuple(spans)
         if key not in self.lengths:
-            sampled = [row[0] for low, high in spans for row in self.db.query(_SAMPLE, {"low": low, "high": high})]
+            sampled = [body for span in spans for body in index.newest(self.db, span, SAMPLE).values()]
             if not sampled:
                 return 1.0, 1.0  # nothing is in use yet; not worth remembering
             parts = [part for body in sampled for part in body.split("\n")[1:-1]]
             wholes = sum(map(len, sampled)) / len(sampled)
             self.lengths[key] = wholes, sum(map(len, parts)) / len(parts) if parts else 1.0
         return self.lengths[key]
-
-
-_COUNT = "select count(*) from words where words match :word and rowid between :low and :high"
-_SAMPLE = "select body from words where rowid between :low and :high order by rowid desc limit 200"
-# One JSON array of small numbers is read in a third of the time of as many rows.
-_POSTINGS = "select json_group_array(rowid - :low) from words where words match :word and rowid between :low and :high"
-_BODIES = "select rowid, body from words where rowid in (select value from json_each(:numbers))"
 
 
 def look_up(
@@ -92,10 +86,9 @@ def look_up(
         if score and (read > readable or (counts[word] > LONG and _settled(score, left, most))):
             break
         left -= idf[word]
-        for low, high in spans:
-            rows = frequencies.db.query(_POSTINGS, {"word": f'"{word}"', "low": low, "high": high})
-            for place in json.loads(rows[0][0]):
-                score[low + place] += idf[word]
+        for span in spans:
+            for number in index.holders(frequencies.db, word, span):
+                score[number] += idf[word]
     if allowed is not None:
         score = {number: weight for number, weight in score.items() if number in allowed}
     return Words(idf=idf, found=dict(heapq.nlargest(most, score.items(), key=itemgetter(1))))
@@ -112,12 +105,6 @@ def _weight(count: int, documents: int) -> float:
 def _settled(score: Mapping[int, float], left: float, most: int) -> bool:
     """Tell whether a record with all the words still unread could not be among the best."""
     return len(score) >= most and heapq.nlargest(most, score.values())[-1] > left
-
-
-def bodies(db: Database, numbers: Iterable[int]) -> dict[int, str]:
-    """Give the index words of records, as one spaced text each."""
-    rows = db.query(_BODIES, {"numbers": json.dumps(list(numbers))})
-    return {row[0]: row[1] for row in rows}
 
 
 def fit(body: str, idf: Mapping[str, float], means: tuple[float, float]) -> tuple[float, float]:

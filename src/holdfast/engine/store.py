@@ -59,16 +59,12 @@ class Store:
     """An open store. Reading goes through the views; every write is `commit`."""
 
     db: Database
-
-    @property
-    def views(self) -> tuple[View, ...]:
-        """The views of this engine: words are searched by other means on PostgreSQL."""
-        return tuple(view for view in ALL_VIEWS if view is not words or self.db.dialect == "sqlite")
+    home: Path | None = None
 
     @property
     def folder(self) -> Path | None:
-        """The folder of an embedded store."""
-        return self.db.path.parent if isinstance(self.db, SQLite) else None
+        """The folder of what is kept beside the store on this machine: that of an embedded one, else as told."""
+        return self.db.path.parent if isinstance(self.db, SQLite) else self.home
 
     def commit(self, events: Sequence[Event]) -> list[Entry]:
         """Keep events and bring every view up to date, all or nothing; give the records that changed.
@@ -83,7 +79,7 @@ class Store:
             changed = dict.fromkeys(event.about for event in fresh if event.verb in FOLDING)
             entries = [entry for about in changed if (entry := self._entry(about))]
             batch = Batch(entries=entries, counted=[event for event in fresh if event.verb not in FOLDING])
-            for view in self.views:
+            for view in ALL_VIEWS:
                 view.apply(self.db, batch)
         if any(event.verb == "erased" for event in fresh):
             self._leave_no_trace()
@@ -220,7 +216,7 @@ class Store:
 
     def rebuild(self, chosen: Iterable[View] | None = None, progress: Progress = _silent) -> int:
         """Drop views and replay the journal into them; give how many records were replayed."""
-        wanted = tuple(chosen) if chosen is not None else tuple(view for view in self.views if view is not vectors)
+        wanted = tuple(chosen) if chosen is not None else tuple(view for view in ALL_VIEWS if view is not vectors)
         with self.db.transaction():
             for view in wanted:
                 _recreate(self.db, view)
@@ -255,9 +251,9 @@ class Store:
         self.db.close()
 
 
-def open_store(db: Database, progress: Progress = _silent) -> Store:
+def open_store(db: Database, progress: Progress = _silent, *, home: Path | None = None) -> Store:
     """Bring a database to this version's schema and views, and give the store in it."""
-    store = Store(db)
+    store = Store(db, home)
     if _schema_version(db) != len(_steps()) or _stale_views(store):
         with db.transaction():
             _migrate(db)
@@ -272,8 +268,6 @@ def _steps() -> list[str]:
 
 def _migrate(db: Database) -> None:
     """Run the schema steps this database has not seen; another process may have been faster."""
-    if db.dialect == "postgres":
-        db.query("select pg_advisory_xact_lock(:key)", {"key": 0x484F4C44})
     steps = _steps()
     for step in steps[_schema_version(db) :]:
         db.script(step)
@@ -301,18 +295,18 @@ def _schema_version(db: Database) -> int:
 def _stale_views(store: Store) -> list[View]:
     """Give the views whose tables were made by another version of their module."""
     known = {row[0]: row[1] for row in store.db.query("select name, version from views")}
-    for view in store.views:
+    for view in ALL_VIEWS:
         if known.get(view.NAME, 0) > view.VERSION:
             raise NewerStore(
                 hint=f"Its view {view.NAME} is newer than this Holdfast knows: upgrade. Nothing was changed."
             )
-    return [view for view in store.views if known.get(view.NAME) != view.VERSION]
+    return [view for view in ALL_VIEWS if known.get(view.NAME) != view.VERSION]
 
 
 def _recreate(db: Database, view: View) -> None:
     for table in view.TABLES:
         db.script(f"drop table if exists {table};\n")
-    db.script(view.SCHEMA)
+    db.script(view.SCHEMA if isinstance(view.SCHEMA, str) else view.SCHEMA[db.dialect])
     db.execute(
         "insert into views (name, version) values (:name, :version) "
         "on conflict (name) do update set version = excluded.version",

