@@ -24,6 +24,7 @@ ON_BOTH = {f"tests.verbs.test_{name}" for name in ("recall", "write", "embed", "
 
 _current = [DEFAULT]
 _started: list[Any] = []
+_opened: list[Database] = []
 _schemas: dict[str, str] = {}
 
 
@@ -35,6 +36,8 @@ def use(engine: str) -> Iterator[None]:
         yield
     finally:
         _current[0] = before
+        while _opened:
+            _opened.pop().close()
 
 
 def is_postgres() -> bool:
@@ -48,7 +51,19 @@ def database(folder: Path) -> Database:
         return SQLite(folder / "holdfast.db")
     from holdfast.engine.postgres import Postgres
 
-    return Postgres(schema(str(folder)))
+    _opened.append(Postgres(schema(str(folder))))
+    return _opened[-1]
+
+
+def kept_bytes(folder: Path) -> bytes:
+    """Give every byte of the store that belongs to a folder: its files, or every row of every table."""
+    if not is_postgres():
+        return b"".join(path.read_bytes() for path in folder.iterdir())
+    db = database(folder)
+    tables = db.query("select tablename from pg_tables where schemaname = current_schema()")
+    rows = [row[0] for table in tables for row in db.query(f"select cast(one as text) from {table[0]} as one")]
+    assert rows
+    return "\n".join(rows).encode()
 
 
 def setting(home: str) -> dict[str, str]:

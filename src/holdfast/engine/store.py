@@ -47,6 +47,7 @@ ALL_VIEWS: tuple[View, ...] = (
 )
 # Word for word the condition of the index over it, or SQLite would not use that.
 _FOLDING_ONLY = "verb not in ('surfaced', 'used', 'touched', 'trusted', 'heated', 'injected', 'started', 'closed')"
+_ABOUTS = "select value from json_each(:abouts)"
 _COLUMNS = "id, about, verb, at, actor, name, session, data"
 
 
@@ -76,8 +77,7 @@ class Store:
             for event in fresh:
                 if event.verb == "erased":
                     self._scrub(event.about)
-            changed = dict.fromkeys(event.about for event in fresh if event.verb in FOLDING)
-            entries = [entry for about in changed if (entry := self._entry(about))]
+            entries = self._entries(dict.fromkeys(event.about for event in fresh if event.verb in FOLDING))
             batch = Batch(entries=entries, counted=[event for event in fresh if event.verb not in FOLDING])
             for view in ALL_VIEWS:
                 view.apply(self.db, batch)
@@ -88,16 +88,28 @@ class Store:
     def _append(self, events: Sequence[Event]) -> list[Event]:
         self.db.execute("update counters set value = value + :n where name = 'seq'", {"n": len(events)})
         last = int(self.db.query("select value from counters where name = 'seq'")[0][0])
-        fresh = []
+        known = self._known(events)
+        erased = self._erased({event.about for event in events if event.verb in FOLDING})
+        fresh, rows = [], []
         for seq, event in enumerate(events, start=last - len(events) + 1):
-            kept = scrub(event) if event.verb in FOLDING and self._is_erased(event.about) else event
-            if self.db.execute(_INSERT, _event_row(seq, kept)):
-                fresh.append(kept)
+            if event.id in known:
+                continue
+            known.add(event.id)
+            kept = scrub(event) if event.verb in FOLDING and event.about in erased else event
+            if event.verb == "erased":
+                erased.add(event.about)
+            fresh.append(kept)
+            rows.append(_event_row(seq, kept))
+        self.db.many(_INSERT, rows)
         return fresh
 
-    def _is_erased(self, about: str) -> bool:
-        sql = f"select 1 from events where about = :about and {_FOLDING_ONLY} and verb = 'erased' limit 1"
-        return bool(self.db.query(sql, {"about": about}))
+    def _known(self, events: Sequence[Event]) -> set[str]:
+        sql = "select id from events where id in (select value from json_each(:ids))"
+        return {row[0] for row in self.db.query(sql, {"ids": json.dumps([event.id for event in events])})}
+
+    def _erased(self, abouts: Iterable[str]) -> set[str]:
+        sql = f"select about from events where about in ({_ABOUTS}) and {_FOLDING_ONLY} and verb = 'erased'"
+        return {row[0] for row in self.db.query(sql, {"abouts": json.dumps(list(abouts))})}
 
     def _scrub(self, about: str) -> None:
         """Overwrite everything events said about a record; uses may quote it, so they go too."""
@@ -111,14 +123,18 @@ class Store:
             words.compact(self.db)
             self.db.checkpoint()
 
-    def _entry(self, about: str) -> Entry | None:
-        record = self.folded(about)
-        return Entry(number=self._number(about, record.project), record=record) if record else None
+    def _entries(self, abouts: Iterable[str]) -> list[Entry]:
+        """Give records as their events now make them, each with its number."""
+        folded = self._folded_all(list(abouts))
+        sql = "select id, number from entries where id in (select value from json_each(:ids))"
+        numbers = {row[0]: int(row[1]) for row in self.db.query(sql, {"ids": json.dumps(list(folded))})}
+        return [
+            Entry(number=numbers.get(about) or self._number(about, record.project), record=record)
+            for about, record in folded.items()
+        ]
 
     def _number(self, record_id: str, project: str) -> int:
-        """Give a record its local number, once and for good."""
-        if rows := self.db.query("select number from entries where id = :id", {"id": record_id}):
-            return int(rows[0][0])
+        """Give a new record its local number, once and for good."""
         home = self.project_number(project, make=True)
         self.db.execute("update projects set records = records + 1 where number = :home", {"home": home})
         nth = int(self.db.query("select records from projects where number = :home", {"home": home})[0][0])
@@ -163,6 +179,14 @@ class Store:
     def folded(self, about: str) -> Record | None:
         """Give the record its events make, without looking at any view."""
         return fold_all(self.events_about(about))
+
+    def _folded_all(self, abouts: Sequence[str]) -> dict[str, Record]:
+        """Give the records that events make, by id and in this order, reading the journal once."""
+        sql = f"select {_COLUMNS} from events where about in ({_ABOUTS}) and {_FOLDING_ONLY} order by about, id"
+        told: dict[str, list[Event]] = {}
+        for row in self.db.query(sql, {"abouts": json.dumps(abouts)}):
+            told.setdefault(row["about"], []).append(_event(row))
+        return {about: record for about in abouts if (record := fold_all(told.get(about, [])))}
 
     def changed_since(self, at: str) -> list[str]:
         """Give the records that something happened to after an instant."""
@@ -235,8 +259,9 @@ class Store:
             "select number, id from entries where number > :last order by number limit :page",
             {"last": last, "page": PAGE},
         ):
-            folded = ((row["number"], self.folded(row["id"])) for row in rows)
-            yield Batch(entries=[Entry(number=number, record=record) for number, record in folded if record])
+            numbers = {row["id"]: row["number"] for row in rows}
+            folded = self._folded_all(list(numbers))
+            yield Batch(entries=[Entry(number=numbers[one], record=record) for one, record in folded.items()])
             last = rows[-1]["number"]
         seq = 0
         while rows := self.db.query(
