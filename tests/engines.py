@@ -29,14 +29,14 @@ _schemas: dict[str, str] = {}
 
 
 @contextmanager
-def use(engine: str) -> Iterator[None]:
-    """Keep memories on an engine while this lasts."""
+def use(engine: str, *, keep_open: bool = False) -> Iterator[None]:
+    """Keep memories on an engine while this lasts; what was opened is closed then, or at the end of the test."""
     before, _current[0] = _current[0], engine
     try:
         yield
     finally:
         _current[0] = before
-        while _opened:
+        while _opened and not keep_open:
             _opened.pop().close()
 
 
@@ -51,8 +51,13 @@ def database(folder: Path) -> Database:
         return SQLite(folder / "holdfast.db")
     from holdfast.engine.postgres import Postgres
 
-    _opened.append(Postgres(schema(str(folder))))
+    _opened.append(Postgres(address(folder)))
     return _opened[-1]
+
+
+def address(folder: Path) -> str:
+    """Give what `database` opens, as it is given to a command."""
+    return schema(str(folder)) if is_postgres() else str(folder)
 
 
 def kept_bytes(folder: Path) -> bytes:

@@ -31,7 +31,7 @@ _SESSION = f"""
 set timezone = 'UTC'; set lock_timeout = '{BUSY_SECONDS}s'; set jit = off;
 set hnsw.iterative_scan = 'strict_order'; set hnsw.ef_search = 120; set hnsw.max_scan_tuples = 60000
 """
-_HOME = "select cast(oid as bigint) from pg_namespace where nspname = current_schema()"
+_HOME = "select cast(oid as bigint), nspname from pg_namespace where nspname = current_schema()"
 _SIZE = """
 select coalesce(sum(pg_total_relation_size(oid)), 0) from pg_class
 where relkind = 'r' and relnamespace = cast(current_schema() as regnamespace)
@@ -56,13 +56,14 @@ class Postgres:
         if not rows:
             self.close()
             raise StoreError("The database has no schema to work in.", hint="Create it, or name another search_path.")
-        self._schema = int(rows[0][0])
+        self._schema, self._name = int(rows[0][0]), str(rows[0][1])
 
     @property
     def place(self) -> str:
         """Where the store is, without the password."""
         told = psycopg.conninfo.conninfo_to_dict(self._url)
-        return f"PostgreSQL {told.get('dbname', '')} at {told.get('host', 'localhost')}"
+        where = f"PostgreSQL {told.get('dbname', '')} at {told.get('host', 'localhost')}"
+        return where if self._name == "public" else f"{where}, schema {self._name}"
 
     def execute(self, sql: str, params: Params = _NO_PARAMS, /) -> int:
         """Run one statement and give the number of rows it changed."""

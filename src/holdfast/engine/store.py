@@ -24,7 +24,7 @@ from holdfast.engine.views import (
     words,
 )
 from holdfast.engine.views.records import PROJECT_BITS
-from holdfast.model.errors import NewerStore
+from holdfast.model.errors import NewerStore, StoreError
 from holdfast.model.event import FOLDING, Actor, Event
 from holdfast.model.fold import fold_all, scrub
 from holdfast.model.record import Record
@@ -47,6 +47,7 @@ ALL_VIEWS: tuple[View, ...] = (
 )
 # Word for word the condition of the index over it, or SQLite would not use that.
 _FOLDING_ONLY = "verb not in ('surfaced', 'used', 'touched', 'trusted', 'heated', 'injected', 'started', 'closed')"
+MOVING = "moving"  # the setting of a store that is being filled from another
 _ABOUTS = "select value from json_each(:abouts)"
 _COLUMNS = "id, about, verb, at, actor, name, session, data"
 
@@ -251,6 +252,8 @@ class Store:
                     view.apply(self.db, batch)
                 done += len(batch.entries)
                 progress(done, total)
+            if words in wanted:
+                words.index(self.db)
         return done
 
     def _replay(self) -> Iterator[Batch]:
@@ -276,14 +279,20 @@ class Store:
         self.db.close()
 
 
-def open_store(db: Database, progress: Progress = _silent, *, home: Path | None = None) -> Store:
-    """Bring a database to this version's schema and views, and give the store in it."""
+def open_store(
+    db: Database, progress: Progress = _silent, *, home: Path | None = None, unfinished: bool = False
+) -> Store:
+    """Bring a database to this version's schema and views, and give the store in it; one half moved only if that is meant."""
     store = Store(db, home)
     if _schema_version(db) != len(_steps()) or _stale_views(store):
         with db.transaction():
             _migrate(db)
             if stale := _stale_views(store):
                 store.rebuild(stale, progress)
+    if not unfinished and store.setting(MOVING):
+        raise StoreError(
+            "Another store is being moved into this one.", hint="Run the same `holdfast migrate` again to finish it."
+        )
     return store
 
 

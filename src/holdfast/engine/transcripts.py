@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from holdfast.engine.database import Database, Dialect, Row
 from holdfast.engine.tokens import query_terms, tokens
@@ -63,9 +64,22 @@ def save(db: Database, transcript: Transcript, pieces: Sequence[str]) -> None:
             for place, body in enumerate(pieces)
         ]
         db.many("insert into chunks (number, session, place, body) values (:number, :session, :place, :body)", rows)
-        db.script(_WORDS[db.dialect])
-        indexed = [{"rowid": row["number"], "body": " ".join(tokens(str(row["body"])))} for row in rows]
-        db.many(_INDEX[db.dialect], indexed)
+        _index(db, rows)
+
+
+def index_chunks(db: Database) -> None:
+    """Make the words of all pieces anew."""
+    rows = db.query("select number, body from chunks")
+    if rows:
+        with db.transaction():
+            db.script("drop table if exists chunk_words;\n")
+            _index(db, rows)
+
+
+def _index(db: Database, rows: Sequence[Any]) -> None:
+    db.script(_WORDS[db.dialect])
+    indexed = [{"rowid": row["number"], "body": " ".join(tokens(str(row["body"])))} for row in rows]
+    db.many(_INDEX[db.dialect], indexed)
 
 
 _PUT = """
