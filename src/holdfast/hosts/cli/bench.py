@@ -102,6 +102,38 @@ def speed(names: tuple[str, ...]) -> None:
     run(list(names or ("1k", "10k", "100k")))
 
 
+@bench_command.command("scale")
+@click.option("--records", "sizes", multiple=True, type=int, help="Repeatable; 100000 unless given.")
+@click.option("--projects", default=100, show_default=True)
+@click.option("--clients", default=16, show_default=True)
+@click.option(
+    "--engine", "engines", multiple=True, type=click.Choice(["sqlite", "postgres"]), help="Both unless given."
+)
+@click.option("--url", default="", help="A PostgreSQL server; one from PyPI is started unless given.")
+@click.option("--json", "out", type=click.Path(dir_okay=False, path_type=Path), help="Keep the figures here.")
+@click.option("--plot", type=click.Path(dir_okay=False, path_type=Path), help="Draw them here, as SVG.")
+def scale(
+    sizes: tuple[int, ...],
+    projects: int,
+    clients: int,
+    engines: tuple[str, ...],
+    url: str,
+    out: Path | None,
+    plot: Path | None,
+) -> None:
+    """Measure how cost grows with the store, on both engines, with many clients at once.
+
+    A million records take about an hour.
+    """
+    from holdfast.hosts.bench.plot import draw
+    from holdfast.hosts.bench.scale import run
+
+    chosen = engines or ("sqlite", "postgres")
+    found = run(sizes or (100_000,), projects=projects, clients=clients, engines=chosen, url=url, out=out)
+    if plot:
+        plot.write_text(draw(found), encoding="utf-8")
+
+
 @bench_command.command("import")
 @click.option("--records", default=10_000, show_default=True, help="How many of each format.")
 def importing(records: int) -> None:
