@@ -129,19 +129,27 @@ class Store:
         folded = self._folded_all(list(abouts))
         sql = "select id, number from entries where id in (select value from json_each(:ids))"
         numbers = {row[0]: int(row[1]) for row in self.db.query(sql, {"ids": json.dumps(list(folded))})}
-        return [
-            Entry(number=numbers.get(about) or self._number(about, record.project), record=record)
-            for about, record in folded.items()
-        ]
+        new: dict[str, list[str]] = {}
+        for about, record in folded.items():
+            if about not in numbers:
+                new.setdefault(record.project, []).append(about)
+        for project, ids in new.items():
+            numbers |= self._number(ids, project)
+        return [Entry(number=numbers[about], record=record) for about, record in folded.items()]
 
-    def _number(self, record_id: str, project: str) -> int:
-        """Give a new record its local number, once and for good."""
+    def _number(self, ids: Sequence[str], project: str) -> dict[str, int]:
+        """Give new records of a project their local numbers, once and for good."""
         home = self.project_number(project, make=True)
-        self.db.execute("update projects set records = records + 1 where number = :home", {"home": home})
-        nth = int(self.db.query("select records from projects where number = :home", {"home": home})[0][0])
-        number = (home << PROJECT_BITS) + nth
-        self.db.execute("insert into entries (number, id) values (:number, :id)", {"number": number, "id": record_id})
-        return number
+        given = {"home": home, "n": len(ids)}
+        self.db.execute("update projects set records = records + :n where number = :home", given)
+        last = int(self.db.query("select records from projects where number = :home", {"home": home})[0][0])
+        first = (home << PROJECT_BITS) + last - len(ids) + 1
+        numbers = {one: first + place for place, one in enumerate(ids)}
+        self.db.many(
+            "insert into entries (number, id) values (:number, :id)",
+            [{"number": number, "id": one} for one, number in numbers.items()],
+        )
+        return numbers
 
     def project_number(self, name: str, *, make: bool = False) -> int:
         """Give the number of a project; -1, which holds nothing, if it was never written to."""

@@ -38,7 +38,7 @@ create table words (
 }
 _INSERT: dict[Dialect, str] = {
     "sqlite": "insert into words (rowid, body) values (:rowid, :body)",
-    "postgres": "insert into words (rowid, body, lexemes) values (:rowid, :body, array_to_tsvector(:lexemes))",
+    "postgres": "insert into words (rowid, body, lexemes) values (:rowid, :body, array_to_tsvector(string_to_array(:lexemes, ' ')))",
 }
 _MATCH: dict[Dialect, str] = {"sqlite": "words match :wanted", "postgres": "lexemes @@ cast(:wanted as tsquery)"}
 _HERE = "rowid between :low and :high"
@@ -49,6 +49,12 @@ def index(db: Database) -> None:
     """Make what finds words, once many rows are there: that is much quicker than adding each to it."""
     if db.dialect == "postgres":
         db.script("create index words_lexemes on words using gin (lexemes) with (fastupdate = off);\n")
+
+
+def drop_index(db: Database) -> None:
+    """Let go of it, before very many rows come."""
+    if db.dialect == "postgres":
+        db.script("drop index if exists words_lexemes;\n")
 
 
 def apply(db: Database, batch: Batch, /) -> None:
@@ -68,7 +74,7 @@ def _row(db: Database, rowid: int, body: str) -> dict[str, object]:
     if db.dialect == "sqlite":
         return {"rowid": rowid, "body": body}
     home = _home(rowid)
-    return {"rowid": rowid, "body": body, "lexemes": [f"{word}/{home}" for word in set(body.split())]}
+    return {"rowid": rowid, "body": body, "lexemes": " ".join([f"{word}/{home}" for word in set(body.split())])}
 
 
 def _home(rowid: int) -> str:

@@ -1,9 +1,7 @@
 """How cost grows: the same load on SQLite and on PostgreSQL, at several sizes over a hundred projects, with many clients.
 
-Texts are made up (`Corpus`). Vectors are mixtures of two passages of Python's manual, embedded for real, with some noise:
-they lie as real ones do, where random vectors would lie nowhere near each other. Questions are passages of the manual
-that no vector was made of. CPU time of recall is that of this process and, where the server runs on this machine, of
-its process that answers.
+Questions are passages of Python's manual; `filling` says what is searched. CPU time of recall is that of this process,
+the embedding of the question included, and of the server's process that answers where it runs on this machine.
 """
 
 import json
@@ -14,7 +12,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from pydoc_data.topics import topics
 from typing import Any
@@ -22,25 +20,21 @@ from typing import Any
 import numpy as np
 
 from holdfast.compose import load_settings, open_memory
-from holdfast.engine.dense import code_of
 from holdfast.engine.views import vectors
 from holdfast.engine.views.records import span
-from holdfast.engine.views.vectors import Passage
 from holdfast.hosts.bench.clients import Load, many
-from holdfast.hosts.bench.corpus import Corpus
+from holdfast.hosts.bench.filling import fill, note, project_name
 from holdfast.hosts.bench.measure import Spread, spread_of, table
 from holdfast.model.errors import MissingPackage
 from holdfast.model.query import Query
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.recall import recall
 
-BATCH = 5_000
-QUESTIONS = 60
 EXACT = 30  # questions whose answer is also looked for exactly
 K = 10
 HELD_BACK = 100  # passages that become questions
 SECONDS = 20.0  # that clients are let loose
-NOISE = 0.25  # of a vector's length
+ASKED = {"recall": Query(text="", weak=True), "words": Query(text="", weak=True, words_only=True)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +63,14 @@ class Result:
 
 
 def run(
-    sizes: Sequence[int], *, projects: int, clients: int, engines: Sequence[str], url: str, out: Path | None
+    sizes: Sequence[int],
+    *,
+    projects: int,
+    clients: int,
+    engines: Sequence[str],
+    url: str,
+    out: Path | None,
+    graph: bool = True,
 ) -> list[Result]:
     """Measure every size on every engine, print the tables, and keep the figures in a file."""
     pool, questions = _pool()
@@ -77,7 +78,7 @@ def run(
     for records in sizes:
         for engine in engines:
             with _place(engine, url) as flags:
-                results.append(_measure(engine, flags, records, projects, clients, pool, questions))
+                results.append(_measure(engine, flags, records, projects, clients, pool, questions, graph=graph))
             _show(results)
             if out is not None:
                 out.write_text(json.dumps([asdict(one) for one in results], indent=1) + "\n", encoding="utf-8")
@@ -85,22 +86,31 @@ def run(
 
 
 def _measure(
-    engine: str, flags: dict[str, str], records: int, projects: int, clients: int, pool: Any, questions: list[str]
+    engine: str,
+    flags: dict[str, str],
+    records: int,
+    projects: int,
+    clients: int,
+    pool: Any,
+    questions: list[str],
+    *,
+    graph: bool,
 ) -> Result:
-    memory = open_memory(load_settings(environment={}, flags={**flags, "project": project_name(0)}))
-    rate = _fill(memory, records, projects, pool)
-    graph = _seconds(lambda: vectors.make_graph(memory.store.db, pool.shape[1]))
-    words = _words_seconds(memory)
-    memory.store.db.compact()
-    asked = [questions[place % len(questions)] for place in range(QUESTIONS)]
-    single = _recalls(memory, asked, projects)
+    memory = open_memory(load_settings(environment={}, flags={**flags, "project": project_name(projects // 2)}))
     assert memory.embedder is not None
+    db = memory.store.db
+    rate = fill(memory, records, projects, pool)
+    words = _words_seconds(memory)
+    db.compact()
+    note("index of words made")
+    found = {name: _recalls(memory, questions, query) for name, query in ASKED.items()}
     known = dict(zip(questions, memory.embedder.embed(questions).tolist(), strict=True))
     load = Load(flags=flags, projects=projects, questions=known, seconds=SECONDS)
     asking = many(clients, load, write=False)
-    size = memory.store.db.size / 1e6
-    near = [_nearest(memory, questions[:EXACT], span(memory.store.project_number(project_name(0))))]
-    near.append(_nearest(memory, questions[: EXACT // 3], (0, 2**62)))
+    note("clients asked")
+    near = _nearest(memory, questions[:EXACT], span(memory.store.project_number(memory.project)))
+    seconds, everywhere, near_everywhere = _whole(memory, questions, pool.shape[1]) if graph else (0.0, (0.0, 0.0), 0.0)
+    size = db.size / 1e6
     alone, together = many(1, load, write=True), many(clients, load, write=True)
     memory.close()
     return Result(
@@ -109,12 +119,15 @@ def _measure(
         projects=projects,
         load_rate=rate,
         words_seconds=words,
-        graph_seconds=graph,
+        graph_seconds=seconds,
         megabytes=size,
-        **single,
+        recall=found["recall"][0],
+        recall_wall=found["recall"][1],
+        recall_words=found["words"][0],
+        everywhere=everywhere,
         write_wall=_pair(alone.wall),
-        nearest10=near[0],
-        nearest10_everywhere=near[1],
+        nearest10=near,
+        nearest10_everywhere=near_everywhere,
         clients=clients,
         recalls_per_second=asking.rate,
         recall_clients_wall=_pair(asking.wall),
@@ -123,9 +136,12 @@ def _measure(
     )
 
 
-def project_name(number: int) -> str:
-    """Give the name of a made-up project."""
-    return f"bench/project-{number}"
+def _whole(memory: Memory, questions: list[str], size: int) -> tuple[float, tuple[float, float], float]:
+    """Make the graph, and measure recall over all projects."""
+    seconds = _seconds(lambda: vectors.make_graph(memory.store.db, size))
+    note("graph of vectors made")
+    asked, _ = _recalls(memory, questions[:EXACT], Query(text="", weak=True, everywhere=True))
+    return seconds, asked, _nearest(memory, questions[: EXACT // 3], (0, 2**62))
 
 
 def _pair(one: Spread) -> tuple[float, float]:
@@ -145,51 +161,13 @@ def _pool() -> tuple[Any, list[str]]:
     return np.asarray(made, dtype=np.float32), [" ".join(text.split()[:12]) for text in held]
 
 
-def _fill(memory: Memory, records: int, projects: int, pool: Any) -> float:
-    """Write so many records through the one door, give them vectors, and tell how many went in per second."""
-    corpus, start = Corpus(), time.perf_counter()
-    for first in range(0, records, BATCH):
-        batch = [
-            memory.event("recorded", data=_data(corpus.text(), project_name(number % projects)))
-            for number in range(first, min(first + BATCH, records))
-        ]
-        memory.store.commit(batch)
-    rate = records / (time.perf_counter() - start)
-    assert memory.embedder is not None
-    memory.store.note("embedder", f"{memory.embedder.name}/{memory.embedder.size}")
-    random, center = np.random.default_rng(1), memory.embedder.center
-    vectors.drop_graph(memory.store.db)
-    while numbers := vectors.waiting(memory.store.db, None, BATCH):
-        made = mixtures(random, pool, len(numbers))
-        codes, halves = code_of(made, center), made.astype(np.float16)
-        rows = [
-            Passage(number=number, passage=0, fingerprint="", code=codes[row].tobytes(), vector=halves[row].tobytes())
-            for row, number in enumerate(numbers)
-        ]
-        vectors.store(memory.store.db, numbers, rows, graph=False)
-    return rate
-
-
-def _data(text: str, project: str) -> dict[str, Any]:
-    return {"kind": "fact", "title": text[:60], "body": text, "project": project, "scopes": ["bench"]}
-
-
-def mixtures(random: Any, pool: Any, count: int) -> Any:
-    """Give made-up unit vectors, each between two real ones and a little aside."""
-    share = random.uniform(0.5, 1.0, (count, 1)).astype(np.float32)
-    one, other = (pool[random.integers(0, len(pool), count)] for _ in range(2))
-    aside = random.standard_normal((count, pool.shape[1])).astype(np.float32)
-    made = share * one + (1 - share) * other + NOISE * aside / np.linalg.norm(aside, axis=1, keepdims=True)
-    return made / np.linalg.norm(made, axis=1, keepdims=True)
-
-
 def _words_seconds(memory: Memory) -> float:
     """Tell how long PostgreSQL takes to make the index of words anew."""
     from holdfast.engine.views import words
 
     if memory.store.db.dialect == "sqlite":
         return 0.0
-    memory.store.db.script("drop index words_lexemes;\n")
+    words.drop_index(memory.store.db)
     return _seconds(lambda: words.index(memory.store.db))
 
 
@@ -199,30 +177,13 @@ def _seconds(step: Callable[[], object]) -> float:
     return time.perf_counter() - start
 
 
-def _recalls(memory: Memory, questions: list[str], projects: int) -> dict[str, tuple[float, float]]:
-    """Measure recall by one client, in a project of the middle and everywhere."""
-    memory = memory.acting_on(project_name(projects // 2))
-    kinds = {
-        "recall": Query(text="", weak=True),
-        "recall_words": Query(text="", weak=True, words_only=True),
-        "everywhere": Query(text="", weak=True, everywhere=True),
-    }
-    found: dict[str, tuple[float, float]] = {}
-    for name, query in kinds.items():
-        few = questions[:20] if name == "everywhere" else questions
-        for text in few:  # words are counted once while a process lives
-            recall(memory, _asking(query, text))
-        times = [_timed(memory, _asking(query, text)) for text in few]
-        found[name] = _pair(spread_of([one[0] for one in times]))
-        if name == "recall":
-            found["recall_wall"] = _pair(spread_of([one[1] for one in times]))
-    return found
-
-
-def _asking(query: Query, text: str) -> Query:
-    from dataclasses import replace
-
-    return replace(query, text=text)
+def _recalls(memory: Memory, questions: Sequence[str], query: Query) -> tuple[tuple[float, float], tuple[float, float]]:
+    """Measure recall by one client: CPU and clock."""
+    asked = [replace(query, text=text) for text in questions]
+    for one in asked:  # words are counted once while a process lives
+        recall(memory, one)
+    times = [_timed(memory, one) for one in asked]
+    return _pair(spread_of([one[0] for one in times])), _pair(spread_of([one[1] for one in times]))
 
 
 def _timed(memory: Memory, query: Query) -> tuple[float, float]:

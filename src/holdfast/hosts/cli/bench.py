@@ -109,6 +109,7 @@ def speed(names: tuple[str, ...]) -> None:
 @click.option(
     "--engine", "engines", multiple=True, type=click.Choice(["sqlite", "postgres"]), help="Both unless given."
 )
+@click.option("--no-graph", is_flag=True, help="Without the graph of vectors, and so only inside projects.")
 @click.option("--url", default="", help="A PostgreSQL server; one from PyPI is started unless given.")
 @click.option("--json", "out", type=click.Path(dir_okay=False, path_type=Path), help="Keep the figures here.")
 @click.option("--plot", type=click.Path(dir_okay=False, path_type=Path), help="Draw them here, as SVG.")
@@ -117,6 +118,7 @@ def scale(
     projects: int,
     clients: int,
     engines: tuple[str, ...],
+    no_graph: bool,
     url: str,
     out: Path | None,
     plot: Path | None,
@@ -129,7 +131,15 @@ def scale(
     from holdfast.hosts.bench.scale import run
 
     chosen = engines or ("sqlite", "postgres")
-    found = run(sizes or (100_000,), projects=projects, clients=clients, engines=chosen, url=url, out=out)
+    found = run(
+        sizes or (100_000,),
+        projects=projects,
+        clients=clients,
+        engines=chosen,
+        url=url,
+        out=out,
+        graph=not no_graph,
+    )
     if plot:
         plot.write_text(draw(found), encoding="utf-8")
 
