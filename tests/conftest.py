@@ -37,7 +37,9 @@ class Time:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keep the tests of the made-up store in one process, so that it is built once."""
+    """Keep the tests of the made-up store in one process, and those of a store's file to where there is one."""
+    if engines.DEFAULT == "postgres":
+        items[:] = [item for item in items if not item.get_closest_marker("embedded")]
     for item in items:
         if isinstance(item, pytest.Function) and "demo_store" in item.fixturenames:
             item.add_marker(pytest.mark.xdist_group("demo"))

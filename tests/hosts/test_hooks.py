@@ -18,6 +18,7 @@ from holdfast.compose import load_settings
 from holdfast.hosts.hooks import client
 from holdfast.hosts.worker import work
 from holdfast.model.trail import EVENTS
+from tests import engines
 from tests.hosts.running import Run, answer, kept
 from tests.policy.test_policy import SECRETS
 
@@ -72,7 +73,8 @@ def memories(run: Run, home: Path, project: Path) -> Run:
 
 def worked(home: Path, project: Path) -> Any:
     (home / "work.lock").unlink(missing_ok=True)
-    done = work(load_settings(flags={"home": str(home), "embedder": "none"}), home, project)
+    database = engines.setting(str(home)).get("HOLDFAST_DATABASE", "")
+    done = work(load_settings(flags={"home": str(home), "embedder": "none", "database": database}), home, project)
     (home / "work.lock").write_text(str(os.getpid()))
     return done
 
