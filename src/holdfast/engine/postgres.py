@@ -49,6 +49,7 @@ class Postgres:
     def __init__(self, url: str, *, most: int = MOST_CONNECTIONS) -> None:
         self._url = url
         self._idle: list[Connection] = []
+        self._closed = False
         self._room = threading.BoundedSemaphore(most)
         self._own = threading.local()  # the connection a thread is in a transaction on
         self._halfvec = 0  # what this server calls the type of vectors
@@ -137,7 +138,11 @@ class Postgres:
             self._ask(lambda connection: connection.execute("vacuum (analyze)"))
 
     def close(self) -> None:
-        """Let go of every connection that nobody uses."""
+        """Let go of every connection; of those in use once they are given back."""
+        self._closed = True
+        self._drop_idle()
+
+    def _drop_idle(self) -> None:
         while self._idle:
             self._idle.pop().close()
 
@@ -168,6 +173,8 @@ class Postgres:
         Servers restart. A connection found dead by a first step that changed nothing is replaced, and so are the
         others that were idle meanwhile.
         """
+        if self._closed:
+            raise StoreError("The store was closed.")
         if not self._room.acquire(timeout=BUSY_SECONDS):
             raise StoreBusy
         try:
@@ -179,7 +186,7 @@ class Postgres:
                     self._settle(connection)
                     if not connection.closed or not isinstance(problem, psycopg.OperationalError):
                         raise
-                    self.close()
+                    self._drop_idle()
                     connection = self._connect()
                     first(connection)
             try:
@@ -193,7 +200,7 @@ class Postgres:
         """Keep a connection for the next who asks, unless it is broken or in the middle of something."""
         if connection.closed:
             return
-        if connection.info.transaction_status == psycopg.pq.TransactionStatus.IDLE:
+        if connection.info.transaction_status == psycopg.pq.TransactionStatus.IDLE and not self._closed:
             self._idle.append(connection)
         else:
             connection.close()
