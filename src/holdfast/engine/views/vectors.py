@@ -46,7 +46,11 @@ create table vectors (
 """,
 }
 # The graph over all vectors takes what the embedder's size is, so it is made with the first vector.
-_GRAPH = "create index if not exists vectors_graph on vectors using hnsw ((vector::halfvec({size})) halfvec_ip_ops)"
+# Whoever makes it over vectors that are there waits for minutes if it does not fit into memory.
+_GRAPH = """
+set local maintenance_work_mem = '2GB';
+create index if not exists vectors_graph on vectors using hnsw ((vector::halfvec({size})) halfvec_ip_ops);
+"""
 LARGEST = 4_000  # values; larger vectors have no graph
 
 

@@ -43,12 +43,16 @@ _INSERT: dict[Dialect, str] = {
 _MATCH: dict[Dialect, str] = {"sqlite": "words match :wanted", "postgres": "lexemes @@ cast(:wanted as tsquery)"}
 _HERE = "rowid between :low and :high"
 Span = tuple[int, int]
+_INDEX = """
+set local maintenance_work_mem = '1GB';
+create index words_lexemes on words using gin (lexemes) with (fastupdate = off);
+"""
 
 
 def index(db: Database) -> None:
     """Make what finds words, once many rows are there: that is much quicker than adding each to it."""
     if db.dialect == "postgres":
-        db.script("create index words_lexemes on words using gin (lexemes) with (fastupdate = off);\n")
+        db.script(_INDEX)
 
 
 def drop_index(db: Database) -> None:

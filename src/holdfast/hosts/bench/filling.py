@@ -21,9 +21,10 @@ from holdfast.hosts.bench.corpus import Corpus
 from holdfast.verbs.memory import Memory
 
 BATCH = 5_000
-WRITTEN = 100_000  # records that go in by the one door
+WRITTEN = 20_000  # records that go in by the one door, if so many fill whole projects
 NOISE = 0.25  # of a vector's length
-DIGITS = "23456789ABCDEFGHJKMNPQRSTVWXYZ"  # second characters of ids that no clock of today makes
+# Beginnings of ids that no clock of today makes.
+BEGINNINGS = [first + second for first in "01234567" for second in "0123456789ABCDEFGHJKMNPQRSTVWXYZ"][2:]
 
 
 def project_name(number: int) -> str:
@@ -42,8 +43,9 @@ def fill(memory: Memory, records: int, projects: int, pool: Any) -> float:
     if projects > written:
         words.drop_index(memory.store.db)
     for copy in range(1, projects // written):
-        _copy(memory.store.db, numbers, copy * written, DIGITS[copy - 1])
-        note(f"copied {copy} times")
+        _copy(memory.store.db, numbers, copy * written, BEGINNINGS[copy - 1])
+        if copy % 10 == 0:
+            note(f"copied {copy} times")
     _embed(memory, pool)
     note("vectors are there")
     return rate
@@ -68,11 +70,11 @@ def _data(text: str, project: str) -> dict[str, Any]:
     return {"kind": "fact", "title": text[:60], "body": text, "project": project, "scopes": ["bench"]}
 
 
-def _copy(db: Database, numbers: list[int], shift: int, digit: str) -> None:
-    """Copy projects, each under the name so many places on; ids differ from the originals by one character."""
+def _copy(db: Database, numbers: list[int], shift: int, beginning: str) -> None:
+    """Copy projects, each under the name so many places on; ids differ from the originals by how they begin."""
     with db.transaction():
         events = int(db.query("select value from counters where name = 'seq'")[0][0])
-        given = {"digit": f"0{digit}", "events": events, "shift": shift << PROJECT_BITS, "places": shift}
+        given = {"beginning": beginning, "events": events, "shift": shift << PROJECT_BITS, "places": shift}
         for place, number in enumerate(numbers):
             low, high = span(number)
             here = {"low": low, "high": high, "number": number}
@@ -84,11 +86,11 @@ def _copy(db: Database, numbers: list[int], shift: int, digit: str) -> None:
         db.execute("update counters set value = (select max(number) from projects) where name = 'projects'")
 
 
-_ID = ":digit || substr(id, 3)"
+_ID = ":beginning || substr(id, 3)"
 _COPIES = (
     f"""
     insert into events (seq, id, about, verb, at, actor, name, session, data)
-    select seq + :events, {_ID}, :digit || substr(about, 3), verb, at, actor, name, session, replace(data, :name, :other)
+    select seq + :events, {_ID}, :beginning || substr(about, 3), verb, at, actor, name, session, replace(data, :name, :other)
     from events where about in (select id from entries where number between :low and :high)
     """,
     f"""

@@ -10,6 +10,7 @@ import re
 import shutil
 import tempfile
 import time
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
@@ -235,19 +236,19 @@ def _place(engine: str, url: str) -> Iterator[dict[str, str]]:
 
 
 @contextmanager
-def server(folder: Path, url: str) -> Iterator[str]:
-    """Give an empty schema on the server that is named, or on one that comes from PyPI."""
+def server(folder: Path, url: str, *, schema: str = f"holdfast_bench_{os.getpid()}") -> Iterator[str]:
+    """Give an empty schema on the server that is named, or on one that comes from PyPI; the server itself without one."""
     from holdfast.engine.postgres import Postgres
 
     started = None if url else _started(folder)
     base = str(started.get_uri()) if started is not None else url
-    schema = f"holdfast_bench_{os.getpid()}"
     admin = Postgres(base)
-    admin.script(f"create extension if not exists vector;\ncreate schema {schema};\n")
+    admin.script("create extension if not exists vector;\n" + (f"create schema {schema};\n" if schema else ""))
     try:
-        yield f"{base}{'&' if '?' in base else '?'}options=-csearch_path%3D{schema},public"
+        yield f"{base}{'&' if '?' in base else '?'}options=-csearch_path%3D{schema},public" if schema else base
     finally:
-        admin.script(f"drop schema {schema} cascade;\n")
+        if schema:
+            admin.script(f"drop schema {schema} cascade;\n")
         admin.close()
         if started is not None:
             started.cleanup()
@@ -262,6 +263,7 @@ def _started(folder: Path) -> Any:
     place = folder / "server"
     place.mkdir()
     folder.chmod(0o755)  # the server may run as a user of its own
+    warnings.filterwarnings("ignore", module="platformdirs")  # it looks at folders it then does not need
     first = get_server(place)
     for setting in ("shared_buffers = '2GB'", "max_wal_size = '8GB'", "checkpoint_timeout = '30min'"):
         first.psql(f"alter system set {setting};")

@@ -30,11 +30,12 @@ def bench_command() -> None:
 @data_option
 @click.option("--set", "names", multiple=True, help="Only this set; repeatable.")
 @cache_option
-def retrieval(data: Path, names: tuple[str, ...], cache: Path | None) -> None:
+@click.option("--postgres", "url", help="Also on a PostgreSQL server by its URL; - starts one from PyPI.")
+def retrieval(data: Path, names: tuple[str, ...], cache: Path | None, url: str | None) -> None:
     """Measure how well the right memory is found. Exit code 1 if a bar is missed."""
     from holdfast.hosts.bench.quality import SETS, run
 
-    if not run(data, names or SETS, cache):
+    if not run(data, names or SETS, cache, url="" if url == "-" else url):
         raise click.exceptions.Exit(1)
 
 
