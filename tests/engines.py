@@ -105,6 +105,12 @@ def server() -> str:
     return str(_started[0].get_uri())
 
 
+def tools() -> str:
+    """Give the folder of the server's own programs."""
+    server()
+    return str(_started[0].bin_path)
+
+
 def stop() -> None:
     """Stop the server that was started here."""
     if _started:

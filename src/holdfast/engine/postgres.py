@@ -134,8 +134,12 @@ class Postgres:
 
     def compact(self) -> None:
         """Give back the space of what is gone, and let the engine look at its tables anew."""
+        self.outside("vacuum (analyze)")
+
+    def outside(self, sql: str) -> None:
+        """Run a statement that may not stand in a transaction."""
         with _translated():
-            self._ask(lambda connection: connection.execute("vacuum (analyze)"))
+            self._ask(lambda connection: connection.execute(sql.encode()))
 
     def close(self) -> None:
         """Let go of every connection; of those in use once they are given back."""
