@@ -37,18 +37,18 @@ class Frequencies:
     known: dict[tuple[int, int, str], tuple[int, int]] = field(default_factory=dict)
     lengths: dict[tuple[Span, ...], tuple[float, float]] = field(default_factory=dict)
 
-    def of(self, word: str, spans: Sequence[Span], documents: int) -> int:
-        """Tell how many records of the spans hold a word."""
-        return sum(self._in(word, span, documents) for span in spans)
+    def of(self, words: Sequence[str], spans: Sequence[Span], documents: int) -> dict[str, int]:
+        """Tell how many records of the spans hold each word."""
+        for span in spans:
+            # Counted again when the project has grown by a tenth: idf moves slowly. A word nobody had may have come since.
+            if stale := [word for word in words if self._is_stale(self.known.get((*span, word)), documents)]:
+                for word, count in index.counts(self.db, stale, span).items():
+                    self.known[*span, word] = (count, documents)
+        return {word: sum(self.known[*span, word][0] for span in spans) for word in words}
 
-    def _in(self, word: str, span: Span, documents: int) -> int:
-        key = (*span, word)
-        count, at = self.known.get(key, (0, -1))
-        # Counted again when the project has grown by a tenth: idf moves slowly. A word nobody had may have come since.
-        if at < 0 or not count or documents > 1.1 * at + 10:
-            count = index.count(self.db, word, span)
-            self.known[key] = (count, documents)
-        return count
+    @staticmethod
+    def _is_stale(known: tuple[int, int] | None, documents: int) -> bool:
+        return known is None or not known[0] or documents > 1.1 * known[1] + 10
 
     def mean_lengths(self, spans: Sequence[Span]) -> tuple[float, float]:
         """Give the usual length of a record and of a passage (characters of index words), from a sample."""
@@ -73,7 +73,7 @@ def look_up(
     most: int,
 ) -> Words:
     """Give the records that hold the rarest words of a question, those with the most weight first."""
-    counts = {word: frequencies.of(word, spans, documents) for word in words}
+    counts = frequencies.of(list(words), spans, documents)
     idf = {word: _weight(count, documents) for word, count in counts.items()}
     score: dict[int, float] = defaultdict(float)
     present = sorted((word for word in counts if counts[word]), key=counts.__getitem__)

@@ -91,5 +91,5 @@ class _Holders:
 
     def _of(self, *wanted: str) -> Sequence[int]:
         if wanted not in self.known:
-            self.known[wanted] = index.newest_holders(self.db, wanted, self.place, HOLDERS)
+            (self.known[wanted],) = index.newest_holders(self.db, [wanted], self.place, HOLDERS)
         return self.known[wanted]

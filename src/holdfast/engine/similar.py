@@ -35,8 +35,8 @@ def _shares(db: Database, body: str, place: Span) -> dict[int, float]:
     wanted = meaningful(body)
     longest = sorted(wanted, key=lambda word: (-len(word), word))[:LONGEST_WORDS]
     shared: Counter[int] = Counter()
-    for word in longest:
-        shared.update(words.newest_holders(db, [word], place, NEWEST))
+    for holders in words.newest_holders(db, [[word] for word in longest], place, NEWEST):
+        shared.update(holders)
     near = heapq.nlargest(MOST, shared, key=shared.__getitem__)
     return {abs(number): jaccard(wanted, meaningful(text)) for number, text in words.bodies(db, near).items()}
 
