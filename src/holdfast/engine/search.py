@@ -185,7 +185,7 @@ class _Search:
         lenders = [(one, places[one.number]) for one in best if places[one.number].session]
         if not lenders:
             return
-        around = {one.number: records.neighbours(db, place, max(NEAR)) for one, place in lenders}
+        around = records.neighbours(db, [one.number for one, _ in lenders], max(NEAR))
         self.consider(number for near in around.values() for number, _ in near if number not in candidates)
         sessions: dict[str, float] = {}
         for one, place in lenders:
