@@ -105,8 +105,11 @@ def waiting(db: Database, projects: Iterable[int] | None, limit: int) -> list[in
 
 def of(db: Database, numbers: Iterable[int]) -> list[tuple[int, bytes]]:
     """Give the vectors of records, one for each passage, as float16 values."""
-    sql = "select number, vector from vectors where number in (select cast(value as bigint) from json_each(:numbers))"
+    sql = f"select number, vector from vectors where number in ({_NUMBERS})"
     return [(row[0], bytes(row[1])) for row in db.query(sql, {"numbers": json.dumps(list(numbers))})]
+
+
+_NUMBERS = "select cast(value as bigint) from json_each(:numbers)"
 
 
 def codes_of_short(db: Database, project: int) -> list[tuple[int, bytes]]:
@@ -135,8 +138,9 @@ def store(db: Database, numbers: Sequence[int], passages: Sequence[Passage], *, 
             make_graph(db, len(passages[0].vector) // 2)
         db.execute("update counters set value = value + 1 where name = 'stamp'")
         stamp = int(db.query("select value from counters where name = 'stamp'")[0][0])
-        db.many("delete from vectors where number = :number", [{"number": number} for number in numbers])
-        db.many("delete from unembedded where number = :number", [{"number": number} for number in numbers])
+        given = {"numbers": json.dumps(list(numbers))}
+        db.execute(f"delete from vectors where number in ({_NUMBERS})", given)
+        db.execute(f"delete from unembedded where number in ({_NUMBERS})", given)
         db.many(
             """
             insert into vectors (number, passage, fingerprint, stamp, code, vector)

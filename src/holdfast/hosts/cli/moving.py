@@ -12,6 +12,7 @@ from holdfast.engine.store import open_store
 from holdfast.hosts.cli.options import settings
 from holdfast.hosts.cli.render import console, json_option, print_json
 from holdfast.model.errors import Invalid
+from holdfast.model.text import counted
 
 
 @click.command("migrate")
@@ -42,7 +43,8 @@ def migrate_command(target: str | None, source: str | None, as_json: bool) -> No
     if as_json:
         print_json(asdict(moved))
         return
-    print(f"{moved.events:,} events, {moved.records:,} memories and {moved.vectors:,} vectors moved.")
+    amounts = [counted(moved.events, "event"), counted(moved.records, "memory"), counted(moved.vectors, "vector")]
+    print(f"Moved: {', '.join(amounts)}.")
     print(f"Both journals have the hash {moved.hash[:16]}….")
     if target:
         print(
