@@ -15,7 +15,8 @@ from holdfast.engine.views.words import Span
 
 # Reading the sign bits of so many records takes as long as following the graph past the records of other projects.
 LARGE = 50_000
-PASSAGES = 4  # nearest passages looked at for each record wanted: one record may have several
+PASSAGES = 4  # nearest passages the graph gives for each record wanted: one record may have several
+MORE = 2  # times as many as in memory are looked at exactly: records are counted here, and passages are more
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +30,7 @@ class Neighbours:
         self, vector: Any, spans: Sequence[Span], *, most: int, allowed: Collection[int] | None = None
     ) -> dict[int, float]:
         """Give the records nearest to a unit vector with their cosine, best passage each."""
-        asked = {"vector": _halves(vector), "most": PASSAGES * most}
+        asked = {"vector": _halves(vector), "most": most}
         rows: list[Row] = []
         if allowed is not None:
             rows += self.db.query(_AMONG, asked | {"numbers": json.dumps(list(allowed))}) if allowed else []
@@ -37,10 +38,10 @@ class Neighbours:
             size = self._records(low, high)
             given = asked | {"low": low, "high": high}
             if size > LARGE and len(vector) <= LARGEST:
-                rows += self.db.query(_BY_GRAPH.format(size=len(vector)), given)
+                rows += self.db.query(_BY_GRAPH.format(size=len(vector)), given | {"most": PASSAGES * most})
             elif size:
                 code = Bits(code_of(vector, self.center).tobytes())
-                rows += self.db.query(_BY_CODE, given | {"code": code, "looked_at": first_look(size)})
+                rows += self.db.query(_BY_CODE, given | {"code": code, "looked_at": MORE * first_look(size)})
         cosines = _best(rows)
         return {number: cosines[number] for number in sorted(cosines, key=cosines.__getitem__, reverse=True)[:most]}
 
@@ -70,15 +71,15 @@ def _best(rows: Sequence[Row]) -> dict[int, float]:
 _RECORDS = "select coalesce(sum(records), 0) from projects where number between :first and :last"
 _NUMBERS = "number in (select cast(value as bigint) from json_each(:numbers))"
 # The operator gives the inner product with its sign turned.
-_OF = f"select number, -(vector <#> :vector) from vectors where {_NUMBERS}"
+_OF = f"select number, max(-(vector <#> :vector)) from vectors where {_NUMBERS} group by number"
 _AMONG = f"{_OF} order by 2 desc limit :most"
 _BY_CODE = """
 with looked_at as materialized (
     select number, passage from vectors where number between :low and :high order by code <~> :code limit :looked_at
 )
-select vectors.number, -(vector <#> :vector)
+select vectors.number, max(-(vector <#> :vector))
 from looked_at join vectors on vectors.number = looked_at.number and vectors.passage = looked_at.passage
-order by 2 desc limit :most
+group by vectors.number order by 2 desc limit :most
 """
 _BY_GRAPH = """
 select number, -(vector::halfvec({size}) <#> :vector) from vectors where number between :low and :high
