@@ -21,9 +21,8 @@ from holdfast.model.record import Record
 NAME = "words"
 VERSION = 1
 TABLES = ("words",)
-# The tokenizer only has to split at spaces; positions are never asked for. On PostgreSQL texts are moved out of the rows,
-# so that following postings reads few pages, and the index is always complete: a list of pending entries would be read
-# by every search.
+# The tokenizer only has to split at spaces; positions are never asked for. PostgreSQL's index is always complete: a list
+# of pending entries would be read by every search.
 SCHEMA: dict[Dialect, str] = {
     "sqlite": """
 create virtual table words using fts5 (body, tokenize = 'unicode61 remove_diacritics 0', detail = none);
@@ -33,7 +32,7 @@ create table words (
     rowid integer primary key,
     body text not null,
     lexemes tsvector not null
-) with (toast_tuple_target = 128);
+);
 """,
 }
 _INSERT: dict[Dialect, str] = {
