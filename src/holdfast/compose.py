@@ -85,7 +85,8 @@ def open_memory(
     settings = settings or load_settings(folder=here)
     config = settings.config
     process = os.getppid()
-    store = open_store(_database(config, here), *([progress] if progress else []))
+    home = store_folder(config, here)
+    store = open_store(database_of(config, here), *([progress] if progress else []), home=home)
     clock = Clock()
     if last := store.last_id():
         clock.observe(last)
@@ -293,21 +294,34 @@ def _is_home(folder: Path) -> bool:
     return (folder / FILE).exists() or not any((folder / name).exists() for name in ("config.toml", "memories"))
 
 
-def _database(config: Config, here: Path) -> Database:
+def database_of(config: Config, here: Path) -> Database:
+    """Open the database the settings name."""
     if not config.database:
         folder = store_folder(config, here)
         database = SQLite(folder / FILE)
         keep_out_of_git(folder)
         return database
-    if not config.database.startswith(("postgresql://", "postgres://")):
+    if not config.database.startswith(_POSTGRES):
         raise InvalidConfig("database must be a postgresql:// URL.", hint="Leave it empty for the SQLite file.")
+    return _postgres(config.database)
+
+
+def database_at(place: str) -> Database:
+    """Open the database at a postgresql:// URL, or the embedded one in a folder."""
+    return _postgres(place) if place.startswith(_POSTGRES) else SQLite(Path(place).expanduser() / FILE)
+
+
+_POSTGRES = ("postgresql://", "postgres://")
+
+
+def _postgres(url: str) -> Database:
     try:
         from holdfast.engine.postgres import Postgres
     except ImportError as problem:
         raise StoreError(
             "PostgreSQL needs one more package.", hint="Run: pip install 'holdfast[postgres]'"
         ) from problem
-    return Postgres(config.database)
+    return Postgres(url)
 
 
 def keep_out_of_git(folder: Path) -> None:

@@ -35,17 +35,12 @@ def test_records_that_share_rare_words_are_paired_most_alike_first(store: Store,
         "nothing in common here",
     )
     found = numbers_of(store, span(store.project_number("p")), 0.1)
-    if store.db.dialect == "sqlite":
-        assert (found[0], set(found[1:])) == ((one, two), {(one, three), (two, three)})
-    else:
-        assert found == []  # words are found by other means there
+    assert (found[0], set(found[1:])) == ((one, two), {(one, three), (two, three)})
 
 
 def test_words_that_are_common_alone_are_looked_up_in_twos(
     store: Store, time: Time, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if store.db.dialect != "sqlite":
-        pytest.skip("no word index")
     monkeypatch.setattr(module, "HOLDERS", 3)
     monkeypatch.setattr(module, "NEWEST", 1)
     first = kept(store, time, "alpha beta gamma")[0]
@@ -60,8 +55,6 @@ def test_words_that_are_common_alone_are_looked_up_in_twos(
 
 
 def test_records_of_other_projects_are_paired_only_when_handed_over(store: Store, time: Time) -> None:
-    if store.db.dialect != "sqlite":
-        pytest.skip("no word index")
     here = kept(store, time, "zebra walks over the bridge")[0]
     elsewhere = kept(store, time, "zebra walks over the bridge", project="q")[0]
     place = span(store.project_number("p"))

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from holdfast.engine import store as store_module
 from holdfast.engine.database import Database
 from holdfast.engine.store import Store, open_store
-from holdfast.engine.views import Entry, labels, links, records, usage, vectors, words
+from holdfast.engine.views import Entry, labels, links, records, usage, vectors
 from holdfast.engine.views.records import Filter, span
 from holdfast.engine.views.vectors import Passage
 from holdfast.model.errors import NewerStore
@@ -32,9 +32,7 @@ VIEW_TABLES = {
 
 def everything(store: Store) -> dict[str, Any]:
     """Give all rows of all views but the vectors."""
-    tables = dict(VIEW_TABLES)
-    if store.db.dialect == "sqlite":
-        tables["words"] = "rowid"
+    tables = {**VIEW_TABLES, "words": "rowid"}
     return {
         name: [
             tuple(row)
@@ -337,7 +335,3 @@ def test_transactions_nest_and_fail_as_one(store: Store) -> None:
     with pytest.raises(RuntimeError):
         fail_after_an_inner_commit()
     assert list(store.journal()) == []
-
-
-def test_words_exist_only_where_fts5_does(store: Store) -> None:
-    assert (words in store.views) == (store.db.dialect == "sqlite")

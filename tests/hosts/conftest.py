@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import engines
 from tests.hosts.running import Run, runner
 
 
@@ -18,6 +19,7 @@ def environment_of(folder: Path) -> dict[str, str]:
         "HOLDFAST_EMBEDDER": "none",
         "HOLDFAST_PROJECT": "example.org/acme/shop",
         "HOLDFAST_STARTERS": "false",
+        **engines.setting(str(folder / "store")),
     }
 
 

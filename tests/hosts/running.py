@@ -8,6 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from tests import engines
+
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
 
@@ -19,6 +21,7 @@ def runner(work: Path, home: Path) -> Run:
     ) -> subprocess.CompletedProcess[str]:
         clean = {name: value for name, value in os.environ.items() if not name.startswith("HOLDFAST_")}
         clean |= {"HOME": str(home), "HOLDFAST_EMBEDDER": "none", **environment}
+        clean = engines.setting(clean.get("HOLDFAST_HOME", str(home))) | clean
         given = stdin.encode() if isinstance(stdin, str) else stdin
         done = subprocess.run(
             [sys.executable, "-m", "holdfast", *arguments],

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from holdfast.compose import PRIVATE
+from tests import engines
 from tests.hosts.running import Run, answer, kept
 
 
@@ -196,6 +197,7 @@ def test_keys_and_passwords_are_not_shown(run: Run) -> None:
     assert "hush" not in shown
 
 
+@pytest.mark.embedded
 def test_the_store_is_found_by_variable_then_nearest_folder_then_platform(
     run: Run, tmp_path: Path, own_home: Path
 ) -> None:
@@ -215,12 +217,14 @@ def test_the_store_is_found_by_variable_then_nearest_folder_then_platform(
     assert (tmp_path / "h" / "holdfast.db").stat().st_mode & 0o777 == 0o600
 
 
+@pytest.mark.embedded
 def test_a_folder_with_only_shared_settings_is_not_taken_for_a_store(run: Run, tmp_path: Path, own_home: Path) -> None:
     (tmp_path / "work" / ".holdfast").mkdir()
     (tmp_path / "work" / ".holdfast" / "config.toml").write_text("recall_limit = 3\n")
     assert answer(run("status", "--json", XDG_DATA_HOME=str(own_home / "data")))["place"].startswith(str(own_home))
 
 
+@pytest.mark.embedded
 def test_a_foreign_or_corrupt_file_is_refused_and_left_alone(run: Run, tmp_path: Path) -> None:
     import sqlite3
 
@@ -241,6 +245,7 @@ def test_a_foreign_or_corrupt_file_is_refused_and_left_alone(run: Run, tmp_path:
     assert (done.returncode, "another program" in done.stderr) == (5, True)
 
 
+@pytest.mark.embedded
 def test_a_folder_that_cannot_be_written_is_said_clearly(run: Run, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     done = run("remember", "x", HOLDFAST_HOME=str(tmp_path / "file"))
@@ -280,14 +285,11 @@ def test_a_folder_others_own_is_said_clearly(tmp_path: Path) -> None:
 
 
 def test_rebuild_and_doctor_mend_what_disagrees(run: Run, tmp_path: Path) -> None:
-    import sqlite3
-
     kept(run, "The staging database is reset every night.")
     home = {"HOLDFAST_HOME": str(tmp_path / "h")}
     kept_there = answer(run("remember", "--json", "Another thing entirely.", **home))["record"]["id"]
-    db = sqlite3.connect(tmp_path / "h" / "holdfast.db")
-    with db:
-        db.execute("update records set doc = replace(doc, 'entirely', 'wrongly')")
+    db = engines.database(tmp_path / "h")
+    db.execute("update records set doc = replace(doc, 'entirely', 'wrongly')")
     db.close()
     done = run("doctor", **home)
     assert (done.returncode, "holdfast rebuild" in done.stdout) == (5, True)
@@ -307,11 +309,12 @@ def test_vectors_are_made_anew_on_request(run: Run) -> None:
     assert answer(run("status", "--json", HOLDFAST_EMBEDDER="local"))["lagging"] == 0
 
 
-def test_output_that_nobody_reads_to_the_end_is_no_error(run: Run, tmp_path: Path) -> None:
+def test_output_that_nobody_reads_to_the_end_is_no_error(run: Run, tmp_path: Path, own_home: Path) -> None:
     for number in range(30):
         kept(run, f"Note number{number} about topic{number} and matter{number}.")
     command = f"{sys.executable} -m holdfast export | head -n 1"
-    environment = {**os.environ, "HOLDFAST_EMBEDDER": "none", "PYTHONUNBUFFERED": ""}
+    own = engines.setting(str(own_home))
+    environment = {**os.environ, "HOLDFAST_EMBEDDER": "none", "PYTHONUNBUFFERED": "", **own}
     done = subprocess.run(
         ["sh", "-c", command], cwd=tmp_path / "work", env=environment, capture_output=True, text=True, check=False
     )
@@ -319,17 +322,19 @@ def test_output_that_nobody_reads_to_the_end_is_no_error(run: Run, tmp_path: Pat
     assert done.stderr == ""
 
 
-def test_a_reader_that_leaves_early_is_no_error_of_ours(run: Run, tmp_path: Path) -> None:
+def test_a_reader_that_leaves_early_is_no_error_of_ours(run: Run, tmp_path: Path, own_home: Path) -> None:
     for number in range(5):
         kept(run, f"Note number{number} about topic{number} and matter{number}.")
     command = f"set -o pipefail; {sys.executable} -m holdfast list --limit 5 | grep --quiet Note"
-    environment = {**os.environ, "HOLDFAST_EMBEDDER": "none", "PYTHONUNBUFFERED": "1"}
+    own = engines.setting(str(own_home))
+    environment = {**os.environ, "HOLDFAST_EMBEDDER": "none", "PYTHONUNBUFFERED": "1", **own}
     done = subprocess.run(
         ["bash", "-c", command], cwd=tmp_path / "work", env=environment, capture_output=True, check=False
     )
     assert (done.returncode, done.stderr) == (0, b"")
 
 
+@pytest.mark.embedded
 def test_reading_by_words_imports_neither_numpy_nor_the_encoder(run: Run, tmp_path: Path) -> None:
     kept(run, "The staging database is reset every night.")
     code = """

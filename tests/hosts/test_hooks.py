@@ -18,6 +18,7 @@ from holdfast.compose import load_settings
 from holdfast.hosts.hooks import client
 from holdfast.hosts.worker import work
 from holdfast.model.trail import EVENTS
+from tests import engines
 from tests.hosts.running import Run, answer, kept
 from tests.policy.test_policy import SECRETS
 from tests.policy.test_secrets import PLANTED
@@ -71,9 +72,11 @@ def memories(run: Run, home: Path, project: Path) -> Run:
     return holdfast
 
 
-def worked(home: Path, project: Path) -> Any:
+def worked(home: Path, project: Path, **changed: Any) -> Any:
     (home / "work.lock").unlink(missing_ok=True)
-    done = work(load_settings(flags={"home": str(home), "embedder": "none"}), home, project)
+    database = engines.setting(str(home)).get("HOLDFAST_DATABASE", "")
+    flags = {"home": str(home), "embedder": "none", "database": database, **changed}
+    done = work(load_settings(flags=flags), home, project)
     (home / "work.lock").write_text(str(os.getpid()))
     return done
 
@@ -381,9 +384,7 @@ def test_blocking_is_only_for_those_who_asked(hook: Hook, memories: Run, home: P
     worked(home, project)
     push = {"tool_name": "Bash", "tool_input": {"command": "git push"}}
     assert "permissionDecision" not in hook("PreToolUse", **push)["hookSpecificOutput"]
-    (home / "work.lock").unlink()
-    work(load_settings(flags={"home": str(home), "embedder": "none", "block_actions": True}), home, project)
-    (home / "work.lock").write_text(str(os.getpid()))
+    worked(home, project, block_actions=True)
     reply = hook("PreToolUse", **push, session_id="another")["hookSpecificOutput"]
     assert (reply["permissionDecision"], "git push" in reply["permissionDecisionReason"]) == ("deny", True)
 

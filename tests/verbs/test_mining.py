@@ -27,6 +27,7 @@ from holdfast.verbs.recall import recall
 from holdfast.verbs.scars import Answer
 from holdfast.verbs.write import Written
 from tests.conftest import Time, keep, make_memory
+from tests.engines import kept_bytes
 
 PLAIN = "We decided to use Postgres instead of MySQL because of the JSON columns."  # confidence 0.9
 RECURRING = "The orders service talks to the billing service over gRPC."  # confidence 0.7
@@ -340,7 +341,7 @@ def test_a_secret_is_neither_logged_nor_mined(memory: Memory, tmp_path: Path) ->
     mine_outputs(memory)
     assert (mined(memory), occurrences(memory)) == ([], {})
     memory.close()
-    on_disk = b"".join(path.read_bytes() for path in (tmp_path / "store").iterdir())
+    on_disk = kept_bytes(tmp_path / "store")
     assert TOKEN.encode() not in on_disk
     assert b"diary" not in on_disk
 

@@ -6,9 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from holdfast.engine.store import open_store
 from holdfast.engine.views import vectors
-from holdfast.model.errors import EmbedderError, Invalid, StoreError
+from holdfast.model.errors import EmbedderError, Invalid
 from holdfast.model.event import Actor
 from holdfast.model.ports import Vectors
 from holdfast.model.query import Query, Recalled
@@ -351,14 +350,6 @@ def test_search_syntax_in_a_question_is_just_text(memory: Memory, text: str) -> 
     keep(memory, f"A note that quotes {text} and more.")
     recall(memory, Query(text=text))
     recall(memory, Query(text=f"note quotes {text}"))
-
-
-def test_searching_postgres_is_refused_clearly(memory: Memory, postgres_url: str, tmp_path: Path) -> None:
-    from tests.conftest import _postgres_opener
-
-    memory.store = open_store(_postgres_opener(postgres_url, tmp_path.name)())
-    with pytest.raises(StoreError, match="PostgreSQL"):
-        recall(memory, Query(text="anything"))
 
 
 def test_what_was_asked_for_in_vain_is_found_once_it_is_written(memory: Memory) -> None:

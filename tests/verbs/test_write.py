@@ -17,6 +17,7 @@ from holdfast.verbs.timeline import timeline
 from holdfast.verbs.verify import verify
 from holdfast.verbs.write import Held, Written, cancel, confirm, write
 from tests.conftest import Time, keep, make_memory
+from tests.engines import kept_bytes
 
 TOKEN = "ghp_" + "a1B2" * 9
 
@@ -102,7 +103,7 @@ def test_secrets_can_be_masked_and_private_spans_never_get_in(memory: Memory, tm
     assert isinstance(outcome, Written)
     assert outcome.record.body == "Use [redacted GitHub token] here  always."
     memory.close()
-    on_disk = b"".join(path.read_bytes() for path in (tmp_path / "store").iterdir())
+    on_disk = kept_bytes(tmp_path / "store")
     assert TOKEN.encode() not in on_disk
     assert b"diary" not in on_disk
 
@@ -241,7 +242,7 @@ def test_erasing_leaves_not_one_byte_of_the_text(memory: Memory, tmp_path: Path)
     assert erase(memory, record.id) == record.id
     with pytest.raises(NotFound):
         find(memory, record.id)
-    on_disk = b"".join(path.read_bytes() for path in (tmp_path / "store").iterdir()).lower()
+    on_disk = kept_bytes(tmp_path / "store").lower()
     assert b"zebrafish" not in on_disk
     assert b"xylophon" not in on_disk
     assert b"unrelated" in on_disk

@@ -4,12 +4,20 @@ A list of values travels as one JSON parameter: `id in (select value from json_e
 for numbers. The text of a statement is then always the same, and is prepared once.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Literal, Protocol
 
 Params = Mapping[str, Any]
 Dialect = Literal["sqlite", "postgres"]
+
+
+class Halves(bytes):
+    """The float16 values of a vector, low byte first."""
+
+
+class Bits(bytes):
+    """The sign bits of a vector."""
 
 
 class Row(Protocol):
@@ -25,6 +33,14 @@ class Database(Protocol):
 
     dialect: Dialect
 
+    @property
+    def place(self) -> str:
+        """Where it is, in words."""
+
+    @property
+    def size(self) -> int:
+        """Bytes on disk, indexes included."""
+
     def execute(self, sql: str, params: Params = ..., /) -> int:
         """Run one statement and give the number of rows it changed."""
 
@@ -39,6 +55,12 @@ class Database(Protocol):
 
     def transaction(self) -> AbstractContextManager[None]:
         """Hold the write lock; commit at the end, or leave everything as it was. Joins one already open."""
+
+    def changes(self) -> AbstractContextManager[Callable[[float], bool]]:
+        """Give a function that waits so many seconds for somebody's commit, and tells whether there was one."""
+
+    def compact(self) -> bool:
+        """Give back the space of what is gone, and let the engine look at its tables anew; tell whether nothing of it is left."""
 
     def close(self) -> None:
         """Let go of the database."""

@@ -1,4 +1,7 @@
-"""Find records by meaning: sign bits of all vectors for a first look, float16 values of the nearest for the second."""
+"""Find records by meaning: sign bits of all vectors for a first look, float16 values of the nearest for the second.
+
+An embedded store is searched here, in memory; PostgreSQL searches itself (`neighbours`).
+"""
 
 import json
 import threading
@@ -94,7 +97,7 @@ class Codes:
 # Never past the stamp just read: what others store meanwhile would come a second time. (+: by number, not by stamp)
 _ALL = "select number, code from vectors where number between :low and :high and +stamp <= :now"
 _NEW = "select number, code from vectors where stamp > :stamp and stamp <= :now and number between :low and :high"
-_VECTORS = "select number, vector from vectors where number in (select value from json_each(:numbers))"
+_VECTORS = "select number, vector from vectors where number in (select cast(value as bigint) from json_each(:numbers))"
 
 
 def first_look(passages: int) -> int:

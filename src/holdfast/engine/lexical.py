@@ -1,7 +1,6 @@
 """Find records by words: stream the postings of the rarest words of a question, then score the best exactly (BM25)."""
 
 import heapq
-import json
 import math
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -9,15 +8,17 @@ from dataclasses import dataclass, field
 from operator import itemgetter
 
 from holdfast.engine.database import Database
+from holdfast.engine.views import words as index
+from holdfast.engine.views.words import Span
 
 # Reading one posting costs about 0.3 µs; this many bound a search in a project of any size.
 POSTINGS = 1_200
 FILTERED = 10  # a filter passes few of what is read, so more is
 LONG = 1_000  # a list shorter than this is read sooner than it is thought about
 UNSEEN = 20
+SAMPLE = 200  # records whose length says how long they usually are
 K1, B = 1.2, 0.75
 PASSAGE = 0.3  # share of the best passage in a record's score
-Span = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,37 +37,30 @@ class Frequencies:
     known: dict[tuple[int, int, str], tuple[int, int]] = field(default_factory=dict)
     lengths: dict[tuple[Span, ...], tuple[float, float]] = field(default_factory=dict)
 
-    def of(self, word: str, spans: Sequence[Span], documents: int) -> int:
-        """Tell how many records of the spans hold a word."""
-        return sum(self._in(word, span, documents) for span in spans)
+    def of(self, words: Sequence[str], spans: Sequence[Span], documents: int) -> dict[str, int]:
+        """Tell how many records of the spans hold each word."""
+        for span in spans:
+            # Counted again when the project has grown by a tenth: idf moves slowly. A word nobody had may have come since.
+            if stale := [word for word in words if self._is_stale(self.known.get((*span, word)), documents)]:
+                for word, count in index.counts(self.db, stale, span).items():
+                    self.known[*span, word] = (count, documents)
+        return {word: sum(self.known[*span, word][0] for span in spans) for word in words}
 
-    def _in(self, word: str, span: Span, documents: int) -> int:
-        key = (*span, word)
-        count, at = self.known.get(key, (0, -1))
-        # Counted again when the project has grown by a tenth: idf moves slowly. A word nobody had may have come since.
-        if at < 0 or not count or documents > 1.1 * at + 10:
-            count = int(self.db.query(_COUNT, {"word": f'"{word}"', "low": span[0], "high": span[1]})[0][0])
-            self.known[key] = (count, documents)
-        return count
+    @staticmethod
+    def _is_stale(known: tuple[int, int] | None, documents: int) -> bool:
+        return known is None or not known[0] or documents > 1.1 * known[1] + 10
 
     def mean_lengths(self, spans: Sequence[Span]) -> tuple[float, float]:
         """Give the usual length of a record and of a passage (characters of index words), from a sample."""
         key = tuple(spans)
         if key not in self.lengths:
-            sampled = [row[0] for low, high in spans for row in self.db.query(_SAMPLE, {"low": low, "high": high})]
+            sampled = [body for span in spans for body in index.newest(self.db, span, SAMPLE).values()]
             if not sampled:
                 return 1.0, 1.0  # nothing is in use yet; not worth remembering
             parts = [part for body in sampled for part in body.split("\n")[1:-1]]
             wholes = sum(map(len, sampled)) / len(sampled)
             self.lengths[key] = wholes, sum(map(len, parts)) / len(parts) if parts else 1.0
         return self.lengths[key]
-
-
-_COUNT = "select count(*) from words where words match :word and rowid between :low and :high"
-_SAMPLE = "select body from words where rowid between :low and :high order by rowid desc limit 200"
-# One JSON array of small numbers is read in a third of the time of as many rows.
-_POSTINGS = "select json_group_array(rowid - :low) from words where words match :word and rowid between :low and :high"
-_BODIES = "select rowid, body from words where rowid in (select value from json_each(:numbers))"
 
 
 def look_up(
@@ -79,7 +73,7 @@ def look_up(
     most: int,
 ) -> Words:
     """Give the records that hold the rarest words of a question, those with the most weight first."""
-    counts = {word: frequencies.of(word, spans, documents) for word in words}
+    counts = frequencies.of(list(words), spans, documents)
     idf = {word: _weight(count, documents) for word, count in counts.items()}
     score: dict[int, float] = defaultdict(float)
     present = sorted((word for word in counts if counts[word]), key=counts.__getitem__)
@@ -92,10 +86,9 @@ def look_up(
         if score and (read > readable or (counts[word] > LONG and _settled(score, left, most))):
             break
         left -= idf[word]
-        for low, high in spans:
-            rows = frequencies.db.query(_POSTINGS, {"word": f'"{word}"', "low": low, "high": high})
-            for place in json.loads(rows[0][0]):
-                score[low + place] += idf[word]
+        for span in spans:
+            for number in index.holders(frequencies.db, word, span):
+                score[number] += idf[word]
     if allowed is not None:
         score = {number: weight for number, weight in score.items() if number in allowed}
     return Words(idf=idf, found=dict(heapq.nlargest(most, score.items(), key=itemgetter(1))))
@@ -112,12 +105,6 @@ def _weight(count: int, documents: int) -> float:
 def _settled(score: Mapping[int, float], left: float, most: int) -> bool:
     """Tell whether a record with all the words still unread could not be among the best."""
     return len(score) >= most and heapq.nlargest(most, score.values())[-1] > left
-
-
-def bodies(db: Database, numbers: Iterable[int]) -> dict[int, str]:
-    """Give the index words of records, as one spaced text each."""
-    rows = db.query(_BODIES, {"numbers": json.dumps(list(numbers))})
-    return {row[0]: row[1] for row in rows}
 
 
 def fit(body: str, idf: Mapping[str, float], means: tuple[float, float]) -> tuple[float, float]:

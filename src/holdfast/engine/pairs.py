@@ -1,15 +1,15 @@
 """Pairs of records that share rare words, found for many records at once: what a whole project may say twice or against itself."""
 
 import heapq
-import json
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 
 from holdfast.engine.database import Database
-from holdfast.engine.lexical import Span, bodies
 from holdfast.engine.similar import jaccard, meaningful
+from holdfast.engine.views import words as index
+from holdfast.engine.views.words import Span
 
 # The work is bounded by the newest records, not by the project. Measured at 100,000 records with planted pairs: 92 % of
 # them are found; words too common to tell anything alone are looked up in twos, without which it is 85 %.
@@ -29,14 +29,8 @@ class Pair:
 
 
 def newest_words(db: Database, place: Span) -> Words:
-    """Give the words of the newest active records of a project; nothing on an engine without the word index."""
-    if db.dialect != "sqlite":
-        return {}
-    rows = db.query(_NEWEST, {"low": place[0], "high": place[1], "most": NEWEST})
-    return {row[0]: meaningful(row[1]) for row in rows}
-
-
-_NEWEST = "select rowid, body from words where rowid between :low and :high order by rowid desc limit :most"
+    """Give the words of the newest active records of a project."""
+    return {number: meaningful(body) for number, body in index.newest(db, place, NEWEST).items()}
 
 
 def pairs(db: Database, looked_at: Words, place: Span, others: Words, *, least: float) -> list[Pair]:
@@ -52,7 +46,7 @@ def pairs(db: Database, looked_at: Words, place: Span, others: Words, *, least: 
     }
     known = {**others, **looked_at}
     older = {number for pair in found for number in pair} - known.keys()
-    known |= {number: meaningful(body) for number, body in bodies(db, older).items()}
+    known |= {number: meaningful(body) for number, body in index.bodies(db, older).items()}
     shared = ((jaccard(known[first], known[second]), first, second) for first, second in found)
     best = sorted((one for one in shared if one[0] >= least), reverse=True)
     return [Pair(first=first, second=second, share=share) for share, first, second in best]
@@ -73,7 +67,7 @@ class _Holders:
     db: Database
     place: Span
     others: Mapping[str, Sequence[int]]
-    known: dict[str, Sequence[int]] = field(default_factory=dict)
+    known: dict[tuple[str, ...], Sequence[int]] = field(default_factory=dict)
 
     def nearest(self, number: int, words: Sequence[str]) -> list[int]:
         """Give the records that hold most of some words, a rare word counting more."""
@@ -88,23 +82,14 @@ class _Holders:
     def _lists(self, words: Sequence[str]) -> Iterator[Sequence[int]]:
         common = []
         for word in words:
-            held = self._of(f'"{word}"')
+            held = self._of(word)
             if len(held) >= HOLDERS:
                 common.append(word)
             yield [*held, *self.others.get(word, ())[:HOLDERS]]
         for one, other in combinations(common[:COMMON], 2):
-            yield self._of(f'"{one}" "{other}"')
+            yield self._of(one, other)
 
-    def _of(self, wanted: str) -> Sequence[int]:
+    def _of(self, *wanted: str) -> Sequence[int]:
         if wanted not in self.known:
-            given = {"wanted": wanted, "low": self.place[0], "high": self.place[1], "most": HOLDERS}
-            self.known[wanted] = json.loads(self.db.query(_HOLDERS, given)[0][0])
+            (self.known[wanted],) = index.newest_holders(self.db, [wanted], self.place, HOLDERS)
         return self.known[wanted]
-
-
-_HOLDERS = """
-select json_group_array(number) from (
-    select rowid as number from words where words match :wanted and rowid between :low and :high
-    order by rowid desc limit :most
-)
-"""

@@ -1,76 +1,234 @@
-"""The PostgreSQL side of the database seam (psycopg 3)."""
+"""The PostgreSQL side of the database seam (psycopg 3): a few connections, lent to whichever thread asks."""
 
 import re
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
-from typing import Any
+from struct import pack
+from typing import Any, TypeVar
 
 import psycopg
+from psycopg.adapt import Buffer, Dumper, Loader
+from psycopg.pq import Format
 from psycopg.rows import RowMaker
+from psycopg.sql import SQL, Identifier
+from psycopg.types.numeric import NumericBinaryLoader
 
-from holdfast.engine.database import Dialect, Params
+from holdfast.engine.database import Bits, Dialect, Halves, Params
 from holdfast.model.errors import StoreBusy, StoreError, StoreFull, StoreUnwritable
 
+MOST_CONNECTIONS = 16
+BUSY_SECONDS = 30
+_LOCK = 0x484F4C44  # "HOLD": our half of an advisory lock's key; the other half is the schema
 _NO_PARAMS: Params = {}
-# The schema is written with SQLite's type names; these are the same widths here.
+_BIT_VARYING = 1562
+# The schema is written with SQLite's type names; these are the same widths here. Texts are compared byte by byte, as
+# SQLite does: ids are looked up by ranges.
 _TYPES = {"integer": "bigint", "blob": "bytea", "real": "double precision"}
+_SESSION = f"""
+set timezone = 'UTC'; set lock_timeout = '{BUSY_SECONDS}s'; set jit = off;
+set hnsw.iterative_scan = 'strict_order'; set hnsw.ef_search = 120; set hnsw.max_scan_tuples = 60000
+"""
+_HOME = "select cast(oid as bigint), nspname from pg_namespace where nspname = current_schema()"
+_SIZE = """
+select coalesce(sum(pg_total_relation_size(oid)), 0) from pg_class
+where relkind = 'r' and relnamespace = cast(current_schema() as regnamespace)
+"""
+
+Connection = psycopg.Connection["_Row"]
+T = TypeVar("T")
 
 
 class Postgres:
-    """One connection, shared by the threads of this process under a lock."""
+    """A database of a server, reached by a few connections. Writers take turns, as they do on SQLite; readers never wait."""
 
     dialect: Dialect = "postgres"
 
-    def __init__(self, url: str) -> None:
-        self._lock = threading.RLock()
-        self._depth = 0
-        with _translated():
-            self._connection = psycopg.connect(url, autocommit=True, row_factory=_rows)
-            self._connection.execute("set timezone = 'UTC'")
+    def __init__(self, url: str, *, most: int = MOST_CONNECTIONS) -> None:
+        self._url = url
+        self._idle: list[Connection] = []
+        self._closed = False
+        self._room = threading.BoundedSemaphore(most)
+        self._own = threading.local()  # the connection a thread is in a transaction on
+        self._halfvec = 0  # what this server calls the type of vectors
+        rows = self.query(_HOME)
+        if not rows:
+            self.close()
+            raise StoreError("The database has no schema to work in.", hint="Create it, or name another search_path.")
+        self._schema, self._name = int(rows[0][0]), str(rows[0][1])
+
+    @property
+    def place(self) -> str:
+        """Where the store is, without the password."""
+        told = psycopg.conninfo.conninfo_to_dict(self._url)
+        where = f"PostgreSQL {told.get('dbname', '')} at {told.get('host', 'localhost')}"
+        return where if self._name == "public" else f"{where}, schema {self._name}"
 
     def execute(self, sql: str, params: Params = _NO_PARAMS, /) -> int:
         """Run one statement and give the number of rows it changed."""
-        with self._lock, _translated():
-            return self._connection.execute(_native(sql), params).rowcount
+        with self.transaction(), _translated():
+            return self._held.execute(_native(sql), params).rowcount
 
     def many(self, sql: str, rows: Iterable[Params], /) -> None:
-        """Run one statement for each set of parameters."""
-        with self._lock, _translated(), self._connection.cursor() as cursor:
-            cursor.executemany(_native(sql), list(rows))
+        """Run one statement for each set of parameters, without waiting for each answer."""
+        if given := list(rows):
+            with self.transaction(), _translated(), self._held.cursor() as cursor:
+                cursor.executemany(_native(sql), given)
 
     def query(self, sql: str, params: Params = _NO_PARAMS, /) -> Sequence["_Row"]:
         """Give all rows of a select."""
-        with self._lock, _translated():
-            return self._connection.execute(_native(sql), params).fetchall()
+        with _translated():
+            return self._ask(lambda connection: connection.execute(_native(sql), params, binary=True).fetchall())
 
     def script(self, sql: str, /) -> None:
         """Run several statements of a schema."""
         typed = re.sub(r"\b(integer|blob|real)\b", lambda match: _TYPES[match[0]], sql)
-        with self._lock, _translated():
+        typed = re.sub(r"\btext (not null|primary key)", r'text collate "C" \1', typed)
+        with self.transaction(), _translated():
             for statement in typed.split(";\n"):
                 if statement.strip():
-                    self._connection.execute(statement.encode())
+                    self._held.execute(statement.encode())
+            self._teach(self._held)
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Commit at the end, or leave everything as it was; joins a transaction already open."""
-        with self._lock:
-            if self._depth:
-                yield
-                return
-            self._depth = 1
+        """Hold the write lock; commit at the end and tell whoever watches, or leave everything as it was."""
+        if getattr(self._own, "connection", None):
+            yield
+            return
+        with self._lent(self._begin) as connection:
+            self._own.connection = connection
             try:
-                with _translated(), self._connection.transaction():
-                    yield
+                yield
+                with _translated():
+                    connection.execute(f"select pg_notify('{self._channel}', ''); commit")
+            except BaseException:
+                if not connection.closed:
+                    connection.execute("rollback")
+                raise
             finally:
-                self._depth = 0
+                self._own.connection = None
+
+    @contextmanager
+    def changes(self) -> Iterator[Callable[[float], bool]]:
+        """Give a function that waits so many seconds for somebody's commit, and tells whether there was one."""
+        with _translated():
+            connection = self._connect()
+            connection.execute(SQL("listen {}").format(Identifier(self._channel)))
+
+        def changed(seconds: float) -> bool:
+            with _translated():
+                return len(list(connection.notifies(timeout=seconds, stop_after=1))) > 0
+
+        try:
+            yield changed
+        finally:
+            connection.close()
+
+    @property
+    def size(self) -> int:
+        """Bytes on disk, indexes included."""
+        return int(self.query(_SIZE)[0][0])
+
+    def compact(self) -> bool:
+        """Give back the space of what is gone, and let the engine look at its tables anew; tell whether nothing of it is left."""
+        self.outside("vacuum (analyze)")
+        return True
+
+    def outside(self, sql: str) -> None:
+        """Run a statement that may not stand in a transaction."""
+        with _translated():
+            self._ask(lambda connection: connection.execute(sql.encode()))
 
     def close(self) -> None:
-        """Let go of the connection."""
-        with self._lock:
-            self._connection.close()
+        """Let go of every connection; of those in use once they are given back."""
+        self._closed = True
+        self._drop_idle()
+
+    def _drop_idle(self) -> None:
+        while self._idle:
+            self._idle.pop().close()
+
+    @property
+    def _channel(self) -> str:
+        return f"holdfast_{self._schema}"
+
+    @property
+    def _held(self) -> Connection:
+        connection: Connection = self._own.connection
+        return connection
+
+    def _ask(self, step: Callable[[Connection], T]) -> T:
+        """Run what only reads, in the thread's transaction or on a connection of its own."""
+        if connection := getattr(self._own, "connection", None):
+            return step(connection)
+        answers: list[T] = []
+        with self._lent(lambda connection: answers.append(step(connection))):
+            return answers[0]
+
+    def _begin(self, connection: Connection) -> None:
+        connection.execute(f"begin; select pg_advisory_xact_lock({_LOCK}, {self._schema % 2**31})")
+
+    @contextmanager
+    def _lent(self, first: Callable[[Connection], object]) -> Iterator[Connection]:
+        """Lend a connection on which the first step was done: the one place where connections are taken.
+
+        Servers restart. A connection found dead by a first step that changed nothing is replaced, and so are the
+        others that were idle meanwhile.
+        """
+        if self._closed:
+            raise StoreError("The store was closed.")
+        if not self._room.acquire(timeout=BUSY_SECONDS):
+            raise StoreBusy
+        try:
+            with _translated():
+                connection = self._idle.pop() if self._idle else self._connect()
+                try:
+                    first(connection)
+                except BaseException as problem:
+                    self._settle(connection)
+                    if not connection.closed or not isinstance(problem, psycopg.OperationalError):
+                        raise
+                    self._drop_idle()
+                    connection = self._connect()
+                    first(connection)
+            try:
+                yield connection
+            finally:
+                self._settle(connection)
+        finally:
+            self._room.release()
+
+    def _settle(self, connection: Connection) -> None:
+        """Keep a connection for the next who asks, unless it is broken or in the middle of something."""
+        if connection.closed:
+            return
+        if connection.info.transaction_status == psycopg.pq.TransactionStatus.IDLE and not self._closed:
+            self._idle.append(connection)
+        else:
+            connection.close()
+
+    def _connect(self) -> Connection:
+        """Open a connection and set what every session of ours needs."""
+        connection: Connection = psycopg.connect(self._url, autocommit=True, row_factory=_rows)
+        connection.execute(_SESSION)
+        for form in (_TextNumber, _BinaryNumber):
+            connection.adapters.register_loader("numeric", form)
+        connection.adapters.register_loader(_BIT_VARYING, _BitsLoader)
+        connection.adapters.register_dumper(Bits, _BitsDumper)
+        self._teach(connection)
+        return connection
+
+    def _teach(self, connection: Connection) -> None:
+        """Let a connection read and write vectors, once the extension is there."""
+        if not self._halfvec:
+            rows = connection.execute("select cast(oid as bigint) from pg_type where typname = 'halfvec'").fetchall()
+            self._halfvec = int(rows[0][0]) if rows else 0
+        if self._halfvec:
+            connection.adapters.register_loader(self._halfvec, _HalvesLoader)
+            connection.adapters.register_dumper(Halves, type("_Halves", (_HalvesDumper,), {"oid": self._halfvec}))
 
 
 class _Row:
@@ -94,10 +252,72 @@ def _rows(cursor: psycopg.Cursor[Any]) -> RowMaker[_Row]:
     return lambda values: _Row(names, values)
 
 
+class _TextNumber(Loader):
+    """Sums come as decimals; ours are whole, or good enough as floats."""
+
+    def load(self, data: Buffer) -> int | float:
+        """Give a plain number."""
+        said = bytes(data)
+        return float(said) if b"." in said else int(said)
+
+
+class _BinaryNumber(NumericBinaryLoader):
+    """The same, as it comes from `query`."""
+
+    def load(self, data: Buffer) -> Any:
+        """Give a plain number."""
+        number = super().load(data)
+        return int(number) if number == int(number) else float(number)
+
+
+class _BitsLoader(Loader):
+    """Sign bits come with their count before them."""
+
+    format = Format.BINARY
+
+    def load(self, data: Buffer) -> bytes:
+        """Give the bits as bytes."""
+        return bytes(data[4:])
+
+
+class _BitsDumper(Dumper):
+    format = Format.BINARY
+    oid = _BIT_VARYING
+
+    def dump(self, obj: Any) -> bytes:
+        """Give bytes as so many bits."""
+        return pack(">i", 8 * len(obj)) + bytes(obj)
+
+
+class _HalvesLoader(Loader):
+    """Vectors come with their size before them, and the high byte of each value first."""
+
+    format = Format.BINARY
+
+    def load(self, data: Buffer) -> bytes:
+        """Give the values as SQLite keeps them."""
+        return _swapped(bytes(data[4:]))
+
+
+class _HalvesDumper(Dumper):
+    format = Format.BINARY
+
+    def dump(self, obj: Any) -> bytes:
+        """Give float16 values as a vector."""
+        return pack(">HH", len(obj) // 2, 0) + _swapped(obj)
+
+
+def _swapped(values: bytes) -> bytes:
+    turned = array("H", values)
+    turned.byteswap()
+    return turned.tobytes()
+
+
 @lru_cache(maxsize=512)
 def _native(sql: str) -> bytes:
     """Rewrite `:name` parameters in psycopg's form, and lists in the words PostgreSQL has for them."""
     sql = re.sub(r"json_each\((:\w+)\)", r"json_array_elements_text(cast(\1 as json))", sql)
+    sql = re.sub(r"json_group_array\(([^()]+)\)", r"coalesce(cast(json_agg(\1) as text), '[]')", sql)
     return re.sub(r"(?<!:):([a-z_][a-z_0-9]*)", r"%(\1)s", sql.replace("%", "%%")).encode()
 
 

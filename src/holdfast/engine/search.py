@@ -8,14 +8,16 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from holdfast.engine.lexical import Frequencies, Span, Words, bodies, fit, look_up
+from holdfast.engine.lexical import Frequencies, Words, fit, look_up
 from holdfast.engine.question import Dates, dates_in, named, without
 from holdfast.engine.store import Store
 from holdfast.engine.tokens import query_terms, tokens
 from holdfast.engine.views import records
+from holdfast.engine.views.words import Span, bodies
 
 if TYPE_CHECKING:
     from holdfast.engine.dense import Codes
+    from holdfast.engine.neighbours import Neighbours
 
 CANDIDATES = 60  # from either side
 EXACT = 48  # of these, scored exactly
@@ -108,7 +110,7 @@ def search(
     documents: int,
     *,
     exact: int = EXACT,
-    codes: "Codes | None" = None,
+    codes: "Codes | Neighbours | None" = None,
     allowed: Collection[int] | None = None,
 ) -> tuple[list[Candidate], Mapping[str, float]]:
     """Give candidates, best first, and the weight of each word of the question."""
@@ -142,7 +144,7 @@ class _Search:
     question: Question
     spans: Sequence[Span]
     allowed: Collection[int] | None
-    codes: "Codes | None"
+    codes: "Codes | Neighbours | None"
     found: Words
     meant: Mapping[int, float]
     means: tuple[float, float]
@@ -183,7 +185,7 @@ class _Search:
         lenders = [(one, places[one.number]) for one in best if places[one.number].session]
         if not lenders:
             return
-        around = {one.number: records.neighbours(db, place, max(NEAR)) for one, place in lenders}
+        around = records.neighbours(db, [one.number for one, _ in lenders], max(NEAR))
         self.consider(number for near in around.values() for number, _ in near if number not in candidates)
         sessions: dict[str, float] = {}
         for one, place in lenders:

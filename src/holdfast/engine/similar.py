@@ -1,15 +1,14 @@
 """Find records that say nearly the same, looking only where the project keeps its words."""
 
 import heapq
-import json
 from collections import Counter
 
 from holdfast.engine.database import Database
-from holdfast.engine.lexical import Span, bodies
 from holdfast.engine.store import Store
 from holdfast.engine.tokens import STOP_STEMS
 from holdfast.engine.views import records, words
 from holdfast.engine.views.records import span
+from holdfast.engine.views.words import Span
 from holdfast.model.record import Record
 
 # Writing must cost the same in a store of any size: long words are rare words, near-copies share most of them, and of
@@ -22,9 +21,8 @@ def similar(store: Store, record: Record, *, retired: bool = False) -> list[tupl
     low, high = span(store.project_number(record.project))
     same = [entry.number for entry in records.with_fingerprint(store.db, records.fingerprint(record))]
     shares = {number: 1.0 for number in same if low <= number <= high}
-    if store.db.dialect == "sqlite":  # PostgreSQL finds words by other means
-        place = (-high, -low) if retired else (low, high)
-        shares = _shares(store.db, words.indexed(record), place) | shares
+    place = (-high, -low) if retired else (low, high)
+    shares = _shares(store.db, words.indexed(record), place) | shares
     state = "retired" if retired else "active"
     found = records.by_numbers(store.db, shares)
     return [(other, shares[number]) for number, other in found.items() if other.state == state]
@@ -32,25 +30,15 @@ def similar(store: Store, record: Record, *, retired: bool = False) -> list[tupl
 
 def _shares(db: Database, body: str, place: Span) -> dict[int, float]:
     """Give the records of a span that hold many of a text's words, each with the share of all words in common."""
-    if not db.query(_ANY, {"low": place[0], "high": place[1]}):
+    if words.is_empty(db, place):
         return {}
     wanted = meaningful(body)
     longest = sorted(wanted, key=lambda word: (-len(word), word))[:LONGEST_WORDS]
     shared: Counter[int] = Counter()
-    for word in longest:
-        given = {"word": f'"{word}"', "low": place[0], "high": place[1], "newest": NEWEST}
-        shared.update(json.loads(db.query(_HOLDERS, given)[0][0]))
+    for holders in words.newest_holders(db, [[word] for word in longest], place, NEWEST):
+        shared.update(holders)
     near = heapq.nlargest(MOST, shared, key=shared.__getitem__)
-    return {abs(number): jaccard(wanted, meaningful(text)) for number, text in bodies(db, near).items()}
-
-
-_ANY = "select rowid from words where rowid between :low and :high limit 1"
-_HOLDERS = """
-select json_group_array(number) from (
-    select rowid as number from words where words match :word and rowid between :low and :high
-    order by rowid desc limit :newest
-)
-"""
+    return {abs(number): jaccard(wanted, meaningful(text)) for number, text in words.bodies(db, near).items()}
 
 
 def meaningful(body: str) -> frozenset[str]:

@@ -21,6 +21,8 @@ from holdfast.model.errors import (
 )
 
 BUSY_SECONDS = 30.0
+LOOK_SECONDS = 0.1  # between two looks for somebody's commit
+_VERSION = "pragma data_version"
 APPLICATION_ID = 0x484F4C44  # "HOLD": tells our files from other people's
 _NO_PARAMS: Params = {}
 
@@ -137,9 +139,38 @@ class SQLite:
             finally:
                 self._depth = 0
 
+    @contextmanager
+    def changes(self) -> Iterator[Callable[[float], bool]]:
+        """Give a function that waits so many seconds for somebody's commit, and tells whether there was one.
+
+        SQLite tells nobody, so it is asked now and then, through a connection to which every commit is another's.
+        """
+        watching = sqlite3.connect(self.path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+        seen = watching.execute(_VERSION).fetchone()
+
+        def changed(seconds: float) -> bool:
+            nonlocal seen
+            deadline = time.monotonic() + seconds
+            while (now := watching.execute(_VERSION).fetchone()) == seen:
+                if (left := deadline - time.monotonic()) <= 0:
+                    return False
+                time.sleep(min(LOOK_SECONDS, left))
+            seen = now
+            return True
+
+        try:
+            yield changed
+        finally:
+            watching.close()
+
     def checkpoint(self) -> bool:
         """Move what is in the write-ahead log into the file and empty the log; tell whether others let us."""
         return not self.query("pragma wal_checkpoint(truncate)")[0][0]
+
+    @property
+    def place(self) -> str:
+        """The file."""
+        return str(self.path)
 
     @property
     def size(self) -> int:

@@ -25,7 +25,7 @@ from holdfast.engine.views import (
     words,
 )
 from holdfast.engine.views.records import PROJECT_BITS
-from holdfast.model.errors import NewerStore
+from holdfast.model.errors import NewerStore, StoreError
 from holdfast.model.event import FOLDING, Actor, Event
 from holdfast.model.fold import fold_all, scrub
 from holdfast.model.record import Record
@@ -48,6 +48,8 @@ ALL_VIEWS: tuple[View, ...] = (
 )
 # Word for word the condition of the index over it, or SQLite would not use that.
 _FOLDING_ONLY = "verb not in ('surfaced', 'used', 'touched', 'trusted', 'heated', 'injected', 'started', 'closed')"
+MOVING = "moving"  # the setting of a store that is being filled from another
+_ABOUTS = "select value from json_each(:abouts)"
 _COLUMNS = "id, about, verb, at, actor, name, session, data"
 
 
@@ -60,16 +62,12 @@ class Store:
     """An open store. Reading goes through the views; every write is `commit`."""
 
     db: Database
-
-    @property
-    def views(self) -> tuple[View, ...]:
-        """The views of this engine: words are searched by other means on PostgreSQL."""
-        return tuple(view for view in ALL_VIEWS if view is not words or self.db.dialect == "sqlite")
+    home: Path | None = None
 
     @property
     def folder(self) -> Path | None:
-        """The folder of an embedded store."""
-        return self.db.path.parent if isinstance(self.db, SQLite) else None
+        """The folder of what is kept beside the store on this machine: that of an embedded one, else as told."""
+        return self.db.path.parent if isinstance(self.db, SQLite) else self.home
 
     def commit(self, events: Sequence[Event]) -> list[Entry]:
         """Keep events and bring every view up to date, all or nothing; give the records that changed.
@@ -81,10 +79,9 @@ class Store:
             for event in fresh:
                 if event.verb == "erased":
                     self._scrub(event.about)
-            changed = dict.fromkeys(event.about for event in fresh if event.verb in FOLDING)
-            entries = [entry for about in changed if (entry := self._entry(about))]
+            entries = self._entries(dict.fromkeys(event.about for event in fresh if event.verb in FOLDING))
             batch = Batch(entries=entries, counted=[event for event in fresh if event.verb not in FOLDING])
-            for view in self.views:
+            for view in ALL_VIEWS:
                 view.apply(self.db, batch)
         if any(event.verb == "erased" for event in fresh):
             self._leave_no_trace()
@@ -93,16 +90,28 @@ class Store:
     def _append(self, events: Sequence[Event]) -> list[Event]:
         self.db.execute("update counters set value = value + :n where name = 'seq'", {"n": len(events)})
         last = int(self.db.query("select value from counters where name = 'seq'")[0][0])
-        fresh = []
+        known = self._known(events)
+        erased = self._erased({event.about for event in events if event.verb in FOLDING})
+        fresh, rows = [], []
         for seq, event in enumerate(events, start=last - len(events) + 1):
-            kept = scrub(event) if event.verb in FOLDING and self._is_erased(event.about) else event
-            if self.db.execute(_INSERT, _event_row(seq, kept)):
-                fresh.append(kept)
+            if event.id in known:
+                continue
+            known.add(event.id)
+            kept = scrub(event) if event.verb in FOLDING and event.about in erased else event
+            if event.verb == "erased":
+                erased.add(event.about)
+            fresh.append(kept)
+            rows.append(_event_row(seq, kept))
+        self.db.many(_INSERT, rows)
         return fresh
 
-    def _is_erased(self, about: str) -> bool:
-        sql = f"select 1 from events where about = :about and {_FOLDING_ONLY} and verb = 'erased' limit 1"
-        return bool(self.db.query(sql, {"about": about}))
+    def _known(self, events: Sequence[Event]) -> set[str]:
+        sql = "select id from events where id in (select value from json_each(:ids))"
+        return {row[0] for row in self.db.query(sql, {"ids": json.dumps([event.id for event in events])})}
+
+    def _erased(self, abouts: Iterable[str]) -> set[str]:
+        sql = f"select about from events where about in ({_ABOUTS}) and {_FOLDING_ONLY} and verb = 'erased'"
+        return {row[0] for row in self.db.query(sql, {"abouts": json.dumps(list(abouts))})}
 
     def _scrub(self, about: str) -> None:
         """Overwrite everything events said about a record; uses may quote it, so they go too."""
@@ -139,20 +148,32 @@ class Store:
         transcripts.compact(self.db)
         return self.db.compact()
 
-    def _entry(self, about: str) -> Entry | None:
-        record = self.folded(about)
-        return Entry(number=self._number(about, record.project), record=record) if record else None
+    def _entries(self, abouts: Iterable[str]) -> list[Entry]:
+        """Give records as their events now make them, each with its number."""
+        folded = self._folded_all(list(abouts))
+        sql = "select id, number from entries where id in (select value from json_each(:ids))"
+        numbers = {row[0]: int(row[1]) for row in self.db.query(sql, {"ids": json.dumps(list(folded))})}
+        new: dict[str, list[str]] = {}
+        for about, record in folded.items():
+            if about not in numbers:
+                new.setdefault(record.project, []).append(about)
+        for project, ids in new.items():
+            numbers |= self._number(ids, project)
+        return [Entry(number=numbers[about], record=record) for about, record in folded.items()]
 
-    def _number(self, record_id: str, project: str) -> int:
-        """Give a record its local number, once and for good."""
-        if rows := self.db.query("select number from entries where id = :id", {"id": record_id}):
-            return int(rows[0][0])
+    def _number(self, ids: Sequence[str], project: str) -> dict[str, int]:
+        """Give new records of a project their local numbers, once and for good."""
         home = self.project_number(project, make=True)
-        self.db.execute("update projects set records = records + 1 where number = :home", {"home": home})
-        nth = int(self.db.query("select records from projects where number = :home", {"home": home})[0][0])
-        number = (home << PROJECT_BITS) + nth
-        self.db.execute("insert into entries (number, id) values (:number, :id)", {"number": number, "id": record_id})
-        return number
+        given = {"home": home, "n": len(ids)}
+        self.db.execute("update projects set records = records + :n where number = :home", given)
+        last = int(self.db.query("select records from projects where number = :home", {"home": home})[0][0])
+        first = (home << PROJECT_BITS) + last - len(ids) + 1
+        numbers = {one: first + place for place, one in enumerate(ids)}
+        self.db.many(
+            "insert into entries (number, id) values (:number, :id)",
+            [{"number": number, "id": one} for one, number in numbers.items()],
+        )
+        return numbers
 
     def project_number(self, name: str, *, make: bool = False) -> int:
         """Give the number of a project; -1, which holds nothing, if it was never written to."""
@@ -191,6 +212,14 @@ class Store:
     def folded(self, about: str) -> Record | None:
         """Give the record its events make, without looking at any view."""
         return fold_all(self.events_about(about))
+
+    def _folded_all(self, abouts: Sequence[str]) -> dict[str, Record]:
+        """Give the records that events make, by id and in this order, reading the journal once."""
+        sql = f"select {_COLUMNS} from events where about in ({_ABOUTS}) and {_FOLDING_ONLY} order by about, id"
+        told: dict[str, list[Event]] = {}
+        for row in self.db.query(sql, {"abouts": json.dumps(abouts)}):
+            told.setdefault(row["about"], []).append(_event(row))
+        return {about: record for about in abouts if (record := fold_all(told.get(about, [])))}
 
     def changed_since(self, at: str) -> list[str]:
         """Give the records that something happened to after an instant."""
@@ -248,7 +277,7 @@ class Store:
 
     def rebuild(self, chosen: Iterable[View] | None = None, progress: Progress = _silent) -> int:
         """Drop views and replay the journal into them; give how many records were replayed."""
-        wanted = tuple(chosen) if chosen is not None else tuple(view for view in self.views if view is not vectors)
+        wanted = tuple(chosen) if chosen is not None else tuple(view for view in ALL_VIEWS if view is not vectors)
         with self.db.transaction():
             for view in wanted:
                 _recreate(self.db, view)
@@ -259,6 +288,8 @@ class Store:
                     view.apply(self.db, batch)
                 done += len(batch.entries)
                 progress(done, total)
+            if words in wanted:
+                words.index(self.db)
         return done
 
     def _replay(self) -> Iterator[Batch]:
@@ -267,8 +298,9 @@ class Store:
             "select number, id from entries where number > :last order by number limit :page",
             {"last": last, "page": PAGE},
         ):
-            folded = ((row["number"], self.folded(row["id"])) for row in rows)
-            yield Batch(entries=[Entry(number=number, record=record) for number, record in folded if record])
+            numbers = {row["id"]: row["number"] for row in rows}
+            folded = self._folded_all(list(numbers))
+            yield Batch(entries=[Entry(number=numbers[one], record=record) for one, record in folded.items()])
             last = rows[-1]["number"]
         seq = 0
         while rows := self.db.query(
@@ -283,14 +315,20 @@ class Store:
         self.db.close()
 
 
-def open_store(db: Database, progress: Progress = _silent) -> Store:
-    """Bring a database to this version's schema and views, and give the store in it."""
-    store = Store(db)
+def open_store(
+    db: Database, progress: Progress = _silent, *, home: Path | None = None, unfinished: bool = False
+) -> Store:
+    """Bring a database to this version's schema and views, and give the store in it; one half moved only if that is meant."""
+    store = Store(db, home)
     if _schema_version(db) != len(_steps()) or _stale_views(store):
         with db.transaction():
             _migrate(db)
             if stale := _stale_views(store):
                 store.rebuild(stale, progress)
+    if not unfinished and store.setting(MOVING):
+        raise StoreError(
+            "Another store is being moved into this one.", hint="Run the same `holdfast migrate` again to finish it."
+        )
     return store
 
 
@@ -300,8 +338,6 @@ def _steps() -> list[str]:
 
 def _migrate(db: Database) -> None:
     """Run the schema steps this database has not seen; another process may have been faster."""
-    if db.dialect == "postgres":
-        db.query("select pg_advisory_xact_lock(:key)", {"key": 0x484F4C44})
     steps = _steps()
     for step in steps[_schema_version(db) :]:
         db.script(step)
@@ -329,18 +365,18 @@ def _schema_version(db: Database) -> int:
 def _stale_views(store: Store) -> list[View]:
     """Give the views whose tables were made by another version of their module."""
     known = {row[0]: row[1] for row in store.db.query("select name, version from views")}
-    for view in store.views:
+    for view in ALL_VIEWS:
         if known.get(view.NAME, 0) > view.VERSION:
             raise NewerStore(
                 hint=f"Its view {view.NAME} is newer than this Holdfast knows: upgrade. Nothing was changed."
             )
-    return [view for view in store.views if known.get(view.NAME) != view.VERSION]
+    return [view for view in ALL_VIEWS if known.get(view.NAME) != view.VERSION]
 
 
 def _recreate(db: Database, view: View) -> None:
     for table in view.TABLES:
         db.script(f"drop table if exists {table};\n")
-    db.script(view.SCHEMA)
+    db.script(view.SCHEMA if isinstance(view.SCHEMA, str) else view.SCHEMA[db.dialect])
     db.execute(
         "insert into views (name, version) values (:name, :version) "
         "on conflict (name) do update set version = excluded.version",

@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 
 from holdfast.engine import tally
-from holdfast.engine.sqlite import SQLite
 from holdfast.engine.tally import Failure
 from holdfast.engine.views import heat, records, steps, usage
 from holdfast.model.event import Event
@@ -60,16 +59,15 @@ class Metrics:
 def maintain(memory: Memory, *, dry_run: bool = False, retiring: bool = True) -> Upkeep:
     """Retire what outlived its retention unused, cool the hot set and give space back. Nothing is deleted."""
     old = _outlived(memory) if retiring else []
-    before = _bytes(memory)
+    before = memory.store.db.size
     if dry_run:
         return Upkeep(retired=tuple(old), bytes_before=before, bytes_after=before, dry_run=True)
     if old:
         why = {record.id: f"kept {DAYS.get(record.kind, 0)} days without use" for record in old}
         memory.commit([memory.event("retired", one.id, data={"reason": why[one.id]}, after=one.head) for one in old])
     cooled = cool(memory)
-    if isinstance(memory.store.db, SQLite):
-        memory.store.db.compact()
-    return Upkeep(retired=tuple(old), cooled=tuple(cooled), bytes_before=before, bytes_after=_bytes(memory))
+    memory.store.db.compact()
+    return Upkeep(retired=tuple(old), cooled=tuple(cooled), bytes_before=before, bytes_after=memory.store.db.size)
 
 
 def audit(memory: Memory, *, days: float = 90, verb: str = "", limit: int = 100) -> list[Event]:
@@ -131,8 +129,3 @@ def _outlived(memory: Memory) -> list[Record]:
             if outlived(entry.record, used.get(entry.record.id), now) or place >= CAPS[kind]:
                 found.append(entry.record)
     return found
-
-
-def _bytes(memory: Memory) -> int:
-    db = memory.store.db
-    return db.size if isinstance(db, SQLite) else 0

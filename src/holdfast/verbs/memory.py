@@ -26,6 +26,7 @@ from holdfast.policy.secrets import masked
 
 if TYPE_CHECKING:
     from holdfast.engine.dense import Codes
+    from holdfast.engine.neighbours import Neighbours
 
 # Ids begin with a digit and mix digits and letters; hardly any word of a question does.
 LIKE_AN_ID = re.compile(r"[0-7][0-9A-HJKMNP-TV-Z]{7,25}", re.IGNORECASE)
@@ -64,11 +65,13 @@ class Memory:
         return Frequencies(self.store.db)
 
     @cached_property
-    def codes(self) -> "Codes":
-        """Vector codes of the projects searched so far."""
+    def codes(self) -> "Codes | Neighbours":
+        """What finds vectors: codes of the projects searched so far, or the server itself."""
         from holdfast.engine.dense import Codes  # noqa: PLC0415  numpy costs a tenth of a second: only for meaning
+        from holdfast.engine.neighbours import Neighbours  # noqa: PLC0415
 
-        return Codes(self.store.db, self.embedder.center if self.embedder else 0.0)
+        center = self.embedder.center if self.embedder else 0.0
+        return (Codes if self.store.db.dialect == "sqlite" else Neighbours)(self.store.db, center)
 
     def move_to(self, project: str) -> None:
         """Work on another codebase from now on."""

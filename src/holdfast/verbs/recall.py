@@ -5,12 +5,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from holdfast.engine.lexical import Span, fit
+from holdfast.engine.lexical import fit
 from holdfast.engine.pack import pack
 from holdfast.engine.search import EXACT, Candidate, Question, ready, search, subject
 from holdfast.engine.views import links, records, trusts, usage, vectors, words
 from holdfast.engine.views.records import Filter, span
-from holdfast.model.errors import EmbedderError, Invalid, StoreError
+from holdfast.engine.views.words import Span
+from holdfast.model.errors import EmbedderError, Invalid
 from holdfast.model.fold import as_of
 from holdfast.model.ids import days_before, parse_instant
 from holdfast.model.query import MODES, Confidence, Hit, Query, Recalled, Related, Usage
@@ -29,6 +30,7 @@ from holdfast.verbs.read import chosen_by
 
 if TYPE_CHECKING:
     from holdfast.engine.dense import Codes
+    from holdfast.engine.neighbours import Neighbours
 
 LONGEST_QUESTION = 10_000
 FAIR, STRONG = 0.45, 0.60
@@ -48,7 +50,7 @@ class _Meaning:
     """What it takes to search by meaning, or the reason why not."""
 
     vector: Any = None
-    codes: "Codes | None" = None
+    codes: "Codes | Neighbours | None" = None
     floor: float = 0.0
     ceiling: float = 1.0
     note: str = ""
@@ -131,8 +133,6 @@ def _ask(memory: Memory, query: Query) -> _Asked:
         raise Invalid("A recall needs a limit of at least 1 and a budget of at least 0.")
     if query.mode not in MODES:
         raise Invalid(f"There is no mode {query.mode!r}.", hint=f"Use one of {', '.join(MODES)}.")
-    if memory.store.db.dialect != "sqlite":
-        raise StoreError("Searching a PostgreSQL store is not possible yet.", hint="Use a SQLite store to recall.")
     chosen = chosen_by(memory, query)
     filled = [number for number in chosen.projects or () if number >= 0 and memory.store.size([number])]
     spans = [ALL] if chosen.projects is None else [span(number) for number in filled]

@@ -116,7 +116,7 @@ def _said(one: Happening) -> Iterator[str]:
 def _is_common(memory: Memory, word: str) -> bool:
     here = memory.store.project_number(memory.project)
     size = memory.store.size((here,))
-    return size >= FEW and memory.frequencies.of(word, (records.span(here),), size) > COMMON * size
+    return size >= FEW and memory.frequencies.of([word], (records.span(here),), size)[word] > COMMON * size
 
 
 def _event(memory: Memory, record: Record, told: Happening, outcome: str) -> Event:

@@ -60,7 +60,7 @@ def status(memory: Memory) -> Status:
     recent = memory.store.happened(("injected",), week, 10_000)
     spool = memory.store.folder / "spool" if memory.store.folder else None
     return Status(
-        place=str(db.path) if isinstance(db, SQLite) else "PostgreSQL",
+        place=db.place,
         project=memory.project,
         here=records.counted(db, Filter(projects=(here,))),
         everywhere=records.counted(db, Filter()),
@@ -68,7 +68,7 @@ def status(memory: Memory) -> Status:
         retired=records.counted(db, Filter(states=("retired",))),
         projects=len([name for name, count in memory.store.projects().items() if name and count]),
         events=int(db.query("select count(*) from events")[0][0]),
-        bytes=db.size if isinstance(db, SQLite) else 0,
+        bytes=db.size,
         embedder=memory.embedder.name if memory.embedder else "none",
         lagging=vectors.lag(db),
         told=told,
@@ -97,13 +97,21 @@ def rebuild_vectors(memory: Memory, progress: Callable[[int], None]) -> int:
 def examine(memory: Memory) -> Iterator[Check]:
     """Look at everything that could be wrong, one check after the other."""
     db = memory.store.db
-    yield Check(name="sqlite", found=f"SQLite {sqlite3.sqlite_version}")
     if isinstance(db, SQLite):
+        yield Check(name="sqlite", found=f"SQLite {sqlite3.sqlite_version}")
         yield _integrity(db)
         yield _permissions(db)
+    else:
+        yield Check(name="server", found=f"{db.place} answers: {db.query(_SERVER)[0][0]}")
     yield _agreement(memory)
     yield _embedder(memory)
     yield _lag(memory)
+
+
+_SERVER = """
+select 'PostgreSQL ' || current_setting('server_version') || ', pgvector ' || extversion from pg_extension
+where extname = 'vector'
+"""
 
 
 def _integrity(db: SQLite) -> Check:

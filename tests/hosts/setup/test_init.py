@@ -37,6 +37,7 @@ def test_init_and_uninstall_leave_no_trace(run: Run, own_home: Path, claude: Pat
     assert "No client is set up" in run("uninstall", "--yes").stdout
 
 
+@pytest.mark.embedded
 def test_a_dry_run_shows_everything_and_writes_nothing(run: Run, own_home: Path, claude: Path) -> None:
     before = everything_under(own_home)
     done = run("init", "--dry-run", "--instructions")
@@ -112,6 +113,7 @@ def test_surfaces_are_remembered_for_the_next_time(run: Run, own_home: Path) -> 
     assert entry["args"][-2:] == ["--surface", "gitmem"]
 
 
+@pytest.mark.embedded
 def test_leaving_altogether_deletes_memories_after_a_backup(
     run: Run, own_home: Path, claude: Path, tmp_path: Path
 ) -> None:

@@ -1,10 +1,10 @@
 """Derived tables: each module here owns its tables, fills them from a batch, and can be rebuilt from the journal."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from holdfast.engine.database import Database
+from holdfast.engine.database import Database, Dialect
 from holdfast.model.event import Event
 from holdfast.model.record import Record
 
@@ -41,8 +41,8 @@ class View(Protocol):
         """The tables it owns."""
 
     @property
-    def SCHEMA(self) -> str:  # noqa: N802
-        """The statements that make them."""
+    def SCHEMA(self) -> str | Mapping[Dialect, str]:  # noqa: N802
+        """The statements that make them; for each engine, where they differ by more than types."""
 
     def apply(self, db: Database, batch: Batch, /) -> None:
         """Bring the view's rows up to date with a batch."""

@@ -20,16 +20,23 @@ create index labels_number on labels (number);
 
 def apply(db: Database, batch: Batch, /) -> None:
     """Make each record's labels the ones it now has."""
-    for entry in batch.entries:
-        if entry.record.revision > 1:
-            db.execute("delete from labels where number = :number", {"number": entry.number})
-        rows = [("scope", scope) for scope in entry.record.scopes] + [("tag", tag) for tag in entry.record.tags]
-        rows += [("branch", entry.record.origin.branch)] if entry.record.origin.branch else []
-        if rows:
-            db.many(
-                "insert into labels (facet, value, number) values (:facet, :value, :number) on conflict do nothing",
-                [{"facet": facet, "value": value, "number": entry.number} for facet, value in rows],
-            )
+    gone = [{"number": entry.number} for entry in batch.entries if entry.record.revision > 1]
+    if gone:
+        db.many("delete from labels where number = :number", gone)
+    rows = [
+        {"facet": facet, "value": value, "number": entry.number}
+        for entry in batch.entries
+        for facet, values in (
+            ("scope", entry.record.scopes),
+            ("tag", entry.record.tags),
+            ("branch", (entry.record.origin.branch,) if entry.record.origin.branch else ()),
+        )
+        for value in values
+    ]
+    if rows:
+        db.many(
+            "insert into labels (facet, value, number) values (:facet, :value, :number) on conflict do nothing", rows
+        )
 
 
 def counts(db: Database, facet: str, project: int | None = None) -> dict[str, int]:

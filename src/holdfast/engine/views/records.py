@@ -173,22 +173,25 @@ def places(db: Database, numbers: Iterable[int]) -> dict[int, Place]:
 _PLACES = f"select number, session, author, created_at, state from records where number in ({_NUMBERS})"
 
 
-def neighbours(db: Database, place: Place, reach: int) -> list[tuple[int, int]]:
-    """Give the records just before and after one in its session, each with its distance."""
-    found: list[tuple[int, int]] = []
-    given = {"session": place.session, "number": place.number, "reach": reach}
-    for sql in (_BEFORE, _AFTER):
-        found.extend((row[0], distance) for distance, row in enumerate(db.query(sql, given), start=1))
-    return found
+def neighbours(db: Database, numbers: Iterable[int], reach: int) -> dict[int, list[tuple[int, int]]]:
+    """Give the records just before and after each of these in its session, each with its distance."""
+    rows = db.query(_NEIGHBOURS, {"numbers": json.dumps(list(numbers)), "reach": reach})
+    return {
+        row[0]: [(number, place) for side in row[1:] for place, number in enumerate(json.loads(side), start=1)]
+        for row in ([*row] for row in rows)
+    }
 
 
-_BEFORE = """
-select number from records where session = :session and session <> '' and number < :number
-order by number desc limit :reach
+_BESIDE = """
+(select json_group_array(found.number) from (
+    select other.number from records as other
+    where other.session = one.session and other.session <> '' and other.number {side} limit :reach
+) as found)
 """
-_AFTER = """
-select number from records where session = :session and session <> '' and number > :number
-order by number limit :reach
+_NEIGHBOURS = f"""
+select number, {_BESIDE.format(side="< one.number order by other.number desc")},
+    {_BESIDE.format(side="> one.number order by other.number")}
+from records as one where number in ({_NUMBERS})
 """
 
 

@@ -4,14 +4,21 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from holdfast.engine.database import Database
+from holdfast.engine.database import Bits, Database, Dialect, Halves
 from holdfast.engine.views import Batch
 from holdfast.engine.views.records import fingerprint, span
 
 NAME = "vectors"
 VERSION = 1
 TABLES = ("vectors", "unembedded")
-SCHEMA = """
+_UNEMBEDDED = """
+create table unembedded (
+    number integer primary key
+);
+"""
+# On PostgreSQL the sign bits lie in the key's index: those of a project are read together, without touching any row.
+SCHEMA: dict[Dialect, str] = {
+    "sqlite": f"""
 create table vectors (
     number integer not null,
     passage integer not null,
@@ -22,10 +29,29 @@ create table vectors (
     primary key (number, passage)
 );
 create index vectors_stamp on vectors (stamp);
-create table unembedded (
-    number integer primary key
+{_UNEMBEDDED}
+""",
+    "postgres": f"""
+create extension if not exists vector;
+create table vectors (
+    number integer not null,
+    passage integer not null,
+    fingerprint text not null,
+    stamp integer not null,
+    code bit varying not null,
+    vector halfvec not null,
+    primary key (number, passage) include (code)
 );
+{_UNEMBEDDED}
+""",
+}
+# The graph over all vectors takes what the embedder's size is, so it is made with the first vector.
+# Whoever makes it over vectors that are there waits for minutes if it does not fit into memory.
+_GRAPH = """
+set local maintenance_work_mem = '2GB';
+create index if not exists vectors_graph on vectors using hnsw ((vector::halfvec({size})) halfvec_ip_ops);
 """
+LARGEST = 4_000  # values; larger vectors have no graph
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,16 +67,19 @@ class Passage:
 
 def apply(db: Database, batch: Batch, /) -> None:
     """Drop vectors of texts that changed and queue what has none."""
-    for entry in batch.entries:
-        number, record = entry.number, entry.record
-        if record.state == "erased":
-            db.execute("delete from vectors where number = :number", {"number": number})
-            db.execute("delete from unembedded where number = :number", {"number": number})
-            continue
-        given = {"number": number, "fingerprint": fingerprint(record)}
-        if record.revision > 1:
-            db.execute("delete from vectors where number = :number and fingerprint <> :fingerprint", given)
-        db.execute(_QUEUE, {"number": number})
+    erased = [{"number": entry.number} for entry in batch.entries if entry.record.state == "erased"]
+    kept = [entry for entry in batch.entries if entry.record.state != "erased"]
+    if erased:
+        db.many("delete from vectors where number = :number", erased)
+        db.many("delete from unembedded where number = :number", erased)
+    revised = [
+        {"number": entry.number, "fingerprint": fingerprint(entry.record)}
+        for entry in kept
+        if entry.record.revision > 1
+    ]
+    if revised:
+        db.many("delete from vectors where number = :number and fingerprint <> :fingerprint", revised)
+    db.many(_QUEUE, [{"number": entry.number} for entry in kept])
 
 
 _QUEUE = """
@@ -76,8 +105,11 @@ def waiting(db: Database, projects: Iterable[int] | None, limit: int) -> list[in
 
 def of(db: Database, numbers: Iterable[int]) -> list[tuple[int, bytes]]:
     """Give the vectors of records, one for each passage, as float16 values."""
-    sql = "select number, vector from vectors where number in (select cast(value as bigint) from json_each(:numbers))"
+    sql = f"select number, vector from vectors where number in ({_NUMBERS})"
     return [(row[0], bytes(row[1])) for row in db.query(sql, {"numbers": json.dumps(list(numbers))})]
+
+
+_NUMBERS = "select cast(value as bigint) from json_each(:numbers)"
 
 
 def codes_of_short(db: Database, project: int) -> list[tuple[int, bytes]]:
@@ -99,14 +131,16 @@ def lag(db: Database) -> int:
     return int(db.query("select count(*) from unembedded")[0][0])
 
 
-def store(db: Database, numbers: Sequence[int], passages: Sequence[Passage]) -> None:
-    """Keep the vectors of these records and take them off the queue."""
+def store(db: Database, numbers: Sequence[int], passages: Sequence[Passage], *, graph: bool = True) -> None:
+    """Keep the vectors of these records and take them off the queue; who stores very many makes the graph afterwards."""
     with db.transaction():
+        if passages and graph:
+            make_graph(db, len(passages[0].vector) // 2)
         db.execute("update counters set value = value + 1 where name = 'stamp'")
         stamp = int(db.query("select value from counters where name = 'stamp'")[0][0])
-        for number in numbers:
-            db.execute("delete from vectors where number = :number", {"number": number})
-            db.execute("delete from unembedded where number = :number", {"number": number})
+        given = {"numbers": json.dumps(list(numbers))}
+        db.execute(f"delete from vectors where number in ({_NUMBERS})", given)
+        db.execute(f"delete from unembedded where number in ({_NUMBERS})", given)
         db.many(
             """
             insert into vectors (number, passage, fingerprint, stamp, code, vector)
@@ -118,8 +152,8 @@ def store(db: Database, numbers: Sequence[int], passages: Sequence[Passage]) -> 
                     "passage": item.passage,
                     "fingerprint": item.fingerprint,
                     "stamp": stamp,
-                    "code": item.code,
-                    "vector": item.vector,
+                    "code": Bits(item.code),
+                    "vector": Halves(item.vector),
                 }
                 for item in passages
             ],
@@ -129,7 +163,24 @@ def store(db: Database, numbers: Sequence[int], passages: Sequence[Passage]) -> 
 def forget_all(db: Database) -> None:
     """Drop every vector and queue every record, as a change of embedder needs."""
     with db.transaction():
+        drop_graph(db)
         db.execute("delete from vectors")
         db.execute(
             "insert into unembedded (number) select number from records where state <> 'erased' on conflict do nothing"
         )
+
+
+def make_graph(db: Database, size: int) -> None:
+    """See to it that PostgreSQL has its graph over vectors of a size; SQLite looks at codes alone."""
+    if (
+        db.dialect == "postgres"
+        and size <= LARGEST
+        and not db.query("select 1 where to_regclass('vectors_graph') is not null")
+    ):
+        db.script(_GRAPH.format(size=size))
+
+
+def drop_graph(db: Database) -> None:
+    """Let go of the graph: another size needs another, and many vectors at once are quicker without."""
+    if db.dialect == "postgres":
+        db.script("drop index if exists vectors_graph;\n")

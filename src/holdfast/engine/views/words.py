@@ -1,35 +1,88 @@
-"""The word index (FTS5): a record can be found by its words the moment its write returns.
+"""The word index: a record can be found by its words the moment its write returns.
 
 Rowids are record numbers, so a project is one range and a search costs what the project holds, not the store.
 Retired records stand under the negated number: outside every search, but found when their like is written again.
+
+SQLite finds words by FTS5. PostgreSQL does by a GIN index over lexemes that carry the project (`deploy/7`): the postings
+of a word in one project are then a list of their own, and `deploy/` begins those of all. Words are cut by us and scored
+by us, so both engines give the same answers.
 """
 
-from holdfast.engine.database import Database
+import json
+from collections.abc import Iterable, Sequence
+
+from holdfast.engine.database import Database, Dialect
 from holdfast.engine.passages import pieces
 from holdfast.engine.tokens import tokens
 from holdfast.engine.views import Batch
+from holdfast.engine.views.records import PROJECT_BITS
 from holdfast.model.record import Record
 
 NAME = "words"
 VERSION = 1
 TABLES = ("words",)
-# Words are cut by us, so the tokenizer only has to split at spaces; positions are never asked for.
-SCHEMA = """
+# The tokenizer only has to split at spaces; positions are never asked for. PostgreSQL's index is always complete: a list
+# of pending entries would be read by every search.
+SCHEMA: dict[Dialect, str] = {
+    "sqlite": """
 create virtual table words using fts5 (body, tokenize = 'unicode61 remove_diacritics 0', detail = none);
+""",
+    "postgres": """
+create table words (
+    rowid integer primary key,
+    body text not null,
+    lexemes tsvector not null
+);
+""",
+}
+_INSERT: dict[Dialect, str] = {
+    "sqlite": "insert into words (rowid, body) values (:rowid, :body)",
+    "postgres": "insert into words (rowid, body, lexemes) values (:rowid, :body, array_to_tsvector(string_to_array(:lexemes, ' ')))",
+}
+_MATCH: dict[Dialect, str] = {"sqlite": "words match one.value", "postgres": "lexemes @@ cast(one.value as tsquery)"}
+_HERE = "rowid between :low and :high"
+Span = tuple[int, int]
+_INDEX = """
+set local maintenance_work_mem = '1GB';
+create index words_lexemes on words using gin (lexemes) with (fastupdate = off);
 """
+
+
+def index(db: Database) -> None:
+    """Make what finds words, once many rows are there: that is much quicker than adding each to it."""
+    if db.dialect == "postgres":
+        db.script(_INDEX)
+
+
+def drop_index(db: Database) -> None:
+    """Let go of it, before very many rows come."""
+    if db.dialect == "postgres":
+        db.script("drop index if exists words_lexemes;\n")
 
 
 def apply(db: Database, batch: Batch, /) -> None:
     """Index the words each record now has."""
+    gone = [entry.number for entry in batch.entries if entry.record.revision > 1]
+    if gone:
+        db.many("delete from words where rowid in (:number, :negated)", [{"number": n, "negated": -n} for n in gone])
     rows = []
     for entry in batch.entries:
-        number, record = entry.number, entry.record
-        if record.revision > 1:
-            db.execute("delete from words where rowid in (:number, :negated)", {"number": number, "negated": -number})
-        if record.state != "erased":
-            rowid = number if record.state == "active" else -number
-            rows.append({"rowid": rowid, "body": indexed(record)})
-    db.many("insert into words (rowid, body) values (:rowid, :body)", rows)
+        if entry.record.state != "erased":
+            rowid = entry.number if entry.record.state == "active" else -entry.number
+            rows.append(_row(db, rowid, indexed(entry.record)))
+    db.many(_INSERT[db.dialect], rows)
+
+
+def _row(db: Database, rowid: int, body: str) -> dict[str, object]:
+    if db.dialect == "sqlite":
+        return {"rowid": rowid, "body": body}
+    home = _home(rowid)
+    return {"rowid": rowid, "body": body, "lexemes": " ".join([f"{word}/{home}" for word in set(body.split())])}
+
+
+def _home(rowid: int) -> str:
+    """Give what lexemes of a row end in: the project, and whether the record is retired."""
+    return str(rowid >> PROJECT_BITS) if rowid >= 0 else f"-{-rowid >> PROJECT_BITS}"
 
 
 def indexed(record: Record) -> str:
@@ -42,6 +95,79 @@ def indexed(record: Record) -> str:
     return "\n".join(f" {'  '.join(tokens(part))} " for part in (record.title, *pieces(record.text), labels))
 
 
+def counts(db: Database, wanted: Sequence[str], place: Span) -> dict[str, int]:
+    """Tell how many records of a span hold each of some words."""
+    rows = db.query(_COUNTS[db.dialect], _asked(db, [[word] for word in wanted], place))
+    return {word: int(row[0]) for word, row in zip(wanted, rows, strict=True)}
+
+
+def holders(db: Database, word: str, place: Span) -> list[int]:
+    """Give the records of a span that hold a word."""
+    # One JSON array of small numbers is read in a third of the time of as many rows.
+    found = db.query(_HOLDERS[db.dialect], _asked(db, [[word]], place))[0][0]
+    return [place[0] + number for number in json.loads(found)]
+
+
+def newest_holders(db: Database, wanted: Sequence[Sequence[str]], place: Span, most: int) -> list[list[int]]:
+    """Give, for each of some sets of words, the newest records of a span that hold all of it."""
+    rows = db.query(_NEWEST_HOLDERS[db.dialect], _asked(db, wanted, place) | {"most": most})
+    return [json.loads(row[0]) for row in rows]
+
+
+# What is wanted comes as a list and goes in one question: a server may be far away. A project's lexemes are its own, so
+# PostgreSQL is kept from reading the project's rows by their number in the hope of meeting the word.
+_ROWID: dict[Dialect, str] = {"sqlite": "rowid", "postgres": "(rowid + 0)"}
+
+
+def _by_dialect(select: str) -> dict[Dialect, str]:
+    each = "select ({select}) from json_each(:wanted) as one"
+    where = {name: f"{_MATCH[name]} and {_ROWID[name]} between :low and :high" for name in _MATCH}
+    return {name: each.format(select=select.format(where=where[name], rowid=_ROWID[name])) for name in _MATCH}
+
+
+_COUNTS = _by_dialect("select count(*) from words where {where}")
+_HOLDERS = _by_dialect("select json_group_array(rowid - :low) from words where {where}")
+_NEWEST_HOLDERS = _by_dialect("""
+select json_group_array(number) from (
+    select rowid as number from words where {where} order by {rowid} desc limit :most
+) as found
+""")
+
+
+def _asked(db: Database, wanted: Sequence[Sequence[str]], place: Span) -> dict[str, object]:
+    """Give the parameters of a search in a span, for each of some sets of words."""
+    low, high = place
+    if db.dialect == "sqlite":
+        said = [" ".join(f'"{word}"' for word in one) for one in wanted]
+    else:
+        first, last = _home(low), _home(high)
+        end = f"/{first}'" if first == last else "/':*"
+        said = [" & ".join(f"'{word}{end}" for word in one) for one in wanted]
+    return {"wanted": json.dumps(said), "low": low, "high": high}
+
+
+def bodies(db: Database, numbers: Iterable[int]) -> dict[int, str]:
+    """Give the index words of records, as one spaced text each."""
+    rows = db.query(_BODIES, {"numbers": json.dumps(list(numbers))})
+    return {row[0]: row[1] for row in rows}
+
+
+def newest(db: Database, place: Span, most: int) -> dict[int, str]:
+    """Give the index words of the newest records of a span."""
+    rows = db.query(_NEWEST, {"low": place[0], "high": place[1], "most": most})
+    return {row[0]: row[1] for row in rows}
+
+
+def is_empty(db: Database, place: Span) -> bool:
+    """Tell whether a span holds no record."""
+    return not db.query(f"select rowid from words where {_HERE} limit 1", {"low": place[0], "high": place[1]})
+
+
+_BODIES = "select rowid, body from words where rowid in (select cast(value as bigint) from json_each(:numbers))"
+_NEWEST = f"select rowid, body from words where {_HERE} order by rowid desc limit :most"
+
+
 def compact(db: Database) -> None:
     """Merge the index so that nothing of deleted rows is left in it."""
-    db.execute("insert into words (words) values ('optimize')")
+    if db.dialect == "sqlite":
+        db.execute("insert into words (words) values ('optimize')")

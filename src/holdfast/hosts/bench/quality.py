@@ -4,10 +4,12 @@ import gzip
 import hashlib
 import json
 import math
+import os
 import re
 import sqlite3
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -74,15 +76,18 @@ def load(folder: Path, name: str) -> list[Task]:
     return [Task([tuple(d) for d in t["docs"]], [tuple(q) for q in t["queries"]], t["qrels"]) for t in raw["tasks"]]
 
 
-def run(folder: Path, names: Sequence[str], cache: Path | None) -> bool:
-    """Measure the sets, print a table, and tell whether every bar was reached."""
+def run(folder: Path, names: Sequence[str], cache: Path | None, *, url: str | None = None) -> bool:
+    """Measure the sets, print a table, and tell whether every bar was reached; with a URL on PostgreSQL too."""
     rows, reached = [], True
     dense: list[float] = []
+    beside: list[tuple[str, Score, Score]] = []
     for name in names:
         tasks = load(folder, name)
         plain = _score(tasks, _plain_fts5)
         with tempfile.TemporaryDirectory(prefix="holdfast-bench-") as scratch:
             ours = _score(tasks, partial(_holdfast, scratch=Path(scratch), cache=cache, dense=dense))
+        if url is not None:
+            beside.append((name, ours, on_postgres(tasks, url, cache)))
         bar = BARS[name]
         good = round(ours.ndcg, 3) >= bar[0] and round(ours.recall5, 3) >= bar[1] and ours.ndcg >= plain.ndcg
         reached &= good
@@ -90,9 +95,42 @@ def run(folder: Path, names: Sequence[str], cache: Path | None) -> bool:
                      f"{bar[0]:.3f} ({bar[1]:.3f})", "yes" if good else "NO", ours.recall10, ours.mrr, str(ours.cpu)))  # fmt: skip
     columns = ("set", "plain FTS5 nDCG@10 (R@5)", "holdfast", "bar", "reached", "R@10", "MRR@10", "CPU ms p50 / p95")
     table("retrieval quality", columns, rows)
+    if beside:
+        _show_both(beside)
     if dense:
         print(f"dense side: recall@10 against exact search {sum(dense) / len(dense):.4f} over {len(dense)} queries")
     return reached
+
+
+def on_postgres(tasks: list[Task], url: str, cache: Path | None) -> Score:
+    """Measure a set with every haystack in a schema of its own on a server; one is started if the URL is empty."""
+    from holdfast.hosts.bench.scale import server
+
+    with ExitStack() as stack:
+        scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="holdfast-bench-")))
+        base = stack.enter_context(server(scratch, url, schema=""))
+
+        def system(docs: list[Text]) -> Search:
+            place = len(list(scratch.iterdir()))
+            own = stack.enter_context(server(scratch, base, schema=f"holdfast_bench_{os.getpid()}_{place}"))
+            return _holdfast(docs, scratch=scratch, cache=cache, dense=[], database=own)
+
+        return _score(tasks, system)
+
+
+def _show_both(beside: Sequence[tuple[str, Score, Score]]) -> None:
+    columns = ("set", "SQLite nDCG@10 (R@5)", "PostgreSQL nDCG@10 (R@5)", "difference", "client CPU ms p50 / p95")
+    rows = [
+        (
+            name,
+            f"{one.ndcg:.3f} ({one.recall5:.3f})",
+            f"{other.ndcg:.3f} ({other.recall5:.3f})",
+            f"{other.ndcg - one.ndcg:+.4f}",
+            f"{one.cpu}  ·  {other.cpu}",
+        )
+        for name, one, other in beside
+    ]
+    table("the same on both engines: FTS5 and sign bits in memory, GIN and pgvector", columns, rows)
 
 
 def _score(tasks: list[Task], system: Callable[[list[Text]], Search]) -> Score:
@@ -146,9 +184,11 @@ def _plain_fts5(docs: list[Text]) -> Search:
     return search
 
 
-def _holdfast(docs: list[Text], *, scratch: Path, cache: Path | None, dense: list[float]) -> Search:
+def _holdfast(docs: list[Text], *, scratch: Path, cache: Path | None, dense: list[float], database: str = "") -> Search:
     """Give the product: a store of its own, filled through commit, asked through recall."""
-    memory = filled(docs, scratch / str(len(list(scratch.iterdir()))), cache)
+    folder = scratch / str(len(list(scratch.iterdir())))
+    folder.mkdir()
+    memory = filled(docs, folder, cache, database)
     exact = _Exact(memory)
 
     def search(text: str, k: int) -> list[str]:
@@ -159,9 +199,9 @@ def _holdfast(docs: list[Text], *, scratch: Path, cache: Path | None, dense: lis
     return search
 
 
-def filled(docs: list[Text], folder: Path, cache: Path | None) -> Memory:
-    """Give a memory in a folder with these docs in it, vectors made."""
-    flags = {"home": str(folder), "project": "bench", "database": ""}
+def filled(docs: list[Text], folder: Path, cache: Path | None, database: str = "") -> Memory:
+    """Give a memory in a folder, or on a server, with these docs in it, vectors made."""
+    flags = {"home": str(folder), "project": "bench", "database": database}
     memory = open_memory(load_settings(environment={}, flags=flags))
     if cache is not None and memory.embedder is not None:
         memory.embedder = Remembering(memory.embedder, cache)

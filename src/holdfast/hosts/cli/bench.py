@@ -30,11 +30,12 @@ def bench_command() -> None:
 @data_option
 @click.option("--set", "names", multiple=True, help="Only this set; repeatable.")
 @cache_option
-def retrieval(data: Path, names: tuple[str, ...], cache: Path | None) -> None:
+@click.option("--postgres", "url", help="Also on a PostgreSQL server by its URL; - starts one from PyPI.")
+def retrieval(data: Path, names: tuple[str, ...], cache: Path | None, url: str | None) -> None:
     """Measure how well the right memory is found. Exit code 1 if a bar is missed."""
     from holdfast.hosts.bench.quality import SETS, run
 
-    if not run(data, names or SETS, cache):
+    if not run(data, names or SETS, cache, url="" if url == "-" else url):
         raise click.exceptions.Exit(1)
 
 
@@ -100,6 +101,48 @@ def speed(names: tuple[str, ...]) -> None:
     from holdfast.hosts.bench.speed import run
 
     run(list(names or ("1k", "10k", "100k")))
+
+
+@bench_command.command("scale")
+@click.option("--records", "sizes", multiple=True, type=int, help="Repeatable; 100000 unless given.")
+@click.option("--projects", default=100, show_default=True)
+@click.option("--clients", default=16, show_default=True)
+@click.option(
+    "--engine", "engines", multiple=True, type=click.Choice(["sqlite", "postgres"]), help="Both unless given."
+)
+@click.option("--no-graph", is_flag=True, help="Without the graph of vectors, and so only inside projects.")
+@click.option("--url", default="", help="A PostgreSQL server; one from PyPI is started unless given.")
+@click.option("--json", "out", type=click.Path(dir_okay=False, path_type=Path), help="Keep the figures here.")
+@click.option("--plot", type=click.Path(dir_okay=False, path_type=Path), help="Draw them here, as SVG.")
+def scale(
+    sizes: tuple[int, ...],
+    projects: int,
+    clients: int,
+    engines: tuple[str, ...],
+    no_graph: bool,
+    url: str,
+    out: Path | None,
+    plot: Path | None,
+) -> None:
+    """Measure how cost grows with the store, on both engines, with many clients at once.
+
+    A million records take about an hour.
+    """
+    from holdfast.hosts.bench.plot import draw
+    from holdfast.hosts.bench.scale import run
+
+    chosen = engines or ("sqlite", "postgres")
+    found = run(
+        sizes or (100_000,),
+        projects=projects,
+        clients=clients,
+        engines=chosen,
+        url=url,
+        out=out,
+        graph=not no_graph,
+    )
+    if plot:
+        plot.write_text(draw(found), encoding="utf-8")
 
 
 @bench_command.command("import")

@@ -63,6 +63,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "unshare": ("replicas", "Keep memories here from now on."),
     "export": ("carry", "Write the whole store as JSON lines, or its memories in another form."),
     "import": ("carry", "Take in what `export` wrote, or what another system kept."),
+    "migrate": ("moving", "Move the store to PostgreSQL, or back to a file."),
     "rebuild": ("upkeep", "Make views or vectors anew from the journal."),
     "status": ("upkeep", "Show what is in the store and how it is doing."),
     "doctor": ("upkeep", "Check that everything works, and say how to mend what does not."),

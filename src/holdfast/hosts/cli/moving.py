@@ -1,0 +1,67 @@
+"""`holdfast migrate`: a store moves between a file and a server, and nothing is lost on the way."""
+
+from dataclasses import asdict
+from pathlib import Path
+
+import click
+
+from holdfast.compose import database_at, database_of
+from holdfast.engine.database import Database
+from holdfast.engine.moving import Moved, move
+from holdfast.engine.store import open_store
+from holdfast.hosts.cli.options import settings
+from holdfast.hosts.cli.render import console, json_option, print_json
+from holdfast.model.errors import Invalid
+from holdfast.model.text import counted
+
+
+@click.command("migrate")
+@click.option("--to", "target", help="postgresql:// URL or folder to move the store at hand to; it must be empty.")
+@click.option(
+    "--from", "source", help="postgresql:// URL or folder to move into the store at hand; that must be empty."
+)
+@json_option
+def migrate_command(target: str | None, source: str | None, as_json: bool) -> None:
+    """Move a whole store: journal, vectors, transcripts and all that is kept beside them.
+
+    Both journals are compared by hash. The source stays as it is. Run again after an interruption, it goes on where it
+    was. Afterwards set `database` (or HOLDFAST_DATABASE) to the new place.
+
+    \b
+    holdfast migrate --to postgresql://holdfast@db.example.org/holdfast
+    holdfast --set database=postgresql://… migrate --to ~/holdfast-copy
+    """
+    if bool(target) == bool(source):
+        raise Invalid("Where to, or where from?", hint="Give --to or --from, and a postgresql:// URL or a folder.")
+    own = database_of(settings().config, Path.cwd())
+    other = database_at(target or source or "")
+    try:
+        moved = _move(own, other, quiet=as_json) if target else _move(other, own, quiet=as_json)
+    finally:
+        own.close()
+        other.close()
+    if as_json:
+        print_json(asdict(moved))
+        return
+    amounts = [counted(moved.events, "event"), counted(moved.records, "memory"), counted(moved.vectors, "vector")]
+    print(f"Moved: {', '.join(amounts)}.")
+    print(f"Both journals have the hash {moved.hash[:16]}….")
+    if target:
+        print(
+            f"Set database to use it from now on: {'HOLDFAST_DATABASE' if '://' in target else 'HOLDFAST_HOME'}={target}"
+        )
+
+
+def _move(source: Database, target: Database, *, quiet: bool) -> Moved:
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console(error=True), disable=quiet, transient=True) as bar:
+        tasks = {"": bar.add_task("opening", total=None)}
+
+        def shown(what: str, done: int, total: int) -> None:
+            if what not in tasks:
+                tasks[what] = bar.add_task(what, total=total)
+            bar.update(tasks[what], completed=done, total=total)
+
+        return move(open_store(source), open_store(target, unfinished=True), shown)

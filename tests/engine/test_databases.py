@@ -1,0 +1,236 @@
+"""The seam to both engines: turns of writers, threads that do not wait, changes that are told, servers that come back."""
+
+import threading
+import time as clock
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from holdfast.engine.database import Bits, Database, Halves
+from holdfast.engine.dense import Codes, code_of
+from holdfast.engine.neighbours import Neighbours
+from holdfast.engine.store import Store, open_store
+from holdfast.engine.views import vectors, words
+from holdfast.engine.views.records import span
+from holdfast.engine.views.vectors import Passage
+from holdfast.model.errors import StoreBusy, StoreError
+from holdfast.model.ids import Clock
+from tests import engines
+from tests.conftest import Time, recorded
+
+Open = Callable[[], Database]
+
+
+def test_a_change_is_told_to_who_waits_and_silence_is_not_one(database: Open) -> None:
+    store, other = open_store(database()), open_store(database())
+    ids = Clock(lambda: 1_700_000_000.0)
+    with store.db.changes() as changed:
+        assert changed(0.05) is False
+        other.commit([recorded(ids)])
+        assert changed(5) is True
+        assert changed(0.05) is False
+        later = threading.Timer(0.2, lambda: store.commit([recorded(ids)]))
+        later.start()
+        assert changed(10) is True  # our own commits count too
+        later.join()
+
+
+def test_what_is_undone_is_no_change(database: Open) -> None:
+    store = open_store(database())
+
+    def fail() -> None:
+        with store.db.transaction():
+            store.commit([recorded(Clock(lambda: 1_700_000_000.0))])
+            raise RuntimeError
+
+    with store.db.changes() as changed:
+        with pytest.raises(RuntimeError):
+            fail()
+        assert changed(0.2) is False
+
+
+def test_writers_take_turns_and_no_number_is_skipped_or_given_twice(database: Open) -> None:
+    stores = [open_store(database()) for _ in range(3)]
+    problems: list[BaseException] = []
+
+    def write(store: Store, name: str) -> None:
+        ids = Clock(clock.time)
+        try:
+            for place in range(15):
+                store.commit([recorded(ids, f"{name} {place}", project="p")])
+        except BaseException as problem:
+            problems.append(problem)
+            raise
+
+    # Two threads of one process on one store, and two other processes' worth of connections.
+    threads = [
+        threading.Thread(target=write, args=(store, str(name))) for name, store in enumerate([*stores, stores[0]])
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert problems == []
+    assert [seq for seq, _ in stores[0].journal()] == list(range(1, 61))
+    numbers = [row[0] & 0xFFFF for row in stores[0].db.query("select number from records order by number")]
+    assert numbers == list(range(1, 61))
+
+
+def test_a_reader_does_not_wait_for_a_writer(database: Open) -> None:
+    writer, reader = open_store(database()), open_store(database())
+    with writer.db.transaction():
+        writer.commit([recorded(Clock(lambda: 1_700_000_000.0))])
+        assert list(reader.journal()) == []  # at once, and without what is not committed
+    assert len(list(reader.journal())) == 1
+
+
+def test_threads_of_one_process_read_while_another_writes(tmp_path: Path) -> None:
+    with engines.use("postgres", keep_open=True):
+        store = open_store(engines.database(tmp_path))
+    inside, done = threading.Event(), threading.Event()
+
+    def write() -> None:
+        with store.db.transaction():
+            store.commit([recorded(Clock(lambda: 1_700_000_000.0))])
+            inside.set()
+            assert done.wait(20)
+
+    thread = threading.Thread(target=write)
+    thread.start()
+    assert inside.wait(20)
+    assert list(store.journal()) == []  # while the other thread still holds its transaction
+    done.set()
+    thread.join()
+    assert len(list(store.journal())) == 1
+
+
+def test_connections_are_few_and_who_finds_none_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from holdfast.engine import postgres
+    from holdfast.engine.postgres import Postgres
+
+    monkeypatch.setattr(postgres, "BUSY_SECONDS", 0.05)
+    db = Postgres(engines.schema(str(tmp_path)), most=1)
+    problems: list[str] = []
+
+    def ask() -> None:
+        try:
+            db.query("select 1")
+        except StoreBusy as problem:
+            problems.append(problem.code)
+
+    with db.transaction():
+        assert db.query("select 2")[0][0] == 2  # the thread's own connection
+        thread = threading.Thread(target=ask)
+        thread.start()
+        thread.join()
+    assert problems == ["store_busy"]
+    ask()
+    assert problems == ["store_busy"]
+    db.close()
+
+
+def test_a_store_outlives_its_connections(tmp_path: Path) -> None:
+    with engines.use("postgres", keep_open=True):
+        store, other = open_store(engines.database(tmp_path)), open_store(engines.database(tmp_path))
+    ids = Clock(lambda: 1_700_000_000.0)
+    store.commit([recorded(ids, "before")])
+    hang_up(other.db)
+    assert len(list(store.journal())) == 1  # a read is asked again
+    hang_up(other.db)
+    store.commit([recorded(ids, "after")])  # a transaction that had not begun begins elsewhere
+    assert len(list(store.journal())) == 2
+
+    def lose_the_line() -> None:
+        with store.db.transaction():
+            store.commit([recorded(ids, "lost")])
+            hang_up(other.db)
+            store.commit([recorded(ids, "never")])
+
+    with pytest.raises(StoreError):
+        lose_the_line()
+    assert [event.data["body"] for _, event in store.journal()] == ["before", "after"]
+
+
+def hang_up(db: Database) -> None:
+    """End every other connection of this role to the server, as its restart would."""
+    db.query(
+        "select pg_terminate_backend(pid) from pg_stat_activity where usename = current_user and pid <> pg_backend_pid()"
+    )
+
+
+def test_a_server_that_is_not_there_is_said_clearly() -> None:
+    from holdfast.engine.postgres import Postgres
+
+    with pytest.raises(StoreError, match="cannot be reached") as raised:
+        Postgres("postgresql://127.0.0.1:1/nowhere?connect_timeout=2")
+    assert "HOLDFAST_DATABASE" in raised.value.hint
+
+
+def test_vectors_come_back_as_they_were_stored(store: Store) -> None:
+    values = np.random.default_rng(1).standard_normal(384)
+    item = passage(1, values)
+    vectors.store(store.db, [1], [item])
+    assert vectors.of(store.db, [1]) == [(1, item.vector)]
+    code = store.db.query("select code from vectors")[0][0]
+    assert bytes(code) == item.code
+
+
+def test_retired_records_are_outside_of_search_but_found_by_their_words(store: Store, time: Time) -> None:
+    ids = Clock(time)
+    event = recorded(ids, "the zebra crossing", project="p")
+    store.commit([event])
+    low, high = span(store.project_number("p"))
+    assert words.counts(store.db, ["zebra", "lion"], (low, high)) == {"zebra": 1, "lion": 0}
+    retired = recorded(ids)
+    store.commit([type(event)(id=retired.id, about=event.id, verb="retired", at=event.at, data={"reason": "old"})])
+    assert words.holders(store.db, "zebra", (low, high)) == []
+    assert words.holders(store.db, "zebra", (0, 2**62)) == []
+    assert words.newest_holders(store.db, [["zebra", "cross"], ["lion"]], (-high, -low), 5) == [[-(low + 1)], []]
+
+
+def test_words_are_counted_in_a_project_and_everywhere(store: Store, time: Time) -> None:
+    ids = Clock(time)
+    store.commit([recorded(ids, f"zebra number {n}", project=f"p{n % 12}") for n in range(24)])
+    for name in ("p0", "p1", "p11"):
+        assert words.counts(store.db, ["zebra"], span(store.project_number(name))) == {"zebra": 2}
+    assert words.counts(store.db, ["zebra", "zeb"], (0, 2**62)) == {"zebra": 24, "zeb": 0}
+
+
+@pytest.mark.parametrize("large", [10, 50_000])
+def test_the_nearest_are_those_an_exact_search_finds(
+    store: Store, time: Time, monkeypatch: pytest.MonkeyPatch, large: int
+) -> None:
+    """By sign bits and, where a project is large, by the graph, past the vectors of other projects."""
+    monkeypatch.setattr("holdfast.engine.neighbours.LARGE", large)
+    ids, random = Clock(time), np.random.default_rng(1)
+    store.commit([recorded(ids, f"thing {n}", project=f"p{n % 3}") for n in range(600)])
+    numbers = [row[0] for row in store.db.query("select number from records order by number")]
+    made = random.standard_normal((20, 64))[np.arange(600) % 20] + 0.3 * random.standard_normal((600, 64))
+    made /= np.linalg.norm(made, axis=1, keepdims=True)
+    vectors.store(store.db, numbers, [passage(n, row) for n, row in zip(numbers, made, strict=True)])
+    finder = Codes(store.db) if store.db.dialect == "sqlite" else Neighbours(store.db)
+    place = span(store.project_number("p1"))
+    mine = [n for n in numbers if place[0] <= n <= place[1]]
+    question = made[7]
+    cosines = {n: float(row @ question) for n, row in zip(numbers, made, strict=True)}
+    found = finder.nearest(question, [place], most=10)
+    assert list(found) == sorted(mine, key=cosines.__getitem__, reverse=True)[:10]
+    assert [round(value, 2) for value in found.values()] == [round(cosines[n], 2) for n in found]
+    few = mine[::20]
+    assert set(finder.nearest(question, [place], most=5, allowed=few)) <= set(few)
+    assert finder.nearest(question, [place], most=5, allowed=[]) == {}
+    everywhere = finder.nearest(question, [(0, 2**62)], most=10)
+    assert list(everywhere) == sorted(numbers, key=cosines.__getitem__, reverse=True)[:10]
+
+
+def passage(number: int, values: np.ndarray) -> Passage:
+    halves = values.astype(np.float16)
+    return Passage(
+        number=number,
+        passage=0,
+        fingerprint="f",
+        code=Bits(code_of(values, 0.0).tobytes()),
+        vector=Halves(halves.tobytes()),
+    )

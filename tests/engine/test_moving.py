@@ -1,0 +1,166 @@
+"""A store moves between a file and a server: nothing is lost, an interruption changes nothing, strangers are refused."""
+
+import subprocess
+import sys
+from collections.abc import Callable
+from itertools import product
+from pathlib import Path
+
+import pytest
+
+from holdfast.engine import moving, transcripts
+from holdfast.engine.database import Database
+from holdfast.engine.moving import journal_hash, move
+from holdfast.engine.store import Store, open_store
+from holdfast.engine.transcripts import Transcript
+from holdfast.engine.views import records, vectors
+from holdfast.engine.views.records import Filter
+from holdfast.model.errors import Conflict, StoreError
+from holdfast.model.ids import Clock
+from holdfast.model.query import Query
+from holdfast.verbs.embed import catch_up
+from holdfast.verbs.recall import recall
+from tests import engines
+from tests.conftest import Time, keep, make_memory, recorded
+from tests.engine.test_store import everything, some_history
+from tests.verbs.test_recall import Topics
+
+ENGINES = ("sqlite", "postgres")
+Place = Callable[[str, str], Database]
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    """Give a function that opens the database of a name on an engine."""
+
+    def open_one(engine: str, name: str) -> Database:
+        with engines.use(engine, keep_open=True):
+            return engines.database(tmp_path / name)
+
+    return open_one
+
+
+def filled(db: Database) -> Store:
+    store = open_store(db)
+    for event in some_history(3):
+        store.commit([event])
+    return store
+
+
+@pytest.mark.parametrize(("one", "other"), list(product(ENGINES, ENGINES)))
+def test_a_moved_store_is_the_same_store(place: Place, one: str, other: str) -> None:
+    source = filled(place(one, "source"))
+    target = open_store(place(other, "target"))
+    told: list[str] = []
+    moved = move(source, target, lambda what, _done, _all: told.append(what))
+    assert everything(target) == everything(source)
+    assert list(target.journal()) == list(source.journal())
+    assert (moved.events, moved.hash) == (len(list(source.journal())), journal_hash(source.db))
+    assert target.projects() == source.projects()
+    assert {"events", "entries", "views", "hash of the target"} <= set(told)
+    clock = Clock(lambda: 1_800_000_000.0)
+    for store in (source, target):  # what is written afterwards gets the same numbers too
+        store.commit([recorded(clock, "afterwards", project="p")])
+    assert [entry.number for entry in records.page(target.db, Filter(), limit=1)] == [
+        entry.number for entry in records.page(source.db, Filter(), limit=1)
+    ]
+
+
+@pytest.mark.parametrize(("one", "other"), [("sqlite", "postgres"), ("postgres", "sqlite")])
+def test_meaning_and_transcripts_move_along(tmp_path: Path, time: Time, place: Place, one: str, other: str) -> None:
+    with engines.use(one, keep_open=True):
+        memory = make_memory(tmp_path / "source", time, embedder=Topics())
+    for body in ("The wolf sleeps in the den.", "Storage is billed by the hour."):
+        keep(memory, body)
+    catch_up(memory)
+    said = Transcript(
+        session="s1", project=1, format="text", saved_at="2026", tokens=4, body="the flux capacitor broke"
+    )
+    transcripts.save(memory.store.db, said, [said.body])
+    expected = [(hit.record.id, round(hit.score, 3)) for hit in recall(memory, Query(text="storage")).hits]
+    target = open_store(place(other, "target"))
+    assert move(memory.store, target).vectors == len(vectors.of(memory.store.db, range(1 << 32, (1 << 32) + 9)))
+    memory.store = target
+    for name in ("codes", "frequencies"):
+        memory.__dict__.pop(name, None)
+    assert [(hit.record.id, round(hit.score, 3)) for hit in recall(memory, Query(text="storage")).hits] == expected
+    assert [piece.body for piece in transcripts.search(target.db, "flux capacitor", None, 3)] == [said.body]
+    assert vectors.lag(target.db) == 0
+
+
+@pytest.mark.parametrize(("one", "other"), [("sqlite", "postgres"), ("postgres", "sqlite")])
+@pytest.mark.parametrize("step", [2, 9])
+def test_a_move_that_was_killed_is_taken_up_where_it_ended(
+    tmp_path: Path, place: Place, one: str, other: str, step: int
+) -> None:
+    source = filled(place(one, "source"))
+    addresses = []
+    for engine, name in ((one, "source"), (other, "target")):
+        with engines.use(engine, keep_open=True):
+            addresses.append(engines.address(tmp_path / name))
+    code = f"""
+import os
+from holdfast.compose import database_at
+from holdfast.engine import moving
+from holdfast.engine.store import open_store
+moving.PAGE = 5
+steps = []
+def shown(what, done, total):
+    steps.append(what)
+    if len(steps) == {step}:
+        os.kill(os.getpid(), 9)
+moving.move(open_store(database_at({addresses[0]!r})), open_store(database_at({addresses[1]!r}), unfinished=True), shown)
+"""
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == -9
+    with pytest.raises(StoreError, match="being moved"):
+        open_store(place(other, "target"))
+    target = open_store(place(other, "target"), unfinished=True)
+    there = len(list(target.journal()))
+    assert there == min(5 * step, len(list(source.journal())))
+    source.commit([recorded(Clock(lambda: 1_800_000_000.0), "written meanwhile")])
+    copied: list[int] = []
+    moved = move(source, target, lambda what, done, _all: copied.append(done) if what == "events" else None)
+    assert min(copied) > there  # what had arrived was not copied again
+    assert moved.hash == journal_hash(source.db) == journal_hash(target.db)
+    assert everything(open_store(place(other, "target"))) == everything(source)
+
+
+@pytest.mark.parametrize("other", ENGINES)
+def test_a_target_that_holds_something_else_is_refused_and_left_alone(place: Place, other: str) -> None:
+    source, target = filled(place("sqlite", "source")), filled(place(other, "target"))
+    target.commit([recorded(Clock(lambda: 1_800_000_000.0), "its own")])
+    before = journal_hash(target.db)
+    with pytest.raises(Conflict, match="another store"):
+        move(source, target)
+    assert journal_hash(target.db) == before
+    open_store(place(other, "target"))
+
+
+def test_a_half_filled_target_is_refused_to_another_source(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    target = open_store(place("postgres", "target"))
+    monkeypatch.setattr(moving, "_compare", lambda *_: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        move(filled(place("sqlite", "source")), target)
+    stranger = open_store(place("sqlite", "stranger"))
+    stranger.commit([recorded(Clock(lambda: 1_800_000_000.0), "a stranger")])
+    with pytest.raises(Conflict, match="another store"):
+        move(stranger, target)
+
+
+def test_a_journal_that_differs_is_noticed(place: Place) -> None:
+    source, target = filled(place("sqlite", "source")), open_store(place("postgres", "target"))
+
+    def spoil(what: str, _done: int, _all: int) -> None:
+        if what == "entries":
+            target.db.execute("update events set data = '{}' where seq = 1")
+
+    with pytest.raises(StoreError, match="not the same"):
+        move(source, target, spoil)
+
+
+def test_nothing_is_moved_into_itself_or_out_of_nothing(place: Place) -> None:
+    source = filled(place("sqlite", "source"))
+    with pytest.raises(Conflict, match="itself"):
+        move(source, source)
+    with pytest.raises(Conflict, match="nothing"):
+        move(open_store(place("sqlite", "empty")), source)

