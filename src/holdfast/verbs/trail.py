@@ -15,6 +15,7 @@ from holdfast.policy.secrets import masked
 from holdfast.verbs.memory import Memory
 
 BATCH = 500
+MOST_TOLD = 200  # receipts of one session
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +52,7 @@ def drain(memory: Memory, spool: Path, *, limit: int | None = None) -> Drained:
         for path, one in read:
             if one:
                 path.unlink(missing_ok=True)
-            else:
+            elif path.exists():  # else another drained it while we read
                 path.replace(path.with_suffix(".unreadable"))
         taken, unreadable = taken + len(good), unreadable + len(read) - len(good)
     if unreadable:
@@ -81,21 +82,26 @@ def expire(memory: Memory) -> int:
 def receipts(memory: Memory, *, days: float = 7, limit: int = 50) -> list[Receipt]:
     """Give what sessions were told unasked lately, latest first, and what they said became of it."""
     since = days_before(memory.clock.now(), days)
-    found = []
-    for event in memory.store.happened(("injected",), since, limit):
-        ids = tuple(one for one in event.data.get("ids", ()) if isinstance(one, str))
-        told = {use.id: use.outcome for use in usage.in_session(memory.store.db, event.about)}
-        found.append(
-            Receipt(
-                session=event.about,
-                at=event.at,
-                why=str(event.data.get("why", "")),
-                tokens=int(event.data.get("tokens", 0)),
-                ids=ids,
-                outcomes=tuple(told[one] for one in ids if one in told),
-            )
-        )
-    return found
+    return [_receipt(memory, event) for event in memory.store.happened(("injected",), since, limit)]
+
+
+def told_unasked(memory: Memory, session: str) -> list[Receipt]:
+    """Give what one session was told unasked, in order, and what it said became of it."""
+    events = memory.store.in_session(session, "injected", MOST_TOLD)
+    return [_receipt(memory, event) for event in events]
+
+
+def _receipt(memory: Memory, event: Event) -> Receipt:
+    ids = tuple(one for one in event.data.get("ids", ()) if isinstance(one, str))
+    told = {use.id: use.outcome for use in usage.in_session(memory.store.db, event.about)}
+    return Receipt(
+        session=event.about,
+        at=event.at,
+        why=str(event.data.get("why", "")),
+        tokens=int(event.data.get("tokens", 0)),
+        ids=ids,
+        outcomes=tuple(told[one] for one in ids if one in told),
+    )
 
 
 def _read(path: Path) -> Happening | None:

@@ -246,6 +246,21 @@ def _without(params: Params, name: str) -> Params:
     return {key: value for key, value in params.items() if key != name}
 
 
+def daily(db: Database, chosen: Filter) -> list[tuple[str, str, int]]:
+    """Tell how many records of each kind were made on each day, whatever became of them."""
+    where, params = _where(chosen)
+    sql = f"select substr(created_at, 1, 10) as day, kind, count(*) from records where {where} group by day, kind order by day, kind"
+    return [(row[0], row[1], int(row[2])) for row in db.query(sql, params)]
+
+
+def last_made(db: Database, project: int) -> str:
+    """Give when a project's last record was made, by its last number; nothing if it has none."""
+    low, high = span(project)
+    sql = "select created_at from records where number between :low and :high order by number desc limit 1"
+    rows = db.query(sql, {"low": low, "high": high})
+    return str(rows[0][0]) if rows else ""
+
+
 def by_ids(db: Database, ids: Iterable[str]) -> dict[str, Entry]:
     """Give the records of ids."""
     sql = "select number, doc from records where id in (select value from json_each(:ids))"
