@@ -19,7 +19,7 @@ class Project:
     """A project: what it holds, how many sessions worked on it, and when something was last kept."""
 
     name: str
-    active: int
+    kept: int  # ever, whatever became of it
     sessions: int
     kinds: tuple[tuple[str, int], ...]
     last_at: str
@@ -51,7 +51,7 @@ class Days:
 def projects(memory: Memory) -> list[Project]:
     """Give the projects with anything in them, the one with most first."""
     found = [_project(memory, name) for name, count in memory.store.projects().items() if count]
-    return sorted(found, key=lambda one: (-one.active, one.name))
+    return sorted(found, key=lambda one: (-one.kept, one.name))
 
 
 def day_by_day(memory: Memory, *, days: int = 90, everywhere: bool = False) -> Days:
@@ -89,14 +89,12 @@ def timings(memory: Memory) -> list[Timing]:
 
 def _project(memory: Memory, name: str) -> Project:
     db, number = memory.store.db, memory.store.project_number(name)
-    kinds: Counter[str] = Counter()
-    for kind, _, count in records.census(db, Filter(projects=(number,))):
-        kinds[kind] += count
+    kinds = records.kinds_of(db, number)
     return Project(
         name=name,
-        active=kinds.total(),
+        kept=sum(kinds.values()),
         sessions=sessions.counted(db, name) if name != GLOBAL else 0,
-        kinds=tuple(kinds.most_common()),
+        kinds=tuple(kinds.items()),
         last_at=records.last_made(db, number),
     )
 

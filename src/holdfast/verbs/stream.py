@@ -65,6 +65,7 @@ class Item:
     records: tuple[Record, ...] = ()
     ids: tuple[str, ...] = ()
     tokens: int = 0
+    outcome: str = ""
     failed: bool = False
 
 
@@ -230,6 +231,7 @@ class _Telling:
             records=known[:8],
             ids=tuple(_spoken_of(event)),
             tokens=_number(event.data.get("tokens")),
+            outcome=_text(event.data.get("outcome")),
             failed=event.data.get("outcome") in ("contradicted", "failed", "refuted"),
         )
 
@@ -301,7 +303,7 @@ def _answer(one: Happening) -> Told:
 def _tool(one: Happening) -> Told:
     given = one.given
     said = next((str(given[name]) for name in _ARGUMENTS if given.get(name)), "")
-    return "tool", f"{one.tool} {said}".strip(), one.result
+    return "tool", f"{one.tool} {said.removeprefix(one.cwd.rstrip('/') + '/')}".strip(), one.result
 
 
 _ARGUMENTS = ("command", "file_path", "filePath", "path", "pattern", "query", "url", "description", "prompt")

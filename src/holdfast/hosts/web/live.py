@@ -42,7 +42,8 @@ class Watcher:
 
     async def follow(self, wanted: Wanted, after: Place | None = None) -> AsyncIterator[Stream | None]:
         """Give what happens from now on, as it happens; None now and then, so that a dead line is noticed."""
-        place: Place = after or await to_thread.run_sync(head, self._memory)
+        now = await to_thread.run_sync(head, self._memory)
+        place = after or now
         self._waiting += 1
         try:
             self._start()

@@ -16,7 +16,9 @@ from holdfast.verbs.memory import Memory
 from holdfast.verbs.project import project_called
 
 EVERYWHERE = "*"
-LONGEST_NUMBER = 12
+LONGEST_NUMBER = 16
+LARGE = 20_000  # records that are looked through before a page is painted; more come as a part of it, later
+MOST_KEPT = 64
 THEMES = ("light", "dark")
 
 
@@ -116,16 +118,22 @@ def is_our_form(request: Request, form: Mapping[str, list[str]], keys: Keys) -> 
 
 def once_until_something_happens(ask: Ask, name: str, find: Any) -> Any:
     """Give what a question found, asked again only when something happened since; for what takes long."""
-    key, head = (name, ask.memory.project, tuple(sorted((k, tuple(v)) for k, v in ask.given.items()))), 0
+    key = (name, ask.memory.project, ask.everywhere, tuple(sorted((k, tuple(v)) for k, v in ask.given.items())))
     head = ask.memory.store.last_seq()
     known = ask.viewer.kept.get(key)
     if known and known[0] == head:
         return known[1]
     found = find()
-    if len(ask.viewer.kept) > 64:
+    if len(ask.viewer.kept) > MOST_KEPT:
         ask.viewer.kept.clear()
     ask.viewer.kept[key] = (head, found)
     return found
+
+
+def is_large(ask: Ask) -> bool:
+    """Tell whether looking through a whole project takes so long that its page should not wait for it."""
+    memory = ask.memory
+    return memory.store.size(None if ask.everywhere else (memory.store.project_number(memory.project),)) > LARGE
 
 
 def as_person(memory: Memory) -> Memory:

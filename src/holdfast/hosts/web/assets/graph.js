@@ -7,7 +7,7 @@
   const picked = document.querySelector("[data-picked]");
   const pen = canvas.getContext("2d");
   const FAR = 90, REST = 62, COOL = 0.985;
-  let nodes = [], edges = [], view = { x: 0, y: 0, k: 1 }, heat = 1, held = null, chosen = null, hover = null, colours = {}, dirty = true;
+  let nodes = [], edges = [], view = { x: 0, y: 0, k: 1 }, heat = 1, held = null, chosen = null, hover = null, colours = {}, dirty = true, flat = 1;
 
   const family = {
     scar: "red", anti_pattern: "red", blocker: "red", decision: "violet", inception: "violet", learning: "blue", pattern: "blue",
@@ -28,6 +28,7 @@
 
   const size = () => {
     const { width, height } = box.getBoundingClientRect();
+    flat = Math.min(1, Math.max(0.45, height / width));
     canvas.width = width * devicePixelRatio;
     canvas.height = height * devicePixelRatio;
     dirty = true;
@@ -67,7 +68,7 @@
           node.vx += dx * force * 0.1 * heat; node.vy += dy * force * 0.1 * heat;
         }
       }
-      node.vx -= node.x * 0.004 * heat; node.vy -= node.y * 0.004 * heat;
+      node.vx -= node.x * 0.004 * heat * flat; node.vy -= node.y * 0.004 * heat / flat;
     }
     for (const { a, b } of edges) {
       const dx = b.x - a.x, dy = b.y - a.y, d = Math.hypot(dx, dy) || 1, pull = (d - REST) * 0.03 * heat / d;

@@ -20,6 +20,7 @@ def page(ask: Ask) -> Response:
         depth=depth,
         deepest=DEEPEST,
         node=ask.text("node"),
+        legend=list(dict.fromkeys(one.kind for one in found.records)),
         records={one.id: one for one in found.records},
         source=render.address(ask, "/api/graph", node=ask.text("node"), depth=depth),
     )

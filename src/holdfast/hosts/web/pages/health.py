@@ -7,7 +7,7 @@ from starlette.responses import Response
 
 from holdfast.hosts.web import render
 from holdfast.hosts.web.pages.record import objection
-from holdfast.hosts.web.viewer import Ask, once_until_something_happens
+from holdfast.hosts.web.viewer import Ask, is_large, once_until_something_happens
 from holdfast.model.errors import Invalid
 from holdfast.policy.admit import Waivers
 from holdfast.policy.health import word_for
@@ -17,6 +17,7 @@ from holdfast.verbs.health import Health, health
 from holdfast.verbs.keep import rename_scope, retire, verify
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.mining import approve, mined, reject
+from holdfast.verbs.read import waiting_records
 from holdfast.verbs.write import Written, cancel, confirm
 
 DAYS, SHOWN = 30, 15
@@ -31,22 +32,35 @@ SECTIONS = (
 
 
 def page(ask: Ask) -> Response:
-    """Give the queue."""
-    found: Health = once_until_something_happens(ask, "health", lambda: health(ask.memory, days=DAYS))
+    """Give what waits for a decision, and the queue unless the project is so large that it comes later."""
     offered = mined(ask.memory, limit=SHOWN)
     held = {one.record.id for one in offered}
+    later = is_large(ask)
     return render.page(
         ask,
         "health.html",
         title="Health",
-        health=found,
-        word=word_for(found.score),
-        sections=[(name, title, why, getattr(found, name)) for name, title, why in SECTIONS],
-        shown=SHOWN,
         mined=offered,
-        waiting=[one for one in found.waiting if one.id not in held],
+        waiting=[one for one in waiting_records(ask.memory) if one.id not in held],
         marked=marked(ask.memory),
+        later=later,
+        **({"shown": SHOWN} if later else _queue(ask)),
     )
+
+
+def queue_part(ask: Ask) -> Response:
+    """Give the score and the queue, as a part of the page."""
+    return render.page(ask, "health_queue.html", **_queue(ask))
+
+
+def _queue(ask: Ask) -> dict[str, Any]:
+    found: Health = once_until_something_happens(ask, "health", lambda: health(ask.memory, days=DAYS))
+    return {
+        "health": found,
+        "word": word_for(found.score),
+        "sections": [(name, title, why, getattr(found, name)) for name, title, why in SECTIONS],
+        "shown": SHOWN,
+    }
 
 
 def disputes_part(ask: Ask) -> Response:

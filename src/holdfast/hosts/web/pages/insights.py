@@ -2,12 +2,13 @@
 
 from collections import Counter
 from collections.abc import Mapping
+from typing import Any
 
 from markupsafe import Markup
 from starlette.responses import Response
 
 from holdfast.hosts.web import plots, render
-from holdfast.hosts.web.viewer import Ask, once_until_something_happens
+from holdfast.hosts.web.viewer import Ask, is_large, once_until_something_happens
 from holdfast.verbs.overview import Days, day_by_day
 
 CHOICES = (30, 90, 365)
@@ -24,28 +25,38 @@ OUTCOMES = ("applied", "succeeded", "acknowledged", "ignored", "contradicted", "
 
 
 def page(ask: Ask) -> Response:
-    """Give the plots."""
-    days = ask.number("days", 90, 7, 365)
+    """Give the plots, unless the project is so large that they come later."""
+    later, days = is_large(ask), days_of(ask)
+    told = {} if later else _told(ask, days)
+    return render.page(ask, "insights.html", title="Insights", days=days, choices=CHOICES, later=later, **told)
+
+
+def plots_part(ask: Ask) -> Response:
+    """Give the plots, as a part of the page."""
+    return render.page(ask, "insights_plots.html", **_told(ask, days_of(ask)))
+
+
+def days_of(ask: Ask) -> int:
+    """Read how far back to look."""
+    return ask.number("days", 90, 7, 365)
+
+
+def _told(ask: Ask, days: int) -> dict[str, Any]:
     found: Days = once_until_something_happens(
         ask, "days", lambda: day_by_day(ask.memory, days=days, everywhere=ask.everywhere)
     )
     recalls, tokens, outcomes = (_total(one) for one in (found.recalls, found.tokens, found.outcomes))
     asked = recalls["answered"] + recalls["empty"]
-    return render.page(
-        ask,
-        "insights.html",
-        title="Insights",
-        days=days,
-        choices=CHOICES,
-        kept=sum(one.total() for one in found.kept.values()),
-        asked=asked,
-        answered=recalls["answered"] / asked if asked else 0.0,
-        tokens=tokens,
-        outcomes=outcomes,
-        observed=found.observed,
-        timings=found.timings,
-        plots=_plots(found),
-    )
+    return {
+        "kept": sum(one.total() for one in found.kept.values()),
+        "asked": asked,
+        "answered": recalls["answered"] / asked if asked else 0.0,
+        "tokens": tokens,
+        "outcomes": outcomes,
+        "observed": found.observed,
+        "timings": found.timings,
+        "plots": _plots(found),
+    }
 
 
 def _plots(found: Days) -> list[tuple[str, str, Markup, Markup]]:

@@ -6,11 +6,11 @@ from holdfast.hosts.web import render
 from holdfast.hosts.web.viewer import Ask, once_until_something_happens
 from holdfast.model.query import Query
 from holdfast.verbs.analyze import blind_spots, wordings
-from holdfast.verbs.browse import browse
+from holdfast.verbs.browse import latest
 from holdfast.verbs.scars import effects
 
 DAYS = (30, 90, 365)
-MOST = 100
+MOST, MOST_LISTED = 100, 1_000
 
 
 def page(ask: Ask) -> Response:
@@ -18,7 +18,7 @@ def page(ask: Ask) -> Response:
     days = ask.number("days", 90, 1, 3_650)
     found = once_until_something_happens(ask, "scars", lambda: effects(ask.memory, days=days))
     seen = {one.scar.id for one in found}
-    kept = browse(ask.memory, Query(text="", kinds=("scar",), limit=MOST))
+    kept = latest(ask.memory, Query(text="", kinds=("scar",), limit=MOST_LISTED))
     return render.page(
         ask,
         "scars.html",
@@ -29,8 +29,8 @@ def page(ask: Ask) -> Response:
         shown=sum(one.shown for one in found),
         applied=sum(one.outcomes["applied"] for one in found),
         succeeded=sum(one.outcomes["succeeded"] for one in found),
-        total=kept.total,
-        never=[entry.record for entry in kept.entries if entry.record.id not in seen],
+        total=len(kept),
+        never=[entry.record for entry in kept if entry.record.id not in seen],
         blind=once_until_something_happens(ask, "blind", lambda: blind_spots(ask.memory, days=days)),
         wordings=wordings(ask.memory, days=days),
     )

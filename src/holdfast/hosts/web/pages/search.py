@@ -1,7 +1,7 @@
 """Search as you type, with the engine agents use: why each hit is there, how far it can be relied on, and facets."""
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, get_args
 
 from starlette.responses import Response
@@ -12,7 +12,7 @@ from holdfast.hosts.web.viewer import Ask
 from holdfast.model.errors import Invalid
 from holdfast.model.kinds import KINDS
 from holdfast.model.query import Hit, Mode, Query, Recalled
-from holdfast.verbs.browse import Page, browse
+from holdfast.verbs.browse import browse, latest
 from holdfast.verbs.recall import recall
 
 LIMIT, PAGE = 30, 40
@@ -36,6 +36,7 @@ class Found:
     """A hit as it is shown."""
 
     hit: Hit
+    snippet: str
     badge: Badge
     signals: tuple[Signal, ...]
 
@@ -111,9 +112,18 @@ def _recalled(ask: Ask, query: Query) -> dict[str, Any]:
     found = recall(ask.memory, query, surface=False)
     most = max((hit.why[name] for hit in found.hits for name in hit.why if name in ADDED), default=0.0)
     shown = [
-        Found(hit=hit, badge=badge_of(ask.memory, hit.record), signals=signals_of(hit, most)) for hit in found.hits
+        Found(
+            hit=hit, snippet=_without_title(hit), badge=badge_of(ask.memory, hit.record), signals=signals_of(hit, most)
+        )
+        for hit in found.hits
     ]
     return {"recalled": found, "found": shown, "listed": None, "facets": _facets(found), "more": ""}
+
+
+def _without_title(hit: Hit) -> str:
+    """Give the part of a hit that fits best, unless its title says it already."""
+    title = hit.record.title.rstrip("…")
+    return hit.snippet.removeprefix(title).lstrip(" .…:") if hit.snippet.startswith(title) else hit.snippet
 
 
 def _facets(found: Recalled) -> dict[str, list[tuple[str, int]]]:
@@ -128,11 +138,17 @@ def _facets(found: Recalled) -> dict[str, list[tuple[str, int]]]:
 
 
 def _listed(ask: Ask, query: Query, state: str) -> dict[str, Any]:
-    offset = ask.number("offset", 0, 0, 10_000_000)
-    listed: Page = browse(ask.memory, query, states=(state,), offset=offset)
-    after = offset + len(listed.entries)
+    """List what is kept, latest first: of one project by number, of all by date."""
     given: dict[str, Any] = {
         name: list(ask.texts(name)) for name in ("kind", "scope", "tag", "state", "since", "until")
     }
-    more = render.address(ask, "/search/hits", offset=after, **given) if after < listed.total else ""
-    return {"recalled": None, "found": [], "listed": listed, "facets": {}, "more": more, "offset": offset}
+    place = ask.number("from", 0, 0, 2**53)
+    wanted = replace(query, limit=PAGE)
+    if ask.everywhere:
+        found = list(browse(ask.memory, wanted, states=(state,), offset=place).entries)
+        after = place + len(found)
+    else:
+        found = latest(ask.memory, wanted, states=(state,), before=place)
+        after = found[-1].number if found else 0
+    more = render.address(ask, "/search/hits", **{"from": after}, **given) if len(found) == PAGE else ""
+    return {"recalled": None, "found": [], "listed": found, "facets": {}, "more": more, "goes_on": bool(place)}

@@ -75,7 +75,7 @@ def wanted_of(ask: Ask) -> Wanted:
 
 def outcome_of(item: Item) -> str:
     """Say what was done, or what became of it, in a word."""
-    return _CHANGES.get(item.verb, item.verb)
+    return item.outcome or _CHANGES.get(item.verb, item.verb)
 
 
 def _items(ask: Ask, wanted: Wanted, found: Stream, *, last_day: str = "", only_new: bool = False) -> dict[str, Any]:
