@@ -9,7 +9,7 @@ from holdfast.hosts.web.viewer import Ask
 from holdfast.model.errors import Invalid
 
 Json = dict[str, Any]
-LONGEST = 10_000
+LONGEST = 1_000
 PROBLEM: Json = {
     "type": "object",
     "required": ["error", "message", "hint"],
@@ -116,6 +116,7 @@ def _operation(one: Endpoint) -> Json:
         "parameters": [_parameter(parameter) for parameter in one.parameters],
         "responses": {
             "200": {"description": "What was asked for.", "content": {one.media: {"schema": one.gives or {}}}},
+            "401": {"description": "The token is missing.", "content": {"text/plain": {"schema": {"type": "string"}}}},
             **{status: _problem(words) for status, words in _PROBLEMS.items()},
         },
     }
@@ -126,7 +127,6 @@ def _operation(one: Endpoint) -> Json:
 
 _PROBLEMS: Mapping[str, str] = {
     "400": "The request cannot be understood; the message says why.",
-    "401": "The token is missing.",
     "404": "There is no such thing.",
     "409": "It is not in a state that allows this.",
 }
