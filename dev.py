@@ -4,6 +4,7 @@ python3 dev.py holdfast [ARGUMENTS]   install what is needed into ./.venv and ru
 python3 dev.py test [PYTEST ARGUMENTS]   formatting, lint, types and every test
 python3 dev.py protocol               the official MCP tools (Inspector, conformance) on our servers
 python3 dev.py plugin                 our plugin in the real Claude Code, Codex and Copilot CLI (fetches 1 GB)
+python3 dev.py screenshots            pictures of the viewer into docs/screenshots (needs chromium)
 python3 dev.py uv [ARGUMENTS]         anything else, inside that environment
 """
 
@@ -20,7 +21,7 @@ CHECKS = (("ruff", "format", "--check"), ("ruff", "check"), ("mypy",))
 
 def main() -> int:
     """Run what the first argument names."""
-    if len(sys.argv) < 2 or sys.argv[1] not in ("holdfast", "test", "protocol", "plugin", "uv"):
+    if len(sys.argv) < 2 or sys.argv[1] not in ("holdfast", "test", "protocol", "plugin", "screenshots", "uv"):
         print(__doc__)
         return 64
     task, rest = sys.argv[1], sys.argv[2:]
@@ -33,6 +34,8 @@ def main() -> int:
         return _run([uv, "run", "--quiet", "--with", NODE, "python", "-m", "tests.protocol.run"], ROOT)
     if task == "plugin":
         return _run([uv, "run", "--quiet", "--with", NODE, "python", "-m", "tests.clients.run"], ROOT)
+    if task == "screenshots":
+        return _run([uv, "run", "--quiet", "python", "-m", "scripts.screenshots"], ROOT)
     for check in CHECKS:
         if code := _run([uv, "run", "--quiet", *check], ROOT):
             return code

@@ -18,6 +18,10 @@ protocol:
 plugin:
     python3 dev.py plugin
 
+# Pictures of the viewer, light and dark, into docs/screenshots; needs chromium.
+screenshots:
+    python3 dev.py screenshots
+
 # Mend formatting and whatever lint can mend.
 fix:
     python3 dev.py uv run ruff check --fix

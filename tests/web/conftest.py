@@ -32,7 +32,7 @@ class Site:
         assert answer.status_code == status, (path, answer.status_code, answer.text[:500])
         return str(answer.text)
 
-    def post(self, path: str, status: int = 303, **fields: str) -> str:
+    def post(self, path: str, status: int = 303, /, **fields: str) -> str:
         """Send one of our own forms, as a browser does."""
         answer = self.browser.post(
             path, data={"csrf": self.keys.form, **fields}, headers={"origin": ORIGIN}, follow_redirects=False

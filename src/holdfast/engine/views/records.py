@@ -315,15 +315,9 @@ def _where(chosen: Filter) -> tuple[str, Params]:
             params[f"low{place}"], params[f"high{place}"] = span(project)
             spans.append(f"number between :low{place} and :high{place}")
         parts.append(f"({' or '.join(spans)})")
-    for column, values in (("kind", chosen.kinds), ("state", chosen.states)):
-        if column == "state" and values == ("pending",):
-            parts.append("state = 'pending'")  # word for word the condition of an index
-        elif column == "kind" and len(values) == 1:
-            parts.append("kind = :kind")  # so that its index is seen to give them in order
-            params["kind"] = values[0]
-        elif values:
-            parts.append(f"{column} in (select value from json_each(:{column}))")
-            params[column] = json.dumps(values)
+    for part, named in (_of_kinds(chosen.kinds), _in_states(chosen.states)):
+        parts += [part] if part else []
+        params |= named
     scoped, named = _scoped(chosen)
     parts += scoped
     params |= named
@@ -337,6 +331,20 @@ def _where(chosen: Filter) -> tuple[str, Params]:
             parts.append(test)
             params[name] = value
     return " and ".join(parts), params
+
+
+def _of_kinds(kinds: tuple[str, ...]) -> tuple[str, Params]:
+    """Write the kinds of a filter; of one alone, so that its index is seen to give records in order."""
+    if len(kinds) == 1:
+        return "kind = :kind", {"kind": kinds[0]}
+    return ("kind in (select value from json_each(:kind))", {"kind": json.dumps(kinds)}) if kinds else ("", {})
+
+
+def _in_states(states: tuple[str, ...]) -> tuple[str, Params]:
+    """Write the states of a filter; what is pending word for word as the condition of its index."""
+    if states == ("pending",):
+        return "state = 'pending'", {}
+    return ("state in (select value from json_each(:state))", {"state": json.dumps(states)}) if states else ("", {})
 
 
 def _scoped(chosen: Filter) -> tuple[list[str], Params]:

@@ -202,9 +202,16 @@
       "+": () => zoom(1.2, ...mid), "-": () => zoom(1 / 1.2, ...mid),
       ArrowLeft: () => { view.x += 40; }, ArrowRight: () => { view.x -= 40; }, ArrowUp: () => { view.y += 40; }, ArrowDown: () => { view.y -= 40; },
       Enter: () => { if (chosen) location.href = chosen.url; },
+      n: () => next(1), p: () => next(-1),
     }[event.key];
-    if (does) { event.preventDefault(); does(); dirty = true; }
+    if (does) { event.preventDefault(); event.stopPropagation(); does(); dirty = true; }
   });
+
+  const next = (by) => {
+    if (!nodes.length) return;
+    chosen = nodes[(Math.max(0, nodes.indexOf(chosen)) + by + nodes.length) % nodes.length];
+    tell(chosen);
+  };
 
   addEventListener("resize", () => { size(); });
   document.addEventListener("themechange", readColours);

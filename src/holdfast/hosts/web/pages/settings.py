@@ -70,7 +70,7 @@ def save(ask: Ask) -> Response:
     """Keep changed settings in the user's own file; the viewer itself follows at once."""
     now = ask.viewer.memory.config
     given = {name: _given(ask, name) for name in CHANGEABLE if name in ask.form or f"{name}.there" in ask.form}
-    changed = {name: value for name, value in given.items() if str(value) != str(getattr(now, name))}
+    changed = {name: value for name, value in given.items() if str(value).lower() != str(getattr(now, name)).lower()}
     if not changed:
         return render.moved(ask, "/settings", "Nothing was changed.")
     file = keep_settings(changed)
