@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator
 from http.client import HTTPConnection
 from pathlib import Path
+from threading import Timer
 
 import pytest
 
@@ -67,17 +68,20 @@ def test_nothing_is_looked_at_while_nobody_looks(viewer: Viewer) -> None:
 
 
 def test_the_terminal_tells_the_same_and_stops_when_asked(viewer: Viewer) -> None:
-    command = [sys.executable, "-m", "holdfast", "watch", "--last", "5", "--json"]
+    command = [sys.executable, "-m", "holdfast", "watch", "--last", "200", "--json"]
     watching = subprocess.Popen(command, cwd=viewer.folder, env=viewer.environment, stdout=subprocess.PIPE, text=True)
+    guard = Timer(60, watching.kill)
+    guard.start()
     try:
         assert watching.stdout is not None
-        assert any("Refunds go through the ledger." in watching.stdout.readline() for _ in range(60))
+        assert any("Refunds go through the ledger." in line for line in watching.stdout)
         hook(viewer.home, "UserPromptSubmit", viewer.folder, "s-watch", prompt="Is anybody there?")
-        told = {}
+        told: dict[str, str] = {}
         while told.get("text") != "Is anybody there?":
             told = json.loads(watching.stdout.readline())
         assert (told["what"], told["client"]) == ("prompt", "claude-code")
     finally:
+        guard.cancel()
         watching.send_signal(signal.SIGINT)
         watching.wait(timeout=20)
         watching.stdout.close()  # type: ignore[union-attr]
