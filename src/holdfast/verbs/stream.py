@@ -274,14 +274,14 @@ def _recorded(record: Record | None) -> Told:
 def _surfaced(event: Event, known: Sequence[Record]) -> Told:
     asked, shown = _text(event.data.get("query")), counted(len(_spoken_of(event)), "memory")
     if event.data.get("how") == "read":
-        return "asked", "; ".join(one.title for one in known[:3]), "read in full"
+        return "asked", " · ".join(one.title for one in known[:3]), "read in full"
     return "asked", asked or "(no words)", f"{shown} shown" if known else "nothing fit"
 
 
 def _injected(event: Event, known: Sequence[Record]) -> Told:
     why = _text(event.data.get("why"))
     what: What = "warning" if why == "action site" else "receipt"
-    said = "; ".join(one.title for one in known[:3]) if what == "warning" else ""
+    said = " · ".join(one.title for one in known[:3]) if what == "warning" else ""
     return what, said or f"{why or 'context'}: {counted(len(_spoken_of(event)), 'memory')}", ""
 
 

@@ -44,7 +44,7 @@
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     if (typing(event.target)) {
-      if (event.key === "Escape") event.target.blur();
+      if (event.key === "Escape") { event.preventDefault(); event.target.blur(); } // a search field would forget what was typed
       return;
     }
     if (keys.open) return;
