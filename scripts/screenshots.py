@@ -49,7 +49,7 @@ def main() -> None:
         _work(home, code)
         _story(home, code)
         _work(home, code)
-        viewer = Viewer(home, code)
+        viewer = Viewer(home, code, HOME=str(folder))
         try:
             with chromium() as browser:
                 shoot(browser, viewer, "light")

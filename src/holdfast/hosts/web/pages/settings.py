@@ -1,6 +1,7 @@
 """Settings: what each means and where it comes from, and the brief a session would get with other ones, before they are kept."""
 
 from dataclasses import dataclass, fields, replace
+from pathlib import Path
 from typing import Any
 
 from starlette.responses import Response
@@ -46,7 +47,7 @@ def page(ask: Ask) -> Response:
         groups=[(title, [every[name] for name in names]) for title, names in GROUPS],
         others=[one for one in every.values() if one.name not in CHANGEABLE],
         policies=POLICIES,
-        file=user_file(),
+        file=_short(user_file()),
         retention=[(kind, days, CAPS.get(kind)) for kind, days in DAYS.items()],
         **_previewed(ask, brief_of(ask.memory)),
     )
@@ -78,6 +79,11 @@ def save(ask: Ask) -> Response:
     ask.viewer.settings = fresh
     ask.viewer.memory.config = replace(fresh.config, project=now.project, session="")
     return render.moved(ask, "/settings", f"{', '.join(sorted(changed))}: kept in {file}.")
+
+
+def _short(path: Path) -> str:
+    """Write a path as people do, from their home on."""
+    return f"~/{path.relative_to(Path.home())}" if path.is_relative_to(Path.home()) else str(path)
 
 
 def _given(ask: Ask, name: str) -> Any:
