@@ -1,7 +1,7 @@
 """A viewer inside the test's own process, on a real store."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -61,10 +61,3 @@ def site(tmp_path: Path, time: Time) -> Iterator[Site]:
         browser.get(f"/?key={keys.link}")
         yield Site(memory=agent, keys=keys, browser=browser, stranger=stranger)
     seen.close()
-
-
-def person(memory: Memory) -> Memory:
-    """Give the same memory in a person's hands."""
-    other = memory.acting_in("")
-    other.actor = replace(other.actor, kind="user")
-    return other

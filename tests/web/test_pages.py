@@ -277,7 +277,9 @@ def test_settings_are_kept_in_the_users_own_file(site: Site) -> None:
     assert "confirm_writes = true" in text
     assert user_file().stat().st_mode & 0o077 == 0
     assert "From " in site.get("/settings")
-    site.post("/settings", 400, recall_limit="many")
+    for wrong in ({"recall_limit": "many"}, {"recall_limit": "0"}, {"inject": "everything"}, {"pending_days": "-1"}):
+        site.post("/settings", 400, **wrong)
+    assert "everything" not in user_file().read_text(encoding="utf-8")
     site.post("/settings", home="/elsewhere", database="postgresql://evil")
     assert "elsewhere" not in user_file().read_text(encoding="utf-8")
 

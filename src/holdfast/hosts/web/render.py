@@ -2,7 +2,7 @@
 
 import difflib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import datetime
 from functools import cache
 from hashlib import blake2b
@@ -181,12 +181,6 @@ def differences(old: str, new: str) -> Markup:
 
 def _pieces(text: str) -> list[str]:
     return re.findall(r"\s+|[^\s]+", text[:LONGEST_SHOWN])
-
-
-def lines_between(old: Sequence[str], new: Sequence[str], context: int = 3) -> list[tuple[str, str]]:
-    """Give the lines that differ, each with + or - or a space, with some around them."""
-    told = list(difflib.unified_diff(list(old), list(new), lineterm="", n=context))[2:]
-    return [(line[:1] if line[:1] in "+-@" else " ", line[1:] if line[:1] != "@" else "") for line in told]
 
 
 def fields_of(record: Record) -> Mapping[str, Any]:

@@ -1,5 +1,6 @@
 """Settings: what each means and where it comes from, and the brief a session would get with other ones, before they are kept."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from holdfast.compose import keep_settings, user_file
 from holdfast.hosts.web import render
 from holdfast.hosts.web.viewer import Ask
 from holdfast.model.config import Config
+from holdfast.model.errors import Invalid
 from holdfast.policy.opening import POLICIES, Prepared, budget_for
 from holdfast.policy.retention import CAPS, DAYS
 from holdfast.verbs.prepare import brief_of
@@ -74,11 +76,23 @@ def save(ask: Ask) -> Response:
     changed = {name: value for name, value in given.items() if str(value).lower() != str(getattr(now, name)).lower()}
     if not changed:
         return render.moved(ask, "/settings", "Nothing was changed.")
+    _check(changed)
     file = keep_settings(changed)
     fresh = ask.viewer.reload()
     ask.viewer.settings = fresh
     ask.viewer.memory.config = replace(fresh.config, project=now.project, session="")
     return render.moved(ask, "/settings", f"{', '.join(sorted(changed))}: kept in {file}.")
+
+
+def _check(changed: Mapping[str, Any]) -> None:
+    """Refuse what would only be noticed when the next session begins."""
+    if changed.get("inject", "off") not in POLICIES:
+        raise Invalid(
+            f"There is no inject policy {changed['inject'][:40]!r}.", hint=f"Use one of {', '.join(POLICIES)}."
+        )
+    for name, value in changed.items():
+        if str(value).startswith("-") or (name == "recall_limit" and str(value) == "0"):
+            raise Invalid(f"{name} must be more than that.")
 
 
 def _short(path: Path) -> str:
