@@ -7,6 +7,7 @@ python3 dev.py postgres [PYTEST ARGUMENTS]   every test once more, on PostgreSQL
 python3 dev.py protocol               the official MCP tools (Inspector, conformance) on our servers
 python3 dev.py plugin                 our plugin in the real Claude Code, Codex and Copilot CLI (fetches 1 GB)
 python3 dev.py clients [PYTEST ARGUMENTS]   every promise in the real Claude Code, Codex, Gemini CLI and OpenCode (fetches 1 GB)
+python3 dev.py screenshots            pictures of the viewer into docs/screenshots (needs chromium)
 python3 dev.py uv [ARGUMENTS]         anything else, inside that environment
 """
 
@@ -31,6 +32,7 @@ TASKS = {
     "protocol": (*WITH_NODE, "tests.protocol.run"),
     "plugin": (*WITH_NODE, "tests.clients.run"),
     "clients": (*WITH_NODE, "tests.e2e.run"),
+    "screenshots": (*RUN, "python", "-m", "scripts.screenshots"),
     "uv": (),
 }
 ANYWHERE = ("holdfast", "uv")  # these work in the folder at hand

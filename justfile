@@ -30,6 +30,10 @@ plugin:
 clients *arguments:
     python3 dev.py clients {{arguments}}
 
+# Pictures of the viewer, light and dark, into docs/screenshots; needs chromium.
+screenshots:
+    python3 dev.py screenshots
+
 # Mend formatting and whatever lint can mend.
 fix:
     python3 dev.py uv run ruff check --fix

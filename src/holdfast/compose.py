@@ -1,6 +1,7 @@
 """The one place that reads configuration and the environment, and picks the adapters."""
 
 import getpass
+import json
 import os
 import platform
 import time
@@ -187,6 +188,51 @@ def load_settings(
     return Settings(config=config, sources=sources)
 
 
+def user_file() -> Path:
+    """Give the file of the user's own settings."""
+    from platformdirs import user_config_path
+
+    return user_config_path("holdfast", appauthor=False) / "config.toml"
+
+
+def keep_settings(values: Mapping[str, Any]) -> Path:
+    """Write settings into the user's own file, each on its line; everything else in it stays as it was."""
+    file = user_file()
+    checked = {name: _checked("The form", name, value) for name, value in values.items()}
+    before = _read(file)
+    text = file.read_text(encoding="utf-8") if before else ""
+    for name, value in checked.items():
+        text = _with_line(text, name, f"{name} = {_as_toml(value)}")
+    if tomllib.loads(text) != {
+        **before,
+        **tomllib.loads("\n".join(f"{n} = {_as_toml(v)}" for n, v in checked.items())),
+    }:
+        raise InvalidConfig(f"{file} cannot be changed line by line.", hint="Edit it by hand.")
+    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    aside = file.with_suffix(f".{os.getpid()}")
+    with os.fdopen(os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as out:
+        out.write(text)
+    aside.replace(file)
+    return file
+
+
+def _with_line(text: str, name: str, line: str) -> str:
+    """Put a line in place of the one that sets a name, else before everything else: tables come last in TOML."""
+    lines = text.splitlines()
+    first_table = next((at for at, one in enumerate(lines) if one.lstrip().startswith("[")), len(lines))
+    for at in range(first_table):
+        if lines[at].partition("=")[0].strip() == name:
+            lines[at] = line
+            break
+    else:
+        lines.insert(0, line)
+    return "\n".join(lines) + "\n"
+
+
+def _as_toml(value: Any) -> str:
+    return json.dumps(list(value) if isinstance(value, tuple) else value, ensure_ascii=False)
+
+
 def store_folder(config: Config, here: Path) -> Path:
     """Give the folder of the store: as set, else the nearest .holdfast/ upward, else the platform's data folder."""
     if not config.home and (nearest := _nearest(here)) and _is_home(nearest):
@@ -206,9 +252,7 @@ def user_folder(config: Config) -> Path:
 def _layers(
     here: Path, environment: Mapping[str, str], flags: Mapping[str, Any]
 ) -> list[tuple[str, Mapping[str, Any]]]:
-    from platformdirs import user_config_path
-
-    user = user_config_path("holdfast", appauthor=False) / "config.toml"
+    user = user_file()
     layers: list[tuple[str, Mapping[str, Any]]] = [(str(user), _read(user))]
     if (nearest := _nearest(here)) and (nearest / "config.toml").is_file():
         project = nearest / "config.toml"

@@ -15,7 +15,8 @@ import pytest
 from mcp import Client, MCPError
 
 from holdfast.compose import PRIVATE
-from holdfast.hosts.mcp.http import listening, transport
+from holdfast.hosts.loopback import listening
+from holdfast.hosts.mcp.http import transport
 from holdfast.hosts.mcp.protocol import server_of
 from holdfast.surfaces.tool import Call
 from tests import engines

@@ -6,7 +6,8 @@ from typing import NoReturn
 import uvicorn
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from holdfast.hosts.mcp.http import app, listening
+from holdfast.hosts.loopback import listening
+from holdfast.hosts.mcp.http import app
 from holdfast.hosts.mcp.protocol import server_of
 from holdfast.surfaces.tool import Call
 from tests.protocol.fixtures import surface

@@ -235,6 +235,19 @@ class Store:
             yield from ((row["seq"], _event(row)) for row in rows)
             after = rows[-1]["seq"]
 
+    def before(self, seq: int, limit: int, *, session: str = "") -> list[tuple[int, Event]]:
+        """Give the events that arrived before one, latest first, with their numbers; of one session if it is named."""
+        own = "session = :session and " if session else ""
+        rows = self.db.query(
+            f"select seq, {_COLUMNS} from events where {own}seq < :seq order by seq desc limit :limit",
+            {"seq": seq, "limit": limit} | ({"session": session} if session else {}),
+        )
+        return [(row["seq"], _event(row)) for row in rows]
+
+    def last_seq(self) -> int:
+        """Give the number of the event that arrived last."""
+        return int(self.db.query("select coalesce(max(seq), 0) from events")[0][0])
+
     def happened(self, verbs: Sequence[str], since: str, limit: int) -> list[Event]:
         """Give the latest events of some verbs since an instant."""
         sql = f"""
@@ -243,6 +256,11 @@ class Store:
         """
         rows = self.db.query(sql, {"verbs": json.dumps(list(verbs)), "since": since, "limit": limit})
         return [_event(row) for row in rows]
+
+    def in_session(self, session: str, verb: str, limit: int) -> list[Event]:
+        """Give the events of one verb in a session, in order of arrival."""
+        sql = f"select {_COLUMNS} from events where session = :session and verb = :verb order by seq limit :limit"
+        return [_event(row) for row in self.db.query(sql, {"session": session, "verb": verb, "limit": limit})]
 
     def counted(self, session: str, verb: str) -> int:
         """Tell how often something happened in a session."""
@@ -258,10 +276,6 @@ class Store:
     def last_id(self) -> str:
         """Give the latest event id there is."""
         return str(self.db.query("select coalesce(max(id), '') from events")[0][0])
-
-    def last_seq(self) -> int:
-        """Give the number of the event that arrived last."""
-        return int(self.db.query("select coalesce(max(seq), 0) from events")[0][0])
 
     def setting(self, name: str) -> str:
         """Give what the store notes about itself under a name."""

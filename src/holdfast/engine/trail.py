@@ -43,6 +43,26 @@ def fresh(db: Database, session: str) -> list[Happening]:
     return [one for row in db.query(sql, {"session": session}) if (one := happening_from_json(json.loads(row[0])))]
 
 
+def before(db: Database, last: str, limit: int, *, session: str = "") -> list[Happening]:
+    """Give what was told before a happening, latest first; of one session if it is named."""
+    own = "session = :session and " if session else ""
+    sql = f"select doc from trail where {own}id < :last order by id desc limit :limit"
+    given = {"last": last, "limit": limit} | ({"session": session} if session else {})
+    return [one for row in db.query(sql, given) if (one := happening_from_json(json.loads(row[0])))]
+
+
+def after(db: Database, first: str, limit: int) -> list[Happening]:
+    """Give what was told after a happening, in order."""
+    sql = "select doc from trail where id > :first order by id limit :limit"
+    rows = db.query(sql, {"first": first, "limit": limit})
+    return [one for row in rows if (one := happening_from_json(json.loads(row[0])))]
+
+
+def last_id(db: Database) -> str:
+    """Give the id of what was told last."""
+    return str(db.query("select coalesce(max(id), '') from trail")[0][0])
+
+
 def settle(db: Database, session: str, last: str) -> None:
     """Note that everything up to a happening was derived."""
     sql = "update trail set derived = 1 where session = :session and id <= :last"

@@ -39,14 +39,19 @@ class Happening:
     failed: bool = False
     source: str = ""  # how a session started (startup, resume, clear, compact), or what triggered a compaction
     transcript: str = ""
+    took_ms: float = 0.0  # CPU the hook had spent when it told this; 0: it did not say
 
 
 def happening_from_json(value: Any) -> Happening | None:
     """Read what a hook wrote; a line of another shape is nothing."""
     if not isinstance(value, dict) or value.get("event") not in EVENTS:
         return None
-    texts = {
-        name: str(value.get(name) or "") for name in Happening.__dataclass_fields__ if name not in ("given", "failed")
-    }
-    given = value.get("given")
-    return Happening(**texts, given=given if isinstance(given, dict) else {}, failed=value.get("failed") is True)
+    others = ("given", "failed", "took_ms")
+    texts = {name: str(value.get(name) or "") for name in Happening.__dataclass_fields__ if name not in others}
+    given, took = value.get("given"), value.get("took_ms")
+    return Happening(
+        **texts,
+        given=given if isinstance(given, dict) else {},
+        failed=value.get("failed") is True,
+        took_ms=float(took) if isinstance(took, int | float) else 0.0,
+    )

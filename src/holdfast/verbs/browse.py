@@ -33,6 +33,13 @@ def browse(memory: Memory, query: Query, *, states: Sequence[str] = ("active",),
     return Page(entries=tuple(found), total=records.counted(memory.store.db, chosen))
 
 
+def latest(memory: Memory, query: Query, *, states: Sequence[str] = ("active",), before: int = 0) -> list[Entry]:
+    """Give records of the project itself in the order they came here, latest first; as quick in a large project as in a small."""
+    here = (memory.store.project_number(memory.project),)
+    chosen = replace(chosen_by(memory, replace(query, starters=False), states), projects=here)
+    return records.latest(memory.store.db, chosen, limit=query.limit, before=before)
+
+
 def census(memory: Memory, query: Query) -> Census:
     """Count the records a query means."""
     kinds: dict[str, int] = {}

@@ -15,6 +15,7 @@ from holdfast.policy.secrets import texts_of
 from holdfast.verbs.memory import Memory
 
 COMMON = 0.05  # a word in more of the project's records than this is nobody's own
+MOST_TOLD = 500  # times one session
 FEW = 20  # records of which no word can be called common
 
 
@@ -35,6 +36,11 @@ def receipts(memory: Memory, *, days: float = 7, limit: int = 50) -> list[Receip
     """Give what sessions were told unasked lately, latest first, and what became of it."""
     since = days_before(memory.clock.now(), days)
     return [_receipt(memory, event) for event in memory.store.happened(("injected",), since, limit)]
+
+
+def told_unasked(memory: Memory, session: str) -> list[Receipt]:
+    """Give what one session was told unasked, in order, and what became of it."""
+    return [_receipt(memory, event) for event in memory.store.in_session(session, "injected", MOST_TOLD)]
 
 
 def became_of(memory: Memory, told: Sequence[Event], since: str) -> dict[str, int]:

@@ -39,7 +39,7 @@ def drain(memory: Memory, spool: Path, *, limit: int | None = None) -> Drained:
         for path, one in read:
             if one:
                 path.unlink(missing_ok=True)
-            else:
+            elif path.exists():  # else another drained it while we read
                 path.replace(path.with_suffix(".unreadable"))
         taken, unreadable = taken + len(good), unreadable + len(read) - len(good)
     if unreadable:

@@ -71,6 +71,19 @@ order by links.source, links.target
 """
 
 
+def of_project(db: Database, project: int, limit: int) -> list[Arrow]:
+    """Give the arrows that leave the active records of a project, those of the latest records first."""
+    low, high = span(project)
+    rows = db.query(_OF_PROJECT, {"low": low, "high": high, "limit": limit})
+    return [Arrow(source=row[0], relation=row[1], target=row[2]) for row in rows]
+
+
+_OF_PROJECT = """
+select links.source, relation, target from links join records on records.id = links.source
+where state = 'active' and number between :low and :high order by number desc, relation, target limit :limit
+"""
+
+
 def counts(db: Database, project: int) -> dict[str, int]:
     """Tell how many arrows of each relation leave the active records of a project."""
     low, high = span(project)

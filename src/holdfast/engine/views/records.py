@@ -206,6 +206,18 @@ def page(db: Database, chosen: Filter, *, limit: int, offset: int = 0, oldest_fi
     )
 
 
+def latest(db: Database, chosen: Filter, *, limit: int, before: int = 0) -> list[Entry]:
+    """Give the records of one project in the order they came here, latest first, from before a number on.
+
+    Unlike `page` it reads no more than it gives, however large the project.
+    """
+    assert chosen.projects is not None
+    where, params = _where(chosen)
+    earlier = "and number < :before" if before else ""
+    sql = f"select number, doc from records where {where} {earlier} order by number desc limit :limit"
+    return _entries(db, sql, {**params, "limit": limit} | ({"before": before} if before else {}))
+
+
 def after(db: Database, number: int, limit: int) -> list[Entry]:
     """Give the records that follow a number, whatever their project or state."""
     sql = "select number, doc from records where number > :number order by number limit :limit"
@@ -249,6 +261,21 @@ def _without(params: Params, name: str) -> Params:
     return {key: value for key, value in params.items() if key != name}
 
 
+def daily(db: Database, chosen: Filter) -> list[tuple[str, str, int]]:
+    """Tell how many records of each kind were made on each day, whatever became of them."""
+    where, params = _where(chosen)
+    sql = f"select substr(created_at, 1, 10) as day, kind, count(*) from records where {where} group by day, kind order by day, kind"
+    return [(row[0], row[1], int(row[2])) for row in db.query(sql, params)]
+
+
+def last_made(db: Database, project: int) -> str:
+    """Give when a project's last record was made, by its last number; nothing if it has none."""
+    low, high = span(project)
+    sql = "select created_at from records where number between :low and :high order by number desc limit 1"
+    rows = db.query(sql, {"low": low, "high": high})
+    return str(rows[0][0]) if rows else ""
+
+
 def by_ids(db: Database, ids: Iterable[str]) -> dict[str, Entry]:
     """Give the records of ids."""
     sql = "select number, doc from records where id in (select value from json_each(:ids))"
@@ -268,6 +295,14 @@ def census(db: Database, chosen: Filter) -> list[tuple[str, str, int]]:
     return [(row[0], row[1], int(row[2])) for row in rows]
 
 
+def kinds_of(db: Database, project: int) -> dict[str, int]:
+    """Tell how many records of each kind a project ever had, by an index alone: no row is read."""
+    low, high = span(project)
+    # The sign keeps the engine from walking the rows themselves.
+    sql = "select kind, count(*) from records where +number between :low and :high group by kind order by count(*) desc, kind"
+    return {row[0]: int(row[1]) for row in db.query(sql, {"low": low, "high": high})}
+
+
 def numbers(db: Database, chosen: Filter) -> set[int]:
     """Give the local numbers of the records meant."""
     where, params = _where(chosen)
@@ -283,10 +318,9 @@ def _where(chosen: Filter) -> tuple[str, Params]:
             params[f"low{place}"], params[f"high{place}"] = span(project)
             spans.append(f"number between :low{place} and :high{place}")
         parts.append(f"({' or '.join(spans)})")
-    for column, values in (("kind", chosen.kinds), ("state", chosen.states)):
-        if values:
-            parts.append(f"{column} in (select value from json_each(:{column}))")
-            params[column] = json.dumps(values)
+    for part, named in (_of_kinds(chosen.kinds), _in_states(chosen.states)):
+        parts += [part] if part else []
+        params |= named
     scoped, named = _scoped(chosen)
     parts += scoped
     params |= named
@@ -300,6 +334,20 @@ def _where(chosen: Filter) -> tuple[str, Params]:
             parts.append(test)
             params[name] = value
     return " and ".join(parts), params
+
+
+def _of_kinds(kinds: tuple[str, ...]) -> tuple[str, Params]:
+    """Write the kinds of a filter; of one alone, so that its index is seen to give records in order."""
+    if len(kinds) == 1:
+        return "kind = :kind", {"kind": kinds[0]}
+    return ("kind in (select value from json_each(:kind))", {"kind": json.dumps(kinds)}) if kinds else ("", {})
+
+
+def _in_states(states: tuple[str, ...]) -> tuple[str, Params]:
+    """Write the states of a filter; what is pending word for word as the condition of its index."""
+    if states == ("pending",):
+        return "state = 'pending'", {}
+    return ("state in (select value from json_each(:state))", {"state": json.dumps(states)}) if states else ("", {})
 
 
 def _scoped(chosen: Filter) -> tuple[list[str], Params]:

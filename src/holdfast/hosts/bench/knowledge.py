@@ -136,7 +136,7 @@ def forget_what_was_read() -> None:
 
 def _look(folder: Path, size: int) -> Looked:
     memory = open_bench(folder)
-    _fill(memory, size)
+    fill(memory, size)
     fake_vectors(memory)
     wanted = {(row["older"], row["newer"]) for row in _pairs() if contradicts(row["older"], row["newer"])}
     forget_what_was_read()
@@ -183,7 +183,7 @@ def _others(memory: Memory) -> tuple[float, float, float]:
     )
 
 
-def _fill(memory: Memory, size: int) -> None:
+def fill(memory: Memory, size: int) -> None:
     """Keep invented memories with the labelled pairs among them."""
     texts = list(_invented(size))
     events = [

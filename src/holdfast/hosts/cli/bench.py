@@ -226,3 +226,13 @@ def secrets() -> None:
 
     if not run():
         raise click.exceptions.Exit(1)
+
+
+@bench_command.command("web")
+@click.option("--records", default=100_000, show_default=True, type=click.IntRange(1_000), help="How many.")
+def web(records: int) -> None:
+    """Measure what each page of the viewer costs. Exit code 1 if a target is missed."""
+    from holdfast.hosts.bench.web import run
+
+    if not run(records):
+        raise click.exceptions.Exit(1)

@@ -6,7 +6,8 @@ import click
 from rich.text import Text
 
 from holdfast.hosts.cli.options import opened
-from holdfast.hosts.cli.render import SHORT, console, json_option, plain, print_json
+from holdfast.hosts.cli.render import SHORT, console, json_option, print_json
+from holdfast.hosts.plain import plain
 from holdfast.model.ids import parse_instant
 from holdfast.model.text import counted
 from holdfast.verbs.learn import LIMIT, MOST, Learned, learn

@@ -70,6 +70,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "config": ("upkeep", "Show every setting, what it means and where it came from."),
     "uninstall": ("setup", "Take out of every client what `init` put in."),
     "mcp": ("mcp", "Serve the memory to MCP clients over stdio or HTTP."),
+    "web": ("web", "Open the viewer: see, search, judge and correct the memory in a browser."),
+    "watch": ("web", "Follow what agents do and what the memory keeps, as it happens."),
     "demo": ("demo", "Build a store to look around in: three months of a made-up team."),
     "bench": ("bench", "Measure retrieval quality and speed."),
 }

@@ -8,13 +8,13 @@ from holdfast.hosts.cli.options import fields_of, label_options, opened, text_or
 from holdfast.hosts.cli.outcome import present
 from holdfast.hosts.cli.render import (
     json_option,
-    plain,
     print_json,
     recalled_to_json,
     show_list,
     show_recalled,
     show_record,
 )
+from holdfast.hosts.plain import plain
 from holdfast.model.query import MODES, Query
 from holdfast.model.record import GLOBAL, Draft, Link, record_to_json
 from holdfast.policy.admit import Waivers

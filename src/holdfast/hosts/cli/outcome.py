@@ -5,7 +5,8 @@ from typing import Any, NoReturn
 import click
 from rich.text import Text
 
-from holdfast.hosts.cli.render import SHORT, console, icon, plain, print_json
+from holdfast.hosts.cli.render import SHORT, console, icon, print_json
+from holdfast.hosts.plain import plain
 from holdfast.model.errors import Conflict
 from holdfast.model.record import Record, record_to_json
 from holdfast.policy.admit import (

@@ -2,9 +2,8 @@
 
 import json
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import fields, is_dataclass
 from typing import Any
 
 import click
@@ -12,6 +11,7 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
+from holdfast.hosts.plain import plain
 from holdfast.model.event import Event
 from holdfast.model.kinds import KINDS
 from holdfast.model.query import Hit, Recalled
@@ -59,20 +59,6 @@ def show(value: Any, text: str, *, as_json: bool) -> None:
         print_json(plain(value))
     else:
         print(text)
-
-
-def plain(value: Any) -> Any:
-    """Write any value of ours as JSON."""
-    match value:
-        case Record():
-            return record_to_json(value)
-        case dict() | Mapping():
-            return {str(key): plain(item) for key, item in value.items()}
-        case list() | tuple() | set() | frozenset():
-            return [plain(item) for item in value]
-        case _ if is_dataclass(value):
-            return {spec.name: plain(getattr(value, spec.name)) for spec in fields(value)}
-    return value
 
 
 def json_option(command: Callable[..., Any]) -> Callable[..., Any]:

@@ -7,7 +7,8 @@ import click
 from rich.text import Text
 
 from holdfast.hosts.cli.options import opened
-from holdfast.hosts.cli.render import FRESHNESS_STYLE, SHORT, console, icon, json_option, plain, print_json, show
+from holdfast.hosts.cli.render import FRESHNESS_STYLE, SHORT, console, icon, json_option, print_json, show
+from holdfast.hosts.plain import plain
 from holdfast.model.errors import Invalid
 from holdfast.model.record import record_to_json
 from holdfast.model.text import counted, shorten

@@ -251,7 +251,7 @@ def _spool(home: str, told: Json) -> None:
     folder = os.path.join(home, "spool")  # noqa: PTH118
     name = f"{time.time_ns():020d}-{os.getpid()}-{len(told)}{told['event'][:2]}"
     aside = os.path.join(folder, f".{name}")  # noqa: PTH118
-    data = json.dumps({"id": name, **told}).encode()
+    data = json.dumps({"id": name, **told, "took_ms": round(1000 * time.process_time(), 1)}).encode()
     try:
         handle = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileNotFoundError:

@@ -6,16 +6,12 @@ rebinding a name), and answers nobody who does not show the token.
 
 import asyncio
 import concurrent.futures
-import hmac
 import logging
-import signal
-import socket
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-import uvicorn
 from anyio import from_thread, to_thread
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server as Transport
@@ -26,6 +22,7 @@ from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from holdfast.hosts.loopback import HOST, is_bearer, listening, names_at, port_of, serve
 from holdfast.hosts.mcp.protocol import (
     INTERNAL,
     LONGEST_MESSAGE,
@@ -37,51 +34,25 @@ from holdfast.hosts.mcp.protocol import (
     Server,
 )
 from holdfast.hosts.mcp.serving import join
-from holdfast.model.errors import Invalid
 from holdfast.surfaces.tool import Call, Client, once
 from holdfast.verbs.memory import Memory
 
-HOST, PATH = "127.0.0.1", "/mcp"
+PATH = "/mcp"
 MOST_SESSIONS = 200
 REMEMBERED = 1_000  # sessions whose actor is kept; the SDK does not say when one ends
-LEAVING_SECONDS = 2  # how long requests may take to end once we are asked to stop
 log = logging.getLogger(__name__)
 
 
 def main(server: Server, *, token: str, port: int, announce: Callable[[str], None]) -> None:
     """Serve until asked to stop by SIGTERM or SIGINT; `announce` is told the address once it can be reached."""
     with listening(port) as listener:
-        bound = int(listener.getsockname()[1])
-        config = uvicorn.Config(
-            app(server, token=token, port=bound),
-            access_log=False,
-            log_config=None,
-            log_level=logging.CRITICAL,  # it complains of streams cut off when we leave; failures are logged here
-            lifespan="on",
-            proxy_headers=False,
-            server_header=False,
-            timeout_graceful_shutdown=LEAVING_SECONDS,
-        )
-        # When it has left, uvicorn sends itself the signal again; as an exception it lets the memory be closed.
-        signal.signal(signal.SIGTERM, signal.default_int_handler)
-        try:
-            announce(f"http://{HOST}:{bound}{PATH}")
-            uvicorn.Server(config).run(sockets=[listener])
-        except KeyboardInterrupt:
-            log.info("asked to stop")
-
-
-def listening(port: int) -> socket.socket:
-    """Give a socket that listens on the loopback address; port 0 means any that is free."""
-    try:
-        return socket.create_server((HOST, port))
-    except (OSError, OverflowError) as problem:
-        raise Invalid(f"Port {port} cannot be used ({problem}).", hint="--port 0 takes any that is free.") from problem
+        bound = port_of(listener)
+        serve(app(server, token=token, port=bound), listener, announce=lambda: announce(f"http://{HOST}:{bound}{PATH}"))
 
 
 def app(server: Server, *, token: str, port: int) -> ASGIApp:
     """Give the web application: token, then host and origin, then size, then the protocol in either era."""
-    names = [f"{name}:{port}" for name in (HOST, "localhost")]
+    names = names_at(port)
     security = TransportSecuritySettings(allowed_hosts=names, allowed_origins=[f"http://{name}" for name in names])
     inner = transport(server).streamable_http_app(
         streamable_http_path=PATH,
@@ -173,19 +144,16 @@ class _Guarded:
 
     def __init__(self, inner: ASGIApp, token: str) -> None:
         self._inner = inner
-        self._token = token.encode()
+        self._token = token
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        answerer = self._inner if scope["type"] != "http" or self._is_known(scope) else _REFUSAL
+        known = scope["type"] != "http" or is_bearer(Headers(scope=scope).get("authorization", ""), self._token)
+        answerer = self._inner if known else _REFUSAL
         try:
             await answerer(scope, receive, send)
         except Exception:
             log.exception("a request failed")
             raise
-
-    def _is_known(self, scope: Scope) -> bool:
-        scheme, _, shown = Headers(scope=scope).get("authorization", "").partition(" ")
-        return hmac.compare_digest(shown.strip().encode("latin-1"), self._token) and scheme.lower() == "bearer"
 
 
 _REFUSAL = PlainTextResponse("The token is missing or wrong.\n", 401, {"www-authenticate": "Bearer"})

@@ -1,0 +1,161 @@
+"""Pictures of every page, light and dark, out of the made-up store with real hooks: `python3 dev.py screenshots`.
+
+They land in docs/screenshots. Needs Debian's `chromium`.
+"""
+
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Literal
+
+from PIL import Image
+from playwright.sync_api import Browser, Page
+from tests.web.running import HEIGHT, WIDTH, Viewer, checkout, chromium, hook
+
+from holdfast.compose import load_settings, open_memory
+from holdfast.hosts.demo.build import build
+from holdfast.model.query import Query
+from holdfast.verbs.browse import browse
+
+ROOT = Path(__file__).parents[1]
+OUT = ROOT / "docs" / "screenshots"
+PROJECT = "github.com/fernhill/storefront"
+PAGES = {
+    "stream": "/",
+    "search": "/search?q=what+to+watch+for+when+migrating+the+orders+table",
+    "sessions": "/sessions",
+    "threads": "/threads",
+    "scars": "/scars",
+    "graph": "/graph",
+    "health": "/health",
+    "insights": "/insights",
+    "settings": "/settings",
+    "projects": "/projects",
+}
+SESSION = "7d0f3c52-checkout-totals"
+
+
+def main() -> None:
+    """Make every picture anew."""
+    OUT.mkdir(exist_ok=True)
+    folder = Path(tempfile.mkdtemp(prefix="holdfast-screenshots-"))
+    try:
+        home, code = folder / "store", checkout(folder / "storefront", PROJECT)
+        build(home, until=time.time())
+        _files(home, code)
+        _work(home, code)
+        _story(home, code)
+        _work(home, code)
+        viewer = Viewer(home, code, HOME=str(folder))
+        try:
+            with chromium() as browser:
+                shoot(browser, viewer, "light")
+                shoot(browser, viewer, "dark")
+        finally:
+            viewer.close()
+    finally:
+        shutil.rmtree(folder)
+
+
+def shoot(browser: Browser, viewer: Viewer, theme: Literal["light", "dark"]) -> None:
+    """Take the pictures of one theme, and some on a phone."""
+    context = browser.new_context(viewport={"width": WIDTH, "height": HEIGHT}, color_scheme=theme)
+    page = context.new_page()
+    page.goto(viewer.link)
+    for name, path in PAGES.items():
+        _take(page, viewer.base + path, f"{name}-{theme}")
+        if name == "search":
+            page.click(".hits .hit:first-child [data-open]")
+            page.wait_for_selector(".history")
+            _take(page, page.url, f"record-{theme}")
+        if name == "sessions":
+            page.goto(viewer.base + "/sessions?offset=3")
+            page.click(".rows .row:first-child [data-open]")
+            _take(page, page.url, f"session-{theme}")
+    phone = browser.new_context(
+        viewport={"width": 390, "height": 844},
+        color_scheme=theme,
+        device_scale_factor=2,
+        storage_state=context.storage_state(),
+    )
+    _take(phone.new_page(), viewer.base + PAGES["search"], f"phone-{theme}")
+
+
+def _take(page: Page, url: str, name: str) -> None:
+    page.goto(url)
+    page.wait_for_load_state("networkidle" if "/?" not in url and not url.endswith("/") else "load")
+    if page.locator("[data-graph]").count():
+        page.wait_for_selector("[data-ready]")
+    page.wait_for_timeout(1500 if "graph" in name else 400)
+    file = OUT / f"{name}.png"
+    page.screenshot(path=file)
+    picture = (
+        Image.open(file).convert("RGB").quantize(colors=256, method=Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE)
+    )
+    picture.save(file, optimize=True)
+    print(f"{file.relative_to(ROOT)}  {file.stat().st_size // 1000} kB")
+
+
+def _files(home: Path, code: Path) -> None:
+    """Let the files be there that memories cite."""
+    settings = load_settings(flags={"home": str(home), "project": PROJECT, "embedder": "none"})
+    with open_memory(settings, folder=code) as memory:
+        found = browse(memory, Query(text="", limit=5_000)).entries
+    for path in {anchor.partition("::")[0] for entry in found for anchor in entry.record.anchors}:
+        file = code / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(f'"""{file.stem.replace("_", " ").capitalize()} of the shop."""\n', encoding="utf-8")
+
+
+def _work(home: Path, code: Path) -> None:
+    subprocess.run(
+        [sys.executable, "-m", "holdfast", "--home", str(home), "work"], cwd=code, check=True, capture_output=True
+    )
+
+
+def _story(home: Path, code: Path) -> None:
+    """Let an agent work for a few minutes, told by the real hooks."""
+
+    def tell(event: str, **given: object) -> None:
+        hook(home, event, code, SESSION, **given)
+
+    tell("SessionStart", source="startup")
+    tell(
+        "UserPromptSubmit",
+        prompt="The order totals on the invoice are off by a cent for some customers. Find out why and fix it.",
+    )
+    tell("PreToolUse", tool_name="Bash", tool_input={"command": "uv run pytest -q services/orders"})
+    tell(
+        "PostToolUse",
+        tool_name="Bash",
+        tool_input={"command": "uv run pytest -q services/orders"},
+        tool_response={"stdout": "2 failed, 118 passed in 9.41s", "exit_code": 1},
+    )
+    tell("PreToolUse", tool_name="Edit", tool_input={"file_path": str(code / "services/orders/totals.py")})
+    tell(
+        "PostToolUse",
+        tool_name="Edit",
+        tool_input={
+            "file_path": str(code / "services/orders/totals.py"),
+            "old_string": "round(",
+            "new_string": "quantize(",
+        },
+        tool_response={"content": "ok"},
+    )
+    tell(
+        "PostToolUse",
+        tool_name="Bash",
+        tool_input={"command": "uv run pytest -q services/orders"},
+        tool_response={"stdout": "120 passed in 9.38s", "exit_code": 0},
+    )
+    tell(
+        "Stop",
+        last_assistant_message="Fixed the totals: each line was rounded before the sum. They are summed as decimals and rounded once now.",
+    )
+
+
+if __name__ == "__main__":
+    main()

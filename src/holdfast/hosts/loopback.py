@@ -1,0 +1,61 @@
+"""What every server of ours stands on: the loopback address, the names it may be called by, a token, an orderly end."""
+
+import hmac
+import logging
+import signal
+import socket
+from collections.abc import Callable
+
+import uvicorn
+from starlette.types import ASGIApp
+
+from holdfast.model.errors import Invalid
+
+HOST = "127.0.0.1"
+LEAVING_SECONDS = 2  # how long requests may take to end once we are asked to stop
+log = logging.getLogger(__name__)
+
+
+def serve(app: ASGIApp, listener: socket.socket, *, announce: Callable[[], None]) -> None:
+    """Serve until asked to stop by SIGTERM or SIGINT; `announce` is called once the address can be reached."""
+    config = uvicorn.Config(
+        app,
+        access_log=False,
+        log_config=None,
+        log_level=logging.CRITICAL,  # it complains of streams cut off when we leave; failures are logged by the hosts
+        lifespan="on",
+        proxy_headers=False,
+        server_header=False,
+        timeout_graceful_shutdown=LEAVING_SECONDS,
+    )
+    # When it has left, uvicorn sends itself the signal again; as an exception it lets the memory be closed.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        announce()
+        uvicorn.Server(config).run(sockets=[listener])
+    except KeyboardInterrupt:
+        log.info("asked to stop")
+
+
+def listening(port: int) -> socket.socket:
+    """Give a socket that listens on the loopback address; port 0 means any that is free."""
+    try:
+        return socket.create_server((HOST, port))
+    except (OSError, OverflowError) as problem:
+        raise Invalid(f"Port {port} cannot be used ({problem}).", hint="--port 0 takes any that is free.") from problem
+
+
+def port_of(listener: socket.socket) -> int:
+    """Give the port a socket listens on."""
+    return int(listener.getsockname()[1])
+
+
+def names_at(port: int) -> list[str]:
+    """Give what a client may call us: any other name means that somebody else's page found its way here."""
+    return [f"{name}:{port}" for name in (HOST, "localhost")]
+
+
+def is_bearer(header: str, token: str) -> bool:
+    """Tell whether an Authorization header shows the token."""
+    scheme, _, shown = header.partition(" ")
+    return hmac.compare_digest(shown.strip().encode("latin-1"), token.encode()) and scheme.lower() == "bearer"

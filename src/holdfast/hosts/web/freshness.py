@@ -1,0 +1,108 @@
+"""How far a memory still holds, as a badge; and what it cites, then beside now."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from markupsafe import Markup
+
+from holdfast.hosts.web import render
+from holdfast.model.anchor import Mark, parse_anchor
+from holdfast.model.freshness import Finding, Freshness
+from holdfast.model.record import Record
+from holdfast.policy.freshness import details, places_of
+from holdfast.policy.secrets import mask_secrets
+from holdfast.verbs.freshness import freshness
+from holdfast.verbs.memory import Memory
+
+MOST_LINES, MOST_BYTES = 40, 200_000
+_WORDS = {
+    "fresh": "What it cites stands as it did.",
+    "changed": "What it cites is no longer what it was.",
+    "missing": "What it cites is gone.",
+    "unverified": "Nobody ever checked it, or noted what stood there.",
+    "unknown": "There is nothing at hand to measure it by.",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Badge:
+    """A word on how far a memory still holds, and why."""
+
+    state: str
+    word: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cited:
+    """A place in code that a memory cites: what became of it, what stands there now, and what is different from then."""
+
+    path: str
+    state: str = "unknown"
+    note: str = ""
+    lines: tuple[tuple[int, str], ...] = ()
+    difference: Markup | None = None
+    problem: str = ""
+
+
+def badge(judged: Freshness | None) -> Badge | None:
+    """Give the badge of a verdict; what tells of the past has none."""
+    if judged is None:
+        return None
+    age = "" if judged.days is None else f" Checked {judged.days:.0f} days ago."
+    why = "; ".join(details(judged)) or _WORDS[judged.state]
+    return Badge(state=judged.state, word=judged.state, why=why + age)
+
+
+def badge_of(memory: Memory, record: Record) -> Badge | None:
+    """Judge one record against the code at hand."""
+    return badge(freshness(memory, [record]).get(record.id))
+
+
+def cited_by(memory: Memory, record: Record) -> list[Cited]:
+    """Give the places a record cites with what stood and stands there, as far as they lie in the checkout at hand."""
+    places = places_of(record)
+    if record.project not in (memory.checkout.project(), ""):
+        return [Cited(path=anchor, problem="The checkout of its project is not at hand.") for anchor in places]
+    judged = freshness(memory, [record]).get(record.id)
+    findings = {one.anchor: one for one in judged.findings} if judged else {}
+    return [_cited(memory, anchor, mark, findings.get(anchor)) for anchor, mark in places.items()]
+
+
+def _cited(memory: Memory, anchor: str, cited: Mark | None, finding: Finding | None) -> Cited:
+    place = parse_anchor(finding.moved_to if finding and finding.moved_to else anchor)
+    state = finding.state if finding else "unverified"
+    note = "; ".join(details(Freshness(state=state, findings=(finding,)))) if finding else ""
+    if not place.path:
+        return Cited(path=anchor, state=state, note=note, problem="It is no place in a file.")
+    top = memory.checkout.top().resolve()
+    file = (top / place.path).resolve()
+    if not file.is_relative_to(top):
+        return Cited(path=anchor, state=state, note=note, problem="It lies outside this checkout.")
+    now = finding.now if finding else None
+    then = _then(memory, cited)
+    if not file.is_file():
+        gone = render.differences(then, "") if then else None
+        return Cited(path=anchor, state=state, note=note, difference=gone, problem="There is no such file any more.")
+    if file.stat().st_size > MOST_BYTES:
+        return Cited(path=anchor, state=state, note=note, problem="The file is too large to show.")
+    lines = _lines(file, now)
+    changed = render.differences(then, "\n".join(line for _, line in lines)) if then and state == "changed" else None
+    return Cited(path=anchor, state=state, note=note, lines=lines, difference=changed)
+
+
+def _then(memory: Memory, cited: Mark | None) -> str:
+    """Give what stood at a place, if git still has it."""
+    raw = memory.checkout.content(cited.blob) if cited and cited.blob and cited.first else None
+    if raw is None or cited is None:
+        return ""
+    lines = raw.decode(errors="replace").split("\n")[cited.first - 1 : cited.last][:MOST_LINES]
+    return mask_secrets("\n".join(lines))
+
+
+def _lines(file: Path, now: Mark | None) -> tuple[tuple[int, str], ...]:
+    """Give the lines of a place as they are now, or the first ones of a file, numbered."""
+    lines = file.read_text(encoding="utf-8", errors="replace").split("\n")
+    first = now.first if now and now.first else 1
+    last = min(now.last if now and now.last else len(lines), first + MOST_LINES - 1)
+    return tuple((number, mask_secrets(lines[number - 1][:300])) for number in range(first, min(last, len(lines)) + 1))

@@ -1,0 +1,102 @@
+"""Notices that something happened: one look at two counters and the spool, twice a second, while a page is open."""
+
+import asyncio
+import json
+import logging
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+from anyio import to_thread
+
+from holdfast.model.errors import HoldfastError
+from holdfast.verbs.memory import Memory
+from holdfast.verbs.stream import Place, Stream, Wanted, head, newer
+from holdfast.verbs.trail import drain
+
+SECONDS = 0.5
+SILENT_SECONDS = 15.0  # after so long an empty line shows that we are still there
+log = logging.getLogger(__name__)
+
+
+class Watcher:
+    """Tells everybody who waits that something happened. Nothing runs while nobody waits."""
+
+    def __init__(self, memory: Memory) -> None:
+        self._memory = memory
+        self._waiting = 0
+        self._news = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+        self._closed = False
+
+    @property
+    def waiting(self) -> int:
+        """How many wait."""
+        return self._waiting
+
+    def close(self) -> None:
+        """Send everybody home."""
+        self._closed = True
+        self._news.set()
+        if self._task:
+            self._task.cancel()
+
+    async def follow(self, wanted: Wanted, after: Place | None = None) -> AsyncIterator[Stream | None]:
+        """Give what happens from now on, as it happens; None now and then, so that a dead line is noticed."""
+        now = await to_thread.run_sync(head, self._memory)
+        place = after or now
+        self._waiting += 1
+        try:
+            self._start()
+            while not self._closed:
+                news = self._news  # taken before we look: what comes while we look is news
+                found = await to_thread.run_sync(_newer, self._memory, wanted, place)
+                moved, place = found.place != place, found.place or place
+                if found.items:
+                    yield found
+                if moved:
+                    continue  # there may be more than one page
+                try:
+                    await asyncio.wait_for(news.wait(), SILENT_SECONDS)
+                except TimeoutError:
+                    yield None
+        finally:
+            self._waiting -= 1
+
+    def _start(self) -> None:
+        if self._task is None or self._task.done():
+            self._task = asyncio.create_task(self._watch())
+
+    async def _watch(self) -> None:
+        known = await to_thread.run_sync(head, self._memory)
+        while self._waiting and not self._closed:
+            try:
+                now = await to_thread.run_sync(look, self._memory)
+            except HoldfastError as problem:
+                log.warning("the stream waits: %s", problem)
+            else:
+                if now != known:
+                    known, news, self._news = now, self._news, asyncio.Event()
+                    news.set()
+            await asyncio.sleep(SECONDS)
+
+
+def _newer(memory: Memory, wanted: Wanted, after: Place) -> Stream:
+    return newer(memory, wanted, after=after)
+
+
+def look(memory: Memory) -> Place:
+    """Take in what hooks dropped, and give the place after everything that happened."""
+    if memory.store.folder:
+        take_in(memory, memory.store.folder / "spool")
+    return head(memory)
+
+
+def take_in(memory: Memory, spool: Path) -> None:
+    """Move what hooks dropped into the trail: whoever looks first does it."""
+    if spool.is_dir() and any(spool.glob("*.json")):
+        drain(memory, spool)
+
+
+def sent(name: str, value: object) -> bytes:
+    """Write one event for a browser."""
+    return f"event: {name}\ndata: {json.dumps(value, ensure_ascii=False)}\n\n".encode()

@@ -1,0 +1,33 @@
+"""The graph: what hangs together, around one memory or in the whole project; drawn by a script, listed for everybody."""
+
+from starlette.responses import Response
+
+from holdfast.hosts.web import render
+from holdfast.hosts.web.viewer import Ask
+from holdfast.verbs.picture import MOST_NODES, Picture, picture
+
+DEEPEST = 4
+
+
+def page(ask: Ask) -> Response:
+    """Give the graph page; without scripts it is a list of links."""
+    found, depth = picture_of(ask)
+    return render.page(
+        ask,
+        "graph.html",
+        title="Graph",
+        picture=found,
+        depth=depth,
+        deepest=DEEPEST,
+        node=ask.text("node"),
+        legend=list(dict.fromkeys(one.kind for one in found.records)),
+        records={one.id: one for one in found.records},
+        source=render.address(ask, "/api/graph", node=ask.text("node"), depth=depth),
+    )
+
+
+def picture_of(ask: Ask) -> tuple[Picture, int]:
+    """Read which part of the graph is meant, and give it."""
+    depth = ask.number("depth", 2, 1, DEEPEST)
+    limit = ask.number("limit", MOST_NODES, 1, MOST_NODES)
+    return picture(ask.memory, ask.text("node"), depth=depth, limit=limit), depth

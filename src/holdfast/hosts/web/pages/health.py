@@ -1,0 +1,159 @@
+"""The curation queue: what waits for a yes, what contradicts what, what drifted or weighs dead, and buttons for each."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from starlette.responses import Response
+
+from holdfast.hosts.web import render
+from holdfast.hosts.web.pages.record import objection
+from holdfast.hosts.web.viewer import Ask, is_large, once_until_something_happens
+from holdfast.model.errors import Invalid
+from holdfast.policy.admit import Waivers
+from holdfast.policy.health import word_for
+from holdfast.verbs.consolidate import consolidate, proposal_of, proposals
+from holdfast.verbs.contradictions import marked, open_contradictions, resolve
+from holdfast.verbs.health import Health, health
+from holdfast.verbs.keep import rename_scope, retire
+from holdfast.verbs.memory import Memory
+from holdfast.verbs.mining import approve, mined, reject
+from holdfast.verbs.read import waiting_records
+from holdfast.verbs.verify import verify
+from holdfast.verbs.write import Written, cancel, confirm
+
+DAYS, SHOWN = 30, 15
+SECTIONS = (
+    ("contradicted", "Called wrong", "Somebody said so since it was last revised or checked."),
+    ("drifted", "The code moved on", "Checked, but commits or missing files came after that."),
+    ("stale", "Checked long ago", "More than a month ago."),
+    ("unverified", "Never checked", "Older than a month, and nobody ever looked."),
+    ("dead", "Dead weight", "Shown, and it never helped."),
+    ("cold", "Never shown", "Older than a month, and no recall found it."),
+)
+
+
+def page(ask: Ask) -> Response:
+    """Give what waits for a decision, and the queue unless the project is so large that it comes later."""
+    offered = mined(ask.memory, limit=SHOWN)
+    held = {one.record.id for one in offered}
+    later = is_large(ask)
+    return render.page(
+        ask,
+        "health.html",
+        title="Health",
+        mined=offered,
+        waiting=[one for one in waiting_records(ask.memory) if one.id not in held],
+        marked=marked(ask.memory),
+        later=later,
+        **({"shown": SHOWN} if later else _queue(ask)),
+    )
+
+
+def queue_part(ask: Ask) -> Response:
+    """Give the score and the queue, as a part of the page."""
+    return render.page(ask, "health_queue.html", **_queue(ask))
+
+
+def _queue(ask: Ask) -> dict[str, Any]:
+    found: Health = once_until_something_happens(ask, "health", lambda: health(ask.memory, days=DAYS))
+    return {
+        "health": found,
+        "word": word_for(found.score),
+        "sections": [(name, title, why, getattr(found, name)) for name, title, why in SECTIONS],
+        "shown": SHOWN,
+    }
+
+
+def disputes_part(ask: Ask) -> Response:
+    """Look for contradictions nobody marked, as a part of the page: this reads many texts."""
+    found = once_until_something_happens(ask, "disputes", lambda: open_contradictions(ask.memory, limit=SHOWN))
+    return render.page(ask, "health_disputes.html", disputes=found, shown=SHOWN)
+
+
+def duplicates_part(ask: Ask) -> Response:
+    """Look for memories that say nearly the same, as a part of the page."""
+    found = once_until_something_happens(ask, "duplicates", lambda: proposals(ask.memory, limit=SHOWN))
+    return render.page(ask, "health_duplicates.html", proposals=found)
+
+
+def resolve_one(ask: Ask) -> Response:
+    """Settle a contradiction."""
+    done = resolve(
+        ask.memory,
+        ask.field("one"),
+        ask.field("other"),
+        ask.field("how"),
+        keep=ask.field("keep"),
+        note=ask.field("note"),
+    )
+    words = {
+        "supersede": "now replaces",
+        "weaken": "now weighs more than",
+        "remove": "is kept instead of",
+        "both": "holds, and so does",
+    }
+    return _done(ask, f"“{done.kept.title}” {words[done.how]} “{done.other.title}”.")
+
+
+def act(ask: Ask) -> Response:
+    """Do one chore."""
+    what = ask.parts["what"]
+    if what not in ACTS:
+        raise Invalid(f"Nothing here is called {what[:40]!r}.", hint=f"There are {', '.join(ACTS)}.")
+    return _done(ask, ACTS[what](ask.memory, ask.parts["id"], ask))
+
+
+def _done(ask: Ask, said: str) -> Response:
+    if ask.fragment:
+        return render.page(ask, "health_done.html", word=said)
+    return render.moved(ask, "/health", said)
+
+
+def _confirm(memory: Memory, one: str, _: Ask) -> str:
+    outcome = confirm(memory, one, waivers=Waivers(duplicate=True))
+    return _kept(outcome)
+
+
+def _cancel(memory: Memory, one: str, _: Ask) -> str:
+    return f"Not kept: {cancel(memory, one).title}"
+
+
+def _approve(memory: Memory, one: str, _: Ask) -> str:
+    return _kept(approve(memory, one, waivers=Waivers(duplicate=True)))
+
+
+def _reject(memory: Memory, one: str, _: Ask) -> str:
+    return f"Never offered again: {reject(memory, [one])[0].title}"
+
+
+def _verify(memory: Memory, one: str, _: Ask) -> str:
+    return f"Still true: {verify(memory, one).title}"
+
+
+def _retire(memory: Memory, one: str, ask: Ask) -> str:
+    return f"Taken out of use: {retire(memory, one, ask.field('reason') or 'retired while curating').title}"
+
+
+def _merge(memory: Memory, one: str, ask: Ask) -> str:
+    merged = consolidate(memory, proposal_of(memory, [one, *ask.form.get("with", [])]))
+    return f"One memory now: {merged.title}"
+
+
+def _rename(memory: Memory, one: str, ask: Ask) -> str:
+    return f"{len(rename_scope(memory, one, ask.field('meant')))} memories are in {ask.field('meant')} now."
+
+
+def _kept(outcome: Any) -> str:
+    return f"Kept: {outcome.record.title}" if isinstance(outcome, Written) else f"Not kept: {objection(outcome)}"
+
+
+ACTS: Mapping[str, Callable[[Memory, str, Ask], str]] = {
+    "confirm": _confirm,
+    "cancel": _cancel,
+    "approve": _approve,
+    "reject": _reject,
+    "verify": _verify,
+    "retire": _retire,
+    "merge": _merge,
+    "rename": _rename,
+}

@@ -1,0 +1,93 @@
+"""Insights: memories over time, whether recall finds something, what it costs and what helped, what hooks cost."""
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+from markupsafe import Markup
+from starlette.responses import Response
+
+from holdfast.hosts.web import plots, render
+from holdfast.hosts.web.viewer import Ask, is_large, once_until_something_happens
+from holdfast.verbs.overview import Days, day_by_day
+
+CHOICES = (30, 90, 365)
+FAMILIES = {
+    "facts": ("fact", "reference", "preference"),
+    "lessons": ("scar", "learning", "pattern", "anti_pattern", "win"),
+    "decisions": ("decision", "inception", "elicitation"),
+    "work": ("thread", "progress", "blocker", "review"),
+    "sessions": ("summary", "retrospective"),
+    "observations": ("observation",),
+}
+RECALLS, TOKENS = ("answered", "empty"), ("recalled", "injected")
+OUTCOMES = ("applied", "succeeded", "acknowledged", "ignored", "contradicted", "refuted")
+
+
+def page(ask: Ask) -> Response:
+    """Give the plots, unless the project is so large that they come later."""
+    later, days = is_large(ask), days_of(ask)
+    told = {} if later else _told(ask, days)
+    return render.page(ask, "insights.html", title="Insights", days=days, choices=CHOICES, later=later, **told)
+
+
+def plots_part(ask: Ask) -> Response:
+    """Give the plots, as a part of the page."""
+    return render.page(ask, "insights_plots.html", **_told(ask, days_of(ask)))
+
+
+def days_of(ask: Ask) -> int:
+    """Read how far back to look."""
+    return ask.number("days", 90, 7, 365)
+
+
+def _told(ask: Ask, days: int) -> dict[str, Any]:
+    found: Days = once_until_something_happens(
+        ask, "days", lambda: day_by_day(ask.memory, days=days, everywhere=ask.everywhere)
+    )
+    recalls, tokens, outcomes = (_total(one) for one in (found.recalls, found.tokens, found.outcomes))
+    asked = recalls["answered"] + recalls["empty"]
+    return {
+        "kept": sum(one.total() for one in found.kept.values()),
+        "asked": asked,
+        "answered": recalls["answered"] / asked if asked else 0.0,
+        "tokens": tokens,
+        "outcomes": outcomes,
+        "observed": found.observed,
+        "timings": found.timings,
+        "plots": _plots(found),
+    }
+
+
+def _plots(found: Days) -> list[tuple[str, str, Markup, Markup]]:
+    families = {
+        day: Counter({name: sum(counts[kind] for kind in kinds) for name, kinds in FAMILIES.items()})
+        for day, counts in found.kept.items()
+    }
+    drawn = (
+        ("Memories kept", "by day and family", tuple(FAMILIES), families),
+        (
+            "Recalls",
+            "that found something, and that did not; a session counts on the day it last asked",
+            RECALLS,
+            found.recalls,
+        ),
+        ("Tokens", "shown by recalls, and told unasked", TOKENS, found.tokens),
+        ("What became of memories", "as agents and people said", OUTCOMES, found.outcomes),
+    )
+    return [
+        (title, why, plots.stacked(found.days, series, counts, _sentence(title, series, counts)), plots.legend(series))
+        for title, why, series, counts in drawn
+    ]
+
+
+def _sentence(title: str, series: tuple[str, ...], counts: Mapping[str, Counter[str]]) -> str:
+    total = _total(counts)
+    return f"{title}: " + ", ".join(f"{name} {total[name]:,}" for name in series)
+
+
+def _total(counts: Mapping[str, Counter[str]]) -> Counter[str]:
+    total: Counter[str] = Counter()
+    for one in counts.values():
+        total.update(one)
+    return total

@@ -1,0 +1,13 @@
+"""The projects a store knows: how much each holds, and when something was last kept."""
+
+from starlette.responses import Response
+
+from holdfast.hosts.web import render
+from holdfast.hosts.web.viewer import Ask, once_until_something_happens
+from holdfast.verbs.overview import projects
+
+
+def page(ask: Ask) -> Response:
+    """List the projects."""
+    found = once_until_something_happens(ask, "projects", lambda: projects(ask.memory))
+    return render.page(ask, "projects.html", title="Projects", found=found)

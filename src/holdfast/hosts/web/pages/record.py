@@ -1,0 +1,286 @@
+"""One memory with everything about it: text, anchors, links, history, use and trust; and what a person can do to it."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from markupsafe import Markup
+from starlette.responses import Response
+
+from holdfast.hosts.web import render
+from holdfast.hosts.web.freshness import badge_of, cited_by
+from holdfast.hosts.web.viewer import Ask
+from holdfast.model.errors import Invalid
+from holdfast.model.event import Event
+from holdfast.model.fold import fold
+from holdfast.model.kinds import KINDS
+from holdfast.model.record import CONFIDENCES, RELATIONS, Record
+from holdfast.policy.admit import Refused, SecretFound, Waivers
+from holdfast.policy.trust import REASONS
+from holdfast.verbs.amend import amend
+from holdfast.verbs.hot import pin, promote, unpin
+from holdfast.verbs.keep import Revision, erase, link, record_use, restore, retire, revise, unlink
+from holdfast.verbs.memory import Memory
+from holdfast.verbs.read import get, history
+from holdfast.verbs.told import uses_of
+from holdfast.verbs.trust import change_trust, trust_of
+from holdfast.verbs.verify import verify
+from holdfast.verbs.vitals import vitals_by_id
+from holdfast.verbs.write import cancel, confirm
+
+OUTCOMES = ("applied", "acknowledged", "ignored", "contradicted")
+TEXTS = ("title", "body", "kind", "confidence", "visibility", "state")
+MOST_USES = 50
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Version:
+    """One step in a memory's life: what happened, and what it changed in its wording."""
+
+    event: Event
+    changes: tuple[tuple[str, Markup], ...] = ()
+    note: str = ""
+
+
+def page(ask: Ask) -> Response:
+    """Give a memory's page."""
+    shown = get(ask.memory, ask.parts["id"])
+    record = shown.record
+    others = {one for arrow in shown.links for one in (arrow.source, arrow.target)} - {record.id}
+    near = vitals_by_id(ask.memory, others | {record.id})
+    return render.page(
+        ask,
+        "record.html",
+        title=record.title or record.id,
+        shown=shown,
+        record=record,
+        vitals=near.get(record.id),
+        others={one: near[one].record for one in others if one in near},
+        badge=badge_of(_home(ask, record), record),
+        trust=trust_of(ask.memory, record.id),
+        uses=uses_of(ask.memory, record.id, limit=MOST_USES),
+        fields=render.fields_of(record),
+        spec={one.name: one for one in KINDS[record.kind].fields} if record.kind in KINDS else {},
+        outcomes=OUTCOMES,
+        relations=RELATIONS,
+        confidences=CONFIDENCES,
+        reasons=REASONS,
+        kind_names=list(KINDS),
+    )
+
+
+def history_part(ask: Ask) -> Response:
+    """Give what happened to a memory, with what each step changed."""
+    versions = versions_of(history(ask.memory, ask.parts["id"]))
+    return render.page(ask, "record_history.html", versions=list(reversed(versions)))
+
+
+def anchors_part(ask: Ask) -> Response:
+    """Give what a memory cites beside what stands there now."""
+    record = get(ask.memory, ask.parts["id"]).record
+    return render.page(ask, "record_anchors.html", cited=cited_by(_home(ask, record), record), record=record)
+
+
+def edit(ask: Ask) -> Response:
+    """Give a memory new wording; what stands in the way is said, and can be waived."""
+    record = get(ask.memory, ask.parts["id"]).record
+    waivers = Waivers(duplicate=True, transient=True, scope=True) if ask.field("anyway") else Waivers()
+    revision = revision_of(ask, record)
+    outcome = amend(_home(ask, record), record.id, revision, waivers=waivers)
+    if isinstance(outcome, Record):
+        return render.moved(ask, f"/r/{record.id}", "Saved. The wording before is in the history.")
+    why = objection(outcome)
+    return render.page(
+        ask,
+        "record_refused.html",
+        status=409,
+        title="Not saved",
+        record=record,
+        why=why,
+        given=ask.form,
+        final=isinstance(outcome, SecretFound),
+    )
+
+
+def act(ask: Ask) -> Response:
+    """Do one thing to a memory."""
+    record = get(ask.memory, ask.parts["id"]).record
+    what = ask.parts["what"]
+    if what not in ACTS:
+        raise Invalid(f"Nothing here is called {what[:40]!r}.", hint=f"There are {', '.join(ACTS)}.")
+    said = ACTS[what](_home(ask, record), record.id, ask)
+    return render.moved(ask, "/search" if what == "erase" else f"/r/{record.id}", said)
+
+
+def revision_of(ask: Ask, record: Record) -> Revision:
+    """Read a form into new values; a field that was not in the form stays as it is."""
+    given: dict[str, Any] = {
+        name: ask.field(name) for name in ("body", "title", "kind", "confidence") if name in ask.form
+    }
+    for name in ("scopes", "tags"):
+        if name in ask.form:
+            given[name] = tuple(part for part in ask.field(name).replace(",", " ").split() if part)
+    for name in ("anchors", "triggers"):
+        if name in ask.form:
+            given[name] = tuple(part.strip() for part in ask.field(name).splitlines() if part.strip())
+    fields = _fields(ask, record)
+    return Revision(**given, fields=fields if fields != dict(record.fields) else None)
+
+
+def _fields(ask: Ask, record: Record) -> dict[str, Any]:
+    kind = KINDS.get(ask.field("kind") or record.kind)
+    fields = dict(record.fields)
+    for spec in kind.fields if kind else ():
+        name = f"field.{spec.name}"
+        if name not in ask.form or spec.type not in ("text", "list", "choice"):
+            continue
+        said = ask.field(name)
+        value: Any = [line.strip() for line in said.splitlines() if line.strip()] if spec.type == "list" else said
+        fields = (
+            {**fields, spec.name: value} if value else {key: kept for key, kept in fields.items() if key != spec.name}
+        )
+    return fields
+
+
+def versions_of(events: list[Event]) -> list[Version]:
+    """Replay a memory's events and say what each changed."""
+    found, before = list[Version](), None
+    for event in sorted(events, key=lambda one: one.id):
+        after = fold(before, event)
+        note = event.data.get("reason") or event.data.get("note") or ""
+        found.append(Version(event=event, changes=tuple(_changes(before, after)), note=str(note)))
+        before = after
+    return found
+
+
+def _changes(before: Record | None, after: Record | None) -> list[tuple[str, Markup]]:
+    if before is None or after is None:
+        return []
+    found = [(name, str(getattr(before, name)), str(getattr(after, name))) for name in TEXTS]
+    found += [
+        (name, ", ".join(getattr(before, name)), ", ".join(getattr(after, name)))
+        for name in ("scopes", "tags", "anchors", "triggers")
+    ]
+    names = dict.fromkeys((*before.fields, *after.fields))
+    found += [(name, _plain(before.fields.get(name)), _plain(after.fields.get(name))) for name in names]
+    return [(name, render.differences(old, new)) for name, old, new in found if old != new]
+
+
+def _plain(value: Any) -> str:
+    return "\n".join(map(str, value)) if isinstance(value, list) else "" if value is None else str(value)
+
+
+def objection(refused: Refused) -> str:
+    """Say what stands in the way of a wording."""
+    match refused:
+        case SecretFound(names=names):
+            return f"It holds what looks like a credential ({', '.join(names)}). Take that out first."
+    name = type(refused).__name__
+    matches = getattr(refused, "matches", ())
+    like = f": {matches[0].record.title}" if matches else ""
+    words = {
+        "Duplicate": "Another memory says nearly this",
+        "PreviouslyRemoved": "This was said before and taken out of use",
+        "Transient": "It sounds like something that will not be true for long",
+        "ScopeMismatch": "Its scope fits another project",
+    }
+    return f"{words.get(name, name)}{like}."
+
+
+def _home(ask: Ask, record: Record) -> Memory:
+    """Give the memory at work on the record's own project: what is done here is done there."""
+    return ask.memory if record.project in ("", ask.memory.project) else ask.memory.acting_on(record.project)
+
+
+def _retire(memory: Memory, one: str, ask: Ask) -> str:
+    retire(memory, one, ask.field("reason"))
+    return "Taken out of use. Restore brings it back."
+
+
+def _restore(memory: Memory, one: str, _: Ask) -> str:
+    restore(memory, one)
+    return "Back in use."
+
+
+def _verify(memory: Memory, one: str, ask: Ask) -> str:
+    verify(memory, one, note=ask.field("note"))
+    return "Noted that it still holds."
+
+
+def _pin(memory: Memory, one: str, _: Ask) -> str:
+    pin(memory, one)
+    return "Pinned: every session of its project is told."
+
+
+def _unpin(memory: Memory, one: str, _: Ask) -> str:
+    unpin(memory, one)
+    return "No longer pinned."
+
+
+def _heat(memory: Memory, one: str, _: Ask) -> str:
+    promote(memory, one)
+    return "In the hot set."
+
+
+def _share(memory: Memory, one: str, ask: Ask) -> str:
+    revise(memory, one, Revision(visibility=ask.field("visibility")))
+    return "The team's replicas may carry it." if ask.field("visibility") == "team" else "It stays on this machine."
+
+
+def _use(memory: Memory, one: str, ask: Ask) -> str:
+    record_use(memory, [one], ask.field("outcome"), note=ask.field("note"))
+    return "Noted."
+
+
+def _trust(memory: Memory, one: str, ask: Ask) -> str:
+    reason = ask.field("reason")
+    if reason not in REASONS:
+        raise Invalid(f"{reason[:40]!r} is no reason.", hint=f"Use one of {', '.join(REASONS)}.")
+    changed = change_trust(memory, one, reason, raises=REASONS[reason] > 0, note=ask.field("note"))
+    return f"Trust is {changed.now:.2f} now."
+
+
+def _link(memory: Memory, one: str, ask: Ask) -> str:
+    link(memory, one, ask.field("relation"), ask.field("target"))
+    return "Linked."
+
+
+def _unlink(memory: Memory, one: str, ask: Ask) -> str:
+    unlink(memory, ask.field("source") or one, ask.field("relation"), ask.field("target"))
+    return "The link is gone."
+
+
+def _confirm(memory: Memory, one: str, ask: Ask) -> str:
+    outcome = confirm(memory, one, waivers=Waivers(duplicate=True) if ask.field("anyway") else None)
+    return "Kept." if hasattr(outcome, "record") else f"Not kept: {objection(outcome)}"
+
+
+def _cancel(memory: Memory, one: str, _: Ask) -> str:
+    cancel(memory, one)
+    return "Not kept."
+
+
+def _erase(memory: Memory, one: str, ask: Ask) -> str:
+    if ask.field("sure") != "erase":
+        raise Invalid("Erasing cannot be undone.", hint="Write the word erase to confirm.")
+    erase(memory, one)
+    return "Erased: its text is gone from journal and views."
+
+
+Act = Callable[[Memory, str, Ask], str]
+ACTS: Mapping[str, Act] = {
+    "retire": _retire,
+    "restore": _restore,
+    "verify": _verify,
+    "pin": _pin,
+    "unpin": _unpin,
+    "heat": _heat,
+    "share": _share,
+    "use": _use,
+    "trust": _trust,
+    "link": _link,
+    "unlink": _unlink,
+    "confirm": _confirm,
+    "cancel": _cancel,
+    "erase": _erase,
+}

@@ -1,0 +1,36 @@
+"""Scars by what they achieve: shown, applied, helped; and those that are shown for nothing."""
+
+from starlette.responses import Response
+
+from holdfast.hosts.web import render
+from holdfast.hosts.web.viewer import Ask, once_until_something_happens
+from holdfast.model.query import Query
+from holdfast.verbs.analyze import blind_spots, wordings
+from holdfast.verbs.browse import latest
+from holdfast.verbs.scars import effects
+
+DAYS = (30, 90, 365)
+MOST, MOST_LISTED = 100, 1_000
+
+
+def page(ask: Ask) -> Response:
+    """Give what scars achieve."""
+    days = ask.number("days", 90, 1, 3_650)
+    found = once_until_something_happens(ask, "scars", lambda: effects(ask.memory, days=days))
+    seen = {one.scar.id for one in found}
+    kept = latest(ask.memory, Query(text="", kinds=("scar",), limit=MOST_LISTED))
+    return render.page(
+        ask,
+        "scars.html",
+        title="Scars",
+        days=days,
+        choices=DAYS,
+        effects=found[:MOST],
+        shown=sum(one.shown for one in found),
+        applied=sum(one.outcomes["applied"] for one in found),
+        succeeded=sum(one.outcomes["succeeded"] for one in found),
+        total=len(kept),
+        never=[entry.record for entry in kept if entry.record.id not in seen],
+        blind=once_until_something_happens(ask, "blind", lambda: blind_spots(ask.memory, days=days)),
+        wordings=wordings(ask.memory, days=days),
+    )

@@ -1,0 +1,43 @@
+"""Sessions: who worked on what, and one session from its first prompt to how it ended."""
+
+from starlette.responses import Response
+
+from holdfast.hosts.web import render
+from holdfast.hosts.web.pages.stream import WORDS, outcome_of
+from holdfast.hosts.web.viewer import Ask
+from holdfast.verbs.receipts import told_unasked
+from holdfast.verbs.scars import unanswered
+from holdfast.verbs.session import find_session, left_by, list_sessions
+from holdfast.verbs.stream import MOST_LOOKED_AT, Wanted, older
+
+LIMIT = 50
+
+
+def page(ask: Ask) -> Response:
+    """List sessions, latest first."""
+    offset = ask.number("offset", 0, 0, 10_000_000)
+    found = list_sessions(ask.memory, limit=LIMIT + 1, offset=offset, everywhere=ask.everywhere)
+    more = render.address(ask, "/sessions", offset=offset + LIMIT) if len(found) > LIMIT else ""
+    return render.page(ask, "sessions.html", title="Sessions", sessions=found[:LIMIT], more=more, offset=offset)
+
+
+def one(ask: Ask) -> Response:
+    """Show one session: what it was asked, did, was told, kept, and how it ended."""
+    session = find_session(ask.memory, ask.parts["id"])
+    left = left_by(ask.memory, session.id)
+    told = older(ask.memory, Wanted(session=session.id), limit=MOST_LOOKED_AT // 2)
+    summary = next((record for record in left.records if record.kind == "summary"), None)
+    return render.page(
+        ask,
+        "session.html",
+        title=session.title or f"Session {session.id[:10]}",
+        session=session,
+        left=left,
+        items=list(reversed(told.items)),
+        cut=told.place is not None,
+        summary=summary,
+        receipts=told_unasked(ask.memory, session.id),
+        unanswered=unanswered(ask.memory, session.id),
+        words=WORDS,
+        outcome=outcome_of,
+    )

@@ -1,0 +1,125 @@
+"""Settings: what each means and where it comes from, and the brief a session would get with other ones, before they are kept."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any
+
+from starlette.responses import Response
+
+from holdfast.compose import keep_settings, user_file
+from holdfast.hosts.web import render
+from holdfast.hosts.web.viewer import Ask
+from holdfast.model.config import Config
+from holdfast.model.errors import Invalid
+from holdfast.policy.opening import POLICIES, Prepared, budget_for
+from holdfast.policy.retention import CAPS, DAYS
+from holdfast.verbs.prepare import brief_of
+
+# What may be changed here: how much is told and kept. Where memories are kept or sent is not a page's business.
+GROUPS = (
+    ("What sessions are told", ("inject", "brief_budget", "block_actions", "starters", "hot_capacity")),
+    ("What recall answers", ("recall_limit", "recall_budget")),
+    ("What may be kept", ("confirm_writes", "pending_days", "mined_days", "mined_confidence", "mined_occurrences")),
+    ("What is kept for a while", ("output_days", "output_characters")),
+    ("What an observer looks for", ("mode", "observer_daily_tokens")),
+)
+CHANGEABLE = frozenset(name for _, names in GROUPS for name in names)
+HIDDEN = ("embedder_key", "observer_key", "http_token", "database")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setting:
+    """One setting: its value, what it means, where it comes from, and whether it can be changed here."""
+
+    name: str
+    value: Any
+    help: str
+    source: str
+    open: bool
+
+
+def page(ask: Ask) -> Response:
+    """Give the settings and the brief they make."""
+    every = {one.name: one for one in _settings(ask)}
+    return render.page(
+        ask,
+        "settings.html",
+        title="Settings",
+        groups=[(title, [every[name] for name in names]) for title, names in GROUPS],
+        others=[one for one in every.values() if one.name not in CHANGEABLE],
+        policies=POLICIES,
+        file=_short(user_file()),
+        retention=[(kind, days, CAPS.get(kind)) for kind, days in DAYS.items()],
+        **_previewed(ask, brief_of(ask.memory)),
+    )
+
+
+def preview(ask: Ask) -> Response:
+    """Give the brief a session would get with other settings; nothing is kept."""
+    now = ask.memory.config
+    memory = ask.memory.acting_on(ask.memory.project)
+    memory.config = replace(
+        now,
+        project=ask.memory.project,
+        inject=ask.text("inject") or now.inject,
+        brief_budget=ask.number("brief_budget", now.brief_budget, 0, 100_000),
+        hot_capacity=ask.number("hot_capacity", now.hot_capacity, 0, 1_000),
+    )
+    return render.page(ask, "settings_preview.html", **_previewed(ask, brief_of(memory), memory.config))
+
+
+def save(ask: Ask) -> Response:
+    """Keep changed settings in the user's own file; the viewer itself follows at once."""
+    now = ask.viewer.memory.config
+    given = {name: _given(ask, name) for name in CHANGEABLE if name in ask.form or f"{name}.there" in ask.form}
+    changed = {name: value for name, value in given.items() if str(value).lower() != str(getattr(now, name)).lower()}
+    if not changed:
+        return render.moved(ask, "/settings", "Nothing was changed.")
+    _check(changed)
+    file = keep_settings(changed)
+    fresh = ask.viewer.reload()
+    ask.viewer.settings = fresh
+    ask.viewer.memory.config = replace(fresh.config, project=now.project, session="")
+    return render.moved(ask, "/settings", f"{', '.join(sorted(changed))}: kept in {file}.")
+
+
+def _check(changed: Mapping[str, Any]) -> None:
+    """Refuse what would only be noticed when the next session begins."""
+    if changed.get("inject", "off") not in POLICIES:
+        raise Invalid(
+            f"There is no inject policy {changed['inject'][:40]!r}.", hint=f"Use one of {', '.join(POLICIES)}."
+        )
+    for name, value in changed.items():
+        if str(value).startswith("-") or (name == "recall_limit" and str(value) == "0"):
+            raise Invalid(f"{name} must be more than that.")
+
+
+def _short(path: Path) -> str:
+    """Write a path as people do, from their home on."""
+    return f"~/{path.relative_to(Path.home())}" if path.is_relative_to(Path.home()) else str(path)
+
+
+def _given(ask: Ask, name: str) -> Any:
+    default = next(spec.default for spec in fields(Config) if spec.name == name)
+    return "true" if ask.field(name) == "true" else "false" if isinstance(default, bool) else ask.field(name)
+
+
+def _settings(ask: Ask) -> list[Setting]:
+    config, sources = ask.viewer.settings.config, ask.viewer.settings.sources
+    own = ("default", str(user_file()))
+    return [
+        Setting(
+            name=spec.name,
+            value=("set" if getattr(config, spec.name) else "") if spec.name in HIDDEN else getattr(config, spec.name),
+            help=spec.metadata["help"],
+            source=sources[spec.name],
+            open=spec.name in CHANGEABLE and sources[spec.name] in own,
+        )
+        for spec in fields(Config)
+    ]
+
+
+def _previewed(ask: Ask, made: Prepared, config: Config | None = None) -> dict[str, Any]:
+    size = ask.memory.store.size((ask.memory.store.project_number(ask.memory.project),))
+    return {"made": made, "budget": budget_for(size, fixed=(config or ask.memory.config).brief_budget)}

@@ -1,0 +1,84 @@
+"""Threads on a board by the stage of their life, and what can be done to them."""
+
+from collections.abc import Callable, Mapping
+
+from starlette.responses import Response
+
+from holdfast.hosts.web import render
+from holdfast.hosts.web.viewer import Ask
+from holdfast.model.errors import Invalid
+from holdfast.verbs.memory import Memory
+from holdfast.verbs.suggest import dismiss, promote, suggestions
+from holdfast.verbs.thread import Known, Opened, open_thread, reopen, resolve, resolved_threads, touch, triage
+
+LANES = (
+    ("emerging", "not a day old"),
+    ("active", "worked on lately"),
+    ("cooling", "less and less"),
+    ("dormant", "nobody comes back"),
+    ("archived", "dormant for a month"),
+)
+MOST_SHOWN = 40
+
+
+def page(ask: Ask) -> Response:
+    """Give the board."""
+    return render.page(
+        ask,
+        "threads.html",
+        title="Threads",
+        lanes=LANES,
+        stages=triage(ask.memory),
+        most=MOST_SHOWN,
+        resolved=resolved_threads(ask.memory, limit=20),
+        suggested=suggestions(ask.memory),
+    )
+
+
+def open_one(ask: Ask) -> Response:
+    """Open a thread by hand."""
+    outcome = open_thread(ask.memory, ask.field("text"))
+    match outcome:
+        case Opened():
+            return render.moved(ask, "/threads", "Opened.")
+        case Known(thread=thread):
+            return render.moved(ask, "/threads", f"That is a thread already, now touched: {thread.record.title}")
+    return render.moved(ask, "/threads", f"Not opened: {type(outcome).__name__}.")
+
+
+def act(ask: Ask) -> Response:
+    """Do one thing to a thread or a suggested one."""
+    what = ask.parts["what"]
+    if what not in ACTS:
+        raise Invalid(f"Nothing here is called {what[:40]!r}.", hint=f"There are {', '.join(ACTS)}.")
+    return render.moved(ask, "/threads", ACTS[what](ask.memory, ask.parts["id"], ask))
+
+
+def _touch(memory: Memory, one: str, _: Ask) -> str:
+    return f"Touched: {touch(memory, one).record.title}"
+
+
+def _resolve(memory: Memory, one: str, ask: Ask) -> str:
+    return f"Resolved: {resolve(memory, one, ask.field('note')).record.title}"
+
+
+def _reopen(memory: Memory, one: str, _: Ask) -> str:
+    return f"Open again: {reopen(memory, one).record.title}"
+
+
+def _promote(memory: Memory, one: str, _: Ask) -> str:
+    return f"A thread now: {promote(memory, one).title}"
+
+
+def _dismiss(memory: Memory, one: str, _: Ask) -> str:
+    record, left = dismiss(memory, one)
+    return f"Dismissed: {record.title}" + ("" if left > 0 else ". It will not come back.")
+
+
+ACTS: Mapping[str, Callable[[Memory, str, Ask], str]] = {
+    "touch": _touch,
+    "resolve": _resolve,
+    "reopen": _reopen,
+    "promote": _promote,
+    "dismiss": _dismiss,
+}

@@ -1,0 +1,188 @@
+"""Pages out of templates: everything stored is escaped, times are said as people say them, texts are set as markdown."""
+
+import difflib
+import re
+from collections.abc import Mapping
+from datetime import datetime
+from functools import cache
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, urlencode
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markdown_it import MarkdownIt
+from markupsafe import Markup, escape
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from holdfast import __version__
+from holdfast.hosts.web.viewer import EVERYWHERE, Ask
+from holdfast.model.ids import days_between
+from holdfast.model.kinds import KINDS
+from holdfast.model.record import GLOBAL, Record
+from holdfast.model.text import counted, shorten
+
+HERE = Path(__file__).parent
+LONGEST_SHOWN = 20_000  # characters of a text set on a page at once
+SHORT = 10
+NAV = (
+    ("/", "Stream", "≋"),
+    ("/search", "Search", "⌕"),
+    ("/sessions", "Sessions", "◷"),
+    ("/threads", "Threads", "∿"),
+    ("/scars", "Scars", "✖"),
+    ("/graph", "Graph", "⌬"),
+    ("/health", "Health", "♥"),
+    ("/insights", "Insights", "▥"),
+    ("/projects", "Projects", "▤"),
+    ("/settings", "Settings", "⚙"),
+)
+
+
+def page(ask: Ask, template: str, *, status: int = 200, **values: Any) -> Response:
+    """Give a page, or the part of it that was asked for."""
+    text = environment().get_template(template).render(**_around(ask), **values)
+    return HTMLResponse(text, status)
+
+
+def moved(ask: Ask, path: str, said: str = "") -> Response:
+    """Send a browser on after something was done, with a word on what that was."""
+    where = address(ask, path, said=said) if said else address(ask, path)
+    if ask.fragment:
+        return Response(status_code=204, headers={"hx-redirect": where})
+    return RedirectResponse(where, 303)
+
+
+def address(ask: Ask, path: str, **given: Any) -> str:
+    """Give the address of a page in the project that is looked at."""
+    wanted = {"project": ask.named} if ask.named else {}
+    wanted |= {name: value for name, value in given.items() if value not in ("", None, (), [])}
+    return f"{path}?{urlencode(wanted, doseq=True)}" if wanted else path
+
+
+def _around(ask: Ask) -> dict[str, Any]:
+    """Give what every page shows besides its own."""
+    projects = sorted(name for name, count in ask.memory.store.projects().items() if name and count)
+    return {
+        "ask": ask,
+        "nav": NAV,
+        "projects": projects if ask.memory.project in projects else [ask.memory.project, *projects],
+        "everywhere": EVERYWHERE,
+        "kinds": KINDS,
+        "csrf": ask.viewer.keys.form,
+        "url": lambda path, **given: address(ask, path, **given),
+        "ago": lambda at: ago(at, ask.memory.clock.now()),
+        "now": ask.memory.clock.now(),
+        "said": ask.text("said"),
+    }
+
+
+@cache
+def environment() -> Environment:
+    """Give the templates; a name that is missing is an error, not an empty place."""
+    made = Environment(
+        loader=FileSystemLoader(HERE / "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        auto_reload=False,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters |= {
+        "markdown": markdown,
+        "day": day,
+        "clock": lambda at: at[11:16],
+        "project": project_name,
+        "short": lambda text: text[:SHORT],
+        "shorten": shorten,
+        "thousands": lambda number: f"{number:,}",
+        "percent": lambda share: f"{100 * share:.0f} %",
+        "words": lambda name: str(name).replace("_", " "),
+        "path": lambda text: quote(text, safe=""),
+    }
+    made.globals |= {"version": __version__, "asset": asset, "counted": counted, "bar": bar, "icon": icon}
+    return made
+
+
+@cache
+def asset(name: str) -> str:
+    """Give the address of a file of ours; another content has another address, so browsers may keep it."""
+    digest = blake2b((HERE / "assets" / name).read_bytes(), digest_size=6).hexdigest()
+    return f"/assets/{name}?v={digest}"
+
+
+@cache
+def _markdown() -> MarkdownIt:
+    return MarkdownIt("commonmark", {"html": False, "linkify": False}).enable("table").disable("image")
+
+
+def markdown(text: str) -> Markup:
+    """Set a stored text; its HTML stays text, its pictures stay away, its links tell nobody where we come from."""
+    shown = text[:LONGEST_SHOWN]
+    html = _markdown().render(shown).replace("<a href=", '<a rel="noopener noreferrer nofollow" target="_blank" href=')
+    left = len(text) - len(shown)
+    more = f'<p class="muted">{left:,} more characters: <code>holdfast show</code> prints them.</p>' if left else ""
+    return Markup(html + more)  # noqa: S704  markdown-it escapes whatever is no markdown
+
+
+def ago(at: str, now: str) -> str:
+    """Say how long ago something was."""
+    if not at:
+        return "never"
+    days = days_between(at, now)
+    if days >= 60:
+        return f"{days / 30.44:.0f} months ago"
+    if days >= 2:
+        return f"{days:.0f} days ago"
+    hours = days * 24
+    if hours >= 2:
+        return f"{hours:.0f} hours ago"
+    minutes = hours * 60
+    return f"{minutes:.0f} min ago" if minutes >= 1 else "just now"
+
+
+def day(at: str) -> str:
+    """Say a day."""
+    return datetime.fromisoformat(at).strftime("%A, %-d %B %Y") if at else ""
+
+
+def project_name(name: str) -> str:
+    """Give a project's short name."""
+    return "every project" if name == GLOBAL else name.rstrip("/").rpartition("/")[2] or name
+
+
+def icon(kind: str) -> str:
+    """Give the sign of a kind."""
+    return KINDS[kind].icon if kind in KINDS else "•"
+
+
+def bar(share: float, label: str = "", kind: str = "") -> Markup:
+    """Draw a share between 0 and 1 as a small bar that reads without colour, too."""
+    width = round(60 * min(1.0, max(0.0, share)), 1)
+    return Markup(
+        '<svg class="bar {}" width="60" height="8" role="img" aria-label="{}"><rect class="track" width="60" height="8" rx="4"/>'
+        '<rect class="fill" width="{}" height="8" rx="4"/></svg>'
+    ).format(kind, label or f"{share:.2f}", width)
+
+
+def differences(old: str, new: str) -> Markup:
+    """Show two wordings as one text: what went is struck out, what came is marked."""
+    before, after = _pieces(old), _pieces(new)
+    parts = []
+    for step, a, b, c, d in difflib.SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
+        gone, come = "".join(before[a:b]), "".join(after[c:d])
+        if step == "equal":
+            parts.append(escape(gone))
+            continue
+        parts.append(Markup("<del>{}</del>").format(gone) if gone else Markup())
+        parts.append(Markup("<ins>{}</ins>").format(come) if come else Markup())
+    return Markup().join(parts)
+
+
+def _pieces(text: str) -> list[str]:
+    return re.findall(r"\s+|[^\s]+", text[:LONGEST_SHOWN])
+
+
+def fields_of(record: Record) -> Mapping[str, Any]:
+    """Give the fields of a record that a person reads."""
+    return {name: value for name, value in record.fields.items() if value not in ("", [], {}, None)}

@@ -1,0 +1,106 @@
+"""The store from above: projects, days, pictures of links, uses of one record."""
+
+from pathlib import Path
+
+from holdfast.model.query import Query
+from holdfast.model.record import Link
+from holdfast.verbs.browse import latest
+from holdfast.verbs.keep import link, record_use, retire
+from holdfast.verbs.memory import Memory
+from holdfast.verbs.overview import day_by_day, projects, timings
+from holdfast.verbs.picture import picture
+from holdfast.verbs.recall import recall
+from holdfast.verbs.receipts import told_unasked
+from holdfast.verbs.session import begin
+from holdfast.verbs.told import uses_of
+from holdfast.verbs.trail import drain
+from tests.conftest import Time, keep
+from tests.verbs.test_stream import told
+
+
+def test_projects_are_counted_apart(memory: Memory) -> None:
+    keep(memory, "Refunds go through the ledger.")
+    keep(memory, "Decided to keep the ledger.", kind="decision")
+    keep(memory.acting_on("example.org/acme/printer"), "Labels are printed at 300 dpi.")
+    begin(memory)
+    found = projects(memory)
+    assert [(one.name, one.kept, one.sessions) for one in found] == [
+        (memory.project, 2, 1),
+        ("example.org/acme/printer", 1, 0),
+    ]
+    assert dict(found[0].kinds) == {"fact": 1, "decision": 1}
+
+
+def test_days_count_what_happened_and_leave_no_day_out(memory: Memory, time: Time) -> None:
+    begin(memory)
+    record = keep(memory, "Refunds go through the ledger.")
+    recall(memory, Query(text="refunds ledger"))
+    recall(memory, Query(text="quantum chromodynamics"))
+    time.pass_days(2)
+    record_use(memory, [record.id], "applied")
+    memory.commit([memory.event("injected", memory.actor.session, data={"ids": [record.id], "tokens": 90})])
+    found = day_by_day(memory, days=7)
+    first, last = found.days[-3], found.days[-1]
+    assert len(found.days) == 7
+    assert found.kept == {first: {"fact": 1}}
+    assert found.recalls == {first: {"answered": 1, "empty": 1}}
+    assert found.tokens[last]["injected"] == 90
+    assert found.outcomes == {last: {"applied": 1}}
+
+
+def test_hooks_tell_what_they_cost(memory: Memory, tmp_path: Path) -> None:
+    for number in range(10):
+        told(tmp_path / "spool", number, memory.clock.now(), "PostToolUse", tool="Bash", took_ms=10.0 + number)
+    told(tmp_path / "spool", 99, memory.clock.now(), "Stop")
+    drain(memory, tmp_path / "spool")
+    assert [(one.event, one.times, one.p50, one.p95) for one in timings(memory)] == [("PostToolUse", 10, 15.0, 19.0)]
+
+
+def test_the_latest_come_first_and_go_on_from_a_number(memory: Memory) -> None:
+    ids = [keep(memory, f"Shelf {number} holds ledger w{number}x.").id for number in range(9)]
+    retire(memory, ids[4], "gone")
+    keep(memory.acting_on("example.org/acme/printer"), "Labels are printed at 300 dpi.")
+    first = latest(memory, Query(text="", limit=4))
+    rest = latest(memory, Query(text="", limit=9), before=first[-1].number)
+    assert [entry.record.id for entry in (*first, *rest)] == [one for one in ids[::-1] if one != ids[4]]
+    assert [entry.record.id for entry in latest(memory, Query(text="", kinds=("fact",), limit=1))] == [ids[8]]
+    assert latest(memory, Query(text="", kinds=("scar",), limit=1)) == []
+    assert [entry.record.id for entry in latest(memory, Query(text=""), states=("retired",))] == [ids[4]]
+
+
+def test_a_picture_reaches_as_far_as_asked_and_says_what_it_left_out(memory: Memory) -> None:
+    a = keep(memory, "The ledger is append-only.")
+    b = keep(memory, "Refunds go through the ledger.", links=(Link(relation="depends_on", target=a.id),))
+    c = keep(memory, "Chargebacks are refunds of a bank.", links=(Link(relation="refines", target=b.id),))
+    other = memory.acting_in("another")
+    d = keep(other, "The bank closes at noon.")
+    link(other, d.id, "relates_to", c.id)
+    near = picture(memory, d.id, depth=1)
+    assert {one.id for one in near.records} == {d.id, c.id}
+    far = picture(memory, d.id, depth=3)
+    assert {one.id for one in far.records} == {a.id, b.id, c.id, d.id}
+    assert {arrow.relation for arrow in far.arrows} == {"depends_on", "refines", "relates_to"}
+    whole = picture(memory)
+    assert len(whole.arrows) == 3
+    small = picture(memory, limit=2)
+    assert (len(small.records), small.more) == (2, 2)
+    alone = picture(memory, a.id, depth=1)
+    assert {arrow.relation for arrow in alone.arrows} == {"depends_on", "together"}
+
+
+def test_uses_of_one_record_are_told_with_what_was_said(memory: Memory) -> None:
+    record = keep(memory, "Refunds go through the ledger.")
+    record_use(memory, [record.id], "applied", note="saved an hour")
+    record_use(memory, [record.id], "contradicted")
+    assert [(one.outcome, one.said, one.by) for one in uses_of(memory, record.id)] == [
+        ("contradicted", "", "claude"),
+        ("applied", "saved an hour", "claude"),
+    ]
+
+
+def test_what_one_session_was_told_unasked_is_told_with_what_became_of_it(memory: Memory) -> None:
+    record = keep(memory, "Refunds go through the ledger.")
+    memory.commit([memory.event("injected", "s1", data={"ids": [record.id], "why": "brief", "tokens": 90})])
+    record_use(memory, [record.id], "applied")
+    assert [(one.why, one.tokens, one.outcomes) for one in told_unasked(memory, "s1")] == [("brief", 90, ("applied",))]
+    assert told_unasked(memory, "s2") == []

@@ -1,0 +1,165 @@
+"""The stream merges what hooks told with what the journal kept; a cursor neither skips nor repeats."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from holdfast.model.errors import Invalid
+from holdfast.model.query import Query
+from holdfast.verbs.keep import record_use, retire
+from holdfast.verbs.memory import Memory
+from holdfast.verbs.recall import recall
+from holdfast.verbs.session import begin
+from holdfast.verbs.stream import Item, Place, Wanted, head, newer, older, place_of
+from holdfast.verbs.trail import drain
+from tests.conftest import Time, keep
+
+
+def told(folder: Path, number: int, at: str, event: str, **given: object) -> None:
+    """Drop what a hook would."""
+    folder.mkdir(exist_ok=True)
+    value = {
+        "id": f"{number:020d}-1",
+        "at": at,
+        "event": event,
+        "session": "s1",
+        "cwd": "/code/shop",
+        "client": "claude-code",
+        **given,
+    }
+    (folder / f"{number:020d}.json").write_text(json.dumps(value))
+
+
+def everything(memory: Memory, wanted: Wanted, limit: int) -> list[Item]:
+    found: list[Item] = []
+    page = older(memory, wanted, limit=limit)
+    while True:
+        found += page.items
+        if page.place is None:
+            return found
+        page = older(memory, wanted, before=page.place, limit=limit)
+
+
+def busy(memory: Memory, time: Time, spool: Path) -> None:
+    """Let records, recalls and prompts happen in turns."""
+    begin(memory, title="Refund totals")
+    for number in range(30):
+        time.now += 60
+        record = keep(memory, f"Shelf {number} holds ledger w{number}x.")
+        time.now += 1
+        told(spool, 2 * number, memory.clock.now(), "UserPromptSubmit", text=f"Please look at shelf {number}.")
+        time.now += 1
+        told(
+            spool,
+            2 * number + 1,
+            memory.clock.now(),
+            "PostToolUse",
+            tool="Bash",
+            given={"command": f"ls {number}"},
+            result="ok",
+            took_ms=12.5,
+        )
+        if number % 5 == 0:
+            recall(memory, Query(text=f"w{number}x"))
+            record_use(memory, [record.id], "applied")
+    drain(memory, spool)
+
+
+@pytest.mark.parametrize("limit", [1, 7, 40, 200])
+def test_pages_of_any_size_tell_everything_once_and_latest_first(
+    memory: Memory, time: Time, tmp_path: Path, limit: int
+) -> None:
+    busy(memory, time, tmp_path / "spool")
+    found = everything(memory, Wanted(), limit)
+    assert len(found) == len({(one.at, one.what, one.text, one.verb) for one in found})
+    assert [one.at for one in found] == sorted((one.at for one in found), reverse=True)
+    counts = {
+        what: sum(one.what == what for one in found) for what in ("record", "prompt", "tool", "asked", "use", "session")
+    }
+    assert counts == {"record": 30, "prompt": 30, "tool": 30, "asked": 6, "use": 6, "session": 1}
+
+
+def test_what_arrives_while_somebody_reads_is_neither_skipped_nor_repeated(
+    memory: Memory, time: Time, tmp_path: Path
+) -> None:
+    busy(memory, time, tmp_path / "spool")
+    before = head(memory)
+    first = older(memory, Wanted(), limit=20)
+    time.now += 60
+    fresh = keep(memory, "Something new about the ledger of the ninth shelf.")
+    told(tmp_path / "spool", 99, memory.clock.now(), "UserPromptSubmit", text="And now?")
+    drain(memory, tmp_path / "spool")
+    second = older(memory, Wanted(), before=first.place, limit=20)
+    assert not {(one.at, one.text) for one in first.items} & {(one.at, one.text) for one in second.items}
+    came = newer(memory, Wanted(), after=before)
+    assert {one.text for one in came.items} == {fresh.title, "And now?"}
+    assert came.place == head(memory)
+    assert newer(memory, Wanted(), after=head(memory)).items == ()
+
+
+def test_filters_keep_to_what_was_asked_for(memory: Memory, time: Time, tmp_path: Path) -> None:
+    busy(memory, time, tmp_path / "spool")
+    assert {one.what for one in everything(memory, Wanted(whats=("prompt",)), 7)} == {"prompt"}
+    assert not everything(memory, Wanted(project="example.org/other"), 40)
+    assert len(everything(memory, Wanted(project=memory.project, whats=("record",)), 7)) == 30
+    assert {one.client for one in everything(memory, Wanted(client="claude-code"), 40)} == {"claude-code"}
+    assert {one.session for one in everything(memory, Wanted(session="s1"), 40)} == {"s1"}
+    assert not everything(memory, Wanted(session="nobody"), 40)
+
+
+def test_each_item_says_what_it_is_about(memory: Memory, tmp_path: Path) -> None:
+    begin(memory, title="Refund totals")
+    record = keep(memory, "Refunds go through the ledger.")
+    retire(memory, record.id, "it moved")
+    memory.commit([memory.event("injected", "s1", data={"ids": [record.id], "why": "action site", "tokens": 40})])
+    memory.commit([memory.event("injected", "s1", data={"ids": [record.id], "why": "brief", "tokens": 90})])
+    told(
+        tmp_path / "spool",
+        1,
+        memory.clock.now(),
+        "PostToolUseFailure",
+        tool="Bash",
+        given={"command": "make"},
+        result="boom",
+        failed=True,
+    )
+    drain(memory, tmp_path / "spool")
+    found = {one.what: one for one in older(memory, Wanted()).items}
+    assert (found["change"].verb, found["change"].detail) == ("retired", "it moved")
+    assert (found["warning"].text, found["warning"].tokens) == ("Refunds go through the ledger.", 40)
+    assert (found["receipt"].text, found["receipt"].tokens) == ("brief: 1 memory", 90)
+    assert (found["tool"].text, found["tool"].detail, found["tool"].failed) == ("Bash make", "boom", True)
+    assert found["session"].text == "Refund totals"
+    assert found["record"].records == (found["change"].records[0],)
+
+
+def test_an_erased_record_leaves_no_word_in_the_stream(memory: Memory) -> None:
+    from holdfast.verbs.keep import erase
+
+    record = keep(memory, "The secret recipe has nutmeg.")
+    erase(memory, record.id)
+    assert not [one for one in older(memory, Wanted()).items if "nutmeg" in one.text + one.detail]
+
+
+def test_a_place_is_read_as_it_was_written() -> None:
+    assert place_of(str(Place(seq=12, told="00-1"))) == Place(seq=12, told="00-1")
+    for wrong in ("", "x", "1e3", "9" * 30, f"1.{'x' * 200}"):
+        with pytest.raises(Invalid):
+            place_of(wrong)
+
+
+def test_two_who_drain_the_same_spool_do_not_stumble(
+    memory: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told(tmp_path / "spool", 1, memory.clock.now(), "UserPromptSubmit", text="Hello.")
+    file = next((tmp_path / "spool").glob("*.json"))
+    read = Path.read_bytes
+
+    def gone(path: Path) -> bytes:
+        file.unlink()  # another process was faster
+        return read(path)
+
+    monkeypatch.setattr(Path, "read_bytes", gone)
+    assert drain(memory, tmp_path / "spool").taken == 0
+    assert not list((tmp_path / "spool").iterdir())

@@ -1,0 +1,1 @@
+"""The web viewer, by requests and in a real browser."""

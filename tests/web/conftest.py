@@ -1,0 +1,63 @@
+"""A viewer inside the test's own process, on a real store."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from starlette.testclient import TestClient
+
+from holdfast.compose import load_settings
+from holdfast.hosts.web.app import make_app
+from holdfast.hosts.web.guard import Keys
+from holdfast.model.event import Actor
+from holdfast.verbs.memory import Memory
+from tests.conftest import Time, make_memory
+
+PORT = 4654
+ORIGIN = f"http://127.0.0.1:{PORT}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Site:
+    """An open viewer: its memory as an agent has it, its keys, and a browser that came by the link."""
+
+    memory: Memory
+    keys: Keys
+    browser: TestClient
+    stranger: TestClient
+
+    def get(self, path: str, status: int = 200) -> str:
+        answer = self.browser.get(path)
+        assert answer.status_code == status, (path, answer.status_code, answer.text[:500])
+        return str(answer.text)
+
+    def post(self, path: str, status: int = 303, /, **fields: str) -> str:
+        """Send one of our own forms, as a browser does."""
+        answer = self.browser.post(
+            path, data={"csrf": self.keys.form, **fields}, headers={"origin": ORIGIN}, follow_redirects=False
+        )
+        assert answer.status_code == status, (path, answer.status_code, answer.text[:500])
+        return str(answer.headers.get("location", answer.text))
+
+
+@pytest.fixture
+def site(tmp_path: Path, time: Time) -> Iterator[Site]:
+    seen = make_memory(tmp_path, time)
+    # The viewer makes its memory a person's; an agent works on the same store beside it.
+    agent = seen.acting_in("s1")
+    agent.actor = Actor(kind="agent", name="claude", session="s1")
+    keys = Keys(token="kept-token")
+    home = str(tmp_path / "store")
+
+    def reload() -> object:
+        return load_settings(flags={"home": home, "project": seen.project, "embedder": "none"})
+
+    app = make_app(seen, reload, keys=keys, port=PORT)  # type: ignore[arg-type]
+    with (
+        TestClient(app, base_url=ORIGIN) as browser,
+        TestClient(app, base_url=ORIGIN) as stranger,
+    ):
+        browser.get(f"/?key={keys.link}")
+        yield Site(memory=agent, keys=keys, browser=browser, stranger=stranger)
+    seen.close()

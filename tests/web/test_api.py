@@ -1,0 +1,171 @@
+"""The JSON interface: what it gives, what claude-mem's users find there, and whatever may be thrown at it."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, Phase, given, settings
+from schemathesis.checks import not_a_server_error
+from schemathesis.generation.modes import GenerationMode
+from schemathesis.specs.openapi.checks import (
+    content_type_conformance,
+    response_schema_conformance,
+    status_code_conformance,
+)
+
+from holdfast.hosts.web.api import ENDPOINTS
+from holdfast.hosts.web.endpoint import Endpoint
+from holdfast.hosts.web.pages.record import ACTS
+from holdfast.model.query import Query
+from holdfast.model.record import Link
+from holdfast.verbs.memory import Memory
+from holdfast.verbs.read import get
+from holdfast.verbs.recall import recall
+from holdfast.verbs.session import begin
+from tests.conftest import Time, keep, make_memory
+from tests.web.conftest import Site
+from tests.web.running import Viewer
+
+CHECKS = (
+    not_a_server_error,
+    status_code_conformance,
+    content_type_conformance,
+    response_schema_conformance,
+)
+
+
+def ask(site: Site, path: str, status: int = 200) -> Any:
+    answer = site.stranger.get(path, headers={"authorization": f"Bearer {site.keys.token}"})
+    assert answer.status_code == status, (path, answer.text[:300])
+    return answer.json()
+
+
+def fill(memory: Memory) -> str:
+    begin(memory, title="Refund totals")
+    first = keep(memory, "Refunds go through the ledger.")
+    keep(memory, "The ledger is append-only.", kind="decision", links=(Link(relation="refines", target=first.id),))
+    keep(memory, "Saw the ledger grow in a test.", kind="observation", fields={"type": "discovery"})
+    fields = {"severity": "high", "counter_arguments": ["It is rare.", "It is slow."]}
+    keep(memory, "Never test refunds on the live account.", kind="scar", fields=fields)
+    keep(memory, "Write the guide.", kind="thread")
+    recall(memory, Query(text="refunds"))
+    return first.id
+
+
+def test_every_endpoint_is_described_and_answers(site: Site) -> None:
+    record = fill(site.memory)
+    document = ask(site, "/api/openapi.json")
+    assert set(document["paths"]) == {one.path for one in ENDPOINTS}
+    for one in ENDPOINTS:
+        if one.method == "GET" and one.media == "application/json":
+            here = site.memory.actor.session if "sessions" in one.path else record
+            ask(site, one.path.replace("{id}", here) + ("?anchor=" + record if one.path.endswith("timeline") else ""))
+
+
+def test_recall_says_why_and_how_fresh(site: Site) -> None:
+    record = fill(site.memory)
+    found = ask(site, "/api/recall?q=refunds+ledger")
+    best = found["hits"][0]
+    assert best["record"]["id"] == record
+    assert best["record"]["url"] == f"/r/{record}"
+    assert best["why"]["words"] > 0
+    assert best["freshness"]["state"] == "never"
+    assert found["search"] == "words"
+
+
+def test_the_rows_of_claude_mem_are_there_with_citations_that_stay(site: Site) -> None:
+    record = fill(site.memory)
+    number = get(site.memory, record).number
+    rows = ask(site, "/api/search?query=refunds+ledger&limit=5")["observations"]
+    assert record in {row["ref"] for row in rows}
+    page = ask(site, "/api/observations?limit=2")
+    assert (len(page["items"]), page["hasMore"]) == (2, True)
+    by_number, by_id = ask(site, f"/api/observation/{number}"), ask(site, f"/api/observation/{record}")
+    assert by_number == by_id
+    assert by_id["url"] == f"/r/{record}"
+    assert site.browser.get(by_id["url"]).status_code == 200
+    around = ask(site, f"/api/timeline?anchor={number}&depth_before=2&depth_after=2")
+    assert around["anchor"] == number
+    assert ask(site, "/api/stats")["database"]["observations"] == 5
+    text = site.browser.get("/api/context/inject", params={"project": "shop"}).text
+    assert "ledger" in text
+    ask(site, "/api/observation/999999999", 404)
+
+
+def test_the_graph_is_nodes_and_edges(site: Site) -> None:
+    record = fill(site.memory)
+    drawn = ask(site, f"/api/graph?node={record}&depth=1")
+    assert drawn["center"] == record
+    assert {edge["relation"] for edge in drawn["edges"]} == {"refines", "together"}
+    assert all(edge["source"] in {node["id"] for node in drawn["nodes"]} for edge in drawn["edges"])
+
+
+def test_what_cannot_be_understood_is_said_and_is_no_failure(site: Site) -> None:
+    for path in (
+        "/api/recall?q=x&limit=0",
+        "/api/recall?q=x&limit=many",
+        "/api/recall?q=x&mode=wild",
+        "/api/recall?q=x&kind=nothing",
+        "/api/recall?q=x&as_of=yesterday",
+        "/api/stream?before=x",
+        "/api/recall?q=%00",
+        "/api/records?offset=-1",
+    ):
+        assert ask(site, path, 400)["message"], path
+    assert ask(site, "/api/nothing", 404)["error"] == "http"
+
+
+def test_a_body_that_is_no_object_of_texts_is_refused(site: Site) -> None:
+    record = fill(site.memory)
+    for body in (b"[]", b"{", b'{"reason": 1}', b"[" * 100_000, b"\xff"):
+        answer = site.stranger.post(
+            f"/api/records/{record}/retire", content=body, headers={"authorization": f"Bearer {site.keys.token}"}
+        )
+        assert answer.status_code == 400, body[:20]
+    for what in ACTS:
+        answer = site.stranger.post(
+            f"/api/records/{record}/{what}", json={}, headers={"authorization": f"Bearer {site.keys.token}"}
+        )
+        assert answer.status_code < 500, (what, answer.text)
+
+
+@pytest.fixture(scope="module")
+def viewer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Viewer]:
+    folder = tmp_path_factory.mktemp("attacked")
+    settings = {"HOLDFAST_PROJECT": "example.org/acme/shop", "HOLDFAST_EMBEDDER": "none", "HOME": str(folder)}
+    memory = make_memory(folder, Time())
+    fill(memory)
+    memory.close()
+    one = Viewer(folder / "store", folder, **settings)
+    yield one
+    one.close()
+
+
+@pytest.mark.xdist_group("attacked")
+@pytest.mark.parametrize("endpoint", ENDPOINTS, ids=lambda one: f"{one.method} {one.path}")
+def test_whatever_is_thrown_at_it_no_endpoint_fails(viewer: Viewer, endpoint: Endpoint) -> None:
+    headers = {"Authorization": f"Bearer {viewer.token}"}
+    schema = schemathesis.openapi.from_url(f"{viewer.base}/api/openapi.json", headers=headers)
+    operation = schema[endpoint.path][endpoint.method]
+    sent: list[str] = []
+
+    @settings(
+        max_examples=10,
+        deadline=None,
+        phases=(Phase.explicit, Phase.generate),
+        suppress_health_check=list(HealthCheck),
+        derandomize=True,
+        database=None,
+    )
+    @given(
+        case=operation.as_strategy(generation_mode=GenerationMode.POSITIVE)
+        | operation.as_strategy(generation_mode=GenerationMode.NEGATIVE)
+    )
+    def attack(case: Any) -> None:
+        answer = case.call_and_validate(headers=headers, checks=CHECKS)
+        sent.append(str(answer.status_code))
+
+    attack()
+    assert sent
+    assert viewer.process.poll() is None

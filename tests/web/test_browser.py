@@ -1,0 +1,374 @@
+"""What a person does on every page, in a real Chromium, against a real server with real hooks."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Dialog, Page, Route, expect
+
+from holdfast.compose import load_settings, open_memory
+from holdfast.model.query import Query
+from holdfast.model.record import Draft, Link, Record
+from holdfast.verbs.contradictions import mark
+from holdfast.verbs.keep import record_use
+from holdfast.verbs.memory import Memory
+from holdfast.verbs.recall import recall
+from holdfast.verbs.session import begin
+from holdfast.verbs.thread import open_thread
+from holdfast.verbs.write import write
+from tests.conftest import keep
+from tests.web.running import CHROMIUM, Viewer, checkout, chromium, hook
+
+pytestmark = [
+    pytest.mark.xdist_group("browser"),
+    pytest.mark.skipif(not Path(CHROMIUM).exists(), reason="needs Debian's chromium"),
+]
+PAGES = (
+    "/",
+    "/search",
+    "/search?q=ledger",
+    "/sessions",
+    "/threads",
+    "/scars",
+    "/graph",
+    "/health",
+    "/insights",
+    "/settings",
+    "/projects",
+)
+SCAR = {"severity": "high", "counter_arguments": ["It is rare.", "It is slow."]}
+ATTACK = '<img src=x onerror="alert(1)"><script>alert(2)</script>'
+
+
+class Seen:
+    """A viewer on a small store, and a browser that came by its link."""
+
+    def __init__(self, viewer: Viewer, browser: Browser, memory: Memory, code: Path) -> None:
+        self.viewer, self.browser, self.memory, self.code = viewer, browser, memory, code
+        self.context = self.enter()
+
+    def enter(self, **given: Any) -> BrowserContext:
+        """Give a browser of its own that came by the link."""
+        context = self.browser.new_context(viewport={"width": 1280, "height": 860}, **given)
+        context.set_default_timeout(10_000)
+        page = context.new_page()
+        page.goto(self.viewer.link)
+        page.close()
+        return context
+
+    def open(self, path: str, context: BrowserContext | None = None) -> Page:
+        """Open a page whose complaints are failures."""
+        page = (context or self.context).new_page()
+        page.on("console", _complained)
+        page.on("dialog", _ran)
+        page.on("pageerror", _broke)
+        page.goto(self.viewer.base + path)
+        return page
+
+
+def _complained(message: ConsoleMessage) -> None:
+    gone = message.text.startswith(("htmx:sendAbort", "htmx:afterRequest"))  # a search that was typed over
+    assert message.type != "error" or gone, message.text
+
+
+def _ran(dialog: Dialog) -> None:
+    raise AssertionError(f"stored text was run: {dialog.message}")
+
+
+def _broke(problem: object) -> None:
+    raise AssertionError(str(problem))
+
+
+@pytest.fixture(scope="module")
+def seen(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Seen]:
+    folder = tmp_path_factory.mktemp("browser")
+    code, home = checkout(folder / "shop", "example.org/acme/shop"), folder / "store"
+    (code / "ledger.py").write_text("def book(amount):\n    return amount\n")
+    settings = load_settings(flags={"home": str(home), "embedder": "none", "agent": "claude"})
+    with open_memory(settings, folder=code) as memory:
+        fill(memory)
+        viewer = Viewer(home, code, HOLDFAST_EMBEDDER="none", HOME=str(folder), XDG_CONFIG_HOME=str(folder / "config"))
+        try:
+            with chromium() as browser:
+                yield Seen(viewer, browser, memory, code)
+        finally:
+            viewer.close()
+
+
+def fill(memory: Memory) -> None:
+    """Keep a little of everything."""
+    begin(memory, title="Refund totals are off", issue="SHOP-9")
+    first = keep(
+        memory, "Refunds go through the ledger service.", anchors=("ledger.py::book",), scopes=("backend:refunds",)
+    )
+    keep(memory, "The ledger is append-only.", kind="decision", links=(Link(relation="refines", target=first.id),))
+    scar = keep(memory, "Never test refunds against the live account.", kind="scar", fields=SCAR)
+    keep(memory, "Saw the ledger grow during the nightly run.", kind="observation")
+    older, newer = keep(memory, "The service listens on port 8080."), keep(memory, "The service listens on port 9090.")
+    mark(memory, older.id, newer.id)
+    write(memory, Draft(body="Mira likes small commits.", kind="preference", source="inferred"))
+    write(memory, Draft(body="Jonas reviews before noon.", kind="preference", source="inferred"))
+    open_thread(memory, "Write the migration guide for the ledger.")
+    open_thread(memory, "Measure how long the nightly booking takes.")
+    recall(memory, Query(text="test refunds live account"))
+    record_use(memory, [scar.id], "applied")
+    for number in range(60):
+        keep(memory, f"Shelf {number} holds box w{number}x of {2000 + number}.")
+    keep(memory, ATTACK, title=f"An attack {ATTACK}", tags=(ATTACK.replace(" ", ""),))
+    keep(memory.acting_on("example.org/acme/printer"), "Labels are printed at 300 dpi.")
+
+
+def record_of(memory: Memory, text: str) -> Record:
+    return recall(memory, Query(text=text), surface=False).hits[0].record
+
+
+def test_without_the_link_nothing_is_shown(seen: Seen) -> None:
+    page = seen.browser.new_context().new_page()
+    page.goto(seen.viewer.base)
+    expect(page.locator("body")).to_contain_text("This page needs the link")
+
+
+def test_two_tabs_show_what_a_real_hook_tells_as_it_happens(seen: Seen) -> None:
+    first, second = seen.open("/"), seen.open("/?what=prompt")
+    for page in (first, second):
+        expect(page.locator("[data-live-word]")).to_have_text("live")
+    hook(seen.viewer.home, "UserPromptSubmit", seen.code, "hooked-1", prompt="Why is the ledger off by a cent?")
+    for page in (first, second):
+        expect(page.locator("#stream .event").first).to_contain_text("Why is the ledger off by a cent?")
+    hook(
+        seen.viewer.home,
+        "PostToolUse",
+        seen.code,
+        "hooked-1",
+        tool_name="Bash",
+        tool_input={"command": "make totals"},
+        tool_response={"stdout": "off by 1", "exit_code": 1},
+    )
+    expect(first.locator("#stream .event.failed").first).to_contain_text("Bash make totals")
+    keep(seen.memory, "Totals are rounded once, at the very end.")
+    expect(first.locator("#stream .event").first).to_contain_text("Totals are rounded once")
+    expect(second.locator("#stream")).not_to_contain_text("Totals are rounded once")
+
+
+def test_the_stream_is_filtered_and_goes_on_as_one_scrolls(seen: Seen) -> None:
+    page = seen.open("/")
+    shown = page.locator("#stream .event").count()
+    page.mouse.wheel(0, 20_000)
+    expect(page.locator("#stream .event").nth(shown + 10)).to_be_attached()
+    page.locator(".chip", has_text="Recall").click()
+    page.wait_for_url("**what=asked**")
+    assert set(page.locator("#stream .event .tag").all_inner_texts()) == {"Recall"}
+
+
+def test_one_searches_as_one_types_and_opens_a_hit_by_key(seen: Seen) -> None:
+    page = seen.open("/threads")
+    page.keyboard.press("/")
+    page.wait_for_url("**/search")
+    page.keyboard.type("refunds ledger service")
+    expect(page.locator(".hits .hit").first).to_contain_text("Refunds go through the ledger service.")
+    expect(page.locator(".hits .hit").first.locator(".why .bar").first).to_be_visible()
+    page.wait_for_url("**q=refunds+ledger+service**")
+    page.keyboard.press("Escape")
+    page.keyboard.press("j")
+    expect(page.locator(".hit.at")).to_have_count(1)
+    page.keyboard.press("Enter")
+    expect(page.locator("h1")).to_have_text("Refunds go through the ledger service.")
+    page.go_back()
+    page.locator("#q").fill("quantum chromodynamics")
+    expect(page.locator("#hits")).to_contain_text("Nothing that is kept answers this.")
+
+
+def test_a_memory_shows_what_it_cites_and_is_edited_retired_and_restored(seen: Seen) -> None:
+    record = record_of(seen.memory, "refunds ledger service")
+    page = seen.open(f"/r/{record.id}")
+    expect(page.locator(".cited pre")).to_contain_text("def book(amount)")
+    page.keyboard.press("e")
+    page.locator("textarea[name=body]").fill("Refunds go through the booking service.")
+    page.locator("input[name=title]").fill("Refunds go through the booking service.")
+    page.get_by_role("button", name="Save").click()
+    expect(page.locator(".flash")).to_contain_text("Saved")
+    expect(page.locator(".history del").first).to_have_text("ledger")
+    page.locator("summary", has_text="Retire").click()
+    page.get_by_label("Why is it no longer to be used?").fill("it moved")
+    page.get_by_role("button", name="Retire it").click()
+    expect(page.locator(".note")).to_contain_text("it moved")
+    page.get_by_role("button", name="Restore it").click()
+    expect(page.locator(".flash")).to_contain_text("Back in use")
+    page.get_by_role("button", name="Still true").click()
+    expect(page.locator(".flash")).to_contain_text("still holds")
+    page.locator("summary", has_text="Pin").click()
+    page.get_by_role("button", name="Pin it").click()
+    expect(page.locator(".b-pinned")).to_be_visible()
+    page.locator("summary", has_text="Share").click()
+    page.get_by_role("button", name="Share it with the team").click()
+    expect(page.locator(".crumb")).to_contain_text("team")
+
+
+def test_a_session_is_opened_and_tells_its_story(seen: Seen) -> None:
+    page = seen.open("/sessions")
+    page.get_by_role("link", name="Refund totals are off").click()
+    expect(page.locator("h1")).to_have_text("Refund totals are off")
+    expect(page.locator(".stream")).to_contain_text("test refunds live account")
+
+
+def test_threads_are_touched_and_resolved_on_the_board(seen: Seen) -> None:
+    page = seen.open("/threads")
+    card = page.locator(".lane .card", has_text="Write the migration guide")
+    card.get_by_role("button", name="Touch").click()
+    expect(page.locator(".flash")).to_contain_text("Touched")
+    card = page.locator(".lane .card", has_text="Write the migration guide")
+    card.locator("summary", has_text="Resolve").click()
+    card.get_by_label("How?").fill("written")
+    card.get_by_role("button", name="Resolve").click()
+    expect(page.locator(".flash")).to_contain_text("Resolved")
+    expect(page.locator(".lane .card", has_text="Write the migration guide")).to_have_count(0)
+
+
+def test_scars_are_followed_from_showing_to_help(seen: Seen) -> None:
+    page = seen.open("/scars")
+    row = page.locator("tbody tr", has_text="Never test refunds")
+    expect(row).to_contain_text("high")
+    page.get_by_role("link", name="30 days").click()
+    expect(page.locator("tbody tr", has_text="Never test refunds")).to_be_visible()
+
+
+def test_the_graph_is_drawn_and_explored(seen: Seen) -> None:
+    page = seen.open("/graph")
+    page.wait_for_selector("[data-ready]")
+    page.wait_for_timeout(300)
+    painted = page.evaluate(
+        "() => { const c = document.querySelector('canvas'); return c.getContext('2d').getImageData(0, 0, c.width, c.height).data.some((v) => v > 0) }"
+    )
+    assert painted
+    page.locator("canvas").focus()
+    page.keyboard.press("n")
+    first = page.locator("[data-picked] a").first.inner_text()
+    page.keyboard.press("n")
+    assert page.locator("[data-picked] a").first.inner_text() != first
+    page.locator("canvas").hover(position={"x": 40, "y": 40})
+    page.mouse.wheel(0, -300)
+    page.get_by_role("link", name="Show what is around it").click()
+    expect(page.get_by_role("link", name="Whole project")).to_be_visible()
+    page.wait_for_selector("[data-ready]")
+
+
+def test_chores_are_done_without_leaving_the_page(seen: Seen) -> None:
+    page = seen.open("/health")
+    row = page.locator("[data-chore]", has_text="Mira likes small commits.")
+    row.get_by_role("button", name="Keep").click()
+    expect(page.locator(".flash").first).to_contain_text("Kept: Mira likes small commits.")
+    row = page.locator("[data-chore]", has_text="Jonas reviews before noon.")
+    row.get_by_role("button", name="Drop").click()
+    expect(page.locator("main")).to_contain_text("Not kept: Jonas reviews before noon.")
+    pair = page.locator(".dispute", has_text="port 8080")
+    expect(pair).to_contain_text("port 9090")
+    pair.get_by_role("button", name="The newer replaces it").click()
+    expect(page.locator("main")).to_contain_text("now replaces")
+
+
+def test_insights_are_plots_that_need_no_script(seen: Seen) -> None:
+    page = seen.open("/insights")
+    assert page.locator(".plot svg rect").count() > 3
+    expect(page.locator("main")).to_contain_text("of 1 recalls found something")
+    expect(
+        page.locator("table", has_text="PostToolUse")
+    ).to_be_visible()  # the hooks of another test told what they cost
+
+
+def test_the_brief_follows_the_settings_before_they_are_kept(seen: Seen) -> None:
+    page = seen.open("/settings")
+    expect(page.locator("#preview")).to_contain_text("Never test refunds")
+    page.get_by_label("inject").select_option("off")
+    expect(page.locator("#preview")).to_contain_text("A session would be told nothing.")
+    page.get_by_label("inject").select_option("full")
+    expect(page.locator("#preview")).to_contain_text("Never test refunds")
+    page.get_by_role("button", name="Keep these settings").click()
+    expect(page.locator(".flash")).to_contain_text("inject: kept in")
+
+
+def test_another_project_is_one_choice_away(seen: Seen) -> None:
+    page = seen.open("/search")
+    page.get_by_label("Project").select_option("example.org/acme/printer")
+    expect(page.locator("main")).to_contain_text("Labels are printed at 300 dpi.")
+    page.get_by_role("link", name="Projects").click()
+    expect(page.locator("tbody")).to_contain_text("acme/shop")
+
+
+def test_light_and_dark_are_a_key_apart_and_stay(seen: Seen) -> None:
+    page = seen.open("/search", seen.enter(color_scheme="light"))
+    page.locator("h1").first.evaluate("() => document.activeElement.blur()")
+    light = page.evaluate("() => getComputedStyle(document.body).backgroundColor")
+    page.keyboard.press("d")
+    dark = page.evaluate("() => getComputedStyle(document.body).backgroundColor")
+    assert light != dark
+    page.reload()
+    assert page.evaluate("() => getComputedStyle(document.body).backgroundColor") == dark
+    page.locator("body").evaluate("() => document.activeElement.blur()")
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog")).to_be_visible()
+
+
+def test_axe_finds_nothing_serious(seen: Seen) -> None:
+    record = record_of(seen.memory, "ledger append-only")
+    light, dark = seen.enter(color_scheme="light"), seen.enter(color_scheme="dark")
+    for path in (*PAGES, f"/r/{record.id}"):
+        assert not serious(seen.open(path, light), {"runOnly": ["wcag2a", "wcag2aa", "wcag21aa"]}), path
+    for path in ("/", "/search?q=ledger", "/threads", "/health", f"/r/{record.id}"):
+        assert not serious(seen.open(path, dark), {"runOnly": ["color-contrast"]}), path
+
+
+def serious(page: Page, options: dict[str, Any]) -> list[tuple[str, str]]:
+    """Give what axe finds that keeps somebody from using a page."""
+    page.wait_for_load_state("load")
+    found = Axe().run(page, options={**options, "resultTypes": ["violations"]}).response["violations"]
+    page.close()
+    return [(one["id"], one["nodes"][0]["html"][:160]) for one in found if one["impact"] in ("serious", "critical")]
+
+
+def test_every_page_fits_a_phone_and_complains_of_nothing(seen: Seen) -> None:
+    context = seen.enter()
+    page = context.new_page()
+    page.on("console", _complained)
+    page.set_viewport_size({"width": 390, "height": 844})
+    record = record_of(seen.memory, "ledger append-only")
+    for path in (*PAGES, f"/r/{record.id}"):
+        page.goto(seen.viewer.base + path)
+        wide = page.evaluate("() => document.documentElement.scrollWidth - document.documentElement.clientWidth")
+        assert wide <= 0, path
+
+
+def test_stored_text_is_not_run_by_a_real_browser(seen: Seen) -> None:
+    record = record_of(seen.memory, "an attack")
+    for path in ("/", "/search", "/search?q=attack", f"/r/{record.id}", "/graph", "/health"):
+        page = seen.open(path)
+        page.wait_for_timeout(150)
+        assert page.locator("main img").count() == 0, path
+        page.close()
+
+
+def test_everything_needed_works_without_scripts(seen: Seen) -> None:
+    page = seen.open("/", seen.enter(java_script_enabled=False))
+    assert page.locator("#stream .event").count() > 10
+    page.get_by_role("link", name="Earlier").click()
+    assert page.locator("#stream .event").count() > 10
+    page.goto(seen.viewer.base + "/search")
+    page.locator("#q").fill("nightly run ledger")
+    page.get_by_role("button", name="Search").click()
+    page.locator(".hits [data-open]").first.click()
+    expect(page.locator("h1")).to_contain_text("Saw the ledger grow")
+    page.get_by_role("button", name="Still true").click()
+    expect(page.locator(".flash")).to_contain_text("still holds")
+
+
+def test_the_first_paint_waits_for_no_script(seen: Seen) -> None:
+    page = seen.context.new_page()
+    page.route(re.compile(r"/assets/.*\.js"), never)
+    page.goto(seen.viewer.base + "/search?q=ledger", wait_until="commit")
+    expect(page.locator(".hits .hit").first).to_be_visible()
+
+
+def never(_: Route) -> None:
+    """Let a script be on its way for good."""

@@ -1,0 +1,279 @@
+"""Who is let in, and what an attacker gets: nothing."""
+
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from holdfast.hosts.web.api import ENDPOINTS
+from holdfast.hosts.web.app import ACTS, PAGES
+from holdfast.hosts.web.guard import HEADERS, LONGEST_BODY
+from holdfast.model.record import Draft, Link
+from holdfast.verbs.keep import Revision, record_use, revise
+from holdfast.verbs.read import get
+from holdfast.verbs.session import begin
+from holdfast.verbs.suggest import suggestions
+from holdfast.verbs.thread import open_thread
+from holdfast.verbs.write import draft_event, write
+from tests.conftest import keep
+from tests.web.conftest import ORIGIN, PORT, Site
+
+EVERY = [
+    *(path for path in PAGES),
+    *(one.path for one in ENDPOINTS if one.method == "GET"),
+    "/stream",
+    "/api/openapi.json",
+]
+FOREIGN = (
+    "http://evil.example",
+    "null",
+    "http://127.0.0.1:1",
+    f"http://127.0.0.1.evil.example:{PORT}",
+    f"https://127.0.0.1:{PORT}",
+)
+ATTACKS = (
+    "<script>alert(1)</script>",
+    "<img src=x onerror=alert(1)>",
+    '"><svg onload=alert(1)>',
+    "' onmouseover='alert(1)",
+    "[click](javascript:alert(1))",
+    "</title><script>alert(1)</script>",
+    "{{ 7*7 }}{% raw %}",
+)
+
+
+def filled(path: str, record: str = "01ARZ3NDEKTSV4RRFFQ69G5FAV") -> str:
+    return path.replace("{id}", record).replace("{what}", "verify")
+
+
+@pytest.mark.parametrize(
+    "host", ["evil.example", f"evil.example:{PORT}", "127.0.0.1", "127.0.0.1:1", f"127.0.0.1.evil.example:{PORT}", ""]
+)
+def test_another_name_is_no_name_of_ours(site: Site, host: str) -> None:
+    answer = site.browser.get("/search", headers={"host": host})
+    assert (answer.status_code, answer.text) == (421, "This address is not known by that name.\n")
+
+
+def test_localhost_is_a_name_of_ours(site: Site) -> None:
+    headers = {"host": f"localhost:{PORT}", "authorization": f"Bearer {site.keys.token}"}
+    assert site.stranger.get("/search", headers=headers).status_code == 200
+
+
+@pytest.mark.parametrize("origin", FOREIGN)
+def test_another_site_can_neither_read_nor_write(site: Site, origin: str) -> None:
+    record = keep(site.memory, "Refunds go through the ledger.")
+    headers = {"origin": origin}
+    assert site.browser.get("/api/records", headers=headers).status_code == 403
+    form = {"csrf": site.keys.form, "reason": "no"}
+    assert site.browser.post(f"/r/{record.id}/retire", data=form, headers=headers).status_code == 403
+    assert get(site.memory, record.id).record.state == "active"
+
+
+@pytest.mark.parametrize("path", EVERY)
+def test_who_shows_no_key_is_told_nothing(site: Site, path: str) -> None:
+    keep(site.memory, "The vault code is on the third shelf.")
+    for headers in (
+        {},
+        {"authorization": "Bearer wrong"},
+        {"authorization": f"Basic {site.keys.token}"},
+        {"cookie": f"holdfast-{PORT}=wrong"},
+        {"cookie": "="},
+    ):
+        answer = site.stranger.get(filled(path), headers=headers)
+        assert answer.status_code == 401
+        assert "vault" not in answer.text
+
+
+def test_no_form_is_taken_from_who_shows_no_key(site: Site) -> None:
+    for path in ACTS:
+        answer = site.stranger.post(filled(path), data={"csrf": site.keys.form}, headers={"origin": ORIGIN})
+        assert answer.status_code == 401, path
+
+
+def test_the_link_is_exchanged_for_a_cookie_that_only_our_own_pages_send(site: Site) -> None:
+    answer = site.stranger.get(f"/?key={site.keys.link}&project=shop", follow_redirects=False)
+    assert (answer.status_code, answer.headers["location"]) == (303, "/?project=shop")
+    cookie = answer.headers["set-cookie"].lower()
+    assert all(part in cookie for part in ("httponly", "samesite=strict", "path=/"))
+    assert site.keys.link not in answer.headers["set-cookie"]
+    assert site.stranger.get("/search").status_code == 200
+
+
+@pytest.mark.parametrize("key", ["", "wrong", "é"])
+def test_a_wrong_link_opens_nothing(site: Site, key: str) -> None:
+    assert site.stranger.get("/", params={"key": key}).status_code == 401
+
+
+def test_a_form_that_is_not_ours_changes_nothing(site: Site) -> None:
+    record = keep(site.memory, "Refunds go through the ledger.")
+    for form in ({}, {"csrf": "wrong"}, {"csrf": site.keys.cookie}):
+        answer = site.browser.post(f"/r/{record.id}/retire", data={**form, "reason": "x"}, headers={"origin": ORIGIN})
+        assert answer.status_code == 403
+        answer = site.browser.post(f"/api/records/{record.id}/retire", json={"reason": "x"}, headers={"origin": ORIGIN})
+        assert answer.status_code == 403
+    no_origin = site.browser.post(f"/r/{record.id}/retire", data={"csrf": site.keys.form, "reason": "x"})
+    assert no_origin.status_code == 403
+    assert get(site.memory, record.id).record.state == "active"
+
+
+def test_a_program_with_the_token_may_change_things(site: Site) -> None:
+    record = keep(site.memory, "Refunds go through the ledger.")
+    headers = {"authorization": f"Bearer {site.keys.token}"}
+    answer = site.stranger.post(f"/api/records/{record.id}/retire", json={"reason": "it moved"}, headers=headers)
+    assert answer.status_code == 200, answer.text
+    assert get(site.memory, record.id).record.reason == "it moved"
+
+
+def test_every_answer_keeps_a_page_to_itself(site: Site) -> None:
+    answers = [
+        site.browser.get("/search"),
+        site.stranger.get("/search"),
+        site.browser.get("/nothing"),
+        site.browser.get("/assets/viewer.css"),
+        site.browser.get("/search", headers={"host": "evil.example"}),
+    ]
+    for answer in answers:
+        assert {name: answer.headers[name] for name in HEADERS} == HEADERS
+    assert "unsafe" not in HEADERS["content-security-policy"]
+    assert answers[0].headers["cache-control"] == "no-store"
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/assets/../app.py",
+        "/assets/%2e%2e/app.py",
+        "/assets/..%2fapp.py",
+        "/assets/..%5capp.py",
+        "/assets//etc/passwd",
+        "/assets/%2e%2e/%2e%2e/%2e%2e/%2e%2e/etc/passwd",
+        "/r/..%2f..%2fetc%2fpasswd",
+        "/sessions/..%2f..%2fetc%2fpasswd",
+    ],
+)
+def test_no_path_leads_out(site: Site, path: str) -> None:
+    answer = site.browser.get(path)
+    assert answer.status_code in (400, 404), answer.text[:200]
+    assert "root:" not in answer.text
+    assert "def make_app" not in answer.text
+
+
+def test_a_cited_path_is_only_read_inside_the_checkout(site: Site, tmp_path: Path) -> None:
+    (tmp_path / "inside.py").write_text("here = 1\n")
+    (tmp_path.parent / "outside.py").write_text("secret = 1\n")
+    (tmp_path / "link.py").symlink_to(tmp_path.parent / "outside.py")
+    anchors = ("inside.py", "../outside.py", str(tmp_path.parent / "outside.py"), "link.py", "/etc/passwd")
+    record = keep(site.memory, "Read the settings first.", anchors=anchors, project="")
+    said = site.get(f"/r/{record.id}/anchors")
+    assert "here = 1" in said
+    assert "secret = 1" not in said
+    assert "root:" not in said
+    assert said.count("outside this checkout") == 4
+
+
+def test_a_form_that_never_ends_is_not_read(site: Site) -> None:
+    record = keep(site.memory, "Refunds go through the ledger.")
+    body = "csrf=" + "x" * (LONGEST_BODY + 1)
+    answer = site.browser.post(f"/r/{record.id}/edit", content=body, headers={"origin": ORIGIN})
+    assert answer.status_code == 413
+
+
+class _Page(HTMLParser):
+    """Collects what a browser would run."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.bad: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given: dict[str, Any] = dict(attrs)
+        if tag == "script" and not str(given.get("src", "")).startswith("/assets/"):
+            self.bad.append("script")
+        self.bad += [name for name in given if name.startswith("on") or name == "style"]
+        self.bad += [
+            f"{name}={value}"
+            for name, value in attrs
+            if name in ("href", "src", "action") and str(value).lower().lstrip().startswith(("javascript:", "data:"))
+        ]
+        if tag in ("iframe", "object", "embed", "base", "style") or (
+            tag == "img" and not str(given.get("src", "")).startswith("/assets/")
+        ):
+            self.bad.append(tag)
+
+
+def poison(site: Site, attack: str) -> list[str]:
+    """Keep an attack in every field a record, a session or a use has; give the pages to look at."""
+    memory, ids = site.memory, list[str]()
+    other = keep(memory, f"other {attack}")
+    scar = Draft(
+        body=f"body {attack}",
+        kind="scar",
+        title=f"title {attack}",
+        fields={
+            "severity": "high",
+            "counter_arguments": [attack, attack + "2"],
+            "why": attack,
+            "action_protocol": [attack],
+            "applies_when": [attack],
+            "keywords": [attack],
+        },
+        tags=(attack.replace(" ", "")[:60],),
+        anchors=(attack, f"/tmp/{attack}"),
+        triggers=(attack,),
+        links=(Link(relation="contradicts", target=other.id),),
+        extra={"pattern": attack},
+    )
+    outcome = write(memory, scar)
+    ids.append(outcome.record.id)  # type: ignore[union-attr]
+    memory.actor = memory.actor.__class__(kind="agent", name=attack, session=attack)
+    begin(memory, title=attack, issue=attack, name=attack)
+    write(
+        memory,
+        Draft(body=f"a summary {attack}", kind="summary", title=attack, fields={"request": attack, "learned": attack}),
+    )
+    record_use(memory, ids, "contradicted", note=attack)
+    revise(memory, ids[0], Revision(title=f"title again {attack}"))
+    open_thread(memory, f"thread {attack}")
+    memory.commit(
+        [
+            draft_event(
+                memory, Draft(body=attack, kind="thread", source="mined", extra={"evidence": [attack]}), pending=True
+            )
+        ]
+    )
+    memory.commit([memory.event("surfaced", attack, data={"ids": ids, "query": attack, "tokens": 5})])
+    memory.commit([memory.event("injected", attack, data={"ids": ids, "why": attack, "tokens": 5})])
+    assert suggestions(memory)
+    return [f"/r/{ids[0]}", f"/r/{ids[0]}/history", f"/r/{ids[0]}/anchors", f"/graph?node={ids[0]}"]
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_stored_text_is_never_run(site: Site, attack: str) -> None:
+    paths = poison(site, attack)
+    every = [path for path in PAGES if "{" not in path and path not in ("/stream/older", "/stream/newer")]
+    session = "/sessions/" + attack.replace("/", "%2F").replace("?", "%3F").replace("#", "%23")
+    for path in (
+        *every,
+        "/?project=*",
+        "/search?project=*",
+        "/search?q=body",
+        "/search/hits?q=title",
+        "/stream/older?before=999.~",
+        "/stream/newer?after=0.",
+        session,
+        *paths,
+        f"/search?q={attack}",
+        f"/?session={attack}",
+        f"/r/{attack}",
+        f"/?said={attack}&project={attack}",
+    ):
+        answer = site.browser.get(path)
+        assert answer.status_code in (200, 400, 404, 405), (path, answer.status_code)
+        if "html" not in answer.headers["content-type"]:
+            assert "json" in answer.headers["content-type"] or "plain" in answer.headers["content-type"]
+            continue
+        page = _Page()
+        page.feed(answer.text)
+        assert not page.bad, (path, page.bad)
+        assert "49" not in answer.text or "7*7" in answer.text or "{{" not in attack

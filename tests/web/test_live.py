@@ -1,0 +1,122 @@
+"""What is live: server-sent events, one watcher that rests while nobody looks, and the stream in the terminal."""
+
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from http.client import HTTPConnection
+from pathlib import Path
+from threading import Timer
+
+import pytest
+
+from holdfast.compose import load_settings, open_memory
+from tests.conftest import keep
+from tests.web.running import Viewer, checkout, hook, wait_for
+
+
+@pytest.fixture(scope="module")
+def viewer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Viewer]:
+    folder = tmp_path_factory.mktemp("live")
+    code = checkout(folder / "shop", "example.org/acme/shop")
+    with open_memory(load_settings(flags={"home": str(folder / "store"), "embedder": "none"}), folder=code) as memory:
+        keep(memory, "Refunds go through the ledger.")
+    one = Viewer(folder / "store", code, HOLDFAST_EMBEDDER="none", HOME=str(folder))
+    yield one
+    one.close()
+
+
+def test_a_program_is_told_as_json_what_happens(viewer: Viewer) -> None:
+    connection = HTTPConnection("127.0.0.1", viewer.port, timeout=20)
+    connection.request("GET", "/stream", headers={"authorization": f"Bearer {viewer.token}"})
+    answer = connection.getresponse()
+    assert answer.getheader("content-type", "").startswith("text/event-stream")
+    assert answer.readline() == b": holdfast\n"
+    hook(viewer.home, "UserPromptSubmit", viewer.folder, "s-live", prompt="What is new?")
+    line = b""
+    while not line.startswith(b"data: "):
+        line = answer.readline()
+    told = json.loads(line.removeprefix(b"data: "))
+    assert [(item["what"], item["text"], item["session"]) for item in told["items"]] == [
+        ("prompt", "What is new?", "s-live")
+    ]
+    connection.close()
+    again = HTTPConnection("127.0.0.1", viewer.port, timeout=20)
+    again.request("GET", f"/stream?after={told['after']}", headers={"authorization": f"Bearer {viewer.token}"})
+    fresh = again.getresponse()
+    viewer.run("remember", "The ledger was moved to the new cluster.")
+    while b"moved to the new cluster" not in line:
+        line = fresh.readline()
+    assert b"What is new?" not in line
+    again.close()
+
+
+def test_nothing_is_looked_at_while_nobody_looks(viewer: Viewer) -> None:
+    spool = viewer.home / "spool"
+    wait_for(lambda: not list(spool.glob("*.json")))
+    connection = HTTPConnection("127.0.0.1", viewer.port, timeout=20)
+    connection.request("GET", "/stream", headers={"authorization": f"Bearer {viewer.token}"})
+    connection.getresponse().readline()
+    connection.close()
+    for _ in range(40):  # the server notices that we left when it next has something to say
+        hook(viewer.home, "PostToolUse", viewer.folder, "s-quiet", tool_name="Bash", tool_input={"command": "true"})
+        left = len(list(spool.glob("*.json")))
+        if left > 3:
+            break
+    assert left > 3, "somebody still drains the spool"
+
+
+def test_the_terminal_tells_the_same_and_stops_when_asked(viewer: Viewer) -> None:
+    command = [sys.executable, "-m", "holdfast", "watch", "--last", "200", "--json"]
+    watching = subprocess.Popen(command, cwd=viewer.folder, env=viewer.environment, stdout=subprocess.PIPE, text=True)
+    guard = Timer(60, watching.kill)
+    guard.start()
+    try:
+        assert watching.stdout is not None
+        assert any("Refunds go through the ledger." in line for line in watching.stdout)
+        hook(viewer.home, "UserPromptSubmit", viewer.folder, "s-watch", prompt="Is anybody there?")
+        told: dict[str, str] = {}
+        while told.get("text") != "Is anybody there?":
+            told = json.loads(watching.stdout.readline())
+        assert (told["what"], told["client"]) == ("prompt", "claude-code")
+    finally:
+        guard.cancel()
+        watching.send_signal(signal.SIGINT)
+        watching.wait(timeout=20)
+        watching.stdout.close()  # type: ignore[union-attr]
+
+
+def test_watch_shows_lines_for_people_and_says_what_it_does_not_know(viewer: Viewer) -> None:
+    said = viewer.run("watch", "--once", "--what", "record")
+    assert "Refunds go through the ledger." in said
+    wrong = subprocess.run(
+        [sys.executable, "-m", "holdfast", "watch", "--once", "--what", "nothing"],
+        cwd=viewer.folder,
+        env=viewer.environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (wrong.returncode, "There is no 'nothing'" in wrong.stderr) == (64, True)
+
+
+def test_the_viewer_takes_another_port_if_its_own_is_taken_and_ends_quietly(viewer: Viewer, tmp_path: Path) -> None:
+    first = Viewer(viewer.home, viewer.folder, HOLDFAST_EMBEDDER="none", HOME=str(tmp_path))
+    assert first.port != viewer.port
+    first.process.terminate()
+    assert first.process.stderr is not None
+    rest = first.process.stderr.read()
+    assert "Traceback" not in rest
+    first.close()
+    taken = subprocess.run(
+        [sys.executable, "-m", "holdfast", "web", "--no-open", "--port", str(viewer.port)],
+        cwd=viewer.folder,
+        env=viewer.environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert taken.returncode == 64
+    assert "cannot be used" in taken.stderr
