@@ -70,7 +70,7 @@ def test_recall_says_why_and_how_fresh(site: Site) -> None:
     assert best["record"]["id"] == record
     assert best["record"]["url"] == f"/r/{record}"
     assert best["why"]["words"] > 0
-    assert best["freshness"]["state"] == "never"
+    assert best["freshness"]["state"] == "unverified"
     assert found["search"] == "words"
 
 

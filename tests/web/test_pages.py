@@ -1,5 +1,10 @@
 """What a person sees on the pages and does with them, by requests."""
 
+import subprocess
+from pathlib import Path
+
+from holdfast.adapters.checkout import GitCheckout
+from holdfast.hosts.web.freshness import Badge, badge_of, cited_by
 from holdfast.model.query import Query
 from holdfast.model.record import Draft
 from holdfast.verbs.contradictions import mark
@@ -12,7 +17,7 @@ from holdfast.verbs.session import begin
 from holdfast.verbs.thread import Opened, open_thread
 from holdfast.verbs.trust import trust_of
 from holdfast.verbs.write import Held, write
-from tests.conftest import Time, keep
+from tests.conftest import Time, keep, make_memory
 from tests.web.conftest import Site
 
 SCAR = {"severity": "high", "counter_arguments": ["It is rare.", "It is slow."]}
@@ -57,7 +62,7 @@ def test_search_says_why_each_hit_is_there_and_counts_what_is_no_answer(site: Si
     said = site.get("/search/hits?q=refunds+ledger")
     assert "Refunds go through the ledger service." in said
     assert "words " in said
-    assert "unchecked" in said
+    assert "unverified" in said
     assert "Vite" not in said
     assert "Nothing that is kept answers this." in site.get("/search/hits?q=quantum+chromodynamics")
 
@@ -302,3 +307,27 @@ def test_projects_keep_apart_and_are_switched_by_address(site: Site) -> None:
     assert "Labels" in site.get("/search?project=printer")
     assert "Labels" in site.get("/search?project=*")
     assert "acme/printer" in site.get("/projects")
+
+
+def test_a_memory_shows_the_code_it_cites_then_beside_now(tmp_path: Path, time: Time) -> None:
+    (tmp_path / "app.py").write_text("LIMIT = 5\n\n\ndef pay(amount):\n    return amount * LIMIT\n")
+    author = ["-c", "user.name=Ann", "-c", "user.email=ann@example.org"]
+    for step in (["init", "-q"], ["add", "app.py"], [*author, "commit", "-qm", "begin"]):
+        subprocess.run(["git", *step], cwd=tmp_path, check=True)
+    with make_memory(tmp_path, time) as memory:
+        memory.checkout = GitCheckout(tmp_path, memory.project)
+        record = keep(memory, "Payments are multiplied by the limit.", anchors=("app.py::pay",))
+        assert badge_of(memory, record) == Badge(state="fresh", word="fresh", why="What it cites stands as it did.")
+        assert [line for _, line in cited_by(memory, record)[0].lines] == [
+            "def pay(amount):",
+            "    return amount * LIMIT",
+        ]
+        (tmp_path / "app.py").write_text("def pay(amount):\n    return amount + 1\n")
+        changed = cited_by(memory, record)[0]
+        assert changed.state == "changed"
+        assert changed.difference is not None
+        assert "<del>*</del><ins>+</ins>" in changed.difference
+        (tmp_path / "app.py").unlink()
+        gone = cited_by(memory, record)[0]
+        assert (gone.state, gone.problem) == ("missing", "There is no such file any more.")
+        assert "def pay(amount):" in str(gone.difference).replace("</del><del>", "")
