@@ -167,7 +167,9 @@ def test_one_searches_as_one_types_and_opens_a_hit_by_key(seen: Seen) -> None:
     page = seen.open("/threads")
     page.keyboard.press("/")
     page.wait_for_url("**/search")
-    page.keyboard.type("refunds ledger service")
+    with page.expect_response(re.compile("refunds.+ledger.+service")):
+        page.keyboard.type("refunds ledger service")
+    page.wait_for_function("() => !document.querySelector('.htmx-request')")
     expect(page.locator(".hits .hit").first).to_contain_text("Refunds go through the ledger service.")
     expect(page.locator(".hits .hit").first.locator(".why .bar").first).to_be_visible()
     page.wait_for_url("**q=refunds+ledger+service**")
@@ -270,12 +272,12 @@ def test_chores_are_done_without_leaving_the_page(seen: Seen) -> None:
 
 
 def test_insights_are_plots_that_need_no_script(seen: Seen) -> None:
+    hook(seen.viewer.home, "PostToolUse", seen.code, "hooked-2", tool_name="Bash", tool_input={"command": "make"})
+    seen.open("/").close()  # whoever looks first takes in what hooks told
     page = seen.open("/insights")
     assert page.locator(".plot svg rect").count() > 3
     expect(page.locator("main")).to_contain_text("of 1 recalls found something")
-    expect(
-        page.locator("table", has_text="PostToolUse")
-    ).to_be_visible()  # the hooks of another test told what they cost
+    expect(page.locator("table", has_text="PostToolUse")).to_be_visible()
 
 
 def test_the_brief_follows_the_settings_before_they_are_kept(seen: Seen) -> None:

@@ -96,8 +96,9 @@ def _print(item: "Item", *, as_json: bool, everywhere: bool) -> None:
 
     project = f" {item.project.rpartition('/')[2]}" if everywhere and item.project else ""
     style = "bold red" if item.failed or item.what == "warning" else _STYLES.get(item.what, "")
+    word = (item.outcome or item.verb) if item.what in ("use", "change") else item.what
     line = Text.assemble(
-        (item.at[11:19], "dim"), " ", (f"{item.what:<11}", style), " ", item.text, (f"  {item.client}{project}", "dim")
+        (item.at[11:19], "dim"), " ", (f"{word:<12}", style), " ", item.text, (f"  {item.client}{project}", "dim")
     )
     console().print(line)
     sys.stdout.flush()

@@ -14,6 +14,7 @@ from holdfast.model.errors import Invalid
 from holdfast.model.text import check_keepable
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.project import project_called
+from holdfast.verbs.stream import Place, head
 
 EVERYWHERE = "*"
 LONGEST_NUMBER = 16
@@ -31,8 +32,8 @@ class Viewer:
     keys: Keys
     watcher: Watcher
     reload: Callable[[], Settings]  # gathers the settings again
-    # What took long to find out, by question, with the event it was true at.
-    kept: dict[Any, tuple[int, Any]] = field(default_factory=dict)
+    # What took long to find out, by question, with the place in the stream it was true at.
+    kept: dict[Any, tuple[Place, Any]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,14 +120,14 @@ def is_our_form(request: Request, form: Mapping[str, list[str]], keys: Keys) -> 
 def once_until_something_happens(ask: Ask, name: str, find: Any) -> Any:
     """Give what a question found, asked again only when something happened since; for what takes long."""
     key = (name, ask.memory.project, ask.everywhere, tuple(sorted((k, tuple(v)) for k, v in ask.given.items())))
-    head = ask.memory.store.last_seq()
+    now = head(ask.memory)
     known = ask.viewer.kept.get(key)
-    if known and known[0] == head:
+    if known and known[0] == now:
         return known[1]
     found = find()
     if len(ask.viewer.kept) > MOST_KEPT:
         ask.viewer.kept.clear()
-    ask.viewer.kept[key] = (head, found)
+    ask.viewer.kept[key] = (now, found)
     return found
 
 
