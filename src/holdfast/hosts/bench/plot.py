@@ -14,7 +14,7 @@ NAMES = {"sqlite": "SQLite", "postgres": "PostgreSQL"}
 PANELS: tuple[tuple[str, Callable[["Result"], float]], ...] = (
     ("recall in a project, CPU ms (p50)", lambda one: one.recall[0]),
     ("recall everywhere, CPU ms (p50)", lambda one: one.everywhere[0]),
-    ("writes/s, many clients", lambda one: one.writes_per_second),
+    ("recall by words alone, CPU ms (p50)", lambda one: one.recall_words[0]),
     ("size on disk, MB", lambda one: one.megabytes),
 )
 
@@ -43,7 +43,7 @@ def _panel(title: str, value: Callable[["Result"], float], results: Sequence["Re
     first, last = math.log10(min(sizes)), max(math.log10(max(sizes)), math.log10(min(sizes)) + 1)
 
     def x(size: float) -> float:
-        return LEFT + (math.log10(size) - first) / (last - first) * (WIDTH - LEFT - RIGHT - 60)
+        return LEFT + (math.log10(size) - first) / (last - first) * (WIDTH - LEFT - RIGHT - 110)
 
     def y(amount: float) -> float:
         return HEIGHT - BOTTOM - (math.log10(amount) - low) / (high - low) * (HEIGHT - BOTTOM - TOP)
