@@ -139,6 +139,9 @@ def _opened(told: dict[str, Any]) -> Any:
     if told["write"]:
         return memory
     memory.embedder = Known(told["questions"], own.name, own.size, own.floor, own.ceiling, own.center)
+    # What a host that serves many projects keeps: made here, it is shared by the views of each.
+    assert memory.frequencies is not None
+    assert memory.codes is not None
     return memory
 
 

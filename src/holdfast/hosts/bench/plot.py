@@ -14,34 +14,36 @@ NAMES = {"sqlite": "SQLite", "postgres": "PostgreSQL"}
 PANELS: tuple[tuple[str, Callable[["Result"], float]], ...] = (
     ("recall in a project, CPU ms (p50)", lambda one: one.recall[0]),
     ("recall everywhere, CPU ms (p50)", lambda one: one.everywhere[0]),
-    ("writes/s, many clients", lambda one: one.writes_per_second),
+    ("recall by words alone, CPU ms (p50)", lambda one: one.recall_words[0]),
     ("size on disk, MB", lambda one: one.megabytes),
 )
 
 
 def draw(results: Sequence["Result"]) -> str:
     """Give the drawing of some results."""
+    measured = [(title, value) for title, value in PANELS if any(value(one) for one in results)]
     panels = [
-        f'<g transform="translate({WIDTH * (place % 2)} {HEIGHT * (place // 2)})">{_panel(title, value, results)}</g>'
-        for place, (title, value) in enumerate(PANELS)
+        f'<g transform="translate({WIDTH * (place % 2)} {HEIGHT * (place // 2)})">'
+        f"{_panel(title, value, [one for one in results if value(one)])}</g>"
+        for place, (title, value) in enumerate(measured)
     ]
     style = "text{font:12px system-ui,sans-serif;fill:#333}.t{font-size:13px;font-weight:600}.a{stroke:#bbb;fill:none}"
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {2 * WIDTH} {2 * HEIGHT}" role="img">'
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {2 * WIDTH} {HEIGHT * ((len(panels) + 1) // 2)}" role="img">'
         f"<title>Growth of cost with the number of records</title><style>{style}</style>"
         f'<rect width="100%" height="100%" fill="#fff"/>{"".join(panels)}</svg>\n'
     )
 
 
 def _panel(title: str, value: Callable[["Result"], float], results: Sequence["Result"]) -> str:
-    values = [max(value(one), 0.01) for one in results]
+    values = [value(one) for one in results]
     sizes = [one.records for one in results]
     low, high = math.floor(math.log10(min(values))), math.ceil(math.log10(max(values)))
     high = max(high, low + 1)
     first, last = math.log10(min(sizes)), max(math.log10(max(sizes)), math.log10(min(sizes)) + 1)
 
     def x(size: float) -> float:
-        return LEFT + (math.log10(size) - first) / (last - first) * (WIDTH - LEFT - RIGHT - 60)
+        return LEFT + (math.log10(size) - first) / (last - first) * (WIDTH - LEFT - RIGHT - 110)
 
     def y(amount: float) -> float:
         return HEIGHT - BOTTOM - (math.log10(amount) - low) / (high - low) * (HEIGHT - BOTTOM - TOP)
@@ -57,7 +59,7 @@ def _panel(title: str, value: Callable[["Result"], float], results: Sequence["Re
     ]
     parts.append(f'<text x="{(LEFT + WIDTH) / 2}" y="{HEIGHT - 6}" text-anchor="middle">records in 100 projects</text>')
     for engine, colour in COLOURS.items():
-        line = [(x(one.records), y(max(value(one), 0.01)), value(one)) for one in results if one.engine == engine]
+        line = [(x(one.records), y(value(one)), value(one)) for one in results if one.engine == engine]
         if not line:
             continue
         path = " ".join(f"{'ML'[place > 0]}{at:.1f} {up:.1f}" for place, (at, up, _) in enumerate(line))

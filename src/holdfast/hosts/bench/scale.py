@@ -273,7 +273,7 @@ def _started(folder: Path) -> Any:
 
 def _show(results: Sequence[Result]) -> None:
     def pair(one: tuple[float, float]) -> str:
-        return f"{one[0]:.1f} / {one[1]:.1f}"
+        return f"{one[0]:.1f} / {one[1]:.1f}" if one[0] else "–"
 
     asked = ("records · engine", "recall CPU", "by words", "wall", "everywhere", "recall@10", "everywhere")
     rows = [
@@ -281,7 +281,7 @@ def _show(results: Sequence[Result]) -> None:
             f"{one.records:,} · {one.engine}",
             *(pair(times) for times in (one.recall, one.recall_words, one.recall_wall, one.everywhere)),
             one.nearest10,
-            one.nearest10_everywhere,
+            one.nearest10_everywhere or "–",
         )
         for one in results
     ]
@@ -294,8 +294,8 @@ def _show(results: Sequence[Result]) -> None:
             (
                 f"{one.records:,} · {one.engine}",
                 f"{one.load_rate:.0f}",
-                f"{one.words_seconds:.0f}",
-                f"{one.graph_seconds:.0f}",
+                f"{one.words_seconds:.0f}" if one.words_seconds else "–",
+                f"{one.graph_seconds:.0f}" if one.graph_seconds else "–",
                 f"{one.megabytes:.0f}",
                 pair(one.write_wall),
                 f"{one.recalls_per_second:.0f}",
