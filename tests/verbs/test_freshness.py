@@ -134,6 +134,17 @@ def test_a_symbol_is_found_where_it_went(here: Memory, code: Path, git: Git) -> 
     assert (judged.state, judged.findings[0].moved_to) == ("fresh", "money.py::pay")
 
 
+def test_a_cited_commit_is_part_of_the_history_or_is_said_not_to_be(here: Memory, code: Path, git: Git) -> None:
+    git("checkout", "-qb", "aside")
+    change(code, git, "return 0", "return 1")
+    aside = git("rev-parse", "HEAD")
+    record = keep(here, "The fix came with this commit.", anchors=(f"commit:{aside[:10]}",))
+    assert state_of(here, record) == "fresh"
+    git("checkout", "-q", "main")
+    assert state_of(here, record) == "missing"
+    assert state_of(here, keep(here, "Somebody said so elsewhere.", anchors=("commit:feedface",))) == "unknown"
+
+
 def test_what_is_gone_is_missing(here: Memory, code: Path, git: Git) -> None:
     symbol = keep(here, "Payments are multiplied.", anchors=("app.py::pay",))
     file = keep(here, "The shop is one file, which is handy for tests.", anchors=("app.py",))

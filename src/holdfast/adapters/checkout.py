@@ -6,8 +6,8 @@ from functools import cached_property
 from pathlib import Path
 
 from holdfast.adapters import branches, changes
-from holdfast.adapters.git import GIT_SECONDS, QUICK_SECONDS, git_text
-from holdfast.adapters.source.looking import UNKNOWN, look
+from holdfast.adapters.git import GIT_SECONDS, QUICK_SECONDS, git_text, run_git
+from holdfast.adapters.source.looking import GONE, UNKNOWN, look
 from holdfast.model.anchor import Mark, Sight, Touch, parse_anchor
 from holdfast.model.history import Fate
 from holdfast.model.ids import parse_instant
@@ -58,8 +58,11 @@ class GitCheckout:
         """Look at places, in the files as they are or at a commit; what there is no time for is unknown."""
         until, marks = time.monotonic() + SIGHT_SECONDS, dict[str, Mark]()
         for anchor, mark in cited.items():
-            late = time.monotonic() > until
-            marks[anchor] = UNKNOWN if late else look(parse_anchor(anchor), lambda path: self._read(path, at), mark)
+            place, late = parse_anchor(anchor), time.monotonic() > until
+            if place.kind == "commit":
+                marks[anchor] = UNKNOWN if late else self._commit(place.value, at or "HEAD")
+            else:
+                marks[anchor] = UNKNOWN if late else look(place, lambda path: self._read(path, at), mark)
         return Sight(commit=at or self.origin().commit, marks=marks)
 
     def touches(self, cited: Mapping[str, Collection[str]], since: str, *, quick: bool = False) -> list[Touch] | None:
@@ -126,6 +129,13 @@ class GitCheckout:
         if held is None:
             return "unknown"
         return "merged" if held else "open" if alive else "gone"
+
+    def _commit(self, name: str, at: str) -> Mark:
+        """Tell whether a commit is part of what is at hand; one that is not here may be anywhere."""
+        if not self._facts or not name.isalnum():
+            return UNKNOWN
+        answer = run_git(self._folder, "merge-base", "--is-ancestor", name, at, seconds=QUICK_SECONDS)
+        return {0: Mark(), 1: GONE}.get(answer.returncode, UNKNOWN)
 
     def _read(self, path: str, at: str) -> bytes | bool | None:
         """Give what a file holds; None if there is none, True if it is there but not ours to look into."""
