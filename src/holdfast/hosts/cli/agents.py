@@ -8,6 +8,7 @@ import click
 
 from holdfast.hosts.cli.options import ANSWERING, opened, stdin_text
 from holdfast.hosts.cli.render import json_option, show
+from holdfast.hosts.cli.values import KIND, MEMORY
 from holdfast.model.errors import Conflict, Invalid
 from holdfast.model.query import Query
 from holdfast.surfaces.core import text as shown
@@ -65,7 +66,7 @@ def absorb_command(
 
 @click.command("judge")
 @click.argument("verdict", type=click.Choice(VERDICTS, case_sensitive=False))
-@click.argument("ids", nargs=-1)
+@click.argument("ids", type=MEMORY, nargs=-1)
 @click.option("--evidence", default="", help="What was seen, done or checked.")
 @click.option("--session", help="Session in which the scars were shown.")
 @json_option
@@ -81,7 +82,7 @@ def judge_command(verdict: str, ids: tuple[str, ...], evidence: str, session: st
 
 
 @click.command("log")
-@click.option("--kind", "kinds", multiple=True, help="Only this kind; repeatable.")
+@click.option("--kind", "kinds", type=KIND, multiple=True, help="Only this kind; repeatable.")
 @click.option("--severity", default="", help="Only this severity.")
 @click.option("--days", type=click.IntRange(1), help="Only of the last days.")
 @click.option("--limit", default=20, show_default=True, type=click.IntRange(1, 1000))

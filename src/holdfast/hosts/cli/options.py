@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from holdfast.hosts.cli.values import DATE, KIND, SCOPE
 from holdfast.model.errors import Invalid
 
 if TYPE_CHECKING:
@@ -77,12 +78,12 @@ def label_options(command: Callable[..., Any]) -> Callable[..., Any]:
     for option in (
         click.option("--project", help="Another project than the one at hand."),
         click.option("--everywhere", is_flag=True, help="All projects."),
-        click.option("--kind", "kinds", multiple=True, help="Only this kind; repeatable."),
-        click.option("--scope", "scopes", multiple=True, help="Only this scope and those nested in it; repeatable."),
+        click.option("--kind", "kinds", type=KIND, multiple=True, help="Only this kind; repeatable."),
+        click.option("--scope", "scopes", type=SCOPE, multiple=True, help="Only this scope and those nested in it; repeatable."),
         click.option("--tag", "tags", multiple=True, help="Only this tag; repeatable."),
         click.option("--session", default="", help="Only what this session wrote."),
-        click.option("--since", default="", help="Only what was kept on or after this date."),
-        click.option("--until", default="", help="Only what was kept before this date."),
+        click.option("--since", type=DATE, default="", help="Only what was kept on or after this date."),
+        click.option("--until", type=DATE, default="", help="Only what was kept before this date."),
     ):
         command = option(command)
     return command

@@ -8,6 +8,7 @@ from rich.text import Text
 
 from holdfast.hosts.cli.options import opened
 from holdfast.hosts.cli.render import FRESHNESS_STYLE, SHORT, console, icon, json_option, plain, print_json, show
+from holdfast.hosts.cli.values import MEMORY
 from holdfast.model.errors import Invalid
 from holdfast.model.record import record_to_json
 from holdfast.model.text import counted, shorten
@@ -15,7 +16,7 @@ from holdfast.verbs.verify import Checked, Falsified, check_all, falsified, veri
 
 
 @click.command("verify")
-@click.argument("id", required=False, default="")
+@click.argument("id", type=MEMORY, required=False, default="")
 @click.option("--note", default="", help="What was checked.")
 @click.option("--anchor", "anchors", multiple=True, help="A place it is about instead of those it cites; repeatable.")
 @click.option("--all", "everything", is_flag=True, help="Ask of every memory of the project whether it still holds.")
