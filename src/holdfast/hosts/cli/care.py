@@ -21,7 +21,7 @@ from holdfast.verbs.write import cancel, confirm
 @click.command("revise")
 @click.argument("id", type=MEMORY)
 @click.option("--text", help="The new text; - reads it from stdin.")
-@click.option("--title")
+@click.option("--title", help="A new headline.")
 @click.option("--kind", type=KIND, help="Another kind; its fields are checked.")
 @click.option(
     "--field", "pairs", multiple=True, metavar="NAME=VALUE", help="Replaces the fields; repeat a name to make a list."

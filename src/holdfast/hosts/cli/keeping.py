@@ -101,7 +101,7 @@ def health_command(days: int, as_json: bool) -> None:
 
 
 @click.command("quality")
-@click.option("--days", default=30, show_default=True, type=click.IntRange(1))
+@click.option("--days", default=30, show_default=True, type=click.IntRange(1), help="How many days back to look.")
 @json_option
 def quality_command(days: int, as_json: bool) -> None:
     """Show what recall cost lately and whether it helped."""
@@ -121,9 +121,9 @@ def maintain_command(dry_run: bool, as_json: bool) -> None:
 
 
 @click.command("audit")
-@click.option("--days", default=90, show_default=True, type=click.IntRange(1))
+@click.option("--days", default=90, show_default=True, type=click.IntRange(1), help="How many days back to look.")
 @click.option("--verb", default="", help="Only this: retired, erased, redacted, unlinked, restored.")
-@click.option("--limit", default=50, show_default=True, type=click.IntRange(1, 500))
+@click.option("--limit", default=50, show_default=True, type=click.IntRange(1, 500), help="Most to show.")
 @json_option
 def audit_command(days: int, verb: str, limit: int, as_json: bool) -> None:
     """Show what was taken away or put back, by whom and why."""
@@ -151,8 +151,8 @@ def metrics_command(as_json: bool) -> None:
     help="How to look at it.",
 )
 @click.option("--predicate", default="", help="Only this relation.")
-@click.option("--depth", default=3, show_default=True, type=click.IntRange(1, 10))
-@click.option("--limit", default=50, show_default=True, type=click.IntRange(1, 500))
+@click.option("--depth", default=3, show_default=True, type=click.IntRange(1, 10), help="How many steps away.")
+@click.option("--limit", default=50, show_default=True, type=click.IntRange(1, 500), help="Most to show.")
 @json_option
 def graph_command(node: str, lens: str, predicate: str, depth: int, limit: int, as_json: bool) -> None:
     """Look at how memories, sessions, issues, people and documents of this project hang together.

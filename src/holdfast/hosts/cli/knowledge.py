@@ -22,7 +22,7 @@ DECIDE = "Decide: holdfast mine approve ID; holdfast mine reject ID, after which
 
 
 @click.group("contradictions", invoke_without_command=True)
-@click.option("--limit", default=20, show_default=True, type=click.IntRange(1, 1000))
+@click.option("--limit", default=20, show_default=True, type=click.IntRange(1, 1000), help="Most to show.")
 @json_option
 @click.pass_context
 def contradictions_command(ctx: click.Context, limit: int, as_json: bool) -> None:
@@ -66,7 +66,9 @@ def mark_command(first: str, second: str, note: str, as_json: bool) -> None:
 @contradictions_command.command("resolve")
 @click.argument("first", type=MEMORY)
 @click.argument("second", type=MEMORY)
-@click.option("--how", type=click.Choice(HOWS), default="supersede", show_default=True)
+@click.option(
+    "--how", type=click.Choice(HOWS), default="supersede", show_default=True, help="What becomes of the other one."
+)
 @click.option("--keep", default="", metavar="ID", help="The one that holds; the newer unless given.")
 @click.option("--note", default="", help="Why.")
 @json_option
@@ -78,7 +80,7 @@ def resolve_command(first: str, second: str, how: str, keep: str, note: str, as_
 
 
 @click.group("duplicates", invoke_without_command=True)
-@click.option("--limit", default=20, show_default=True, type=click.IntRange(1, 1000))
+@click.option("--limit", default=20, show_default=True, type=click.IntRange(1, 1000), help="Most to show.")
 @json_option
 @click.pass_context
 def duplicates_command(ctx: click.Context, limit: int, as_json: bool) -> None:
@@ -153,7 +155,7 @@ def run_command(as_json: bool) -> None:
 
 
 @mine_command.command("list")
-@click.option("--limit", default=50, show_default=True, type=click.IntRange(1, 1000))
+@click.option("--limit", default=50, show_default=True, type=click.IntRange(1, 1000), help="Most to show.")
 @json_option
 def list_command(limit: int, as_json: bool) -> None:
     """List what was mined and waits for a yes, what counts most first."""

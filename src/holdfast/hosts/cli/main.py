@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from holdfast import __version__
+from holdfast.hosts.cli.examples import examples_of
 from holdfast.model.errors import HoldfastError, Invalid
 
 if TYPE_CHECKING:
@@ -115,6 +116,7 @@ class Lazy(click.Group):
         module = import_module(f"holdfast.hosts.cli.{COMMANDS[cmd_name][0]}")
         command = getattr(module, cmd_name.replace("-", "_") + "_command")
         assert isinstance(command, click.Command)
+        command.epilog = command.epilog or examples_of(cmd_name)
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
@@ -198,7 +200,10 @@ def speak_unicode(*streams: object) -> None:
     """Let texts in any script be printed: Windows gives pipes a code page, and older terminals cannot show everything."""
     for stream in streams:
         if isinstance(stream, TextIOWrapper) and stream.encoding.lower().replace("-", "") != "utf8":
-            stream.reconfigure(**({"errors": "replace"} if stream.isatty() else {"encoding": "utf-8"}))
+            if stream.isatty():
+                stream.reconfigure(errors="replace")
+            else:
+                stream.reconfigure(encoding="utf-8")
 
 
 def _run(arguments: list[str]) -> int:

@@ -40,7 +40,9 @@ from holdfast.verbs.write import write
     multiple=True,
     help="Code it is about: path, path::symbol, path:L3-L9, path::NAME=5, !gone.py, version:click=8.2; repeatable.",
 )
-@click.option("--scope", "scopes", type=SCOPE, multiple=True, help="A scope such as tools or projects:shop; repeatable.")
+@click.option(
+    "--scope", "scopes", type=SCOPE, multiple=True, help="A scope such as tools or projects:shop; repeatable."
+)
 @click.option("--tag", "tags", multiple=True, help="A tag; repeatable.")
 @click.option(
     "--link", "links", multiple=True, metavar="RELATION:ID", help="Point at another memory, as in supersedes:01HX…"

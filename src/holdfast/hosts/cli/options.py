@@ -79,7 +79,9 @@ def label_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--project", help="Another project than the one at hand."),
         click.option("--everywhere", is_flag=True, help="All projects."),
         click.option("--kind", "kinds", type=KIND, multiple=True, help="Only this kind; repeatable."),
-        click.option("--scope", "scopes", type=SCOPE, multiple=True, help="Only this scope and those nested in it; repeatable."),
+        click.option(
+            "--scope", "scopes", type=SCOPE, multiple=True, help="Only this scope and those nested in it; repeatable."
+        ),
         click.option("--tag", "tags", multiple=True, help="Only this tag; repeatable."),
         click.option("--session", default="", help="Only what this session wrote."),
         click.option("--since", type=DATE, default="", help="Only what was kept on or after this date."),

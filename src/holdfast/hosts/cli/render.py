@@ -40,9 +40,7 @@ def console(*, error: bool = False) -> Console:
     stream = sys.stderr if error else sys.stdout
     seen = stream.isatty()
     colours: Literal["auto"] | None = None if is_plain() else "auto"
-    return _Console(
-        file=stream, highlight=False, soft_wrap=not seen, width=None if seen else 120, color_system=colours
-    )
+    return _Console(file=stream, highlight=False, soft_wrap=not seen, width=None if seen else 120, color_system=colours)
 
 
 def is_plain() -> bool:

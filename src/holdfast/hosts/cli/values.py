@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 OFFERED = 50  # memories offered at most: nobody reads on
 
 
-class _Memory(click.ParamType):
+class _Memory(click.types.StringParamType):
     """The id of a memory, or how it begins."""
 
     name = "id"
@@ -34,7 +34,7 @@ class _Memory(click.ParamType):
         return _items((record.id[:SHORT], record.title) for record in found[:OFFERED])
 
 
-class _Kind(click.ParamType):
+class _Kind(click.types.StringParamType):
     """A kind of memory, or a name other systems have for one."""
 
     name = "kind"
@@ -47,7 +47,7 @@ class _Kind(click.ParamType):
         return _beginning(KINDS, incomplete)
 
 
-class _Scope(click.ParamType):
+class _Scope(click.types.StringParamType):
     """A scope."""
 
     name = "scope"
@@ -64,7 +64,7 @@ class _Scope(click.ParamType):
             return _beginning(list_scopes(memory), incomplete)
 
 
-class _Client(click.ParamType):
+class _Client(click.types.StringParamType):
     """The name of a client that can be set up."""
 
     name = "name"
@@ -77,7 +77,7 @@ class _Client(click.ParamType):
         return _items((one.name, one.title) for one in CLIENTS if one.name.startswith(incomplete))
 
 
-class _Relation(click.ParamType):
+class _Relation(click.types.StringParamType):
     """A relation between two memories; the verb that links says which there are."""
 
     name = "relation"
@@ -90,7 +90,7 @@ class _Relation(click.ParamType):
         return _beginning(RELATIONS, incomplete)
 
 
-class _Date(click.ParamType):
+class _Date(click.types.StringParamType):
     """A day or moment; the verb that needs it reads it."""
 
     name = "date"
