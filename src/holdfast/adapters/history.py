@@ -51,7 +51,7 @@ class GitHistory:
                 check=False,
             )
         except (OSError, subprocess.TimeoutExpired) as problem:
-            raise Invalid(f"git cannot be asked ({problem}).") from problem
+            raise Invalid(f"git cannot be asked ({problem}).", hint="Is git installed and on the PATH?") from problem
         return answer.stdout if answer.returncode == 0 else None
 
 

@@ -83,7 +83,9 @@ class Repository:
         except subprocess.TimeoutExpired as problem:
             return subprocess.CompletedProcess(problem.cmd, 124, b"", b"git took too long")
         except OSError as problem:
-            raise ReplicaError(f"git cannot be run ({problem.strerror}).") from problem
+            raise ReplicaError(
+                f"git cannot be run ({problem.strerror}).", hint="Is git installed and on the PATH?"
+            ) from problem
 
 
 def complaint(done: "subprocess.CompletedProcess[bytes]") -> str:

@@ -148,5 +148,8 @@ def _observations(file: Path) -> list[Any]:
         raise Invalid(f"{file} cannot be read as JSON: {problem}.") from problem
     found = given.get("observations") if isinstance(given, dict) else given
     if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
-        raise Invalid(f"{file} must hold a list of observations, each with a text.")
+        raise Invalid(
+            f"{file} must hold a list of observations, each with a text.",
+            hint='Such as [{"text": "…", "source": "reviewer"}].',
+        )
     return found

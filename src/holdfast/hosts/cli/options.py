@@ -43,7 +43,10 @@ def stdin_text() -> str:
     """Read stdin as UTF-8, bounded."""
     raw = sys.stdin.buffer.read(LONGEST_STDIN + 1)
     if len(raw) > LONGEST_STDIN:
-        raise Invalid(f"There are more than {LONGEST_STDIN:,} bytes on stdin.")
+        raise Invalid(
+            f"There are more than {LONGEST_STDIN:,} bytes on stdin.",
+            hint="Keep the conclusion, or split it; `holdfast seed FILE` takes a document apart.",
+        )
     try:
         return raw.decode()
     except UnicodeDecodeError as problem:
@@ -56,7 +59,9 @@ def fields_of(pairs: tuple[str, ...]) -> dict[str, Any]:
     for pair in pairs:
         name, sign, text = pair.partition("=")
         if not sign:
-            raise Invalid(f"{pair!r} is not NAME=VALUE.")
+            raise Invalid(
+                f"{pair!r} is not NAME=VALUE.", hint='Write it like rationale="one file"; --help names the fields.'
+            )
         value = _value(text)
         if name in given:
             before = given[name] if isinstance(given[name], list) else [given[name]]

@@ -186,7 +186,9 @@ def _payload(file: Path | None) -> dict[str, Any]:
 def _answers(pairs: tuple[str, ...]) -> dict[str, str]:
     for pair in pairs:
         if "=" not in pair:
-            raise Invalid(f"{pair!r} is not QUESTION=TEXT.")
+            raise Invalid(
+                f"{pair!r} is not QUESTION=TEXT.", hint="`holdfast session close --help` names the questions."
+            )
     return {name: text for name, _, text in (pair.partition("=") for pair in pairs)}
 
 

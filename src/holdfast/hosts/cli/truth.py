@@ -35,7 +35,7 @@ def verify_command(id: str, note: str, anchors: tuple[str, ...], everything: boo
     holdfast verify --all
     """
     if everything == bool(id):
-        raise Invalid("Name one memory, or ask of --all.")
+        raise Invalid("Which memory?", hint="Give its id, or --all to ask of every one.")
     with opened() as memory:
         if id:
             record = verify(memory, id, note=note, anchors=anchors or None)
