@@ -6,6 +6,8 @@ python3 dev.py fuzz [CASES]           hooks with made-up input, secrets planted 
 python3 dev.py protocol               the official MCP tools (Inspector, conformance) on our servers
 python3 dev.py plugin                 our plugin in the real Claude Code, Codex and Copilot CLI (fetches 1 GB)
 python3 dev.py clients [PYTEST ARGUMENTS]   every promise in the real Claude Code, Codex, Gemini CLI and OpenCode (fetches 1 GB)
+python3 dev.py docs [MKDOCS ARGUMENTS]   the documentation site in ./site, every link checked; `docs serve` shows it while you write
+python3 dev.py picture                the pictures of the README anew, from a real run
 python3 dev.py uv [ARGUMENTS]         anything else, inside that environment
 """
 
@@ -22,7 +24,7 @@ CHECKS = (("ruff", "format", "--check"), ("ruff", "check"), ("mypy",))
 
 def main() -> int:
     """Run what the first argument names."""
-    if len(sys.argv) < 2 or sys.argv[1] not in ("holdfast", "test", "fuzz", "protocol", "plugin", "clients", "uv"):
+    if len(sys.argv) < 2 or sys.argv[1] not in ("holdfast", "test", "fuzz", "protocol", "plugin", "clients", "docs", "picture", "uv"):
         print(__doc__)
         return 64
     task, rest = sys.argv[1], sys.argv[2:]
@@ -40,6 +42,10 @@ def main() -> int:
         return _run([uv, "run", "--quiet", "--with", NODE, "python", "-m", "tests.clients.run"], ROOT)
     if task == "clients":
         return _run([uv, "run", "--quiet", "--with", NODE, "python", "-m", "tests.e2e.run", *rest], ROOT)
+    if task == "docs":
+        return _run([uv, "run", "--quiet", "--group", "docs", "mkdocs", *(rest or ("build", "--strict"))], ROOT)
+    if task == "picture":
+        return _run([uv, "run", "--quiet", "python", "scripts/demo_svg.py"], ROOT)
     for check in CHECKS:
         if code := _run([uv, "run", "--quiet", *check], ROOT):
             return code
