@@ -142,10 +142,10 @@ def show_recalled(found: Recalled) -> None:
         out.print(Text(f"{one.record.id[:SHORT]}  related ({one.relation}): {one.record.title}", style="dim"))
     if not found.hits:
         out.print(
-            "Nothing fits." + (f" {found.gated} weak matches were left out (--weak shows them)." if found.gated else "")
+            "Nothing fits." + (f" Weak matches left out: {found.gated} (--weak shows them)." if found.gated else "")
         )
     elif found.gated:
-        out.print(f"[dim]{found.gated} weaker matches were left out; --weak shows them.[/]")
+        out.print(f"[dim]Weaker matches left out: {found.gated} (--weak shows them).[/]")
     if found.cut:
         out.print(f"[dim]{found.cut} more fit but not the token budget; --budget or --limit lets them in.[/]")
     for note in found.notes:

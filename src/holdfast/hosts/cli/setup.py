@@ -49,7 +49,7 @@ class Manner:
 
     def goes_on(self, question: str) -> bool:
         """Tell whether to do it."""
-        return self.yes if not self.asks else click.confirm(question, default=True)
+        return self.yes and not self.dry_run if not self.asks else click.confirm(question, default=True)
 
 
 @click.command("init")
