@@ -24,7 +24,17 @@ CHECKS = (("ruff", "format", "--check"), ("ruff", "check"), ("mypy",))
 
 def main() -> int:
     """Run what the first argument names."""
-    if len(sys.argv) < 2 or sys.argv[1] not in ("holdfast", "test", "fuzz", "protocol", "plugin", "clients", "docs", "picture", "uv"):
+    if len(sys.argv) < 2 or sys.argv[1] not in (
+        "holdfast",
+        "test",
+        "fuzz",
+        "protocol",
+        "plugin",
+        "clients",
+        "docs",
+        "picture",
+        "uv",
+    ):
         print(__doc__)
         return 64
     task, rest = sys.argv[1], sys.argv[2:]
@@ -36,16 +46,15 @@ def main() -> int:
     if task == "fuzz":
         os.environ["HOOK_CASES"] = rest[0] if rest else "10000"
         return _run([uv, "run", "--quiet", "pytest", "tests/hosts/test_hooks.py", "-k", "whatever"], ROOT)
-    if task == "protocol":
-        return _run([uv, "run", "--quiet", "--with", NODE, "python", "-m", "tests.protocol.run"], ROOT)
-    if task == "plugin":
-        return _run([uv, "run", "--quiet", "--with", NODE, "python", "-m", "tests.clients.run"], ROOT)
-    if task == "clients":
-        return _run([uv, "run", "--quiet", "--with", NODE, "python", "-m", "tests.e2e.run", *rest], ROOT)
-    if task == "docs":
-        return _run([uv, "run", "--quiet", "--group", "docs", "mkdocs", *(rest or ("build", "--strict"))], ROOT)
-    if task == "picture":
-        return _run([uv, "run", "--quiet", "python", "scripts/demo_svg.py"], ROOT)
+    tasks = {
+        "protocol": ["--with", NODE, "python", "-m", "tests.protocol.run"],
+        "plugin": ["--with", NODE, "python", "-m", "tests.clients.run"],
+        "clients": ["--with", NODE, "python", "-m", "tests.e2e.run", *rest],
+        "docs": ["--group", "docs", "mkdocs", *(rest or ("build", "--strict"))],
+        "picture": ["python", "scripts/demo_svg.py"],
+    }
+    if task in tasks:
+        return _run([uv, "run", "--quiet", *tasks[task]], ROOT)
     for check in CHECKS:
         if code := _run([uv, "run", "--quiet", *check], ROOT):
             return code
