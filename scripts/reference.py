@@ -16,6 +16,8 @@ from holdfast.compose import PROJECT_SETTINGS
 from holdfast.hosts.cli.main import COMMANDS, EXIT_CODES, HEADINGS, cli
 from holdfast.hosts.mcp.offer import Json, written_offer
 from holdfast.hosts.mcp.serving import SURFACES
+from holdfast.hosts.setup.clients import CLIENTS, Client
+from holdfast.hosts.setup.places import Machine
 from holdfast.model.config import PRESETS, Config
 
 FOLDER = Path(__file__).resolve().parent.parent / "docs" / "reference"
@@ -32,7 +34,7 @@ TITLES = {
 def pages() -> dict[str, str]:
     """Give every page by its file name."""
     made = {"configuration.md": configuration(), "cli.md": command_line()}
-    made |= {"tools.md": tools_page("core")}
+    made |= {"clients.md": clients(), "tools.md": tools_page("core")}
     made |= {f"tools-{name}.md": tools_page(name) for name in SURFACES if name != "core"}
     return {name: "\n".join([MADE, "", *lines, ""]) for name, lines in made.items()}
 
@@ -144,6 +146,57 @@ def _options(command: click.Command, context: click.Context) -> Iterator[str]:
         choices = _CHOICES.search(name)
         among = f" One of {', '.join(choices[1].split('|'))}." if choices else ""
         yield f"| `{_CHOICES.sub('', name)}` | {_cell(meaning + among)} |"
+
+
+def clients() -> list[str]:
+    """Write down which file of which client `init` writes to, on every system."""
+    lines = [
+        "# Files of clients",
+        "",
+        "What `holdfast init` (and, with `--project`, in a repository) writes to. Variables that move a client's folder (`CLAUDE_CONFIG_DIR`, `CODEX_HOME`,",
+        "`COPILOT_HOME`, `GEMINI_CLI_HOME`, `OPENCODE_CONFIG_DIR`, `XDG_CONFIG_HOME`, `APPDATA`) are followed. Where several are listed, the first that is there is taken.",
+    ]
+    for one in CLIENTS:
+        lines += ["", f"## {one.title}", "", f"`holdfast init --client {one.name}`", ""]
+        lines += ["| what | yours | of a project |", "| --- | --- | --- |"]
+        lines += [f"| {what} | {_files(part.user)} | {_files(part.project)} |" for what, part in _parts(one)]
+        if one.hooks:
+            events = ", ".join(dict.fromkeys(one.hooks.events.values()))
+            lines += ["", f"Hooks at: {events}."]
+        if one.note:
+            lines += ["", one.note]
+    return lines
+
+
+def _parts(one: Client) -> Iterator[tuple[str, Any]]:
+    """Give the parts of a client that have a file, with what stands in it."""
+    named = (("server", one.server), ("hooks", one.hooks), ("plugin with hooks", one.plugin))
+    yield from ((what, part) for what, part in named if part)
+    if one.rule:
+        yield f"permission `{one.rule.value}`", one.rule
+    if one.guide.user or one.guide.project:
+        yield "note for agents, with `--instructions`", one.guide
+
+
+def _files(templates: tuple[str, ...]) -> str:
+    """Write a template's path as each system spells it; once where they agree."""
+    shown = [
+        "<br>".join(f"{name}: `{path}`" if len(spelled) > 1 else f"`{path}`" for path, name in spelled.items())
+        for spelled in (_spelled(template) for template in dict.fromkeys(templates))
+    ]
+    return "<br>or ".join(shown) or "–"
+
+
+def _spelled(template: str) -> dict[str, str]:
+    spelled: dict[str, str] = {}
+    for system in ("Linux", "Darwin", "Windows"):
+        machine = Machine(system=system, home=Path("~"), project=Path("PROJECT"), environment={"APPDATA": "%APPDATA%"})
+        path = machine.path(template).as_posix()
+        spelled[path] = f"{spelled[path]}, {_SYSTEMS[system]}" if path in spelled else _SYSTEMS[system]
+    return spelled
+
+
+_SYSTEMS = {"Linux": "Linux", "Darwin": "macOS", "Windows": "Windows"}
 
 
 def tools_page(surface: str) -> list[str]:
