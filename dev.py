@@ -72,7 +72,7 @@ def _uv() -> str:
 
 def _run(command: list[str], folder: Path | None = None) -> int:
     environment = {name: value for name, value in os.environ.items() if name != "VIRTUAL_ENV"}
-    environment |= {"UV_PYTHON": sys.executable, "UV_COMPILE_BYTECODE": "1"}
+    environment |= {"UV_PYTHON": sys.executable, "UV_COMPILE_BYTECODE": "1", "NO_MKDOCS_2_WARNING": "1"}
     try:
         return subprocess.run(command, cwd=folder, env=environment, check=False).returncode
     except KeyboardInterrupt:
