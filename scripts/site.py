@@ -1,5 +1,6 @@
-"""What mkdocs asks while it builds the site: which pages are in the list on the left."""
+"""What mkdocs asks while it builds the site: which pages are in the list on the left, and whether a page may stand."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,14 @@ def on_config(config: Any) -> Any:
         nav.append({"More": others})
     config["nav"] = nav
     return config
+
+
+def on_post_page(output: str, page: Any, config: Any) -> str:
+    """Refuse a page that would fetch something from elsewhere: the site works without a network."""
+    del config
+    if fetched := re.findall(r'(?:src=|<link[^>]+href=)"?(https?://[^"\s>]+)', output):
+        raise SystemExit(f"{page.file.src_path} would fetch {', '.join(sorted(set(fetched)))}.")
+    return output
 
 
 def _present(nav: list[Any], there: set[str]) -> list[Any]:
