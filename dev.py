@@ -8,6 +8,8 @@ python3 dev.py protocol               the official MCP tools (Inspector, conform
 python3 dev.py plugin                 our plugin in the real Claude Code, Codex and Copilot CLI (fetches 1 GB)
 python3 dev.py clients [PYTEST ARGUMENTS]   every promise in the real Claude Code, Codex, Gemini CLI and OpenCode (fetches 1 GB)
 python3 dev.py screenshots            pictures of the viewer into docs/screenshots (needs chromium)
+python3 dev.py docs [MKDOCS ARGUMENTS]   the documentation site in ./site, every link checked; `docs serve` shows it while you write
+python3 dev.py picture                the pictures of the README anew, from a real run
 python3 dev.py uv [ARGUMENTS]         anything else, inside that environment
 """
 
@@ -33,8 +35,11 @@ TASKS = {
     "plugin": (*WITH_NODE, "tests.clients.run"),
     "clients": (*WITH_NODE, "tests.e2e.run"),
     "screenshots": (*RUN, "python", "-m", "scripts.screenshots"),
+    "docs": (*RUN, "--group", "docs", "mkdocs"),
+    "picture": (*RUN, "python", "scripts/demo_svg.py"),
     "uv": (),
 }
+WITHOUT: dict[str, tuple[str, ...]] = {"docs": ("build", "--strict")}  # the arguments of a task that got none
 ANYWHERE = ("holdfast", "uv")  # these work in the folder at hand
 SETTINGS = {"fuzz": {"HOOK_CASES": "10000"}, "postgres": {"HOLDFAST_TEST_ENGINE": "postgres"}}
 
@@ -51,7 +56,7 @@ def main() -> int:
     for check in CHECKS if task == "test" else ():
         if code := _run([uv, *RUN, *check], ROOT):
             return code
-    return _run([uv, *TASKS[task], *rest], None if task in ANYWHERE else ROOT)
+    return _run([uv, *TASKS[task], *(rest or WITHOUT.get(task, ()))], None if task in ANYWHERE else ROOT)
 
 
 def _uv() -> str:
@@ -65,7 +70,7 @@ def _uv() -> str:
 
 def _run(command: list[str], folder: Path | None = None) -> int:
     environment = {name: value for name, value in os.environ.items() if name != "VIRTUAL_ENV"}
-    environment |= {"UV_PYTHON": sys.executable, "UV_COMPILE_BYTECODE": "1"}
+    environment |= {"UV_PYTHON": sys.executable, "UV_COMPILE_BYTECODE": "1", "NO_MKDOCS_2_WARNING": "1"}
     try:
         return subprocess.run(command, cwd=folder, env=environment, check=False).returncode
     except KeyboardInterrupt:

@@ -14,6 +14,18 @@ postgres *arguments:
 offers:
     python3 dev.py uv run python scripts/offers.py
 
+# The reference pages of the site, after a command, setting or tool has changed.
+reference:
+    python3 dev.py uv run python scripts/reference.py
+
+# The documentation site, every link checked.
+docs *arguments:
+    python3 dev.py docs {{arguments}}
+
+# The pictures of the README anew, from a real run.
+picture:
+    python3 dev.py picture
+
 # Hooks with 10,000 made-up inputs, secrets planted in them.
 fuzz:
     python3 dev.py fuzz

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from holdfast.adapters.checkout import GitCheckout
+from holdfast.adapters.process import is_alive
 from holdfast.engine.database import Database
 from holdfast.engine.sqlite import SQLite
 from holdfast.engine.store import Progress, open_store
@@ -104,7 +105,7 @@ def open_memory(
             pid=os.getpid(),
             parent=process,
             session=_client_session(store_folder(config, here) / "seen" / f"client-{process}"),
-            is_alive=_is_alive,
+            is_alive=is_alive,
         ),
     )
 
@@ -437,17 +438,6 @@ def _client_session(note: Path) -> str:
         return note.read_text(encoding="utf-8") if lately else ""
     except OSError:
         return ""  # no hook of this client ran
-
-
-def _is_alive(pid: int) -> bool:
-    """Tell whether a process of this machine still runs."""
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        return True  # it runs, under another user
-    return True
 
 
 def _login() -> str:

@@ -43,9 +43,9 @@ class GitHistory:
         try:
             answer = run_git(self._folder, *question, seconds=SECONDS)
         except OSError as problem:
-            raise Invalid(f"git cannot be asked ({problem}).") from problem
+            raise Invalid(f"git cannot be asked ({problem}).", hint="Is git installed and on the PATH?") from problem
         if answer.returncode == LATE:
-            raise Invalid("git took too long.")
+            raise Invalid("git took too long.", hint="Try again, or with a smaller --limit.")
         return answer.stdout.decode(errors="replace") if answer.returncode == 0 else None
 
 

@@ -19,7 +19,8 @@ HoldfastError
 └── MissingPackage     an optional part is not installed
 
 Refusals (a duplicate, a secret) are not failures: verbs return them as values.
-The docstring of a class is its default message, `code` is the contract with programs, `exit_code` the one with shells.
+The docstring of a class is its default message, `remedy` what to do unless the one who raises knows better,
+`code` the contract with programs, `exit_code` the one with shells.
 """
 
 from collections.abc import Iterable
@@ -31,10 +32,11 @@ class HoldfastError(Exception):
 
     code: ClassVar[str] = "error"
     exit_code: ClassVar[int] = 1
+    remedy: ClassVar[str] = ""
 
     def __init__(self, message: str = "", *, hint: str = "", problems: Iterable[str] = ()) -> None:
         self.message = message or (type(self).__doc__ or "").splitlines()[0]
-        self.hint = hint
+        self.hint = hint or self.remedy
         self.problems = tuple(problems)  # one by one, where several things are wrong
         super().__init__(self.message)
 
@@ -53,12 +55,14 @@ class InvalidConfig(Invalid):
     """A setting cannot be used."""
 
     code = "invalid_config"
+    remedy = "`holdfast config` shows every setting, what it means and where its value came from."
 
 
 class InvalidFile(Invalid):
     """The file cannot be understood, so it is left alone."""
 
     code = "invalid_file"
+    remedy = "Mend the file, or make the change by hand."
 
 
 class NotFound(HoldfastError):
@@ -79,6 +83,7 @@ class Conflict(HoldfastError):
 
     code = "conflict"
     exit_code = 4
+    remedy = "A retired memory comes back with restore, a waiting one with confirm."
 
 
 class StoreError(HoldfastError):
@@ -86,6 +91,7 @@ class StoreError(HoldfastError):
 
     code = "store"
     exit_code = 5
+    remedy = "`holdfast doctor` looks at the store and says what can be mended."
 
 
 class NotAStore(StoreError):
@@ -98,6 +104,7 @@ class NewerStore(StoreError):
     """The store was written by a newer version of Holdfast."""
 
     code = "newer_store"
+    remedy = "Upgrade Holdfast. Nothing was changed."
 
 
 class StoreCorrupt(StoreError):
@@ -110,18 +117,21 @@ class StoreFull(StoreError):
     """There is no space left for the store; nothing was written."""
 
     code = "store_full"
+    remedy = "Free some space and try again."
 
 
 class StoreUnwritable(StoreError):
     """The store cannot be written; nothing was changed."""
 
     code = "store_unwritable"
+    remedy = "Check who owns the folder, or set HOLDFAST_HOME elsewhere."
 
 
 class StoreBusy(StoreError):
     """Another process held the store for too long; nothing was written. Try again."""
 
     code = "store_busy"
+    remedy = "`holdfast doctor` says whether something is wrong with the store."
 
 
 class ReplicaError(HoldfastError):
@@ -129,6 +139,7 @@ class ReplicaError(HoldfastError):
 
     code = "replica"
     exit_code = 5
+    remedy = "`holdfast replica status` shows how it stands; the memories here are untouched."
 
 
 class EmbedderError(HoldfastError):
@@ -136,6 +147,7 @@ class EmbedderError(HoldfastError):
 
     code = "embedder"
     exit_code = 5
+    remedy = "`holdfast doctor` looks at it; with HOLDFAST_EMBEDDER=none recall goes by words alone."
 
 
 class MissingPackage(HoldfastError):

@@ -45,7 +45,7 @@ def bootstrap(memory: Memory, like: Draft, *, root: str = ".", files: Sequence[s
     """
     folder = confined(memory, root)
     if not folder.is_dir():
-        raise Invalid(f"{root} is no folder of this project.")
+        raise Invalid(f"{root} is no folder of this project.", hint="Give a folder inside it, or run this there.")
     done, seen = Seeded(), set[Path]()
     for name in files or FILES:
         for path in _named(folder, name):

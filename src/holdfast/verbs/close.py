@@ -96,7 +96,7 @@ def _meant(memory: Memory, session: str, close_type: str) -> Session:
     if found.project != memory.project:
         raise Conflict(f"{found.id} belongs to {found.project}.", hint="Close it from there.")
     if not found.is_open:
-        raise Conflict(f"{found.id} was closed at {found.closed_at}.")
+        raise Conflict(f"{found.id} was closed at {found.closed_at}.", hint="Start a new session.")
     return found
 
 

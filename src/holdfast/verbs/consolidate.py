@@ -191,7 +191,7 @@ def _proposal(sources: Sequence[Record]) -> Proposal | None:
 
 def _checked(sources: Sequence[Record]) -> Sequence[Record]:
     if len(sources) < 2:
-        raise Invalid("Merging takes at least two memories.")
+        raise Invalid("Merging takes at least two memories.", hint="`holdfast duplicates` shows which belong together.")
     first = sources[0]
     for one in sources:
         if one.state != "active":

@@ -201,5 +201,5 @@ def _member(memory: Memory, reference: str) -> Hot:
     record = find(memory, reference).record
     found = next((one for one in hot_set(memory) if one.record.id == record.id), None)
     if found is None:
-        raise Conflict(f"{record.id} is not in the hot set.")
+        raise Conflict(f"{record.id} is not in the hot set.", hint="`holdfast hot` shows what is.")
     return found

@@ -75,7 +75,7 @@ def restore(memory: Memory, reference: str) -> Record:
     """Put a retired record back to use."""
     record = find(memory, reference).record
     if record.state != "retired":
-        raise Conflict(f"{record.id} is {record.state}, not retired.")
+        raise Conflict(f"{record.id} is {record.state}, not retired.", hint="There is nothing to restore.")
     return happened(memory, "restored", record)
 
 
@@ -103,7 +103,10 @@ def unlink(memory: Memory, source: str, relation: str, target: str) -> Record:
     record = find(memory, source).record
     arrow = check_links(memory, (Link(relation=relation, target=target),))[0]
     if arrow not in record.links:
-        raise NotFound(f"{record.id} has no link {relation} to {arrow.target}.")
+        raise NotFound(
+            f"{record.id} has no link {relation} to {arrow.target}.",
+            hint=f"`holdfast show {record.id}` shows its links.",
+        )
     return happened(memory, "unlinked", record, {"relation": arrow.relation, "target": arrow.target})
 
 

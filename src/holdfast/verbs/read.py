@@ -45,7 +45,7 @@ def get(memory: Memory, reference: str, *, at: str = "") -> Shown:
         moment = parse_instant(at)
         record = as_of(memory.store.events_about(entry.record.id), moment)
         if record is None:
-            raise NotFound(f"{entry.record.id} did not exist at {moment}.")
+            raise NotFound(f"{entry.record.id} did not exist at {moment}.", hint="`holdfast history` shows since when.")
         return Shown(record=record, number=entry.number)
     db, record = memory.store.db, entry.record
     return Shown(

@@ -183,7 +183,9 @@ def _at_place(memory: Memory, said: str) -> Record:
     oldest_first = _oldest_first(memory)
     place = int(said[1:]) if said[1:].isdigit() else 0
     if not 1 <= place <= len(oldest_first):
-        raise NotFound(f"There is no thread {said}; {len(oldest_first)} are open.")
+        raise NotFound(
+            f"There is no thread {said}; {len(oldest_first)} are open.", hint="`holdfast thread list` shows them."
+        )
     return oldest_first[place - 1].record
 
 

@@ -42,7 +42,7 @@ def around(
 def _best(memory: Memory, question: str) -> str:
     found = recall(memory, Query(text=question, limit=1))
     if not found.hits:
-        raise NotFound(f"Nothing fits {question!r}.")
+        raise NotFound(f"Nothing fits {question!r}.", hint="Try other words, or an id.")
     return found.hits[0].record.id
 
 

@@ -41,7 +41,9 @@ def get_transcript(memory: Memory, session: str) -> Transcript:
     meant = find_session(memory, session)
     found = transcripts.get(memory.store.db, meant.id)
     if found is None:
-        raise NotFound(f"There is no transcript of {meant.id}.")
+        raise NotFound(
+            f"There is no transcript of {meant.id}.", hint="`holdfast session transcript save FILE` keeps one."
+        )
     return found
 
 

@@ -115,7 +115,7 @@ def _by_words(memory: Memory, name: str) -> Record:
         return titled[0]
     found = [one for one in scars if said and said in f"{one.title}\n{one.body}".lower()]
     if not found:
-        raise NotFound(f"No scar is called {shorten(name, 80)!r}.")
+        raise NotFound(f"No scar is called {shorten(name, 80)!r}.", hint="recall shows scars with their ids.")
     if len(found) > 1:
         shown = "; ".join(f"{one.id[:10]} {shorten(one.title, 60)}" for one in found[:5])
         raise Ambiguous(f"{len(found)} scars say {shorten(name, 80)!r}: {shown}.", hint="Give the id.")

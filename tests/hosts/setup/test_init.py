@@ -45,6 +45,8 @@ def test_a_dry_run_shows_everything_and_writes_nothing(run: Run, own_home: Path,
     assert "CLAUDE.md" in done.stdout
     assert "nothing was written" in done.stdout
     assert everything_under(own_home) == before
+    assert "nothing was written" in run("init", "--dry-run", "--yes").stdout  # who says both means the first
+    assert everything_under(own_home) == before
     run("init", "--yes")
     before = everything_under(own_home)
     assert answer(run("uninstall", "--all", "--dry-run", "--json"))["done"] is False

@@ -32,7 +32,7 @@ def write(records: Iterable[Record], folder: Path) -> int:
                     old.unlink()
             _write(path, file_text(record))
     except OSError as problem:
-        raise Invalid(f"{folder} cannot be written ({problem.strerror}).") from problem
+        raise Invalid(f"{folder} cannot be written ({problem.strerror}).", hint="Give another folder.") from problem
     return count
 
 

@@ -68,7 +68,9 @@ class Repository:
         try:
             return run_git(self.folder, *question, given=given, seconds=seconds)
         except OSError as problem:
-            raise ReplicaError(f"git cannot be run ({problem.strerror}).") from problem
+            raise ReplicaError(
+                f"git cannot be run ({problem.strerror}).", hint="Is git installed and on the PATH?"
+            ) from problem
 
 
 def complaint(done: CompletedProcess[bytes]) -> str:

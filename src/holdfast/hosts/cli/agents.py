@@ -8,6 +8,7 @@ import click
 
 from holdfast.hosts.cli.options import ANSWERING, opened, stdin_text
 from holdfast.hosts.cli.render import json_option, show
+from holdfast.hosts.cli.values import KIND, MEMORY
 from holdfast.model.errors import Conflict, Invalid
 from holdfast.model.query import Query
 from holdfast.surfaces.core import text as shown
@@ -23,7 +24,13 @@ from holdfast.verbs.scars import Answer, effects, unanswered
 
 @click.command("brief")
 @click.argument("plan", nargs=-1, required=True)
-@click.option("--form", type=click.Choice(["compact", "gate", "full"]), default="compact", show_default=True)
+@click.option(
+    "--form",
+    type=click.Choice(["compact", "gate", "full"]),
+    default="compact",
+    show_default=True,
+    help="Compact; gate, only what must not be repeated; or full, with texts.",
+)
 @click.option("--budget", type=click.IntRange(20), help="Most tokens; 500, 100 and 4000 unless given.")
 @json_option
 def brief_command(plan: tuple[str, ...], form: str, budget: int | None, as_json: bool) -> None:
@@ -36,7 +43,13 @@ def brief_command(plan: tuple[str, ...], form: str, budget: int | None, as_json:
 @click.command("absorb")
 @click.argument("text", nargs=-1)
 @click.option("--source", default="", help="Who saw it.")
-@click.option("--severity", type=click.Choice(["info", "warning", "scar_candidate"]), default="info", show_default=True)
+@click.option(
+    "--severity",
+    type=click.Choice(["info", "warning", "scar_candidate"]),
+    default="info",
+    show_default=True,
+    help="How much it matters; a candidate may become a scar.",
+)
 @click.option("--task", default="", help="What it was part of.")
 @click.option(
     "--file", type=click.Path(path_type=Path, allow_dash=True), help="JSON list of observations; - reads stdin."
@@ -65,7 +78,7 @@ def absorb_command(
 
 @click.command("judge")
 @click.argument("verdict", type=click.Choice(VERDICTS, case_sensitive=False))
-@click.argument("ids", nargs=-1)
+@click.argument("ids", type=MEMORY, nargs=-1)
 @click.option("--evidence", default="", help="What was seen, done or checked.")
 @click.option("--session", help="Session in which the scars were shown.")
 @json_option
@@ -81,10 +94,10 @@ def judge_command(verdict: str, ids: tuple[str, ...], evidence: str, session: st
 
 
 @click.command("log")
-@click.option("--kind", "kinds", multiple=True, help="Only this kind; repeatable.")
+@click.option("--kind", "kinds", type=KIND, multiple=True, help="Only this kind; repeatable.")
 @click.option("--severity", default="", help="Only this severity.")
 @click.option("--days", type=click.IntRange(1), help="Only of the last days.")
-@click.option("--limit", default=20, show_default=True, type=click.IntRange(1, 1000))
+@click.option("--limit", default=20, show_default=True, type=click.IntRange(1, 1000), help="Most to show.")
 @json_option
 def log_command(kinds: tuple[str, ...], severity: str, days: int | None, limit: int, as_json: bool) -> None:
     """List what was learned and decided, latest first."""
@@ -102,7 +115,7 @@ def log_command(kinds: tuple[str, ...], severity: str, days: int | None, limit: 
 @click.argument(
     "lens", type=click.Choice(["summary", "reflections", "scars", "blind-spots", "wordings"]), default="summary"
 )
-@click.option("--days", default=30, show_default=True, type=click.IntRange(1))
+@click.option("--days", default=30, show_default=True, type=click.IntRange(1), help="How many days back to look.")
 @click.option("--agent", default="", help="Only this agent.")
 @json_option
 def analyze_command(lens: str, days: int, agent: str, as_json: bool) -> None:
@@ -135,5 +148,8 @@ def _observations(file: Path) -> list[Any]:
         raise Invalid(f"{file} cannot be read as JSON: {problem}.") from problem
     found = given.get("observations") if isinstance(given, dict) else given
     if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
-        raise Invalid(f"{file} must hold a list of observations, each with a text.")
+        raise Invalid(
+            f"{file} must hold a list of observations, each with a text.",
+            hint='Such as [{"text": "…", "source": "reviewer"}].',
+        )
     return found

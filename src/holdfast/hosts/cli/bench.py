@@ -43,7 +43,11 @@ def retrieval(data: Path, names: tuple[str, ...], cache: Path | None, url: str |
 @data_option
 @cache_option
 @click.option(
-    "--mode", type=click.Choice(["precision", "balanced", "exploratory"]), default="balanced", show_default=True
+    "--mode",
+    type=click.Choice(["precision", "balanced", "exploratory"]),
+    default="balanced",
+    show_default=True,
+    help="How well an answer must fit.",
 )
 def abstention(data: Path, cache: Path | None, mode: Any) -> None:
     """Measure how honest *nothing fits* is, at several sizes."""

@@ -8,6 +8,7 @@ from holdfast.engine.views.usage import OUTCOMES
 from holdfast.hosts.cli.options import fields_of, opened, stdin_text
 from holdfast.hosts.cli.outcome import present, refuse
 from holdfast.hosts.cli.render import SHORT, console, icon, json_option, print_json, show_history
+from holdfast.hosts.cli.values import KIND, MEMORY, RELATION, SCOPE
 from holdfast.model.errors import Invalid
 from holdfast.model.event import event_to_json
 from holdfast.model.record import Record, record_to_json
@@ -18,15 +19,15 @@ from holdfast.verbs.write import cancel, confirm
 
 
 @click.command("revise")
-@click.argument("id")
+@click.argument("id", type=MEMORY)
 @click.option("--text", help="The new text; - reads it from stdin.")
-@click.option("--title")
-@click.option("--kind")
+@click.option("--title", help="A new headline.")
+@click.option("--kind", type=KIND, help="Another kind; its fields are checked.")
 @click.option(
     "--field", "pairs", multiple=True, metavar="NAME=VALUE", help="Replaces the fields; repeat a name to make a list."
 )
 @click.option("--anchor", "anchors", multiple=True, help="Replaces what it cites in code; repeatable.")
-@click.option("--scope", "scopes", multiple=True, help="Replaces the scopes; repeatable.")
+@click.option("--scope", "scopes", type=SCOPE, multiple=True, help="Replaces the scopes; repeatable.")
 @click.option("--tag", "tags", multiple=True, help="Replaces the tags; repeatable.")
 @click.option("--confidence", help="high, medium or low.")
 @click.option("--visibility", help="private or team.")
@@ -61,7 +62,7 @@ def revise_command(
 
 
 @click.command("confirm")
-@click.argument("id")
+@click.argument("id", type=MEMORY)
 @click.option("--force", is_flag=True, help="Keep it although something says the same.")
 @json_option
 def confirm_command(id: str, force: bool, as_json: bool) -> None:  # noqa: A002
@@ -71,7 +72,7 @@ def confirm_command(id: str, force: bool, as_json: bool) -> None:  # noqa: A002
 
 
 @click.command("cancel")
-@click.argument("id")
+@click.argument("id", type=MEMORY)
 @json_option
 def cancel_command(id: str, as_json: bool) -> None:  # noqa: A002
     """Say no to a memory that waits for a yes."""
@@ -80,7 +81,7 @@ def cancel_command(id: str, as_json: bool) -> None:  # noqa: A002
 
 
 @click.command("forget")
-@click.argument("id")
+@click.argument("id", type=MEMORY)
 @click.option("--reason", default="", help="Why; shown if its like is written again.")
 @click.option("--erase", "for_good", is_flag=True, help="Remove every word of it, history included. Cannot be undone.")
 @click.option("--yes", is_flag=True, help="Do not ask before erasing.")
@@ -103,7 +104,7 @@ def forget_command(id: str, reason: str, for_good: bool, yes: bool, as_json: boo
 
 
 @click.command("restore")
-@click.argument("id")
+@click.argument("id", type=MEMORY)
 @json_option
 def restore_command(id: str, as_json: bool) -> None:  # noqa: A002
     """Put a forgotten memory back to use."""
@@ -112,7 +113,7 @@ def restore_command(id: str, as_json: bool) -> None:  # noqa: A002
 
 
 @click.command("history")
-@click.argument("id")
+@click.argument("id", type=MEMORY)
 @json_option
 def history_command(id: str, as_json: bool) -> None:  # noqa: A002
     """Show everything that happened to a memory, oldest first."""
@@ -122,9 +123,9 @@ def history_command(id: str, as_json: bool) -> None:  # noqa: A002
 
 
 @click.command("link")
-@click.argument("source")
-@click.argument("relation")
-@click.argument("target")
+@click.argument("source", type=MEMORY)
+@click.argument("relation", type=RELATION)
+@click.argument("target", type=MEMORY)
 @json_option
 def link_command(source: str, relation: str, target: str, as_json: bool) -> None:
     """Point one memory at another.
@@ -136,9 +137,9 @@ def link_command(source: str, relation: str, target: str, as_json: bool) -> None
 
 
 @click.command("unlink")
-@click.argument("source")
-@click.argument("relation")
-@click.argument("target")
+@click.argument("source", type=MEMORY)
+@click.argument("relation", type=RELATION)
+@click.argument("target", type=MEMORY)
 @json_option
 def unlink_command(source: str, relation: str, target: str, as_json: bool) -> None:
     """Take a link between two memories away."""
@@ -148,7 +149,7 @@ def unlink_command(source: str, relation: str, target: str, as_json: bool) -> No
 
 @click.command("use")
 @click.argument("outcome", type=click.Choice(OUTCOMES))
-@click.argument("ids", nargs=-1, required=True)
+@click.argument("ids", type=MEMORY, nargs=-1, required=True)
 @click.option("--note", default="", help="What happened.")
 @json_option
 def use_command(outcome: str, ids: tuple[str, ...], note: str, as_json: bool) -> None:
@@ -161,7 +162,7 @@ def use_command(outcome: str, ids: tuple[str, ...], note: str, as_json: bool) ->
 
 
 @click.command("rename-scope")
-@click.argument("old")
+@click.argument("old", type=SCOPE)
 @click.argument("new")
 @json_option
 def rename_scope_command(old: str, new: str, as_json: bool) -> None:

@@ -93,7 +93,9 @@ def import_command(path: Path, system: str | None, dry_run: bool, project: str |
     """
     if system is None:
         if dry_run or project:
-            raise Invalid("--dry-run and --project go with --from.")
+            raise Invalid(
+                "--dry-run and --project go with --from.", hint="An export says itself where its memories belong."
+            )
         _import_events(path, as_json)
         return
     with opened() as memory:
@@ -163,7 +165,9 @@ def _private_file(path: Path) -> IO[str]:
     try:
         return os.fdopen(os.open(path, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600), "w", encoding="utf-8")
     except OSError as problem:
-        raise Invalid(f"{path} cannot be written ({problem.strerror}).") from problem
+        raise Invalid(
+            f"{path} cannot be written ({problem.strerror}).", hint="Give another place with -o."
+        ) from problem
 
 
 def _lines(path: Path) -> IO[str]:

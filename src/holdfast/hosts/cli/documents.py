@@ -63,7 +63,7 @@ def seed_command(file: Path, kind: str, tags: tuple[str, ...], promote: bool, as
     _tell(done, as_json=as_json)
 
 
-@click.command("compat", context_settings={"ignore_unknown_options": True, "help_option_names": []})
+@click.command("compat", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
 @click.argument("system", type=click.Choice(list(COMPATIBLE)))
 @click.argument("words", nargs=-1, type=click.UNPROCESSED)
 @click.pass_context

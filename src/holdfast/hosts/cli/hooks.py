@@ -30,8 +30,8 @@ def work_command(seconds: float, as_json: bool) -> None:
 
 
 @click.command("receipts")
-@click.option("--days", default=7, show_default=True, type=click.IntRange(1))
-@click.option("--limit", default=20, show_default=True, type=click.IntRange(1, 500))
+@click.option("--days", default=7, show_default=True, type=click.IntRange(1), help="How many days back to look.")
+@click.option("--limit", default=20, show_default=True, type=click.IntRange(1, 500), help="Most to show.")
 @json_option
 def receipts_command(days: int, limit: int, as_json: bool) -> None:
     """Show what sessions were told unasked, why, at what cost, and what became of it."""

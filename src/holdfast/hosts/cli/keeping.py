@@ -6,6 +6,7 @@ import click
 
 from holdfast.hosts.cli.options import opened
 from holdfast.hosts.cli.render import json_option, show
+from holdfast.hosts.cli.values import MEMORY
 from holdfast.model.event import event_to_json
 from holdfast.policy.trust import REASONS
 from holdfast.surfaces.core import care
@@ -19,7 +20,7 @@ from holdfast.verbs.trust import change_trust, trust_of
 
 
 @click.command("trust")
-@click.argument("id")
+@click.argument("id", type=MEMORY)
 @click.option("--raise", "raises", flag_value=True, default=None, help="It deserves more.")
 @click.option("--lower", "raises", flag_value=False, help="It deserves less.")
 @click.option("--reason", default="", help=f"One of {', '.join(REASONS)}.")
@@ -62,7 +63,7 @@ def _hot_action(verb: Callable[[Memory, str], list[Hot]], told: str) -> None:
     """Give `hot` a command that does one thing to a memory and shows the set after it."""
 
     @hot_command.command(verb.__name__, help=told)
-    @click.argument("id")
+    @click.argument("id", type=MEMORY)
     @json_option
     def act(id: str, as_json: bool) -> None:  # noqa: A002
         with opened() as memory:
@@ -77,7 +78,7 @@ _hot_action(unpin, "Let a pinned memory leave again.")
 
 
 @click.command("next")
-@click.argument("id")
+@click.argument("id", type=MEMORY)
 @click.option("--warm", "warming", is_flag=True, help="Put them into the hot set.")
 @json_option
 def next_command(id: str, warming: bool, as_json: bool) -> None:  # noqa: A002
@@ -100,7 +101,7 @@ def health_command(days: int, as_json: bool) -> None:
 
 
 @click.command("quality")
-@click.option("--days", default=30, show_default=True, type=click.IntRange(1))
+@click.option("--days", default=30, show_default=True, type=click.IntRange(1), help="How many days back to look.")
 @json_option
 def quality_command(days: int, as_json: bool) -> None:
     """Show what recall cost lately and whether it helped."""
@@ -120,9 +121,9 @@ def maintain_command(dry_run: bool, as_json: bool) -> None:
 
 
 @click.command("audit")
-@click.option("--days", default=90, show_default=True, type=click.IntRange(1))
+@click.option("--days", default=90, show_default=True, type=click.IntRange(1), help="How many days back to look.")
 @click.option("--verb", default="", help="Only this: retired, erased, redacted, unlinked, restored.")
-@click.option("--limit", default=50, show_default=True, type=click.IntRange(1, 500))
+@click.option("--limit", default=50, show_default=True, type=click.IntRange(1, 500), help="Most to show.")
 @json_option
 def audit_command(days: int, verb: str, limit: int, as_json: bool) -> None:
     """Show what was taken away or put back, by whom and why."""
@@ -150,8 +151,8 @@ def metrics_command(as_json: bool) -> None:
     help="How to look at it.",
 )
 @click.option("--predicate", default="", help="Only this relation.")
-@click.option("--depth", default=3, show_default=True, type=click.IntRange(1, 10))
-@click.option("--limit", default=50, show_default=True, type=click.IntRange(1, 500))
+@click.option("--depth", default=3, show_default=True, type=click.IntRange(1, 10), help="How many steps away.")
+@click.option("--limit", default=50, show_default=True, type=click.IntRange(1, 500), help="Most to show.")
 @json_option
 def graph_command(node: str, lens: str, predicate: str, depth: int, limit: int, as_json: bool) -> None:
     """Look at how memories, sessions, issues, people and documents of this project hang together.

@@ -7,6 +7,7 @@ import click
 from holdfast.hosts.cli.options import opened, text_or_stdin
 from holdfast.hosts.cli.outcome import present
 from holdfast.hosts.cli.render import json_option, show
+from holdfast.hosts.cli.values import MEMORY
 from holdfast.policy.admit import Waivers
 from holdfast.surfaces.core import knowledge
 from holdfast.surfaces.core.text import line
@@ -21,7 +22,7 @@ DECIDE = "Decide: holdfast mine approve ID; holdfast mine reject ID, after which
 
 
 @click.group("contradictions", invoke_without_command=True)
-@click.option("--limit", default=20, show_default=True, type=click.IntRange(1, 1000))
+@click.option("--limit", default=20, show_default=True, type=click.IntRange(1, 1000), help="Most to show.")
 @json_option
 @click.pass_context
 def contradictions_command(ctx: click.Context, limit: int, as_json: bool) -> None:
@@ -40,7 +41,7 @@ def contradictions_command(ctx: click.Context, limit: int, as_json: bool) -> Non
 
 
 @contradictions_command.command("of")
-@click.argument("id")
+@click.argument("id", type=MEMORY)
 @json_option
 def of_command(id: str, as_json: bool) -> None:  # noqa: A002
     """Show what one memory seems to contradict."""
@@ -51,8 +52,8 @@ def of_command(id: str, as_json: bool) -> None:  # noqa: A002
 
 
 @contradictions_command.command("mark")
-@click.argument("first")
-@click.argument("second")
+@click.argument("first", type=MEMORY)
+@click.argument("second", type=MEMORY)
 @click.option("--note", default="", help="Why.")
 @json_option
 def mark_command(first: str, second: str, note: str, as_json: bool) -> None:
@@ -63,9 +64,11 @@ def mark_command(first: str, second: str, note: str, as_json: bool) -> None:
 
 
 @contradictions_command.command("resolve")
-@click.argument("first")
-@click.argument("second")
-@click.option("--how", type=click.Choice(HOWS), default="supersede", show_default=True)
+@click.argument("first", type=MEMORY)
+@click.argument("second", type=MEMORY)
+@click.option(
+    "--how", type=click.Choice(HOWS), default="supersede", show_default=True, help="What becomes of the other one."
+)
 @click.option("--keep", default="", metavar="ID", help="The one that holds; the newer unless given.")
 @click.option("--note", default="", help="Why.")
 @json_option
@@ -77,7 +80,7 @@ def resolve_command(first: str, second: str, how: str, keep: str, note: str, as_
 
 
 @click.group("duplicates", invoke_without_command=True)
-@click.option("--limit", default=20, show_default=True, type=click.IntRange(1, 1000))
+@click.option("--limit", default=20, show_default=True, type=click.IntRange(1, 1000), help="Most to show.")
 @json_option
 @click.pass_context
 def duplicates_command(ctx: click.Context, limit: int, as_json: bool) -> None:
@@ -92,7 +95,7 @@ def duplicates_command(ctx: click.Context, limit: int, as_json: bool) -> None:
 
 
 @duplicates_command.command("merge")
-@click.argument("ids", nargs=-1, required=True)
+@click.argument("ids", type=MEMORY, nargs=-1, required=True)
 @click.option("--text", default="", help="The merged text, instead of the proposed one.")
 @click.option("--dry-run", is_flag=True, help="Only show what would become of them.")
 @json_option
@@ -108,7 +111,7 @@ def merge_command(ids: tuple[str, ...], text: str, dry_run: bool, as_json: bool)
 
 
 @duplicates_command.command("split")
-@click.argument("id")
+@click.argument("id", type=MEMORY)
 @json_option
 def split_command(id: str, as_json: bool) -> None:  # noqa: A002
     """Undo a merge."""
@@ -152,7 +155,7 @@ def run_command(as_json: bool) -> None:
 
 
 @mine_command.command("list")
-@click.option("--limit", default=50, show_default=True, type=click.IntRange(1, 1000))
+@click.option("--limit", default=50, show_default=True, type=click.IntRange(1, 1000), help="Most to show.")
 @json_option
 def list_command(limit: int, as_json: bool) -> None:
     """List what was mined and waits for a yes, what counts most first."""
@@ -162,7 +165,7 @@ def list_command(limit: int, as_json: bool) -> None:
 
 
 @mine_command.command("approve")
-@click.argument("id")
+@click.argument("id", type=MEMORY)
 @click.option("--force", is_flag=True, help="Keep it although something says the same.")
 @json_option
 def approve_command(id: str, force: bool, as_json: bool) -> None:  # noqa: A002
@@ -172,7 +175,7 @@ def approve_command(id: str, force: bool, as_json: bool) -> None:  # noqa: A002
 
 
 @mine_command.command("reject")
-@click.argument("ids", nargs=-1)
+@click.argument("ids", type=MEMORY, nargs=-1)
 @click.option("--below", type=float, help="Also everything with a lower score.")
 @click.option("--reason", default="", help="Why.")
 @json_option

@@ -7,6 +7,7 @@ from rich.text import Text
 
 from holdfast.hosts.cli.options import opened
 from holdfast.hosts.cli.render import SHORT, console, json_option, print_json
+from holdfast.hosts.cli.values import DATE
 from holdfast.hosts.plain import plain
 from holdfast.model.ids import parse_instant
 from holdfast.model.text import counted
@@ -15,7 +16,7 @@ from holdfast.verbs.observer import ObserverStatus, observer_status
 
 
 @click.command("learn")
-@click.option("--since", default="", help="Only commits made on or after this date, read already or not.")
+@click.option("--since", type=DATE, default="", help="Only commits made on or after this date, read already or not.")
 @click.option("--limit", default=LIMIT, show_default=True, type=click.IntRange(1, MOST), help="Most commits to read.")
 @click.option("--dry-run", is_flag=True, help="Only say what would be kept.")
 @json_option

@@ -3,11 +3,17 @@
 import os
 import sys
 from importlib import import_module
+from io import TextIOWrapper
+from typing import TYPE_CHECKING
 
 import click
 
 from holdfast import __version__
+from holdfast.hosts.cli.examples import examples_of
 from holdfast.model.errors import HoldfastError, Invalid
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 # Name, module that holds it, one line for the overview. Modules are imported when their command is called.
 COMMANDS: dict[str, tuple[str, str]] = {
@@ -72,8 +78,22 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "mcp": ("mcp", "Serve the memory to MCP clients over stdio or HTTP."),
     "web": ("web", "Open the viewer: see, search, judge and correct the memory in a browser."),
     "watch": ("web", "Follow what agents do and what the memory keeps, as it happens."),
+    "completion": ("completion", "Print what a shell needs to complete commands and ids."),
     "demo": ("demo", "Build a store to look around in: three months of a made-up team."),
     "bench": ("bench", "Measure retrieval quality and speed."),
+}
+# Headings of the overview, each above the command that opens its part.
+HEADINGS = {
+    "init": "Begin",
+    "remember": "Keep and find",
+    "revise": "Keep true",
+    "session": "Work in sessions",
+    "learn": "Look after what is known",
+    "opening": "What sessions are told unasked",
+    "contradictions": "Sort out and take in",
+    "sync": "Share and carry",
+    "rebuild": "Look after the store and the clients",
+    "demo": "Try and measure",
 }
 EXIT_CODES = """\b
 Exit codes:
@@ -99,12 +119,26 @@ class Lazy(click.Group):
         module = import_module(f"holdfast.hosts.cli.{COMMANDS[cmd_name][0]}")
         command = getattr(module, cmd_name.replace("-", "_") + "_command")
         assert isinstance(command, click.Command)
+        command.epilog = command.epilog or examples_of(cmd_name)
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
-        """List the commands without importing any."""
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
+        """List the commands by what they are for, without importing any."""
+        parts: list[tuple[str, list[tuple[str, str]]]] = []
+        for name, (_, line) in COMMANDS.items():
+            if name in HEADINGS:
+                parts.append((HEADINGS[name], []))
+            parts[-1][1].append((name, line))
+        for heading, lines in parts:
+            with formatter.section(heading):
+                formatter.write_dl(lines)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> "list[CompletionItem]":
+        """Complete a command's name without importing any."""
+        from click.shell_completion import CompletionItem
+
+        found = [CompletionItem(name, help=line) for name, (_, line) in COMMANDS.items() if name.startswith(incomplete)]
+        return found + click.Command.shell_complete(self, ctx, incomplete)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -130,12 +164,21 @@ class Lazy(click.Group):
     metavar="NAME=VALUE",
     help="Any setting, for this call; `holdfast config` lists them.",
 )
+@click.option("--plain", is_flag=True, help="No colours, no progress bars; NO_COLOR and TERM=dumb mean the same.")
 @click.pass_context
-def cli(ctx: click.Context, home: str | None, pairs: tuple[str, ...]) -> None:
+def cli(ctx: click.Context, home: str | None, pairs: tuple[str, ...], plain: bool) -> None:
     """Institutional memory for AI coding agents.
 
     What one session learned, decided, broke or left open is there in the next.
+
+    \b
+    holdfast init                                    set up the clients on this machine
+    holdfast remember "Migrate before you seed."     keep something
+    holdfast recall how do I set up the database     find it again, by word or meaning
+    holdfast recall --help                           what a command can do, with examples
     """
+    if plain:
+        os.environ["NO_COLOR"] = "1"
     ctx.obj = {name: value for name, _, value in (pair.partition("=") for pair in pairs)} | {"home": home}
     if ctx.invoked_subcommand is None:
         from holdfast.hosts.cli.start import greet
@@ -145,6 +188,7 @@ def cli(ctx: click.Context, home: str | None, pairs: tuple[str, ...]) -> None:
 
 def main() -> None:
     """Run the command line; every failure ends in one clear line and a documented exit code."""
+    speak_unicode(sys.stdout, sys.stderr)
     try:
         code = _run(sys.argv[1:])
         sys.stdout.flush()
@@ -153,6 +197,16 @@ def main() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 0
     sys.exit(code)
+
+
+def speak_unicode(*streams: object) -> None:
+    """Let texts in any script be printed: Windows gives pipes a code page, and older terminals cannot show everything."""
+    for stream in streams:
+        if isinstance(stream, TextIOWrapper) and stream.encoding.lower().replace("-", "") != "utf8":
+            if stream.isatty():
+                stream.reconfigure(errors="replace")
+            else:
+                stream.reconfigure(encoding="utf-8")
 
 
 def _run(arguments: list[str]) -> int:

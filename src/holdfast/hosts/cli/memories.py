@@ -14,7 +14,9 @@ from holdfast.hosts.cli.render import (
     show_recalled,
     show_record,
 )
+from holdfast.hosts.cli.values import DATE, KIND, MEMORY, SCOPE
 from holdfast.hosts.plain import plain
+from holdfast.model.kinds import KINDS
 from holdfast.model.query import MODES, Query
 from holdfast.model.record import GLOBAL, Draft, Link, record_to_json
 from holdfast.policy.admit import Waivers
@@ -27,7 +29,7 @@ from holdfast.verbs.write import write
 
 @click.command("remember")
 @click.argument("text", nargs=-1)
-@click.option("--kind", default="fact", show_default=True, help="What it is: fact, decision, scar, preference, …")
+@click.option("--kind", type=KIND, default="fact", show_default=True, help=f"What it is: {', '.join(KINDS)}.")
 @click.option("--title", default="", help="A headline; taken from the text unless given.")
 @click.option(
     "--field", "pairs", multiple=True, metavar="NAME=VALUE", help="A field of the kind; repeat a name to make a list."
@@ -38,7 +40,9 @@ from holdfast.verbs.write import write
     multiple=True,
     help="Code it is about: path, path::symbol, path:L3-L9, path::NAME=5, !gone.py, version:click=8.2; repeatable.",
 )
-@click.option("--scope", "scopes", multiple=True, help="A scope such as tools or projects:shop; repeatable.")
+@click.option(
+    "--scope", "scopes", type=SCOPE, multiple=True, help="A scope such as tools or projects:shop; repeatable."
+)
 @click.option("--tag", "tags", multiple=True, help="A tag; repeatable.")
 @click.option(
     "--link", "links", multiple=True, metavar="RELATION:ID", help="Point at another memory, as in supersedes:01HX…"
@@ -48,7 +52,7 @@ from holdfast.verbs.write import write
 @click.option("--team", is_flag=True, help="May leave this machine with the repository.")
 @click.option("--confidence", default="medium", show_default=True, help="high, medium or low.")
 @click.option("--source", default="explicit", show_default=True, help="explicit, correction, inferred, observed, …")
-@click.option("--at", default="", help="When it happened, if not now.")
+@click.option("--at", type=DATE, default="", help="When it happened, if not now.")
 @click.option("--session", help="Session it belongs to.")
 @click.option("--force", is_flag=True, help="Keep it although something says the same.")
 @click.option("--transient", is_flag=True, help="Keep it although its wording is about now.")
@@ -97,7 +101,7 @@ def remember_command(
 @click.command("recall")
 @click.argument("text", nargs=-1, required=True)
 @label_options
-@click.option("--as-of", default="", help="As things stood at this date.")
+@click.option("--as-of", type=DATE, default="", help="As things stood at this date.")
 @click.option("--limit", type=click.IntRange(1, 100), help="Most answers.")
 @click.option("--budget", type=click.IntRange(1), help="Most tokens the answers may take.")
 @click.option("--words", "words_only", is_flag=True, help="By words only: starts faster, needs no encoder.")
@@ -134,8 +138,8 @@ def recall_command(text: tuple[str, ...], limit: int | None, budget: int | None,
 
 
 @click.command("show")
-@click.argument("id")
-@click.option("--as-of", default="", help="As it stood at this date.")
+@click.argument("id", type=MEMORY)
+@click.option("--as-of", type=DATE, default="", help="As it stood at this date.")
 @click.option(
     "--level",
     type=click.Choice(LEVELS),
@@ -172,8 +176,8 @@ def show_command(id: str, as_of: str, level: Level, as_json: bool) -> None:  # n
     help="Also these; repeatable.",
 )
 @click.option("--scopes", "only_scopes", is_flag=True, help="List the scopes in use instead.")
-@click.option("--limit", default=20, show_default=True, type=click.IntRange(1, 1000))
-@click.option("--offset", default=0, type=click.IntRange(0))
+@click.option("--limit", default=20, show_default=True, type=click.IntRange(1, 1000), help="Most to list.")
+@click.option("--offset", default=0, type=click.IntRange(0), help="How many to pass over first.")
 @json_option
 def list_command(states: tuple[str, ...], only_scopes: bool, offset: int, as_json: bool, **given: Any) -> None:
     """List memories, newest first."""
@@ -190,8 +194,8 @@ def list_command(states: tuple[str, ...], only_scopes: bool, offset: int, as_jso
 
 @click.command("timeline")
 @click.argument("about", nargs=-1, required=True)
-@click.option("--before", default=5, show_default=True, type=click.IntRange(0, 100))
-@click.option("--after", default=5, show_default=True, type=click.IntRange(0, 100))
+@click.option("--before", default=5, show_default=True, type=click.IntRange(0, 100), help="How many earlier ones.")
+@click.option("--after", default=5, show_default=True, type=click.IntRange(0, 100), help="How many later ones.")
 @json_option
 def timeline_command(about: tuple[str, ...], before: int, after: int, as_json: bool) -> None:
     """Show what was kept around one memory (an id), or around the best hit of a question."""

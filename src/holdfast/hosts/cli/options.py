@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from holdfast.hosts.cli.values import DATE, KIND, SCOPE
 from holdfast.model.errors import Invalid
 
 if TYPE_CHECKING:
@@ -42,7 +43,10 @@ def stdin_text() -> str:
     """Read stdin as UTF-8, bounded."""
     raw = sys.stdin.buffer.read(LONGEST_STDIN + 1)
     if len(raw) > LONGEST_STDIN:
-        raise Invalid(f"There are more than {LONGEST_STDIN:,} bytes on stdin.")
+        raise Invalid(
+            f"There are more than {LONGEST_STDIN:,} bytes on stdin.",
+            hint="Keep the conclusion, or split it; `holdfast seed FILE` takes a document apart.",
+        )
     try:
         return raw.decode()
     except UnicodeDecodeError as problem:
@@ -55,7 +59,9 @@ def fields_of(pairs: tuple[str, ...]) -> dict[str, Any]:
     for pair in pairs:
         name, sign, text = pair.partition("=")
         if not sign:
-            raise Invalid(f"{pair!r} is not NAME=VALUE.")
+            raise Invalid(
+                f"{pair!r} is not NAME=VALUE.", hint='Write it like rationale="one file"; --help names the fields.'
+            )
         value = _value(text)
         if name in given:
             before = given[name] if isinstance(given[name], list) else [given[name]]
@@ -77,12 +83,14 @@ def label_options(command: Callable[..., Any]) -> Callable[..., Any]:
     for option in (
         click.option("--project", help="Another project than the one at hand."),
         click.option("--everywhere", is_flag=True, help="All projects."),
-        click.option("--kind", "kinds", multiple=True, help="Only this kind; repeatable."),
-        click.option("--scope", "scopes", multiple=True, help="Only this scope and those nested in it; repeatable."),
+        click.option("--kind", "kinds", type=KIND, multiple=True, help="Only this kind; repeatable."),
+        click.option(
+            "--scope", "scopes", type=SCOPE, multiple=True, help="Only this scope and those nested in it; repeatable."
+        ),
         click.option("--tag", "tags", multiple=True, help="Only this tag; repeatable."),
         click.option("--session", default="", help="Only what this session wrote."),
-        click.option("--since", default="", help="Only what was kept on or after this date."),
-        click.option("--until", default="", help="Only what was kept before this date."),
+        click.option("--since", type=DATE, default="", help="Only what was kept on or after this date."),
+        click.option("--until", type=DATE, default="", help="Only what was kept before this date."),
     ):
         command = option(command)
     return command

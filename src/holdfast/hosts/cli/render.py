@@ -1,10 +1,11 @@
 """How the command line shows things to people; programs ask for --json."""
 
 import json
+import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Literal
 
 import click
 from rich.console import Console
@@ -35,9 +36,16 @@ class _Console(Console):
 
 
 def console(*, error: bool = False) -> Console:
-    """Give a console that keeps to plain text when nobody is looking."""
+    """Give a console that keeps to plain text when nobody is looking, or when somebody wants it so."""
     stream = sys.stderr if error else sys.stdout
-    return _Console(file=stream, highlight=False, soft_wrap=not stream.isatty(), width=None if stream.isatty() else 120)
+    seen = stream.isatty()
+    colours: Literal["auto"] | None = None if is_plain() else "auto"
+    return _Console(file=stream, highlight=False, soft_wrap=not seen, width=None if seen else 120, color_system=colours)
+
+
+def is_plain() -> bool:
+    """Tell whether escape codes are unwanted, for bold and dim text too."""
+    return bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
 
 
 def say_error(message: str, hint: str) -> None:
@@ -120,10 +128,10 @@ def show_recalled(found: Recalled) -> None:
         out.print(Text(f"{one.record.id[:SHORT]}  related ({one.relation}): {one.record.title}", style="dim"))
     if not found.hits:
         out.print(
-            "Nothing fits." + (f" {found.gated} weak matches were left out (--weak shows them)." if found.gated else "")
+            "Nothing fits." + (f" Weak matches left out: {found.gated} (--weak shows them)." if found.gated else "")
         )
     elif found.gated:
-        out.print(f"[dim]{found.gated} weaker matches were left out; --weak shows them.[/]")
+        out.print(f"[dim]Weaker matches left out: {found.gated} (--weak shows them).[/]")
     if found.cut:
         out.print(f"[dim]{found.cut} more fit but not the token budget; --budget or --limit lets them in.[/]")
     for note in found.notes:
@@ -238,6 +246,6 @@ def progress(label: str, total: int | None, *, quiet: bool = False) -> Iterator[
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = (TextColumn(label), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console(error=True), disable=quiet, transient=True) as bar:
+    with Progress(*columns, console=console(error=True), disable=quiet or is_plain(), transient=True) as bar:
         task = bar.add_task(label, total=total)
         yield lambda done: bar.update(task, completed=done)

@@ -10,6 +10,7 @@ import click
 from holdfast.compose import open_notes, open_replica
 from holdfast.hosts.cli.options import opened
 from holdfast.hosts.cli.render import SHORT, console, icon, json_option, print_json
+from holdfast.hosts.cli.values import MEMORY
 from holdfast.model.errors import HoldfastError, Invalid
 from holdfast.model.foreign import Remark
 from holdfast.model.text import counted
@@ -124,7 +125,7 @@ def off_command(name: str, as_json: bool) -> None:
 
 
 @click.command("share")
-@click.argument("ids", nargs=-1, required=True)
+@click.argument("ids", type=MEMORY, nargs=-1, required=True)
 @json_option
 def share_command(ids: tuple[str, ...], as_json: bool) -> None:
     """Let memories of this project go to its team, with their whole history, at the next sync."""
@@ -133,7 +134,7 @@ def share_command(ids: tuple[str, ...], as_json: bool) -> None:
 
 
 @click.command("unshare")
-@click.argument("ids", nargs=-1, required=True)
+@click.argument("ids", type=MEMORY, nargs=-1, required=True)
 @json_option
 def unshare_command(ids: tuple[str, ...], as_json: bool) -> None:
     """Keep memories here from now on. What was shared of them stays shared."""

@@ -87,7 +87,7 @@ def close_command(
 
 
 @session_command.command("list")
-@click.option("--limit", default=20, show_default=True, type=click.IntRange(1, 1000))
+@click.option("--limit", default=20, show_default=True, type=click.IntRange(1, 1000), help="Most to show.")
 @click.option("--everywhere", is_flag=True, help="All projects.")
 @json_option
 def list_command(limit: int, everywhere: bool, as_json: bool) -> None:
@@ -109,7 +109,7 @@ def show_command(id: str | None, as_json: bool) -> None:  # noqa: A002
 
 
 @session_command.command("patterns")
-@click.option("--days", default=30, show_default=True, type=click.IntRange(1))
+@click.option("--days", default=30, show_default=True, type=click.IntRange(1), help="How many days back to look.")
 @click.option("--least", default=2, show_default=True, help="Sessions it must have come up in.")
 @json_option
 def patterns_command(days: int, least: int, as_json: bool) -> None:
@@ -151,7 +151,7 @@ def transcript_command(id: str, as_json: bool) -> None:  # noqa: A002
 
 @transcript_group.command("search")
 @click.argument("text", nargs=-1, required=True)
-@click.option("--limit", default=10, show_default=True, type=click.IntRange(1, 50))
+@click.option("--limit", default=10, show_default=True, type=click.IntRange(1, 50), help="Most to show.")
 @click.option("--everywhere", is_flag=True, help="All projects.")
 @json_option
 def search_command(text: tuple[str, ...], limit: int, everywhere: bool, as_json: bool) -> None:
@@ -186,7 +186,9 @@ def _payload(file: Path | None) -> dict[str, Any]:
 def _answers(pairs: tuple[str, ...]) -> dict[str, str]:
     for pair in pairs:
         if "=" not in pair:
-            raise Invalid(f"{pair!r} is not QUESTION=TEXT.")
+            raise Invalid(
+                f"{pair!r} is not QUESTION=TEXT.", hint="`holdfast session close --help` names the questions."
+            )
     return {name: text for name, _, text in (pair.partition("=") for pair in pairs)}
 
 

@@ -14,6 +14,7 @@ from holdfast.compose import FILE, FOLDER, PRIVATE
 from holdfast.hosts.cli.here import Here, look_around
 from holdfast.hosts.cli.options import opened, settings
 from holdfast.hosts.cli.render import console, json_option, print_json
+from holdfast.hosts.cli.values import CLIENT
 from holdfast.hosts.mcp.serving import SURFACES
 from holdfast.hosts.setup.clients import BY_NAME, CLIENTS, Client, installed
 from holdfast.hosts.setup.edits import Member
@@ -48,11 +49,11 @@ class Manner:
 
     def goes_on(self, question: str) -> bool:
         """Tell whether to do it."""
-        return self.yes if not self.asks else click.confirm(question, default=True)
+        return self.yes and not self.dry_run if not self.asks else click.confirm(question, default=True)
 
 
 @click.command("init")
-@click.option("--client", "names", multiple=True, metavar="NAME", help="Only this client; repeatable.")
+@click.option("--client", "names", type=CLIENT, multiple=True, help="Only this client; repeatable.")
 @click.option("--project", "in_project", is_flag=True, help="Write the project's files instead of your own.")
 @click.option("--surface", "surfaces", multiple=True, type=click.Choice(list(SURFACES)), help="Tools to offer.")
 @click.option("--no-hooks", is_flag=True, help="Only the server: nothing is captured or shown by itself.")
@@ -92,7 +93,7 @@ def init_command(
 
 
 @click.command("uninstall")
-@click.option("--client", "names", multiple=True, metavar="NAME", help="Only this client; repeatable.")
+@click.option("--client", "names", type=CLIENT, multiple=True, help="Only this client; repeatable.")
 @click.option("--all", "everything", is_flag=True, help="Also delete the memories, after a backup.")
 @click.option("--dry-run", is_flag=True, help="Only show what would change.")
 @click.option("-y", "--yes", is_flag=True, help="Ask nothing.")

@@ -12,7 +12,8 @@ def greet() -> None:
         ('holdfast remember "Run the migrations before the seed script."', "keep something"),
         ('holdfast recall "how do I set up the database"', "find it again, by word or meaning"),
         ("holdfast list", "see what is kept for this project"),
-        ("holdfast status", "see the store, its size and health"),
+        ("holdfast init", "set up Claude Code, Codex and the others; shows every change first"),
+        ("holdfast doctor", "check that everything works"),
     ):
         out.print(f"  [cyan]{command:<64}[/] {meaning}")
     out.print("\n[dim]holdfast --help lists every command; each has a --help of its own.[/]")

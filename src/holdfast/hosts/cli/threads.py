@@ -5,6 +5,7 @@ import click
 from holdfast.hosts.cli.options import opened
 from holdfast.hosts.cli.outcome import refuse
 from holdfast.hosts.cli.render import json_option, show
+from holdfast.hosts.cli.values import MEMORY
 from holdfast.surfaces.core import work
 from holdfast.surfaces.core.text import line
 from holdfast.verbs.suggest import dismiss, promote, suggestions
@@ -89,7 +90,7 @@ def resolve_command(thread: str, note: str, as_json: bool) -> None:
 
 
 @thread_command.command("reopen")
-@click.argument("id")
+@click.argument("id", type=MEMORY)
 @json_option
 def reopen_command(id: str, as_json: bool) -> None:  # noqa: A002
     """Take a resolved thread up again."""
@@ -108,7 +109,7 @@ def suggestions_command(as_json: bool) -> None:
 
 
 @thread_command.command("promote")
-@click.argument("id")
+@click.argument("id", type=MEMORY)
 @json_option
 def promote_command(id: str, as_json: bool) -> None:  # noqa: A002
     """Make a suggestion a thread."""
@@ -118,7 +119,7 @@ def promote_command(id: str, as_json: bool) -> None:  # noqa: A002
 
 
 @thread_command.command("dismiss")
-@click.argument("id")
+@click.argument("id", type=MEMORY)
 @json_option
 def dismiss_command(id: str, as_json: bool) -> None:  # noqa: A002
     """Turn a suggestion down; after the third time it never comes back."""

@@ -8,6 +8,7 @@ from rich.text import Text
 
 from holdfast.hosts.cli.options import opened
 from holdfast.hosts.cli.render import FRESHNESS_STYLE, SHORT, console, icon, json_option, print_json, show
+from holdfast.hosts.cli.values import MEMORY
 from holdfast.hosts.plain import plain
 from holdfast.model.errors import Invalid
 from holdfast.model.record import record_to_json
@@ -16,7 +17,7 @@ from holdfast.verbs.verify import Checked, Falsified, check_all, falsified, veri
 
 
 @click.command("verify")
-@click.argument("id", required=False, default="")
+@click.argument("id", type=MEMORY, required=False, default="")
 @click.option("--note", default="", help="What was checked.")
 @click.option("--anchor", "anchors", multiple=True, help="A place it is about instead of those it cites; repeatable.")
 @click.option("--all", "everything", is_flag=True, help="Ask of every memory of the project whether it still holds.")
@@ -35,7 +36,7 @@ def verify_command(id: str, note: str, anchors: tuple[str, ...], everything: boo
     holdfast verify --all
     """
     if everything == bool(id):
-        raise Invalid("Name one memory, or ask of --all.")
+        raise Invalid("Which memory?", hint="Give its id, or --all to ask of every one.")
     with opened() as memory:
         if id:
             record = verify(memory, id, note=note, anchors=anchors or None)

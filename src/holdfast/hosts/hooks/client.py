@@ -241,9 +241,8 @@ def _data_folder() -> str:
     user = os.path.expanduser("~")  # noqa: PTH111
     if sys.platform == "win32":
         return os.path.join(os.environ.get("LOCALAPPDATA", user), "holdfast")  # noqa: PTH118
-    if sys.platform == "darwin":
-        return os.path.join(user, "Library", "Application Support", "holdfast")  # noqa: PTH118
-    return os.path.join(os.environ.get("XDG_DATA_HOME") or os.path.join(user, ".local", "share"), "holdfast")  # noqa: PTH118
+    usual = ("Library", "Application Support") if sys.platform == "darwin" else (".local", "share")
+    return os.path.join(os.environ.get("XDG_DATA_HOME") or os.path.join(user, *usual), "holdfast")  # noqa: PTH118
 
 
 def _spool(home: str, told: Json) -> None:
@@ -486,18 +485,19 @@ def shaped(client: str, event: str, answer: Json) -> Json:
 
 def _wake(home: str, cwd: str) -> None:
     """Start the worker, unless one is at work; it lives on its own and ends when there is nothing left to do."""
+    command = [sys.executable, "-P", "-m", "holdfast", "--home", home, "work"]
+    if sys.platform == "win32":
+        import subprocess  # noqa: PLC0415  only there
+
+        # Asking after a process with `os.kill` would press Ctrl-C there; a second worker sees the lock and ends.
+        subprocess.Popen(command, cwd=cwd, creationflags=0x00000208, close_fds=True)  # noqa: S603  detached, no window
+        return
     try:
         with open(os.path.join(home, "work.lock"), encoding="ascii") as file:  # noqa: PTH118, PTH123
             os.kill(int(file.read() or 0) or 1 << 30, 0)
             return
     except (OSError, ValueError, OverflowError):
         pass  # nobody is at work
-    command = [sys.executable, "-P", "-m", "holdfast", "--home", home, "work"]
-    if sys.platform == "win32":
-        import subprocess  # noqa: PLC0415  only there
-
-        subprocess.Popen(command, cwd=cwd, creationflags=0x00000208, close_fds=True)  # noqa: S603  detached, no window
-        return
     if os.fork():
         return
     os.setsid()

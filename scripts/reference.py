@@ -1,0 +1,300 @@
+"""Write the reference pages of the site from the code: `python3 dev.py uv run python scripts/reference.py`.
+
+A test says when that was forgotten. `--check` writes nothing and ends with 1 if a page is not what it should be.
+"""
+
+import re
+import sys
+from collections.abc import Iterator
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import click
+
+from holdfast.compose import PROJECT_SETTINGS
+from holdfast.hosts.cli.main import COMMANDS, EXIT_CODES, HEADINGS, cli
+from holdfast.hosts.mcp.offer import Json, written_offer
+from holdfast.hosts.mcp.serving import SURFACES
+from holdfast.hosts.setup.clients import CLIENTS, Client
+from holdfast.hosts.setup.places import Machine
+from holdfast.model.config import PRESETS, Config
+
+FOLDER = Path(__file__).resolve().parent.parent / "docs" / "reference"
+MADE = "<!-- Made by scripts/reference.py from the code; changes here are lost. -->"
+TITLES = {
+    "core": "Holdfast's own tools",
+    "gitmem": "GitMem",
+    "claude-mem": "claude-mem",
+    "memory-mcp": "Memory MCP",
+    "bettermemory": "bettermemory",
+}
+
+
+def pages() -> dict[str, str]:
+    """Give every page by its file name."""
+    made = {"configuration.md": configuration(), "cli.md": command_line()}
+    made |= {"clients.md": clients(), "tools.md": tools_page("core")}
+    made |= {f"tools-{name}.md": tools_page(name) for name in SURFACES if name != "core"}
+    return {name: "\n".join([MADE, "", *lines, ""]) for name, lines in made.items()}
+
+
+def configuration() -> list[str]:
+    """Write down every setting."""
+    rows = [
+        f"| `{one.name}` | {_default(one.default)} | {'yes' if one.name in PROJECT_SETTINGS else ''} | {_cell(one.metadata['help'])} |"
+        for one in fields(Config)
+    ]
+    presets = [
+        f"| `{name}` | {', '.join(f'`{key} = {_toml(value)}`' for key, value in given.items())} |"
+        for name, given in PRESETS.items()
+    ]
+    return [
+        "# Configuration",
+        "",
+        "Settings are read in this order, each layer over the one before; `holdfast config` shows every value in force and where it came from.",
+        "",
+        "1. the defaults below;",
+        "2. `config.toml` in the platform's config folder (Linux: `~/.config/holdfast/`, macOS: `~/Library/Application Support/holdfast/`, Windows: `%LOCALAPPDATA%\\holdfast\\`);",
+        "3. the project's `.holdfast/config.toml`: only settings marked *project*, since a repository somebody cloned must not choose where memories are kept or sent;",
+        "4. variables: `HOLDFAST_` and the name in capitals, such as `HOLDFAST_RECALL_LIMIT=5`;",
+        "5. flags: `holdfast --set recall_limit=5 …`.",
+        "",
+        "An unknown name or an impossible value is an error that names the file or variable and the nearest name that exists.",
+        "",
+        "| setting | default | project | meaning |",
+        "| --- | --- | --- | --- |",
+        *rows,
+        "",
+        "## Presets",
+        "",
+        "`preset` begins with the manners of a system you know; whatever else is set counts more.",
+        "",
+        "| preset | sets |",
+        "| --- | --- |",
+        *presets,
+    ]
+
+
+def command_line() -> list[str]:
+    """Write down every command."""
+    root = click.Context(cli, info_name="holdfast")
+    codes = EXIT_CODES.removeprefix("\b\n").splitlines()
+    lines = ["# Command line", "", "`holdfast COMMAND --help` says the same in the terminal.", ""]
+    lines += ["## For every command", "", *_options(cli, root), ""]
+    lines += ["## Exit codes", "", "| code | meaning |", "| --- | --- |"]
+    lines += [f"| {code} | {meaning} |" for code, meaning in (line.split(maxsplit=1) for line in codes[1:])]
+    lines += [
+        "",
+        "`verify --all`, `check` and `scan` end with 1 when they found something; `doctor` with 5 when something is broken.",
+        "",
+        "## Output",
+        "",
+        "Colours are for terminals only; `NO_COLOR=1`, `TERM=dumb` or `holdfast --plain …` leave no escape code anywhere. `--json` prints one JSON value,",
+        'for errors `{"error", "message", "hint"}`. Pipes get UTF-8 whatever the code page.',
+    ]
+    for name in COMMANDS:
+        if name in HEADINGS:
+            lines += ["", f"## {HEADINGS[name]}"]
+        command = cli.get_command(root, name)
+        assert command is not None
+        lines += _command(command, f"holdfast {name}", root, "###")
+    return lines
+
+
+def _command(command: click.Command, path: str, parent: click.Context, sign: str) -> Iterator[str]:
+    context = click.Context(command, info_name=path.rpartition(" ")[2], parent=parent)
+    yield from (
+        "",
+        f"{sign} {path}",
+        "",
+        "```text",
+        f"{path} {' '.join(command.collect_usage_pieces(context))}",
+        "```",
+        "",
+    )
+    yield from _prose(command.help or "")
+    yield from _prose(command.epilog or "")
+    yield from _options(command, context)
+    if isinstance(command, click.Group):
+        for name in command.list_commands(context):
+            inner = command.get_command(context, name)
+            assert inner is not None
+            yield from _command(inner, f"{path} {name}", context, sign + "#")
+
+
+def _prose(text: str) -> Iterator[str]:
+    """Give the paragraphs of a help text; what click is told to leave as it is becomes a block of code."""
+    for part in text.strip().split("\n\n"):
+        if part.startswith("\b"):
+            lines = [line for line in part.removeprefix("\b").strip("\n").splitlines() if line != "Examples:"]
+            yield from ("```sh", *(line.strip() for line in lines), "```", "")
+        elif part.strip():
+            yield from (_prosaic(" ".join(part.split())), "")
+
+
+_CHOICES = re.compile(r" \[([^\]]+\|[^\]]+)\]")
+
+
+def _options(command: click.Command, context: click.Context) -> Iterator[str]:
+    found = [one.get_help_record(context) for one in command.get_params(context) if isinstance(one, click.Option)]
+    listed = [one for one in found if one and not one[0].startswith(("-h, --help", "--help", "--version"))]
+    if not listed:
+        return
+    yield from ("| option | meaning |", "| --- | --- |")
+    for name, meaning in listed:
+        choices = _CHOICES.search(name)
+        among = f" One of {', '.join(choices[1].split('|'))}." if choices else ""
+        yield f"| `{_CHOICES.sub('', name)}` | {_cell(meaning + among)} |"
+
+
+def clients() -> list[str]:
+    """Write down which file of which client `init` writes to, on every system."""
+    lines = [
+        "# Files of clients",
+        "",
+        "What `holdfast init` (and, with `--project`, in a repository) writes to. Variables that move a client's folder (`CLAUDE_CONFIG_DIR`, `CODEX_HOME`,",
+        "`COPILOT_HOME`, `GEMINI_CLI_HOME`, `OPENCODE_CONFIG_DIR`, `XDG_CONFIG_HOME`, `APPDATA`) are followed. Where several are listed, the first that is there is taken.",
+    ]
+    for one in CLIENTS:
+        lines += ["", f"## {one.title}", "", f"`holdfast init --client {one.name}`", ""]
+        lines += ["| what | yours | of a project |", "| --- | --- | --- |"]
+        lines += [f"| {what} | {_files(part.user)} | {_files(part.project)} |" for what, part in _parts(one)]
+        if one.hooks:
+            events = ", ".join(dict.fromkeys(one.hooks.events.values()))
+            lines += ["", f"Hooks at: {events}."]
+        if one.note:
+            lines += ["", one.note]
+    return lines
+
+
+def _parts(one: Client) -> Iterator[tuple[str, Any]]:
+    """Give the parts of a client that have a file, with what stands in it."""
+    named = (("server", one.server), ("hooks", one.hooks), ("plugin with hooks", one.plugin))
+    yield from ((what, part) for what, part in named if part)
+    if one.rule:
+        yield f"permission `{one.rule.value}`", one.rule
+    if one.guide.user or one.guide.project:
+        yield "note for agents, with `--instructions`", one.guide
+
+
+def _files(templates: tuple[str, ...]) -> str:
+    """Write a template's path as each system spells it; once where they agree."""
+    shown = [
+        "<br>".join(f"{name}: `{path}`" if len(spelled) > 1 else f"`{path}`" for path, name in spelled.items())
+        for spelled in (_spelled(template) for template in dict.fromkeys(templates))
+    ]
+    return "<br>or ".join(shown) or "–"
+
+
+def _spelled(template: str) -> dict[str, str]:
+    spelled: dict[str, str] = {}
+    for system in ("Linux", "Darwin", "Windows"):
+        machine = Machine(system=system, home=Path("~"), project=Path("PROJECT"), environment={"APPDATA": "%APPDATA%"})
+        path = machine.path(template).as_posix()
+        spelled[path] = f"{spelled[path]}, {_SYSTEMS[system]}" if path in spelled else _SYSTEMS[system]
+    return spelled
+
+
+_SYSTEMS = {"Linux": "Linux", "Darwin": "macOS", "Windows": "Windows"}
+
+
+def tools_page(surface: str) -> list[str]:
+    """Write down the tools of one surface with their parameters, its resources and prompts."""
+    offer = written_offer(surface)
+    lines = [f"# Tools: {TITLES[surface]}", ""]
+    if surface == "core":
+        lines += [f"What `holdfast mcp` offers: {len(offer.tools)} tools. Other sets: "]
+        lines[-1] += ", ".join(f"[{TITLES[name]}](tools-{name}.md)" for name in SURFACES if name != "core") + "."
+    else:
+        lines += [
+            f"What `holdfast mcp --surface {surface}` offers: {len(offer.tools)} tools. How each differs from the original: [compatibility](../compatibility.md)."
+        ]
+    lines += ["", "Parameters in **bold** are required.", ""]
+    for tool in offer.tools:
+        lines += _tool(tool)
+    if offer.aliases:
+        lines += ["## Short names", "", "| name | tool |", "| --- | --- |"]
+        lines += [f"| `{alias}` | `{tool}` |" for alias, tool in offer.aliases.items()] + [""]
+    if found := [*offer.resources, *offer.templates]:
+        lines += ["## Resources", "", "| address | what it holds |", "| --- | --- |"]
+        lines += [f"| `{one.get('uri') or one['uriTemplate']}` | {_cell(one['description'])} |" for one in found] + [""]
+    if offer.prompts:
+        lines += ["## Prompts", "", "| prompt | what it asks for | arguments |", "| --- | --- | --- |"]
+        for one in offer.prompts:
+            arguments = ", ".join(f"`{each['name']}`" for each in one["arguments"])
+            lines.append(f"| `{one['name']}` | {_cell(one['description'])} | {arguments} |")
+        lines.append("")
+    return lines[:-1]
+
+
+def _tool(tool: Json) -> Iterator[str]:
+    hints = tool["annotations"]
+    nature = "reads only" if hints["readOnlyHint"] else "destroys" if hints.get("destructiveHint") else "writes"
+    yield from (f"## {tool['name']}".replace("_", "\\_"), "", f"{_prosaic(tool['description'])} *({nature})*", "")
+    properties = tool["inputSchema"].get("properties", {})
+    if not properties:
+        return
+    required = tool["inputSchema"].get("required", ())
+    yield from ("| parameter | type | meaning |", "| --- | --- | --- |")
+    for name, schema in properties.items():
+        shown = f"**`{name}`**" if name in required else f"`{name}`"
+        yield f"| {shown} | {_cell(_type(schema))} | {_cell(schema.get('description', ''))} |"
+    yield ""
+
+
+def _type(schema: Json) -> str:
+    """Say in a few words what a schema lets through."""
+    if "enum" in schema:
+        return ", ".join(f"`{value}`" for value in schema["enum"])
+    if several := schema.get("anyOf") or schema.get("oneOf"):
+        return " or ".join(dict.fromkeys(_type(one) for one in several))
+    kind = schema.get("type", "anything")
+    kind = " or ".join(kind) if isinstance(kind, list) else str(kind)
+    if kind == "array":
+        return f"list of {_type(schema['items'])}" if schema.get("items") else "list"
+    bounds = [f"{word} {schema[key]:,}" for word, key in _BOUNDS if key in schema]
+    more = f" ({', '.join(bounds)})" if bounds else ""
+    return f"{kind}{more}" + (f", default `{schema['default']}`" if schema.get("default") not in (None, "") else "")
+
+
+_BOUNDS = (("from", "minimum"), ("to", "maximum"), ("at most", "maxLength"))
+
+
+def _default(value: Any) -> str:
+    return f"`{_toml(value)}`" if value not in ("", ()) else "–"
+
+
+def _toml(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else f'"{value}"' if isinstance(value, str) else str(value)
+
+
+def _cell(text: str) -> str:
+    """Keep a text inside its cell of a table."""
+    return _prosaic(" ".join(text.split())).replace("|", "\\|")
+
+
+def _prosaic(text: str) -> str:
+    """Keep what looks like HTML from being taken for it."""
+    return text.replace("<", "&lt;")
+
+
+def main() -> int:
+    """Write the pages, or only tell which are not what they should be."""
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    stale = [
+        name
+        for name, text in pages().items()
+        if not (FOLDER / name).exists() or (FOLDER / name).read_text(encoding="utf-8") != text
+    ]
+    if "--check" in sys.argv:
+        print(f"Not what the code says: {', '.join(stale)}." if stale else "Every page is what the code says.")
+        return 1 if stale else 0
+    for name, text in pages().items():
+        (FOLDER / name).write_text(text, encoding="utf-8")
+    print(f"{len(pages())} pages, {len(stale)} changed.")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

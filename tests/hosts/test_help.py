@@ -1,0 +1,209 @@
+"""Help that teaches, completion, and output that is plain where it should be."""
+
+import os
+import pty
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+from click.shell_completion import ShellComplete
+
+from holdfast.hosts.cli.completion import VARIABLE
+from holdfast.hosts.cli.examples import EXAMPLES
+from holdfast.hosts.cli.main import COMMANDS, HEADINGS, cli
+from tests.hosts.running import Run, answer, kept
+
+ROOT = click.Context(cli, info_name="holdfast")
+
+
+def commands(
+    command: click.Command = cli, path: tuple[str, ...] = ()
+) -> Iterator[tuple[tuple[str, ...], click.Command]]:
+    yield path, command
+    if isinstance(command, click.Group):
+        for name in command.list_commands(ROOT):
+            found = command.get_command(ROOT, name)
+            assert found is not None
+            yield from commands(found, (*path, name))
+
+
+EVERY = dict(commands())
+HELP = {path: command.get_help(click.Context(command, info_name=" ".join(path))) for path, command in EVERY.items()}
+SHOWN = sorted(
+    {line.strip() for text in HELP.values() for line in text.splitlines() if re.match(r" +holdfast [a-z-]", line)}
+)
+
+
+@pytest.mark.parametrize("path", EVERY, ids=" ".join)
+def test_every_command_and_option_says_what_it_does(path: tuple[str, ...]) -> None:
+    command = EVERY[path]
+    assert command.help
+    assert [option.opts for option in command.params if isinstance(option, click.Option) and not option.help] == []
+
+
+@pytest.mark.parametrize("name", [name for name in COMMANDS if name not in ("mcp", "completion")])
+def test_every_command_shows_an_example(name: str) -> None:
+    assert re.search(rf"^ +(.*\| )?(holdfast {name}|holdfast .* {name})\b", HELP[name,], re.MULTILINE)
+
+
+@pytest.mark.parametrize("line", SHOWN)
+def test_examples_in_help_can_be_run(line: str) -> None:
+    words = shlex.split(re.split(r"  +| [<>] ", line)[0])[1:]
+    words = words[2:] if words[0] == "--set" else words
+    command, name = cli.get_command(ROOT, words[0]), words[0]
+    assert command is not None, line
+    rest = words[1:]
+    while isinstance(command, click.Group) and rest and not rest[0].startswith("-"):
+        inner = command.get_command(ROOT, rest[0])
+        assert inner is not None, line
+        command, rest = inner, rest[1:]
+    if "--help" not in rest:
+        rest = [__file__ if word in ("NOTES.md", "~/notes") else word for word in rest]  # files that must be there
+        command.make_context(name, rest, parent=ROOT)  # a mistake in it is raised
+
+
+def test_the_overview_has_every_command_under_a_heading() -> None:
+    assert set(HEADINGS) <= set(COMMANDS)
+    assert set(EXAMPLES) <= set(COMMANDS)
+    assert next(iter(HEADINGS)) == next(iter(COMMANDS))
+    shown = HELP[()]
+    assert all(f"{heading}:" in shown for heading in HEADINGS.values())
+    assert all(re.search(rf"^  {name} ", shown, re.MULTILINE) for name in COMMANDS)
+
+
+def completed(run: Run, line: str, **environment: str) -> list[str]:
+    words = line.split(" ")
+    shell = {"_HOLDFAST_COMPLETE": "zsh_complete", "COMP_WORDS": line, "COMP_CWORD": str(len(words) - 1)}
+    done = run(**shell, **environment)
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout.strip("\n").split("\n")
+
+
+@pytest.mark.parametrize(
+    ("line", "offered"),
+    [
+        ("rem", "remember"),
+        ("remember --re", "--redact"),
+        ("remember --kind dec", "decision"),
+        ("init --client claude-d", "claude-desktop"),
+        ("session sta", "start"),
+        ("link 01JD7Q2M sup", "supersedes"),
+        ("completion z", "zsh"),
+        ("--pl", "--plain"),
+    ],
+)
+def test_commands_options_kinds_and_clients_are_completed(line: str, offered: str) -> None:
+    *words, begun = line.split(" ")
+    found = ShellComplete(cli, {}, "holdfast", VARIABLE).get_completions(words, begun)
+    assert [item.value for item in found] == [offered]
+
+
+def test_memories_and_scopes_are_completed_from_the_store(run: Run, tmp_path: Path) -> None:
+    home = {"HOLDFAST_HOME": str(tmp_path / "store")}
+    assert completed(run, "holdfast show ", **home) == [""]
+    assert not (tmp_path / "store").exists()  # asking what there is makes nothing
+    made = answer(run("remember", "--json", "--scope", "backend", "The queue is drained at night.", **home))
+    short = made["record"]["id"][:10]
+    assert completed(run, "holdfast show ", **home)[1:3] == [short, "The queue is drained at night."]
+    assert completed(run, f"holdfast --home {tmp_path / 'store'} use applied {short[:6].lower()}")[1] == short
+    assert completed(run, "holdfast recall --scope ba", **home)[1] == "backend"
+    (tmp_path / "broken").mkdir()
+    (tmp_path / "broken" / "holdfast.db").write_bytes(b"no database at all, but long enough to be read" * 50)
+    assert completed(run, "holdfast show ", HOLDFAST_HOME=str(tmp_path / "broken")) == [""]
+
+
+def test_completing_a_command_imports_none_of_them(tmp_path: Path, own_home: Path) -> None:
+    code = (
+        "import atexit, sys; sys.argv = ['holdfast']\n"
+        "atexit.register(lambda: print(*sorted(sys.modules), file=sys.stderr))\n"
+        "from holdfast.hosts.cli.entry import main; main()"
+    )
+    shell = {"_HOLDFAST_COMPLETE": "bash_complete", "COMP_WORDS": "holdfast re", "COMP_CWORD": "1"}
+    environment = {**os.environ, "HOME": str(own_home), **shell}
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment, cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert "plain,recall" in done.stdout
+    loaded = set(done.stderr.split())
+    assert loaded & {"rich", "numpy", "sqlite3", "holdfast.hosts.cli.memories", "holdfast.compose"} == set()
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_a_completion_script_says_how_it_is_installed(run: Run, shell: str) -> None:
+    done = run("completion", shell)
+    assert done.returncode == 0
+    assert done.stdout.startswith("# ")
+    assert f"holdfast completion {shell}" in done.stdout.splitlines()[0]
+    assert f"_HOLDFAST_COMPLETE={shell}_complete" in done.stdout
+
+
+def test_bash_takes_the_completion_script(run: Run) -> None:
+    script = run("completion", "bash").stdout
+    said = subprocess.run(
+        ["bash", "-c", script + "\ncomplete -p holdfast"], capture_output=True, text=True, check=True
+    ).stdout
+    assert "holdfast" in said
+
+
+def seen_on_a_terminal(arguments: list[str], work: Path, environment: dict[str, str]) -> str:
+    """Run the command on a terminal of its own, and give every character it wrote there."""
+    leader, follower = pty.openpty()
+    with subprocess.Popen(
+        [sys.executable, "-m", "holdfast", *arguments],
+        cwd=work,
+        env=environment,
+        stdin=follower,
+        stdout=follower,
+        stderr=follower,
+    ) as process:
+        os.close(follower)
+        parts = []
+        while part := _read(leader):
+            parts.append(part)
+        process.wait()
+    os.close(leader)
+    return b"".join(parts).decode()
+
+
+def _read(terminal: int) -> bytes:
+    try:
+        return os.read(terminal, 4096)
+    except OSError:  # Linux: the other end is closed
+        return b""
+
+
+LOOKS: tuple[list[str], ...] = (
+    ["recall", "staging", "database"],
+    ["show", "01ARZ3NDEKTSV4RRFFQ69G5FAV"],
+    ["remember", "we currently use redis"],
+)
+
+
+@pytest.mark.parametrize("look", LOOKS, ids=" ".join)
+def test_output_is_coloured_on_a_terminal_only_and_never_against_somebodys_will(
+    run: Run, tmp_path: Path, own_home: Path, look: list[str]
+) -> None:
+    kept(run, "The staging database is reset every night.")
+    work = tmp_path / "work"
+    quiet = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "FORCE_COLOR", "COLORTERM")}
+    usual = {**quiet, "HOME": str(own_home), "HOLDFAST_EMBEDDER": "none", "TERM": "xterm-256color", "COLUMNS": "100"}
+    coloured = seen_on_a_terminal(look, work, usual)
+    assert "\x1b[" in coloured
+    for manner in ({"NO_COLOR": "1"}, {"TERM": "dumb"}):
+        assert "\x1b" not in seen_on_a_terminal(look, work, usual | manner)
+    assert "\x1b" not in seen_on_a_terminal(["--plain", *look], work, usual)
+    done = run(*look, TERM="xterm-256color")
+    assert "\x1b" not in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "cp1252", "utf-8"])
+def test_any_script_is_printed_whatever_code_page_a_pipe_has(run: Run, encoding: str) -> None:
+    kept(run, "Die Straße heißt 東京通り.")
+    done = run("list", PYTHONIOENCODING=encoding, PYTHONUTF8="0")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "Straße heißt 東京通り" in done.stdout

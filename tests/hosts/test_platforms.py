@@ -1,0 +1,136 @@
+"""What Windows and macOS decide differently, as far as it can be seen from elsewhere: paths, processes, quoting."""
+
+import ctypes
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path, PureWindowsPath
+from typing import Any
+
+import platformdirs.macos
+import platformdirs.unix
+import platformdirs.windows
+import pytest
+
+from holdfast.adapters.process import is_alive
+from holdfast.hosts.hooks import client
+from holdfast.hosts.setup import shapes
+from holdfast.hosts.setup.clients import CLIENTS
+from holdfast.hosts.setup.installation import Installation
+from holdfast.hosts.setup.places import Machine
+from holdfast.model.scope import project_of_remote
+
+WINDOWS = Installation(
+    python="C:/Program Files/Python313/python.exe", hook="C:/Users/Ada L/holdfast/client.py", windows=True
+)
+
+
+@pytest.mark.parametrize("moved", [False, True], ids=["as usual", "moved by XDG_DATA_HOME"])
+@pytest.mark.parametrize(
+    ("system", "folders"),
+    [
+        ("linux", platformdirs.unix.Unix),
+        ("darwin", platformdirs.macos.MacOS),
+        ("win32", platformdirs.windows.Windows),
+    ],
+)
+def test_hooks_and_commands_agree_on_the_folder_of_the_store(
+    monkeypatch: pytest.MonkeyPatch, system: str, folders: Callable[..., Any], moved: bool
+) -> None:
+    monkeypatch.setenv("HOME", "/home/ada")
+    monkeypatch.setenv("LOCALAPPDATA", "/users/ada/local")
+    monkeypatch.setenv("XDG_DATA_HOME", "/data" if moved else "")
+    by_variables = platformdirs.windows.get_win_folder_from_env_vars
+    monkeypatch.setattr(platformdirs.windows, "get_win_folder", by_variables)  # the registry is not here
+    monkeypatch.setattr(sys, "platform", system)
+    assert client._data_folder() == str(folders("holdfast", appauthor=False).user_data_path)
+
+
+class Kernel:
+    """What Windows answers about processes: 11 runs, 12 has ended, 13 is somebody else's, no other is known."""
+
+    def OpenProcess(self, wanted: int, inherit: bool, pid: int) -> int:  # noqa: N802
+        assert (wanted, inherit) == (0x1000, False)
+        return pid if pid in (11, 12) else 0
+
+    def GetLastError(self) -> int:  # noqa: N802
+        return 5 if self.asked == 13 else 87
+
+    def GetExitCodeProcess(self, process: int, code: Any) -> int:  # noqa: N802
+        code._obj.value = 259 if process == 11 else 0
+        return 1
+
+    def CloseHandle(self, process: int) -> int:  # noqa: N802
+        self.closed.append(process)
+        return 1
+
+    def __init__(self) -> None:
+        self.closed: list[int] = []
+        self.asked = 0
+
+
+def test_nobody_is_asked_by_a_signal_on_windows(monkeypatch: pytest.MonkeyPatch) -> None:
+    kernel = Kernel()
+    monkeypatch.setattr(sys, "platform", "win32")
+    monkeypatch.setattr(ctypes, "windll", type("Libraries", (), {"kernel32": kernel}), raising=False)
+    monkeypatch.setattr(os, "kill", lambda *_: pytest.fail("there it would press Ctrl-C"))
+    found = {}
+    for kernel.asked in (11, 12, 13, 14):
+        found[kernel.asked] = is_alive(kernel.asked)
+    assert found == {11: True, 12: False, 13: True, 14: False}
+    assert kernel.closed == [11, 12]
+
+
+def test_a_process_is_alive_until_it_ends() -> None:
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as process:
+        assert is_alive(process.pid)
+    assert not is_alive(process.pid)
+    assert is_alive(1)
+
+
+def test_the_worker_is_started_detached_on_windows(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    started: list[tuple[list[str], dict[str, Any]]] = []
+    monkeypatch.setattr(sys, "platform", "win32")
+    monkeypatch.setattr(os, "kill", lambda *_: pytest.fail("there it would press Ctrl-C"))
+    monkeypatch.setattr(subprocess, "Popen", lambda command, **how: started.append((command, how)))
+    (tmp_path / "work.lock").write_text("11")
+    client._wake(str(tmp_path), str(tmp_path))
+    ((command, how),) = started
+    assert command == [sys.executable, "-P", "-m", "holdfast", "--home", str(tmp_path), "work"]
+    assert how == {"cwd": str(tmp_path), "creationflags": 0x208, "close_fds": True}  # detached, its own group
+
+
+def test_command_lines_of_hooks_survive_spaces_in_paths() -> None:
+    line = WINDOWS.hook_line("PreToolUse", "claude-code")
+    assert line.startswith(
+        '"C:/Program Files/Python313/python.exe" -I -S "C:/Users/Ada L/holdfast/client.py" PreToolUse'
+    )
+    assert shapes.by_shell(WINDOWS, "copilot", "Stop")["powershell"].startswith('& "C:/Program Files/')
+    unix = Installation(python="/Users/ada/my env/bin/python", hook="/opt/it's/client.py")
+    said = subprocess.run(
+        ["sh", "-c", f"printf '%s\\n' {unix.hook_line('Stop', 'codex')}"], capture_output=True, text=True, check=True
+    )
+    assert said.stdout.splitlines()[:4] == [unix.python, "-I", "-S", unix.hook]
+
+
+def test_entries_are_json_without_backslashes_on_windows() -> None:
+    entry = json.dumps(shapes.stdio(WINDOWS))
+    assert "\\" not in entry
+    assert PureWindowsPath(json.loads(entry)["command"]).name == "python.exe"
+
+
+@pytest.mark.parametrize("system", ["Linux", "Darwin", "Windows"])
+def test_every_client_has_a_place_on_every_system(system: str) -> None:
+    machine = Machine(
+        system=system, home=Path("/home/ada"), project=Path("/src/shop"), environment={"APPDATA": "/roaming"}
+    )
+    places = {client.name: machine.path(client.server.user[0]) for client in CLIENTS if client.server.user}
+    assert set(places) == {client.name for client in CLIENTS}
+    assert all(path.is_absolute() and "{" not in str(path) for path in places.values())
+
+
+def test_a_remote_names_the_same_project_on_every_system() -> None:
+    spelled = ("git@github.com:Acme/shop.git", "https://github.com/Acme/shop", "ssh://git@github.com/Acme/shop.git/")
+    assert len({project_of_remote(one) for one in spelled}) == 1

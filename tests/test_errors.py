@@ -1,0 +1,47 @@
+"""Failures say what happened and what to do about it."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+from holdfast.model import errors
+from holdfast.model.errors import HoldfastError
+
+SOURCE = Path(errors.__file__).parents[1]
+CLASSES = {name: one for name, one in vars(errors).items() if isinstance(one, type) and issubclass(one, HoldfastError)}
+# What was given can be wrong in a way that its message says altogether ("64 is the most"); the others leave a question.
+ASKING = sorted(name for name, one in CLASSES.items() if one.exit_code in (3, 4, 5) or name == "InvalidConfig")
+RAISED = [
+    (f"{path.relative_to(SOURCE)}:{node.lineno}", node.exc)
+    for path in sorted(SOURCE.rglob("*.py"))
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+    if isinstance(node, ast.Raise) and node.exc is not None
+]
+
+
+def _name(raised: ast.expr) -> str:
+    made = raised.func if isinstance(raised, ast.Call) else raised
+    return made.id if isinstance(made, ast.Name) else ""
+
+
+@pytest.mark.parametrize("name", ASKING)
+def test_every_failure_that_leaves_a_question_answers_it(name: str) -> None:
+    raised = [(place, made) for place, made in RAISED if _name(made) == name]
+    silent = [
+        place
+        for place, made in raised
+        if not CLASSES[name].remedy
+        and not (isinstance(made, ast.Call) and any(word.arg == "hint" for word in made.keywords))
+    ]
+    assert silent == []
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_every_error_has_a_message_a_code_and_an_exit_code(name: str) -> None:
+    problem = CLASSES[name]()
+    assert problem.message.endswith(".")
+    assert problem.code != "error" or name == "HoldfastError"
+    assert problem.exit_code in (1, 3, 4, 5, 64)
+    assert str(problem) == f"{problem.message} {problem.remedy}".strip()
+    assert CLASSES[name]("It broke.", hint="Mend it.").hint == "Mend it."
