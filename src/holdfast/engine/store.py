@@ -96,9 +96,13 @@ class Store:
         fresh = []
         for seq, event in enumerate(events, start=last - len(events) + 1):
             kept = scrub(event) if event.verb in FOLDING and self._is_erased(event.about) else event
-            if self.db.execute(_INSERT, _event_row(seq, kept)):
+            if self.insert(seq, kept):
                 fresh.append(kept)
         return fresh
+
+    def insert(self, seq: int, event: Event) -> bool:
+        """Put an event into the journal under a number, and nowhere else; for `commit`, and for saving a damaged store."""
+        return bool(self.db.execute(_INSERT, _event_row(seq, event)))
 
     def _is_erased(self, about: str) -> bool:
         sql = f"select 1 from events where about = :about and {_FOLDING_ONLY} and verb = 'erased' limit 1"
@@ -141,9 +145,9 @@ class Store:
 
     def _entry(self, about: str) -> Entry | None:
         record = self.folded(about)
-        return Entry(number=self._number(about, record.project), record=record) if record else None
+        return Entry(number=self.number(about, record.project), record=record) if record else None
 
-    def _number(self, record_id: str, project: str) -> int:
+    def number(self, record_id: str, project: str) -> int:
         """Give a record its local number, once and for good."""
         if rows := self.db.query("select number from entries where id = :id", {"id": record_id}):
             return int(rows[0][0])
@@ -317,7 +321,12 @@ _TABLE_EXISTS = {
 def _schema_version(db: Database) -> int:
     if not db.query(_TABLE_EXISTS[db.dialect]):
         return 0
-    version = int(Store(db).setting("schema"))
+    return check_schema(Store(db).setting("schema"))
+
+
+def check_schema(said: str) -> int:
+    """Give the schema a store says it has, unless it is a newer one."""
+    version = int(said) if said.isdecimal() else 0
     if version > len(_steps()):
         raise NewerStore(
             f"This store has schema {version}; this Holdfast knows up to {len(_steps())}.",

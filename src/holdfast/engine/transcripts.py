@@ -1,6 +1,6 @@
 """Transcripts of sessions and the pieces they are searched by: raw material beside the journal, never the truth."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from holdfast.engine.database import Database
@@ -49,9 +49,21 @@ def save(db: Database, transcript: Transcript, pieces: Sequence[str]) -> None:
         ]
         db.many("insert into chunks (number, session, place, body) values (:number, :session, :place, :body)", rows)
         if db.dialect == "sqlite":
-            db.script(_WORDS)
-            indexed = [{"rowid": row["number"], "body": " ".join(tokens(str(row["body"])))} for row in rows]
-            db.many("insert into chunk_words (rowid, body) values (:rowid, :body)", indexed)
+            _index(db, enumerate(pieces, start=last - len(pieces) + 1))
+
+
+def index(db: Database) -> None:
+    """Index pieces that were copied here, for a store that has none indexed yet."""
+    with db.transaction():
+        rows = db.query("select number, body from chunks")
+        if rows:
+            _index(db, ((row[0], row[1]) for row in rows))
+
+
+def _index(db: Database, pieces: Iterable[tuple[int, str]]) -> None:
+    db.script(_WORDS)
+    indexed = [{"rowid": number, "body": " ".join(tokens(body))} for number, body in pieces]
+    db.many("insert into chunk_words (rowid, body) values (:rowid, :body)", indexed)
 
 
 _PUT = """
