@@ -150,7 +150,7 @@ def _copy_tables(store: Store, found: _Found) -> dict[str, int]:
 
 def _copy(store: Store, found: _Found, table: str) -> int:
     columns = list(store.db.query(f"pragma table_info({table})"))
-    number = next((place for place, one in enumerate(columns) if one["pk"] and one["type"] == "integer"), None)
+    number = next((place for place, one in enumerate(columns) if one["pk"] and one["type"].lower() == "integer"), None)
     count = 0
     for rowid, values in found.rows(table):
         row = list(values)

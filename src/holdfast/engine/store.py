@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from holdfast.engine import transcripts
-from holdfast.engine.database import Database, Row
+from holdfast.engine.database import Database, Row, stored
 from holdfast.engine.sqlite import SQLite
 from holdfast.engine.views import (
     Batch,
@@ -391,5 +391,5 @@ def _event(row: Row) -> Event:
         verb=row["verb"],
         at=row["at"],
         by=Actor(kind=row["actor"], name=row["name"], session=row["session"]),
-        data=json.loads(row["data"]),
+        data=stored(row["data"], dict),
     )
