@@ -3,6 +3,7 @@
 python3 dev.py holdfast [ARGUMENTS]   install what is needed into ./.venv and run the command
 python3 dev.py test [PYTEST ARGUMENTS]   formatting, lint, types and every test
 python3 dev.py fuzz [CASES]           hooks with made-up input, secrets planted in it (10,000 cases unless given)
+python3 dev.py soak [SECONDS]         everything at once on one store while things go wrong (ten minutes unless given)
 python3 dev.py protocol               the official MCP tools (Inspector, conformance) on our servers
 python3 dev.py plugin                 our plugin in the real Claude Code, Codex and Copilot CLI (fetches 1 GB)
 python3 dev.py clients [PYTEST ARGUMENTS]   every promise in the real Claude Code, Codex, Gemini CLI and OpenCode (fetches 1 GB)
@@ -22,7 +23,16 @@ CHECKS = (("ruff", "format", "--check"), ("ruff", "check"), ("mypy",))
 
 def main() -> int:
     """Run what the first argument names."""
-    if len(sys.argv) < 2 or sys.argv[1] not in ("holdfast", "test", "fuzz", "protocol", "plugin", "clients", "uv"):
+    if len(sys.argv) < 2 or sys.argv[1] not in (
+        "holdfast",
+        "test",
+        "fuzz",
+        "soak",
+        "protocol",
+        "plugin",
+        "clients",
+        "uv",
+    ):
         print(__doc__)
         return 64
     task, rest = sys.argv[1], sys.argv[2:]
@@ -34,6 +44,8 @@ def main() -> int:
     if task == "fuzz":
         os.environ["HOOK_CASES"] = rest[0] if rest else "10000"
         return _run([uv, "run", "--quiet", "pytest", "tests/hosts/test_hooks.py", "-k", "whatever"], ROOT)
+    if task == "soak":
+        return _run([uv, "run", "--quiet", "python", "-m", "tests.soak.run", *rest], ROOT)
     if task == "protocol":
         return _run([uv, "run", "--quiet", "--with", NODE, "python", "-m", "tests.protocol.run"], ROOT)
     if task == "plugin":
