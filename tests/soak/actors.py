@@ -20,7 +20,7 @@ from holdfast.hosts.hooks import client
 from holdfast.model.errors import HoldfastError
 from holdfast.model.ids import Clock
 from holdfast.model.query import Query
-from holdfast.model.record import Draft
+from holdfast.model.record import Draft, Record
 from holdfast.policy.admit import Waivers
 from holdfast.verbs.keep import Revision, record_use, retire, revise
 from holdfast.verbs.memory import Memory
@@ -98,8 +98,8 @@ def _one_thing(memory: Memory, log: Log, chance: random.Random, mine: list[str])
                 mine.append(made.record.id)
         case 2 if mine:
             done = revise(memory, chance.choice(mine), Revision(body=_text(chance)))
-            if isinstance(done, Written):
-                log.say(ack=done.record.head)
+            if isinstance(done, Record):
+                log.say(ack=done.head)
         case 3 if mine:
             record_use(memory, [chance.choice(mine)], "applied")
         case 4 if len(mine) > 10:
