@@ -4,6 +4,7 @@ python3 dev.py holdfast [ARGUMENTS]   install what is needed into ./.venv and ru
 python3 dev.py test [PYTEST ARGUMENTS]   formatting, lint, types and every test
 python3 dev.py fuzz                   hooks with made-up input, secrets planted in it (10,000 cases; HOOK_CASES=500 for fewer)
 python3 dev.py postgres [PYTEST ARGUMENTS]   every test once more, on PostgreSQL
+python3 dev.py soak [SECONDS]         everything at once on one store while things go wrong (ten minutes unless given)
 python3 dev.py protocol               the official MCP tools (Inspector, conformance) on our servers
 python3 dev.py plugin                 our plugin in the real Claude Code, Codex and Copilot CLI (fetches 1 GB)
 python3 dev.py clients [PYTEST ARGUMENTS]   every promise in the real Claude Code, Codex, Gemini CLI and OpenCode (fetches 1 GB)
@@ -31,6 +32,7 @@ TASKS = {
     "test": PYTEST,
     "fuzz": (*RUN, "pytest", "tests/hosts/test_hooks.py", "-k", "whatever"),
     "postgres": PYTEST,
+    "soak": (*RUN, "python", "-m", "tests.soak.run"),
     "protocol": (*WITH_NODE, "tests.protocol.run"),
     "plugin": (*WITH_NODE, "tests.clients.run"),
     "clients": (*WITH_NODE, "tests.e2e.run"),

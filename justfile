@@ -30,6 +30,10 @@ picture:
 fuzz:
     python3 dev.py fuzz
 
+# Everything at once on one store for ten minutes, while things go wrong.
+soak *arguments:
+    python3 dev.py soak {{arguments}}
+
 # The official MCP tools on our servers: Inspector and the conformance suite, in both protocol eras.
 protocol:
     python3 dev.py protocol

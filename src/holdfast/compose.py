@@ -36,7 +36,7 @@ FOLDER = ".holdfast"
 # What of a store must not get into a repository; the rest of its folder (settings, team memories) may.
 PRIVATE = (
     *(f"{FILE}*", "http-token*", "setup.json", "spool", "prepared", "seen", "sessions", "hooks.log*", "work.lock"),
-    *("replicas", "markdown"),
+    *("replicas", "markdown", "backups", "damaged-*"),
 )
 LATELY = 12 * 3600  # seconds; numbers of processes come again
 EMBEDDERS = ("local", "http", "none")
@@ -151,6 +151,15 @@ def open_replica(name: str, memory: Memory, folder: Path | None = None) -> tuple
         place, home / "replicas", name=name, implied=team.implied, head=at, follows=follows, mode=0o666
     )
     return made, team
+
+
+def markdown_folder(folder: Path, states: Path, memory: Memory) -> tuple[Replica, Sharing]:
+    """Give a folder of markdown files wherever it lies; one of a repository says of which project its memories are."""
+    from holdfast.adapters.replicas.markdown import MarkdownFolder
+
+    of_team = folder.absolute().parts[-2:] == (FOLDER, "memories")
+    sharing = with_team(memory.project) if of_team else own()
+    return MarkdownFolder(folder, states, implied=sharing.implied), sharing
 
 
 def open_notes(memory: Memory, folder: Path | None = None) -> Travelling:

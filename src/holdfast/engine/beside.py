@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from holdfast.engine.database import Database
+from holdfast.engine.database import Database, stored
 
 # Table, key, the columns that hold text, and the one that holds JSON. Transcripts are cut into pieces, so they are
 # looked after where that is done.
@@ -34,7 +34,7 @@ def rows(db: Database) -> Iterator[Row]:
         names = ", ".join((key, *columns, *([doc] if doc else [])))
         for row in db.query(f"select {names} from {table} order by {key}"):
             texts = {column: str(row[column]) for column in columns}
-            yield Row(table=table, key=row[key], texts=texts, doc=json.loads(row[doc]) if doc else None)
+            yield Row(table=table, key=row[key], texts=texts, doc=stored(row[doc], dict) if doc else None)
 
 
 def rewrite(db: Database, clean: Callable[[Any], Any]) -> dict[str, int]:

@@ -4,12 +4,16 @@ A list of values travels as one JSON parameter: `id in (select value from json_e
 for numbers. The text of a statement is then always the same, and is prepared once.
 """
 
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, TypeVar
+
+from holdfast.model.errors import StoreCorrupt
 
 Params = Mapping[str, Any]
 Dialect = Literal["sqlite", "postgres"]
+T = TypeVar("T")
 
 
 class Halves(bytes):
@@ -64,3 +68,12 @@ class Database(Protocol):
 
     def close(self) -> None:
         """Let go of the database."""
+
+
+def stored(text: Any, read: Callable[[Any], T]) -> T:
+    """Read JSON that the store itself wrote; if it cannot be understood, the store is damaged."""
+    try:
+        return read(json.loads(text))
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as problem:
+        hint = "`holdfast doctor` says more; `holdfast recover` saves what can be read."
+        raise StoreCorrupt("The store is damaged: a text in it makes no sense any more.", hint=hint) from problem

@@ -1,8 +1,6 @@
 """Records that came from another system, found by the id they had there (`extra.imported.id`)."""
 
-import json
-
-from holdfast.engine.database import Database
+from holdfast.engine.database import Database, stored
 from holdfast.engine.views import Entry
 from holdfast.model.record import Record, record_from_json
 
@@ -33,7 +31,7 @@ def by_foreign_id(db: Database, reference: str, *, whole: bool = False, system: 
         "numbered": f'%"imported"%"id": {_escaped(wanted)}%',
     }
     rows = db.query(_ABOUT, {**patterns, "most": 10 * MOST})
-    entries = [Entry(number=row[0], record=record_from_json(json.loads(row[1]))) for row in rows]
+    entries = [Entry(number=row[0], record=stored(row[1], record_from_json)) for row in rows]
     found = [(entry, foreign_ids(entry.record)) for entry in entries if _is_of(entry.record, system)]
     same = [entry for entry, ids in found if wanted in ids]
     if same or whole:

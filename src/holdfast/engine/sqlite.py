@@ -35,9 +35,12 @@ _MEANING: dict[int, tuple[type[StoreError], str]] = {
     sqlite3.SQLITE_LOCKED: (StoreBusy, ""),
     sqlite3.SQLITE_CORRUPT: (
         StoreCorrupt,
-        "Keep a copy of the file, and import your last export into a new HOLDFAST_HOME.",
+        "Nothing was touched. `holdfast recover` saves what can be read; `holdfast restore FILE` puts a backup back.",
     ),
-    sqlite3.SQLITE_NOTADB: (NotAStore, "Move that file away, or set HOLDFAST_HOME to another folder."),
+    sqlite3.SQLITE_NOTADB: (
+        NotAStore,
+        "If it was one before, `holdfast recover` saves what can be read; else move it away or set HOLDFAST_HOME.",
+    ),
 }
 
 
@@ -51,7 +54,7 @@ class SQLite:
         self._lock = threading.RLock()
         self._depth = 0
         _make_private(path)
-        with _translated(path):
+        with translated(path):
             self._connection = sqlite3.connect(
                 path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False, cached_statements=256
             )
@@ -90,7 +93,7 @@ class SQLite:
 
     def many(self, sql: str, rows: Iterable[Params], /) -> None:
         """Run one statement for each set of parameters."""
-        with self._lock, _translated(self.path):
+        with self._lock, translated(self.path):
             self._connection.executemany(sql, rows)
 
     def query(self, sql: str, params: Params = _NO_PARAMS, /) -> Sequence[sqlite3.Row]:
@@ -111,7 +114,7 @@ class SQLite:
 
     def script(self, sql: str, /) -> None:
         """Run several statements of a schema, one by one so that an open transaction stays open."""
-        with self._lock, _translated(self.path):
+        with self._lock, translated(self.path):
             for statement in sql.split(";\n"):
                 if statement.strip():
                     self._connection.execute(statement)
@@ -210,7 +213,7 @@ def _make_private(path: Path) -> None:
 
 
 @contextmanager
-def _translated(path: Path) -> Iterator[None]:
+def translated(path: Path) -> Iterator[None]:
     """Turn SQLite's errors into ours, once and here."""
     try:
         yield

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from holdfast.engine import transcripts
-from holdfast.engine.database import Database, Row
+from holdfast.engine.database import Database, Row, stored
 from holdfast.engine.sqlite import SQLite
 from holdfast.engine.views import (
     Batch,
@@ -79,7 +79,7 @@ class Store:
             for event in fresh:
                 if event.verb == "erased":
                     self._scrub(event.about)
-            entries = self._entries(dict.fromkeys(event.about for event in fresh if event.verb in FOLDING))
+            entries = self.entries(dict.fromkeys(event.about for event in fresh if event.verb in FOLDING))
             batch = Batch(entries=entries, counted=[event for event in fresh if event.verb not in FOLDING])
             for view in ALL_VIEWS:
                 view.apply(self.db, batch)
@@ -112,6 +112,10 @@ class Store:
     def _erased(self, abouts: Iterable[str]) -> set[str]:
         sql = f"select about from events where about in ({_ABOUTS}) and {_FOLDING_ONLY} and verb = 'erased'"
         return {row[0] for row in self.db.query(sql, {"abouts": json.dumps(list(abouts))})}
+
+    def insert(self, seq: int, event: Event) -> bool:
+        """Put an event into the journal under a number, and nowhere else: for saving a damaged store."""
+        return bool(self.db.execute(_INSERT, _event_row(seq, event)))
 
     def _scrub(self, about: str) -> None:
         """Overwrite everything events said about a record; uses may quote it, so they go too."""
@@ -148,7 +152,7 @@ class Store:
         transcripts.compact(self.db)
         return self.db.compact()
 
-    def _entries(self, abouts: Iterable[str]) -> list[Entry]:
+    def entries(self, abouts: Iterable[str]) -> list[Entry]:
         """Give records as their events now make them, each with its number."""
         folded = self._folded_all(list(abouts))
         sql = "select id, number from entries where id in (select value from json_each(:ids))"
@@ -367,7 +371,12 @@ _TABLE_EXISTS = {
 def _schema_version(db: Database) -> int:
     if not db.query(_TABLE_EXISTS[db.dialect]):
         return 0
-    version = int(Store(db).setting("schema"))
+    return check_schema(Store(db).setting("schema"))
+
+
+def check_schema(said: str) -> int:
+    """Give the schema a store says it has, unless it is a newer one."""
+    version = int(said) if said.isdecimal() else 0
     if version > len(_steps()):
         raise NewerStore(
             f"This store has schema {version}; this Holdfast knows up to {len(_steps())}.",
@@ -432,5 +441,5 @@ def _event(row: Row) -> Event:
         verb=row["verb"],
         at=row["at"],
         by=Actor(kind=row["actor"], name=row["name"], session=row["session"]),
-        data=json.loads(row["data"]),
+        data=stored(row["data"], dict),
     )

@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict
 
-from holdfast.engine.database import Database
+from holdfast.engine.database import Database, stored
 from holdfast.model.trail import Happening, happening_from_json
 
 MOST = 50_000  # happenings kept
@@ -34,13 +34,13 @@ def waiting(db: Database) -> list[str]:
 def of_session(db: Database, session: str) -> list[Happening]:
     """Give what happened in a session, in order."""
     rows = db.query("select doc from trail where session = :session order by id", {"session": session})
-    return [one for row in rows if (one := happening_from_json(json.loads(row[0])))]
+    return [one for row in rows if (one := stored(row[0], happening_from_json))]
 
 
 def fresh(db: Database, session: str) -> list[Happening]:
     """Give what happened in a session and was not derived yet, in order."""
     sql = "select doc from trail where session = :session and derived = 0 order by id"
-    return [one for row in db.query(sql, {"session": session}) if (one := happening_from_json(json.loads(row[0])))]
+    return [one for row in db.query(sql, {"session": session}) if (one := stored(row[0], happening_from_json))]
 
 
 def before(db: Database, last: str, limit: int, *, session: str = "") -> list[Happening]:

@@ -55,8 +55,8 @@ def work(settings: Settings, home: Path, folder: Path, *, seconds: float = LONGE
     """Do all there is to do, for at most so long; None if another worker is at it."""
     done, until = None, time.monotonic() + seconds
     while True:
-        with _alone(home) as alone:
-            if not alone:
+        with alone(home) as is_ours:
+            if not is_ours:
                 return done
             done = done or Worked()
             with open_memory(settings, folder=folder) as memory:
@@ -180,7 +180,7 @@ def _opened(settings: Settings, root: str) -> Memory:
 
 
 @contextmanager
-def _alone(home: Path) -> Iterator[bool]:
+def alone(home: Path) -> Iterator[bool]:
     """Hold the store's one place for a worker; one whose holder died is free again."""
     file = home / LOCK
     home.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -62,7 +62,8 @@ def promote(memory: Memory, reference: str, *, pin: bool = False, why: str = "ma
     record = find(memory, reference).record
     if record.state != "active":
         raise Conflict(f"{record.id} is {record.state}; only a memory in use can be hot.")
-    memory.commit(_into(memory, record, hot_set(memory), pin=pin, why=why))
+    with memory.store.db.transaction():  # or two that look at once both find the last free place
+        memory.commit(_into(memory, record, hot_set(memory), pin=pin, why=why))
     return hot_set(memory)
 
 
@@ -85,19 +86,24 @@ def unpin(memory: Memory, reference: str) -> list[Hot]:
 
 def tend(memory: Memory, ids: Iterable[str]) -> list[Record]:
     """Let in what was just used, if it has earned it; give what got in. Called after uses, never by a recall."""
-    current = hot_set(memory)
-    inside = {one.record.id for one in current}
+    inside = hot_ids(memory)
     entries = records.by_ids(memory.store.db, [one for one in ids if one not in inside])
     mine = [entry.record for entry in entries.values() if is_at_hand(memory, entry.record)]
-    judged = _judged(memory, mine)
-    let_in = []
-    for record in mine:
-        _, used, worth, _ = judged[record.id]
-        if not turned_away(record, used, worth) and _has_room(memory, current, judged[record.id][3]):
-            memory.commit(_into(memory, record, current, pin=False, why="used", by=RULE))
-            let_in.append(record)
-            current = hot_set(memory)
-    return let_in
+    worthy = [
+        (record, score)
+        for record, used, worth, score in _judged(memory, mine).values()
+        if not turned_away(record, used, worth)
+    ]
+    return [record for record, score in worthy if _let_in(memory, record, score)]
+
+
+def _let_in(memory: Memory, record: Record, score: float) -> bool:
+    with memory.store.db.transaction():
+        current = hot_set(memory)
+        if not _has_room(memory, current, score):
+            return False
+        memory.commit(_into(memory, record, current, pin=False, why="used", by=RULE))
+    return True
 
 
 def suggested(memory: Memory, *, limit: int = 10) -> list[Suggested]:
@@ -191,7 +197,9 @@ def _into(
 def _heated(
     memory: Memory, record: Record, *, hot: bool, why: str, pinned: bool = False, by: Actor | None = None
 ) -> Event:
-    event = memory.event("heated", record.id, data={"hot": hot, "pinned": pinned, "why": why})
+    # The latest by id holds: it must come after one whose clock ran ahead.
+    before = heat.last(memory.store.db, record.id)
+    event = memory.event("heated", record.id, data={"hot": hot, "pinned": pinned, "why": why}, after=before)
     if by is None:
         return event
     return Event(id=event.id, about=event.about, verb=event.verb, at=event.at, by=by, data=event.data)

@@ -80,6 +80,16 @@ def sync(
     return replace(done, came=len(came))
 
 
+def take_from(memory: Memory, replica: Replica, sharing: Sharing) -> Synced:
+    """Take in what a replica holds, and tell it nothing."""
+    arrived = replica.read(afresh=True)
+    plan = plan_edits(memory, arrived, sharing, lost=True)
+    border = passed(memory, [*arrived.events, *plan.arriving], sharing)
+    came = keep_events(memory, [*border.events, *plan.events])
+    remarks = (*arrived.remarks, *plan.refused, *plan.remarks, *border.remarks)
+    return Synced(replica=replica.name, came=len(came), remarks=remarks)
+
+
 def sync_afar(
     memory: Memory, replica: Travelling, sharing: Sharing, remote: str, *, push: bool = True, dry_run: bool = False
 ) -> Synced:

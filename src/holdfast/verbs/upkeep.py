@@ -118,9 +118,8 @@ def _integrity(db: SQLite) -> Check:
     damage = db.damage()
     if not damage:
         return Check(name="pages", found=f"{db.path} is sound")
-    return Check(
-        name="pages", found="; ".join(damage[:3]), fix="Restore a backup, or export what can be read: holdfast export"
-    )
+    fix = "holdfast recover saves what can be read; holdfast restore FILE puts a backup back"
+    return Check(name="pages", found="; ".join(damage[:3]), fix=fix)
 
 
 def _permissions(db: SQLite) -> Check:

@@ -50,6 +50,12 @@ def apply(db: Database, batch: Batch, /) -> None:
             _count(db, "misses", max(0, (len(shown) if isinstance(shown, list) else 0) - hits))
 
 
+def last(db: Database, record_id: str) -> str:
+    """Give the event that put a record in or out last."""
+    rows = db.query("select event from heat where id = :id", {"id": record_id})
+    return str(rows[0][0]) if rows else ""
+
+
 def _heat(db: Database, event: Event) -> None:
     why = str(event.data.get("why", ""))
     row = {"id": event.about, "at": event.at, "why": why, "event": event.id}

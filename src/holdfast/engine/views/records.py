@@ -7,7 +7,7 @@ from functools import lru_cache
 from hashlib import blake2b
 from typing import NamedTuple
 
-from holdfast.engine.database import Database, Params
+from holdfast.engine.database import Database, Params, stored
 from holdfast.engine.views import Batch, Entry
 from holdfast.model.record import Record, record_from_json, record_to_json
 
@@ -383,4 +383,4 @@ def _entries(db: Database, sql: str, params: Params) -> list[Entry]:
 @lru_cache(maxsize=2048)
 def _parsed(doc: str) -> Record:
     """Read a stored record; the same text is the same record, so warm reads cost nothing."""
-    return record_from_json(json.loads(doc))
+    return stored(doc, record_from_json)

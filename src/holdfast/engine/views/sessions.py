@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict
 
-from holdfast.engine.database import Database, Params, Row
+from holdfast.engine.database import Database, Params, Row, stored
 from holdfast.engine.views import Batch
 from holdfast.model.session import Session, told
 
@@ -83,4 +83,4 @@ def counted(db: Database, project: str | None) -> int:
 
 
 def _read(rows: Sequence[Row]) -> list[Session]:
-    return [Session(**json.loads(row[0])) for row in rows]
+    return [stored(row[0], lambda said: Session(**said)) for row in rows]

@@ -1,5 +1,7 @@
 """Commands that care for memories already kept."""
 
+import os
+from pathlib import Path
 from typing import Any
 
 import click
@@ -104,10 +106,19 @@ def forget_command(id: str, reason: str, for_good: bool, yes: bool, as_json: boo
 
 
 @click.command("restore")
-@click.argument("id", type=MEMORY)
+@click.argument("id", metavar="ID|FILE")
+@click.option("-y", "--yes", is_flag=True, help="With a file: ask nothing.")
 @json_option
-def restore_command(id: str, as_json: bool) -> None:  # noqa: A002
-    """Put a forgotten memory back to use."""
+def restore_command(id: str, yes: bool, as_json: bool) -> None:  # noqa: A002
+    """Put a forgotten memory back to use; or, given a file of `holdfast backup`, put that in the place of the store.
+
+    What has a dot or a slash in it is a file. The store as it is goes to its backups first.
+    """
+    if any(sign in id for sign in (".", "/", os.sep)):
+        from holdfast.hosts.cli.recovery import restore_store
+
+        restore_store(Path(id), yes=yes, as_json=as_json)
+        return
     with opened() as memory:
         _done("restored", restore(memory, id), as_json=as_json)
 

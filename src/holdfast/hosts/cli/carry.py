@@ -67,12 +67,6 @@ def export_command(place: Path | None, form: str, output: Path | None, as_json: 
     print_json({"output": str(target), what: count}) if as_json else print(f"{count} {what} written to {target}.")
 
 
-def export_to(path: Path, memory: "Memory") -> int:
-    """Write the whole store to a file for its owner only; give how many events there are."""
-    with _private_file(path) as file:
-        return sum(1 for line in export(memory) if file.write(line + "\n")) - 1  # the header is no event
-
-
 def _export_folder(memory: "Memory", folder: Path | None, as_json: bool) -> None:
     if folder is None:
         raise Invalid("Which folder?", hint="holdfast export --as bettermemory FOLDER")

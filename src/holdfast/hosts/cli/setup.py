@@ -12,7 +12,7 @@ from rich.text import Text
 
 from holdfast.compose import FILE, FOLDER, PRIVATE
 from holdfast.hosts.cli.here import Here, look_around
-from holdfast.hosts.cli.options import opened, settings
+from holdfast.hosts.cli.options import settings
 from holdfast.hosts.cli.render import console, json_option, print_json
 from holdfast.hosts.cli.values import CLIENT
 from holdfast.hosts.mcp.serving import SURFACES
@@ -118,7 +118,7 @@ def uninstall_command(names: tuple[str, ...], everything: bool, dry_run: bool, y
     declined = bool(plan) and not done and not dry_run
     backup = _forget_everything(here, manner) if everything and not declined else None
     if backup and not as_json:
-        click.echo(f"The memories are deleted; `holdfast import {backup}` brings them back.")
+        click.echo(f"The memories are deleted; `holdfast restore {backup}` brings them back.")
     if not as_json and not plan:
         click.echo(f"No client is set up that {here.store} knows of.")
     _conclude(plan, done=done, as_json=as_json, more={"backup": str(backup) if backup else None})
@@ -218,15 +218,14 @@ def _forget_everything(here: Here, manner: Manner) -> Path | None:
     """Delete the store, after a backup beside the home's other files; give where the backup is."""
     if not (here.store / FILE).exists():
         return None
-    backup = here.machine.home / f"holdfast-backup-{datetime.now(UTC):%Y%m%d-%H%M%S}.jsonl"
+    backup = here.machine.home / f"holdfast-backup-{datetime.now(UTC):%Y%m%d-%H%M%S}.db"
     if not manner.as_json:
         click.echo(f"All memories in {here.store} will be deleted; a backup goes to {backup} first.")
     if manner.dry_run or not (manner.yes or click.confirm("Delete them?", default=False)):
         return None
-    from holdfast.hosts.cli.carry import export_to
+    from holdfast.engine.backup import back_up
 
-    with opened(home=str(here.store)) as memory:
-        export_to(backup, memory)
+    back_up(here.store / FILE, backup)
     _delete(here.store)
     return backup
 

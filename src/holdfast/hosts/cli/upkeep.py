@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import asdict, fields
+from pathlib import Path
 
 import click
 from rich.text import Text
@@ -19,9 +20,24 @@ from holdfast.verbs.upkeep import Check, examine, rebuild_vectors, rebuild_views
 @click.command("rebuild")
 @click.argument("what", type=click.Choice(["views", "vectors"]), default="views")
 @click.option("--missing", is_flag=True, help="With vectors: only those that are missing.")
+@click.option(
+    "--from-markdown",
+    "markdown",
+    metavar="FOLDER",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="Fill an empty store from a folder of a replica.",
+)
 @json_option
-def rebuild_command(what: str, missing: bool, as_json: bool) -> None:
-    """Make views anew from the journal (the default), or vectors anew with the embedder at hand."""
+def rebuild_command(what: str, missing: bool, markdown: Path | None, as_json: bool) -> None:
+    """Make views anew from the journal (the default), or vectors anew with the embedder at hand.
+
+    --from-markdown fills an empty store from markdown files alone. What `holdfast export` wrote is taken in with `holdfast import`.
+    """
+    if markdown:
+        from holdfast.hosts.cli.recovery import fill_from_markdown
+
+        fill_from_markdown(markdown, as_json=as_json)
+        return
     with opened() as memory:
         if what == "views":
             with progress("replaying the journal", None, quiet=as_json) as moved:

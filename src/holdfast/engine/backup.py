@@ -1,0 +1,249 @@
+"""Copies of a store: made while others write, compared with what they were made from, and put back."""
+
+import os
+import shutil
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from urllib.parse import quote
+
+from holdfast.engine.sqlite import APPLICATION_ID, SQLite, translated
+from holdfast.engine.store import open_store
+from holdfast.model.errors import (
+    Conflict,
+    NotAStore,
+    NotFound,
+    StoreBusy,
+    StoreCorrupt,
+    StoreError,
+    StoreUnwritable,
+)
+
+FOLDER = "backups"
+NAMED = "holdfast-"  # what backups are called that may be rotated
+SHARED = (0x40000002, 510)  # bytes of the file on which SQLite keeps who has it open
+_WAIT = 2.0  # seconds for others to let go
+_OTHERS = "Close the agents that use it (they keep it open while they run), and try again."
+_EVENTS = "select id, about, verb, at, actor, name, session, data from events order by seq"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mark:
+    """What the journal of a file comes to: equal marks, equal journals."""
+
+    events: int
+    last_at: str
+    digest: str
+
+
+def back_up(source: Path, target: Path) -> Mark:
+    """Copy a store, as it is at one moment, to a new file for its owner only; give its mark once the copy was checked."""
+    with translated(source), closing(_connected(source, "rw")) as connection:
+        return _copied(connection, target)
+
+
+def rotate(folder: Path, keep: int) -> list[Path]:
+    """Remove all but the newest backups of a folder; give those that went."""
+    old = sorted(folder.glob(f"{NAMED}*.db"), reverse=True)[keep:]
+    for path in old:
+        path.unlink()
+    return old
+
+
+def look_at(file: Path) -> Mark:
+    """Give the mark of a file that is a sound store, or say what is wrong with it. It is not changed."""
+    if not file.is_file():
+        raise NotFound(f"There is no file {file}.")
+    with translated(file), closing(_connected(file, "ro")) as connection:
+        return _checked(connection, file)
+
+
+def restore(file: Path, store: Path, former: Path) -> tuple[Mark, Path | None]:
+    """Put the journal of a backup in the place of the store, views made anew where they are of an older version.
+
+    What was there goes to `former` first; give what is there now and where the former store is. A store that cannot be
+    read any more is copied beside it as it is.
+    """
+    with _prepared(file, store) as (ready, mark):
+        if not store.exists() or not store.stat().st_size:
+            put_in_place(ready, store)
+            return mark, None
+        try:
+            with alone(store) as connection:
+                _copied(connection, former)
+                with closing(_connected(ready, "ro")) as source, translated(store):
+                    source.backup(connection)
+                _compare(mark, _checked(connection, store), store)
+        except (StoreCorrupt, NotAStore):
+            former = set_aside(store, former.with_suffix(""))
+            with unshared(store):
+                put_in_place(ready, store)
+    _compare(mark, look_at(store), store)
+    return mark, former
+
+
+@contextmanager
+def alone(store: Path) -> Iterator[sqlite3.Connection]:
+    """Hold a store that nobody else has open, as one file without a log; whoever comes meanwhile waits."""
+    with translated(store), closing(_connected(store, "rw")) as connection:
+        connection.execute("pragma secure_delete = on")
+        connection.execute("pragma locking_mode = exclusive")
+        try:
+            connection.execute("pragma journal_mode = delete").fetchone()
+            connection.execute("begin exclusive")
+            connection.execute("commit")
+        except sqlite3.OperationalError as problem:
+            if (problem.sqlite_errorcode or 0) & 0xFF != sqlite3.SQLITE_BUSY:
+                raise
+            raise StoreBusy("Other processes have the store open; nothing was changed.", hint=_OTHERS) from problem
+        yield connection
+
+
+@contextmanager
+def unshared(store: Path) -> Iterator[None]:
+    """Hold a file that SQLite cannot read any more, provided that nobody else has it open."""
+    try:
+        import fcntl  # noqa: PLC0415  not on Windows, where an open file cannot be replaced anyway
+    except ImportError:
+        yield
+        return
+    first, length = SHARED
+    with store.open("rb+") as file:
+        try:
+            fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, length, first)
+        except OSError as problem:
+            raise StoreBusy("Other processes have the store open; nothing was changed.", hint=_OTHERS) from problem
+        yield
+
+
+def set_aside(store: Path, folder: Path) -> Path:
+    """Copy a store that cannot be read, and its log, into a folder of their own; give the folder."""
+    folder.mkdir(mode=0o700, parents=True)
+    for path in files_of(store):
+        shutil.copyfile(path, folder / path.name)
+        (folder / path.name).chmod(0o600)
+    return folder
+
+
+def files_of(store: Path) -> list[Path]:
+    """Give the files a store consists of; what only processes share in memory is none of them."""
+    return [path for path in (store, store.with_name(store.name + "-wal")) if path.exists()]
+
+
+def put_in_place(new: Path, store: Path) -> None:
+    """Write a file over the store's own bytes: who waits for it has that file open already."""
+    handle = os.open(store, os.O_CREAT | os.O_RDWR, 0o600)
+    with os.fdopen(handle, "rb+") as into, new.open("rb") as out:
+        for name in ("-wal", "-shm", "-journal"):
+            store.with_name(store.name + name).unlink(missing_ok=True)
+        into.truncate(0)
+        shutil.copyfileobj(out, into)
+        into.flush()
+        os.fsync(into.fileno())
+
+
+def _copied(source: sqlite3.Connection, target: Path) -> Mark:
+    """Copy from one moment's view of the source, check the copy, and only then give it its name."""
+    if target.exists() or target.is_symlink():
+        raise Conflict(f"{target} is there already; nothing is overwritten.", hint="Give another name.")
+    part = target.with_name(f".{target.name}.{os.getpid()}.part")
+    _make(part)
+    try:
+        with translated(target), closing(sqlite3.connect(part, isolation_level=None)) as copy:
+            source.execute("begin")
+            try:
+                mark = _mark(source)
+                source.backup(copy)
+            finally:
+                source.execute("rollback")
+            copy.execute("pragma journal_mode = delete")  # one file, that any later version and tool can read
+            _compare(mark, _checked(copy, target), target)
+        _name(part, target)
+    finally:
+        for name in ("", "-journal", "-wal", "-shm"):
+            part.with_name(part.name + name).unlink(missing_ok=True)
+    return mark
+
+
+@contextmanager
+def _prepared(file: Path, store: Path) -> Iterator[tuple[Path, Mark]]:
+    """Give a checked copy of a backup beside the store, brought to this version's schema and views."""
+    look_at(file)
+    ready = store.parent / f".restoring-{os.getpid()}" / store.name
+    try:
+        ready.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as problem:
+        raise StoreUnwritable(f"{store.parent} cannot be written ({problem.strerror}).") from problem
+    try:
+        with translated(file), closing(_connected(file, "ro")) as source:
+            mark = _copied(source, ready)
+        as_of_now(ready)
+        yield ready, mark
+    finally:
+        shutil.rmtree(ready.parent, ignore_errors=True)
+
+
+def as_of_now(path: Path) -> None:
+    """Bring a file nobody else has open to this version's schema and views, and leave it as one file."""
+    with closing(open_store(SQLite(path))):
+        pass
+    with translated(path), closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute("pragma journal_mode = delete")
+
+
+def _checked(connection: sqlite3.Connection, path: Path) -> Mark:
+    if connection.execute("pragma application_id").fetchone()[0] != APPLICATION_ID:
+        raise NotAStore(f"{path} is not a Holdfast store.", hint="An export is taken in with `holdfast import`.")
+    found = [row[0] for row in connection.execute("pragma integrity_check(5)")]
+    if found != ["ok"]:
+        hint = f"`holdfast recover {path}` saves what can be read of it."
+        raise StoreCorrupt(f"{path} is damaged ({found[0]}).", hint=hint)
+    return _mark(connection)
+
+
+def _mark(connection: sqlite3.Connection) -> Mark:
+    digest, events, last_at = sha256(), 0, ""
+    for row in connection.execute(_EVENTS):
+        for part in row:
+            said = str(part).encode()
+            digest.update(b"%d:" % len(said) + said)
+        events, last_at = events + 1, max(last_at, str(row[3]))
+    return Mark(events=events, last_at=last_at, digest=digest.hexdigest())
+
+
+def _compare(wanted: Mark, found: Mark, path: Path) -> None:
+    if wanted != found:
+        raise StoreError(f"The copy {path} has {found.events} events where {wanted.events} were expected, or others.")
+
+
+def _connected(path: Path, mode: str) -> sqlite3.Connection:
+    quiet = mode == "ro" and not path.with_name(path.name + "-wal").exists()
+    place = f"file:{quote(str(path.absolute()))}?mode={mode}" + ("&immutable=1" if quiet else "")
+    return sqlite3.connect(place, uri=True, timeout=_WAIT, isolation_level=None)
+
+
+def _make(part: Path) -> None:
+    try:
+        part.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        part.unlink(missing_ok=True)
+        os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+    except OSError as problem:
+        raise StoreUnwritable(f"{part.parent} cannot be written ({problem.strerror}).") from problem
+
+
+def _name(part: Path, target: Path) -> None:
+    with part.open("rb") as file:
+        os.fsync(file.fileno())
+    try:
+        os.link(part, target)
+    except FileExistsError as problem:
+        raise Conflict(f"{target} is there already; nothing is overwritten.") from problem
+    except OSError:  # a file system without links
+        part.rename(target)
+    with suppress(OSError):  # not every system lets a folder be flushed
+        folder = os.open(target.parent, os.O_RDONLY)
+        os.fsync(folder)
+        os.close(folder)

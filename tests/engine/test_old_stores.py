@@ -1,0 +1,75 @@
+"""A store of every schema there ever was opens with everything in it, and its journal is what it was."""
+
+import gzip
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from holdfast.engine.backup import look_at
+from holdfast.engine.salvage import salvage
+from holdfast.engine.sqlite import SQLite
+from holdfast.engine.store import ALL_VIEWS, Store, open_store
+from holdfast.engine.views import records
+from holdfast.model.query import Query
+from holdfast.verbs.recall import recall
+from tests.conftest import Time, make_memory
+from tests.engine.test_salvage import contents
+
+STORES = sorted((Path(__file__).parents[1] / "data" / "stores").glob("*.db.gz"))
+STEPS = sorted((Path(records.__file__).parents[1] / "schema").glob("*.sql"))
+each = pytest.mark.parametrize("packed", STORES, ids=lambda path: path.name[:4])
+
+
+@pytest.fixture
+def store_file(packed: Path, tmp_path: Path) -> Path:
+    path = tmp_path / "store" / "holdfast.db"
+    path.parent.mkdir()
+    path.write_bytes(gzip.decompress(packed.read_bytes()))
+    return path
+
+
+def test_every_step_of_the_schema_has_a_store_written_by_its_time() -> None:
+    assert [path.name[:4] for path in STORES] == [path.name[:4] for path in STEPS]
+
+
+@each
+def test_a_store_of_an_older_schema_opens_with_everything_in_it(packed: Path, store_file: Path, tmp_path: Path) -> None:
+    with closing(sqlite3.connect(store_file)) as raw:
+        before = raw.execute("select * from events order by seq").fetchall()
+        assert raw.execute("select value from settings where name = 'schema'").fetchone() == (
+            str(int(packed.name[:4])),
+        )
+    with make_memory(tmp_path, Time()) as memory:
+        store = memory.store
+        assert isinstance(store.db, SQLite)
+        assert [tuple(row) for row in store.db.query("select * from events order by seq")] == before
+        assert store.db.damage() == []
+        assert told(store) == [
+            ("fact", "active", "Deploys wait for the backup of the ledger, and for Ruth."),
+            ("decision", "active", "Prices are kept in cents, never in floats."),
+            ("scar", "active", "A migration without a rehearsal broke the shop in March."),
+            ("fact", "retired", "The canteen closes at two."),
+            ("fact", "erased", ""),
+        ]
+        migrated = contents(store)
+        store.rebuild(ALL_VIEWS)
+        assert contents(store) == migrated
+        [hit] = recall(memory, Query(text="prices in cents")).hits
+        assert hit.record.body == "Prices are kept in cents, never in floats."
+
+
+@each
+def test_a_store_of_an_older_schema_can_be_looked_at_and_saved(packed: Path, store_file: Path, tmp_path: Path) -> None:
+    assert look_at(store_file).events == 11, packed
+    saved = salvage(store_file, tmp_path / "new.db")
+    assert (saved.events, saved.memories, saved.lost, saved.doubtful) == (11, 5, 0, ())
+    assert look_at(tmp_path / "new.db") == look_at(store_file)
+
+
+def told(store: Store) -> list[tuple[str, str, str]]:
+    with closing(open_store(SQLite(store.folder / "holdfast.db"))) as again:  # type: ignore[operator]
+        rows = again.db.query("select id from records order by number")
+        found = [again.folded(row[0]) for row in rows]
+    return [(record.kind, record.state, record.body) for record in found if record]

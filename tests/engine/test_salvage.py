@@ -1,0 +1,277 @@
+"""A damaged store: said clearly, never touched by looking at it, and saved as far as its pages are whole."""
+
+import os
+import shutil
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from holdfast.engine import transcripts
+from holdfast.engine.pages import Pages, read_pages
+from holdfast.engine.salvage import Saved, salvage
+from holdfast.engine.sqlite import SQLite
+from holdfast.engine.store import ALL_VIEWS, Store, open_store
+from holdfast.hosts.cli.main import _run
+from holdfast.model.errors import HoldfastError, NewerStore
+from holdfast.model.event import Event
+from holdfast.model.ids import Clock
+from holdfast.model.record import Draft
+from holdfast.policy.admit import Waivers
+from holdfast.verbs.keep import Revision, erase, link, record_use, retire, revise
+from holdfast.verbs.write import write
+from tests.conftest import Time, keep, make_memory, recorded
+
+SEEDS = int(os.environ.get("DAMAGE_SEEDS", "24"))
+SECRET = "The vault's word was marzipan."
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Give a store with history, long texts, uses, a transcript, something erased, and part of it only in the log."""
+    folder = tmp_path_factory.mktemp("whole")
+    random = Random(7)
+    with make_memory(folder, Time()) as memory:
+        ids = []
+        for number in range(120):
+            words = " ".join(random.choice(WORDS) for _ in range(random.choice((5, 30, 200, 900))))
+            ids.append(write(memory, Draft(body=f"{number} {words}"), waivers=Waivers(duplicate=True)).record.id)  # type: ignore[union-attr]
+        for number in range(0, 120, 7):
+            revise(memory, ids[number], Revision(body=f"{number} said anew " + " ".join(WORDS)))
+            record_use(memory, [ids[number]], "applied", note="it helped")
+        link(memory, ids[1], "relates_to", ids[2])
+        retire(memory, ids[3], "no longer so")
+        erase(memory, keep(memory, SECRET).id)
+        said = transcripts.Transcript(
+            session="s1", project=1, format="text", saved_at="", tokens=3, body="almond flour"
+        )
+        transcripts.save(memory.store.db, said, ["almond flour"])
+        memory.store.note("replica folder", "on")
+        live = memory.store.db
+        assert isinstance(live, SQLite)
+        live.checkpoint()
+        for number in range(20):
+            keep(memory, f"only in the log, thing {number}")
+        copy = folder / "copy"
+        copy.mkdir()
+        for name in ("holdfast.db", "holdfast.db-wal"):
+            shutil.copyfile(live.path.with_name(name), copy / name)
+    return copy / "holdfast.db"
+
+
+@pytest.fixture(scope="module")
+def original(whole: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Event]:
+    return events_of(copied(whole, tmp_path_factory.mktemp("sound") / "store"))
+
+
+WORDS = "plum deploy cache ökonomisch retry token ledger schema 雪 index branch lock mirror quota spool".split()
+
+
+def events_of(path: Path) -> dict[str, Event]:
+    with closing(open_store(SQLite(path))) as store:
+        return {event.id: event for _, event in store.journal()}
+
+
+def copied(whole: Path, folder: Path) -> Path:
+    folder.mkdir(parents=True)
+    for name in ("holdfast.db", "holdfast.db-wal"):
+        shutil.copyfile(whole.with_name(name), folder / name)
+    return folder / "holdfast.db"
+
+
+def overwrite(path: Path, page: int, random: Random, *, size: int = 4096) -> None:
+    """Put garbage, or nothing, over a stretch of a page, as a bad sector does."""
+    length = random.randint(32, size)
+    start = (page - 1) * size + random.randint(0, size - length)
+    with path.open("rb+") as file:
+        file.seek(start)
+        file.write(random.choice((random.randbytes(length), bytes(length))))
+
+
+def check_saved(new: Path, original: dict[str, Event], saved: Saved) -> None:
+    """What is saved was there before, event by event, and the views follow from it."""
+    found = events_of(new)
+    assert {key: original.get(key) for key in found} == found
+    assert len(found) == saved.events
+    with closing(open_store(SQLite(new))) as store:
+        assert isinstance(store.db, SQLite)
+        assert store.db.damage() == []
+        before = contents(store)
+        store.rebuild()
+        assert contents(store) == before
+
+
+def contents(store: Store) -> dict[str, list[tuple[object, ...]]]:
+    tables = [table for view in ALL_VIEWS for table in view.TABLES if table not in ("words", "vectors")]
+    return {table: sorted(map(tuple, store.db.query(f"select * from {table}"))) for table in tables}
+
+
+@pytest.mark.parametrize("seed", range(SEEDS))
+def test_a_store_with_bad_pages_is_said_to_be_damaged_and_saved_as_far_as_it_is_whole(
+    whole: Path,
+    original: dict[str, Event],
+    tmp_path: Path,
+    seed: int,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    random = Random(seed)
+    path = copied(whole, tmp_path / "store")
+    pages = path.stat().st_size // 4096
+    for _ in range(random.randint(1, 6)):
+        overwrite(path, 1 if random.random() < 0.1 else random.randint(1, pages), random)
+    if random.random() < 0.3:
+        os.truncate(path, random.randint(1, path.stat().st_size))
+    if random.random() < 0.5:
+        wal = path.with_name("holdfast.db-wal")
+        overwrite(wal, random.randint(1, max(1, wal.stat().st_size // 4096)), random)
+    looked = copied(path, tmp_path / "looked")
+    monkeypatch.setenv("HOLDFAST_HOME", str(looked.parent))
+    monkeypatch.setenv("HOLDFAST_EMBEDDER", "none")
+    for command in (["doctor"], ["list"], ["recall", "deploy cache"], ["export", str(tmp_path / "out")], ["status"]):
+        assert _run(command) in (0, 3, 5), command  # an exception nobody expected comes out as itself
+    saved = salvage(path, tmp_path / "new.db")
+    check_saved(tmp_path / "new.db", original, saved)
+    monkeypatch.setenv("HOLDFAST_HOME", str(path.parent))
+    assert _run(["recover", "--yes"]) == 0
+    assert _run(["list"]) == 0
+    assert "Traceback" not in capsys.readouterr().err
+    assert len(events_of(path)) == saved.events
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_damage_to_indexes_and_views_alone_loses_nothing(
+    whole: Path, original: dict[str, Event], tmp_path: Path, seed: int
+) -> None:
+    random = Random(seed)
+    path = copied(whole, tmp_path / "store")
+    derived = sorted(derived_pages(path))
+    for page in random.sample(derived, 12):
+        overwrite(path, page, random)
+    saved = salvage(path, tmp_path / "new.db")
+    check_saved(tmp_path / "new.db", original, saved)
+    assert (saved.events, saved.doubtful) == (len(original), ())
+
+
+def derived_pages(path: Path) -> set[int]:
+    """Give the pages of the file that belong to indexes and views only."""
+    pages = read_pages(path)
+    with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as connection:
+        rows = connection.execute("select type, tbl_name, rootpage from sqlite_master where rootpage > 0").fetchall()
+    views = {table for view in ALL_VIEWS for table in view.TABLES}
+    roots = [root for kind, table, root in rows if kind == "index" or table.split("_")[0] in views]
+    found = set[int]()
+    for root in roots:
+        seen = set[int]()
+        list(pages._walk(root, seen, 0))
+        found |= seen
+    return {page for page in found if page not in pages.log and page <= len(pages.body) // pages.size}
+
+
+def test_everything_of_a_whole_store_is_saved(whole: Path, original: dict[str, Event], tmp_path: Path) -> None:
+    path = copied(whole, tmp_path / "store")
+    before = {file.name: file.read_bytes() for file in path.parent.iterdir()}
+    saved = salvage(path, tmp_path / "new.db")
+    assert {file.name: file.read_bytes() for file in path.parent.iterdir()} == before
+    assert (saved.events, saved.lost, saved.hurt, saved.doubtful, saved.bad_pages) == (len(original), 0, (), (), 0)
+    assert (saved.beside["transcripts"], saved.beside["chunks"]) == (1, 1)
+    with (
+        closing(open_store(SQLite(tmp_path / "new.db"))) as new,
+        closing(open_store(SQLite(copied(whole, tmp_path / "sound")))) as old,
+    ):
+        assert contents(new) == contents(old)
+        for table in ("events", "entries", "projects", "counters", "settings", "transcripts", "chunk_words_idx"):
+            sql = f"select * from {table} order by 1"
+            assert list(map(tuple, new.db.query(sql))) == list(map(tuple, old.db.query(sql))), table
+    assert SECRET.encode() not in (tmp_path / "new.db").read_bytes()
+
+
+def test_without_the_log_what_was_in_it_is_lost_and_the_rest_is_saved(
+    whole: Path, original: dict[str, Event], tmp_path: Path
+) -> None:
+    path = copied(whole, tmp_path / "store")
+    path.with_name("holdfast.db-wal").write_bytes(b"not a log")
+    saved = salvage(path, tmp_path / "new.db")
+    check_saved(tmp_path / "new.db", original, saved)
+    assert saved.events == len(original) - 20
+
+
+def test_a_lost_table_of_contents_costs_no_event(whole: Path, original: dict[str, Event], tmp_path: Path) -> None:
+    path = copied(whole, tmp_path / "store")
+    path.with_name("holdfast.db-wal").unlink()
+    with path.open("rb+") as file:
+        file.write(bytes(4096))
+    with pytest.raises(HoldfastError, match=r"not a database|not a Holdfast store"):
+        SQLite(path)
+    saved = salvage(path, tmp_path / "new.db")
+    check_saved(tmp_path / "new.db", original, saved)
+    assert (saved.events, saved.schema_read) == (len(original) - 20, False)
+
+
+def test_events_are_found_below_a_bad_inner_page(whole: Path, original: dict[str, Event], tmp_path: Path) -> None:
+    """SQLite itself cannot reach them any more."""
+    path = copied(whole, tmp_path / "store")
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("pragma wal_checkpoint(truncate)")
+        root = connection.execute("select rootpage from sqlite_master where name = 'events'").fetchone()[0]
+    with path.open("rb+") as file:
+        file.seek((root - 1) * 4096)
+        file.write(b"\xff" * 4096)
+    saved = salvage(path, tmp_path / "new.db")
+    check_saved(tmp_path / "new.db", original, saved)
+    assert saved.events == len(original)
+
+
+def test_a_changed_letter_is_named_as_a_doubt(tmp_path: Path) -> None:
+    with make_memory(tmp_path, Time()) as memory:
+        record = keep(memory, "The till is emptied at six by Ruth.")
+        assert isinstance(memory.store.db, SQLite)
+        memory.store.db.execute("update events set data = replace(data, 'six', 'ten')")
+        memory.store.db.checkpoint()
+    saved = salvage(tmp_path / "store" / "holdfast.db", tmp_path / "new.db")
+    assert (saved.events, saved.doubtful) == (1, (record.id,))
+
+
+def test_what_a_newer_version_wrote_is_left_to_it(tmp_path: Path) -> None:
+    with closing(open_store(SQLite(tmp_path / "holdfast.db"))) as store:
+        store.commit([recorded(Clock())])
+        store.note("schema", "999")
+    with pytest.raises(NewerStore):
+        salvage(tmp_path / "holdfast.db", tmp_path / "new.db")
+
+
+def test_any_bytes_at_all_are_read_without_complaint(tmp_path: Path) -> None:
+    for seed in range(30):
+        random = Random(seed)
+        path = tmp_path / f"{seed}.db"
+        path.write_bytes(random.choice((b"", b"SQLite format 3\0")) + random.randbytes(random.randint(0, 60_000)))
+        path.with_name(path.name + "-wal").write_bytes(b"\x37\x7f\x06\x82" + random.randbytes(random.randint(0, 9_000)))
+        assert salvage(path, tmp_path / f"{seed}-new.db").events == 0
+
+
+def test_pages_agree_with_sqlite(whole: Path, tmp_path: Path) -> None:
+    path = copied(whole, tmp_path / "store")
+    pages = read_pages(path)
+    with closing(sqlite3.connect(path)) as connection:
+        rows = connection.execute("select name, rootpage from sqlite_master where type = 'table' and rootpage > 0")
+        for name, root in rows.fetchall():
+            if name.startswith(("words_", "chunk_words_")):  # some of these have no row numbers
+                continue
+            assert _plain(pages, root) == sorted(_told(connection, name), key=repr), name
+
+
+def _plain(pages: Pages, root: int) -> list[tuple[object, ...]]:
+    return sorted(((rowid, *values) for rowid, values in pages.rows(root)), key=repr)
+
+
+def _told(connection: sqlite3.Connection, table: str) -> Iterator[tuple[object, ...]]:
+    columns = connection.execute(f"pragma table_info({table})").fetchall()
+    keys = [place for place, one in enumerate(columns) if one[5]]
+    alias = keys[0] if len(keys) == 1 and columns[keys[0]][2].lower() == "integer" else None
+    for rowid, *values in connection.execute(f"select rowid, * from {table}"):
+        if alias is not None:
+            values[alias] = None  # a row's number is kept once
+        yield rowid, *values

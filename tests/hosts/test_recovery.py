@@ -1,0 +1,216 @@
+"""Backups while others write, putting one back, and filling a store from markdown alone."""
+
+import json
+import os
+import resource
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from holdfast.engine.backup import back_up, look_at
+from holdfast.engine.sqlite import SQLite
+from holdfast.engine.store import open_store
+from holdfast.hosts.worker import alone
+from holdfast.model.errors import Conflict, NotAStore, StoreError
+from holdfast.model.ids import Clock
+from tests.conftest import recorded
+from tests.hosts.running import Run, answer
+
+_WRITER = """
+import sys
+from holdfast.compose import open_memory
+from holdfast.model.record import Draft
+from holdfast.policy.admit import Waivers
+from holdfast.verbs.write import write
+memory = open_memory()
+for number in range(100_000):
+    print(write(memory, Draft(body=f"thing {number}"), waivers=Waivers(duplicate=True)).record.id, flush=True)
+"""
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("HOLDFAST_HOME", str(tmp_path / "store"))
+    return tmp_path / "store"
+
+
+def bodies(run: Run, home: Path) -> set[str]:
+    return {record["body"] for record in answer(run("list", "--json", HOLDFAST_HOME=str(home)))["records"]}
+
+
+def test_a_backup_is_whole_while_others_write(tmp_path: Path, home: Path) -> None:
+    environment = {**os.environ, "HOLDFAST_EMBEDDER": "none", "HOLDFAST_PROJECT": "shop"}
+    writer = subprocess.Popen([sys.executable, "-c", _WRITER], env=environment, stdout=subprocess.PIPE, text=True)
+    assert writer.stdout
+    try:
+        for number in range(5):
+            acknowledged = writer.stdout.readline().strip()
+            mark = back_up(home / "holdfast.db", tmp_path / f"{number}.db")
+            with closing(open_store(SQLite(tmp_path / f"{number}.db"))) as store:
+                assert store.folded(acknowledged) is not None
+                events = [event for _, event in store.journal()]
+                assert len(events) == mark.events
+                assert [event.data["body"] for event in events] == [f"thing {place}" for place in range(mark.events)]
+    finally:
+        writer.kill()
+        writer.communicate()
+
+
+def test_a_backup_is_one_private_file_and_overwrites_nothing(run: Run, home: Path, tmp_path: Path) -> None:
+    store = {"HOLDFAST_HOME": str(home)}
+    run("remember", "Deploys wait for the backup.", **store)
+    made = answer(run("backup", "--json", **store))
+    file = Path(made["backup"])
+    assert (file.parent, made["events"], file.stat().st_mode & 0o777) == (home / "backups", 1, 0o600)
+    assert [path.name for path in file.parent.iterdir()] == [file.name]
+    assert run("backup", str(file), **store).returncode == 4
+    (tmp_path / "link.db").symlink_to(tmp_path / "elsewhere.db")
+    assert run("backup", str(tmp_path / "link.db"), **store).returncode == 4
+    assert not (tmp_path / "elsewhere.db").exists()
+    for _ in range(2):
+        answer(run("backup", "--keep", "2", "--json", **store))
+    assert len(list(file.parent.iterdir())) == 2
+    assert not file.exists()
+
+
+def test_a_backup_comes_back_and_what_was_there_is_kept(run: Run, home: Path, tmp_path: Path) -> None:
+    store = {"HOLDFAST_HOME": str(home)}
+    run("remember", "Deploys wait for the backup.", **store)
+    run("backup", str(tmp_path / "one.db"), **store)
+    before = (tmp_path / "one.db").read_bytes()
+    run("remember", "The canteen closes at two.", **store)
+    refused = run("restore", str(tmp_path / "one.db"), **store)
+    assert (refused.returncode, "--yes" in refused.stderr) == (64, True)
+    done = answer(run("restore", str(tmp_path / "one.db"), "--yes", "--json", **store))
+    assert bodies(run, home) == {"Deploys wait for the backup."}
+    assert (tmp_path / "one.db").read_bytes() == before
+    answer(run("restore", done["former"], "--yes", "--json", **store))
+    assert bodies(run, home) == {"Deploys wait for the backup.", "The canteen closes at two."}
+    assert answer(run("doctor", "--json", **store))[1]["fix"] == ""
+
+
+def test_restoring_waits_for_nobody_and_changes_nothing_where_others_are_at_work(
+    run: Run, home: Path, tmp_path: Path
+) -> None:
+    store = {"HOLDFAST_HOME": str(home)}
+    run("remember", "Deploys wait for the backup.", **store)
+    run("backup", str(tmp_path / "one.db"), **store)
+    with closing(open_store(SQLite(home / "holdfast.db"))) as other:
+        other.commit([recorded(Clock(), "written meanwhile")])
+        for command in (("restore", str(tmp_path / "one.db")), ("recover",)):
+            refused = run(*command, "--yes", **store)
+            assert (refused.returncode, "other processes" in refused.stderr.lower()) == (5, True), command
+    with alone(home) as is_ours:
+        assert is_ours
+        for command in (("restore", str(tmp_path / "one.db")), ("recover",)):
+            refused = run(*command, "--yes", **store)
+            assert (refused.returncode, "worker" in refused.stderr) == (5, True), command
+    assert look_at(home / "holdfast.db").events == 2
+
+
+def test_only_a_sound_store_of_this_version_or_an_older_one_is_restored(run: Run, home: Path, tmp_path: Path) -> None:
+    store = {"HOLDFAST_HOME": str(home)}
+    run("remember", "Deploys wait for the backup.", **store)
+    run("backup", str(tmp_path / "sound.db"), **store)
+    whole = (tmp_path / "sound.db").read_bytes()
+    (tmp_path / "cut.db").write_bytes(whole[: len(whole) // 2])
+    (tmp_path / "text.db").write_text("not a database")
+    (tmp_path / "newer.db").write_bytes(whole)
+    with closing(sqlite3.connect(tmp_path / "newer.db")) as newer:
+        newer.execute("update settings set value = '999' where name = 'schema'")
+        newer.commit()
+    with closing(sqlite3.connect(tmp_path / "other.db")) as other:
+        other.execute("create table t (x)")
+    (tmp_path / "gone").mkdir()
+    for name, code in (("cut", 5), ("text", 5), ("newer", 5), ("other", 5), ("nowhere", 3)):
+        refused = run("restore", str(tmp_path / f"{name}.db"), "--yes", "--json", **store)
+        assert (refused.returncode, "Traceback" in refused.stderr) == (code, False), (name, refused.stderr)
+    assert run("restore", str(home / "holdfast.db"), "--yes", **store).returncode == 64
+    assert not (home / "backups").exists()
+    assert look_at(home / "holdfast.db").events == 1
+
+
+def test_a_damaged_store_is_replaced_by_a_backup_and_kept_aside(run: Run, home: Path, tmp_path: Path) -> None:
+    store = {"HOLDFAST_HOME": str(home)}
+    run("remember", "Deploys wait for the backup.", **store)
+    run("backup", str(tmp_path / "one.db"), **store)
+    (home / "holdfast.db").write_bytes(b"\xff" * 20_000)
+    refused = run("list", **store)
+    assert (refused.returncode, "recover" in refused.stderr) == (5, True)
+    assert (home / "holdfast.db").read_bytes() == b"\xff" * 20_000
+    done = answer(run("restore", str(tmp_path / "one.db"), "--yes", "--json", **store))
+    assert (Path(done["former"]) / "holdfast.db").read_bytes() == b"\xff" * 20_000
+    assert bodies(run, home) == {"Deploys wait for the backup."}
+
+
+def test_a_memory_is_still_restored_by_its_id(run: Run, home: Path) -> None:
+    store = {"HOLDFAST_HOME": str(home)}
+    made = answer(run("remember", "--json", "Deploys wait for the backup.", **store))["record"]["id"]
+    run("forget", made, "--reason", "by mistake", **store)
+    answer(run("restore", made, "--json", **store))
+    assert bodies(run, home) == {"Deploys wait for the backup."}
+
+
+def test_a_full_disk_leaves_no_half_backup(home: Path, tmp_path: Path) -> None:
+    with closing(open_store(SQLite(home / "holdfast.db"))) as store:
+        store.commit([recorded(Clock(), "word " * 1_000) for _ in range(200)])
+    script = (
+        "import sys; from pathlib import Path; from holdfast.engine.backup import back_up\n"
+        "from holdfast.model.errors import StoreError\n"
+        "try: back_up(Path(sys.argv[1]), Path(sys.argv[2]))\n"
+        "except StoreError as problem: print(problem.code)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script, str(home / "holdfast.db"), str(tmp_path / "b" / "one.db")],
+        capture_output=True,
+        text=True,
+        check=True,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (500_000, 500_000)),
+    )
+    assert done.stdout.strip() == "store_full"
+    assert list((tmp_path / "b").iterdir()) == []
+
+
+def test_what_is_no_store_is_not_backed_up(tmp_path: Path) -> None:
+    with closing(sqlite3.connect(tmp_path / "other.db")) as other:
+        other.execute("create table events (id, about, verb, at, actor, name, session, data, seq)")
+    with pytest.raises(NotAStore):
+        back_up(tmp_path / "other.db", tmp_path / "copy.db")
+    with pytest.raises(StoreError):
+        back_up(tmp_path / "nowhere.db", tmp_path / "copy.db")
+    (tmp_path / "copy.db").touch()
+    with pytest.raises(Conflict):
+        back_up(tmp_path / "other.db", tmp_path / "copy.db")
+
+
+def test_a_store_is_filled_from_markdown_alone(run: Run, home: Path, tmp_path: Path) -> None:
+    store = {"HOLDFAST_HOME": str(home), "HOLDFAST_PROJECT": "example.org/acme/shop"}
+    scar = ("--kind", "scar", "--field", "severity=high", "--field", 'counter_arguments=["only once", "a backup"]')
+    answer(run("remember", "--json", "Deploys wait for the backup.", "--scope", "tools", **store))
+    answer(run("remember", "--json", "A migration without a rehearsal broke the shop.", *scar, **store))
+    run("replica", "on", "folder", **store)
+    answer(run("sync", "--json", **store))
+    (home / "markdown" / "broken.md").write_text("---\nid: [\n---\nx")
+    fresh = {**store, "HOLDFAST_HOME": str(tmp_path / "fresh")}
+    done = answer(run("rebuild", "--from-markdown", str(home / "markdown"), "--json", **fresh))
+    assert (done["records"], [remark["where"] for remark in done["left_alone"]]) == (2, ["broken.md"])
+    listed = [json.loads(run("list", "--json", **one).stdout)["records"] for one in (store, fresh)]
+    parts = ("id", "body", "kind", "scopes", "fields", "created_at", "project")
+    assert [{name: one.get(name) for name in parts} for one in listed[0]] == [
+        {name: one.get(name) for name in parts} for one in listed[1]
+    ]
+    assert run("rebuild", "--from-markdown", str(home / "markdown"), **fresh).returncode == 4
+
+
+def test_the_teams_files_of_a_repository_fill_a_store_too(run: Run, home: Path, tmp_path: Path) -> None:
+    store = {"HOLDFAST_HOME": str(home), "HOLDFAST_PROJECT": "example.org/acme/shop"}
+    folder = tmp_path / "clone" / ".holdfast" / "memories"
+    folder.mkdir(parents=True)
+    (folder / "one.md").write_text("Prices are kept in cents.\n")
+    assert answer(run("rebuild", "--from-markdown", str(folder), "--json", **store))["records"] == 1
+    [record] = answer(run("list", "--json", **store))["records"]
+    assert (record["project"], record["visibility"]) == ("example.org/acme/shop", "team")

@@ -1,0 +1,274 @@
+"""What runs in the soak: each role in a process of its own, at work on one store until it is told to stop or killed.
+
+Every line of a role's log is one JSON object: `ack` (an event the store acknowledged), `heard` (a prompt a hook took),
+`typed` (an error that is ours, by its code), `bad` (anything else: a finding).
+"""
+
+import json
+import os
+import random
+import subprocess
+import sys
+import time
+import traceback
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from holdfast.compose import open_memory
+from holdfast.hosts.hooks import client
+from holdfast.model.errors import HoldfastError
+from holdfast.model.ids import Clock
+from holdfast.model.query import Query
+from holdfast.model.record import Draft, Record
+from holdfast.policy.admit import Waivers
+from holdfast.verbs.keep import Revision, record_use, retire, revise
+from holdfast.verbs.memory import Memory
+from holdfast.verbs.recall import recall
+from holdfast.verbs.write import Written, write
+
+WORDS = "plum deploy cache retry token ledger schema index branch lock mirror quota spool brief anchor thread".split()
+CALM = 0.05  # seconds between two things an agent does
+DAY = 86_400
+# A release whose views are older than those of the store: it must be refused and change nothing.
+OLDER = """
+from holdfast.engine.views import records, words
+for view in (records, words):
+    view.VERSION -= 1
+from holdfast.hosts.cli.entry import main
+main()
+"""
+
+
+class Log:
+    """Where a role says what happened, a line at a time, each written whole."""
+
+    def __init__(self, path: Path) -> None:
+        self._handle = os.open(path, os.O_CREAT | os.O_WRONLY | os.O_APPEND, 0o600)
+
+    def say(self, **said: Any) -> None:
+        os.write(self._handle, (json.dumps(said) + "\n").encode())
+
+
+def main() -> None:
+    """Play one role: ROLE LOG STOP [GUISE]."""
+    role, log, stop = sys.argv[1], Log(Path(sys.argv[2])), Path(sys.argv[3])
+    guise = sys.argv[4] if len(sys.argv) > 4 else "plain"
+    chance = random.Random(f"{role} {os.getpid()} {time.time_ns()}")
+    steps = ROLES[role](log, chance, guise)
+    while not stop.exists():
+        try:
+            next(steps)
+        except HoldfastError as problem:
+            log.say(typed=problem.code)
+            steps = ROLES[role](log, chance, guise)
+            time.sleep(0.2)
+        except StopIteration:
+            return
+        except Exception:  # noqa: BLE001  whatever else comes out is what the soak looks for
+            log.say(bad=traceback.format_exc(), role=role)
+            return
+    del steps  # and with it what it has open
+
+
+def agent(log: Log, chance: random.Random, guise: str) -> Iterator[None]:
+    """Write, revise, ask, answer and retire through the library; a `clock` agent's time jumps about."""
+    with open_memory() as memory:
+        if guise == "clock":
+            memory.clock = Clock(_jumping(chance))
+        mine: list[str] = []
+        while True:
+            _one_thing(memory, log, chance, mine)
+            yield
+            time.sleep(CALM * chance.random())
+
+
+def _jumping(chance: random.Random) -> Callable[[], float]:
+    return lambda: time.time() + chance.choice((-30 * DAY, -DAY, -1, 0, 1, 3600, DAY, 20 * DAY))
+
+
+def _one_thing(memory: Memory, log: Log, chance: random.Random, mine: list[str]) -> None:
+    match chance.randrange(6):
+        case 0 | 1:
+            body = _text(chance)
+            visibility = chance.choice(("private", "team"))
+            made = write(memory, Draft(body=body, visibility=visibility), waivers=Waivers(duplicate=True))  # type: ignore[arg-type]
+            if isinstance(made, Written):
+                log.say(ack=made.record.head, body=body)
+                mine.append(made.record.id)
+        case 2 if mine:
+            done = revise(memory, chance.choice(mine), Revision(body=_text(chance)))
+            if isinstance(done, Record):
+                log.say(ack=done.head)
+        case 3 if mine:
+            record_use(memory, [chance.choice(mine)], "applied")
+        case 4 if len(mine) > 10:
+            log.say(ack=retire(memory, mine.pop(0), "made room").head)
+        case _:
+            recall(memory, Query(text=" ".join(chance.sample(WORDS, 3))))
+
+
+def _text(chance: random.Random) -> str:
+    words = " ".join(chance.choice(WORDS) for _ in range(chance.choice((8, 30, 300))))
+    return f"{chance.getrandbits(64):016x} {words}"
+
+
+def served(log: Log, chance: random.Random, guise: str) -> Iterator[None]:
+    """Use the tools as a client does, over a server of its own; `steady` ones are never killed and tell how large they are."""
+    command = [sys.executable, "-m", "holdfast", "mcp"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as server:
+        try:
+            hello = {
+                "protocolVersion": "2025-06-18",
+                "capabilities": {},
+                "clientInfo": {"name": "soak", "version": "1"},
+            }
+            if _asked(server, "initialize", hello) is None:
+                return
+            while True:
+                body = _text(chance)
+                answer = _asked(server, "tools/call", {"name": "remember", "arguments": {"text": body}})
+                if answer is None:
+                    return  # it was killed
+                said = answer["result"]["content"][0]["text"]
+                if said.startswith("Kept as "):
+                    log.say(ack=said.split()[2].rstrip(":"), body=body)
+                if answer["result"].get("isError"):
+                    log.say(typed=said.split(":")[0][:40])
+                query = {"query": " ".join(chance.sample(WORDS, 3))}
+                if _asked(server, "tools/call", {"name": "recall", "arguments": query}) is None:
+                    return
+                if guise == "steady":
+                    log.say(own=anonymous(os.getpid()), server=anonymous(server.pid), at=time.time())
+                yield
+                time.sleep(4 * CALM * chance.random())
+        finally:
+            server.stdin.close()  # type: ignore[union-attr]
+
+
+def _asked(server: "subprocess.Popen[str]", method: str, params: dict[str, Any]) -> dict[str, Any] | None:
+    assert server.stdin
+    assert server.stdout
+    try:
+        server.stdin.write(json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}) + "\n")
+        server.stdin.flush()
+        line = server.stdout.readline()
+    except BrokenPipeError:
+        return None
+    return dict(json.loads(line)) if line.endswith("\n") else None
+
+
+def anonymous(pid: int) -> int:
+    """Give the kilobytes a process has for itself; pages of files it maps are not counted."""
+    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith("RssAnon:"):
+            return int(line.split()[1])
+    return 0
+
+
+def hooks(log: Log, chance: random.Random, _guise: str) -> Iterator[None]:
+    """Tell what a session does as a client's hooks do; its ends start workers by themselves."""
+    while True:
+        session = f"soak-{chance.getrandbits(48):012x}"
+        for event in ("SessionStart", *["UserPromptSubmit", "PreToolUse", "PostToolUse"] * 3, "Stop", "SessionEnd"):
+            text = _text(chance)[:200]
+            told: dict[str, Any] = {"session_id": session, "cwd": str(Path.cwd()), "prompt": text, "tool_name": "Bash"}
+            told |= {"tool_input": {"command": f"git push {text[:16]}"}, "tool_response": {"stdout": text}}
+            command = [sys.executable, "-I", "-S", client.__file__, event, "--home", os.environ["HOLDFAST_HOME"]]
+            done = subprocess.run(command, input=json.dumps(told).encode(), capture_output=True, check=False)
+            if done.returncode == 0 and event == "UserPromptSubmit":
+                log.say(heard=text[:16])
+            elif done.returncode not in (0, -9):
+                log.say(bad=f"hook {event} ended with {done.returncode}: {done.stderr.decode()[-500:]}", role="hooks")
+            yield
+            time.sleep(CALM)
+
+
+def command_line(log: Log, chance: random.Random, _guise: str) -> Iterator[None]:
+    """Run commands as a person does."""
+    while True:
+        body = _text(chance)
+        command = chance.choice(
+            (
+                ["remember", "--json", body],
+                ["recall", "--json", "deploy cache"],
+                ["status", "--json"],
+                ["doctor", "--json"],
+                ["backup", "--keep", "2", "--json"],
+                ["maintain", "--json"],
+                ["work"],
+            )
+        )
+        done = _holdfast(log, command)
+        if done and command[0] == "remember" and done.returncode == 0:
+            log.say(ack=json.loads(done.stdout)["record"]["head"], body=body)
+        yield
+        time.sleep(10 * CALM)
+
+
+def syncing(log: Log, _chance: random.Random, _guise: str) -> Iterator[None]:
+    """Bring the replicas together, again and again."""
+    while True:
+        _holdfast(log, ["sync", "--json"])
+        yield
+        time.sleep(20 * CALM)
+
+
+def afar(log: Log, chance: random.Random, _guise: str) -> Iterator[None]:
+    """Work at another machine: write for the team and sync."""
+    while True:
+        body = _text(chance)
+        done = _holdfast(log, ["remember", "--json", "--team", body])
+        if done and done.returncode == 0:
+            log.say(far=json.loads(done.stdout)["record"]["head"])
+        _holdfast(log, ["sync", "--json"])
+        yield
+        time.sleep(20 * CALM)
+
+
+def older(log: Log, _chance: random.Random, _guise: str) -> Iterator[None]:
+    """Open the store with a release that is older than it."""
+    while True:
+        done = subprocess.run([sys.executable, "-c", OLDER, "list"], capture_output=True, text=True, check=False)
+        if done.returncode == 5 and "newer" in done.stderr:
+            log.say(typed="newer_store", refused=1)
+        elif done.returncode != -9:
+            log.say(bad=f"an older release was let in: {done.returncode} {done.stderr[-500:]}", role="older")
+        yield
+        time.sleep(2)
+
+
+def reader(log: Log, chance: random.Random, _guise: str) -> Iterator[None]:
+    """Try to write where the file system is read-only."""
+    with open_memory() as memory:
+        write(memory, Draft(body=_text(chance)), waivers=Waivers(duplicate=True))
+        log.say(bad="it could write to a read-only file system", role="reader")
+        yield
+
+
+def _holdfast(log: Log, command: list[str]) -> "subprocess.CompletedProcess[str] | None":
+    done = subprocess.run([sys.executable, "-m", "holdfast", *command], capture_output=True, text=True, check=False)
+    if done.returncode == -9:
+        return None
+    if "Traceback" in done.stderr or done.returncode not in (0, 4, 5):
+        log.say(
+            bad=f"{command[0]} ended with {done.returncode}: {done.stdout[-200:]} {done.stderr[-1500:]}", role="cli"
+        )
+    elif done.returncode:
+        log.say(typed=f"{command[0]}: {done.stderr.strip()[:80]}")
+    return done
+
+
+ROLES: dict[str, Callable[[Log, random.Random, str], Iterator[None]]] = {
+    "agent": agent,
+    "served": served,
+    "hooks": hooks,
+    "cli": command_line,
+    "sync": syncing,
+    "afar": afar,
+    "older": older,
+    "reader": reader,
+}
+
+if __name__ == "__main__":
+    main()

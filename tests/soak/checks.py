@@ -1,0 +1,218 @@
+"""What must hold after the soak, whatever was done to the store."""
+
+import fcntl
+import json
+import os
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from holdfast.engine import tally, trail
+from holdfast.engine.sqlite import SQLite
+from holdfast.engine.store import ALL_VIEWS, Store, open_store
+from holdfast.hosts.worker import LOCK, LONGEST_SECONDS
+from holdfast.model.config import Config
+from holdfast.policy.sharing import is_of_team, with_team
+
+PROJECT = "example.org/acme/shop"
+GROWTH = 1.25  # times what a process had after a quarter of the time
+SLACK = 12_000  # kilobytes: caches that fill once
+NEWER = """
+from holdfast.engine.views import records, words
+for view in (records, words):
+    view.VERSION += 1
+from holdfast.hosts.cli.entry import main
+main()
+"""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One invariant, whether it held, and the figures."""
+
+    name: str
+    held: bool
+    said: str
+
+
+def check(home: Path, far: Path, lines: list[dict[str, Any]], marker: str) -> Iterator[Finding]:
+    """Look at everything once all is quiet."""
+    yield _nobody_left(marker)
+    yield _locks(home)
+    with (
+        closing(open_store(SQLite(home / "holdfast.db"))) as store,
+        closing(open_store(SQLite(far / "holdfast.db"))) as other,
+    ):
+        yield _sound(store)
+        yield _acknowledged(store, lines)
+        yield _arrived(store, lines)
+        yield _doubles(store, lines)
+        yield _replay(store)
+        yield _converged(store, other)
+        yield _heard(store, lines)
+        yield _caps(store, home)
+    yield _only_typed(lines)
+    yield _flat(lines)
+    yield _newer(home)
+
+
+def processes(marker: str) -> dict[int, str]:
+    """Give the processes that carry the soak's marker in their environment, and what they run."""
+    found = {}
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit() or int(entry.name) == os.getpid():
+            continue
+        try:
+            if f"SOAK_MARKER={marker}".encode() in (entry / "environ").read_bytes():
+                found[int(entry.name)] = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+        except OSError:
+            continue  # it ended meanwhile, or is not ours to look at
+    return {pid: command for pid, command in found.items() if command}
+
+
+def _nobody_left(marker: str) -> Finding:
+    until = time.monotonic() + LONGEST_SECONDS
+    while (left := processes(marker)) and time.monotonic() < until:
+        time.sleep(0.2)
+    return Finding("no process left", not left, "; ".join(left.values())[:200] or "none")
+
+
+def _locks(home: Path) -> Finding:
+    handle = os.open(home / LOCK, os.O_RDWR | os.O_CREAT)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        with closing(SQLite(home / "holdfast.db")) as db, db.transaction():
+            pass
+    except OSError:
+        return Finding("no lock left", False, "the worker's lock is held")
+    finally:
+        os.close(handle)
+    return Finding("no lock left", True, "worker's and write lock are free")
+
+
+def _sound(store: Store) -> Finding:
+    assert isinstance(store.db, SQLite)
+    damage = store.db.damage()
+    return Finding("pages sound", not damage, "; ".join(damage) or f"{store.last_seq()} events numbered")
+
+
+def _acknowledged(store: Store, lines: list[dict[str, Any]]) -> Finding:
+    acks = {line["ack"] for line in lines if "ack" in line}
+    lost = acks - store.events_with(acks).keys()
+    return Finding("no acknowledged write lost", bool(acks) and not lost, f"{len(acks)} acknowledged, {len(lost)} lost")
+
+
+def _arrived(store: Store, lines: list[dict[str, Any]]) -> Finding:
+    acks = {line["far"] for line in lines if "far" in line}
+    lost = acks - store.events_with(acks).keys()
+    return Finding("what another machine shared arrived", not lost, f"{len(acks)} written there, {len(lost)} missing")
+
+
+def _doubles(store: Store, lines: list[dict[str, Any]]) -> Finding:
+    twice = store.db.query("select about from events where verb = 'recorded' group by about having count(*) > 1")
+    bodies = [json.loads(row[0]).get("body", "")[:16] for row in store.db.query(_RECORDED)]
+    ours = {line["body"][:16] for line in lines if "body" in line}
+    again = len([body for body in bodies if body in ours]) - len(ours & set(bodies))
+    return Finding("no duplicate", not twice and not again, f"{len(bodies)} recorded, {len(twice) + again} twice")
+
+
+_RECORDED = "select data from events where verb = 'recorded'"
+
+
+def contents(store: Store) -> dict[str, list[tuple[object, ...]]]:
+    """Give what every view holds."""
+    tables = [table for view in ALL_VIEWS for table in view.TABLES if table not in ("words", "vectors", "unembedded")]
+    return {table: sorted(map(tuple, store.db.query(f"select * from {table}")), key=repr) for table in tables}
+
+
+def _replay(store: Store) -> Finding:
+    before = contents(store)
+    store.rebuild()
+    after = contents(store)
+    wrong = [table for table in before if before[table] != after[table]]
+    rows = sum(map(len, after.values()))
+    return Finding("journal replay equals views", not wrong, ", ".join(wrong) or f"{rows} rows in {len(after)} tables")
+
+
+def _converged(store: Store, other: Store) -> Finding:
+    here, there = _team(store), _team(other)
+    apart = {key for key in {*here, *there} if here.get(key) != there.get(key)}
+    return Finding("replicas converge", bool(here) and not apart, f"{len(here)} of the team, {len(apart)} differ")
+
+
+def _team(store: Store) -> dict[str, tuple[str, str, str]]:
+    ids = [row[0] for row in store.db.query("select id from records")]
+    found = [record for record in map(store.folded, ids) if record and is_of_team(record, with_team(PROJECT))]
+    return {record.id: (record.state, record.body, record.head) for record in found}
+
+
+def _heard(store: Store, lines: list[dict[str, Any]]) -> Finding:
+    heard = [line["heard"] for line in lines if "heard" in line]
+    told = [
+        json.loads(row[0])["text"][:16]
+        for row in store.db.query("select doc from trail where event = 'UserPromptSubmit'")
+    ]
+    lost, twice = set(heard) - set(told), len(told) - len(set(told))
+    said = f"{len(heard)} prompts, {len(lost)} lost, {twice} twice"
+    return Finding("what hooks took is in the trail once", bool(heard) and not lost and not twice, said)
+
+
+def _caps(store: Store, home: Path) -> Finding:
+    happenings, waiting = trail.size(store.db)
+    sql = "select count(*) from heat join records on records.id = heat.id where hot = 1 and state = 'active'"
+    hot = int(store.db.query(sql)[0][0])
+    failures = int(store.db.query("select count(*) from failures")[0][0])
+    spooled = len(list((home / "spool").glob("*")))
+    backups = len(list((home / "backups").glob("holdfast-*.db")))
+    held = happenings <= trail.MOST and hot <= Config().hot_capacity and failures <= tally.KEPT_FAILURES
+    said = f"trail {happenings}, waiting {waiting}, spool {spooled}, hot {hot}, failures {failures}, backups {backups}"
+    return Finding("caps held", held and not waiting and not spooled and backups <= 3, said)
+
+
+def _only_typed(lines: list[dict[str, Any]]) -> Finding:
+    bad = [line for line in lines if "bad" in line]
+    for line in bad[:5]:
+        print(line["role"], line["bad"], file=sys.stderr)
+    typed: dict[str, int] = {}
+    for line in lines:
+        if "typed" in line:
+            key = str(line["typed"])[:30]
+            typed[key] = typed.get(key, 0) + 1
+    return Finding("nothing but typed errors", not bad, f"{len(bad)} others; {typed}")
+
+
+def _flat(lines: list[dict[str, Any]]) -> Finding:
+    sizes = [line for line in lines if "server" in line]
+    if len(sizes) < 8:
+        return Finding("memory flat", False, "too few samples")
+    quarter = len(sizes) // 4
+    early, late = (
+        statistics.median(line["server"] for line in part) for part in (sizes[quarter : 2 * quarter], sizes[-quarter:])
+    )
+    said = f"server {early / 1000:.1f} MB after a quarter, {late / 1000:.1f} MB at the end"
+    return Finding("memory flat", late <= early * GROWTH + SLACK, said)
+
+
+def _newer(home: Path) -> Finding:
+    """A newer release takes over with everything in it, and this one is then refused."""
+    environment = {**os.environ, "HOLDFAST_HOME": str(home), "HOLDFAST_EMBEDDER": "none", "HOLDFAST_PROJECT": PROJECT}
+    with closing(SQLite(home / "holdfast.db")) as db:
+        before = int(db.query("select count(*) from events")[0][0])
+    newer, ours = (
+        subprocess.run(
+            [sys.executable, *start, "status", "--json"], env=environment, capture_output=True, text=True, check=False
+        )
+        for start in (("-c", NEWER), ("-m", "holdfast"))
+    )
+    events = json.loads(newer.stdout)["events"] if newer.returncode == 0 else newer.stderr[-300:]
+    return Finding(
+        "a newer release takes over whole",
+        events == before and ours.returncode == 5,
+        f"{events} of {before} events, ours then ends with {ours.returncode}",
+    )

@@ -1,0 +1,271 @@
+"""The soak: agents, servers, hooks, workers, commands and sync on one store at once, while things go wrong.
+
+python3 dev.py soak [SECONDS]   ten minutes unless given; prints what was done and whether each invariant held
+"""
+
+import json
+import os
+import random
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from pathlib import Path
+from uuid import uuid4
+
+from tests.replicas.seats import git, remote_with_commit
+from tests.soak.checks import PROJECT, Finding, check, processes
+
+POOR = 400_000  # bytes a file may have for an agent whose disk is full
+ROOT = Path(__file__).resolve().parents[2]
+# Role, guise, how many at once. Those named steady are never harmed.
+CAST = (
+    ("agent", "plain", 1),
+    ("agent", "clock", 1),
+    ("agent", "poor", 1),
+    ("served", "plain", 1),
+    ("served", "steady", 1),
+    ("hooks", "plain", 1),
+    ("cli", "plain", 1),
+    ("sync", "plain", 1),
+    ("afar", "plain", 1),
+    ("older", "plain", 1),
+    ("reader", "plain", 1),
+)
+# A read-only file system for one process: its own mounts, where the system lets a user have them.
+READ_ONLY = ["unshare", "-rm", "sh", "-c"]
+_MOUNT = 'mount --bind "$HOLDFAST_HOME" "$HOLDFAST_HOME" && mount -o remount,ro,bind "$HOLDFAST_HOME" && exec "$@"'
+
+
+@dataclass
+class Soak:
+    """One run: where it happens, who plays, and what was done to them."""
+
+    folder: Path
+    chance: random.Random
+    marker: str = field(default_factory=lambda: uuid4().hex)
+    done: Counter[str] = field(default_factory=Counter)
+    players: dict[tuple[str, str, int], "subprocess.Popen[bytes]"] = field(default_factory=dict)
+
+    @property
+    def home(self) -> Path:
+        """The store everybody shares."""
+        return self.folder / "store"
+
+    @property
+    def far(self) -> Path:
+        """The store of the other machine."""
+        return self.folder / "far"
+
+    @property
+    def stop(self) -> Path:
+        """The file whose presence ends the play."""
+        return self.folder / "stop"
+
+    def environment(self, *, far: bool = False) -> dict[str, str]:
+        """Give the variables a player runs with."""
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(("HOLDFAST_", "XDG_", "GIT_"))}
+        return kept | {
+            "SOAK_MARKER": self.marker,
+            "HOME": str(self.folder),
+            "PYTHONPATH": str(ROOT),
+            "HOLDFAST_HOME": str(self.far if far else self.home),
+            "HOLDFAST_EMBEDDER": "none",
+            "HOLDFAST_PROJECT": PROJECT,
+            "HOLDFAST_STARTERS": "false",
+            "GIT_CONFIG_NOSYSTEM": "1",
+            "GIT_AUTHOR_NAME": "Ada",
+            "GIT_AUTHOR_EMAIL": "ada@example.org",
+            "GIT_COMMITTER_NAME": "Ada",
+            "GIT_COMMITTER_EMAIL": "ada@example.org",
+        }
+
+    def holdfast(self, *command: str, far: bool = False) -> "subprocess.CompletedProcess[str]":
+        """Run a command between the acts."""
+        return subprocess.run(
+            [sys.executable, "-m", "holdfast", *command],
+            cwd=self.folder / ("there" if far else "here"),
+            env=self.environment(far=far),
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+
+
+def soak(seconds: float, seed: int = 1) -> tuple[Counter[str], list[Finding]]:
+    """Play for so long; give what was done and what was found."""
+    with tempfile.TemporaryDirectory(prefix="holdfast-soak-", ignore_cleanup_errors=True) as folder:
+        play = Soak(folder=Path(folder), chance=random.Random(seed))
+        _prepare(play)
+        try:
+            _perform(play, time.monotonic() + seconds)
+        finally:
+            _end(play)
+        _quiet(play)
+        findings = list(check(play.home, play.far, _lines(play), play.marker))
+        if os.environ.get("SOAK_KEEP"):
+            shutil.copytree(play.folder, os.environ["SOAK_KEEP"], dirs_exist_ok=True)
+        return play.done, findings
+
+
+def _prepare(play: Soak) -> None:
+    bare = remote_with_commit(play.folder / "git")
+    for name, far in (("here", False), ("there", True)):
+        git(play.folder, "clone", "-q", str(bare), str(play.folder / name))
+        play.holdfast("replica", "on", "notes", "--no-git-config", far=far)
+    play.holdfast("replica", "on", "folder")
+    scar = ("--kind", "scar", "--field", "severity=high", "--field", 'counter_arguments=["only once", "a backup"]')
+    play.holdfast("remember", "Never run `git push` before `make check`.", *scar)
+    (play.folder / "logs").mkdir()
+
+
+def _perform(play: Soak, until: float) -> None:
+    """Keep everybody on stage and harm somebody every now and then."""
+    stopped: dict[int, float] = {}
+    while time.monotonic() < until:
+        _keep_playing(play)
+        time.sleep(play.chance.uniform(0.1, 0.6))
+        for pid, back in list(stopped.items()):
+            if time.monotonic() > back:
+                _signal(pid, signal.SIGCONT)
+                del stopped[pid]
+        harmed = play.chance.random()
+        if harmed < 0.55 and (victim := _victim(play)):
+            _signal(victim, signal.SIGKILL)
+            play.done["kill -9"] += 1
+        elif harmed < 0.7 and (victim := _victim(play)):
+            _signal(victim, signal.SIGSTOP)
+            stopped[victim] = time.monotonic() + play.chance.uniform(0.5, 4)
+            play.done["SIGSTOP"] += 1
+    for pid in stopped:
+        _signal(pid, signal.SIGCONT)
+
+
+def _keep_playing(play: Soak) -> None:
+    for role, guise, count in CAST:
+        for number in range(count):
+            key = (role, guise, number)
+            if key in play.players and play.players[key].poll() is None:
+                continue
+            if role == "reader" and not _may_mount():
+                play.done["read-only disk: not possible here"] = 1
+                continue
+            if role == "reader" and play.chance.random() > 0.1:
+                continue
+            play.players[key] = _started(play, role, guise)
+            play.done[f"{role} started" + (f" ({guise})" if guise != "plain" else "")] += 1
+
+
+def _started(play: Soak, role: str, guise: str) -> "subprocess.Popen[bytes]":
+    far = role == "afar"
+    log = play.folder / "logs" / f"{role}-{guise}-{uuid4().hex[:8]}.jsonl"
+    command = [sys.executable, "-m", "tests.soak.actors", role, str(log), str(play.stop), guise]
+    if role == "reader":
+        command = [*READ_ONLY, _MOUNT, "sh", *command]
+    environment = play.environment(far=far) | ({"SOAK_STEADY": "1"} if guise == "steady" else {})
+    with (play.folder / "logs" / "errors.txt").open("ab") as errors:
+        return subprocess.Popen(
+            command,
+            cwd=play.folder / ("there" if far else "here"),
+            env=environment,
+            stderr=errors,
+            stdout=subprocess.DEVNULL,
+            preexec_fn=_poor if guise == "poor" else None,  # noqa: PLW1509  there are no threads here
+        )
+
+
+def _poor() -> None:
+    """Let no file of this process grow beyond a few hundred kilobytes: the same refusal a full disk gives."""
+    resource.setrlimit(resource.RLIMIT_FSIZE, (POOR, POOR))
+
+
+_can_mount: list[bool] = []
+
+
+def _may_mount() -> bool:
+    """Tell whether this system lets a process have mounts of its own."""
+    if not _can_mount:
+        found = shutil.which("unshare")
+        tried = found and subprocess.run(["unshare", "-rm", "true"], capture_output=True, check=False).returncode == 0
+        _can_mount.append(bool(tried))
+    return _can_mount[0]
+
+
+def _victim(play: Soak) -> int | None:
+    """Choose any process of the play, down to hooks, workers and servers; git's own are git's matter."""
+    steady = {key for key in play.players if key[1] == "steady"}
+    spared = {play.players[key].pid for key in steady}
+    found = [pid for pid, command in processes(play.marker).items() if pid not in spared and _may_die(pid, command)]
+    return play.chance.choice(found) if found else None
+
+
+def _may_die(pid: int, command: str) -> bool:
+    if "python" not in command.split(" ", maxsplit=1)[0]:
+        return False
+    try:
+        return b"SOAK_STEADY=1" not in Path(f"/proc/{pid}/environ").read_bytes()
+    except OSError:
+        return False
+
+
+def _signal(pid: int, number: int) -> None:
+    with suppress(ProcessLookupError):  # it ended by itself meanwhile
+        os.kill(pid, number)
+
+
+def _end(play: Soak) -> None:
+    """Ask everybody to stop, and wait."""
+    play.stop.touch()
+    for player in play.players.values():
+        try:
+            player.wait(timeout=90)
+        except subprocess.TimeoutExpired:
+            play.done["had to be ended by force"] += 1
+            player.kill()
+            player.wait()
+
+
+def _quiet(play: Soak) -> None:
+    """Let what was left be done: workers drain, replicas meet."""
+    until = time.monotonic() + 120
+    while processes(play.marker) and time.monotonic() < until:
+        time.sleep(0.2)
+    play.holdfast("work")
+    for far in (False, True, False, True):
+        play.holdfast("sync", "--yes", far=far)
+
+
+def _lines(play: Soak) -> list[dict[str, object]]:
+    found = []
+    for path in sorted((play.folder / "logs").glob("*.jsonl")):
+        found += [json.loads(line) for line in path.read_text().splitlines(keepends=True) if line.endswith("\n")]
+    play.done["full disk (files limited to 400 kB) said"] = sum(line.get("typed") == "store_full" for line in found)
+    play.done["read-only disk (a mount of its own) said"] = sum(
+        line.get("typed") == "store_unwritable" for line in found
+    )
+    play.done["older release refused"] = sum("refused" in line for line in found)
+    play.done["viewer: not in this version"] = int(find_spec("holdfast.hosts.web") is None)
+    return found
+
+
+def report(done: Counter[str], findings: list[Finding], say: Callable[[str], None] = print) -> bool:
+    """Print both tables; tell whether everything held."""
+    for what, count in sorted(done.items()):
+        say(f"{what:<50}{count:>8}")
+    say("")
+    for one in findings:
+        say(f"{'held' if one.held else 'BROKEN':<8}{one.name:<40}{one.said}")
+    return all(one.held for one in findings)
+
+
+if __name__ == "__main__":
+    length = float(sys.argv[1]) if len(sys.argv) > 1 else 600.0
+    sys.exit(0 if report(*soak(length, seed=int(os.environ.get("SOAK_SEED", "1")))) else 1)
