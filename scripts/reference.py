@@ -3,6 +3,7 @@
 A test says when that was forgotten. `--check` writes nothing and ends with 1 if a page is not what it should be.
 """
 
+import inspect
 import re
 import sys
 from collections.abc import Iterator
@@ -125,7 +126,7 @@ def _command(command: click.Command, path: str, parent: click.Context, sign: str
 
 def _prose(text: str) -> Iterator[str]:
     """Give the paragraphs of a help text; what click is told to leave as it is becomes a block of code."""
-    for part in text.strip().split("\n\n"):
+    for part in inspect.cleandoc(text).split("\n\n"):
         if part.startswith("\b"):
             lines = [line for line in part.removeprefix("\b").strip("\n").splitlines() if line != "Examples:"]
             yield from ("```sh", *(line.strip() for line in lines), "```", "")

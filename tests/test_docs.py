@@ -7,6 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.hosts.running import runner
+from tests.importing import copied
+
 ROOT = Path(__file__).parents[1]
 PAGES = sorted((ROOT / "docs").rglob("*.md"))
 
@@ -23,3 +26,23 @@ def test_links_between_pages_lead_somewhere(page: Path) -> None:
     links = re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)|src(?:set)?=\"([^\"]+)\"", text)
     near = [one for pair in links for one in pair if one and not re.match(r"[a-z]+:", one)]
     assert [one for one in near if not (page.parent / one).exists()] == []
+
+
+IMPORTED = {
+    "gitmem": "gitmem",
+    "memory-mcp": "memory-mcp.db",
+    "bettermemory": "bettermemory",
+    "claude-mem": "claude-mem.db",
+    "git-notes": "repo",
+    "claude-code": "claude-code/-home-ada-shop/memory",
+}
+
+
+@pytest.mark.parametrize("system", IMPORTED)
+def test_a_page_about_a_migration_shows_what_its_command_says(system: str, tmp_path: Path, own_home: Path) -> None:
+    page = (ROOT / "docs" / "migrations" / f"{system}.md").read_text(encoding="utf-8")
+    (shown,) = re.findall(r"```text\n(.*?)```", page, re.DOTALL)
+    source = copied(tmp_path) / IMPORTED[system]
+    run = runner(tmp_path, own_home)
+    done = run("import", "--from", system, str(source), HOLDFAST_PROJECT="github.com/acme/shop")
+    assert done.stdout == shown

@@ -1,5 +1,6 @@
 """Help that teaches, completion, and output that is plain where it should be."""
 
+import json
 import os
 import pty
 import re
@@ -207,3 +208,17 @@ def test_any_script_is_printed_whatever_code_page_a_pipe_has(run: Run, encoding:
     done = run("list", PYTHONIOENCODING=encoding, PYTHONUTF8="0")
     assert (done.returncode, done.stderr) == (0, "")
     assert "Straße heißt 東京通り" in done.stdout
+
+
+def test_a_command_that_is_misused_says_how_it_is_meant(run: Run) -> None:
+    done = run("recall", "--json")
+    assert (done.returncode, answer_of_error(done.stdout)["error"]) == (64, "invalid")
+    assert "Usage: holdfast recall [OPTIONS] TEXT..." in done.stderr
+    assert "`holdfast recall --help` has examples." in done.stderr
+    alone = run("session")
+    assert (alone.returncode, "error:" in alone.stderr, "close " in alone.stderr) == (64, False, True)
+
+
+def answer_of_error(printed: str) -> dict[str, str]:
+    found: dict[str, str] = json.loads(printed)
+    return found

@@ -221,10 +221,20 @@ def _run(arguments: list[str]) -> int:
         return leave.exit_code
     except click.Abort:
         return 1
-    except click.ClickException as problem:
+    except click.exceptions.NoArgsIsHelpError as problem:  # a group alone shows what it can do
         problem.show()
         return Invalid.exit_code
+    except click.ClickException as problem:
+        _report(_misused(problem), as_json="--json" in arguments)
+        return Invalid.exit_code
     return code if isinstance(code, int) else 0  # what a command left with, if it left early
+
+
+def _misused(problem: click.ClickException) -> Invalid:
+    """Say what was wrong with the words of a command, how it is meant, and where its examples are."""
+    ctx = problem.ctx if isinstance(problem, click.UsageError) else None
+    hint = f"{ctx.get_usage()}\n`{ctx.command_path} --help` has examples." if ctx else ""
+    return Invalid(problem.format_message(), hint=hint)
 
 
 def _report(problem: HoldfastError, *, as_json: bool) -> None:

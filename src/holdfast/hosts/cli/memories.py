@@ -81,6 +81,7 @@ def remember_command(
     \b
     holdfast remember "The API rate limit is 60 requests a minute."
     holdfast remember --kind decision --field rationale="one file, no server" "We use SQLite."
+    holdfast remember --kind scar --field severity=high --field counter_arguments='["small in staging", "worked before"]' "Migrations on orders lock the table."
     git log -1 --format=%B | holdfast remember --kind learning -
     """
     draft = Draft(

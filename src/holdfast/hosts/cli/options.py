@@ -59,9 +59,7 @@ def fields_of(pairs: tuple[str, ...]) -> dict[str, Any]:
     for pair in pairs:
         name, sign, text = pair.partition("=")
         if not sign:
-            raise Invalid(
-                f"{pair!r} is not NAME=VALUE.", hint='Write it like rationale="one file"; --help names the fields.'
-            )
+            raise Invalid(f"{pair!r} is not NAME=VALUE.", hint='Write it like rationale="one file".')
         value = _value(text)
         if name in given:
             before = given[name] if isinstance(given[name], list) else [given[name]]

@@ -53,7 +53,7 @@ def say_error(message: str, hint: str) -> None:
     out = console(error=True)
     out.print(Text.assemble(("error: ", "bold red"), message))
     if hint:
-        out.print(Text(f"       {hint}", style="dim"))
+        _indented(out, hint, len("error: "), style="dim")
 
 
 def print_json(value: Any) -> None:
@@ -246,6 +246,7 @@ def progress(label: str, total: int | None, *, quiet: bool = False) -> Iterator[
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = (TextColumn(label), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console(error=True), disable=quiet or is_plain(), transient=True) as bar:
+    out = console(error=True)
+    with Progress(*columns, console=out, disable=quiet or is_plain() or not out.is_terminal, transient=True) as bar:
         task = bar.add_task(label, total=total)
         yield lambda done: bar.update(task, completed=done)
