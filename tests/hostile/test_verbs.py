@@ -3,6 +3,7 @@
 import itertools
 import tempfile
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from holdfast.verbs.exchange import export, take_in
 from holdfast.verbs.hot import demote, hot_set, pin, promote, unpin
 from holdfast.verbs.judge import VERDICTS, judge
 from holdfast.verbs.keep import Revision, erase, link, record_use, rename_scope, restore, retire, revise, unlink
-from holdfast.verbs.memory import Memory
+from holdfast.verbs.memory import Memory  # noqa: TC001  hypothesis reads it
 from holdfast.verbs.read import get, history, list_records
 from holdfast.verbs.recall import recall
 from holdfast.verbs.scars import Answer
@@ -156,14 +157,14 @@ class Verbs(RuleBasedStateMachine):
         known = open_threads(self.memory)
         about = known[place % len(known)].record.id if known else text
         for act in (touch, reopen):
-            self.attempt(lambda act=act: act(self.memory, about))
+            self.attempt(partial(act, self.memory, about))
         self.attempt(lambda: resolve(self.memory, about if place < 5 else text, note))
 
     @rule(place=PLACE, text=texts)
     def heat(self, place: int, text: str) -> None:
         about = self.chosen(place, text)
         for act in (promote, pin, unpin, demote)[: 1 + place % 4]:
-            self.attempt(lambda act=act: act(self.memory, about))
+            self.attempt(partial(act, self.memory, about))
         assert len(hot_set(self.memory)) <= self.memory.config.hot_capacity
 
     @rule(place=PLACE, reason=texts, delta=st.one_of(st.none(), numbers), raises=st.booleans(), note=texts)
@@ -186,8 +187,8 @@ class Verbs(RuleBasedStateMachine):
             Query(text=label, session=text, project=text),
             Query(text=label, everywhere=True),
         ):
-            self.attempt(lambda query=query: recall(self.memory, query))
-            self.attempt(lambda query=query: list_records(self.memory, query))
+            self.attempt(partial(recall, self.memory, query))
+            self.attempt(partial(list_records, self.memory, query))
 
     @rule(place=PLACE, at=st.one_of(texts, st.just("2026-09-21")), text=texts)
     def as_of(self, place: int, at: str, text: str) -> None:
