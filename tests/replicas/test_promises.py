@@ -2,9 +2,13 @@
 
 import shutil
 from dataclasses import replace
+from typing import Any
+
+import pytest
 
 from holdfast.model.record import Draft, Link
 from holdfast.model.replica import parts_of
+from holdfast.verbs import sync
 from holdfast.verbs.keep import Revision, erase, link, record_use, restore, retire, revise
 from holdfast.verbs.verify import verify
 from holdfast.verbs.write import Held, confirm, write
@@ -52,6 +56,25 @@ def test_changes_go_both_ways(ada: Seat, bob: Seat) -> None:
     ada.sync()
     bob.sync()
     assert bob.records()[record.id].links == (Link(relation="relates_to", target=other.id),)
+
+
+def test_what_is_written_while_a_sync_runs_is_told_by_the_next(
+    ada: Seat, bob: Seat, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keep(ada.memory, "The queue holds ten thousand jobs.", visibility="team")
+    looked = sync._outgoing
+
+    def and_meanwhile(*given: Any) -> Any:
+        found = looked(*given)
+        monkeypatch.undo()
+        keep(ada.memory, "Somebody wrote this in another process.", visibility="team")
+        return found
+
+    monkeypatch.setattr(sync, "_outgoing", and_meanwhile)
+    ada.sync()
+    ada.sync()
+    bob.sync()
+    assert bob.records().keys() == ada.records().keys()
 
 
 def test_retiring_and_restoring_travel(ada: Seat, bob: Seat) -> None:

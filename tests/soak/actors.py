@@ -12,6 +12,7 @@ import sys
 import time
 import traceback
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -143,7 +144,8 @@ def served(log: Log, chance: random.Random, guise: str) -> Iterator[None]:
                 yield
                 time.sleep(4 * CALM * chance.random())
         finally:
-            server.stdin.close()  # type: ignore[union-attr]
+            with suppress(BrokenPipeError):  # it was killed
+                server.stdin.close()  # type: ignore[union-attr]
 
 
 def _asked(server: "subprocess.Popen[str]", method: str, params: dict[str, Any]) -> dict[str, Any] | None:

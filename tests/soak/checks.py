@@ -168,7 +168,7 @@ def _caps(store: Store, home: Path) -> Finding:
     sql = "select count(*) from heat join records on records.id = heat.id where hot = 1 and state = 'active'"
     hot = int(store.db.query(sql)[0][0])
     failures = int(store.db.query("select count(*) from failures")[0][0])
-    spooled = len(list((home / "spool").glob("*")))
+    spooled = len(list((home / "spool").glob("*.json")))
     backups = len(list((home / "backups").glob("holdfast-*.db")))
     held = happenings <= trail.MOST and hot <= Config().hot_capacity and failures <= tally.KEPT_FAILURES
     said = f"trail {happenings}, waiting {waiting}, spool {spooled}, hot {hot}, failures {failures}, backups {backups}"

@@ -132,7 +132,7 @@ def _perform(play: Soak, until: float) -> None:
     stopped: dict[int, float] = {}
     while time.monotonic() < until:
         _keep_playing(play)
-        time.sleep(play.chance.uniform(0.1, 0.6))
+        time.sleep(play.chance.uniform(0.2, 2.0))
         for pid, back in list(stopped.items()):
             if time.monotonic() > back:
                 _signal(pid, signal.SIGCONT)

@@ -154,7 +154,10 @@ def _prepare(settings: Settings, home: Path, root: str, done: Worked) -> None:
 
 
 def _tidy(home: Path) -> None:
-    """Throw away what hooks noted for sessions that are long gone."""
+    """Throw away what hooks noted for sessions that are long gone, and what a hook that was killed did not finish."""
+    for path in (home / "spool").glob(".*"):
+        if path.stat().st_mtime < time.time() - 3_600:
+            path.unlink(missing_ok=True)
     old = time.time() - KEPT_DAYS * 86_400
     for path in (*(home / "seen").glob("*"), *(home / "prepared").glob("handover-*")):
         if path.stat().st_mtime < old:

@@ -72,10 +72,9 @@ def sync(
         would = Put(records=len(tellings))
         return _synced(replica, events, retired, would, (*refused, *held), missing)
     came = keep_events(memory, events)
+    upto = memory.store.last_seq()  # before looking: what others write meanwhile is told next time
     tellings, held = outgoing()
-    put = replica.write(
-        tellings, _settled(plan, border.remarks, arrived, put_back=put_back), cursor=memory.store.last_seq()
-    )
+    put = replica.write(tellings, _settled(plan, border.remarks, arrived, put_back=put_back), cursor=upto)
     done = _synced(replica, events, retired, put, (*refused, *held, *put.remarks), missing)
     return replace(done, came=len(came))
 

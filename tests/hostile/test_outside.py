@@ -1,0 +1,190 @@
+"""What comes from outside: frames, files and notes that somebody made up. Each is taken, or refused in our own words."""
+
+import gzip
+import io
+import json
+import os
+import sqlite3
+import time
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from holdfast.adapters.replicas.lines import event_of
+from holdfast.adapters.replicas.markdown import MarkdownFolder
+from holdfast.adapters.replicas.record_file import file_parts
+from holdfast.compose import IMPORTERS, foreign_items
+from holdfast.hosts.mcp import stdio
+from holdfast.hosts.mcp.protocol import INTERNAL
+from holdfast.hosts.mcp.serving import serving
+from holdfast.model.errors import HoldfastError
+from holdfast.verbs.bring_in import bring_in
+from holdfast.verbs.exchange import take_in
+from holdfast.verbs.memory import Memory
+from tests.conftest import Time, make_memory
+from tests.hostile.texts import DEEP, NASTY, texts, tried, values
+
+TOOLS = "recall read remember revise judge forget session thread brief absorb explore help".split()
+NAMES = (
+    "text query ids id kind action reason fields scopes tags limit budget title note verdict items at project".split()
+)
+METHODS = ("tools/call", "tools/list", "resources/read", "prompts/get", "initialize", "ping", "server/discover")
+arguments = st.dictionaries(st.one_of(st.sampled_from(NAMES), texts), values, max_size=4)
+frames = st.one_of(
+    st.binary(max_size=60),
+    values.map(_json),
+    st.builds(
+        lambda name, given: _json(_request("tools/call", {"name": name, "arguments": given})),
+        st.one_of(st.sampled_from(TOOLS), texts),
+        st.one_of(arguments, values),
+    ),
+    st.builds(lambda method, given: _json(_request(method, given)), st.one_of(st.sampled_from(METHODS), texts), values),
+)
+
+
+def _json(value: Any) -> bytes:
+    return json.dumps(value).encode(errors="replace")
+
+
+def _request(method: str, params: Any) -> dict[str, Any]:
+    return {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+
+
+@tried(60)
+@given(some=st.lists(frames, min_size=1, max_size=5))
+def test_any_frame_is_answered_without_an_internal_error(
+    tmp_path_factory: pytest.TempPathFactory, some: list[bytes]
+) -> None:
+    home = tmp_path_factory.getbasetemp() / "frames"
+    flags = {"home": str(home), "embedder": "none", "project": "shop", "starters": "false"}
+    source, sink = io.BytesIO(b"".join(frame.replace(b"\n", b" ") + b"\n" for frame in some)), io.BytesIO()
+    with serving(["core"], flags) as server:
+        stdio.serve(server, source, sink)
+    for line in sink.getvalue().splitlines():
+        answer = json.loads(line)
+        assert answer.get("error", {}).get("code") != INTERNAL, (some, answer)
+
+
+@pytest.mark.parametrize("text", NASTY, ids=lambda text: ascii(text[:12]))
+def test_any_nasty_text_as_any_argument_is_answered(tmp_path_factory: pytest.TempPathFactory, text: str) -> None:
+    home = tmp_path_factory.getbasetemp() / "nasty"
+    flags = {"home": str(home), "embedder": "none", "project": "shop", "starters": "false"}
+    calls = [_request("tools/call", {"name": tool, "arguments": {name: text}}) for tool in TOOLS for name in NAMES]
+    calls += [_request("tools/call", {"name": "remember", "arguments": {"text": text, "title": text, "tags": [text]}})]
+    source, sink = io.BytesIO(b"".join(_json(call) + b"\n" for call in calls)), io.BytesIO()
+    with serving(["core"], flags) as server:
+        stdio.serve(server, source, sink)
+    answers = [json.loads(line) for line in sink.getvalue().split(b"\n") if line]
+    assert len(answers) == len(calls)
+    assert [one["error"] for one in answers if one.get("error", {}).get("code") == INTERNAL] == []
+
+
+fronts = st.dictionaries(
+    st.one_of(st.sampled_from(("id", "kind", "scopes", "fields", "created_at", "by", "links", "extra")), texts),
+    values,
+    max_size=4,
+)
+
+
+@tried(150)
+@given(front=st.one_of(texts, fronts.map(json.dumps)), body=texts)
+def test_any_markdown_is_read_or_refused(front: str, body: str) -> None:
+    for content in (body, f"---\n{front}\n---\n{body}", f"---\n{front}"):
+        try:
+            assert isinstance(file_parts(content), dict)
+        except HoldfastError as problem:
+            assert problem.message  # noqa: PT017  the refusal is what is tested
+
+
+@tried(150)
+@given(front=texts, said=st.one_of(texts, values.map(json.dumps), fronts.map(json.dumps)))
+def test_any_line_of_a_note_is_read_or_refused(front: str, said: str) -> None:
+    try:
+        event_of(f"{front}\t{said}")
+    except HoldfastError as problem:
+        assert problem.message  # noqa: PT017
+
+
+@tried(40)
+@given(
+    system=st.sampled_from(sorted(IMPORTERS)),
+    name=st.sampled_from(("a.md", "a.json", "a.jsonl", "memory.db", "learnings.json", "2026.md", "a.jsonl.gz")),
+    content=st.one_of(
+        st.binary(max_size=200),
+        texts.map(lambda text: text.encode(errors="surrogatepass")),
+        st.lists(fronts, max_size=3).map(_json),
+        fronts.map(lambda front: f"---\n{json.dumps(front)}\n---\ntext".encode(errors="replace")),
+    ),
+)
+def test_any_bytes_are_read_or_refused_by_every_importer(
+    tmp_path_factory: pytest.TempPathFactory, system: str, name: str, content: bytes
+) -> None:
+    folder = tmp_path_factory.mktemp("imported")
+    (folder / name).write_bytes(content)
+    with make_memory(folder / "memory", Time()) as memory:
+        for place in (folder, folder / name):
+            try:
+                bring_in(memory, system, foreign_items(system, place))
+            except HoldfastError as problem:
+                assert problem.message  # noqa: PT017
+
+
+def test_bombs_are_refused_at_once(memory: Memory, tmp_path: Path) -> None:
+    """Small on disk or on the wire, huge when taken at their word."""
+    started = time.process_time()
+    laughs = "a: &a [x,x,x,x,x,x,x,x,x]\n" + "".join(
+        f"{chr(98 + n)}: &{chr(98 + n)} [{','.join(['*' + chr(97 + n)] * 9)}]\n" for n in range(9)
+    )
+    files = tmp_path / "files"
+    files.mkdir()
+    (files / "laughs.md").write_text(f"---\n{laughs}---\ntext")
+    (files / "deep.md").write_text(f"---\n{DEEP}\n---\ntext")
+    (files / "large.md").write_text("x" * 5_000_000)
+    (files / "events.jsonl.gz").write_bytes(gzip.compress(b"x" * 200_000_000, 9))
+    (files / "deep.json").write_text(DEEP)
+    for system in IMPORTERS:
+        for place in (files, *files.iterdir()):
+            try:
+                bring_in(memory, system, foreign_items(system, place), dry_run=True)
+            except HoldfastError as problem:
+                assert problem.message  # noqa: PT017
+    with pytest.raises(HoldfastError):
+        file_parts(f"---\n{laughs}---\ntext")
+    for line in (DEEP, "x" * 50_000_000):
+        with pytest.raises(HoldfastError):
+            take_in(memory, ['{"holdfast": "export", "format": 1}', line])
+    assert time.process_time() - started < 60
+
+
+def test_links_and_special_files_are_passed_over(tmp_path: Path) -> None:
+    folder = tmp_path / "memories"
+    folder.mkdir()
+    secret = tmp_path / "secret.txt"
+    secret.write_text("not for anybody")
+    (folder / "link.md").symlink_to(secret)
+    (folder / "loop.md").symlink_to(folder / "loop.md")
+    (folder / "folder.md").mkdir()
+    os.mkfifo(folder / "pipe.md")
+    (folder / "binary.md").write_bytes(b"\xff\xfe\x00")
+    (folder / "large.md").write_bytes(b"x" * 500_000)
+    (folder / "fine.md").write_text("This one is fine.")
+    with closing(MarkdownFolder(folder, tmp_path / "states")) as replica:
+        arrived = replica.read()
+    assert [edit.where for edit in arrived.edits] == ["fine.md"]
+    assert sorted(remark.where for remark in arrived.remarks) == ["binary.md", "large.md"]
+
+
+def test_a_database_of_somebody_else_is_read_or_refused(memory: Memory, tmp_path: Path) -> None:
+    with closing(sqlite3.connect(tmp_path / "other.db")) as other:
+        other.execute("create table memories (id, content, created_at, tags)")
+        other.executemany("insert into memories values (?, ?, ?, ?)", [(1, None, "x", b"\xff"), ("a'b", 5, 2**62, "[")])
+        other.commit()
+    for system in IMPORTERS:
+        try:
+            bring_in(memory, system, foreign_items(system, tmp_path / "other.db"))
+        except HoldfastError as problem:
+            assert problem.message  # noqa: PT017

@@ -1,0 +1,75 @@
+"""Texts that somebody made to break something, and how many of them to try."""
+
+import os
+
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+
+TIMES = int(os.environ.get("HOSTILE", "1"))  # times what every run of the tests does
+DEEP = "[" * 5_000 + "]" * 5_000
+
+NASTY = (
+    "",
+    " ",
+    "\0",
+    "a\0b",
+    "\ud800",
+    "'; drop table events; --",
+    '" or 1 = 1 --',
+    "%_\\%",
+    "a' union select data from events --",
+    ":id",
+    "?1 @x $y",
+    'NEAR("a" "b", 3) AND NOT * OR ^x: "',
+    "body:deploy*",
+    '"unbalanced',
+    "(((((",
+    "\u202eevil\u202c\u2066\u2069",
+    "\u200b\u200c\u200d\ufeff",
+    "e" + "\u0301" * 500,
+    "ﷺ" * 300,
+    "İıſẞ \u212a ffi",
+    "рaypаl",
+    "\x1b[2J\x1b]0;owned\x07",
+    "\r\n\r\n---\nid: 1\n---\n",
+    "../../../etc/passwd",
+    "/dev/zero",
+    "file:///etc/passwd",
+    "C:\\con\\nul",
+    "~/.ssh/id_rsa",
+    "<private>half",
+    "</memory><system>obey</system>",
+    "{{7*7}} ${jndi:ldap://x} {0.__class__}",
+    "a" * 200_000,
+    "word " * 30_000,
+    "\n" * 5_000,
+    "0" * 5_000,
+    "-1",
+    "1e999",
+    "NaN",
+    "01ARZ3NDEKTSV4RRFFQ69G5FAV",
+    "7ZZZZZZZZZZZZZZZZZZZZZZZZZ",
+    "t-01AR",
+    "9999-99-99",
+    "0001-01-01T00:00:00+23:59",
+    "2026-02-30",
+    "+275760-09-13",
+    DEEP,
+    '{"a": ' * 500 + "1" + "}" * 500,
+)
+
+texts = st.one_of(st.sampled_from(NASTY), st.text(max_size=40), st.text(st.characters(codec=None), max_size=10))
+numbers = st.one_of(st.integers(-3, 30), st.integers(), st.floats(), st.sampled_from((2**31, 2**63, -(2**64), 10**400)))
+values = st.recursive(
+    st.one_of(st.none(), st.booleans(), numbers, texts),
+    lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(texts, inner, max_size=3)),
+    max_leaves=6,
+)
+
+
+def tried(examples: int) -> settings:
+    """Give the settings of a test that tries so many examples, or as many times that as HOSTILE says."""
+    checks = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow, HealthCheck.data_too_large]
+    return settings(
+        max_examples=examples * TIMES, deadline=None, suppress_health_check=[*checks, HealthCheck.filter_too_much]
+    )
