@@ -36,7 +36,7 @@ METHODS = ("tools/call", "tools/list", "resources/read", "prompts/get", "initial
 arguments = st.dictionaries(st.one_of(st.sampled_from(NAMES), texts), values, max_size=4)
 frames = st.one_of(
     st.binary(max_size=60),
-    values.map(_json),
+    values.map(lambda value: _json(value)),  # noqa: PLW0108  it is defined below
     st.builds(
         lambda name, given: _json(_request("tools/call", {"name": name, "arguments": given})),
         st.one_of(st.sampled_from(TOOLS), texts),
