@@ -7,6 +7,7 @@ HoldfastError
 ├── NotFound           no such record, scope or file
 │   └── Ambiguous      an id prefix fits several records
 ├── Conflict           the record is not in a state that allows this
+├── Forbidden          whoever asks may not do this
 ├── StoreError         the store cannot be used
 │   ├── NotAStore      the file is something else
 │   ├── NewerStore     written by a later version
@@ -78,6 +79,13 @@ class Conflict(HoldfastError):
     """The record is not in a state that allows this."""
 
     code = "conflict"
+    exit_code = 4
+
+
+class Forbidden(HoldfastError):
+    """This is not yours to do."""
+
+    code = "forbidden"
     exit_code = 4
 
 
