@@ -15,7 +15,7 @@ from typing import Any
 from holdfast.adapters.checkout import GitCheckout
 from holdfast.engine.database import Database
 from holdfast.engine.sqlite import SQLite
-from holdfast.engine.store import Progress, open_store
+from holdfast.engine.store import Progress, Store, open_store
 from holdfast.model.config import PRESETS, Config
 from holdfast.model.errors import InvalidConfig, StoreError
 from holdfast.model.event import Actor
@@ -311,17 +311,24 @@ def database_at(place: str) -> Database:
     return _postgres(place) if place.startswith(_POSTGRES) else SQLite(Path(place).expanduser() / FILE)
 
 
+def guarded_store(config: Config) -> Store:
+    """Open the team's store as its server does for its users: behind the policies of the database."""
+    from holdfast.engine.guard import MEMBER
+
+    return Store(_postgres(config.database, role=MEMBER))
+
+
 _POSTGRES = ("postgresql://", "postgres://")
 
 
-def _postgres(url: str) -> Database:
+def _postgres(url: str, role: str = "") -> Database:
     try:
         from holdfast.engine.postgres import Postgres
     except ImportError as problem:
         raise StoreError(
             "PostgreSQL needs one more package.", hint="Run: pip install 'holdfast[postgres]'"
         ) from problem
-    return Postgres(url)
+    return Postgres(url, role=role)
 
 
 def keep_out_of_git(folder: Path) -> None:

@@ -70,6 +70,9 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "config": ("upkeep", "Show every setting, what it means and where it came from."),
     "uninstall": ("setup", "Take out of every client what `init` put in."),
     "mcp": ("mcp", "Serve the memory to MCP clients over stdio or HTTP."),
+    "serve": ("serve", "Serve the memory to a team: many users, each with a key."),
+    "user": ("access", "Add, list and remove the users of a server."),
+    "key": ("access", "Make, list, rotate and revoke the keys of a server's users."),
     "demo": ("demo", "Build a store to look around in: three months of a made-up team."),
     "bench": ("bench", "Measure retrieval quality and speed."),
 }

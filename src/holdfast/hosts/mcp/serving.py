@@ -28,10 +28,7 @@ SURFACES = {
 @contextmanager
 def serving(names: Sequence[str], flags: Mapping[str, Any]) -> Iterator[Server]:
     """Give a server of the named surfaces; whatever its memory opened is closed at the end."""
-    for name in names:
-        if name not in SURFACES:
-            raise Invalid(f"There is no surface {name!r}.", hint=f"Surfaces are {', '.join(SURFACES)}.")
-    chosen = tuple(dict.fromkeys(names))
+    chosen = _checked(names)
     with ExitStack() as stack:
         client = Client()
 
@@ -51,6 +48,21 @@ def serving(names: Sequence[str], flags: Mapping[str, Any]) -> Iterator[Server]:
             load=cache(lambda: [surface_named(name) for name in chosen]),
             call=Call(open=once(open_for_good), client=client),
         )
+
+
+def _checked(names: Sequence[str]) -> tuple[str, ...]:
+    for name in names:
+        if name not in SURFACES:
+            raise Invalid(f"There is no surface {name!r}.", hint=f"Surfaces are {', '.join(SURFACES)}.")
+    return tuple(dict.fromkeys(names))
+
+
+def offered(names: Sequence[str], *, aliases: bool) -> Offer:
+    """Give what the named surfaces offer together."""
+    offers = [(name, written_offer(name)) for name in _checked(names)]
+    check_names(offers)
+    offer = joined(one for _, one in offers)
+    return with_aliases(offer) if aliases else offer
 
 
 def _offered(names: Sequence[str], flags: Mapping[str, Any]) -> Offer:
