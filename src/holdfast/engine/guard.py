@@ -26,6 +26,11 @@ exists (
     select 1 from sessions where sessions.id = {table}.session and cast(sessions.doc as json) ->> 'agent' = holdfast_user()
 )
 """
+_AGENT = "cast(sessions.doc as json) ->> 'agent' = holdfast_user()"
+_SESSIONS = f"""
+holdfast_user() <> '' and (project = any (holdfast_projects()) or holdfast_everywhere())
+and (coalesce(cast(sessions.doc as json) ->> 'private', '') <> 'true' or {_AGENT})
+"""
 _ABOUT = """
 exists (select 1 from entries where entries.id = events.about)
 or exists (select 1 from sessions where sessions.id = events.about)
@@ -58,13 +63,16 @@ VISIBLE: dict[str, str] = {
     "steps": f"{_OF_RECORD.format(table='steps', column='source')} and {_OF_RECORD.format(table='steps', column='target')}",
     "last_steps": _OF_SESSION.format(table="last_steps"),
     "costs": _OF_SESSION.format(table="costs"),
-    "sessions": "holdfast_user() <> '' and (project = any (holdfast_projects()) or holdfast_everywhere())",
+    "sessions": _SESSIONS,
     "transcripts": _OWN_SESSION.format(table="transcripts"),
     "chunks": _OWN_SESSION.format(table="chunks"),
     "chunk_words": "exists (select 1 from chunks where chunks.number = chunk_words.rowid)",
     "trail": _OWN_SESSION.format(table="trail"),
-    **dict.fromkeys(("outputs", "mining", "patterns"), f"project in {_HERE}"),
-    "sightings": "exists (select 1 from patterns where patterns.id = sightings.pattern)",
+    # Raw material is its user's own, and so is what was mined from it until it is kept as a record.
+    "outputs": _OWN_SESSION.format(table="outputs"),
+    "sightings": _OWN_SESSION.format(table="sightings"),
+    "patterns": "exists (select 1 from sightings where sightings.pattern = patterns.id)",
+    "mining": f"project in {_HERE}",
     "failures": "holdfast_role() = 'admin' and holdfast_everywhere()",
     "unembedded": "false",  # a queue that requests only add to: vectors are made by the server itself
     **dict.fromkeys(_COUNTING, "holdfast_user() <> ''"),

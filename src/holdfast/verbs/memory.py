@@ -124,8 +124,12 @@ def _signed(memory: Memory, event: Event) -> Event:
     """Give an event with the name of whoever asked for it, where somebody did; what they share says so."""
     if not memory.user:
         return event
-    shared = {"visibility": "team"} if memory.shares and event.verb == "recorded" else {}
-    return replace(event, by=replace(event.by, name=memory.user), data={**event.data, **shared})
+    told: dict[str, Any] = dict(event.data)
+    if memory.shares and event.verb == "recorded":
+        told["visibility"] = "team"
+    elif not memory.shares and event.verb == "started":
+        told["private"] = True
+    return replace(event, by=replace(event.by, name=memory.user), data=told)
 
 
 def _without_secrets(event: Event) -> Event:
