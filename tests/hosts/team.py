@@ -72,9 +72,16 @@ def furnish(memory: Memory, word: str, unsaid: str) -> dict[str, str]:
     candidate = mine_outputs(memory).offered[0]
     decision = keep(memory, f"We chose {word} JWT {unsaid}.", kind="decision", fields={"rationale": f"It is {unsaid}."})
     retired = retire(memory, keep(memory, f"The old {word} API had a SOAP endpoint {unsaid}.").id, f"gone {unsaid}")
-    held = write(memory, Draft(body=f"The user likes short {word} answers {unsaid}.", kind="preference", source="inferred"))
+    held = write(
+        memory, Draft(body=f"The user likes short {word} answers {unsaid}.", kind="preference", source="inferred")
+    )
     assert isinstance(held, Held)
-    ids = {"session": session, "thread": thread.thread.record.id, "suggestion": suggestion.id, "candidate": candidate.id}
+    ids = {
+        "session": session,
+        "thread": thread.thread.record.id,
+        "suggestion": suggestion.id,
+        "candidate": candidate.id,
+    }
     ids |= {"scar": scar.id, "fact": fact.id, "hot": hot.id, "decision": decision.id, "retired": retired.id}
     numbers = numbers_of(memory, [scar.id, fact.id])
     return ids | {"pending": held.record.id, **{f"number {one[:4]}": str(number) for one, number in numbers.items()}}
