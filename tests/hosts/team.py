@@ -2,11 +2,10 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 
 from holdfast.compose import Settings, load_settings
-from holdfast.engine.access import Access, asking
+from holdfast.engine.access import Access, Role, asking
 from holdfast.hosts.server.members import Members, Visit
 from holdfast.hosts.server.run import open_members
 from holdfast.model.record import Draft
@@ -44,8 +43,8 @@ def team(folder: Path) -> Iterator[Members]:
         yield members
 
 
-def visit(user: str, *projects: str, role: str = "write", shares: bool = True) -> Visit:
-    access = replace(Access(user=user, projects=projects), role=role)
+def visit(user: str, *projects: str, role: Role = "write", shares: bool = True) -> Visit:
+    access = Access(user=user, projects=projects, role=role)
     return Visit(access=access, key="k", project=projects[0], shares=shares)
 
 

@@ -164,7 +164,7 @@ def test_no_tool_gives_away_or_changes_what_is_anothers(fort: Fort, name: str, t
 def test_no_resource_or_prompt_gives_away_what_is_anothers(fort: Fort, name: str) -> None:
     surface = surface_named(name)
     for said in fort.forged:
-        asked = [
+        asked: list[tuple[str, dict[str, Any]]] = [
             ("resources/read", {"uri": one.uri.replace(f"{{{one.variable}}}", said)})
             for one in surface.resources.values()
         ]

@@ -106,7 +106,7 @@ def test_every_request_needs_a_key(served: Served, keys: dict[str, str]) -> None
 
 def test_a_team_shares_a_project_and_nobody_else_sees_it(served: Served, keys: dict[str, str]) -> None:
     call(served, keys["anna"], "remember", text="The kiosk firmware needs a cold reboot after flashing.")
-    question = {"query": "kiosk firmware reboot"}
+    question: dict[str, Any] = {"query": "kiosk firmware reboot"}
     assert "cold reboot" in call(served, keys["ben"], "recall", **question)
     assert "cold reboot" in call(served, keys["rita"], "recall", **question)
     assert "cold reboot" not in call(served, keys["carla"], "recall", **question)

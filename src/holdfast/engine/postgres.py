@@ -18,7 +18,7 @@ from psycopg.types.numeric import NumericBinaryLoader
 
 from holdfast.engine.access import Access, who_asks
 from holdfast.engine.database import Bits, Dialect, Halves, Params
-from holdfast.model.errors import Forbidden, StoreBusy, StoreError, StoreFull, StoreUnwritable
+from holdfast.model.errors import Forbidden, StoreBusy, StoreError, StoreFull, StoreUnwritable, Unreachable
 
 MOST_CONNECTIONS = 16
 BUSY_SECONDS = 30
@@ -359,7 +359,7 @@ def _translated() -> Iterator[None]:
             raise Forbidden(hint="Ask for a key that may, or write to a project of yours.") from problem
         raise StoreError(f"The database does not let us ({problem}).") from problem
     except psycopg.OperationalError as problem:
-        raise StoreError(
+        raise Unreachable(
             f"The database server cannot be reached ({problem}).", hint="Check HOLDFAST_DATABASE."
         ) from problem
     except psycopg.Error as problem:

@@ -14,7 +14,8 @@ HoldfastError
 │   ├── StoreCorrupt   pages are damaged
 │   ├── StoreFull      no space left
 │   ├── StoreUnwritable  folder or file cannot be written
-│   └── StoreBusy      another process held the write lock too long
+│   ├── StoreBusy      another process held the write lock too long
+│   └── Unreachable    the database server does not answer
 ├── ReplicaError       a replica cannot be read or written
 ├── EmbedderError      the embedder cannot be loaded or reached
 └── MissingPackage     an optional part is not installed
@@ -130,6 +131,12 @@ class StoreBusy(StoreError):
     """Another process held the store for too long; nothing was written. Try again."""
 
     code = "store_busy"
+
+
+class Unreachable(StoreError):
+    """The database server cannot be reached."""
+
+    code = "unreachable"
 
 
 class ReplicaError(HoldfastError):

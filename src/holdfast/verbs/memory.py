@@ -54,6 +54,8 @@ class Memory:
     # Whose request this is, where many work on one store, and whether the team may see what they keep.
     user: str = ""
     shares: bool = False
+    # Why this is a copy and not the team's database, where it cannot be reached.
+    apart: str = ""
     # What each session keeps in mind while this process lives.
     desks: dict[str, Desk] = field(default_factory=dict)
 

@@ -8,8 +8,19 @@ import click
 from holdfast.engine.keys import Key, every
 from holdfast.hosts.cli.options import opened
 from holdfast.hosts.cli.render import json_option, show
+from holdfast.model.errors import Unreachable
 from holdfast.verbs import access
 from holdfast.verbs.access import ROLES, why_not
+from holdfast.verbs.memory import Memory
+
+
+def _store() -> Memory:
+    """Open the store itself: a copy of it decides about nobody."""
+    memory = opened()
+    if memory.apart:
+        memory.close()
+        raise Unreachable
+    return memory
 
 
 @click.group("user")
@@ -21,7 +32,7 @@ def user_command() -> None:
 @click.argument("name")
 def add_user_command(name: str) -> None:
     """Add a user."""
-    with opened() as memory:
+    with _store() as memory:
         access.add_user(memory, name)
     click.echo(f"Added {name}. `holdfast key add {name} --project …` makes a key for them.")
 
@@ -30,7 +41,7 @@ def add_user_command(name: str) -> None:
 @json_option
 def list_users_command(as_json: bool) -> None:
     """List the users and how many keys of theirs work."""
-    with opened() as memory:
+    with _store() as memory:
         found = access.list_users(memory)
     lines = [f"{name:<20} since {added[:10]}   {working} working keys" for name, added, working in found]
     rows = [{"name": name, "created_at": added, "keys": working} for name, added, working in found]
@@ -41,7 +52,7 @@ def list_users_command(as_json: bool) -> None:
 @click.argument("name")
 def remove_user_command(name: str) -> None:
     """Remove a user and revoke their keys; what they wrote stays."""
-    with opened() as memory:
+    with _store() as memory:
         access.remove_user(memory, name)
     click.echo(f"Removed {name}; their keys open nothing any more.")
 
@@ -59,7 +70,7 @@ def key_command() -> None:
 @json_option
 def add_key_command(user: str, projects: tuple[str, ...], role: Any, days: int, as_json: bool) -> None:
     """Make a key for a user, and show it this once."""
-    with opened() as memory:
+    with _store() as memory:
         shown, key = access.issue(memory, user, projects, role, days)
     _show_new(shown, key, as_json=as_json)
 
@@ -69,7 +80,7 @@ def add_key_command(user: str, projects: tuple[str, ...], role: Any, days: int, 
 @json_option
 def list_keys_command(user: str, as_json: bool) -> None:
     """List keys: whose they are, what they open, when they were last used."""
-    with opened() as memory:
+    with _store() as memory:
         found, now = every(memory.store.db, user), memory.clock.now()
     show([_told(key, now) for key in found], "\n".join(_line(key, now) for key in found) or "No keys.", as_json=as_json)
 
@@ -80,7 +91,7 @@ def list_keys_command(user: str, as_json: bool) -> None:
 @json_option
 def rotate_command(id: str, grace_days: int, as_json: bool) -> None:  # noqa: A002
     """Make a key that opens what another does, and end the other."""
-    with opened() as memory:
+    with _store() as memory:
         shown, key = access.rotate(memory, id, grace_days=grace_days)
     _show_new(shown, key, as_json=as_json)
 
@@ -89,7 +100,7 @@ def rotate_command(id: str, grace_days: int, as_json: bool) -> None:  # noqa: A0
 @click.argument("id")
 def revoke_command(id: str) -> None:  # noqa: A002
     """Let a key open nothing from now on."""
-    with opened() as memory:
+    with _store() as memory:
         key = access.revoke(memory, id)
     click.echo(f"Revoked {key.id} of {key.owner}.")
 

@@ -17,7 +17,7 @@ from holdfast.hosts.mcp.serving import offered, surface_named
 from holdfast.hosts.server.app import Limits, app
 from holdfast.hosts.server.logs import log_as_json
 from holdfast.hosts.server.members import Members
-from holdfast.model.errors import Invalid
+from holdfast.model.errors import Invalid, Unreachable
 from holdfast.surfaces.tool import Call
 from holdfast.verbs.access import list_users
 from holdfast.verbs.memory import Memory
@@ -71,6 +71,8 @@ def open_members(settings: Settings) -> Iterator[Members]:
             hint="Set HOLDFAST_DATABASE=postgresql://…; `holdfast mcp --http` serves one user on SQLite.",
         )
     with open_memory(settings) as owner:
+        if owner.apart:
+            raise Unreachable(owner.apart.split(".")[0] + ".")
         protect(owner.store.db)
         plant(owner)
         store = guarded_store(settings.config)
