@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 
 from holdfast.compose import COPY, Settings, load_settings, open_memory, refresh_copy
+from holdfast.hosts.mcp.serving import join, steady
 from holdfast.model.query import Query
+from holdfast.verbs.memory import Memory
 from holdfast.verbs.recall import recall
 from tests import engines
 from tests.conftest import keep
@@ -21,6 +23,7 @@ def settings(folder: Path, database: str, **more: str) -> Settings:
         "HOLDFAST_EMBEDDER": "none",
         "HOLDFAST_PROJECT": "example.org/acme/shop",
         "HOLDFAST_AGENT": "anna",
+        "HOLDFAST_STARTERS": "false",
         **{f"HOLDFAST_{name.upper()}": value for name, value in more.items()},
     }
     return load_settings(folder=folder, environment=environment)
@@ -84,3 +87,36 @@ def test_the_store_a_user_had_before_is_never_sent(tmp_path: Path, team: str) ->
         keep(memory, "The ferry leaves from pier nine.")
     bodies, _ = found(tmp_path, team, "diary ferry pier")
     assert bodies == ["The ferry leaves from pier nine."]
+
+
+def test_a_running_server_goes_on_with_the_copy_and_back_again(tmp_path: Path, team: str) -> None:
+    places, now = [team], [0.0]
+
+    def open_one() -> Memory:
+        memory = open_memory(settings(tmp_path, places[0]), folder=tmp_path)
+        join(memory, "claude")
+        return memory
+
+    give = steady(open_one, lambda: now[0])
+    before = give()
+    session = before.actor.session
+    keep(before, "Kept at the team's.", visibility="team")
+    assert give() is before
+    before.store.db._url, places[0] = AWAY, AWAY  # type: ignore[attr-defined]
+    before.store.db._drop_idle()  # type: ignore[attr-defined]
+    now[0] = 2.0
+    apart = give()
+    assert apart.apart
+    assert apart.actor.session == session
+    keep(apart, "Kept on the laptop.", visibility="team")
+    places[0] = team
+    now[0] = 3.0
+    assert give() is apart  # not looked for yet
+    now[0] = 30.0
+    back = give()
+    assert not back.apart
+    assert back.actor.session == session
+    kept = {hit.record.body for hit in recall(back, Query(text="kept")).hits}
+    assert kept == {"Kept at the team's.", "Kept on the laptop."}
+    for memory in (before, apart, back):
+        memory.close()
