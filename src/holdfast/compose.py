@@ -4,6 +4,7 @@ import getpass
 import json
 import os
 import platform
+import socket
 import time
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -12,14 +13,15 @@ from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from holdfast.adapters.checkout import GitCheckout
 from holdfast.adapters.process import is_alive
 from holdfast.engine.database import Database
 from holdfast.engine.sqlite import SQLite
-from holdfast.engine.store import Progress, open_store
+from holdfast.engine.store import Progress, Store, open_store
 from holdfast.model.config import PRESETS, Config
-from holdfast.model.errors import InvalidConfig, StoreError
+from holdfast.model.errors import InvalidConfig, StoreError, Unreachable
 from holdfast.model.event import Actor
 from holdfast.model.foreign import Item
 from holdfast.model.history import History
@@ -32,10 +34,23 @@ from holdfast.policy.sharing import Sharing, own, with_team
 from holdfast.verbs.memory import Memory
 
 FILE = "holdfast.db"
+COPY = "team.db"  # of a team's database, for when that is away
+REACH_SECONDS = 0.8
 FOLDER = ".holdfast"
 # What of a store must not get into a repository; the rest of its folder (settings, team memories) may.
 PRIVATE = (
-    *(f"{FILE}*", "http-token*", "setup.json", "spool", "prepared", "seen", "sessions", "hooks.log*", "work.lock"),
+    *(
+        f"{FILE}*",
+        f"{COPY}*",
+        "http-token*",
+        "setup.json",
+        "spool",
+        "prepared",
+        "seen",
+        "sessions",
+        "hooks.log*",
+        "work.lock",
+    ),
     *("replicas", "markdown", "backups", "damaged-*"),
 )
 LATELY = 12 * 3600  # seconds; numbers of processes come again
@@ -88,7 +103,7 @@ def open_memory(
     config = settings.config
     process = os.getppid()
     home = store_folder(config, here)
-    store = open_store(database_of(config, here), *([progress] if progress else []), home=home)
+    store, apart = _store(config, here, home, progress)
     clock = Clock()
     if last := store.last_id():
         clock.observe(last)
@@ -100,6 +115,7 @@ def open_memory(
         observing=lambda: _observing(config, here),
         actor=Actor(kind="agent" if config.agent else "user", name=config.agent or _login(), session=config.session),
         clock=clock,
+        apart=apart,
         host=Host(
             name=platform.node(),
             pid=os.getpid(),
@@ -108,6 +124,65 @@ def open_memory(
             is_alive=is_alive,
         ),
     )
+
+
+def _store(config: Config, here: Path, home: Path, progress: Progress | None) -> tuple[Store, str]:
+    """Open the store; where the team's database is away, the copy of this machine, with what to say about it.
+
+    What was kept in the copy meanwhile goes to the team as soon as somebody opens it again. Without a copy nothing is
+    local: a container leaves nothing behind.
+    """
+    shown = [progress] if progress else []
+    if not config.database:
+        return open_store(database_of(config, here), *shown, home=home), ""
+    try:
+        _look_for(config.database)
+        store = open_store(database_of(config, here), *shown, home=home)
+    except Unreachable as problem:
+        return open_store(_copy(home), *shown, home=home), f"{problem.message} {_APART}"
+    if (home / COPY).exists():
+        from holdfast.verbs.outbox import drain, waiting
+
+        copy = open_store(_copy(home))
+        try:
+            if waiting(copy):
+                drain(copy, store)
+        finally:
+            copy.close()
+    return store, ""
+
+
+_APART = "This is the copy of this machine; what is kept now goes to the team when it is back."
+
+
+def refresh_copy(memory: Memory) -> int:
+    """Bring the team's records of the project at hand to this machine, for when the database is away; give how many events came."""
+    if memory.apart or memory.store.db.dialect != "postgres" or memory.store.home is None:
+        return 0
+    from holdfast.verbs.outbox import pull
+
+    copy = open_store(_copy(memory.store.home))
+    try:
+        return pull(copy, memory.store, memory.project, memory.actor.name)
+    finally:
+        copy.close()
+
+
+def _copy(home: Path) -> Database:
+    database = SQLite(home / COPY)
+    keep_out_of_git(home)
+    return database
+
+
+def _look_for(url: str) -> None:
+    """See within a second whether anybody listens at the address of a database; a socket in a folder tells at once anyway."""
+    told = urlsplit(url)
+    if not told.hostname:
+        return
+    try:
+        socket.create_connection((told.hostname, told.port or 5432), timeout=REACH_SECONDS).close()
+    except OSError as problem:
+        raise Unreachable(f"The team's database cannot be reached ({problem}).") from problem
 
 
 def _name_of_its_own(settings: Settings) -> str:
@@ -365,17 +440,24 @@ def database_at(place: str) -> Database:
     return _postgres(place) if place.startswith(_POSTGRES) else SQLite(Path(place).expanduser() / FILE)
 
 
+def guarded_store(config: Config) -> Store:
+    """Open the team's store as its server does for its users: behind the policies of the database."""
+    from holdfast.engine.guard import MEMBER
+
+    return Store(_postgres(config.database, role=MEMBER))
+
+
 _POSTGRES = ("postgresql://", "postgres://")
 
 
-def _postgres(url: str) -> Database:
+def _postgres(url: str, role: str = "") -> Database:
     try:
         from holdfast.engine.postgres import Postgres
     except ImportError as problem:
         raise StoreError(
             "PostgreSQL needs one more package.", hint="Run: pip install 'holdfast[postgres]'"
         ) from problem
-    return Postgres(url)
+    return Postgres(url, role=role)
 
 
 def keep_out_of_git(folder: Path) -> None:

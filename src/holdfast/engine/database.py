@@ -36,6 +36,7 @@ class Database(Protocol):
     """One open database. Parameters are written `:name`; failures come out as StoreError."""
 
     dialect: Dialect
+    guarded: bool  # whether it answers each user only what is theirs to see
 
     @property
     def place(self) -> str:

@@ -16,8 +16,9 @@ from psycopg.rows import RowMaker
 from psycopg.sql import SQL, Identifier
 from psycopg.types.numeric import NumericBinaryLoader
 
+from holdfast.engine.access import Access, who_asks
 from holdfast.engine.database import Bits, Dialect, Halves, Params
-from holdfast.model.errors import StoreBusy, StoreError, StoreFull, StoreUnwritable
+from holdfast.model.errors import Forbidden, StoreBusy, StoreError, StoreFull, StoreUnwritable, Unreachable
 
 MOST_CONNECTIONS = 16
 BUSY_SECONDS = 30
@@ -30,6 +31,9 @@ _TYPES = {"integer": "bigint", "blob": "bytea", "real": "double precision"}
 _SESSION = f"""
 set timezone = 'UTC'; set lock_timeout = '{BUSY_SECONDS}s'; set jit = off;
 set hnsw.iterative_scan = 'strict_order'; set hnsw.ef_search = 120; set hnsw.max_scan_tuples = 60000
+"""
+_INTRODUCE = """
+select set_config('holdfast.user', %s, false), set_config('holdfast.role', %s, false), set_config('holdfast.projects', %s, false)
 """
 _HOME = "select cast(oid as bigint), nspname from pg_namespace where nspname = current_schema()"
 _SIZE = """
@@ -46,8 +50,11 @@ class Postgres:
 
     dialect: Dialect = "postgres"
 
-    def __init__(self, url: str, *, most: int = MOST_CONNECTIONS) -> None:
+    def __init__(self, url: str, *, role: str = "", most: int = MOST_CONNECTIONS) -> None:
         self._url = url
+        self._role = role
+        self.guarded = bool(role)
+        self._told: dict[Connection, Access] = {}  # who each connection was told that asks
         self._idle: list[Connection] = []
         self._closed = False
         self._room = threading.BoundedSemaphore(most)
@@ -149,7 +156,9 @@ class Postgres:
 
     def _drop_idle(self) -> None:
         while self._idle:
-            self._idle.pop().close()
+            connection = self._idle.pop()
+            self._told.pop(connection, None)
+            connection.close()
 
     @property
     def _channel(self) -> str:
@@ -186,6 +195,7 @@ class Postgres:
             with _translated():
                 connection = self._idle.pop() if self._idle else self._connect()
                 try:
+                    self._introduce(connection)
                     first(connection)
                 except BaseException as problem:
                     self._settle(connection)
@@ -193,6 +203,7 @@ class Postgres:
                         raise
                     self._drop_idle()
                     connection = self._connect()
+                    self._introduce(connection)
                     first(connection)
             try:
                 yield connection
@@ -201,19 +212,30 @@ class Postgres:
         finally:
             self._room.release()
 
+    def _introduce(self, connection: Connection) -> None:
+        """Tell a guarded database who asks: its policies let nobody else's rows through."""
+        if self.guarded and self._told.get(connection) != (access := who_asks()):
+            self._told.pop(connection, None)
+            connection.execute(_INTRODUCE, [access.user, access.role, "\n".join(access.projects)])
+            self._told[connection] = access
+
     def _settle(self, connection: Connection) -> None:
         """Keep a connection for the next who asks, unless it is broken or in the middle of something."""
         if connection.closed:
+            self._told.pop(connection, None)
             return
         if connection.info.transaction_status == psycopg.pq.TransactionStatus.IDLE and not self._closed:
             self._idle.append(connection)
         else:
+            self._told.pop(connection, None)
             connection.close()
 
     def _connect(self) -> Connection:
         """Open a connection and set what every session of ours needs."""
         connection: Connection = psycopg.connect(self._url, autocommit=True, row_factory=_rows)
         connection.execute(_SESSION)
+        if self._role:
+            connection.execute(SQL("set role {}").format(Identifier(self._role)))
         for form in (_TextNumber, _BinaryNumber):
             connection.adapters.register_loader("numeric", form)
         connection.adapters.register_loader(_BIT_VARYING, _BitsLoader)
@@ -332,8 +354,12 @@ def _translated() -> Iterator[None]:
         raise StoreUnwritable(hint="The database server is read-only.") from problem
     except (psycopg.errors.LockNotAvailable, psycopg.errors.DeadlockDetected) as problem:
         raise StoreBusy from problem
+    except psycopg.errors.InsufficientPrivilege as problem:
+        if "row-level security" in str(problem):
+            raise Forbidden(hint="Ask for a key that may, or write to a project of yours.") from problem
+        raise StoreError(f"The database does not let us ({problem}).") from problem
     except psycopg.OperationalError as problem:
-        raise StoreError(
+        raise Unreachable(
             f"The database server cannot be reached ({problem}).", hint="Check HOLDFAST_DATABASE."
         ) from problem
     except psycopg.Error as problem:

@@ -48,6 +48,7 @@ class SQLite:
     """One connection, shared by the threads of this process under a lock."""
 
     dialect: Dialect = "sqlite"
+    guarded = False
 
     def __init__(self, path: Path) -> None:
         self.path = path

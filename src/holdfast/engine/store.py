@@ -7,6 +7,7 @@ from pathlib import Path
 
 from holdfast.engine import transcripts
 from holdfast.engine.database import Database, Row, stored
+from holdfast.engine.guard import is_protected, protect
 from holdfast.engine.sqlite import SQLite
 from holdfast.engine.views import (
     Batch,
@@ -15,6 +16,7 @@ from holdfast.engine.views import (
     heat,
     labels,
     links,
+    privates,
     records,
     sessions,
     steps,
@@ -45,6 +47,7 @@ ALL_VIEWS: tuple[View, ...] = (
     sessions,
     words,
     vectors,
+    privates,
 )
 # Word for word the condition of the index over it, or SQLite would not use that.
 _FOLDING_ONLY = "verb not in ('surfaced', 'used', 'touched', 'trusted', 'heated', 'injected', 'started', 'closed')"
@@ -308,6 +311,8 @@ class Store:
                 progress(done, total)
             if words in wanted:
                 words.index(self.db)
+            if is_protected(self.db):
+                protect(self.db)
         return done
 
     def _replay(self) -> Iterator[Batch]:
@@ -397,8 +402,10 @@ def _stale_views(store: Store) -> list[View]:
 
 
 def _recreate(db: Database, view: View) -> None:
+    # Policies of other tables may look at this one; they go with it, and let nothing through until they are made anew.
+    cascade = " cascade" if db.dialect == "postgres" else ""
     for table in view.TABLES:
-        db.script(f"drop table if exists {table};\n")
+        db.script(f"drop table if exists {table}{cascade};\n")
     db.script(view.SCHEMA if isinstance(view.SCHEMA, str) else view.SCHEMA[db.dialect])
     db.execute(
         "insert into views (name, version) values (:name, :version) "

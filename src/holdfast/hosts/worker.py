@@ -12,7 +12,7 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from holdfast.compose import Settings, open_memory, open_replica
+from holdfast.compose import Settings, open_memory, open_replica, refresh_copy
 from holdfast.engine import tally, trail
 from holdfast.hosts.hooks.client import checkout_root, handover_file, prepared_file
 from holdfast.model.errors import HoldfastError
@@ -84,6 +84,7 @@ def _work(memory: Memory, settings: Settings, home: Path, folder: Path, done: Wo
         _prepare(settings, home, root, done)
     done.files += _refresh(memory, folder, done)
     done.vectors = _embed(memory, until)
+    refresh_copy(memory)
 
 
 def _refresh(memory: Memory, folder: Path, done: Worked) -> int:

@@ -7,13 +7,15 @@ HoldfastError
 ├── NotFound           no such record, scope or file
 │   └── Ambiguous      an id prefix fits several records
 ├── Conflict           the record is not in a state that allows this
+├── Forbidden          whoever asks may not do this
 ├── StoreError         the store cannot be used
 │   ├── NotAStore      the file is something else
 │   ├── NewerStore     written by a later version
 │   ├── StoreCorrupt   pages are damaged
 │   ├── StoreFull      no space left
 │   ├── StoreUnwritable  folder or file cannot be written
-│   └── StoreBusy      another process held the write lock too long
+│   ├── StoreBusy      another process held the write lock too long
+│   └── Unreachable    the database server does not answer
 ├── ReplicaError       a replica cannot be read or written
 ├── EmbedderError      the embedder cannot be loaded or reached
 └── MissingPackage     an optional part is not installed
@@ -86,6 +88,13 @@ class Conflict(HoldfastError):
     remedy = "A retired memory comes back with restore, a waiting one with confirm."
 
 
+class Forbidden(HoldfastError):
+    """This is not yours to do."""
+
+    code = "forbidden"
+    exit_code = 4
+
+
 class StoreError(HoldfastError):
     """The store cannot be used."""
 
@@ -132,6 +141,12 @@ class StoreBusy(StoreError):
 
     code = "store_busy"
     remedy = "`holdfast doctor` says whether something is wrong with the store."
+
+
+class Unreachable(StoreError):
+    """The database server cannot be reached."""
+
+    code = "unreachable"
 
 
 class ReplicaError(HoldfastError):

@@ -133,6 +133,25 @@ class Unseen:
         return dict.fromkeys(born, "unknown")
 
 
+class Elsewhere(Unseen):
+    """The checkout of somebody at another machine: a server must answer nothing from its own files."""
+
+    def __init__(self, project: str) -> None:
+        self._project = project
+
+    def project(self) -> str:
+        """Give the project that was named."""
+        return self._project
+
+    def origin(self) -> Origin:
+        """Give nothing: nobody said."""
+        return Origin()
+
+    def top(self) -> Path:
+        """Give a folder that is on no machine."""
+        return Path("/nowhere/to/be/found")
+
+
 class Replica(Protocol):
     """A copy of records outside the store that syncs both ways. Losing what it remembers costs time, nothing else."""
 

@@ -20,6 +20,7 @@ class Session:
     pid: int = 0
     parent: int = 0
     implicit: bool = False
+    private: bool = False  # of a user who shared nothing in it
     started_at: str = ""
     closed_at: str = ""
     close: Mapping[str, Any] = field(default_factory=dict)
@@ -72,7 +73,13 @@ def _started(session: Session, event: Event) -> Session:
     }
     numbers: dict[str, Any] = {name: value for name in ("pid", "parent") if isinstance(value := given.get(name), int)}
     return replace(
-        session, **texts, **numbers, agent=event.by.name, implicit=given.get("implicit") is True, last=event.id
+        session,
+        **texts,
+        **numbers,
+        agent=event.by.name,
+        implicit=given.get("implicit") is True,
+        private=session.private or given.get("private") is True,
+        last=event.id,
     )
 
 

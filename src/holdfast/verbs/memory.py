@@ -51,6 +51,11 @@ class Memory:
     # One thread at a time makes vectors; it is told when there is something to make.
     embedding: threading.Lock = field(default_factory=threading.Lock)
     wrote: threading.Event = field(default_factory=threading.Event)
+    # Whose request this is, where many work on one store, and whether the team may see what they keep.
+    user: str = ""
+    shares: bool = False
+    # Why this is a copy and not the team's database, where it cannot be reached.
+    apart: str = ""
     # What each session keeps in mind while this process lives.
     desks: dict[str, Desk] = field(default_factory=dict)
 
@@ -101,7 +106,7 @@ class Memory:
 
     def commit(self, events: Sequence[Event]) -> list[Entry]:
         """Keep events through the store's one door, without any credential; give the records that changed."""
-        changed = self.store.commit([_without_secrets(event) for event in events])
+        changed = self.store.commit([_without_secrets(_signed(self, event)) for event in events])
         if changed:  # what was only shown needs no vector
             self.wrote.set()
         return changed
@@ -115,6 +120,18 @@ class Memory:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _signed(memory: Memory, event: Event) -> Event:
+    """Give an event with the name of whoever asked for it, where somebody did; what they share says so."""
+    if not memory.user:
+        return event
+    told: dict[str, Any] = dict(event.data)
+    if memory.shares and event.verb == "recorded":
+        told["visibility"] = "team"
+    elif not memory.shares and event.verb == "started":
+        told["private"] = True
+    return replace(event, by=replace(event.by, name=memory.user), data=told)
 
 
 def _without_secrets(event: Event) -> Event:

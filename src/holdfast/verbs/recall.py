@@ -82,8 +82,9 @@ def recall(memory: Memory, query: Query, *, surface: bool = True) -> Recalled:
     if surface:
         _surface(memory, query, found)
     if asked.meaning.vector is None:
-        return replace(found, search="words", notes=_notes(asked.meaning.note, *found.notes))
-    return replace(found, lagging=len(vectors.waiting(memory.store.db, asked.chosen.projects, 1_000)))
+        return replace(found, search="words", notes=_notes(memory.apart, asked.meaning.note, *found.notes))
+    lagging = len(vectors.waiting(memory.store.db, asked.chosen.projects, 1_000))
+    return replace(found, lagging=lagging, notes=_notes(memory.apart, *found.notes))
 
 
 def _checked(memory: Memory, hits: Sequence[Hit]) -> tuple[Hit, ...]:

@@ -240,3 +240,16 @@ def web(records: int) -> None:
 
     if not run(records):
         raise click.exceptions.Exit(1)
+
+
+@bench_command.command("sessions")
+@click.argument("url")
+@click.option("--key", envvar="HOLDFAST_KEY", required=True, help="A key to write; or HOLDFAST_KEY.")
+@click.option("--project", required=True, help="A project the key opens: it is written to.")
+@click.option("--sessions", default=1000, show_default=True, help="How many at once.")
+def sessions_at_once(url: str, key: str, project: str, sessions: int) -> None:
+    """Hold many sessions at once on a server (`holdfast serve`). Exit code 1 if any of them failed."""
+    from holdfast.hosts.bench.sessions import run
+
+    if not run(url, key, project, sessions):
+        raise click.exceptions.Exit(1)

@@ -81,6 +81,9 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "web": ("web", "Open the viewer: see, search, judge and correct the memory in a browser."),
     "watch": ("web", "Follow what agents do and what the memory keeps, as it happens."),
     "completion": ("completion", "Print what a shell needs to complete commands and ids."),
+    "serve": ("serve", "Serve the memory to a team: many users, each with a key."),
+    "user": ("access", "Add, list and remove the users of a server."),
+    "key": ("access", "Make, list, rotate and revoke the keys of a server's users."),
     "demo": ("demo", "Build a store to look around in: three months of a made-up team."),
     "bench": ("bench", "Measure retrieval quality and speed."),
 }

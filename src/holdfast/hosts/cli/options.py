@@ -29,7 +29,10 @@ def opened(**flags: Any) -> "Memory":
     """Open the memory of the working directory."""
     from holdfast.compose import open_memory
 
-    return open_memory(settings(**flags))
+    memory = open_memory(settings(**flags))
+    if memory.apart:
+        click.echo(memory.apart, err=True)
+    return memory
 
 
 def text_or_stdin(words: tuple[str, ...]) -> str:

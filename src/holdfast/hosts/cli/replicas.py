@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from holdfast.compose import open_notes, open_replica
+from holdfast.compose import open_notes, open_replica, refresh_copy
 from holdfast.hosts.cli.options import opened
 from holdfast.hosts.cli.render import SHORT, console, icon, json_option, print_json
 from holdfast.hosts.cli.values import MEMORY
@@ -45,6 +45,10 @@ def sync_command(
     """
     with opened() as memory:
         chosen = [name for name in REPLICAS if is_on(memory, name)]
+        came = refresh_copy(memory)
+        if memory.config.database and not chosen:
+            print(memory.apart or f"{counted(came, 'event')} came to this machine's copy of the team's database.")
+            return
         if not chosen:
             raise Invalid("No replica is turned on here.", hint="`holdfast replica` shows which there are.")
         if rewrite:

@@ -22,6 +22,7 @@ from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from holdfast.engine.access import NOBODY, Access, asking
 from holdfast.hosts.loopback import HOST, is_bearer, listening, names_at, port_of, serve
 from holdfast.hosts.mcp.protocol import (
     INTERNAL,
@@ -40,6 +41,7 @@ from holdfast.verbs.memory import Memory
 PATH = "/mcp"
 MOST_SESSIONS = 200
 REMEMBERED = 1_000  # sessions whose actor is kept; the SDK does not say when one ends
+SeatOf = Callable[[ServerRequestContext[Any, Any]], tuple[Call, Access]]
 log = logging.getLogger(__name__)
 
 
@@ -63,9 +65,10 @@ def app(server: Server, *, token: str, port: int) -> ASGIApp:
     return _Guarded(inner, token)
 
 
-def transport(server: Server) -> Transport[Any]:
-    """Give the SDK's server: it speaks the protocol, and every answer is ours."""
+def transport(server: Server, seat_of: SeatOf | None = None) -> Transport[Any]:
+    """Give the SDK's server: it speaks the protocol, and every answer is ours, to whoever sits at the other end."""
     sessions = _Sessions(server.call)
+    seated: SeatOf = seat_of or (lambda ctx: (sessions.call_of(ctx), NOBODY))
     made: Transport[Any] = Transport(
         SERVER["name"],
         version=SERVER["version"],
@@ -75,15 +78,15 @@ def transport(server: Server) -> Transport[Any]:
     )
 
     async def answer(ctx: ServerRequestContext[Any, Any], _: RequestParams) -> Json:
-        ours = replace(server, call=sessions.call_of(ctx))
-        return await _answer(ours, ctx)
+        call, access = seated(ctx)
+        return await _answer(replace(server, call=call), ctx, access)
 
     for method in ("server/discover", *server.methods):
         made.add_request_handler(method, RequestParams, answer)
     return made
 
 
-async def _answer(server: Server, ctx: ServerRequestContext[Any, Any]) -> Json:
+async def _answer(server: Server, ctx: ServerRequestContext[Any, Any], access: Access) -> Json:
     """Run a handler in a thread, since the core is synchronous; what it tells on the way goes out at once."""
 
     def tell(_method: str, params: Json) -> None:
@@ -93,8 +96,12 @@ async def _answer(server: Server, ctx: ServerRequestContext[Any, Any]) -> Json:
         except (asyncio.CancelledError, concurrent.futures.CancelledError):
             log.debug("nobody waits for %s any more", ctx.method)
 
+    def answer() -> Json:
+        with asking(access):
+            return server.answer(ctx.method, dict(ctx.params or {}), tell)
+
     try:
-        return await to_thread.run_sync(server.answer, ctx.method, dict(ctx.params or {}), tell)
+        return await to_thread.run_sync(answer)
     except ProtocolError as problem:
         raise MCPError(problem.code, problem.message, problem.data) from problem
     except Exception as problem:

@@ -1,6 +1,8 @@
 """What both MCP hosts stand on: surfaces by name, and a memory that is opened at the first need."""
 
-from collections.abc import Iterator, Mapping, Sequence
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from functools import cache
@@ -9,12 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast.hosts.mcp.offer import Offer, check_names, joined, with_aliases, written_offer
 from holdfast.hosts.mcp.protocol import Server
-from holdfast.model.errors import Invalid
-from holdfast.surfaces.tool import Call, Client, Surface, once
+from holdfast.model.errors import Invalid, Unreachable
+from holdfast.surfaces.tool import Call, Client, Surface
 
 if TYPE_CHECKING:
     from holdfast.verbs.memory import Memory
 
+AGAIN_SECONDS = 15.0  # between looks for a database that was away
 # Each module holds its table as `surface`, and is imported when one of its tools is called.
 SURFACES = {
     "core": "holdfast.surfaces.core",
@@ -28,10 +31,7 @@ SURFACES = {
 @contextmanager
 def serving(names: Sequence[str], flags: Mapping[str, Any]) -> Iterator[Server]:
     """Give a server of the named surfaces; whatever its memory opened is closed at the end."""
-    for name in names:
-        if name not in SURFACES:
-            raise Invalid(f"There is no surface {name!r}.", hint=f"Surfaces are {', '.join(SURFACES)}.")
-    chosen = tuple(dict.fromkeys(names))
+    chosen = _checked(names)
     with ExitStack() as stack:
         client = Client()
 
@@ -49,8 +49,68 @@ def serving(names: Sequence[str], flags: Mapping[str, Any]) -> Iterator[Server]:
         yield Server(
             offer=_offered(chosen, flags),
             load=cache(lambda: [surface_named(name) for name in chosen]),
-            call=Call(open=once(open_for_good), client=client),
+            call=Call(open=steady(open_for_good), client=client),
         )
+
+
+def steady(open_it: "Callable[[], Memory]", clock: Callable[[], float] = time.monotonic) -> "Callable[[], Memory]":
+    """Give the same memory as long as its database answers; where a team's went away, or came back, another in the same session.
+
+    Only a team's database is asked whether it is there, and at most once a second; from its copy it is looked for now and then.
+    """
+    lock, opened, looked = threading.Lock(), list["Memory"](), [0.0]
+
+    def is_time(memory: "Memory") -> bool:
+        if not memory.config.database or clock() - looked[0] < (AGAIN_SECONDS if memory.apart else 1):
+            return False
+        looked[0] = clock()
+        if memory.apart:
+            return True
+        try:
+            memory.store.last_seq()
+        except Unreachable:
+            return True
+        return False
+
+    def give() -> "Memory":
+        with lock:
+            if not opened:
+                opened.append(open_it())
+                looked[0] = clock()
+            elif is_time(opened[0]):
+                fresh = open_it()
+                if fresh.apart and opened[0].apart:
+                    fresh.close()
+                else:
+                    opened[0] = _go_on(opened[0], fresh)
+            return opened[0]
+
+    return give
+
+
+def _go_on(before: "Memory", fresh: "Memory") -> "Memory":
+    """Let a memory that was opened anew work on as the one before did, in the same project and session."""
+    from holdfast.verbs.session import begin  # noqa: PLC0415  listing tools opens nothing
+
+    fresh.move_to(before.project)
+    fresh.actor = before.actor
+    begin(fresh, implicit=True, name=before.actor.session)
+    return fresh
+
+
+def _checked(names: Sequence[str]) -> tuple[str, ...]:
+    for name in names:
+        if name not in SURFACES:
+            raise Invalid(f"There is no surface {name!r}.", hint=f"Surfaces are {', '.join(SURFACES)}.")
+    return tuple(dict.fromkeys(names))
+
+
+def offered(names: Sequence[str], *, aliases: bool) -> Offer:
+    """Give what the named surfaces offer together."""
+    offers = [(name, written_offer(name)) for name in _checked(names)]
+    check_names(offers)
+    offer = joined(one for _, one in offers)
+    return with_aliases(offer) if aliases else offer
 
 
 def _offered(names: Sequence[str], flags: Mapping[str, Any]) -> Offer:

@@ -1,0 +1,174 @@
+"""Row-level security in PostgreSQL: what a user of a server may see and write is decided by the database, not by our queries.
+
+A server's requests run as the role `holdfast_member`, which owns nothing and may not pass by the policies made here. They look
+at three variables of the session that `Postgres` sets from who asks: holdfast.user, holdfast.role and holdfast.projects.
+A table that was made anew has neither grants nor policies, so until `protect` ran again a server can read nothing of it.
+"""
+
+from holdfast.engine import transcripts
+from holdfast.engine.database import Database
+from holdfast.model.errors import StoreError
+
+MEMBER = "holdfast_member"
+# What everybody may see: counters and settings of the store, and numbers that name nobody.
+OPEN = {"counters": "select, update", "settings": "select", "views": "select"}
+_COUNTING = ("tallies", "heat_counts")
+_HIDDEN = ("users", "keys")
+_WRITES = "holdfast_role() in ('write', 'admin')"
+_HERE = "(select number from projects)"  # through its own policy: the projects of who asks
+_SEEN = (
+    f"{{number}} >> 32 in {_HERE} and {{number}} not in (select number from privates where owner <> holdfast_user())"
+)
+_OF_RECORD = "exists (select 1 from entries where entries.id = {table}.{column})"
+_OF_SESSION = "exists (select 1 from sessions where sessions.id = {table}.session)"
+_OWN_SESSION = """
+exists (
+    select 1 from sessions where sessions.id = {table}.session and cast(sessions.doc as json) ->> 'agent' = holdfast_user()
+)
+"""
+_AGENT = "cast(sessions.doc as json) ->> 'agent' = holdfast_user()"
+_SESSIONS = f"""
+holdfast_user() <> '' and (project = any (holdfast_projects()) or holdfast_everywhere())
+and (coalesce(cast(sessions.doc as json) ->> 'private', '') <> 'true' or {_AGENT})
+"""
+_ABOUT = """
+exists (select 1 from entries where entries.id = events.about)
+or exists (select 1 from sessions where sessions.id = events.about)
+or (name = holdfast_user() and holdfast_unknown(about))
+"""
+# Everybody may note what they were shown; what changes records, or how far they are believed, takes more.
+_MAY_TELL = f"""
+name = holdfast_user() and (
+    verb in ('surfaced', 'injected', 'started', 'closed') or ({_WRITES} and (
+        holdfast_unknown(about) or exists (select 1 from sessions where sessions.id = events.about)
+        or exists (
+            select 1 from entries where entries.id = events.about
+            and (entries.number >> 32 <> 0 or holdfast_everywhere() or verb in ('used', 'touched', 'trusted', 'heated'))
+        )
+    ))
+)
+"""
+_MAY_PLACE = f"{_WRITES} and ({{number}} >> 32 <> 0 or holdfast_everywhere())"
+
+# What may be seen of each table; inserts and changes must leave rows that may be seen, too.
+VISIBLE: dict[str, str] = {
+    "projects": "holdfast_user() <> '' and (name = '' or holdfast_everywhere() or name = any (holdfast_projects()))",
+    "events": _ABOUT,
+    **{name: _SEEN.format(number="number") for name in ("entries", "records", "labels", "vectors")},
+    "words": _SEEN.format(number="abs(rowid)"),
+    "privates": "true",  # numbers and owners only; the policies of the others must see all of it
+    "links": _OF_RECORD.format(table="links", column="source"),
+    **{name: _OF_RECORD.format(table=name, column="id") for name in ("heat", "touches", "trusts", "usage", "uses")},
+    "shown": f"{_OF_RECORD.format(table='shown', column='id')} and {_OF_SESSION.format(table='shown')}",
+    "steps": f"{_OF_RECORD.format(table='steps', column='source')} and {_OF_RECORD.format(table='steps', column='target')}",
+    "last_steps": _OF_SESSION.format(table="last_steps"),
+    "costs": _OF_SESSION.format(table="costs"),
+    "sessions": _SESSIONS,
+    "transcripts": _OWN_SESSION.format(table="transcripts"),
+    "chunks": _OWN_SESSION.format(table="chunks"),
+    "chunk_words": "exists (select 1 from chunks where chunks.number = chunk_words.rowid)",
+    "trail": _OWN_SESSION.format(table="trail"),
+    # Raw material is its user's own, and so is what was mined from it until it is kept as a record.
+    "outputs": _OWN_SESSION.format(table="outputs"),
+    "sightings": _OWN_SESSION.format(table="sightings"),
+    "patterns": "exists (select 1 from sightings where sightings.pattern = patterns.id)",
+    "mining": f"project in {_HERE}",
+    "failures": "holdfast_role() = 'admin' and holdfast_everywhere()",
+    "unembedded": "false",  # a queue that requests only add to: vectors are made by the server itself
+    **dict.fromkeys(_COUNTING, "holdfast_user() <> ''"),
+}
+# What a new row needs besides.
+ADDED: dict[str, str] = {
+    "projects": f"{_WRITES} and name <> ''",
+    "events": _MAY_TELL,
+    "entries": _MAY_PLACE.format(number="number"),
+    "records": _MAY_PLACE.format(number="number"),
+    "privates": "owner = holdfast_user()",
+    **dict.fromkeys(("transcripts", "outputs", "patterns", "trail"), _WRITES),
+}
+# Rows that may be added by who cannot see them.
+_UNSEEN = {"unembedded": _SEEN.format(number="number"), "failures": "holdfast_user() <> ''"}
+
+_ROLE = f"""
+do $$ begin
+    if not exists (select 1 from pg_roles where rolname = '{MEMBER}') then create role {MEMBER} nologin; end if;
+    exception when duplicate_object or unique_violation then null;
+end $$
+"""
+_FUNCTIONS = r"""
+create or replace function holdfast_user() returns text stable language sql
+as $$ select coalesce(current_setting('holdfast.user', true), '') $$;
+create or replace function holdfast_role() returns text stable language sql
+as $$ select coalesce(current_setting('holdfast.role', true), '') $$;
+create or replace function holdfast_projects() returns text[] stable language sql
+as $$ select string_to_array(current_setting('holdfast.projects', true), E'\n') $$;
+create or replace function holdfast_everywhere() returns boolean stable language sql
+as $$ select holdfast_user() <> '' and coalesce('*' = any (holdfast_projects()), false) $$;
+create or replace function holdfast_unknown(told text) returns boolean stable security definer language sql
+set search_path from current
+as $$ select not exists (select 1 from entries where id = told) and not exists (select 1 from sessions where id = told) $$;
+create or replace function holdfast_found(wanted tsquery) returns setof bigint stable security definer language sql
+set search_path from current
+as $$ select rowid from words where lexemes @@ wanted and abs(rowid) >> 32 in (
+    select number from projects where {projects}
+) and abs(rowid) not in (select number from privates where owner <> holdfast_user()) $$;
+"""
+
+
+def protect(db: Database) -> None:
+    """Let the role of servers in and put every table behind its policy; done again it changes nothing."""
+    with db.transaction():
+        transcripts.make_words(db)
+        tables = {str(row[0]) for row in db.query(_TABLES)}
+        known = {*VISIBLE, *OPEN, *_HIDDEN}
+        if tables != known:
+            raise StoreError(f"Nobody decided who may see {', '.join(sorted(tables ^ known))}.")
+        for statement in (_ROLE, _MEMBERSHIP, f"grant usage on schema {_schema(db)} to {MEMBER}"):
+            db.execute(statement)
+        for function in _FUNCTIONS.replace("{projects}", VISIBLE["projects"]).split(";\n"):
+            if function.strip():
+                db.execute(function)
+        for table in sorted(tables):
+            db.script(f"revoke all on {table} from {MEMBER};\n{_policies(table)}")
+        db.execute(_NOTE)
+
+
+def is_protected(db: Database) -> bool:
+    """Tell whether servers were let in."""
+    return db.dialect == "postgres" and bool(db.query("select 1 from settings where name = 'protected'"))
+
+
+_TABLES = "select tablename from pg_tables where schemaname = current_schema()"
+_NOTE = "insert into settings (name, value) values ('protected', '1') on conflict (name) do nothing"
+# Whoever makes a role may give it to themselves; a superuser needs no membership to become anybody.
+_MEMBERSHIP = f"""
+do $$ begin
+    if not pg_has_role(current_user, '{MEMBER}', 'set') then execute format('grant {MEMBER} to %I', current_user); end if;
+end $$
+"""
+
+
+def _schema(db: Database) -> str:
+    return f'"{db.query("select current_schema()")[0][0]}"'
+
+
+def _policies(table: str) -> str:
+    if table in _HIDDEN:
+        return ""
+    if table in OPEN:
+        return f"grant {OPEN[table]} on {table} to {MEMBER};\n"
+    seen = VISIBLE[table]
+    added = _UNSEEN.get(table) or (f"({seen}) and ({ADDED[table]})" if table in ADDED else seen)
+    parts = [
+        f"grant select, insert, update, delete on {table} to {MEMBER}",
+        f"alter table {table} enable row level security",
+    ]
+    for verb, rule in (
+        ("select", f"using ({seen})"),
+        ("insert", f"with check ({added})"),
+        ("update", f"using ({seen}) with check ({seen})"),
+        ("delete", f"using ({seen} and {_WRITES if table not in _COUNTING else 'true'})"),
+    ):
+        parts.append(f"drop policy if exists member_{verb} on {table}")
+        parts.append(f"create policy member_{verb} on {table} for {verb} to {MEMBER} {rule}")
+    return "".join(f"{part};\n" for part in parts)

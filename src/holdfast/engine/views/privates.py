@@ -1,0 +1,32 @@
+"""Whose the private records are: what the policies of a team's server look at. An embedded store has one user, and no rows here."""
+
+from holdfast.engine.database import Database
+from holdfast.engine.views import Batch
+
+NAME = "privates"
+VERSION = 1
+TABLES = ("privates",)
+SCHEMA = """
+create table privates (
+    number integer primary key,
+    owner text not null
+);
+"""
+
+
+def apply(db: Database, batch: Batch, /) -> None:
+    """Note the owner of each private record, and of no other."""
+    if db.dialect != "postgres":
+        return
+    revised = [{"number": entry.number} for entry in batch.entries if entry.record.revision > 1]
+    if revised:
+        db.many("delete from privates where number = :number", revised)
+    rows = [
+        {"number": entry.number, "owner": entry.record.by.name}
+        for entry in batch.entries
+        if entry.record.visibility == "private" and entry.record.source != "starter"
+    ]
+    db.many(
+        "insert into privates (number, owner) values (:number, :owner) on conflict (number) do update set owner = excluded.owner",
+        rows,
+    )

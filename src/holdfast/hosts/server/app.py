@@ -1,0 +1,192 @@
+"""The server as a web application: who are you, not too often, not too much; then the protocol, and what is mounted beside it."""
+
+import logging
+import math
+import uuid
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from time import monotonic as now
+from typing import Any
+
+from anyio import to_thread
+from mcp.server.transport_security import TransportSecuritySettings
+from starlette.applications import Starlette
+from starlette.datastructures import Headers, QueryParams
+from starlette.requests import Request
+from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.routing import BaseRoute, Mount, Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from holdfast.engine.access import EVERYWHERE, NOBODY, asking
+from holdfast.hosts.mcp.http import PATH, transport
+from holdfast.hosts.mcp.protocol import Server
+from holdfast.hosts.server.limits import Buckets
+from holdfast.hosts.server.members import REMEMBERED, SCOPE, Members, Visit
+from holdfast.hosts.server.metrics import TYPE, Metrics
+from holdfast.model.errors import HoldfastError, StoreError
+from holdfast.verbs.access import authenticate
+
+PROJECT, VISIBILITY, SESSION = "holdfast-project", "holdfast-visibility", "mcp-session-id"
+OPEN = ("/healthz", "/readyz")
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """What one key may ask of a server."""
+
+    rate: float = 50.0  # requests a second, and how many at once
+    burst: float = 200.0
+    largest: int = 2_000_000  # bytes of a request
+    sessions: int = 5_000
+
+
+def app(server: Server, members: Members, limits: Limits | None = None, *, beside: Sequence[BaseRoute] = ()) -> ASGIApp:
+    """Give the web application. `beside` is the place of the viewer and its API: they are behind the same door.
+
+    Behind it a request carries its `Visit` in `scope["holdfast"]`, and `members.call_of(visit).memory` is its memory,
+    to be opened and used within `asking(visit.access)`.
+    """
+    given, metrics = limits or Limits(), Metrics()
+    inner = transport(server, members.seat_of).streamable_http_app(
+        streamable_http_path=PATH,
+        # Names are the reverse proxy's business; a web page that rebinds one still has no key.
+        transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
+        max_request_body_size=given.largest,
+        max_sessions=given.sessions,
+    )
+
+    @asynccontextmanager
+    async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        async with inner.router.lifespan_context(inner):
+            yield
+
+    async def ready(_: Request) -> Response:
+        return await to_thread.run_sync(_ready, members)
+
+    async def told(request: Request) -> Response:
+        visit: Visit = request.scope[SCOPE]
+        if visit.access.role != "admin":
+            return PlainTextResponse("Metrics are for keys of the role admin.\n", 403)
+        return PlainTextResponse(metrics.text({"holdfast_sessions": members.seated}), media_type=TYPE)
+
+    routes = [
+        Route("/healthz", lambda _: PlainTextResponse("ok\n")),
+        Route("/readyz", ready),
+        Route("/metrics", told),
+        *beside,
+        Mount("/", inner),
+    ]
+    return Door(Starlette(routes=routes, lifespan=lifespan), members, given, metrics)
+
+
+def _ready(members: Members) -> Response:
+    try:
+        with asking(NOBODY):  # which is enough to see that somebody answers
+            members.store.db.query("select 1")
+            members.owner.store.setting("schema")
+    except HoldfastError:
+        return PlainTextResponse("The database cannot be reached.\n", 503)
+    return PlainTextResponse("ready\n")
+
+
+@dataclass(slots=True)
+class Door:
+    """Lets requests in that show a key, counts and logs them; a session of the protocol is only its own user's."""
+
+    inner: ASGIApp
+    members: Members
+    limits: Limits
+    metrics: Metrics
+    buckets: Buckets = field(init=False)
+    sessions: OrderedDict[str, str] = field(default_factory=OrderedDict)
+
+    def __post_init__(self) -> None:
+        self.buckets = Buckets(self.limits.rate, self.limits.burst)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        if scope["type"] != "http":
+            await self.inner(scope, receive, send)
+            return
+        began, status, visit = now(), 500, None
+        self.metrics.in_flight += 1
+
+        async def sending(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = int(message["status"])
+                self._note_session(message, visit)
+            await send(message)
+
+        try:
+            found = await self._enter(scope)
+            visit = found if isinstance(found, Visit) else None
+            if isinstance(found, Visit):
+                scope[SCOPE] = found
+            await (found if isinstance(found, Response) else self.inner)(scope, receive, sending)
+        except Exception:
+            # The outermost loop of a host: logged here, and the connection ends.
+            log.exception("request failed")
+            raise
+        finally:
+            self.metrics.in_flight -= 1
+            self._tell(scope, visit, status, now() - began)
+
+    async def _enter(self, scope: Scope) -> Visit | Response | None:
+        """Give the visit a request is; or why it is none; or nothing where everybody may go."""
+        if scope["path"] in OPEN:
+            return None
+        headers = Headers(scope=scope)
+        if int(headers.get("content-length") or 0) > self.limits.largest:
+            return self._refused("large", f"A request may have {self.limits.largest:,} bytes.", 413)
+        scheme, _, shown = headers.get("authorization", "").partition(" ")
+        try:
+            known = await to_thread.run_sync(authenticate, self.members.owner, shown.strip())
+        except StoreError:
+            return self._refused("database", "The database cannot be reached; try again.", 503, **{"retry-after": "2"})
+        if known is None or scheme.lower() != "bearer":
+            return self._refused(
+                "key", "The key is missing, wrong, expired or revoked.", 401, **{"www-authenticate": "Bearer"}
+            )
+        key, access = known
+        if wait := self.buckets.wait(key.id, now()):
+            return self._refused("rate", "Too many requests.", 429, **{"retry-after": str(math.ceil(wait))})
+        if self.sessions.get(headers.get(SESSION, ""), access.user) != access.user:
+            return self._refused("session", "There is no such session.", 404)
+        named = headers.get(PROJECT, "") or QueryParams(scope.get("query_string", b"")).get("project", "")
+        project = named or (access.projects[0] if len(access.projects) == 1 else "")
+        if project in ("", EVERYWHERE) and scope["path"] != "/metrics":
+            return self._refused("project", f"Name a project: the header {PROJECT}, or ?project=.", 400)
+        if named and not access.reaches(project):
+            return self._refused("project", "This key does not open that project.", 403)
+        shares = headers.get(VISIBILITY, "team") != "private"
+        return Visit(access=access, key=key.id, project=project, shares=shares)
+
+    def _refused(self, reason: str, why: str, status: int, **headers: str) -> Response:
+        self.metrics.count("holdfast_refused_total", reason=reason)
+        return JSONResponse({"error": why}, status, headers)
+
+    def _note_session(self, message: Message, visit: Visit | None) -> None:
+        """Remember whose a session is that just began."""
+        named = Headers(raw=message.get("headers", [])).get(SESSION)
+        if named and visit and named not in self.sessions:
+            self.sessions[named] = visit.access.user
+            while len(self.sessions) > 2 * REMEMBERED:
+                self.sessions.popitem(last=False)
+
+    def _tell(self, scope: Scope, visit: Visit | None, status: int, seconds: float) -> None:
+        path = scope["path"] if scope["path"] in (*OPEN, PATH, "/metrics") else "other"
+        self.metrics.count("holdfast_requests_total", path=path, status=str(status))
+        self.metrics.took(seconds)
+        told: dict[str, Any] = {"id": uuid.uuid4().hex[:12], "method": scope["method"], "path": path, "status": status}
+        told["ms"] = round(seconds * 1000, 1)
+        if visit:
+            told |= {"user": visit.access.user, "key": visit.key, "project": visit.project}
+            if visit.did:
+                told["did"] = visit.did
+                self.metrics.count("holdfast_tools_total", tool=visit.did.removeprefix("tools/call "))
+        if path not in OPEN:
+            log.info("request", extra={"told": told})

@@ -1,0 +1,34 @@
+"""One line of JSON for each thing worth telling: who asked for what and how it went, never what was said."""
+
+import json
+import logging
+from datetime import UTC, datetime
+
+NAME = "holdfast"
+
+
+class Lines(logging.Formatter):
+    """A log record as one line of JSON."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Write time, level, what happened and the fields given with it."""
+        at = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
+        told = {"at": at, "level": record.levelname.lower(), "event": record.getMessage()}
+        told |= getattr(record, "told", {})
+        if record.exc_info and record.exc_info[0]:
+            # The type and place of a failure: its message may quote what somebody wrote.
+            trace = record.exc_info[2]
+            while trace and trace.tb_next:
+                trace = trace.tb_next
+            place = f"{trace.tb_frame.f_code.co_filename}:{trace.tb_lineno}" if trace else ""
+            told |= {"error": record.exc_info[0].__name__, "place": place}
+        return json.dumps(told, ensure_ascii=False)
+
+
+def log_as_json() -> None:
+    """Let everything Holdfast tells go to stderr as lines of JSON."""
+    handler = logging.StreamHandler()
+    handler.setFormatter(Lines())
+    logger = logging.getLogger(NAME)
+    logger.handlers, logger.propagate = [handler], False
+    logger.setLevel(logging.INFO)

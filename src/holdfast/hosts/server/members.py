@@ -1,0 +1,97 @@
+"""The memory of each member: the same guarded store, at work for one user in one project and session."""
+
+import os
+import platform
+import threading
+from collections import OrderedDict
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from mcp.server.context import ServerRequestContext
+
+from holdfast.engine.access import Access
+from holdfast.engine.lexical import Frequencies
+from holdfast.engine.store import Store
+from holdfast.hosts.mcp.protocol import LONGEST_NAME, MODERN
+from holdfast.hosts.mcp.serving import join
+from holdfast.model.event import Actor
+from holdfast.model.ports import Elsewhere
+from holdfast.model.session import Host
+from holdfast.surfaces.tool import Call, Client, once
+from holdfast.verbs.memory import Memory
+
+SCOPE = "holdfast"  # where a request carries its visit
+REMEMBERED = 5_000
+
+
+@dataclass(slots=True, kw_only=True)
+class Visit:
+    """One request: by whom, with which key, to which project; and what it asked for, once that is known."""
+
+    access: Access
+    key: str
+    project: str
+    shares: bool = True
+    did: str = ""
+
+
+@dataclass(slots=True)
+class Members:
+    """Gives each request its memory. `owner` is that of the server itself, whose vectors and clock all share."""
+
+    owner: Memory
+    store: Store
+    _calls: OrderedDict[tuple[Any, ...], Call] = field(default_factory=OrderedDict)
+    _frequencies: OrderedDict[Access, Frequencies] = field(default_factory=OrderedDict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def seat_of(self, ctx: ServerRequestContext[Any, Any]) -> tuple[Call, Access]:
+        """Give what a request of the protocol works with."""
+        assert ctx.request is not None
+        visit: Visit = ctx.request.scope[SCOPE]
+        name = (ctx.params or {}).get("name", "") if ctx.method == "tools/call" else ""
+        visit.did = f"{ctx.method} {name}".strip()[: 2 * LONGEST_NAME]
+        session = "" if ctx.protocol_version in MODERN else ctx.request.headers.get("mcp-session-id", "")
+        params = ctx.session.client_params
+        client = Client(name=params.client_info.name[:LONGEST_NAME] if params is not None else "")
+        return self.call_of(visit, session, client), visit.access
+
+    def call_of(self, visit: Visit, session: str = "", client: Client | None = None) -> Call:
+        """Give the call of a user's session in a project; a key that says otherwise is another one."""
+        key = (visit.access, visit.project, visit.shares, session)
+        with self._lock:
+            if key not in self._calls:
+                who = client or Client()
+                self._calls[key] = Call(open=once(lambda: self.memory_of(visit, who.name)), client=who)
+            self._calls.move_to_end(key)
+            while len(self._calls) > REMEMBERED:
+                self._calls.popitem(last=False)
+            return self._calls[key]
+
+    def memory_of(self, visit: Visit, client: str = "") -> Memory:
+        """Open the memory of a user in a project: they can reach no more of it than the policies let them."""
+        user = visit.access.user
+        own = replace(
+            self.owner,
+            store=self.store,
+            config=replace(self.owner.config, project=visit.project, agent=user, session="", home=""),
+            checkout=Elsewhere(visit.project),
+            actor=Actor(kind="agent", name=user),
+            observing=lambda: None,
+            host=Host(name=platform.node(), pid=os.getpid(), is_alive=self.owner.host.is_alive),
+            user=user,
+            shares=visit.shares,
+            desks={},
+        )
+        with self._lock:
+            # How common words are depends on what one can see, so only the same access shares it.
+            own.__dict__["frequencies"] = self._frequencies.setdefault(visit.access, Frequencies(self.store.db))
+            while len(self._frequencies) > REMEMBERED:
+                self._frequencies.popitem(last=False)
+        join(own, client)
+        return own
+
+    @property
+    def seated(self) -> int:
+        """How many sessions are remembered."""
+        return len(self._calls)

@@ -1,0 +1,127 @@
+"""Run the server: open the store twice, once for itself and once behind the policies, and serve until asked to stop."""
+
+import ipaddress
+import logging
+import signal
+import socket
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache
+
+import uvicorn
+
+from holdfast.compose import Settings, guarded_store, open_memory
+from holdfast.engine.guard import protect
+from holdfast.hosts.mcp.protocol import Server
+from holdfast.hosts.mcp.serving import offered, surface_named
+from holdfast.hosts.server.app import Limits, app
+from holdfast.hosts.server.logs import log_as_json
+from holdfast.hosts.server.members import Members
+from holdfast.model.errors import Invalid, Unreachable
+from holdfast.surfaces.tool import Call
+from holdfast.verbs.access import list_users
+from holdfast.verbs.memory import Memory
+from holdfast.verbs.starters import plant
+
+LEAVING_SECONDS = 10  # how long requests may take to end once we are asked to stop
+log = logging.getLogger(__name__)
+
+
+def serve(
+    settings: Settings,
+    surfaces: Sequence[str],
+    *,
+    host: str,
+    port: int,
+    limits: Limits,
+    announce: Callable[[str], None],
+) -> None:
+    """Serve until SIGTERM or SIGINT; then let requests end, and let go of the database."""
+    log_as_json()
+    with open_members(settings) as members:
+        check_bind(members.owner, host)
+        with _listening(host, port) as listener:
+            bound = int(listener.getsockname()[1])
+            config = uvicorn.Config(
+                app(server_of(surfaces, settings), members, limits),
+                access_log=False,
+                log_config=None,
+                log_level=logging.CRITICAL,  # failures are logged by the door
+                lifespan="on",
+                proxy_headers=False,
+                server_header=False,
+                timeout_graceful_shutdown=LEAVING_SECONDS,
+            )
+            # When it has left, uvicorn sends itself the signal again; as an exception it lets the store be closed.
+            signal.signal(signal.SIGTERM, signal.default_int_handler)
+            try:
+                shown = f"[{host}]" if ":" in host else host
+                announce(f"http://{shown}:{bound}")
+                uvicorn.Server(config).run(sockets=[listener])
+            except KeyboardInterrupt:
+                log.info("stopped")
+
+
+@contextmanager
+def open_members(settings: Settings) -> Iterator[Members]:
+    """Open the store for the server itself, see to it that it is protected, and open it once more behind the policies."""
+    if not settings.config.database:
+        raise Invalid(
+            "A server for many users needs PostgreSQL: only there can the database itself keep them apart.",
+            hint="Set HOLDFAST_DATABASE=postgresql://…; `holdfast mcp --http` serves one user on SQLite.",
+        )
+    with open_memory(settings) as owner:
+        if owner.apart:
+            raise Unreachable(owner.apart.split(".")[0] + ".")
+        protect(owner.store.db)
+        plant(owner)
+        store = guarded_store(settings.config)
+        try:
+            if owner.embedder is None:
+                yield Members(owner, store)
+                return
+            from holdfast.verbs.embed import keeping_up  # noqa: PLC0415  numpy: only where meaning is searched
+
+            with keeping_up(owner):
+                yield Members(owner, store)
+        finally:
+            store.close()
+
+
+def server_of(surfaces: Sequence[str], settings: Settings) -> Server:
+    """Give what is on offer; each request brings its own call."""
+    chosen = tuple(dict.fromkeys(surfaces))
+
+    def nobody() -> Memory:
+        raise Invalid("Whose memory?")
+
+    return Server(
+        offer=offered(chosen, aliases=settings.config.list_aliases),
+        load=cache(lambda: [surface_named(name) for name in chosen]),
+        call=Call(open=nobody),
+    )
+
+
+def check_bind(owner: Memory, host: str) -> None:
+    """Refuse to be reached from elsewhere before there is a key: nobody could come in, so it is a mistake."""
+    if not is_loopback(host) and not any(working for _, _, working in list_users(owner)):
+        raise Invalid(
+            f"{host} can be reached from other machines, and there is no key yet.",
+            hint="`holdfast user add NAME`, then `holdfast key add NAME --project P`.",
+        )
+
+
+def is_loopback(host: str) -> bool:
+    """Tell whether only this machine reaches an address."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _listening(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, port), family=family, backlog=2048)
+    except (OSError, OverflowError) as problem:
+        raise Invalid(f"{host} port {port} cannot be used ({problem}).") from problem

@@ -1,0 +1,172 @@
+"""Row-level security on a real PostgreSQL: whoever asks sees their projects and nobody's private records, whatever the query."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from holdfast.engine.access import Access, asking
+from holdfast.engine.guard import MEMBER, VISIBLE, protect
+from holdfast.engine.postgres import Postgres
+from holdfast.engine.store import Store, open_store
+from holdfast.engine.views import words
+from holdfast.engine.views.records import span
+from holdfast.model.errors import Forbidden, StoreError
+from holdfast.model.event import Actor, Event
+from holdfast.model.ids import Clock
+from tests import engines
+
+SHOP, BANK = "example.org/acme/shop", "example.org/acme/bank"
+ANNA = Access(user="anna", role="write", projects=(SHOP,))
+BEN = Access(user="ben", role="write", projects=(SHOP,))
+CARLA = Access(user="carla", role="write", projects=(BANK,))
+ROOT = Access(user="root", role="admin", projects=("*",))
+Told = Callable[..., Event]
+
+
+@pytest.fixture
+def url(tmp_path: Path) -> str:
+    return engines.schema(str(tmp_path))
+
+
+@pytest.fixture
+def owner(url: str) -> Iterator[Store]:
+    store = open_store(Postgres(url))
+    protect(store.db)
+    yield store
+    store.close()
+
+
+@pytest.fixture
+def served(url: str, owner: Store) -> Iterator[Store]:
+    assert not owner.db.guarded
+    store = Store(Postgres(url, role=MEMBER))
+    yield store
+    store.close()
+
+
+@pytest.fixture
+def told() -> Told:
+    clock = Clock(lambda: 1_790_000_000.0)
+
+    def make(who: Access, body: str, project: str = SHOP, visibility: str = "team") -> Event:
+        made = clock.tick()
+        data = {"body": body, "title": body, "project": project, "visibility": visibility}
+        by = Actor(kind="agent", name=who.user, session=f"of-{who.user}")
+        return Event(id=made, about=made, verb="recorded", at=clock.now(), by=by, data=data)
+
+    return make
+
+
+def keep(store: Store, who: Access, event: Event) -> str:
+    with asking(who):
+        store.commit([event])
+    return event.about
+
+
+def rows_of(store: Store, who: Access) -> dict[str, str]:
+    """Give every row of every table that somebody can read, as text."""
+    with asking(who):
+        return {
+            table: "\n".join(str(row[0]) for row in store.db.query(f"select cast(one as text) from {table} as one"))
+            for table in VISIBLE
+        }
+
+
+def test_a_table_shows_only_the_rows_of_ones_own_projects(served: Store, told: Told) -> None:
+    keep(served, ANNA, told(ANNA, "the shop sells zebras"))
+    there = keep(served, CARLA, told(CARLA, "the bank lends yachts", BANK))
+    seen = rows_of(served, ANNA)
+    assert "zebras" in seen["records"]
+    assert "zebras" in seen["events"]
+    assert all("yachts" not in rows and there not in rows and BANK not in rows for rows in seen.values())
+    assert "yachts" in rows_of(served, ROOT)["events"]
+
+
+def test_a_private_record_is_its_owners_even_in_a_shared_project(served: Store, told: Told) -> None:
+    own = keep(served, ANNA, told(ANNA, "a private walrus", visibility="private"))
+    assert "walrus" in rows_of(served, ANNA)["records"]
+    for other in (BEN, CARLA, ROOT):
+        seen = rows_of(served, other)
+        assert all("walrus" not in rows and own not in rows for rows in seen.values()), other
+
+
+def test_nobody_sees_nothing(served: Store, told: Told) -> None:
+    keep(served, ANNA, told(ANNA, "the shop sells zebras"))
+    with asking(Access()):
+        assert not served.db.query("select 1 from events")
+        assert not served.db.query("select 1 from projects")
+        assert served.folded("0" * 26) is None
+
+
+def test_words_are_found_through_the_same_rule(served: Store, told: Told) -> None:
+    keep(served, ANNA, told(ANNA, "a team walrus"))
+    keep(served, ANNA, told(ANNA, "a private walrus", visibility="private"))
+    with asking(ANNA):
+        place = span(served.project_number(SHOP))
+        assert len(words.holders(served.db, "walrus", place)) == 2
+    with asking(BEN):
+        assert len(words.holders(served.db, "walrus", place)) == 1
+        assert words.counts(served.db, ["walrus"], place) == {"walrus": 1}
+    with asking(CARLA):
+        assert words.holders(served.db, "walrus", place) == []
+        assert words.newest_holders(served.db, [["walrus"]], place, 9) == [[]]
+
+
+def test_writing_elsewhere_as_another_or_with_a_key_to_read_is_refused(served: Store, told: Told) -> None:
+    mine = keep(served, ANNA, told(ANNA, "the shop sells zebras"))
+    hers = keep(served, CARLA, told(CARLA, "the bank lends yachts", BANK))
+    reader = Access(user="anna", role="read", projects=(SHOP,))
+    retired = told(ANNA, "")
+    for who, event in (
+        (ANNA, told(ANNA, "in another project", BANK)),
+        (ANNA, told(ANNA, "for all projects", "")),
+        (ANNA, told(BEN, "as another")),
+        (reader, told(ANNA, "with a key to read")),
+        (ANNA, Event(id=retired.id, about=hers, verb="retired", at=retired.at, by=retired.by)),
+        (Access(), told(Access(), "as nobody")),
+    ):
+        with asking(who), pytest.raises(Forbidden):
+            served.commit([event])
+    assert "the bank lends" in rows_of(served, CARLA)["records"]
+    assert mine in rows_of(served, BEN)["events"]
+    assert "another" not in "".join(rows_of(served, ROOT).values())
+    keep(served, ROOT, told(ROOT, "for all projects", ""))
+    assert "for all projects" in rows_of(served, ANNA)["records"]
+
+
+def test_everybody_may_note_what_they_were_shown(served: Store, told: Told) -> None:
+    mine = keep(served, ANNA, told(ANNA, "the shop sells zebras"))
+    reader = Access(user="ben", role="read", projects=(SHOP,))
+    one = told(BEN, "")
+    begun = Event(id=one.id, about="s-ben", verb="started", at=one.at, by=one.by, data={"project": SHOP})
+    two = told(BEN, "")
+    shown = Event(id=two.id, about="s-ben", verb="surfaced", at=two.at, by=two.by, data={"ids": [mine], "tokens": 3})
+    with asking(reader):
+        served.commit([begun])
+        served.commit([shown])
+    assert mine in rows_of(served, ANNA)["shown"]
+    assert "s-ben" in rows_of(served, ANNA)["sessions"]
+    assert "s-ben" not in "".join(rows_of(served, CARLA).values())
+
+
+def test_what_was_made_anew_is_protected_anew(owner: Store, served: Store, told: Told) -> None:
+    keep(served, ANNA, told(ANNA, "a private walrus", visibility="private"))
+    owner.rebuild()
+    assert "walrus" in rows_of(served, ANNA)["records"]
+    assert all("walrus" not in rows for rows in rows_of(served, BEN).values())
+
+
+def test_a_server_can_neither_read_keys_nor_make_tables_nor_pass_by_the_policies(served: Store) -> None:
+    with asking(ROOT):
+        for sql in ("select * from keys", "select * from users", "create table extra (a text)", "truncate events"):
+            with pytest.raises(StoreError, match="does not let us"):
+                served.db.execute(sql)
+    rows = served.db.query("select rolsuper, rolbypassrls, rolcanlogin from pg_roles where rolname = current_user")
+    assert [list(row) for row in rows] == [[False, False, False]]
+
+
+def test_a_table_nobody_decided_about_is_not_served(owner: Store) -> None:
+    owner.db.script("create table extra (a text);\n")
+    with pytest.raises(StoreError, match="who may see extra"):
+        protect(owner.db)

@@ -1,0 +1,86 @@
+"""A team's store on a real PostgreSQL, as its server holds it: behind the policies, with users, projects and secrets."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from holdfast.compose import Settings, load_settings
+from holdfast.engine.access import Access, Role, asking
+from holdfast.hosts.server.members import Members, Visit
+from holdfast.hosts.server.run import open_members
+from holdfast.model.record import Draft
+from holdfast.verbs.hot import promote
+from holdfast.verbs.keep import link, retire
+from holdfast.verbs.memory import Memory
+from holdfast.verbs.mining import log_output, mine_outputs
+from holdfast.verbs.numbered import numbers_of
+from holdfast.verbs.session import start
+from holdfast.verbs.thread import Opened, open_thread
+from holdfast.verbs.transcript import save_transcript
+from holdfast.verbs.write import Held, draft_event, write
+from tests import engines
+from tests.conftest import keep
+
+SHOP, BANK = "example.org/acme/shop", "example.org/acme/bank"
+SCAR = {"severity": "high", "counter_arguments": ["It is only a column.", "There is a backup."]}
+
+
+def settings_of(folder: Path) -> Settings:
+    """Give the settings of a store of its own on the server for tests."""
+    environment = {
+        "HOLDFAST_DATABASE": engines.schema(str(folder)),
+        "HOLDFAST_HOME": str(folder),
+        "HOLDFAST_EMBEDDER": "none",
+        "HOLDFAST_STARTERS": "false",
+        "HOLDFAST_PROJECT": SHOP,
+    }
+    return load_settings(folder=folder, environment=environment)
+
+
+@contextmanager
+def team(folder: Path) -> Iterator[Members]:
+    with open_members(settings_of(folder)) as members:
+        yield members
+
+
+def visit(user: str, *projects: str, role: Role = "write", shares: bool = True) -> Visit:
+    access = Access(user=user, projects=projects, role=role)
+    return Visit(access=access, key="k", project=projects[0], shares=shares)
+
+
+@contextmanager
+def at_work(members: Members, who: Visit) -> Iterator[Memory]:
+    with asking(who.access):
+        yield members.call_of(who).memory
+
+
+def furnish(memory: Memory, word: str, unsaid: str) -> dict[str, str]:
+    """Keep one of everything, each with a word to find it by and a text that nobody else may ever see; give the ids."""
+    session = start(memory, title=f"{word} migrations {unsaid}").session.id
+    scar = keep(memory, f"Rehearse {word} migrations on a copy {unsaid}.", kind="scar", fields=SCAR)
+    thread = open_thread(memory, f"Write the {word} runbook for on-call {unsaid}")
+    assert isinstance(thread, Opened)
+    hint = Draft(body=f"Flaky {word} imports {unsaid}", kind="thread", source="mined", extra={"evidence": [session]})
+    suggestion = memory.commit([draft_event(memory, hint, pending=True)])[0].record
+    save_transcript(memory, f"user: why does the nightly {word} import fail? {unsaid}")
+    fact = keep(memory, f"The {word} API listens on port 8080 {unsaid}.", tags=(f"tag-{unsaid}",), scopes=("tools",))
+    hot = keep(memory, f"Backups of {word} run every night {unsaid}.")
+    promote(memory, hot.id)
+    link(memory, fact.id, "relates_to", hot.id)
+    log_output(memory, f"We decided to use {word} Valkey instead of Memcached because {unsaid} persists its data.")
+    candidate = mine_outputs(memory).offered[0]
+    decision = keep(memory, f"We chose {word} JWT {unsaid}.", kind="decision", fields={"rationale": f"It is {unsaid}."})
+    retired = retire(memory, keep(memory, f"The old {word} API had a SOAP endpoint {unsaid}.").id, f"gone {unsaid}")
+    held = write(
+        memory, Draft(body=f"The user likes short {word} answers {unsaid}.", kind="preference", source="inferred")
+    )
+    assert isinstance(held, Held)
+    ids = {
+        "session": session,
+        "thread": thread.thread.record.id,
+        "suggestion": suggestion.id,
+        "candidate": candidate.id,
+    }
+    ids |= {"scar": scar.id, "fact": fact.id, "hot": hot.id, "decision": decision.id, "retired": retired.id}
+    numbers = numbers_of(memory, [scar.id, fact.id])
+    return ids | {"pending": held.record.id, **{f"number {one[:4]}": str(number) for one, number in numbers.items()}}

@@ -1,0 +1,220 @@
+"""Another project's records, and another user's private ones, are asked for through everything there is: nothing comes.
+
+The calls are made from the tables of tools, resources and prompts, so a new one is covered by being there.
+"""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from holdfast.engine.access import asking
+from holdfast.hosts.mcp.protocol import ProtocolError, Server, server_of
+from holdfast.hosts.mcp.serving import SURFACES, surface_named
+from holdfast.hosts.server.members import Members, Visit
+from holdfast.surfaces.tool import Tool
+from holdfast.verbs.memory import Memory
+from tests.hosts.team import BANK, SHOP, at_work, furnish, team, visit
+from tests.surfaces.examples import EXAMPLES
+
+ANNA, READER = visit("anna", SHOP), visit("rita", SHOP, role="read")
+BEN, CARLA = visit("ben", SHOP, shares=False), visit("carla", BANK)
+THERE, OWN = ("zanzibar", "qxz7431vault"), ("quokka", "qxz9262diary")
+TOOLS = [(name, tool) for name in SURFACES for tool in surface_named(name).tools.values()]
+EACH_TOOL = pytest.mark.parametrize(("name", "tool"), TOOLS, ids=[f"{name} {tool.name}" for name, tool in TOOLS])
+pytestmark = pytest.mark.xdist_group("isolation")
+
+
+@dataclass(frozen=True)
+class Fort:
+    """The store, and what there is in it to be had."""
+
+    members: Members
+    there: dict[str, str]
+    own: dict[str, str]
+
+    @property
+    def forged(self) -> list[str]:
+        """Everything somebody might say to get at it."""
+        return [*self.there.values(), *self.own.values(), *self.words]
+
+    @property
+    def words(self) -> list[str]:
+        """What finds it, for whom it belongs to."""
+        return [BANK, f"{THERE[0]} {OWN[0]} migrations API"]
+
+
+@pytest.fixture(scope="module")
+def fort(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fort]:
+    with team(tmp_path_factory.mktemp("fort")) as members:
+        with at_work(members, CARLA) as memory:
+            there = furnish(memory, *THERE)
+        with at_work(members, BEN) as memory:
+            own = furnish(memory, *OWN)
+        yield Fort(members, there, own)
+
+
+def ask(fort: Fort, who: Visit, name: str, method: str, params: dict[str, Any]) -> str:
+    """Ask over the protocol, and give everything that comes back."""
+    with asking(who.access):
+        server: Server = server_of([surface_named(name)], fort.members.call_of(who))
+        try:
+            return json.dumps(server.answer(method, params))
+        except ProtocolError as problem:
+            return json.dumps(problem.to_json())
+
+
+def calls_of(tool: Tool, said: str, *, whole: bool = True) -> Iterator[dict[str, Any]]:
+    """Give calls of a tool that say something wherever it can be said, once for each choice the tool offers."""
+    properties: dict[str, Any] = tool.schema["properties"]
+    filled = {key: _value(schema, said) for key, schema in properties.items() if not _choices(schema)}
+    needed = {key: _choices(properties[key])[0] for key in tool.schema.get("required", ()) if _choices(properties[key])}
+    least = {key: value for key, value in filled.items() if key in tool.schema.get("required", ())}
+    choices = [(key, choice) for key, schema in properties.items() for choice in _choices(schema)]
+    for key, choice in (choices or [("", "")]) if whole else ():
+        chosen = {key: choice} if key else {}
+        yield {**filled, **needed, **chosen}
+        yield {**least, **needed, **chosen}
+    for key, value in filled.items():
+        if isinstance(value, str | list) or whole:
+            yield {**least, **needed, key: value}
+
+
+def rotated(fort: Fort, tool: Tool) -> list[str]:
+    """Give some of the ids, other ones for each tool: together the tools are asked for all of them many times."""
+    ids = [*fort.there.values(), *fort.own.values()]
+    start = len(tool.name) * 3 % len(ids)
+    return [*ids[start:], *ids[:start]][:4]
+
+
+def _choices(schema: dict[str, Any]) -> list[Any]:
+    return [choice for choice in schema.get("enum", ()) if choice is not None]
+
+
+def _value(schema: dict[str, Any], said: str) -> Any:
+    kinds = schema.get("type", "string")
+    match kinds if isinstance(kinds, str) else next(iter(kinds)):
+        case "string":
+            return said
+        case "integer" | "number":
+            return int(said) if said.isdigit() else max(1, schema.get("minimum", 1))
+        case "boolean":
+            return True
+        case "array":
+            return [_value(schema.get("items", {}), said)]
+        case "object":
+            return {key: _value(part, said) for key, part in schema.get("properties", {}).items()} or {"project": said}
+    return said
+
+
+def examples(name: str, tool: Tool, fort: Fort) -> Iterator[dict[str, Any]]:
+    """Give the good call that is written down for a tool, with ids of other worlds in it."""
+    example = EXAMPLES.get(name, {}).get(tool.name)
+    for ids in (fort.there, fort.own) if example is not None else ():
+        yield _forged(example, ids)
+
+
+def _forged(value: Any, ids: dict[str, str]) -> Any:
+    match value:
+        case dict():
+            return {name: _forged(item, ids) for name, item in value.items()}
+        case list():
+            return [_forged(item, ids) for item in value]
+        case str() if value.startswith("«"):
+            return ids.get(value.strip("«»"), ids["fact"])
+    return value
+
+
+def untouched(fort: Fort) -> list[str]:
+    """Give everything that was ever told about what is not Anna's."""
+    told = fort.members.owner.store.db.query(
+        "select cast(events as text) from events where name in ('carla', 'ben') or about in (select value from json_each(:ids)) order by seq",
+        {"ids": json.dumps([one for one in (*fort.there.values(), *fort.own.values()) if not one.isdigit()])},
+    )
+    return [str(row[0]) for row in told]
+
+
+def test_what_is_hidden_is_there_for_whom_it_belongs_to(fort: Fort) -> None:
+    for who, (word, unsaid), ids in ((CARLA, THERE, fort.there), (BEN, OWN, fort.own)):
+        recalled = ask(
+            fort, who, "core", "tools/call", {"name": "recall", "arguments": {"query": f"{word} migrations"}}
+        )
+        assert unsaid in recalled
+        assert unsaid in ask(fort, who, "core", "resources/read", {"uri": f"holdfast://record/{ids['fact']}"})
+
+
+@EACH_TOOL
+def test_no_tool_gives_away_or_changes_what_is_anothers(fort: Fort, name: str, tool: Tool) -> None:
+    before = untouched(fort)
+    made = [call for said in (*fort.words, fort.there["fact"], fort.own["session"]) for call in calls_of(tool, said)]
+    made += [call for said in rotated(fort, tool) for call in calls_of(tool, said, whole=False)]
+    distinct = {json.dumps(call, sort_keys=True): call for call in (*made, *examples(name, tool, fort))}
+    for place, arguments in enumerate(distinct.values()):
+        for who in (READER if tool.read_only and place % 2 else ANNA,):
+            came = ask(fort, who, name, "tools/call", {"name": tool.name, "arguments": arguments})
+            assert THERE[1] not in came, (arguments, came)
+            assert OWN[1] not in came, (arguments, came)
+    assert untouched(fort) == before
+
+
+@pytest.mark.parametrize("name", SURFACES)
+def test_no_resource_or_prompt_gives_away_what_is_anothers(fort: Fort, name: str) -> None:
+    surface = surface_named(name)
+    for said in fort.forged:
+        asked: list[tuple[str, dict[str, Any]]] = [
+            ("resources/read", {"uri": one.uri.replace(f"{{{one.variable}}}", said)})
+            for one in surface.resources.values()
+        ]
+        asked += [
+            ("prompts/get", {"name": one.name, "arguments": dict.fromkeys(one.schema["properties"], said)})
+            for one in surface.prompts.values()
+        ]
+        for method, params in asked:
+            came = ask(fort, ANNA, name, method, params)
+            assert THERE[1] not in came, params
+            assert OWN[1] not in came, params
+
+
+def _everything(memory: Memory) -> str:
+    """Give all that can be carried out of a store: its journal, its records now and at any time."""
+    told = [str(event) for _, event in memory.store.journal()]
+    told += [str(memory.store.events_about(one)) for one in memory.store.changed_since("")]
+    return "\n".join([*told, *memory.store.projects()])
+
+
+def test_an_export_holds_only_what_one_can_see(fort: Fort) -> None:
+    own = "The shop sells zebras."
+    with at_work(fort.members, ANNA) as memory:
+        memory.commit([memory.event("recorded", data={"body": own, "title": "zebras", "project": SHOP})])
+        carried = _everything(memory)
+        assert list(memory.store.projects()) == ["", SHOP]
+    assert own in carried
+    assert THERE[1] not in carried
+    assert OWN[1] not in carried
+
+
+def test_moving_to_another_project_shows_nothing_of_it(fort: Fort) -> None:
+    with at_work(fort.members, ANNA) as memory:
+        other = memory.acting_on(BANK)
+        assert THERE[1] not in _everything(other)
+        assert other.store.project_number(BANK) == -1
+
+
+def test_a_key_that_was_narrowed_shows_nothing_of_what_one_wrote_elsewhere(fort: Fort) -> None:
+    narrowed = visit("carla", SHOP)
+    with at_work(fort.members, narrowed) as memory:
+        assert THERE[1] not in _everything(memory)
+
+
+def test_the_calls_reach_every_action_of_a_tool() -> None:
+    tool = surface_named("core").tools["thread"]
+    actions = {call.get("action") for call in calls_of(tool, "x")}
+    assert actions >= set(_choices(tool.schema["properties"]["action"]))
+
+
+@pytest.fixture(autouse=True)
+def _in_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)

@@ -1,0 +1,122 @@
+"""A laptop whose team's database comes and goes: nobody waits, nothing is lost, and what is shown says where it is from."""
+
+import time as clock
+from pathlib import Path
+
+import pytest
+
+from holdfast.compose import COPY, Settings, load_settings, open_memory, refresh_copy
+from holdfast.hosts.mcp.serving import join, steady
+from holdfast.model.query import Query
+from holdfast.verbs.memory import Memory
+from holdfast.verbs.recall import recall
+from tests import engines
+from tests.conftest import keep
+
+AWAY = "postgresql://nobody@127.0.0.1:1/holdfast"
+
+
+def settings(folder: Path, database: str, **more: str) -> Settings:
+    environment = {
+        "HOLDFAST_DATABASE": database,
+        "HOLDFAST_HOME": str(folder / "home"),
+        "HOLDFAST_EMBEDDER": "none",
+        "HOLDFAST_PROJECT": "example.org/acme/shop",
+        "HOLDFAST_AGENT": "anna",
+        "HOLDFAST_STARTERS": "false",
+        **{f"HOLDFAST_{name.upper()}": value for name, value in more.items()},
+    }
+    return load_settings(folder=folder, environment=environment)
+
+
+@pytest.fixture
+def team(tmp_path: Path) -> str:
+    return engines.schema(str(tmp_path))
+
+
+def found(tmp_path: Path, database: str, text: str, **more: str) -> tuple[list[str], tuple[str, ...]]:
+    with open_memory(settings(tmp_path, database, **more), folder=tmp_path) as memory:
+        answer = recall(memory, Query(text=text))
+        return [hit.record.body for hit in answer.hits], answer.notes
+
+
+def test_what_is_kept_while_the_database_is_away_gets_there_once_it_is_back(tmp_path: Path, team: str) -> None:
+    began = clock.monotonic()
+    with open_memory(settings(tmp_path, AWAY), folder=tmp_path) as memory:
+        assert "cannot be reached" in memory.apart
+        keep(memory, "The ferry leaves from pier nine.")
+    assert clock.monotonic() - began < 5
+    bodies, notes = found(tmp_path, AWAY, "ferry pier")
+    assert bodies == ["The ferry leaves from pier nine."]
+    assert "copy of this machine" in notes[0]
+    bodies, notes = found(tmp_path, team, "ferry pier")
+    assert bodies == ["The ferry leaves from pier nine."]
+    assert not notes or "copy" not in notes[0]
+    with open_memory(settings(tmp_path, team), folder=tmp_path) as memory:
+        told = memory.store.last_seq()
+    with open_memory(settings(tmp_path, team), folder=tmp_path) as memory:
+        assert memory.store.last_seq() == told  # nothing is sent twice
+
+
+def test_what_the_team_knows_is_there_when_its_database_is_not(tmp_path: Path, team: str) -> None:
+    with open_memory(settings(tmp_path, team), folder=tmp_path) as memory:
+        keep(memory, "The ferry leaves from pier nine.", visibility="team")
+        keep(memory, "My own ferry ticket is green.")
+        assert refresh_copy(memory) == 2
+        assert refresh_copy(memory) == 0
+    with open_memory(settings(tmp_path, team, agent="ben"), folder=tmp_path) as memory:
+        keep(memory, "A private ferry note of another.")
+        keep(memory, "A ferry of another project.", project="example.org/acme/bank", visibility="team")
+    with open_memory(settings(tmp_path, team), folder=tmp_path) as memory:
+        assert refresh_copy(memory) == 0
+    bodies, notes = found(tmp_path, AWAY, "ferry")
+    assert sorted(bodies) == ["My own ferry ticket is green.", "The ferry leaves from pier nine."]
+    assert "copy of this machine" in notes[0]
+
+
+def test_a_container_keeps_nothing_of_its_own(tmp_path: Path, team: str) -> None:
+    found(tmp_path, team, "ferry")
+    assert not (tmp_path / "home" / COPY).exists()
+    assert not (tmp_path / "home" / "holdfast.db").exists()
+
+
+def test_the_store_a_user_had_before_is_never_sent(tmp_path: Path, team: str) -> None:
+    with open_memory(settings(tmp_path, ""), folder=tmp_path) as memory:
+        keep(memory, "A diary from before there was a team.")
+    with open_memory(settings(tmp_path, AWAY), folder=tmp_path) as memory:
+        keep(memory, "The ferry leaves from pier nine.")
+    bodies, _ = found(tmp_path, team, "diary ferry pier")
+    assert bodies == ["The ferry leaves from pier nine."]
+
+
+def test_a_running_server_goes_on_with_the_copy_and_back_again(tmp_path: Path, team: str) -> None:
+    places, now = [team], [0.0]
+
+    def open_one() -> Memory:
+        memory = open_memory(settings(tmp_path, places[0]), folder=tmp_path)
+        join(memory, "claude")
+        return memory
+
+    give = steady(open_one, lambda: now[0])
+    before = give()
+    session = before.actor.session
+    keep(before, "Kept at the team's.", visibility="team")
+    assert give() is before
+    before.store.db._url, places[0] = AWAY, AWAY  # type: ignore[attr-defined]
+    before.store.db._drop_idle()  # type: ignore[attr-defined]
+    now[0] = 2.0
+    apart = give()
+    assert apart.apart
+    assert apart.actor.session == session
+    keep(apart, "Kept on the laptop.", visibility="team")
+    places[0] = team
+    now[0] = 3.0
+    assert give() is apart  # not looked for yet
+    now[0] = 30.0
+    back = give()
+    assert not back.apart
+    assert back.actor.session == session
+    kept = {hit.record.body for hit in recall(back, Query(text="kept")).hits}
+    assert kept == {"Kept at the team's.", "Kept on the laptop."}
+    for memory in (before, apart, back):
+        memory.close()

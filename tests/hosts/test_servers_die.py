@@ -1,0 +1,90 @@
+"""Two servers on one database under load, one killed, every connection to the database cut: what was acknowledged is there."""
+
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack
+from hashlib import blake2b
+from http.client import HTTPException
+from pathlib import Path
+
+import pytest
+
+from holdfast.engine.postgres import Postgres
+from tests import engines
+from tests.hosts.conftest import environment_of
+from tests.hosts.running import answer, runner
+from tests.hosts.served import Served
+
+SHOP = "example.org/acme/shop"
+SERVE = ("-m", "holdfast", "serve", "--port", "0", "--rate", "1000", "--burst", "1000")
+WRITERS, EACH = 4, 8
+pytestmark = pytest.mark.xdist_group("serve")
+
+
+class Team:
+    """Servers by place, each of which may be replaced while others use it."""
+
+    def __init__(self, stack: ExitStack, folder: Path) -> None:
+        self.environment = {**environment_of(folder), "HOLDFAST_DATABASE": engines.schema(str(folder))}
+        own = {name: value for name, value in self.environment.items() if name.startswith("HOLDFAST_")}
+        run = runner(folder, folder)
+        assert run("user", "add", "anna", **own).returncode == 0
+        self.key = str(answer(run("key", "add", "anna", "--project", SHOP, "--json", **own))["key"])
+        self._stack, self._folder = stack, folder
+        self.servers = [self.start(), self.start()]
+
+    def start(self) -> Served:
+        return self._stack.enter_context(Served(self.environment, self._folder, SERVE, self.key))
+
+
+@pytest.fixture
+def team(tmp_path: Path) -> Iterator[Team]:
+    with ExitStack() as stack:
+        yield Team(stack, tmp_path)
+
+
+def write(team: Team, writer: int, acknowledged: list[str], halfway: threading.Event) -> None:
+    """Keep one thing after another, trying the other server when one fails, as a client behind a proxy does."""
+    for place in range(EACH):
+        words = [blake2b(f"{writer} {place} {n}".encode(), digest_size=4).hexdigest() for n in range(6)]
+        text = f"Drawer {' '.join(words)}."  # nothing like any other: a duplicate can only be itself
+        for attempt in range(100):
+            server = team.servers[(writer + attempt) % 2]
+            try:
+                told = server.call("remember", text=text)
+            except (OSError, HTTPException, KeyError, ValueError):
+                halfway.wait(0.1)  # not there, or not now
+                continue
+            if "Kept" in told or "already" in told.lower():  # said again after a lost answer it is a duplicate
+                acknowledged.append(text)
+                break
+        if place == EACH // 2:
+            halfway.set()
+
+
+def test_nothing_acknowledged_is_lost_when_a_server_is_killed_and_the_database_lets_go(team: Team) -> None:
+    acknowledged: list[list[str]] = [[] for _ in range(WRITERS)]
+    halfway = threading.Event()
+    threads = [
+        threading.Thread(target=write, args=(team, writer, acknowledged[writer], halfway)) for writer in range(WRITERS)
+    ]
+    for thread in threads:
+        thread.start()
+    assert halfway.wait(120)
+    team.servers[0].process.kill()
+    admin = Postgres(team.environment["HOLDFAST_DATABASE"])
+    admin.query(
+        "select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid() and usename = current_user"
+    )
+    team.servers[0] = team.start()
+    for thread in threads:
+        thread.join(240)
+    kept = {
+        row[0]
+        for row in admin.query("select cast(cast(data as json) ->> 'body' as text) from events where verb = 'recorded'")
+    }
+    admin.close()
+    told = [text for own in acknowledged for text in own]
+    assert len(told) == WRITERS * EACH  # clients recovered: each got everything acknowledged in the end
+    assert set(told) <= kept
+    assert len(told) == len(set(told))
