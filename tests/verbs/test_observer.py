@@ -200,9 +200,10 @@ def test_an_observer_that_is_set_up_wrongly_keeps_nobody_from_their_memory(memor
 
     memory.observing = wrong
     found = derive(memory, work())
-    assert found.observer == Rejected(said="There is no mode nope.")
+    said = f"There is no mode nope. {InvalidConfig.remedy}"
+    assert found.observer == Rejected(said=said)
     assert len(found.observations) == 1
-    assert observer_status(memory).problem == "There is no mode nope."
+    assert observer_status(memory).problem == said
 
 
 def test_the_status_tells_what_was_allowed_and_spent(memory: Memory) -> None:

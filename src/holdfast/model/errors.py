@@ -162,7 +162,7 @@ class EmbedderError(HoldfastError):
 
     code = "embedder"
     exit_code = 5
-    remedy = "`holdfast doctor` looks at it; with HOLDFAST_EMBEDDER=none recall goes by words alone."
+    remedy = "`holdfast doctor` looks at it."
 
 
 class MissingPackage(HoldfastError):
