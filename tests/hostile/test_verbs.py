@@ -227,7 +227,7 @@ class Verbs(RuleBasedStateMachine):
             assert all(mark not in row[0] for row in rows)
 
 
-Verbs.TestCase.settings = settings(max_examples=12 * TIMES, stateful_step_count=15, deadline=None, print_blob=True)
+Verbs.TestCase.settings = settings(max_examples=6 * TIMES, stateful_step_count=12, deadline=None, print_blob=True)
 test_any_verbs_in_any_order = Verbs.TestCase
 
 
