@@ -247,6 +247,7 @@ def test_every_nasty_text_in_every_field() -> None:
             machine.thread(9, text, text)
             machine.heat(9, text)
             machine.trust(9, text, 0.1, raises=True, note=text)
+            machine.trust(0, text, float("nan"), raises=False, note=text)
             machine.ask(text, text, 5, 100)
             machine.as_of(0, text, text)
         machine.carry(5, "\0")
