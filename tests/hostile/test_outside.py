@@ -54,7 +54,7 @@ def _request(method: str, params: Any) -> dict[str, Any]:
     return {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
 
 
-@tried(60)
+@tried(15)
 @given(some=st.lists(frames, min_size=1, max_size=5))
 def test_any_frame_is_answered_without_an_internal_error(
     tmp_path_factory: pytest.TempPathFactory, some: list[bytes]
@@ -90,7 +90,7 @@ fronts = st.dictionaries(
 )
 
 
-@tried(150)
+@tried(80)
 @given(front=st.one_of(texts, fronts.map(json.dumps)), body=texts)
 def test_any_markdown_is_read_or_refused(front: str, body: str) -> None:
     for content in (body, f"---\n{front}\n---\n{body}", f"---\n{front}"):
@@ -100,7 +100,7 @@ def test_any_markdown_is_read_or_refused(front: str, body: str) -> None:
             assert problem.message  # noqa: PT017  the refusal is what is tested
 
 
-@tried(150)
+@tried(80)
 @given(front=texts, said=st.one_of(texts, values.map(json.dumps), fronts.map(json.dumps)))
 def test_any_line_of_a_note_is_read_or_refused(front: str, said: str) -> None:
     try:
@@ -109,7 +109,7 @@ def test_any_line_of_a_note_is_read_or_refused(front: str, said: str) -> None:
         assert problem.message  # noqa: PT017
 
 
-@tried(40)
+@tried(20)
 @given(
     system=st.sampled_from(sorted(IMPORTERS)),
     name=st.sampled_from(("a.md", "a.json", "a.jsonl", "memory.db", "learnings.json", "2026.md", "a.jsonl.gz")),

@@ -58,7 +58,10 @@ NASTY = (
     '{"a": ' * 500 + "1" + "}" * 500,
 )
 
-texts = st.one_of(st.sampled_from(NASTY), st.text(max_size=40), st.text(st.characters(codec=None), max_size=10))
+# Hypothesis prints what it tries: the long ones are tried one by one instead.
+SHORT = tuple(text for text in NASTY if len(text) < 600)
+
+texts = st.one_of(st.sampled_from(SHORT), st.text(max_size=40), st.text(st.characters(codec=None), max_size=10))
 numbers = st.one_of(st.integers(-3, 30), st.integers(), st.floats(), st.sampled_from((2**31, 2**63, -(2**64), 10**400)))
 values = st.recursive(
     st.one_of(st.none(), st.booleans(), numbers, texts),

@@ -69,7 +69,7 @@ def change_trust(
         raise Invalid(f"{reason} {'lowers' if raises else 'raises'} trust.", hint="Use the other direction.")
     record = find(memory, reference).record
     size = abs(delta) if delta is not None else abs(REASONS[reason]) if reason else 0.1
-    if size > LARGEST:
+    if not size <= LARGEST:  # what is not a number is not above it either
         raise Invalid("Trust changes by 1 at most.")
     data = {"reason": reason or ("used_correctly" if raises else "outdated"), "delta": size if raises else -size}
     if note:
