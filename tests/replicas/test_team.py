@@ -82,7 +82,7 @@ def test_what_was_shared_stays_shared_and_that_is_said(ada: Seat, bob: Seat) -> 
 def test_a_record_with_a_secret_does_not_leave(ada: Seat, bob: Seat) -> None:
     fine = keep(ada.memory, "A harmless thing.", visibility="team")
     event = recorded(ada.memory.clock, f"The token is {TOKEN}.", visibility="team", project=ada.memory.project)
-    ada.memory.commit([event])  # as an older version, which knew fewer secrets, may have kept it
+    ada.memory.store.commit([event])  # as an older version, which knew fewer secrets, may have kept it
     done = ada.sync()
     bob.sync()
     assert [remark.where for remark in done.remarks] == [event.about]

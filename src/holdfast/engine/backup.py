@@ -56,7 +56,7 @@ def rotate(folder: Path, keep: int) -> list[Path]:
 def look_at(file: Path) -> Mark:
     """Give the mark of a file that is a sound store, or say what is wrong with it. It is not changed."""
     if not file.is_file():
-        raise NotFound(f"There is no file {file}.")
+        raise NotFound(f"There is no file {file}.", hint="`holdfast backup` says where it puts them.")
     with translated(file), closing(_connected(file, "ro")) as connection:
         return _checked(connection, file)
 

@@ -25,7 +25,12 @@ def _store() -> Memory:
 
 @click.group("user")
 def user_command() -> None:
-    """Add, list and remove the users of a server. What they write carries their name."""
+    """Add, list and remove the users of a server. What they write carries their name.
+
+    \b
+    holdfast user add ada
+    holdfast user list
+    """
 
 
 @user_command.command("add")
@@ -59,7 +64,12 @@ def remove_user_command(name: str) -> None:
 
 @click.group("key")
 def key_command() -> None:
-    """Make, list, rotate and revoke keys. A key is shown once: only its hash is kept."""
+    """Make, list, rotate and revoke keys. A key is shown once: only its hash is kept.
+
+    \b
+    holdfast key add ada --project github.com/acme/shop --days 90
+    holdfast key list
+    """
 
 
 @key_command.command("add")

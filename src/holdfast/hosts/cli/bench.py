@@ -109,8 +109,8 @@ def speed(names: tuple[str, ...]) -> None:
 
 @bench_command.command("scale")
 @click.option("--records", "sizes", multiple=True, type=int, help="Repeatable; 100000 unless given.")
-@click.option("--projects", default=100, show_default=True)
-@click.option("--clients", default=16, show_default=True)
+@click.option("--projects", default=100, show_default=True, help="How many they are in.")
+@click.option("--clients", default=16, show_default=True, help="How many ask and write at once.")
 @click.option(
     "--engine", "engines", multiple=True, type=click.Choice(["sqlite", "postgres"]), help="Both unless given."
 )

@@ -33,12 +33,19 @@ def backup_command(file: Path | None, keep: int | None, as_json: bool) -> None:
     """Copy the store to one file for you alone, while others go on reading and writing.
 
     Without FILE it goes to the folder `backups` beside the store. The copy is checked before it gets its name.
+
+    \b
+    holdfast backup
+    holdfast backup --keep 7
+    holdfast backup /media/usb/holdfast.db
     """
     if file and keep:
         raise Invalid("--keep is for backups beside the store.", hint="Leave FILE away.")
     store = _store()
     if not store.exists():
-        raise NotFound(f"There is no store in {store.parent}.")
+        raise NotFound(
+            f"There is no store in {store.parent}.", hint="Name its folder with --home, or keep something first."
+        )
     folder = store.parent / backup.FOLDER
     keep_out_of_git(store.parent)
     target = file or folder / f"{backup.NAMED}{_now()}.db"
@@ -84,6 +91,10 @@ def recover_command(file: Path | None, output: Path | None, yes: bool, as_json: 
     """Save what can be saved of a damaged store: every event that is still whole, wherever it lies.
 
     The damaged file and its log are kept in a folder beside the store. With FILE, only that file is read and a new one written.
+
+    \b
+    holdfast recover
+    holdfast recover damaged.db -o new.db
     """
     if (file is None) != (output is None):
         raise Invalid("FILE and --output go together.", hint="holdfast recover DAMAGED.db -o NEW.db")
@@ -92,7 +103,9 @@ def recover_command(file: Path | None, output: Path | None, yes: bool, as_json: 
     else:
         store = _store()
         if not store.exists():
-            raise NotFound(f"There is no store in {store.parent}.")
+            raise NotFound(
+                f"There is no store in {store.parent}.", hint="Name its folder with --home, or keep something first."
+            )
         _agree(f"Make a new store of what can be read of {store}? The damaged one is kept.", yes=yes)
         saved, kept = _recover_store(store)
     if as_json:
@@ -124,7 +137,7 @@ def fill_from_markdown(folder: Path, *, as_json: bool) -> None:
 
 def _recover_file(file: Path, output: Path) -> Saved:
     if not file.is_file():
-        raise NotFound(f"There is no file {file}.")
+        raise NotFound(f"There is no file {file}.", hint="Check the path.")
     if output.exists():
         raise Conflict(f"{output} is there already; nothing is overwritten.", hint="Give another name.")
     saved = salvage(file, output)

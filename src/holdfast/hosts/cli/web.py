@@ -56,7 +56,12 @@ def web_command(port: int | None, open_it: bool | None) -> None:
 def watch_command(
     project: str | None, everywhere: bool, whats: tuple[str, ...], session: str, last: int, as_json: bool, once: bool
 ) -> None:
-    """Follow what agents do and what the memory keeps, as it happens: the viewer's stream in the terminal."""
+    """Follow what agents do and what the memory keeps, as it happens: the viewer's stream in the terminal.
+
+    \b
+    holdfast watch
+    holdfast watch --last 20 --once
+    """
     from holdfast.hosts.web.live import SECONDS, look
     from holdfast.model.errors import Invalid
     from holdfast.verbs.project import project_called
