@@ -24,6 +24,7 @@ from holdfast.verbs.memory import Memory
 from holdfast.verbs.starters import plant
 
 LEAVING_SECONDS = 10  # how long requests may take to end once we are asked to stop
+KEPT_SECONDS = 75  # how long an idle connection stays: longer than clients and proxies wait before they use it again
 log = logging.getLogger(__name__)
 
 
@@ -50,6 +51,7 @@ def serve(
                 lifespan="on",
                 proxy_headers=False,
                 server_header=False,
+                timeout_keep_alive=KEPT_SECONDS,
                 timeout_graceful_shutdown=LEAVING_SECONDS,
             )
             # When it has left, uvicorn sends itself the signal again; as an exception it lets the store be closed.
