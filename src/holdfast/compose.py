@@ -81,6 +81,7 @@ PROJECT_SETTINGS = frozenset(
         "brief_budget",
         "preset",
         "guard_secrets",
+        "prompt_hints",
     }
 )
 _KNOWN = {spec.name: spec for spec in fields(Config)}

@@ -702,3 +702,20 @@ def test_notes_of_sessions_long_gone_are_thrown_away(hook: Hook, home: Path, pro
     worked(home, project)
     assert {path.name for path in (home / "seen").iterdir()} == known
     assert not (home / "prepared" / "handover-old.txt").exists()
+
+
+def test_a_prompt_gets_a_pointer_at_most_and_only_where_asked_for(
+    hook: Hook, memories: Run, home: Path, project: Path
+) -> None:
+    kept(memories, "The invoice_exporter rounds with Decimal before it sums.", "--kind", "learning")
+    prompt = "Why does invoice_exporter show a wrong Decimal?"
+    worked(home, project)
+    hook("SessionStart", source="startup")
+    assert hook("UserPromptSubmit", prompt=prompt) is None
+    assert memories("work", HOLDFAST_PROMPT_HINTS="true", HOLDFAST_EMBEDDER="none").returncode == 0
+    (home / "work.lock").write_text(str(os.getpid()))
+    said = text_of(hook("UserPromptSubmit", prompt=prompt))
+    assert said.startswith("Holdfast: may matter here: 01")
+    assert len(said) < 200
+    assert hook("UserPromptSubmit", prompt=prompt) is None  # once
+    assert hook("UserPromptSubmit", prompt="Something else entirely.") is None

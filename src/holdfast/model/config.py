@@ -48,6 +48,9 @@ class Config:
     inject: str = _setting("brief", "What sessions are told unasked: off, hot, brief or full (brief and file notes).")
     brief_budget: int = _setting(0, "Most tokens of the brief a session begins with. 0: 500 to 3000, by what is kept.")
     block_actions: bool = _setting(False, "Whether a blocking scar stops the command or edit it names.")
+    prompt_hints: bool = _setting(
+        False, "Whether a prompt that shares rarer words with memories is answered with a pointer to them, no more."
+    )
     guard_secrets: bool = _setting(
         False, "Whether a read or command that would show credentials is warned of (stopped, with block_actions)."
     )

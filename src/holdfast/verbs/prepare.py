@@ -13,6 +13,7 @@ from holdfast.model.text import shorten
 from holdfast.policy.brief import is_blocking
 from holdfast.policy.freshness import details
 from holdfast.policy.opening import POLICIES, Prepared, Section, budget_for, written
+from holdfast.policy.outcomes import distinctive
 from holdfast.policy.triggers import Places, places_of
 from holdfast.verbs.branches import outside
 from holdfast.verbs.freshness import freshness
@@ -21,6 +22,7 @@ from holdfast.verbs.memory import Memory
 from holdfast.verbs.session import context
 
 MOST_TRIGGERS, MOST_FILES = 300, 500
+MOST_HINTS, MOST_WORDS = 100, 30
 SCARS, THREADS, DECISIONS, LEARNINGS = 8, 8, 6, 6
 _SEVERITY = {"critical": 0, "high": 1, "medium": 2, "low": 3}
 
@@ -35,6 +37,8 @@ def prepare(memory: Memory, file: Path) -> Prepared:
         "triggers": _triggers(memory, scars),
         "files": _files(memory) if memory.config.inject == "full" else {},
     }
+    if memory.config.prompt_hints:
+        value["hints"] = _hints(memory, scars)
     if memory.config.guard_secrets:
         value["guard"] = "block" if memory.config.block_actions else "warn"
     text = json.dumps(value, ensure_ascii=False)
@@ -106,6 +110,19 @@ def _trigger(memory: Memory, record: Record, places: Places) -> dict[str, Any]:
     parts += [f"Before: {'; '.join(steps[:3])}"] if isinstance(steps, list) and steps else []
     value = {"id": record.id, "text": "\n".join(parts), "commands": list(places.commands), "paths": list(places.paths)}
     return {**value, "block": True} if is_blocking(record) and memory.config.block_actions else value
+
+
+def _hints(memory: Memory, scars: Sequence[Record]) -> list[dict[str, Any]]:
+    """Give what a prompt may be pointed at, each with the words that call it up."""
+    known = (
+        record for kind in ("decision", "learning", "pattern", "fact") for record in _newest(memory, kind, MOST_HINTS)
+    )
+    found = [(record, distinctive(record, common=lambda _: False)) for record in (*scars[:MOST_HINTS], *known)]
+    return [
+        {"id": record.id, "text": f"{record.id[:10]} {shorten(record.title, 80)}", "words": sorted(words)[:MOST_WORDS]}
+        for record, words in found
+        if words
+    ]
 
 
 def _files(memory: Memory) -> dict[str, list[dict[str, str]]]:

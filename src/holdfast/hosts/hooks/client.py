@@ -316,11 +316,19 @@ def _on_start(home: str, prepared: Json, told: Json, _: Json) -> Json:
 
 
 def _on_prompt(home: str, prepared: Json, told: Json, _: Json) -> Json:
-    """Answer a prompt: with the brief, if it was not ready when the session began; else with nothing."""
+    """Answer a prompt: with the brief, if it was not ready when the session began; else at most with a pointer."""
     brief = prepared.get("brief") or {}
-    if not brief.get("text") or not _see(home, told["session"], ["brief"]):
+    if brief.get("text") and _see(home, told["session"], ["brief"]):
+        return _context([brief["text"]], brief.get("ids", []), "brief")
+    said = {word.strip("`'\".,;:!?()[]{}") for word in told.get("text", "").lower().split()}
+    near = [one for one in prepared.get("hints", ()) if len(said.intersection(one["words"])) >= 2]
+    fresh = [one for one in near[:3] if _see(home, told["session"], [f"{one['id']} hint"])]
+    if not fresh:
         return {}
-    return _context([brief["text"]], brief.get("ids", []), "brief")
+    named = "; ".join(one["text"] for one in fresh)
+    return _context(
+        [f"Holdfast: may matter here: {named}. read gives them in full."], [one["id"] for one in fresh], "prompt"
+    )
 
 
 def _on_tool(home: str, prepared: Json, told: Json, given: Json) -> Json:
