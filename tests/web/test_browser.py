@@ -175,7 +175,7 @@ def test_one_searches_as_one_types_and_opens_a_hit_by_key(seen: Seen) -> None:
     page.wait_for_url("**q=refunds+ledger+service**")
     page.keyboard.press("Escape")
     page.keyboard.press("j")
-    expect(page.locator(".hit.at")).to_have_count(1)
+    expect(page.locator(".hit.at [data-open]")).to_be_focused()
     page.keyboard.press("Enter")
     expect(page.locator("h1")).to_have_text("Refunds go through the ledger service.")
     page.go_back()
