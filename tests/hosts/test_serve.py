@@ -132,6 +132,7 @@ def test_a_project_must_be_one_the_key_opens(served: Served, keys: dict[str, str
     assert served.ask("tools/list", holdfast_project=BANK).status == 403
     assert served.ask("tools/list", holdfast_project=SHOP).status == 200
     assert served.ask("tools/list", authorization=bearer(keys["root"])).status == 400
+    call(served, keys["anna"], "remember", text="The kiosk firmware update needs a cold reboot afterwards.")
     told = call(served, keys["root"], "recall", {"holdfast_project": SHOP}, query="kiosk firmware reboot")
     assert "cold reboot" in told
 
@@ -198,6 +199,7 @@ def test_a_request_that_is_too_large_is_refused(served: Served) -> None:
 
 
 def test_metrics_are_for_admins_and_tell_no_text(served: Served, keys: dict[str, str]) -> None:
+    assert served.ask("tools/list", authorization=bearer("nobody")).status == 401
     assert get(served, "/metrics", keys["anna"]).status == 403
     told = get(served, "/metrics", keys["root"])
     assert told.status == 200

@@ -10,6 +10,7 @@ from holdfast.model.event import FOLDING, Event
 from holdfast.model.record import CONFIDENCES, RELATIONS, SOURCES, VISIBILITIES, Link, Origin, Record, State
 
 # What an erased event keeps: enough to know that something was here and was used, nothing of what it said.
+HEATED_BECAUSE = ("evicted", "stale", "pin", "unpin")  # other reasons are somebody's words
 _KEPT_ON_ERASURE = ("kind", "project", "outcome")
 
 
@@ -26,7 +27,11 @@ def as_of(events: Iterable[Event], at: str) -> Record | None:
 
 def scrub(event: Event) -> Event:
     """Give an event without anything its author said, as erasure leaves it."""
-    return replace(event, data={key: event.data[key] for key in _KEPT_ON_ERASURE if key in event.data})
+    kept = (*_KEPT_ON_ERASURE, "hot", "pinned") if event.verb == "heated" else _KEPT_ON_ERASURE
+    data = {key: event.data[key] for key in kept if key in event.data}
+    if event.verb == "heated" and event.data.get("why") in HEATED_BECAUSE:
+        data["why"] = event.data["why"]
+    return replace(event, data=data)
 
 
 def fold(record: Record | None, event: Event) -> Record | None:

@@ -1,5 +1,6 @@
 """The hot set: which records are in it, which of them are pinned, and how it has fared."""
 
+import json
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -7,6 +8,7 @@ from holdfast.engine.database import Database
 from holdfast.engine.views import Batch
 from holdfast.engine.views.records import span
 from holdfast.model.event import Event
+from holdfast.model.fold import HEATED_BECAUSE
 
 NAME = "heat"
 VERSION = 1
@@ -39,7 +41,10 @@ class Warm(NamedTuple):
 
 
 def apply(db: Database, batch: Batch, /) -> None:
-    """Put in and take out what the events say, and count."""
+    """Put in and take out what the events say, and count; of what is erased nobody's words stay."""
+    for entry in batch.entries:
+        if entry.record.state == "erased":
+            db.execute(_HUSH, {"id": entry.record.id, "kept": json.dumps(HEATED_BECAUSE)})
     for event in batch.counted:
         if event.verb == "heated":
             _heat(db, event)
@@ -79,6 +84,7 @@ on conflict (id) do update set
     hot = excluded.hot, pinned = excluded.pinned, at = excluded.at, why = excluded.why, event = excluded.event
 where excluded.event > heat.event
 """
+_HUSH = "update heat set why = '' where id = :id and why not in (select value from json_each(:kept))"
 _ADD = """
 insert into heat_counts (name, value) values (:name, :number)
 on conflict (name) do update set value = heat_counts.value + excluded.value
