@@ -207,7 +207,7 @@ def test_a_long_call_reports_progress(toys: Served, mode: str) -> None:
             return text_of(await client.call_tool("work", {"seconds": 1.8}, progress_callback=hear))
 
     assert asyncio.run(session()) == "Done."
-    assert 1 <= len(told) <= 4
+    assert 1 <= len(told) <= 30  # of a hundred steps; how many depends on how fast the machine is
     assert [place for place, _, _ in told] == sorted({place for place, _, _ in told})
     assert {total for _, total, _ in told} == {100}
 
