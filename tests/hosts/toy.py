@@ -10,6 +10,7 @@ from typing import Annotated
 
 from holdfast.compose import open_memory
 from holdfast.hosts.mcp import stdio
+from holdfast.hosts.mcp.progress import APART_SECONDS, QUIET_SECONDS
 from holdfast.hosts.mcp.protocol import server_of
 from holdfast.model.errors import NotFound, StoreBusy
 from holdfast.surfaces.tool import Call, Surface, once
@@ -75,6 +76,11 @@ def review(
 ) -> str:
     """Ask for a review."""
     return f"Review {book} in a {tone} tone."
+
+
+def most_told(seconds: float) -> int:
+    """Give how often a call that took so long may have told of its progress: never in the first second, then a few times each."""
+    return 1 + int(max(0.0, seconds - QUIET_SECONDS) / APART_SECONDS)
 
 
 if __name__ == "__main__":
