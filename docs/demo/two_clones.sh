@@ -1,5 +1,5 @@
 #!/bin/sh
-# Two clones of one repository share a decision: ada writes it down, bob's agent knows it, bob amends it, ada sees that;
+# Two clones of one repository share a decision: ada writes it down, bob accepts what she sends, his agent knows it, bob amends it, ada sees that;
 # then bob changes the code, and ada learns that the decision went stale, from which commit, and what to do.
 # Runs in a temporary folder with homes of its own; needs git and the holdfast command. COMMAND names another one.
 set -eu
@@ -42,15 +42,18 @@ as ada $holdfast remember --team --kind decision --anchor stack.yml::orders=post
 as ada $holdfast remember "My own note, which stays on this machine: ask Grace about the invoice numbers."
 as ada $holdfast sync
 
-say "# bob syncs and asks"
+say "# bob syncs: nobody here knows ada yet, so what she sent waits; he accepts her, once, and asks"
 as bob $holdfast replica on notes --no-git-config
 as bob $holdfast sync
+as bob $holdfast quarantine
+as bob $holdfast accept ada@example.org
 as bob $holdfast recall "where do we keep orders"
 
 say "# bob amends it; ada sees who did"
 id="$(as bob $holdfast list --json | sed -n 's/^ *"id": "\(.*\)",*$/\1/p' | head -n 1)"
 as bob $holdfast revise "$id" --tag storage --tag ledger
 as bob $holdfast sync
+as ada $holdfast accept bob@example.org
 as ada $holdfast sync
 as ada $holdfast history "$id"
 

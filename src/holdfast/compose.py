@@ -10,12 +10,14 @@ import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from difflib import get_close_matches
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 from holdfast.adapters.checkout import GitCheckout
+from holdfast.adapters.git import came_with_repository
 from holdfast.adapters.process import is_alive
 from holdfast.engine.database import Database
 from holdfast.engine.sqlite import SQLite
@@ -216,15 +218,22 @@ def open_replica(name: str, memory: Memory, folder: Path | None = None) -> tuple
     home = store_folder(memory.config, here)
     if name == "notes":
         return open_notes(memory, here), team
+    from holdfast.adapters.replicas.authors import authors_of_files
     from holdfast.adapters.replicas.git import Repository
     from holdfast.adapters.replicas.markdown import MarkdownFolder
 
     if name == "folder":
         return MarkdownFolder(home / "markdown", home / "replicas"), own()
     repository, place = Repository(here), memory.checkout.top() / FOLDER / "memories"
-    at, follows = repository.head, repository.holds
     made = MarkdownFolder(
-        place, home / "replicas", name=name, implied=team.implied, head=at, follows=follows, mode=0o666
+        place,
+        home / "replicas",
+        name=name,
+        implied=team.implied,
+        head=repository.head,
+        follows=repository.holds,
+        authors=partial(authors_of_files, repository, place),
+        mode=0o666,
     )
     return made, team
 
@@ -420,8 +429,10 @@ def _nearest(here: Path) -> Path | None:
 
 
 def _is_home(folder: Path) -> bool:
-    """Tell a store's folder from one that only carries what a repository shares (settings, team memories)."""
-    return (folder / FILE).exists() or not any((folder / name).exists() for name in ("config.toml", "memories"))
+    """Tell a store's folder from one that only carries what a repository shares: settings, memories, or a store of its maker."""
+    if (folder / FILE).exists():
+        return not came_with_repository(folder)
+    return not any((folder / name).exists() for name in ("config.toml", "memories"))
 
 
 def database_of(config: Config, here: Path) -> Database:

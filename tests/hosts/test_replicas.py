@@ -31,7 +31,10 @@ def test_two_clones_share_what_is_meant_for_the_team(clones: dict[str, Run]) -> 
     assert "1 memory to tell, 0 to take in" in ada("replica").stdout
     assert "0 memories would be taken in, 1 would be told" in ada("sync", "--dry-run").stdout
     assert ada("sync").stdout == "notes      0 memories taken in, 1 told, 1 ref pushed\n"
-    assert bob("sync").stdout == "notes      1 memory taken in, 0 told\n"
+    assert "1 memory of" in (first := bob("sync").stdout)
+    assert "waits to be accepted" in first
+    assert "1 memory waiting" in bob("quarantine").stdout
+    assert "accepted" in bob("accept", "--all").stdout
     assert answer(bob("show", record, "--json"))["title"] == "Orders live in PostgreSQL."
 
 
@@ -67,6 +70,7 @@ def test_the_repositorys_files_are_written_only_where_somebody_asked(clones: dic
     bob, theirs = clones["bob"], tmp_path / "bob" / "shop"
     git(theirs, "pull", "-q", "origin", "main")
     bob("replica", "on", "repository")
+    assert "accepted" in bob("accept", "ada@example.org").stdout
     assert "1 memory taken in" in bob("sync").stdout
     assert git(theirs, "status", "--porcelain") == ""
     assert [one["body"] for one in answer(bob("list", "--json"))["records"]] == ["For the team."]

@@ -118,7 +118,9 @@ def seating(kind: str, folder: Path) -> Iterator[Seats]:
 def _seat(kind: str, folder: Path, name: str, bare: Path | None) -> Seat:
     here, time = folder / name, Time()
     here.mkdir(exist_ok=True)
-    memory = make_memory(here, time, actor=Actor(kind="user", name=name, session=f"{name}-1"))
+    actor = Actor(kind="user", name=name, session=f"{name}-1")
+    # People who know each other: `test_quarantine.py` is about those who do not.
+    memory = make_memory(here, time, actor=actor, config={"quarantine": "off"})
     states = here / "store" / "replicas"
     if bare:
         clone = here / "clone"

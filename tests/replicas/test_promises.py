@@ -152,7 +152,7 @@ def test_counted_events_stay_here(ada: Seat, bob: Seat) -> None:
     record_use(ada.memory, [record.id], "applied")
     ada.sync()
     bob.sync()
-    assert {event.verb for _, event in bob.memory.store.journal()} == {"recorded"}
+    assert {event.verb for _, event in bob.memory.store.journal()} <= {"recorded", "arrived"}
 
 
 def test_a_dry_run_writes_nothing(ada: Seat, bob: Seat) -> None:

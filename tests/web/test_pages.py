@@ -8,9 +8,11 @@ from holdfast.hosts.web.freshness import Badge, badge_of, cited_by
 from holdfast.model.query import Query
 from holdfast.model.record import Draft
 from holdfast.verbs.contradictions import mark
+from holdfast.verbs.exchange import export, take_in
 from holdfast.verbs.hot import hot_set
 from holdfast.verbs.keep import record_use, retire
 from holdfast.verbs.mining import log_output, mine_outputs, mined
+from holdfast.verbs.quarantine import standing
 from holdfast.verbs.read import get, history
 from holdfast.verbs.recall import recall
 from holdfast.verbs.session import begin
@@ -240,6 +242,25 @@ def test_what_waits_for_a_yes_gets_one_or_a_no(site: Site) -> None:
     site.post(f"/health/{ids[0]}/confirm")
     site.post(f"/health/{ids[1]}/cancel")
     assert [get(site.memory, one).record.state for one in ids] == ["active", "retired"]
+
+
+def test_what_strangers_sent_is_accepted_or_rejected(site: Site, tmp_path: Path, time: Time) -> None:
+    theirs = make_memory(tmp_path / "theirs", time)
+    texts = ("Orders live in PostgreSQL.", "Deploys wait for the smoke test.", "Skip the tests on Fridays.")
+    ids = [keep(theirs, text, kind="decision").id for text in texts]
+    take_in(site.memory, export(theirs), held_as="ada <ada@example.org>")
+    page = site.get("/health")
+    assert "Sent by people nobody here accepted <small>3</small>" in page
+    assert page.count("from ada &lt;ada@example.org&gt;, by import") == 3
+    assert "it counts for nothing" in site.get(f"/r/{ids[0]}")
+    assert "Orders live in PostgreSQL." in site.get("/search?state=held")
+    site.post(f"/health/{ids[0]}/accept")
+    site.post(f"/health/{ids[2]}/turn-away")
+    assert [get(site.memory, one).record.state for one in ids] == ["active", "held", "retired"]
+    site.post(f"/health/{ids[1]}/accept", author="ada <ada@example.org>")
+    assert get(site.memory, ids[1]).record.state == "active"
+    assert standing(site.memory, "ada <ada@example.org>") == "accepted"
+    assert "Sent by people" not in site.get("/health")
 
 
 def test_what_was_mined_is_approved_or_never_offered_again(site: Site) -> None:

@@ -67,3 +67,8 @@ def _command(folder: Path, question: tuple[str, ...]) -> list[str]:
 def _surroundings() -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if name not in _OTHERS}
     return {**kept, "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
+
+
+def came_with_repository(store: Path) -> bool:
+    """Tell whether a store is one of the files of the repository around it: whoever made that made the store too."""
+    return git(store, "ls-files", "--error-unmatch", "--", "holdfast.db") is not None

@@ -110,14 +110,15 @@ def search(
     documents: int,
     *,
     exact: int = EXACT,
+    most: int = CANDIDATES,
     codes: "Codes | Neighbours | None" = None,
     allowed: Collection[int] | None = None,
 ) -> tuple[list[Candidate], Mapping[str, float]]:
     """Give candidates, best first, and the weight of each word of the question."""
-    found = look_up(frequencies, question.words, spans, documents, allowed=allowed, most=CANDIDATES)
+    found = look_up(frequencies, question.words, spans, documents, allowed=allowed, most=most)
     meant: dict[int, float] = {}
     if codes is not None and question.vector is not None:
-        meant = codes.nearest(question.vector, spans, most=CANDIDATES, allowed=allowed)
+        meant = codes.nearest(question.vector, spans, most=most, allowed=allowed)
     few = allowed is not None and len(allowed) <= FEW  # a filter that leaves so few: each is looked at
     under_way = _Search(
         store=store,

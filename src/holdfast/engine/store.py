@@ -29,7 +29,7 @@ from holdfast.engine.views import (
 from holdfast.engine.views.records import PROJECT_BITS
 from holdfast.model.errors import NewerStore, StoreError
 from holdfast.model.event import FOLDING, Actor, Event
-from holdfast.model.fold import fold_all, scrub
+from holdfast.model.fold import fold_all, scrub, set_aside
 from holdfast.model.record import Record
 
 Progress = Callable[[int, int], None]
@@ -79,14 +79,14 @@ class Store:
         """
         with self.db.transaction():
             fresh = self._append(events)
-            for event in fresh:
-                if event.verb == "erased":
-                    self._scrub(event.about)
+            erased = self._erased({event.about for event in fresh if event.verb in ("erased", "accepted")})
+            for about in erased:
+                self._scrub(about)
             entries = self.entries(dict.fromkeys(event.about for event in fresh if event.verb in FOLDING))
             batch = Batch(entries=entries, counted=[event for event in fresh if event.verb not in FOLDING])
             for view in ALL_VIEWS:
                 view.apply(self.db, batch)
-        if any(event.verb == "erased" for event in fresh):
+        if erased:
             self._leave_no_trace()
         return entries
 
@@ -101,8 +101,6 @@ class Store:
                 continue
             known.add(event.id)
             kept = scrub(event) if event.verb in FOLDING and event.about in erased else event
-            if event.verb == "erased":
-                erased.add(event.about)
             fresh.append(kept)
             rows.append(_event_row(seq, kept))
         self.db.many(_INSERT, rows)
@@ -113,8 +111,12 @@ class Store:
         return {row[0] for row in self.db.query(sql, {"ids": json.dumps([event.id for event in events])})}
 
     def _erased(self, abouts: Iterable[str]) -> set[str]:
-        sql = f"select about from events where about in ({_ABOUTS}) and {_FOLDING_ONLY} and verb = 'erased'"
-        return {row[0] for row in self.db.query(sql, {"abouts": json.dumps(list(abouts))})}
+        """Give those of these records that were erased by somebody whose word counts here."""
+        sql = f"select about, id from events where about in ({_ABOUTS}) and {_FOLDING_ONLY} and verb = 'erased'"
+        said: dict[str, set[str]] = {}
+        for row in self.db.query(sql, {"abouts": json.dumps(list(abouts))}):
+            said.setdefault(row[0], set()).add(row[1])
+        return {about for about, ids in said.items() if not set_aside(self.events_about(about)).keys() >= ids}
 
     def insert(self, seq: int, event: Event) -> bool:
         """Put an event into the journal under a number, and nowhere else: for saving a damaged store."""
@@ -160,13 +162,14 @@ class Store:
         folded = self._folded_all(list(abouts))
         sql = "select id, number from entries where id in (select value from json_each(:ids))"
         numbers = {row[0]: int(row[1]) for row in self.db.query(sql, {"ids": json.dumps(list(folded))})}
+        known = set(numbers)
         new: dict[str, list[str]] = {}
         for about, record in folded.items():
-            if about not in numbers:
+            if about not in known:
                 new.setdefault(record.project, []).append(about)
         for project, ids in new.items():
             numbers |= self._number(ids, project)
-        return [Entry(number=numbers[about], record=record) for about, record in folded.items()]
+        return [Entry(number=numbers[about], record=record, known=about in known) for about, record in folded.items()]
 
     def _number(self, ids: Sequence[str], project: str) -> dict[str, int]:
         """Give new records of a project their local numbers, once and for good."""
@@ -255,6 +258,17 @@ class Store:
         """Give the number of the event that arrived last."""
         return int(self.db.query("select coalesce(max(seq), 0) from events")[0][0])
 
+    def provenance(self, ids: Iterable[str]) -> dict[str, list[Event]]:
+        """Give, for each of these records of which something came from elsewhere, the events that tell from where."""
+        sql = f"""
+        select {_COLUMNS} from events where about in (select value from json_each(:ids)) and {_FOLDING_ONLY}
+        and verb = 'arrived' order by id
+        """
+        found: dict[str, list[Event]] = {}
+        for row in self.db.query(sql, {"ids": json.dumps(list(ids))}):
+            found.setdefault(row["about"], []).append(_event(row))
+        return found
+
     def happened(self, verbs: Sequence[str], since: str, limit: int) -> list[Event]:
         """Give the latest events of some verbs since an instant."""
         sql = f"""
@@ -323,7 +337,8 @@ class Store:
         ):
             numbers = {row["id"]: row["number"] for row in rows}
             folded = self._folded_all(list(numbers))
-            yield Batch(entries=[Entry(number=numbers[one], record=record) for one, record in folded.items()])
+            entries = [Entry(number=numbers[one], record=record, known=False) for one, record in folded.items()]
+            yield Batch(entries=entries)
             last = rows[-1]["number"]
         seq = 0
         while rows := self.db.query(

@@ -55,6 +55,10 @@ class Config:
         False, "Whether a read or command that would show credentials is warned of (stopped, with block_actions)."
     )
     hot_capacity: int = _setting(20, "Most memories the hot set of a project holds.")
+    quarantine: str = _setting(
+        "show",
+        "What arrives from people nobody accepted waits: show (recall names it, marked), hide, or off (it counts).",
+    )
     pending_days: int = _setting(7, "Days after which a write nobody confirmed is no longer offered.")
     output_days: int = _setting(7, "Days that logged output is kept, mined or not.")
     output_characters: int = _setting(

@@ -20,6 +20,9 @@ Verb = Literal[
     "erased",  # its text is gone for good, here and in every replica
     "linked",  # points at another record
     "unlinked",
+    "arrived",  # events came from elsewhere: which, from whom, by what way, and whether they wait to be accepted
+    "accepted",  # what arrived and waited may count
+    "rejected",  # what arrived shall not count
     "surfaced",  # recall showed it; says nothing about truth
     "used",  # somebody said what became of it
     "touched",  # somebody worked on it, as on a thread
@@ -35,6 +38,9 @@ COUNTED: frozenset[str] = frozenset(
     {"surfaced", "used", "touched", "trusted", "heated", "injected", "started", "closed"}
 )
 FOLDING: frozenset[str] = VERBS - COUNTED
+# What this store decided about what came to it: never told to anybody, never taken from anybody.
+LOCAL: frozenset[str] = frozenset({"arrived", "accepted", "rejected"})
+SHARED: frozenset[str] = FOLDING - LOCAL
 ActorKind = Literal["agent", "user", "rule"]
 
 

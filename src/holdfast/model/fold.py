@@ -3,26 +3,56 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import reduce
-from typing import Any
+from typing import Any, Literal
 
 from holdfast.model.anchor import sight_from_json
-from holdfast.model.event import FOLDING, Event
+from holdfast.model.event import FOLDING, LOCAL, Event
 from holdfast.model.record import CONFIDENCES, RELATIONS, SOURCES, VISIBILITIES, Link, Origin, Record, State
 
 # What an erased event keeps: enough to know that something was here and was used, nothing of what it said.
 HEATED_BECAUSE = ("evicted", "stale", "pin", "unpin")  # other reasons are somebody's words
 _KEPT_ON_ERASURE = ("kind", "project", "outcome")
+REJECTED = "it was rejected when it arrived"
+Aside = Literal["waits", "rejected"]
 
 
 def fold_all(events: Iterable[Event]) -> Record | None:
-    """Give the record these events make, whatever order they come in and however often."""
+    """Give the record these events make, whatever order they come in and however often.
+
+    Events that wait to be accepted, or were rejected, change nothing; a record that has no others is held, or out of use.
+    """
     unique = {event.id: event for event in events if event.verb in FOLDING}
-    return reduce(fold, (unique[key] for key in sorted(unique)), None)
+    ordered = [unique[key] for key in sorted(unique)]
+    aside = set_aside(ordered)
+    record = reduce(fold, (event for event in ordered if event.id not in aside), None)
+    if not aside:
+        return record
+    waiting = tuple(one for one in sorted(aside) if aside[one] == "waits")
+    if record:
+        return replace(record, waiting=() if record.state == "erased" else waiting)
+    whole = reduce(fold, ordered, None)
+    state: State = "held" if waiting else "retired"
+    return whole and replace(whole, state=state, reason="" if waiting else REJECTED, waiting=waiting)
+
+
+def set_aside(events: Iterable[Event]) -> dict[str, Aside]:
+    """Give the events about one record that do not count, by id: those that wait, and those that were rejected."""
+    found: dict[str, Aside] = {}
+    for event in sorted((event for event in events if event.verb in LOCAL), key=lambda event: event.id):
+        named = _texts(event.data.get("events")) or ()
+        match event.verb:
+            case "arrived":
+                found |= dict.fromkeys(named, "waits") if event.data.get("held") is True else {}
+            case "accepted":
+                found = {one: why for one, why in found.items() if one not in named}
+            case "rejected":
+                found |= {one: "rejected" for one in named if one in found}
+    return found
 
 
 def as_of(events: Iterable[Event], at: str) -> Record | None:
     """Give the record as it stood at an instant."""
-    return fold_all(event for event in events if event.at <= at)
+    return fold_all(event for event in events if event.at <= at or event.verb in LOCAL)
 
 
 def scrub(event: Event) -> Event:
@@ -38,7 +68,7 @@ def fold(record: Record | None, event: Event) -> Record | None:
     """Give the record after one more event. Total: data of the wrong shape changes nothing."""
     if record is None:
         return _born(event)
-    if record.state == "erased" or event.verb == "recorded":
+    if record.state == "erased" or event.verb == "recorded" or event.verb in LOCAL:
         return record  # nothing follows erasure, and the first telling is the one that counts
     changed = _changed(record, event)
     return replace(changed, head=event.id, revision=record.revision + 1)

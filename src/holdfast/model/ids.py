@@ -49,9 +49,13 @@ class Clock:
             self._last = bytes_to_ulid(millisecond.to_bytes(6) + self._chance(80).to_bytes(10))
             return self._last
 
+    def is_ahead(self, event_id: str) -> bool:
+        """Tell whether an id was made by a clock that is absurdly ahead."""
+        return ulid_to_timestamp(event_id) > self._now() * 1000 + MAX_DRIFT_MS
+
     def observe(self, event_id: str) -> None:
         """Count on from an id made elsewhere, unless its clock was absurdly ahead."""
-        if ulid_to_timestamp(event_id) <= self._now() * 1000 + MAX_DRIFT_MS:
+        if not self.is_ahead(event_id):
             with self._lock:
                 self._last = max(self._last, event_id)
 

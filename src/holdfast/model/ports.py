@@ -165,6 +165,9 @@ class Replica(Protocol):
     def read(self, *, afresh: bool = False) -> Arrived:
         """Give what changed there since the last `write`, or all of it."""
 
+    def carriers(self, ids: Collection[str]) -> dict[str, str]:
+        """Give who brought events that were just read into the replica, by their ids, where anybody can tell."""
+
     def write(self, tellings: Sequence[Telling], settled: Settled, *, cursor: int) -> Put:
         """Bring it up to date, and remember how far it was told and what it was read to say."""
 

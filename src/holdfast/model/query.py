@@ -55,6 +55,8 @@ class Hit:
     snippet: str = ""
     tokens: int = 0
     freshness: Freshness | None = None  # None: it tells of the past, or nobody looked
+    came: str = ""  # who brought it here and which way, if it came from elsewhere
+    alike: int = 0  # how many others of the same source say nearly the same and are not shown
     branch: str = ""  # the branch it was made on, while that is not merged into what is at hand
 
 
@@ -77,6 +79,7 @@ class Recalled:
     cut: int = 0
     lagging: int = 0
     related: tuple[Related, ...] = ()
+    held: tuple[Hit, ...] = ()  # what fits and waits to be accepted: no answer, and never ranked among them
     notes: tuple[str, ...] = field(default=())
 
     @property

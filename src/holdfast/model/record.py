@@ -8,7 +8,7 @@ from holdfast.model.anchor import Sight, sight_from_json, sight_to_json
 from holdfast.model.event import Actor, Json
 from holdfast.model.kinds import CODED
 
-State = Literal["pending", "active", "retired", "erased"]
+State = Literal["pending", "held", "active", "retired", "erased"]
 Visibility = Literal["private", "team"]
 Confidence = Literal["high", "medium", "low"]
 Source = Literal["explicit", "correction", "inferred", "observed", "mined", "imported", "starter"]
@@ -67,6 +67,7 @@ class Record:
     verified_at: str = ""
     head: str = ""
     revision: int = 1
+    waiting: tuple[str, ...] = ()  # events about it that wait to be accepted
 
     @property
     def text(self) -> str:
@@ -126,7 +127,7 @@ def record_from_json(value: Mapping[str, Any]) -> Record:
     given["origin"] = Origin(**given.get("origin", {}))
     given["links"] = tuple(Link(**link) for link in given.get("links", ()))
     given["seen"] = sight_from_json(given.get("seen"))
-    for name in ("scopes", "tags", "anchors", "triggers"):
+    for name in ("scopes", "tags", "anchors", "triggers", "waiting"):
         given[name] = tuple(given.get(name, ()))
     return Record(**given)
 

@@ -36,6 +36,7 @@ class Edit:
     about: str
     said: Json
     before: Json | None = None
+    author: str = ""  # who committed it; empty: it was done here
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +45,7 @@ class Gone:
 
     where: str
     about: str
+    author: str = ""  # who committed that
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from holdfast.model.fence import defused
 from holdfast.model.record import Record
 from holdfast.model.text import headline, shorten, tokens_of
 from holdfast.policy.variants import wording
@@ -60,7 +61,7 @@ def _packed(head: str, parts: Sequence[tuple[Record, str]], budget: int, blockin
         included.append(record.id)
     if not parts:
         lines.append("Nothing kept fits this plan.")
-    text = clipped("\n".join(lines), budget)
+    text = clipped(defused("\n".join(lines)), budget)
     return Brief(
         text=text,
         tokens=tokens_of(text),

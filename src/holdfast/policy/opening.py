@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from holdfast.model.fence import attribute, inline
 from holdfast.model.record import Record
 from holdfast.model.text import shorten, tokens_of
 from holdfast.policy.brief import clipped
@@ -50,14 +51,14 @@ def written(
 
     `doubts` says of records what speaks against them.
     """
-    head, foot = f'<holdfast-brief project="{_escaped(project)}">', "</holdfast-brief>"
+    head, foot = f'<holdfast-brief project="{attribute(project)}">', "</holdfast-brief>"
     lines: dict[str, list[str]] = {section.title: [] for section in sections}
-    said = [clipped(_escaped(line), 120) for line in state if line]
+    said = [clipped(inline(line), 120) for line in state if line]
     hint = "Notes from earlier sessions, to be checked where it matters; recall finds more."
     ids: list[str] = []
     for record, section in _in_turns(sections):
-        line = f"- {record.id[:10]} {_label(record)}{_escaped(shorten(record.title, section.longest))}"
-        line += f" [check first: {_escaped(shorten(doubts[record.id], 120))}]" if record.id in doubts else ""
+        line = f"- {record.id[:10]} {_label(record)}{inline(shorten(record.title, section.longest))}"
+        line += f" [check first: {inline(shorten(doubts[record.id], 120))}]" if record.id in doubts else ""
         lines[section.title].append(line)
         if tokens_of(_joined(head, hint, said, lines, foot)) > budget:
             lines[section.title].pop()
@@ -90,9 +91,4 @@ def _joined(head: str, hint: str, said: Sequence[str], lines: dict[str, list[str
 
 def _label(record: Record) -> str:
     severity = record.fields.get("severity")
-    return f"[{severity}] " if severity and record.kind in ("scar", "anti_pattern") else ""
-
-
-def _escaped(text: str) -> str:
-    """Give a text that can neither close the fence nor open another."""
-    return text.replace("<", "‹").replace(">", "›").replace("\n", " ")
+    return f"[{inline(str(severity))}] " if severity and record.kind in ("scar", "anti_pattern") else ""

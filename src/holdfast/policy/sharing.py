@@ -26,8 +26,8 @@ def with_team(project: str) -> Sharing:
 
 
 def is_carried(record: Record, sharing: Sharing) -> bool:
-    """Tell whether a replica may tell of a record; what waits for a yes and what comes with Holdfast stays here."""
-    if record.state == "pending" or record.source == "starter":
+    """Tell whether a replica may tell of a record; what waits for a yes or to be accepted, and what comes with Holdfast stays here."""
+    if record.state in ("pending", "held") or record.source == "starter":
         return False
     return not sharing.team or is_of_team(record, sharing)
 

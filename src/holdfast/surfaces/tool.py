@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from holdfast.model.errors import HoldfastError, NotFound
+from holdfast.model.fence import defused
 from holdfast.model.text import check_keepable
 from holdfast.surfaces.schema import Schema, check_arguments, schema_of
 
@@ -147,6 +148,7 @@ class Surface:
     tools: dict[str, Tool] = field(default_factory=dict)
     resources: dict[str, Resource] = field(default_factory=dict)
     prompts: dict[str, Prompt] = field(default_factory=dict)
+    fences: bool = False  # whether it writes fences of its own around stored text
     take: Callable[[Tool, Mapping[str, Any]], dict[str, Any]] = checked
     present: Callable[[Any], str] = _as_text
     present_error: Callable[[HoldfastError], str] = _as_error
@@ -212,21 +214,25 @@ class Surface:
         try:
             if tool is None:
                 raise NotFound(f"There is no tool {name}.", hint=f"Tools are {', '.join(self.tools)}.")
-            return Answer(text=self.present(tool.run(call, **self.take(tool, arguments))))
+            return Answer(text=self._safe(self.present(tool.run(call, **self.take(tool, arguments)))))
         except HoldfastError as problem:
-            return Answer(text=self.present_error(problem), failed=True)
+            return Answer(text=self._safe(self.present_error(problem)), failed=True)
 
     def read(self, call: Call, uri: str) -> tuple[Resource, str] | None:
         """Give the resource at an address with its text, or None if no resource of this table is there."""
         for resource in self.resources.values():
             if (values := resource.values(uri)) is not None:
-                return resource, resource.run(call, **values)
+                return resource, self._safe(resource.run(call, **values))
         return None
 
     def say(self, call: Call, name: str, arguments: dict[str, Any]) -> str:
         """Check the arguments of a prompt and give its text."""
         prompt = self.prompts[name]
-        return prompt.run(call, **checked(prompt, arguments))
+        return self._safe(prompt.run(call, **checked(prompt, arguments)))
+
+    def _safe(self, text: str) -> str:
+        """Give what a model may read: stored text in it passes for nobody else's words."""
+        return defused(text, fences=self.fences)
 
 
 def _description(function: Function) -> str:

@@ -30,6 +30,7 @@ from holdfast.policy.adopt import (
 )
 from holdfast.policy.fitting import Fitted, fitted
 from holdfast.policy.secrets import masked
+from holdfast.verbs.arrivals import marks_of
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.transcript import save_transcript
 
@@ -71,10 +72,14 @@ def bring_in(
     *,
     project: str = "",
     dry_run: bool = False,
+    held_as: str = "",
     progress: Callable[[int], None] = lambda _: None,
 ) -> Report:
-    """Take in what a reader gives, batch by batch; repeated or resumed, it goes on from where it was."""
-    intake = _Intake(memory=memory, system=system, project=project, dry_run=dry_run)
+    """Take in what a reader gives, batch by batch; repeated or resumed, it goes on from where it was.
+
+    `held_as` names where it comes from if that is not the user's own: what it brings waits to be accepted.
+    """
+    intake = _Intake(memory=memory, system=system, project=project, dry_run=dry_run, held_as=held_as)
     source, done = iter(items), 0
     while page := list(islice(source, BATCH)):
         intake.take(page)
@@ -91,6 +96,7 @@ class _Intake:
     system: str
     project: str
     dry_run: bool
+    held_as: str = ""
     ids: dict[str, str] = field(default_factory=dict)  # key there → id here
     texts: dict[tuple[str, str], str] = field(default_factory=dict)  # project and fingerprint → id
     fresh: dict[str, Record] = field(default_factory=dict)  # records as this batch leaves them, not kept yet
@@ -306,7 +312,9 @@ class _Intake:
         self.counts.update(event.verb for event in fresh.values() if event.data.get("outcome") != CREDITED)
         if fresh and not self.dry_run:
             self.memory.clock.observe(max(fresh))
-            self.memory.commit(list(fresh.values()))
+            events = list(fresh.values())
+            marks = marks_of(self.memory, events, self.held_as, "import") if self.held_as else []
+            self.memory.commit([*marks, *events])
 
     def _said(self, item: Said) -> None:
         """Keep what was said in a session as its transcript, unless it has one of its own."""

@@ -1,17 +1,18 @@
 """What people did to files, as events: a hand edit revises, a new file records, a file taken away retires."""
 
+import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from holdfast.model.errors import Invalid
 from holdfast.model.event import Actor, Event, Json
-from holdfast.model.fold import fold
+from holdfast.model.fold import fold, set_aside
 from holdfast.model.foreign import Remark
 from holdfast.model.ids import named_id
 from holdfast.model.record import GLOBAL, Draft, Record
-from holdfast.model.replica import BIRTH, Arrived, Edit, parts_of
-from holdfast.model.text import check_keepable
+from holdfast.model.replica import BIRTH, Arrived, Edit, Gone, parts_of
+from holdfast.model.text import check_keepable, headline
 from holdfast.policy.sharing import Sharing, is_carried
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.write import check_draft, draft_event, refuse_secrets
@@ -36,6 +37,12 @@ class Plan:
     refused: list[Remark] = field(default_factory=list)
     remarks: list[Remark] = field(default_factory=list)  # of files that were taken all the same
     old: dict[str, str] = field(default_factory=dict)
+    authors: dict[str, str | None] = field(default_factory=dict)  # of what passes the border; None: done here
+
+    def arrive(self, events: Sequence[Event], author: str) -> None:
+        """Let events pass the border as somebody's; nobody's are of whoever sits here."""
+        self.arriving += events
+        self.authors |= dict.fromkeys((event.id for event in events), author or None)
 
 
 def plan_edits(memory: Memory, arrived: Arrived, sharing: Sharing, *, lost: bool) -> Plan:
@@ -49,29 +56,41 @@ def plan_edits(memory: Memory, arrived: Arrived, sharing: Sharing, *, lost: bool
     return plan
 
 
-def retirements(memory: Memory, abouts: Sequence[str]) -> list[Event]:
-    """Give the events that retire records whose files were removed."""
-    found = (memory.store.folded(about) for about in abouts)
-    return [
-        memory.event("retired", record.id, data={"reason": REMOVED}, after=record.head)
-        for record in found
-        if record and record.state == "active"
-    ]
+def plan_retirements(memory: Memory, gone: Sequence[Gone], plan: Plan) -> list[Event]:
+    """Give the events that retire records whose files were removed here; where a commit did it, they pass the border."""
+    done = []
+    for one in gone:
+        record = memory.store.folded(one.about)
+        if record is None or record.state != "active" or (one.author and _waits(memory, one)):
+            continue
+        who = memory.acting_as(one.author) if one.author else memory
+        event = who.event("retired", record.id, data={"reason": REMOVED}, after=record.head)
+        if one.author:
+            plan.arrive([event], one.author)
+        else:
+            done.append(event)
+    return done
+
+
+def _waits(memory: Memory, gone: Gone) -> bool:
+    """Tell whether the same removal was told before and did not count."""
+    history = memory.store.events_about(gone.about)
+    aside = set_aside(history)
+    return any(event.verb == "retired" and event.by.name == gone.author for event in history if event.id in aside)
 
 
 def _plan(memory: Memory, edit: Edit, sharing: Sharing, plan: Plan, *, jumped: bool, lost: bool) -> None:
     if found := refuse_secrets(edit.said):
         raise Invalid(f"It holds a secret ({', '.join(found.names)}).", hint="Take it out of the file.")
     check_keepable(edit.said)
+    who = memory.acting_as(edit.author) if edit.author else memory
     if not edit.about:
-        event = _new(memory, edit.said, sharing)
-        plan.events.append(event)
-        plan.born[edit.where] = event.about
+        plan.born[edit.where] = _plan_new(memory, edit, sharing, plan)
         return
     history = memory.store.events_about(edit.about)
     record = memory.store.folded(edit.about)
     if record is None:
-        plan.arriving.extend(_told(memory, edit, sharing))
+        plan.arrive(_told(memory, edit, sharing), edit.author)
         plan.born[edit.where] = edit.about
         return
     _check_open(record, edit, sharing)
@@ -85,12 +104,26 @@ def _plan(memory: Memory, edit: Edit, sharing: Sharing, plan: Plan, *, jumped: b
         if not unchanged:
             raise Invalid(f"It was forgotten ({record.reason}).", hint=f"`holdfast restore {record.id}` first.")
         return  # a file that was left behind
-    back = [memory.event("restored", record.id, after=record.head)] if record.state == "retired" else []
-    plan.events += back
-    plan.events += _revision(memory, record, base, edit.said, after=back[0].id if back else record.head)
+    done = [who.event("restored", record.id, after=record.head)] if record.state == "retired" else []
+    done += _revision(who, record, base, edit.said, after=done[0].id if done else record.head)
+    plan.arrive(done, edit.author) if edit.author else plan.events.extend(done)
     fixed = BIRTH - {"id"} - sharing.implied.keys()
     if changed := sorted(name for name in fixed if base.get(name) != edit.said.get(name)):
         plan.remarks.append(Remark(where=edit.where, why=f"{', '.join(changed)} cannot be changed by hand"))
+
+
+def _plan_new(memory: Memory, edit: Edit, sharing: Sharing, plan: Plan) -> str:
+    """Plan the record of a new file and give its id; a committed one has the same id however often it is read."""
+    if not edit.author:
+        event = _new(memory, edit.said, sharing)
+        plan.events.append(event)
+        return event.about
+    about = named_id(f"file {edit.where}\n{edit.author}\n{json.dumps(edit.said, sort_keys=True, default=str)}")
+    if not memory.store.events_about(about):
+        title = edit.said.get("title") or headline(str(edit.said.get("body", "")))
+        told = replace(edit, about=about, said={**edit.said, "title": title})
+        plan.arrive(_told(memory, told, sharing), edit.author)
+    return about
 
 
 def _check_open(record: Record, edit: Edit, sharing: Sharing) -> None:
@@ -98,7 +131,7 @@ def _check_open(record: Record, edit: Edit, sharing: Sharing) -> None:
         raise Invalid("It was erased.", hint="Remove the file, or take out its id to make it a new memory.")
     if record.state == "retired" and edit.before is not None:
         raise Invalid(f"It was forgotten meanwhile ({record.reason}).", hint=f"`holdfast restore {record.id}` first.")
-    if not is_carried(record, sharing) and record.state != "pending":
+    if not is_carried(record, sharing) and record.state not in ("pending", "held"):
         raise Invalid("It is private here, or of another project.")
 
 

@@ -8,9 +8,10 @@ from typing import Any
 
 from holdfast.engine.views import records
 from holdfast.model.errors import Invalid
-from holdfast.model.event import Event, event_from_json, event_to_json
+from holdfast.model.event import SHARED, Event, event_from_json, event_to_json
 from holdfast.model.record import Record, record_to_json
 from holdfast.policy.secrets import masked
+from holdfast.verbs.arrivals import marks_of
 from holdfast.verbs.memory import Memory
 
 FORMAT = 1
@@ -53,8 +54,14 @@ def export_records(memory: Memory) -> Iterator[str]:
     yield "]"
 
 
-def take_in(memory: Memory, lines: Iterable[str], progress: Callable[[int], None] = lambda _: None) -> Taken:
-    """Import an export. What is here already changes nothing, so it may be repeated or resumed."""
+def take_in(
+    memory: Memory, lines: Iterable[str], progress: Callable[[int], None] = lambda _: None, *, held_as: str = ""
+) -> Taken:
+    """Import an export. What is here already changes nothing, so it may be repeated or resumed.
+
+    `held_as` names where a file comes from that is somebody else's: its memories wait to be accepted, and what it says of
+    trust, use and acceptance is left out.
+    """
     numbered = enumerate(lines, start=1)
     _check_header(next(numbered, (1, ""))[1])
     events, changed = 0, set[str]()
@@ -62,6 +69,9 @@ def take_in(memory: Memory, lines: Iterable[str], progress: Callable[[int], None
         batch = [_event(place, line) for place, line in page if line.strip()]
         for event in batch:
             memory.clock.observe(event.id)
+        if held_as:
+            batch = [event for event in batch if event.verb in SHARED]
+            batch = [*marks_of(memory, batch, held_as, "import"), *batch]
         changed.update(entry.record.id for entry in memory.commit(batch))
         events += len(batch)
         progress(events)

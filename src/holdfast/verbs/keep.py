@@ -10,6 +10,7 @@ from holdfast.engine.views.usage import OUTCOMES, worded_in
 from holdfast.model.anchor import sight_to_json
 from holdfast.model.errors import Conflict, Invalid, NotFound
 from holdfast.model.event import Verb
+from holdfast.model.fold import REJECTED
 from holdfast.model.record import Draft, Link, Record
 from holdfast.model.scope import check_scopes
 from holdfast.model.text import check_keepable, check_text
@@ -76,6 +77,8 @@ def restore(memory: Memory, reference: str) -> Record:
     record = find(memory, reference).record
     if record.state != "retired":
         raise Conflict(f"{record.id} is {record.state}, not retired.", hint="There is nothing to restore.")
+    if record.reason == REJECTED:
+        raise Conflict(f"{record.id} was rejected.", hint=f"`holdfast accept {record.id[:10]}` takes it in.")
     return happened(memory, "restored", record)
 
 
@@ -149,6 +152,9 @@ def record_use(memory: Memory, references: Iterable[str], outcome: str, *, note:
 def happened(memory: Memory, verb: Verb, record: Record, data: Mapping[str, Any] | None = None) -> Record:
     """Commit what happened to a record; give it as it is now."""
     check_keepable(data)
+    if record.state == "held" and verb != "erased":
+        hint = f"`holdfast accept {record.id[:10]}` or `holdfast reject {record.id[:10]}` first."
+        raise Conflict(f"{record.id} waits to be accepted.", hint=hint)
     return memory.commit([memory.event(verb, record.id, data=data, after=record.head)])[0].record
 
 

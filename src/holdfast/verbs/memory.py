@@ -95,6 +95,12 @@ class Memory:
         other.actor = replace(self.actor, session=session)
         return other
 
+    def acting_as(self, name: str) -> "Memory":
+        """Give this memory at work for somebody else, who is named in what it writes."""
+        other = copy(self)
+        other.actor = Actor(kind="user", name=name)
+        return other
+
     def event(
         self, verb: Verb, about: str = "", *, data: Mapping[str, Any] | None = None, after: str = "", at: str = ""
     ) -> Event:

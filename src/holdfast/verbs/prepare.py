@@ -8,21 +8,25 @@ from typing import Any
 
 from holdfast.engine.views import records
 from holdfast.model.errors import InvalidConfig
+from holdfast.model.fence import inline, unfenced
 from holdfast.model.record import GLOBAL, Record
 from holdfast.model.text import shorten
 from holdfast.policy.brief import is_blocking
 from holdfast.policy.freshness import details
 from holdfast.policy.opening import POLICIES, Prepared, Section, budget_for, written
 from holdfast.policy.outcomes import distinctive
+from holdfast.policy.spread import shared_out
 from holdfast.policy.triggers import Places, places_of
 from holdfast.verbs.branches import outside
 from holdfast.verbs.freshness import freshness
 from holdfast.verbs.hot import hot_set
 from holdfast.verbs.memory import Memory
+from holdfast.verbs.quarantine import provenance
 from holdfast.verbs.session import context
 
 MOST_TRIGGERS, MOST_FILES = 300, 500
 MOST_HINTS, MOST_WORDS = 100, 30
+LOOKED_AT = 4  # times as many as are shown, so that one source cannot be all there is to choose from
 SCARS, THREADS, DECISIONS, LEARNINGS = 8, 8, 6, 6
 _SEVERITY = {"critical": 0, "high": 1, "medium": 2, "low": 3}
 
@@ -49,7 +53,7 @@ def prepare(memory: Memory, file: Path) -> Prepared:
 
 def hand_over(file: Path, text: str) -> None:
     """Leave what a session was doing for its own other side of a compaction."""
-    fenced = f"<holdfast-handover>\n{text.replace('</holdfast', '‹/holdfast')}\n</holdfast-handover>" if text else ""
+    fenced = f"<holdfast-handover>\n{unfenced(text)}\n</holdfast-handover>" if text else ""
     _replace(file, fenced)
 
 
@@ -73,7 +77,7 @@ def brief_of(memory: Memory) -> Prepared:
         if summary.get(name)
     ]
     sections = [
-        Section(title="Mistakes not to repeat", records=tuple(_scars(memory)[:SCARS])),
+        Section(title="Mistakes not to repeat", records=tuple(_shared_out(memory, _scars(memory), SCARS))),
         Section(title="Open threads", records=tuple(one.record for one in known.threads[:THREADS])),
         Section(title="Recent decisions", records=_newest(memory, "decision", DECISIONS)),
         hot,
@@ -99,15 +103,19 @@ def _triggers(memory: Memory, scars: Sequence[Record]) -> list[dict[str, Any]]:
     if memory.config.inject in ("off", "hot"):
         return []
     found = [(record, places) for record in scars if (places := places_of(record))]
-    return [_trigger(memory, record, places) for record, places in found[:MOST_TRIGGERS]]
+    chosen = {record.id for record in _shared_out(memory, [record for record, _ in found], MOST_TRIGGERS)}
+    return [_trigger(memory, record, places) for record, places in found if record.id in chosen]
 
 
 def _trigger(memory: Memory, record: Record, places: Places) -> dict[str, Any]:
     severity = record.fields.get("severity")
     steps = record.fields.get("action_protocol")
-    parts = [f"Holdfast: {f'{severity} ' if severity else ''}{record.kind} {record.id[:10]}: {record.title}"]
-    parts += [shorten(record.body, 300)] if record.body != record.title else []
-    parts += [f"Before: {'; '.join(steps[:3])}"] if isinstance(steps, list) and steps else []
+    kind = inline(f"{severity} {record.kind}" if severity else record.kind)
+    parts = [f"Holdfast: {kind} {record.id[:10]}: {inline(shorten(record.title, 200))}"]
+    parts += [inline(shorten(record.body, 300))] if record.body != record.title else []
+    parts += (
+        [f"Before: {inline(shorten('; '.join(map(str, steps[:3])), 300))}"] if isinstance(steps, list) and steps else []
+    )
     value = {"id": record.id, "text": "\n".join(parts), "commands": list(places.commands), "paths": list(places.paths)}
     return {**value, "block": True} if is_blocking(record) and memory.config.block_actions else value
 
@@ -140,7 +148,7 @@ def _files(memory: Memory) -> dict[str, list[dict[str, str]]]:
                     notes.append(
                         {
                             "id": record.id,
-                            "text": f"Holdfast: {kind} {record.id[:10]} about {path}: {shorten(record.title, 160)}",
+                            "text": f"Holdfast: {kind} {record.id[:10]} about {inline(path)}: {inline(shorten(record.title, 160))}",
                         }
                     )
     return found
@@ -161,7 +169,13 @@ def _scars(memory: Memory) -> list[Record]:
 
 
 def _newest(memory: Memory, kind: str, limit: int) -> tuple[Record, ...]:
-    return tuple(entry.record for entry in records.newest(memory.store.db, kind, _here(memory), limit=limit))
+    found = records.newest(memory.store.db, kind, _here(memory), limit=LOOKED_AT * limit)
+    return tuple(_shared_out(memory, [entry.record for entry in found], limit))
+
+
+def _shared_out(memory: Memory, found: Sequence[Record], most: int) -> list[Record]:
+    """Give the first of a list without letting one source take all of it."""
+    return shared_out(found, most, provenance(memory, found)) if len(found) > most else list(found)
 
 
 def _here(memory: Memory) -> int:

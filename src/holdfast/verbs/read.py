@@ -15,6 +15,7 @@ from holdfast.model.query import Query, Usage
 from holdfast.model.record import GLOBAL, Record
 from holdfast.model.scope import check_scopes
 from holdfast.verbs.memory import Memory, find, lapsed
+from holdfast.verbs.quarantine import provenance
 
 MOST_LISTED = 1_000
 
@@ -28,6 +29,7 @@ class Shown:
     links: tuple[Arrow, ...] = ()
     superseded_by: str = ""
     usage: Usage = field(default_factory=Usage)
+    came: str = ""  # who brought it here and which way, if it came from elsewhere
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,6 +56,7 @@ def get(memory: Memory, reference: str, *, at: str = "") -> Shown:
         links=tuple(links.around(db, record.id)),
         superseded_by=links.superseded(db, [record.id]).get(record.id, ""),
         usage=usage.of(db, [record.id]).get(record.id, Usage()),
+        came=provenance(memory, [record]).get(record.id, ""),
     )
 
 

@@ -1,13 +1,13 @@
 """Find what best answers a question, say why, and say honestly when nothing does."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from holdfast.engine.lexical import fit
 from holdfast.engine.pack import pack
-from holdfast.engine.search import EXACT, Candidate, Question, ready, search, subject
+from holdfast.engine.search import CANDIDATES, EXACT, Candidate, Question, ready, search, subject
 from holdfast.engine.views import links, records, trusts, usage, vectors, words
 from holdfast.engine.views.records import Filter, span
 from holdfast.engine.views.words import Span
@@ -20,12 +20,14 @@ from holdfast.model.scope import within
 from holdfast.model.text import check_text
 from holdfast.policy.decay import WINDOW_DAYS
 from holdfast.policy.secrets import masked
+from holdfast.policy.spread import collapsed, is_varied, spread
 from holdfast.policy.variants import variant_of
 from holdfast.policy.weight import weigh
 from holdfast.verbs.branches import outside
 from holdfast.verbs.freshness import freshness
 from holdfast.verbs.hot import hot_ids
 from holdfast.verbs.memory import Memory
+from holdfast.verbs.quarantine import check_policy, provenance
 from holdfast.verbs.read import chosen_by
 
 if TYPE_CHECKING:
@@ -40,6 +42,8 @@ MOST_RELATED = 3  # for each of the best answers
 CATCH_UP = 16  # records embedded on the spot before a question; more waits for the background
 STARTERS = 12  # as many lessons come with the product; they must not keep anything out
 WEIGHED = 2  # times the limit: how many of the best are read whole and weighed
+LOOKED_AT = 10  # times as many at most, while one source would fill the page
+MOST_WAITING, SHOWN_HELD = 400, 2  # how much of what waits is looked at, and named
 ALL: Span = (0, 2**62)
 
 Found = list[tuple[Candidate, Record]]
@@ -172,31 +176,73 @@ def _meaning(memory: Memory, query: Query, text: str, chosen: Filter) -> _Meanin
 def _recall(memory: Memory, asked: _Asked) -> Recalled:
     db, query = memory.store.db, asked.query
     allowed = records.numbers(db, asked.chosen) if asked.chosen.narrow else None
-    candidates, idf = search(
+    candidates, idf = _searched(memory, asked, allowed)
+    fitting = [one for one in candidates if one.fit >= asked.least]
+    hits, looked_at = _varied(memory, asked, fitting)
+    if any(hit.alike for hit in hits) and not is_varied(hits, query.limit):  # a flood: what it hides is further down
+        candidates, idf = _searched(memory, asked, allowed, times=LOOKED_AT)
+        fitting = [one for one in candidates if one.fit >= asked.least]
+        hits, looked_at = _varied(memory, asked, fitting)
+    replaced = links.superseded(db, [hit.record.id for hit in hits])
+    current = [hit for hit in hits if hit.record.id not in replaced]
+    packed, cut = pack(spread(current, query.limit), idf, limit=query.limit, budget=query.budget)
+    return Recalled(
+        hits=tuple(packed),
+        gated=len(candidates) - len(fitting),
+        cut=cut + len(fitting) - looked_at,
+        related=tuple(_related(memory, packed)) if query.related else (),
+        held=_held(memory, asked, idf),
+        notes=_notes(f"{len(replaced)} superseded memories were left out." if replaced else ""),
+    )
+
+
+def _searched(
+    memory: Memory, asked: _Asked, allowed: set[int] | None, *, times: int = 1
+) -> tuple[list[Candidate], Mapping[str, float]]:
+    return search(
         memory.store,
         memory.frequencies,
         asked.question,
         asked.spans,
         asked.documents,
-        exact=max(EXACT, WEIGHED * query.limit),
+        exact=times * max(EXACT, WEIGHED * asked.query.limit),
+        most=times * CANDIDATES,
         codes=asked.meaning.codes,
         allowed=allowed,
     )
-    fitting = [one for one in candidates if one.fit >= asked.least]
-    best = fitting[: WEIGHED * query.limit + STARTERS]
-    read = records.by_numbers(db, [one.number for one in best])
-    known = [(one, read[one.number]) for one in best if one.number in read and _is_wanted(read[one.number], query)]
-    hits = _weighed(memory, asked, known)
-    replaced = links.superseded(db, [hit.record.id for hit in hits])
-    current = [hit for hit in hits if hit.record.id not in replaced]
-    packed, cut = pack(current, idf, limit=query.limit, budget=query.budget)
-    return Recalled(
-        hits=tuple(packed),
-        gated=len(candidates) - len(fitting),
-        cut=cut + len(fitting) - len(best),
-        related=tuple(_related(memory, packed)) if query.related else (),
-        notes=_notes(f"{len(replaced)} superseded memories were left out." if replaced else ""),
-    )
+
+
+def _varied(memory: Memory, asked: _Asked, fitting: Sequence[Candidate]) -> tuple[list[Hit], int]:
+    """Weigh the best, and how many were looked at: more of them while one source would fill the page."""
+    query, found, place = asked.query, list[Hit](), 0
+    step = WEIGHED * query.limit + STARTERS
+    while place < len(fitting) and place < LOOKED_AT * step and not (found and is_varied(found, query.limit)):
+        best = fitting[place : place + step]
+        read = records.by_numbers(memory.store.db, [one.number for one in best])
+        known = [(one, read[one.number]) for one in best if one.number in read and _is_wanted(read[one.number], query)]
+        hits = _weighed(memory, asked, known)
+        came = provenance(memory, [hit.record for hit in hits])
+        found = collapsed(_ranked([*found, *(replace(hit, came=came.get(hit.record.id, "")) for hit in hits)]))
+        place += step
+    return found, min(place, len(fitting))
+
+
+def _held(memory: Memory, asked: _Asked, idf: Mapping[str, float]) -> tuple[Hit, ...]:
+    """Give what fits best of what waits to be accepted, if it may be shown at all: a few, apart from the answers."""
+    if check_policy(memory.config.quarantine) != "show":
+        return ()
+    waiting = records.waiting(memory.store.db, asked.chosen.projects, MOST_WAITING)
+    entries = [entry for entry in waiting if entry.record.state == "held"]
+    means = memory.frequencies.mean_lengths(asked.spans) if entries else None
+    hits = []
+    for record in (entry.record for entry in entries if _is_meant(memory, entry.record, asked.chosen)):
+        score, coverage = fit(words.indexed(record), idf, means) if means is not None else (0.0, 0.0)
+        one = Candidate(number=0, words=score, coverage=coverage, with_meaning=False)
+        if score and one.fit >= asked.least:
+            hits.append(Hit(record=record, score=one.score, confidence="weak", why=one.why, fit=one.fit))
+    best = collapsed(_ranked(hits))[:SHOWN_HELD]
+    came = provenance(memory, [hit.record for hit in best])
+    return tuple(replace(hit, came=came.get(hit.record.id, "")) for hit in best)
 
 
 def _is_wanted(record: Record, query: Query) -> bool:
@@ -263,6 +309,10 @@ def _weighed(memory: Memory, asked: _Asked, found: Found) -> list[Hit]:
         why = candidate.why | dict(factors)
         sure, branch = _confidence(candidate.fit), unmerged.get(record.id, "")
         hits.append(Hit(record=record, score=score, confidence=sure, why=why, fit=candidate.fit, branch=branch))
+    return _ranked(hits)
+
+
+def _ranked(hits: Sequence[Hit]) -> list[Hit]:
     return sorted(hits, key=lambda hit: (hit.record.source == "starter", -hit.score))
 
 

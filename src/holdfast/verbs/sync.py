@@ -1,22 +1,23 @@
 """Sync the store with a replica, both ways: take in what arrived, then tell what changed."""
 
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
 from holdfast.engine.views import records
-from holdfast.model.event import FOLDING, Event
+from holdfast.model.event import FOLDING, SHARED, Event
+from holdfast.model.fold import REJECTED, set_aside
 from holdfast.model.foreign import Remark
 from holdfast.model.ports import Replica, Travelling
 from holdfast.model.record import Record, record_to_json
-from holdfast.model.replica import Arrived, Put, Settled, Telling
+from holdfast.model.replica import Arrived, Gone, Put, Settled, Telling
 from holdfast.model.text import counted
 from holdfast.policy.admit import secret_names
 from holdfast.policy.secrets import texts_of
 from holdfast.policy.sharing import Sharing, is_carried
-from holdfast.verbs.arrivals import TOO_EARLY, keep_events, passed
-from holdfast.verbs.edits import Plan, plan_edits, retirements
+from holdfast.verbs.arrivals import FROM_THE_FUTURE, TOO_EARLY, Carriers, Passed, keep_events, passed
+from holdfast.verbs.edits import Plan, plan_edits, plan_retirements
 from holdfast.verbs.memory import Memory
 
 PAGE = 1_000
@@ -41,6 +42,7 @@ class Synced:
     missing: int = 0  # files that are gone and that nobody said anything about
     offline: str = ""
     pushed: int = 0
+    held: Mapping[str, int] = field(default_factory=dict)  # memories that wait to be accepted, by who brought them
 
 
 def sync(
@@ -57,10 +59,12 @@ def sync(
     cursor = replica.cursor
     arrived = replica.read(afresh=cursor > last)
     plan = plan_edits(memory, arrived, sharing, lost=not cursor)
-    border = passed(memory, [*arrived.events, *plan.arriving], sharing)
     gone, missing = _gone(arrived, agree=agree, put_back=put_back)
-    retired = retirements(memory, gone)
-    events = [*border.events, *plan.events, *retired]
+    retired = plan_retirements(memory, gone, plan)
+    border = passed(
+        memory, [*arrived.events, *plan.arriving], sharing, way=replica.name, carriers=_carriers(replica, plan)
+    )
+    events = [*border.marks, *border.events, *plan.events, *retired]
     refused = (*arrived.remarks, *plan.refused, *plan.remarks, *border.remarks)
     more = {*plan.touched, *arrived.owed, *((one.about for one in arrived.gone) if put_back else ())}
     begin = 0 if cursor > last else cursor
@@ -70,13 +74,13 @@ def sync(
     if dry_run:
         tellings, held = outgoing()
         would = Put(records=len(tellings))
-        return _synced(replica, events, retired, would, (*refused, *held), missing)
+        return _synced(replica, events, retired, would, (*refused, *held), missing, border.held)
     came = keep_events(memory, events)
     upto = memory.store.last_seq()  # before looking: what others write meanwhile is told next time
     tellings, held = outgoing()
-    put = replica.write(tellings, _settled(plan, border.remarks, arrived, put_back=put_back), cursor=upto)
-    done = _synced(replica, events, retired, put, (*refused, *held, *put.remarks), missing)
-    return replace(done, came=len(came))
+    put = replica.write(tellings, _settled(plan, border, arrived, put_back=put_back), cursor=upto)
+    done = _synced(replica, events, retired, put, (*refused, *held, *put.remarks), missing, border.held)
+    return replace(done, came=len({record.id for record in came} - _waiting_in(events)))
 
 
 def take_from(memory: Memory, replica: Replica, sharing: Sharing) -> Synced:
@@ -112,11 +116,36 @@ def _synced(
     put: Put,
     remarks: Sequence[Remark],
     missing: int,
+    held: Mapping[str, int],
 ) -> Synced:
-    came = len({event.about for event in events})
+    came = len({event.about for event in events} - _waiting_in(events))
     return Synced(
-        replica=replica.name, came=came, retired=len(retired), put=put, remarks=tuple(remarks), missing=missing
+        replica=replica.name,
+        came=came,
+        retired=len(retired),
+        put=put,
+        remarks=tuple(remarks),
+        missing=missing,
+        held=held,
     )
+
+
+def _carriers(replica: Replica, plan: Plan) -> Carriers:
+    """Give who brought events: those of files say so, of others the replica is asked."""
+
+    def brought(ids: Collection[str]) -> Mapping[str, str | None]:
+        return {**replica.carriers([one for one in ids if one not in plan.authors]), **plan.authors}
+
+    return brought
+
+
+def _waiting_in(events: Sequence[Event]) -> set[str]:
+    """Give the records of which only something that waits came."""
+    marks = [event for event in events if event.verb == "arrived" and event.data["held"]]
+    waits = {one for mark in marks for one in mark.data["events"]}
+    return {mark.about for mark in marks} - {
+        event.about for event in events if event.verb in SHARED and event.id not in waits
+    }
 
 
 def _added(one: Synced, other: Synced) -> Synced:
@@ -128,15 +157,17 @@ def _added(one: Synced, other: Synced) -> Synced:
         scrubbed=one.put.scrubbed + other.put.scrubbed,
     )
     remarks = tuple(dict.fromkeys((*one.remarks, *other.remarks)))
-    return replace(other, came=one.came + other.came, retired=one.retired + other.retired, put=put, remarks=remarks)
+    held = {who: one.held.get(who, 0) + other.held.get(who, 0) for who in (*one.held, *other.held)}
+    came, retired = one.came + other.came, one.retired + other.retired
+    return replace(other, came=came, retired=retired, put=put, remarks=remarks, held=held)
 
 
-def _gone(arrived: Arrived, *, agree: Agree, put_back: bool) -> tuple[list[str], int]:
+def _gone(arrived: Arrived, *, agree: Agree, put_back: bool) -> tuple[list[Gone], int]:
     """Give the records whose files were removed on purpose, and how many are missing without anybody having said so.
 
     A folder that vanished, or many files at once, may be an accident: that is asked.
     """
-    abouts = [one.about for one in arrived.gone]
+    abouts = list(arrived.gone)
     if not abouts or put_back or arrived.jumped:
         return [], 0
     many = len(abouts) > 1 and 5 * len(abouts) > arrived.files
@@ -148,12 +179,15 @@ def _gone(arrived: Arrived, *, agree: Agree, put_back: bool) -> tuple[list[str],
     return [], len(abouts)
 
 
-def _settled(plan: Plan, turned_away: Sequence[Remark], arrived: Arrived, *, put_back: bool) -> Settled:
+def _settled(plan: Plan, border: Passed, arrived: Arrived, *, put_back: bool) -> Settled:
+    turned_away = border.remarks
     refused = {remark.where for remark in plan.refused}
     about = {remark.where for remark in turned_away}
     refused |= {edit.where for edit in arrived.edits if edit.about in about}
     back = frozenset(one.about for one in arrived.gone) if put_back else frozenset()
-    again = any(remark.why == TOO_EARLY for remark in turned_away)
+    again = border.left or any(remark.why in (TOO_EARLY, FROM_THE_FUTURE) for remark in turned_away)
+    kept = {event.about for event in border.events}
+    refused |= {edit.where for edit in arrived.edits if border.left and edit.author and edit.about not in kept}
     return Settled(refused=frozenset(refused), old=plan.old, put_back=back, again=again)
 
 
@@ -164,7 +198,13 @@ def _outgoing(
     told, held = [], []
     for record in _changed(memory, cursor, sharing, {*where, *more}):
         carried = is_carried(record, sharing)
-        events = tuple(memory.store.events_about(record.id)) if sharing.team else ()
+        history = memory.store.events_about(record.id) if sharing.team else []
+        aside = set_aside(history)
+        if record.state == "held" or record.reason == REJECTED:
+            continue
+        if "waits" in aside.values() and not replica.tells_history:
+            continue  # a file that says what nobody accepted yet is neither followed nor undone
+        events = tuple(event for event in history if event.verb in SHARED and event.id not in aside)
         if not carried and not _was_told(record, events):
             continue
         said = [dict(event.data) for event in events] if replica.tells_history else [record_to_json(record)]

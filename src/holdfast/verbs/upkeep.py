@@ -15,6 +15,7 @@ from holdfast.model.errors import HoldfastError
 from holdfast.model.ids import days_before
 from holdfast.verbs.embed import catch_up, start_over, usable
 from holdfast.verbs.memory import Memory
+from holdfast.verbs.quarantine import MOST_LOOKED_AT
 from holdfast.verbs.receipts import became_of
 
 
@@ -38,6 +39,7 @@ class Status:
     spooled: int = 0  # files of hooks not taken in yet
     injected: int = 0  # tokens put into contexts unasked, in the last 7 days
     receipts: int = 0  # how often that was
+    arrived: int = 0  # memories here of which something waits to be accepted
     became: Mapping[str, int] = field(default_factory=dict)  # of what was put in
     note: str = ""
 
@@ -76,6 +78,7 @@ def status(memory: Memory) -> Status:
         spooled=sum(1 for _ in spool.glob("*.json")) if spool else 0,
         injected=sum(tokens for event in recent if isinstance(tokens := event.data.get("tokens"), int)),
         receipts=len(recent),
+        arrived=len(records.waiting(db, (here,), MOST_LOOKED_AT)),
         became=became_of(memory, recent, week),
         note=usable(memory),
     )

@@ -1,10 +1,11 @@
 """Records as git notes: events attached to commits under refs/notes/holdfast/, which travel with the repository."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 
+from holdfast.adapters.replicas.authors import authors_of_lines
 from holdfast.adapters.replicas.git import NETWORK_SECONDS, Repository, complaint
 from holdfast.adapters.replicas.lines import line_of
 from holdfast.adapters.replicas.note_trees import (
@@ -22,7 +23,7 @@ from holdfast.adapters.replicas.note_trees import (
 )
 from holdfast.adapters.replicas.states import read_state, state_key, write_state
 from holdfast.model.errors import Invalid, ReplicaError
-from holdfast.model.event import COUNTED, Event
+from holdfast.model.event import SHARED, Event
 from holdfast.model.foreign import Remark
 from holdfast.model.kinds import KINDS
 from holdfast.model.record import Record
@@ -45,6 +46,7 @@ class GitNotes:
         self._repository = Repository(folder)
         self._states = states
         self._read: dict[str, str] = {}
+        self._before: dict[str, str] = {}
 
     @property
     def cursor(self) -> int:
@@ -58,7 +60,7 @@ class GitNotes:
     def read(self, *, afresh: bool = False) -> Arrived:
         """Give the events of notes that changed since the last `write`; lines that are none are left alone."""
         self._read = tips = self._tips()
-        known = {} if afresh else read_state(self._state).get("read", {})
+        self._before = known = {} if afresh else read_state(self._state).get("read", {})
         if tips == known:
             return Arrived()
         events: dict[str, Event] = {}
@@ -67,12 +69,20 @@ class GitNotes:
             if tip == (before := known.get(namespace, "")):
                 continue
             for name, line, said in events_in(load(self._repository, tip, but=before)):
-                if isinstance(said, Invalid) or said.verb in COUNTED:
+                if isinstance(said, Invalid) or said.verb not in SHARED:
                     why = said.message if isinstance(said, Invalid) else f"“{said.verb}” is nothing to share"
                     remarks.append(Remark(where=f"{namespace} of {name[:10]}: {line[:40]}", why=why))
                 else:
                     events[said.id] = said
         return Arrived(events=tuple(events[key] for key in sorted(events)), remarks=tuple(remarks))
+
+    def carriers(self, ids: Collection[str]) -> dict[str, str]:
+        """Give who committed the lines of events that were just read."""
+        known, found = self._before, dict[str, str]()
+        for namespace, tip in self._read.items() if ids else ():
+            if tip != (before := known.get(namespace, "")):
+                found |= authors_of_lines(self._repository, tip, but=before)
+        return {one: found[one] for one in ids if one in found}
 
     def write(self, tellings: Sequence[Telling], settled: Settled, *, cursor: int) -> Put:
         """Append the events that are not there yet, and take out what erased records said."""

@@ -1,8 +1,8 @@
 """Records as a folder of markdown files that people read, edit, add and remove, and review in pull requests."""
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -46,7 +46,7 @@ class MarkdownFolder:
     """One folder, one file a record. `implied` has the parts its place says already.
 
     `head` gives the commit checked out there and `follows` whether one comes after another: on another line of history
-    nobody removed or reverted a file.
+    nobody removed or reverted a file. `authors` gives who committed files that stand as they are committed.
     """
 
     tells_history = False
@@ -60,11 +60,12 @@ class MarkdownFolder:
         implied: Mapping[str, str] | None = None,
         head: Callable[[], str] = str,
         follows: Callable[[str, str], bool] = lambda _earlier, _later: True,
+        authors: Callable[[Collection[str]], Mapping[str, str]] = lambda _names: {},
         mode: int = 0o600,
     ) -> None:
         self.name = name
         self._folder, self._states, self._implied, self._mode = folder, states, implied or {}, mode
-        self._head, self._follows = head, follows
+        self._head, self._follows, self._authors = head, follows, authors
         self._found = _Read()
 
     @property
@@ -87,15 +88,20 @@ class MarkdownFolder:
             for name, (about, stamp) in known.items()
             if name not in found.stamps and stamp != ABSENT and about not in here
         ]
+        by = self._authors([*(edit.where for edit in edits), *(one.where for one in gone)])
         return Arrived(
-            edits=tuple(edits),
-            gone=tuple(gone),
+            edits=tuple(replace(edit, author=by.get(edit.where, "")) for edit in edits),
+            gone=tuple(replace(one, author=by.get(one.where, "")) for one in gone),
             remarks=tuple(Remark(where=name, why=why) for name, why in found.unread.items()),
             owed=tuple(self._manifest.note("owed").split()),
             files=sum(1 for _, stamp in known.values() if stamp != ABSENT),
             vanished=bool(known) and not self._folder.is_dir(),
             jumped=jumped,
         )
+
+    def carriers(self, ids: Collection[str]) -> dict[str, str]:  # noqa: ARG002
+        """Give nothing: files carry no events, and each edit says who committed it."""
+        return {}
 
     def write(self, tellings: Sequence[Telling], settled: Settled, *, cursor: int) -> Put:
         """Write the files of records that changed, and remove those of records no longer in use.

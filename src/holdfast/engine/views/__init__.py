@@ -15,6 +15,7 @@ class Entry:
 
     number: int
     record: Record
+    known: bool = True  # whether views may hold rows of it already
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,7 +20,7 @@ create index labels_number on labels (number);
 
 def apply(db: Database, batch: Batch, /) -> None:
     """Make each record's labels the ones it now has."""
-    gone = [{"number": entry.number} for entry in batch.entries if entry.record.revision > 1]
+    gone = [{"number": entry.number} for entry in batch.entries if entry.known]
     if gone:
         db.many("delete from labels where number = :number", gone)
     rows = [

@@ -35,7 +35,7 @@ def apply(db: Database, batch: Batch, /) -> None:
     """Make the arrows that leave each record the ones it now has."""
     for entry in batch.entries:
         source = entry.record.id
-        if entry.record.revision > 1:
+        if entry.known:
             db.execute("delete from links where source = :source", {"source": source})
         if entry.record.links:
             db.many(

@@ -18,7 +18,7 @@ def apply(db: Database, batch: Batch, /) -> None:
     """Note the owner of each private record, and of no other."""
     if db.dialect != "postgres":
         return
-    revised = [{"number": entry.number} for entry in batch.entries if entry.record.revision > 1]
+    revised = [{"number": entry.number} for entry in batch.entries if entry.known]
     if revised:
         db.many("delete from privates where number = :number", revised)
     rows = [

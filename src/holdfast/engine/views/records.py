@@ -12,7 +12,7 @@ from holdfast.engine.views import Batch, Entry
 from holdfast.model.record import Record, record_from_json, record_to_json
 
 NAME = "records"
-VERSION = 3
+VERSION = 4
 TABLES = ("records",)
 SCHEMA = """
 create table records (
@@ -20,6 +20,7 @@ create table records (
     id text not null unique,
     kind text not null,
     state text not null,
+    waits integer not null,
     session text not null,
     author text not null,
     created_at text not null,
@@ -35,6 +36,7 @@ create index records_author on records (author, number) where author <> '';
 create index records_created on records (created_at, number);
 create index records_kind on records (kind, number);
 create index records_pending on records (number) where state = 'pending';
+create index records_waits on records (number) where waits = 1;
 """
 
 PROJECT_BITS = 32  # four billion records a project, two million projects within 53 bits
@@ -89,10 +91,10 @@ def apply(db: Database, batch: Batch, /) -> None:
     db.many(
         """
         insert into records
-            (number, id, kind, state, session, author, created_at, updated_at, verified_at, source, fingerprint, doc)
-        values (:number, :id, :kind, :state, :session, :author, :created_at, :updated_at, :verified_at, :source, :fingerprint, :doc)
+            (number, id, kind, state, waits, session, author, created_at, updated_at, verified_at, source, fingerprint, doc)
+        values (:number, :id, :kind, :state, :waits, :session, :author, :created_at, :updated_at, :verified_at, :source, :fingerprint, :doc)
         on conflict (number) do update set
-            kind = excluded.kind, state = excluded.state, session = excluded.session, author = excluded.author,
+            kind = excluded.kind, state = excluded.state, waits = excluded.waits, session = excluded.session, author = excluded.author,
             created_at = excluded.created_at, updated_at = excluded.updated_at, verified_at = excluded.verified_at,
             source = excluded.source,
             fingerprint = excluded.fingerprint, doc = excluded.doc
@@ -108,6 +110,7 @@ def _row(entry: Entry) -> Params:
         "id": record.id,
         "kind": record.kind,
         "state": record.state,
+        "waits": int(bool(record.waiting)),
         "session": record.by.session,
         "author": record.by.name if record.by.kind == "user" else "",
         "created_at": record.created_at,
@@ -234,6 +237,18 @@ _NEWEST = """
 select number, doc from records where kind = :kind and number between :low and :high and state = :state
 order by number desc limit :limit
 """
+
+
+def waiting(db: Database, projects: Iterable[int] | None, limit: int) -> list[Entry]:
+    """Give records of which something waits to be accepted, newest first, found by their index."""
+    wanted = (
+        ""
+        if projects is None
+        else "and number / 4294967296 in (select cast(value as bigint) from json_each(:projects))"
+    )
+    given: Params = {"limit": limit} | ({} if projects is None else {"projects": json.dumps(list(projects))})
+    sql = f"select number, doc from records where waits = 1 {wanted} order by number desc limit :limit"
+    return _entries(db, sql, given)
 
 
 def of_session(db: Database, session: str, *, limit: int = 1_000) -> list[Entry]:

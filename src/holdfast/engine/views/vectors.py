@@ -72,11 +72,7 @@ def apply(db: Database, batch: Batch, /) -> None:
     if erased:
         db.many("delete from vectors where number = :number", erased)
         db.many("delete from unembedded where number = :number", erased)
-    revised = [
-        {"number": entry.number, "fingerprint": fingerprint(entry.record)}
-        for entry in kept
-        if entry.record.revision > 1
-    ]
+    revised = [{"number": entry.number, "fingerprint": fingerprint(entry.record)} for entry in kept if entry.known]
     if revised:
         db.many("delete from vectors where number = :number and fingerprint <> :fingerprint", revised)
     db.many(_QUEUE, [{"number": entry.number} for entry in kept])

@@ -62,7 +62,7 @@ def drop_index(db: Database) -> None:
 
 def apply(db: Database, batch: Batch, /) -> None:
     """Index the words each record now has."""
-    gone = [entry.number for entry in batch.entries if entry.record.revision > 1]
+    gone = [entry.number for entry in batch.entries if entry.known]
     if gone:
         db.many("delete from words where rowid in (:number, :negated)", [{"number": n, "negated": -n} for n in gone])
     rows = []

@@ -253,3 +253,12 @@ def sessions_at_once(url: str, key: str, project: str, sessions: int) -> None:
 
     if not run(url, key, project, sessions):
         raise click.exceptions.Exit(1)
+
+
+@bench_command.command("poisoning")
+def poisoning() -> None:
+    """Try some forty attacks on stores of their own, beside plain concatenation. Exit code 1 if one gets through."""
+    from holdfast.hosts.bench.poisoning import run
+
+    if not run():
+        raise click.exceptions.Exit(1)

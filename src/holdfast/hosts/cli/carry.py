@@ -16,6 +16,7 @@ from holdfast.compose import IMPORTERS, foreign_items, write_markdown
 from holdfast.hosts.cli.options import opened
 from holdfast.hosts.cli.render import console, json_option, print_json, progress
 from holdfast.model.errors import Invalid
+from holdfast.model.fence import escaped, visible
 from holdfast.model.foreign import Remark
 from holdfast.model.text import counted, shorten
 from holdfast.verbs.bring_in import Brought, Report, bring_in
@@ -57,7 +58,7 @@ def export_command(place: Path | None, form: str, output: Path | None, as_json: 
         lines = export_records(memory) if form == "json" else export(memory)
         if target is None:
             for line in lines:
-                print(line)
+                print(escaped(line))
             return
         with _private_file(target) as file:
             written = sum(1 for line in lines if file.write(line + "\n"))
@@ -79,35 +80,43 @@ def _export_folder(memory: "Memory", folder: Path | None, as_json: bool) -> None
 @click.option("--from", "system", type=click.Choice(list(IMPORTERS)), help="Another system whose memories to take in.")
 @click.option("--dry-run", is_flag=True, help="Say what would be taken in; write nothing.")
 @click.option("--project", help="Where memories go that name no project; the one at hand unless given.")
+@click.option("--quarantine", is_flag=True, help="It is somebody else's: its memories wait until they are accepted.")
 @json_option
-def import_command(path: Path, system: str | None, dry_run: bool, project: str | None, as_json: bool) -> None:
+def import_command(
+    path: Path, system: str | None, dry_run: bool, project: str | None, quarantine: bool, as_json: bool
+) -> None:
     """Take in what `holdfast export` wrote (- reads stdin), or with --from what another system kept.
 
     Importing twice changes nothing; what changed there since the last time is revised here.
     """
+    held_as = f"import of {path.name}" if quarantine else ""
     if system is None:
         if dry_run or project:
             raise Invalid(
                 "--dry-run and --project go with --from.", hint="An export says itself where its memories belong."
             )
-        _import_events(path, as_json)
+        _import_events(path, as_json, held_as)
         return
     with opened() as memory:
         with progress(f"reading {system}", None, quiet=as_json) as moved:
             items = foreign_items(system, path)
-            report = bring_in(memory, system, items, project=project or "", dry_run=dry_run, progress=moved)
+            report = bring_in(
+                memory, system, items, project=project or "", dry_run=dry_run, held_as=held_as, progress=moved
+            )
         lagging = status(memory).lagging if memory.embedder and not dry_run else 0
     if as_json:
         print_json({"dry_run": dry_run, **asdict(report)})
         return
     show_report(report, dry_run=dry_run)
+    if held_as and not dry_run:
+        print(visible(f'They wait to be accepted: holdfast quarantine, holdfast accept "{held_as}".'))
     if report.taken and lagging:
         print(f"{lagging} wait for vectors; they come with use, or now with `holdfast rebuild vectors --missing`.")
 
 
-def _import_events(path: Path, as_json: bool) -> None:
+def _import_events(path: Path, as_json: bool, held_as: str) -> None:
     with opened() as memory, _lines(path) as lines, progress("importing", None, quiet=as_json) as moved:
-        taken = take_in(memory, lines, moved)
+        taken = take_in(memory, lines, moved, held_as=held_as)
     if as_json:
         print_json(asdict(taken))
     else:

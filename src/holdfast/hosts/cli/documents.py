@@ -7,6 +7,7 @@ import click
 
 from holdfast.hosts.cli.options import opened
 from holdfast.hosts.cli.render import json_option, print_json
+from holdfast.model.fence import visible
 from holdfast.model.kinds import check_kind
 from holdfast.model.record import Draft
 from holdfast.policy.memory_types import TYPES, draft_of
@@ -94,6 +95,6 @@ def _tell(done: Seeded, *, as_json: bool, quiet: bool = False) -> None:
         print_json({**counts, "kept": [record.id for record in done.kept], "problems": list(done.problems)})
         return
     if not quiet:
-        click.echo(str(done))
+        click.echo(visible(str(done)))
     for problem in done.problems:
-        click.echo(problem, err=True)
+        click.echo(visible(str(problem)), err=True)

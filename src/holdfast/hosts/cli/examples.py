@@ -65,6 +65,9 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "compat": ("holdfast compat memory-mcp run-mining", "holdfast compat bettermemory doctor"),
     "sync": ("holdfast sync --dry-run", "holdfast sync", "holdfast sync --offline"),
     "replica": ("holdfast replica", "holdfast replica on notes", "holdfast replica off folder"),
+    "quarantine": ("holdfast quarantine", "holdfast quarantine --json"),
+    "accept": ("holdfast accept mira@example.org", "holdfast accept 01JD7Q2M"),
+    "reject": ("holdfast reject 01JD7Q2M", "holdfast reject stranger@example.org"),
     "share": ("holdfast share 01JD7Q2M 01HX9K4T",),
     "unshare": ("holdfast unshare 01JD7Q2M",),
     "export": (

@@ -16,6 +16,7 @@ from holdfast.hosts.cli.render import (
 )
 from holdfast.hosts.cli.values import DATE, KIND, MEMORY, SCOPE
 from holdfast.hosts.plain import plain
+from holdfast.model.fence import visible
 from holdfast.model.kinds import KINDS
 from holdfast.model.query import MODES, Query
 from holdfast.model.record import GLOBAL, Draft, Link, record_to_json
@@ -213,4 +214,4 @@ def _show_scopes(counts: dict[str, int], *, as_json: bool) -> None:
         print_json(counts)
         return
     for scope, count in counts.items():
-        print(f"{count:6}  {scope}")
+        print(visible(f"{count:6}  {scope}"))

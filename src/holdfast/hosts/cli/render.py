@@ -10,14 +10,17 @@ from typing import Any, Literal
 import click
 from rich.console import Console
 from rich.padding import Padding
+from rich.segment import Segment
 from rich.text import Text
 
 from holdfast.hosts.plain import plain
 from holdfast.model.event import Event
+from holdfast.model.fence import escaped, visible
+from holdfast.model.fold import set_aside
 from holdfast.model.kinds import KINDS
 from holdfast.model.query import Hit, Recalled
 from holdfast.model.record import Record, record_to_json
-from holdfast.model.text import shorten
+from holdfast.model.text import counted, shorten
 from holdfast.policy.freshness import details, told
 from holdfast.verbs.hydrate import Hydrated
 from holdfast.verbs.read import Shown
@@ -29,6 +32,11 @@ _CONFIDENCE_STYLE = {"strong": "green", "fair": "yellow", "weak": "dim"}
 
 class _Console(Console):
     """A console whose reader may leave: that is seen where everything ends, and is no error."""
+
+    def render(self, renderable: Any, options: Any = None) -> Iterable[Segment]:
+        """Give what is printed without control characters of stored text: only rich itself moves the cursor."""
+        for part in super().render(renderable, options):
+            yield part if part.control else Segment(visible(part.text), part.style)
 
     def on_broken_pipe(self) -> None:
         """Leave it to `main`; rich itself would end with exit code 1."""
@@ -58,7 +66,7 @@ def say_error(message: str, hint: str) -> None:
 
 def print_json(value: Any) -> None:
     """Print one JSON value."""
-    print(json.dumps(value, ensure_ascii=False, indent=2))
+    print(escaped(json.dumps(value, ensure_ascii=False, indent=2)))
 
 
 def show(value: Any, text: str, *, as_json: bool) -> None:
@@ -66,7 +74,7 @@ def show(value: Any, text: str, *, as_json: bool) -> None:
     if as_json:
         print_json(plain(value))
     else:
-        print(text)
+        print(visible(text))
 
 
 def json_option(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -89,6 +97,8 @@ def hit_to_json(hit: Hit) -> dict[str, Any]:
         "snippet": hit.snippet,
         "freshness": plain(hit.freshness),
         **({"branch": hit.branch} if hit.branch else {}),
+        **({"came": hit.came} if hit.came else {}),
+        **({"alike": hit.alike} if hit.alike else {}),
         "record": record_to_json(hit.record),
     }
 
@@ -103,6 +113,7 @@ def recalled_to_json(found: Recalled) -> dict[str, Any]:
         "lagging": found.lagging,
         "confidence": found.confidence,
         "related": plain(found.related),
+        **({"held": [hit_to_json(hit) for hit in found.held]} if found.held else {}),
         "notes": list(found.notes),
     }
 
@@ -123,7 +134,9 @@ def show_recalled(found: Recalled) -> None:
             _indented(out, doubt, SHORT + 4, style="yellow")
         if more := hit.snippet.removeprefix(record.title).strip():
             _indented(out, more, SHORT + 4)
-        _indented(out, f"{about(record)} · {why_line(hit)}", SHORT + 4, style="dim")
+        came = f"{hit.came} · " if hit.came else ""
+        alike = f"{hit.alike} more say nearly the same · " if hit.alike else ""
+        _indented(out, f"{about(record)} · {came}{alike}{why_line(hit)}", SHORT + 4, style="dim")
     for one in found.related:
         out.print(Text(f"{one.record.id[:SHORT]}  related ({one.relation}): {one.record.title}", style="dim"))
     if not found.hits:
@@ -132,10 +145,17 @@ def show_recalled(found: Recalled) -> None:
         )
     elif found.gated:
         out.print(f"[dim]Weaker matches left out: {found.gated} (--weak shows them).[/]")
+    _show_held(out, found)
     if found.cut:
         out.print(f"[dim]{found.cut} more fit but not the token budget; --budget or --limit lets them in.[/]")
     for note in found.notes:
         out.print(Text(note, style="yellow"))
+
+
+def _show_held(out: Console, found: Recalled) -> None:
+    for hit in found.held:
+        said = f"{hit.record.id[:SHORT]}  not accepted, {hit.came}: {hit.record.title}"
+        out.print(Text(f"{said} (holdfast quarantine)", style="yellow"))
 
 
 def _doubts(hit: Hit) -> list[str]:
@@ -218,10 +238,14 @@ def _facts(shown: Shown) -> Iterator[str]:
     yield f"{record.state} · {record.visibility} · confidence {record.confidence} · source {record.source}"
     if record.reason:
         yield f"reason: {record.reason}"
+    if record.waiting:
+        yield f"{counted(len(record.waiting), 'event')} of people nobody accepted about it: `holdfast quarantine`"
     origin = record.origin
     if origin.branch or origin.commit:
         yield f"born on {origin.branch or 'a detached head'} at {origin.commit[:10]}"
     yield f"by {record.by.name or record.by.kind} · updated {record.updated_at[:16]} · verified {record.verified_at[:16] or 'never'}"
+    if shown.came:
+        yield shown.came
     for arrow in shown.links:
         out = arrow.source == record.id
         yield f"{arrow.relation} → {arrow.target}" if out else f"← {arrow.relation} {arrow.source}"
@@ -233,9 +257,11 @@ def _facts(shown: Shown) -> Iterator[str]:
 
 def show_history(events: Iterable[Event]) -> None:
     """Print what happened, oldest first."""
-    out = console()
-    for event in events:
+    out, happened = console(), list(events)
+    aside = set_aside(happened)
+    for event in happened:
         said = ", ".join(f"{name}: {shorten(str(value), 80)}" for name, value in event.data.items() if value)
+        said += {"waits": "  (waits to be accepted)", "rejected": "  (rejected)"}.get(aside.get(event.id, ""), "")
         who = event.by.name or event.by.kind
         out.print(Text.assemble((event.at[:19], "dim"), f"  {event.verb:<9} ", (who, "cyan"), f"  {said}"))
 

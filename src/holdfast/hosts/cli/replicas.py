@@ -14,6 +14,7 @@ from holdfast.hosts.cli.values import MEMORY
 from holdfast.model.errors import HoldfastError, Invalid
 from holdfast.model.foreign import Remark
 from holdfast.model.text import counted
+from holdfast.verbs.quarantine import address
 from holdfast.verbs.replicas import REPLICAS, is_on, share, turn, unshare
 from holdfast.verbs.sync import Synced, sync, sync_afar
 
@@ -218,6 +219,12 @@ def _tell(one: Synced, *, dry_run: bool) -> None:
     parts += [f"{counted(one.pushed, 'ref')} pushed"] if one.pushed else []
     out = console()
     out.print(f"[cyan]{one.replica:<11}[/]{', '.join(parts)}")
+    for who, count in one.held.items():
+        waits = f"{counted(count, 'memory')} of {who} {'waits' if count == 1 else 'wait'} to be accepted"
+        how = f"holdfast accept {address(who)}" if "@" in who else "holdfast accept --all"
+        out.print(
+            f"{'':<11}{waits}: `holdfast quarantine` shows what, `{how}` takes it in.", markup=False, style="yellow"
+        )
     if one.offline:
         out.print(
             f"{'':<11}not pushed: {one.offline}. What is here is kept; sync again later.", markup=False, style="yellow"

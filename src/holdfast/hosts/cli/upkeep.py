@@ -14,7 +14,7 @@ from holdfast.model.config import Config
 from holdfast.model.errors import HoldfastError, Invalid, InvalidConfig
 from holdfast.model.text import counted
 from holdfast.verbs.embed import catch_up
-from holdfast.verbs.upkeep import Check, examine, rebuild_vectors, rebuild_views, status
+from holdfast.verbs.upkeep import Check, Status, examine, rebuild_vectors, rebuild_views, status
 
 
 @click.command("rebuild")
@@ -67,7 +67,7 @@ def status_command(as_json: bool) -> None:
     lines = {
         "store": f"{now.place}  {now.bytes / 1_000_000:.1f} MB",
         "project": now.project,
-        "memories": f"{now.here} here, {now.everywhere} in {now.projects} projects, {now.pending} waiting for a yes, {now.retired} forgotten",
+        "memories": _memories(now),
         "journal": f"{now.events} events",
         "search": f"words and meaning ({now.embedder}), {now.lagging} waiting for vectors"
         if not now.note
@@ -79,6 +79,11 @@ def status_command(as_json: bool) -> None:
     out = console()
     for name, line in lines.items():
         out.print(Text.assemble((f"{name:<9}", "dim"), line))
+
+
+def _memories(now: Status) -> str:
+    kept = f"{now.here} here, {now.everywhere} in {now.projects} projects, {now.pending} waiting for a yes, {now.retired} forgotten"
+    return kept + (f", {now.arrived} sent by people nobody accepted (holdfast quarantine)" if now.arrived else "")
 
 
 @click.command("doctor")

@@ -231,10 +231,26 @@ def _home(cwd: str) -> str:
         return os.path.expanduser(named)  # noqa: PTH111
     folder = cwd
     while folder and os.path.dirname(folder) != folder:  # noqa: PTH120
-        if os.path.exists(os.path.join(folder, ".holdfast", "holdfast.db")):  # noqa: PTH110, PTH118
+        if os.path.exists(os.path.join(folder, ".holdfast", "holdfast.db")) and not _is_tracked(folder):  # noqa: PTH110, PTH118
             return os.path.join(folder, ".holdfast")  # noqa: PTH118
         folder = os.path.dirname(folder)  # noqa: PTH120
     return _data_folder()
+
+
+def _is_tracked(folder: str) -> bool:
+    """Tell whether a store came with a repository, as `adapters.git.came_with_repository` does: it is not the user's."""
+    while not os.path.exists(git := os.path.join(folder, ".git")):  # noqa: PTH110, PTH118
+        if (parent := os.path.dirname(folder)) == folder:  # noqa: PTH120
+            return False
+        folder = parent
+    try:
+        if os.path.isfile(git):  # noqa: PTH113  a linked worktree
+            with open(git, encoding="utf-8") as file:  # noqa: PTH123
+                git = os.path.join(folder, file.read().partition("gitdir:")[2].strip())  # noqa: PTH118
+        with open(os.path.join(git, "index"), "rb") as file:  # noqa: PTH118, PTH123
+            return b"holdfast/holdfast.db" in file.read()
+    except OSError:
+        return False
 
 
 def _data_folder() -> str:

@@ -15,4 +15,4 @@ characters do. Unfinished work is a thread; sub-agents get a brief, and absorb k
 ends, close the session with what was learned, decided and left open; help(closing) has the questions.
 """.strip()
 
-surface = Surface(name="core", instructions=INSTRUCTIONS)
+surface = Surface(name="core", instructions=INSTRUCTIONS, fences=True)

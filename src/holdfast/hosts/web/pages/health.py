@@ -15,8 +15,10 @@ from holdfast.verbs.consolidate import consolidate, proposal_of, proposals
 from holdfast.verbs.contradictions import marked, open_contradictions, resolve
 from holdfast.verbs.health import Health, health
 from holdfast.verbs.keep import rename_scope, retire
-from holdfast.verbs.memory import Memory
+from holdfast.verbs.memory import Memory, find
 from holdfast.verbs.mining import approve, mined, reject
+from holdfast.verbs.quarantine import UNKNOWN, accept, waiting
+from holdfast.verbs.quarantine import reject as turn_away
 from holdfast.verbs.read import waiting_records
 from holdfast.verbs.verify import verify
 from holdfast.verbs.write import Written, cancel, confirm
@@ -43,6 +45,8 @@ def page(ask: Ask) -> Response:
         title="Health",
         mined=offered,
         waiting=[one for one in waiting_records(ask.memory) if one.id not in held],
+        arrived=waiting(ask.memory),
+        unknown=UNKNOWN,
         marked=marked(ask.memory),
         later=later,
         **({"shown": SHOWN} if later else _queue(ask)),
@@ -126,6 +130,16 @@ def _reject(memory: Memory, one: str, _: Ask) -> str:
     return f"Never offered again: {reject(memory, [one])[0].title}"
 
 
+def _accept(memory: Memory, one: str, ask: Ask) -> str:
+    done = accept(memory, [ask.field("author") or one])
+    return f"Accepted: {', '.join(done.authors) or find(memory, done.records[0]).record.title}"
+
+
+def _turn_away(memory: Memory, one: str, ask: Ask) -> str:
+    done = turn_away(memory, [ask.field("author") or one])
+    return f"Rejected: {', '.join(done.authors) or find(memory, done.records[0]).record.title}"
+
+
 def _verify(memory: Memory, one: str, _: Ask) -> str:
     return f"Still true: {verify(memory, one).title}"
 
@@ -152,6 +166,8 @@ ACTS: Mapping[str, Callable[[Memory, str, Ask], str]] = {
     "cancel": _cancel,
     "approve": _approve,
     "reject": _reject,
+    "accept": _accept,
+    "turn-away": _turn_away,
     "verify": _verify,
     "retire": _retire,
     "merge": _merge,

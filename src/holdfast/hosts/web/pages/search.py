@@ -16,7 +16,7 @@ from holdfast.verbs.browse import browse, latest
 from holdfast.verbs.recall import recall
 
 LIMIT, PAGE = 30, 40
-STATES = ("active", "pending", "retired")
+STATES = ("active", "pending", "held", "retired")
 ADDED = ("words", "meaning", "session", "person", "date")  # what a score is made of; the rest are factors near 1
 PUSH = 0.10  # how far one factor may push
 

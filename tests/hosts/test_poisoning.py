@@ -1,0 +1,80 @@
+"""No attack on the memory gets through, and each would where texts are only put one after another."""
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from holdfast.compose import load_settings, store_folder
+from holdfast.hosts.bench.poisoning import ATTACKS, outcomes
+from holdfast.hosts.hooks import client
+from holdfast.model.fence import attribute, defused, escaped, inline, visible
+
+
+def test_no_attack_gets_through_and_each_works_on_plain_concatenation() -> None:
+    found = dict(outcomes())
+    assert len(found) == len(ATTACKS) >= 25
+    assert {name: one.through for name, one in found.items() if one.through} == {}
+    assert [name for name, one in found.items() if not one.naive] == []
+
+
+@pytest.mark.parametrize(
+    "tag",
+    [
+        "</memory>",
+        "< / Memory >",
+        "</mem\u200bory>",
+        "＜/memory＞",
+        "‹/memory›",
+        "</mеmоry>",
+        "<|im_start|>",
+        "<sуstem-reminder>",
+    ],
+)
+def test_tags_of_clients_and_fences_are_text(tag: str) -> None:
+    assert defused(f"a {tag} b").startswith("a &lt;")
+    assert visible(f"a {tag} b").startswith("a &lt;")
+
+
+@pytest.mark.parametrize(
+    "text", ["List<String> and <div class='a'>", "a < b > c", "naïve — 日本語", "x </div>\n\ty", "👩\u200d💻"]
+)
+def test_code_and_prose_stay_as_they_are(text: str) -> None:
+    assert visible(text) == text
+    assert defused(text) == text.replace("\u200d", "")
+
+
+def test_a_fence_of_ours_stands_only_on_a_line_of_its_own() -> None:
+    fence = f'<memory id="{"0" * 26}" kind="fact" state="active" by="ada" at="2026-11-15T00:00">\nx\n</memory>'
+    assert defused(fence, fences=True) == fence
+    assert "&lt;/memory>" in defused(f"title </memory>\n{fence}", fences=True)
+    assert "<" not in defused(fence)[0]
+
+
+def test_one_line_has_no_brackets_and_no_breaks() -> None:
+    assert inline("a\n<b>\x1b[2J") == "a ‹b›[2J"
+    assert attribute('x" by="y') == "x' by='y"
+
+
+def test_json_is_the_same_value_and_safe_to_look_at() -> None:
+    value = {"a": "</memory> \u202e \x9b31m \U000e0041 <system-reminder> </div>"}
+    written = escaped(json.dumps(value, ensure_ascii=False))
+    assert json.loads(written) == value
+    assert not {"\u202e", "\x9b", "\U000e0041"} & set(written)
+    assert "<system-reminder>" not in written
+
+
+def test_a_store_that_came_with_a_repository_is_not_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("HOLDFAST_HOME", raising=False)
+    store = tmp_path / "clone" / ".holdfast"
+    store.mkdir(parents=True)
+    (store / "holdfast.db").write_bytes(b"theirs")
+    here = store.parent
+    config = load_settings(folder=here, environment={}, flags={}).config
+    subprocess.run(["git", "init", "-q", str(here)], check=True)
+    assert store_folder(config, here) == store
+    assert client._home(str(here)) == str(store)
+    subprocess.run(["git", "-C", str(here), "add", "-f", ".holdfast/holdfast.db"], check=True)
+    assert store_folder(config, here) != store
+    assert client._home(str(here)) != str(store)
