@@ -13,7 +13,7 @@ from typing import Any
 
 import click
 
-from holdfast.compose import PROJECT_SETTINGS
+from holdfast.compose.settings import PROJECT_SETTINGS
 from holdfast.hosts.cli.main import COMMANDS, EXIT_CODES, HEADINGS, cli
 from holdfast.hosts.mcp.offer import Json, written_offer
 from holdfast.hosts.mcp.serving import SURFACES

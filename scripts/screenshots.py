@@ -15,7 +15,8 @@ from PIL import Image
 from playwright.sync_api import Browser, Page
 from tests.web.running import HEIGHT, WIDTH, Viewer, checkout, chromium, hook
 
-from holdfast.compose import load_settings, open_memory
+from holdfast.compose import open_memory
+from holdfast.compose.settings import load_settings
 from holdfast.hosts.demo.build import build
 from holdfast.model.query import Query
 from holdfast.verbs.browse import browse

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from holdfast.compose import foreign_items
+from holdfast.compose.adapters import foreign_items
 from holdfast.engine.views import records
 from holdfast.engine.views.records import Filter
 from holdfast.model.foreign import Item

@@ -14,7 +14,8 @@ import pytest
 from holdfast.adapters.checkout import GitCheckout
 from holdfast.adapters.embedders.http import HttpEmbedder
 from holdfast.adapters.embedders.local import LocalEmbedder
-from holdfast.compose import load_settings, open_memory
+from holdfast.compose import open_memory
+from holdfast.compose.settings import load_settings
 from holdfast.model.errors import EmbedderError
 from holdfast.model.query import Query
 from holdfast.model.record import Draft, Origin

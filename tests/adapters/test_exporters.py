@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from holdfast.adapters.importers.front_matter import front_matter
-from holdfast.compose import foreign_items, write_markdown
+from holdfast.compose.adapters import foreign_items, write_markdown
 from holdfast.model.record import Record
 from holdfast.verbs.bring_in import bring_in
 from holdfast.verbs.exchange import records_of

@@ -12,7 +12,7 @@ import pytest
 from holdfast.adapters.importers.git_notes import split_entries
 from holdfast.adapters.importers.markdown import sections
 from holdfast.adapters.importers.values import plain, texts, when
-from holdfast.compose import foreign_items
+from holdfast.compose.adapters import foreign_items
 from holdfast.engine import transcripts
 from holdfast.engine.views import sessions, touches, usage
 from holdfast.model.errors import Invalid

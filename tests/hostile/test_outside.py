@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from holdfast.adapters.replicas.lines import event_of
 from holdfast.adapters.replicas.markdown import MarkdownFolder
 from holdfast.adapters.replicas.record_file import file_parts
-from holdfast.compose import IMPORTERS, foreign_items
+from holdfast.compose.adapters import IMPORTERS, foreign_items
 from holdfast.hosts.mcp import stdio
 from holdfast.hosts.mcp.protocol import INTERNAL
 from holdfast.hosts.mcp.serving import serving

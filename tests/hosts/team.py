@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from holdfast.compose import Settings, load_settings
+from holdfast.compose.settings import Settings, load_settings
 from holdfast.engine.access import Access, Role, asking
 from holdfast.hosts.server.members import Members, Visit
 from holdfast.hosts.server.run import open_members

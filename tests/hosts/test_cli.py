@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.compose import PRIVATE
+from holdfast.compose.settings import PRIVATE
 from tests import engines
 from tests.hosts.running import Run, answer, kept
 
@@ -256,7 +256,8 @@ def test_a_folder_that_cannot_be_written_is_said_clearly(run: Run, tmp_path: Pat
 
 def test_a_folder_others_own_is_said_clearly(tmp_path: Path) -> None:
     """Runs as somebody who may read but not write, whoever runs the tests."""
-    from holdfast.compose import load_settings, open_memory
+    from holdfast.compose import open_memory
+    from holdfast.compose.settings import load_settings
     from holdfast.model.errors import StoreUnwritable
 
     settings = load_settings(environment={}, flags={"home": str(tmp_path / "h"), "embedder": "none"})

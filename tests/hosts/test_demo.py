@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.compose import FILE
+from holdfast.compose.settings import FILE
 from holdfast.engine import transcripts
 from holdfast.engine.similar import similar
 from holdfast.engine.sqlite import SQLite

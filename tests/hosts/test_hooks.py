@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from holdfast.compose import load_settings
+from holdfast.compose.settings import load_settings
 from holdfast.hosts.hooks import client
 from holdfast.hosts.worker import work
 from holdfast.model.trail import EVENTS

@@ -15,7 +15,7 @@ import anyio
 import pytest
 from mcp import Client, MCPError
 
-from holdfast.compose import PRIVATE
+from holdfast.compose.settings import PRIVATE
 from holdfast.hosts.loopback import listening
 from holdfast.hosts.mcp.http import transport
 from holdfast.hosts.mcp.protocol import server_of

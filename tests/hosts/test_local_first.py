@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.compose import COPY, Settings, load_settings, open_memory, refresh_copy
+from holdfast.compose import open_memory, refresh_copy
+from holdfast.compose.settings import COPY, Settings, load_settings
 from holdfast.hosts.mcp.serving import join, steady
 from holdfast.model.query import Query
 from holdfast.verbs.memory import Memory

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.compose import load_settings, store_folder
+from holdfast.compose.settings import load_settings, store_folder
 from holdfast.hosts.bench.poisoning import ATTACKS, outcomes
 from holdfast.hosts.hooks import client
 from holdfast.model.fence import attribute, defused, escaped, inline, visible

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
-from holdfast.compose import load_settings
+from holdfast.compose.settings import load_settings
 from holdfast.hosts.web.app import make_app
 from holdfast.hosts.web.guard import Keys
 from holdfast.model.event import Actor

@@ -11,7 +11,8 @@ from threading import Timer
 
 import pytest
 
-from holdfast.compose import load_settings, open_memory
+from holdfast.compose import open_memory
+from holdfast.compose.settings import load_settings
 from tests.conftest import keep
 from tests.web.running import Viewer, checkout, hook, wait_for
 

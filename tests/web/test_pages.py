@@ -291,7 +291,7 @@ def test_the_brief_is_previewed_with_its_cost_before_a_setting_is_kept(site: Sit
 
 
 def test_settings_are_kept_in_the_users_own_file(site: Site) -> None:
-    from holdfast.compose import user_file
+    from holdfast.compose.settings import user_file
 
     user_file().parent.mkdir(parents=True)
     user_file().write_text("# mine\nrecall_limit = 7\n\n", encoding="utf-8")

@@ -12,7 +12,9 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from holdfast.compose import Settings, open_memory, open_replica, refresh_copy
+from holdfast.compose import open_memory, refresh_copy
+from holdfast.compose.adapters import open_replica
+from holdfast.compose.settings import Settings
 from holdfast.engine import tally, trail
 from holdfast.hosts.hooks.client import checkout_root, handover_file, prepared_file
 from holdfast.model.errors import HoldfastError

@@ -131,7 +131,8 @@ def _writes(told: dict[str, Any], place: int) -> Iterator[None]:
 
 
 def _opened(told: dict[str, Any]) -> Any:
-    from holdfast.compose import load_settings, open_memory
+    from holdfast.compose import open_memory
+    from holdfast.compose.settings import load_settings
 
     memory = open_memory(load_settings(environment={}, flags=told["flags"]))
     own = memory.embedder

@@ -10,13 +10,15 @@ import time
 from pathlib import Path
 from random import Random
 
-from holdfast.compose import load_settings, open_memory
+from holdfast.compose import open_memory
+from holdfast.compose.settings import load_settings
 from holdfast.engine.sqlite import SQLite
 from holdfast.verbs.read import get
 
 _WRITER = """
 import sys
-from holdfast.compose import load_settings, open_memory
+from holdfast.compose import open_memory
+from holdfast.compose.settings import load_settings
 from holdfast.model.record import Draft
 from holdfast.policy.admit import Waivers
 from holdfast.verbs.write import Written, write

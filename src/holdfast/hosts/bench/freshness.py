@@ -10,7 +10,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from holdfast.compose import checkout_of, load_settings, open_memory
+from holdfast.compose import open_memory
+from holdfast.compose.adapters import checkout_of
+from holdfast.compose.settings import load_settings
 from holdfast.hosts.bench.measure import table
 from holdfast.model.ids import Clock
 from holdfast.model.record import Draft, Record

@@ -9,7 +9,9 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
 
-from holdfast.compose import foreign_items, load_settings, open_memory
+from holdfast.compose import open_memory
+from holdfast.compose.adapters import foreign_items
+from holdfast.compose.settings import load_settings
 from holdfast.hosts.bench.corpus import Corpus
 from holdfast.hosts.bench.foreign import CLAUDE_MEM, MEMORY_MCP, write_database, write_json, write_notes
 from holdfast.hosts.bench.measure import table

@@ -17,7 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from holdfast.compose import load_settings, open_memory
+from holdfast.compose import open_memory
+from holdfast.compose.settings import load_settings
 from holdfast.hosts.bench.measure import Spread, spread, table
 from holdfast.model.errors import NotFound
 from holdfast.model.event import Actor, Event

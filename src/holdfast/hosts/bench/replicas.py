@@ -7,7 +7,9 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from holdfast.compose import load_settings, open_memory, open_replica
+from holdfast.compose import open_memory
+from holdfast.compose.adapters import open_replica
+from holdfast.compose.settings import load_settings
 from holdfast.hosts.bench.corpus import Corpus
 from holdfast.hosts.bench.measure import table
 from holdfast.model.event import Event

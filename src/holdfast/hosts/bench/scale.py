@@ -20,7 +20,8 @@ from typing import Any
 
 import numpy as np
 
-from holdfast.compose import load_settings, open_memory
+from holdfast.compose import open_memory
+from holdfast.compose.settings import load_settings
 from holdfast.engine.views import vectors
 from holdfast.engine.views.records import span
 from holdfast.hosts.bench.clients import Load, many

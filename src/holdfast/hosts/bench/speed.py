@@ -21,7 +21,8 @@ from typing import Any
 
 import numpy as np
 
-from holdfast.compose import load_settings, open_memory
+from holdfast.compose import open_memory
+from holdfast.compose.settings import load_settings
 from holdfast.engine.dense import code_of
 from holdfast.engine.views import vectors
 from holdfast.engine.views.vectors import Passage
@@ -257,7 +258,8 @@ def fresh(size: int = 10_000) -> None:
 
 _RECALL = """
 import sys
-from holdfast.compose import load_settings, open_memory
+from holdfast.compose import open_memory
+from holdfast.compose.settings import load_settings
 from holdfast.model.query import Query
 from holdfast.verbs.recall import recall
 memory = open_memory(load_settings())

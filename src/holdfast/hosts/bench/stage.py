@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from holdfast.compose import load_settings, open_memory
+from holdfast.compose import open_memory
+from holdfast.compose.settings import load_settings
 from holdfast.hosts.cli.render import print_json, show_history, show_list, show_recalled, show_record
 from holdfast.model.event import LOCAL, Actor, Event, Verb, event_to_json
 from holdfast.model.fold import fold_all

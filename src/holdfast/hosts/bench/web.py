@@ -14,7 +14,7 @@ from urllib.parse import quote_plus
 
 from starlette.types import ASGIApp, Message
 
-from holdfast.compose import Settings, load_settings
+from holdfast.compose.settings import Settings, load_settings
 from holdfast.hosts.bench.corpus import Corpus
 from holdfast.hosts.bench.knowledge import fill
 from holdfast.hosts.bench.measure import table

@@ -12,7 +12,7 @@ from typing import IO, TYPE_CHECKING
 import click
 from rich.text import Text
 
-from holdfast.compose import IMPORTERS, foreign_items, write_markdown
+from holdfast.compose.adapters import IMPORTERS, foreign_items, write_markdown
 from holdfast.hosts.cli.options import opened
 from holdfast.hosts.cli.render import console, json_option, print_json, progress
 from holdfast.model.errors import Invalid

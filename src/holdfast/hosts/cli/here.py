@@ -5,7 +5,7 @@ import platform
 from dataclasses import dataclass
 from pathlib import Path
 
-from holdfast.compose import Settings, store_folder, user_folder
+from holdfast.compose.settings import Settings, store_folder, user_folder
 from holdfast.hosts.cli.options import settings
 from holdfast.hosts.setup.installation import Installation, this_installation
 from holdfast.hosts.setup.manifest import Manifest, read_manifest

@@ -16,7 +16,7 @@ from holdfast.model.text import counted
 @json_option
 def work_command(seconds: float, as_json: bool) -> None:
     """Take in what hooks dropped, make records of it and prepare their answers. Hooks start this themselves."""
-    from holdfast.compose import store_folder
+    from holdfast.compose.settings import store_folder
     from holdfast.hosts.worker import work
 
     chosen = settings()

@@ -26,7 +26,7 @@ def learn_command(since: str, limit: int, dry_run: bool, as_json: bool) -> None:
     Choices wait for a yes (`holdfast confirm`); the rest is kept as observations that may become scars. Done again it
     reads only what is new.
     """
-    from holdfast.compose import history_of
+    from holdfast.compose.adapters import history_of
 
     with opened() as memory:
         found = learn(

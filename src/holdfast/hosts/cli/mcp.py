@@ -43,7 +43,7 @@ def mcp_command(names: tuple[str, ...], over_http: bool, port: int) -> None:
 def _serve_http(server: "Server", flags: Mapping[str, Any], port: int) -> None:
     from pathlib import Path
 
-    from holdfast.compose import load_settings, store_folder
+    from holdfast.compose.settings import load_settings, store_folder
     from holdfast.hosts.mcp.token import FILE, kept_token
     from holdfast.model.errors import MissingPackage
 

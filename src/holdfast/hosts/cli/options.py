@@ -11,7 +11,7 @@ from holdfast.hosts.cli.values import DATE, KIND, SCOPE
 from holdfast.model.errors import Invalid
 
 if TYPE_CHECKING:
-    from holdfast.compose import Settings
+    from holdfast.compose.settings import Settings
     from holdfast.verbs.memory import Memory
 
 LONGEST_STDIN = 1_000_000
@@ -20,7 +20,7 @@ ANSWERING = "`holdfast judge APPLYING|N_A|REFUTED ID --evidence …`"
 
 def settings(**flags: Any) -> "Settings":
     """Gather the settings, with those given on the command line on top."""
-    from holdfast.compose import load_settings
+    from holdfast.compose.settings import load_settings
 
     return load_settings(flags=click.get_current_context().find_root().obj | flags)
 

@@ -12,7 +12,8 @@ from pathlib import Path
 import click
 from rich.text import Text
 
-from holdfast.compose import FILE, keep_out_of_git, markdown_folder, store_folder
+from holdfast.compose.adapters import markdown_folder
+from holdfast.compose.settings import FILE, keep_out_of_git, store_folder
 from holdfast.engine import backup
 from holdfast.engine.salvage import Saved, salvage
 from holdfast.hosts.cli.options import opened, settings

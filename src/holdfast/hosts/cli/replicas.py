@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from holdfast.compose import open_notes, open_replica, refresh_copy
+from holdfast.compose import refresh_copy
+from holdfast.compose.adapters import open_notes, open_replica
 from holdfast.hosts.cli.options import opened
 from holdfast.hosts.cli.render import SHORT, console, icon, json_option, print_json
 from holdfast.hosts.cli.values import MEMORY

@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 from rich.text import Text
 
-from holdfast.compose import FILE, FOLDER, PRIVATE
+from holdfast.compose.settings import FILE, FOLDER, PRIVATE
 from holdfast.hosts.cli.here import Here, look_around
 from holdfast.hosts.cli.options import settings
 from holdfast.hosts.cli.render import console, json_option, print_json

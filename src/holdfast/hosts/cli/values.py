@@ -113,7 +113,8 @@ def _quietly_opened(ctx: click.Context) -> "Memory | None":
     """Open the memory if there is one: who presses TAB makes no store and reads no error."""
     from pathlib import Path
 
-    from holdfast.compose import FILE, load_settings, open_memory, store_folder
+    from holdfast.compose import open_memory
+    from holdfast.compose.settings import FILE, load_settings, store_folder
     from holdfast.model.errors import HoldfastError
 
     try:

@@ -26,7 +26,7 @@ def web_command(port: int | None, open_it: bool | None) -> None:
     holdfast web
     holdfast web --port 8080 --no-open
     """
-    from holdfast.compose import load_settings, store_folder
+    from holdfast.compose.settings import load_settings, store_folder
     from holdfast.hosts.mcp.token import kept_token
     from holdfast.hosts.web import serve
 

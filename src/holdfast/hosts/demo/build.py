@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from random import Random
 
-from holdfast.compose import FILE
+from holdfast.compose.settings import FILE
 from holdfast.engine import transcripts
 from holdfast.engine.sqlite import SQLite
 from holdfast.engine.store import open_store

@@ -36,7 +36,8 @@ def serving(names: Sequence[str], flags: Mapping[str, Any]) -> Iterator[Server]:
         client = Client()
 
         def open_for_good() -> "Memory":
-            from holdfast.compose import load_settings, open_memory  # noqa: PLC0415  listing tools opens nothing
+            from holdfast.compose import open_memory  # noqa: PLC0415  listing tools opens nothing
+            from holdfast.compose.settings import load_settings  # noqa: PLC0415
 
             memory = stack.enter_context(open_memory(load_settings(flags=flags)))
             join(memory, client.name)
@@ -120,7 +121,7 @@ def _offered(names: Sequence[str], flags: Mapping[str, Any]) -> Offer:
     offer = joined(one for _, one in offers)
     if not offer.aliases:
         return offer
-    from holdfast.compose import load_settings  # noqa: PLC0415  not where there is nothing to decide
+    from holdfast.compose.settings import load_settings  # noqa: PLC0415  not where there is nothing to decide
 
     return with_aliases(offer) if load_settings(flags=flags).config.list_aliases else offer
 

@@ -4,7 +4,7 @@ import os
 import secrets
 from pathlib import Path
 
-from holdfast.compose import keep_out_of_git
+from holdfast.compose.settings import keep_out_of_git
 from holdfast.model.errors import StoreError, StoreUnwritable
 
 FILE = "http-token"

@@ -10,7 +10,8 @@ from functools import cache
 
 import uvicorn
 
-from holdfast.compose import Settings, guarded_store, open_memory
+from holdfast.compose import guarded_store, open_memory
+from holdfast.compose.settings import Settings
 from holdfast.engine.guard import protect
 from holdfast.hosts.mcp.protocol import Server
 from holdfast.hosts.mcp.serving import offered, surface_named

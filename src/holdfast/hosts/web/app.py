@@ -14,7 +14,7 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Scope
 
-from holdfast.compose import Settings
+from holdfast.compose.settings import Settings
 from holdfast.hosts.web import render
 from holdfast.hosts.web.api import routes as api_routes
 from holdfast.hosts.web.guard import LONGEST_BODY, SAFE, Guard, Keys

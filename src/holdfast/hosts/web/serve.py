@@ -4,7 +4,8 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from socket import socket
 
-from holdfast.compose import Settings, open_memory
+from holdfast.compose import open_memory
+from holdfast.compose.settings import Settings
 from holdfast.hosts.loopback import HOST, listening, port_of, serve
 from holdfast.hosts.web.app import make_app
 from holdfast.hosts.web.guard import Keys

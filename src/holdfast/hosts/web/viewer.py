@@ -7,7 +7,7 @@ from typing import Any
 
 from starlette.requests import Request
 
-from holdfast.compose import Settings
+from holdfast.compose.settings import Settings
 from holdfast.hosts.web.guard import FORM_FIELD, FORM_HEADER, Keys
 from holdfast.hosts.web.live import Watcher
 from holdfast.model.errors import Invalid

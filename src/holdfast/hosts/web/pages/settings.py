@@ -7,7 +7,7 @@ from typing import Any
 
 from starlette.responses import Response
 
-from holdfast.compose import keep_settings, user_file
+from holdfast.compose.settings import keep_settings, user_file
 from holdfast.hosts.web import render
 from holdfast.hosts.web.viewer import Ask
 from holdfast.model.config import Config

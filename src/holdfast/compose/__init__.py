@@ -1,0 +1,178 @@
+"""The one place that reads configuration and the environment, and picks the adapters."""
+
+import getpass
+import os
+import platform
+import socket
+import time
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from holdfast.adapters.process import is_alive
+from holdfast.compose.adapters import checkout_of, embedder_of, observing_of
+from holdfast.compose.settings import COPY, FILE, FOLDER, Settings, keep_out_of_git, load_settings, store_folder
+from holdfast.engine.database import Database
+from holdfast.engine.sqlite import SQLite
+from holdfast.engine.store import Progress, Store, open_store
+from holdfast.model.config import Config
+from holdfast.model.errors import InvalidConfig, StoreError, Unreachable
+from holdfast.model.event import Actor
+from holdfast.model.ids import Clock
+from holdfast.model.session import Host
+from holdfast.verbs.memory import Memory
+
+REACH_SECONDS = 0.8
+LATELY = 12 * 3600  # seconds; numbers of processes come again
+
+
+def open_memory(
+    settings: Settings | None = None, *, folder: Path | None = None, progress: Progress | None = None
+) -> Memory:
+    """Open the memory for a folder (the working directory unless given)."""
+    here = folder or Path.cwd()
+    settings = settings or load_settings(folder=here)
+    config = settings.config
+    process = os.getppid()
+    home = store_folder(config, here)
+    store, apart = _store(config, here, home, progress)
+    clock = Clock()
+    if last := store.last_id():
+        clock.observe(last)
+    return Memory(
+        store=store,
+        config=config,
+        checkout=checkout_of(here, _name_of_its_own(settings)),
+        embedder=embedder_of(config),
+        observing=lambda: observing_of(config, here),
+        actor=Actor(kind="agent" if config.agent else "user", name=config.agent or _login(), session=config.session),
+        clock=clock,
+        apart=apart,
+        host=Host(
+            name=platform.node(),
+            pid=os.getpid(),
+            parent=process,
+            session=_client_session(store_folder(config, here) / "seen" / f"client-{process}"),
+            is_alive=is_alive,
+        ),
+    )
+
+
+def _store(config: Config, here: Path, home: Path, progress: Progress | None) -> tuple[Store, str]:
+    """Open the store; where the team's database is away, the copy of this machine, with what to say about it.
+
+    What was kept in the copy meanwhile goes to the team as soon as somebody opens it again. Without a copy nothing is
+    local: a container leaves nothing behind.
+    """
+    shown = [progress] if progress else []
+    if not config.database:
+        return open_store(database_of(config, here), *shown, home=home), ""
+    try:
+        _look_for(config.database)
+        store = open_store(database_of(config, here), *shown, home=home)
+    except Unreachable as problem:
+        return open_store(_copy(home), *shown, home=home), f"{problem.message} {_APART}"
+    if (home / COPY).exists():
+        from holdfast.verbs.outbox import drain, waiting
+
+        copy = open_store(_copy(home))
+        try:
+            if waiting(copy):
+                drain(copy, store)
+        finally:
+            copy.close()
+    return store, ""
+
+
+_APART = "This is the copy of this machine; what is kept now goes to the team when it is back."
+
+
+def refresh_copy(memory: Memory) -> int:
+    """Bring the team's records of the project at hand to this machine, for when the database is away; give how many events came."""
+    if memory.apart or memory.store.db.dialect != "postgres" or memory.store.home is None:
+        return 0
+    from holdfast.verbs.outbox import pull
+
+    copy = open_store(_copy(memory.store.home))
+    try:
+        return pull(copy, memory.store, memory.project, memory.actor.name)
+    finally:
+        copy.close()
+
+
+def _copy(home: Path) -> Database:
+    database = SQLite(home / COPY)
+    keep_out_of_git(home)
+    return database
+
+
+def _look_for(url: str) -> None:
+    """See within a second whether anybody listens at the address of a database; a socket in a folder tells at once anyway."""
+    told = urlsplit(url)
+    if not told.hostname:
+        return
+    try:
+        socket.create_connection((told.hostname, told.port or 5432), timeout=REACH_SECONDS).close()
+    except OSError as problem:
+        raise Unreachable(f"The team's database cannot be reached ({problem}).") from problem
+
+
+def _name_of_its_own(settings: Settings) -> str:
+    """Give the name a repository gives itself; one that is set elsewhere may be of other code than is at hand."""
+    its_own = Path(settings.sources.get("project", "")).parent.name == FOLDER
+    return settings.config.project if its_own else ""
+
+
+def database_of(config: Config, here: Path) -> Database:
+    """Open the database the settings name."""
+    if not config.database:
+        folder = store_folder(config, here)
+        database = SQLite(folder / FILE)
+        keep_out_of_git(folder)
+        return database
+    if not config.database.startswith(_POSTGRES):
+        raise InvalidConfig("database must be a postgresql:// URL.", hint="Leave it empty for the SQLite file.")
+    return _postgres(config.database)
+
+
+def database_at(place: str) -> Database:
+    """Open the database at a postgresql:// URL, or the embedded one in a folder."""
+    return _postgres(place) if place.startswith(_POSTGRES) else SQLite(Path(place).expanduser() / FILE)
+
+
+def guarded_store(config: Config) -> Store:
+    """Open the team's store as its server does for its users: behind the policies of the database."""
+    from holdfast.engine.guard import MEMBER
+
+    return Store(_postgres(config.database, role=MEMBER))
+
+
+_POSTGRES = ("postgresql://", "postgres://")
+
+
+def _postgres(url: str, role: str = "") -> Database:
+    try:
+        from holdfast.engine.postgres import Postgres
+    except ImportError as problem:
+        raise StoreError(
+            "PostgreSQL needs one more package.", hint="Run: pip install 'holdfast[postgres]'"
+        ) from problem
+    return Postgres(url, role=role)
+
+
+def _client_session(note: Path) -> str:
+    """Give what the client that started us calls its session: as it tells us, else as it told its hooks lately."""
+    names = ("CLAUDE_CODE_SESSION_ID", "GEMINI_SESSION_ID", "CODEX_SESSION_ID", "COPILOT_SESSION_ID")
+    if told := next((value for name in names if (value := os.environ.get(name))), ""):
+        return told
+    try:
+        lately = time.time() - note.stat().st_mtime < LATELY
+        return note.read_text(encoding="utf-8") if lately else ""
+    except OSError:
+        return ""  # no hook of this client ran
+
+
+def _login() -> str:
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError, ImportError):
+        return ""  # a container without a user database
