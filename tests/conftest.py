@@ -9,8 +9,9 @@ import pytest
 
 from holdfast.adapters.checkout import GitCheckout
 from holdfast.engine.database import Database
+from holdfast.engine.opening import open_store
 from holdfast.engine.sqlite import SQLite
-from holdfast.engine.store import Store, open_store
+from holdfast.engine.store import Store
 from holdfast.model.config import Config
 from holdfast.model.event import Actor, Event
 from holdfast.model.ids import Clock

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from holdfast.engine.moving import journal_hash
+from holdfast.engine.opening import open_store
 from holdfast.engine.postgres import Postgres
-from holdfast.engine.store import open_store
 from holdfast.model.query import Query
 from holdfast.verbs.embed import catch_up
 from holdfast.verbs.recall import recall

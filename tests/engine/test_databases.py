@@ -11,7 +11,8 @@ import pytest
 from holdfast.engine.database import Bits, Database, Halves
 from holdfast.engine.dense import Codes, code_of
 from holdfast.engine.neighbours import Neighbours
-from holdfast.engine.store import Store, open_store
+from holdfast.engine.opening import open_store
+from holdfast.engine.store import Store
 from holdfast.engine.views import vectors, words
 from holdfast.engine.views.records import span
 from holdfast.engine.views.vectors import Passage

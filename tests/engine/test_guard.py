@@ -7,8 +7,9 @@ import pytest
 
 from holdfast.engine.access import Access, asking
 from holdfast.engine.guard import MEMBER, VISIBLE, protect
+from holdfast.engine.opening import open_store
 from holdfast.engine.postgres import Postgres
-from holdfast.engine.store import Store, open_store
+from holdfast.engine.store import Store
 from holdfast.engine.views import words
 from holdfast.engine.views.records import span
 from holdfast.model.errors import Forbidden, StoreError

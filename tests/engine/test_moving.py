@@ -11,7 +11,8 @@ import pytest
 from holdfast.engine import moving, transcripts
 from holdfast.engine.database import Database
 from holdfast.engine.moving import journal_hash, move
-from holdfast.engine.store import Store, open_store
+from holdfast.engine.opening import open_store
+from holdfast.engine.store import Store
 from holdfast.engine.transcripts import Transcript
 from holdfast.engine.views import records, vectors
 from holdfast.engine.views.records import Filter
@@ -102,7 +103,7 @@ def test_a_move_that_was_killed_is_taken_up_where_it_ended(
 import os
 from holdfast.compose import database_at
 from holdfast.engine import moving
-from holdfast.engine.store import open_store
+from holdfast.engine.opening import open_store
 moving.PAGE = 5
 steps = []
 def shown(what, done, total):

@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from holdfast.engine.backup import look_at
+from holdfast.engine.opening import open_store
 from holdfast.engine.salvage import salvage
 from holdfast.engine.sqlite import SQLite
-from holdfast.engine.store import ALL_VIEWS, Store, open_store
+from holdfast.engine.store import ALL_VIEWS, Store
 from holdfast.engine.views import records
 from holdfast.model.query import Query
 from holdfast.verbs.recall import recall

@@ -11,10 +11,11 @@ from random import Random
 import pytest
 
 from holdfast.engine import transcripts
+from holdfast.engine.opening import open_store
 from holdfast.engine.pages import Pages, read_pages
 from holdfast.engine.salvage import Saved, salvage
 from holdfast.engine.sqlite import SQLite
-from holdfast.engine.store import ALL_VIEWS, Store, open_store
+from holdfast.engine.store import ALL_VIEWS, Store
 from holdfast.hosts.cli.main import _run
 from holdfast.model.errors import HoldfastError, NewerStore
 from holdfast.model.event import Event

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from holdfast.engine import store as store_module
 from holdfast.engine.database import Database
-from holdfast.engine.store import Store, open_store
+from holdfast.engine.opening import open_store
+from holdfast.engine.store import Store
 from holdfast.engine.views import Entry, labels, links, records, usage, vectors
 from holdfast.engine.views.records import Filter, span
 from holdfast.engine.views.vectors import Passage

@@ -11,9 +11,9 @@ import pytest
 
 from holdfast.compose.settings import FILE
 from holdfast.engine import transcripts
+from holdfast.engine.opening import open_store
 from holdfast.engine.similar import similar
 from holdfast.engine.sqlite import SQLite
-from holdfast.engine.store import open_store
 from holdfast.engine.views import links, records, usage
 from holdfast.engine.views.records import Filter
 from holdfast.hosts.demo.build import build

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from holdfast.engine.backup import back_up, look_at
+from holdfast.engine.opening import open_store
 from holdfast.engine.sqlite import SQLite
-from holdfast.engine.store import open_store
 from holdfast.hosts.worker import alone
 from holdfast.model.errors import Conflict, NotAStore, StoreError
 from holdfast.model.ids import Clock

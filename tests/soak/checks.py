@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from holdfast.engine import tally, trail
+from holdfast.engine.opening import open_store
 from holdfast.engine.sqlite import SQLite
-from holdfast.engine.store import ALL_VIEWS, Store, open_store
+from holdfast.engine.store import ALL_VIEWS, Store
 from holdfast.hosts.worker import LOCK, LONGEST_SECONDS
 from holdfast.model.config import Config
 from holdfast.policy.sharing import is_of_team, with_team

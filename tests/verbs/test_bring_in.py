@@ -9,7 +9,7 @@ import pytest
 
 from holdfast.engine import transcripts
 from holdfast.engine.database import Database
-from holdfast.engine.store import open_store
+from holdfast.engine.opening import open_store
 from holdfast.engine.views import sessions, usage
 from holdfast.model.errors import Invalid
 from holdfast.model.event import Actor

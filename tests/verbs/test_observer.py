@@ -11,8 +11,8 @@ from holdfast.adapters.observers.anthropic import AnthropicObserver
 from holdfast.adapters.observers.modes import load_mode
 from holdfast.adapters.observers.openai import OpenAIObserver
 from holdfast.engine import ledger
+from holdfast.engine.opening import open_store
 from holdfast.engine.sqlite import SQLite
-from holdfast.engine.store import open_store
 from holdfast.model.errors import InvalidConfig
 from holdfast.model.observer import Declined, Observer, Observing, RateLimited, Rejected, TimedOut, Unreachable
 from holdfast.policy.reply import Malformed

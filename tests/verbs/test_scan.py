@@ -10,7 +10,7 @@ import pytest
 
 from holdfast.engine import outputs, tally, trail, transcripts
 from holdfast.engine.database import Database
-from holdfast.engine.store import open_store
+from holdfast.engine.opening import open_store
 from holdfast.engine.transcripts import Transcript
 from holdfast.model.errors import HoldfastError
 from holdfast.model.event import Actor, Event

@@ -12,8 +12,9 @@ from holdfast.adapters.process import is_alive
 from holdfast.compose.adapters import checkout_of, embedder_of, observing_of
 from holdfast.compose.settings import COPY, FILE, FOLDER, Settings, keep_out_of_git, load_settings, store_folder
 from holdfast.engine.database import Database
+from holdfast.engine.opening import open_store
 from holdfast.engine.sqlite import SQLite
-from holdfast.engine.store import Progress, Store, open_store
+from holdfast.engine.store import Progress, Store
 from holdfast.model.config import Config
 from holdfast.model.errors import InvalidConfig, StoreError, Unreachable
 from holdfast.model.event import Actor

@@ -10,8 +10,8 @@ from hashlib import sha256
 from pathlib import Path
 from urllib.parse import quote
 
+from holdfast.engine.opening import open_store
 from holdfast.engine.sqlite import APPLICATION_ID, SQLite, translated
-from holdfast.engine.store import open_store
 from holdfast.model.errors import (
     Conflict,
     NotAStore,

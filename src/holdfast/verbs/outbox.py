@@ -3,7 +3,8 @@
 Events are known by their ids, so both directions are unions: sent or pulled again, they change nothing.
 """
 
-from holdfast.engine.store import PAGE, Store
+from holdfast.engine.journal import PAGE
+from holdfast.engine.store import Store
 from holdfast.engine.views.records import span
 from holdfast.model.event import Event
 

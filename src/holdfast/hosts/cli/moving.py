@@ -8,7 +8,7 @@ import click
 from holdfast.compose import database_at, database_of
 from holdfast.engine.database import Database
 from holdfast.engine.moving import Moved, move
-from holdfast.engine.store import open_store
+from holdfast.engine.opening import open_store
 from holdfast.hosts.cli.options import settings
 from holdfast.hosts.cli.render import console, json_option, print_json
 from holdfast.model.errors import Invalid

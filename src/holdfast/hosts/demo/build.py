@@ -9,8 +9,8 @@ from random import Random
 
 from holdfast.compose.settings import FILE
 from holdfast.engine import transcripts
+from holdfast.engine.opening import open_store
 from holdfast.engine.sqlite import SQLite
-from holdfast.engine.store import open_store
 from holdfast.engine.views import records
 from holdfast.engine.views.records import Filter
 from holdfast.hosts.demo.acts import Act, acts_of

@@ -1,0 +1,136 @@
+"""The journal: every event there is, and what can be asked of it. It only grows."""
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from holdfast.engine.database import Database, Row, stored
+from holdfast.model.event import Actor, Event
+
+PAGE = 2_000
+# Word for word the condition of the index over it, or SQLite would not use that.
+FOLDING_ONLY = "verb not in ('surfaced', 'used', 'touched', 'trusted', 'heated', 'injected', 'started', 'closed')"
+ABOUTS = "select value from json_each(:abouts)"
+COLUMNS = "id, about, verb, at, actor, name, session, data"
+
+
+@dataclass(frozen=True, slots=True)
+class Journal:
+    """The events of a database, read by what they are about, by session, by arrival."""
+
+    db: Database
+
+    def events_about(self, about: str) -> list[Event]:
+        """Give the events that made a record, in the order of their ids."""
+        sql = f"select {COLUMNS} from events where about = :about and {FOLDING_ONLY} order by id"
+        return [event_of(row) for row in self.db.query(sql, {"about": about})]
+
+    def events_with(self, ids: Iterable[str]) -> dict[str, Event]:
+        """Give the events of these ids that are here."""
+        sql = f"select {COLUMNS} from events where id in (select value from json_each(:ids))"
+        return {row["id"]: event_of(row) for row in self.db.query(sql, {"ids": json.dumps(list(ids))})}
+
+    def changed_since(self, at: str) -> list[str]:
+        """Give the records that something happened to after an instant."""
+        sql = f"select distinct about from events where {FOLDING_ONLY} and at > :at"
+        return [row[0] for row in self.db.query(sql, {"at": at})]
+
+    def journal(self, after: int = 0) -> Iterator[tuple[int, Event]]:
+        """Give every event in order of arrival, page by page, with its number."""
+        while rows := self.db.query(
+            f"select seq, {COLUMNS} from events where seq > :after order by seq limit :page",
+            {"after": after, "page": PAGE},
+        ):
+            yield from ((row["seq"], event_of(row)) for row in rows)
+            after = rows[-1]["seq"]
+
+    def before(self, seq: int, limit: int, *, session: str = "") -> list[tuple[int, Event]]:
+        """Give the events that arrived before one, latest first, with their numbers; of one session if it is named."""
+        own = "session = :session and " if session else ""
+        rows = self.db.query(
+            f"select seq, {COLUMNS} from events where {own}seq < :seq order by seq desc limit :limit",
+            {"seq": seq, "limit": limit} | ({"session": session} if session else {}),
+        )
+        return [(row["seq"], event_of(row)) for row in rows]
+
+    def last_seq(self) -> int:
+        """Give the number of the event that arrived last."""
+        return int(self.db.query("select coalesce(max(seq), 0) from events")[0][0])
+
+    def provenance(self, ids: Iterable[str]) -> dict[str, list[Event]]:
+        """Give, for each of these records of which something came from elsewhere, the events that tell from where."""
+        sql = f"""
+        select {COLUMNS} from events where about in (select value from json_each(:ids)) and {FOLDING_ONLY}
+        and verb = 'arrived' order by id
+        """
+        found: dict[str, list[Event]] = {}
+        for row in self.db.query(sql, {"ids": json.dumps(list(ids))}):
+            found.setdefault(row["about"], []).append(event_of(row))
+        return found
+
+    def happened(self, verbs: Sequence[str], since: str, limit: int) -> list[Event]:
+        """Give the latest events of some verbs since an instant."""
+        sql = f"""
+        select {COLUMNS} from events where verb in (select value from json_each(:verbs)) and at >= :since
+        order by seq desc limit :limit
+        """
+        rows = self.db.query(sql, {"verbs": json.dumps(list(verbs)), "since": since, "limit": limit})
+        return [event_of(row) for row in rows]
+
+    def in_session(self, session: str, verb: str, limit: int) -> list[Event]:
+        """Give the events of one verb in a session, in order of arrival."""
+        sql = f"select {COLUMNS} from events where session = :session and verb = :verb order by seq limit :limit"
+        return [event_of(row) for row in self.db.query(sql, {"session": session, "verb": verb, "limit": limit})]
+
+    def counted(self, session: str, verb: str) -> int:
+        """Tell how often something happened in a session."""
+        sql = "select count(*) from events where session = :session and verb = :verb"
+        return int(self.db.query(sql, {"session": session, "verb": verb})[0][0])
+
+    def last_at(self, session: str) -> str:
+        """Give when something last happened in a session."""
+        sql = "select at from events where session = :session order by seq desc limit 1"
+        rows = self.db.query(sql, {"session": session})
+        return str(rows[0][0]) if rows else ""
+
+    def last_id(self) -> str:
+        """Give the latest event id there is."""
+        return str(self.db.query("select coalesce(max(id), '') from events")[0][0])
+
+    def insert(self, seq: int, event: Event) -> bool:
+        """Put an event into the journal under a number, and nowhere else: for saving a damaged store."""
+        return bool(self.db.execute(INSERT, event_row(seq, event)))
+
+
+def event_row(seq: int, event: Event) -> dict[str, object]:
+    """Give an event as a row under a number."""
+    return {
+        "seq": seq,
+        "id": event.id,
+        "about": event.about,
+        "verb": event.verb,
+        "at": event.at,
+        "actor": event.by.kind,
+        "name": event.by.name,
+        "session": event.by.session,
+        "data": json.dumps(dict(event.data), ensure_ascii=False, allow_nan=False),
+    }
+
+
+def event_of(row: Row) -> Event:
+    """Give the event of a row."""
+    return Event(
+        id=row["id"],
+        about=row["about"],
+        verb=row["verb"],
+        at=row["at"],
+        by=Actor(kind=row["actor"], name=row["name"], session=row["session"]),
+        data=stored(row["data"], dict),
+    )
+
+
+INSERT = """
+insert into events (seq, id, about, verb, at, actor, name, session, data)
+values (:seq, :id, :about, :verb, :at, :actor, :name, :session, :data)
+on conflict (id) do nothing
+"""

@@ -1,0 +1,73 @@
+"""Bring a database to this version's schema and views, and open the store in it."""
+
+from pathlib import Path
+
+from holdfast.engine.database import Database
+from holdfast.engine.store import ALL_VIEWS, MOVING, Progress, Store, silent
+from holdfast.engine.views import (
+    View,
+)
+from holdfast.model.errors import NewerStore, StoreError
+
+
+def open_store(
+    db: Database, progress: Progress = silent, *, home: Path | None = None, unfinished: bool = False
+) -> Store:
+    """Bring a database to this version's schema and views, and give the store in it; one half moved only if that is meant."""
+    store = Store(db, home)
+    if _schema_version(db) != len(_steps()) or _stale_views(store):
+        with db.transaction():
+            _migrate(db)
+            if stale := _stale_views(store):
+                store.rebuild(stale, progress)
+    if not unfinished and store.setting(MOVING):
+        raise StoreError(
+            "Another store is being moved into this one.", hint="Run the same `holdfast migrate` again to finish it."
+        )
+    return store
+
+
+def _steps() -> list[str]:
+    return [path.read_text(encoding="utf-8") for path in sorted((Path(__file__).parent / "schema").glob("*.sql"))]
+
+
+def _migrate(db: Database) -> None:
+    """Run the schema steps this database has not seen; another process may have been faster."""
+    steps = _steps()
+    for step in steps[_schema_version(db) :]:
+        db.script(step)
+    Store(db).note("schema", str(len(steps)))
+
+
+_TABLE_EXISTS = {
+    "sqlite": "select 1 from sqlite_master where type = 'table' and name = 'settings'",
+    "postgres": "select 1 from information_schema.tables where table_name = 'settings' and table_schema = current_schema()",
+}
+
+
+def _schema_version(db: Database) -> int:
+    if not db.query(_TABLE_EXISTS[db.dialect]):
+        return 0
+    return check_schema(Store(db).setting("schema"))
+
+
+def check_schema(said: str) -> int:
+    """Give the schema a store says it has, unless it is a newer one."""
+    version = int(said) if said.isdecimal() else 0
+    if version > len(_steps()):
+        raise NewerStore(
+            f"This store has schema {version}; this Holdfast knows up to {len(_steps())}.",
+            hint="Upgrade Holdfast. Nothing was changed.",
+        )
+    return version
+
+
+def _stale_views(store: Store) -> list[View]:
+    """Give the views whose tables were made by another version of their module."""
+    known = {row[0]: row[1] for row in store.db.query("select name, version from views")}
+    for view in ALL_VIEWS:
+        if known.get(view.NAME, 0) > view.VERSION:
+            raise NewerStore(
+                hint=f"Its view {view.NAME} is newer than this Holdfast knows: upgrade. Nothing was changed."
+            )
+    return [view for view in ALL_VIEWS if known.get(view.NAME) != view.VERSION]
