@@ -1,6 +1,6 @@
 """What arguments can be: memories, kinds, scopes, dates and clients; each completes what somebody began to type."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 import click
@@ -13,100 +13,70 @@ if TYPE_CHECKING:
 OFFERED = 50  # memories offered at most: nobody reads on
 
 
-class _Memory(click.types.StringParamType):
-    """The id of a memory, or how it begins."""
+Offers = Callable[[click.Context, str], Iterable[tuple[str, str | None]]]
 
-    name = "id"
+
+class Offering(click.types.StringParamType):
+    """A text of which a shell is offered what fits; the verb that needs it says what is wrong with another."""
+
+    def __init__(self, name: str, offers: Offers | None = None) -> None:
+        self.name, self.offers = name, offers
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> "list[CompletionItem]":
-        """Offer the latest memories of this project by id, with their titles."""
-        from holdfast.hosts.cli.render import SHORT
-        from holdfast.model.query import Query
-        from holdfast.verbs.browse import browse
+        """Offer what begins like this, with what it means."""
+        from click.shell_completion import CompletionItem  # only a shell that completes needs it
 
         del param
-        memory = _quietly_opened(ctx)
-        if memory is None:
-            return []
+        found = self.offers(ctx, incomplete) if self.offers else ()
+        return [CompletionItem(word, help=meaning) for word, meaning in found]
+
+
+def _memories(ctx: click.Context, incomplete: str) -> Iterator[tuple[str, str]]:
+    """Offer the latest memories of this project by id, with their titles."""
+    from holdfast.hosts.cli.render import SHORT
+    from holdfast.model.query import Query
+    from holdfast.verbs.browse import browse
+
+    if memory := _quietly_opened(ctx):
         with memory:
             page = browse(memory, Query(text="", limit=1000), states=("active", "pending", "retired"))
         found = [entry.record for entry in page.entries if entry.record.id.startswith(incomplete.upper())]
-        return _items((record.id[:SHORT], record.title) for record in found[:OFFERED])
+        yield from ((record.id[:SHORT], record.title) for record in found[:OFFERED])
 
 
-class _Kind(click.types.StringParamType):
-    """A kind of memory, or a name other systems have for one."""
+def _scopes(ctx: click.Context, incomplete: str) -> Iterator[tuple[str, None]]:
+    """Offer the scopes in use."""
+    from holdfast.verbs.read import list_scopes
 
-    name = "kind"
-
-    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> "list[CompletionItem]":
-        """Offer the kinds."""
-        from holdfast.model.kinds import KINDS
-
-        del ctx, param
-        return _beginning(KINDS, incomplete)
-
-
-class _Scope(click.types.StringParamType):
-    """A scope."""
-
-    name = "scope"
-
-    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> "list[CompletionItem]":
-        """Offer the scopes in use."""
-        from holdfast.verbs.read import list_scopes
-
-        del param
-        memory = _quietly_opened(ctx)
-        if memory is None:
-            return []
+    if memory := _quietly_opened(ctx):
         with memory:
-            return _beginning(list_scopes(memory), incomplete)
+            yield from _beginning(list_scopes(memory), incomplete)
 
 
-class _Client(click.types.StringParamType):
-    """The name of a client that can be set up."""
+def _kinds(_: click.Context, incomplete: str) -> Iterator[tuple[str, None]]:
+    from holdfast.model.kinds import KINDS
 
-    name = "name"
-
-    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> "list[CompletionItem]":
-        """Offer the clients that are known."""
-        from holdfast.hosts.setup.clients import CLIENTS
-
-        del ctx, param
-        return _items((one.name, one.title) for one in CLIENTS if one.name.startswith(incomplete))
+    return _beginning(KINDS, incomplete)
 
 
-class _Relation(click.types.StringParamType):
-    """A relation between two memories; the verb that links says which there are."""
+def _relations(_: click.Context, incomplete: str) -> Iterator[tuple[str, None]]:
+    from holdfast.model.record import RELATIONS
 
-    name = "relation"
-
-    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> "list[CompletionItem]":
-        """Offer the relations."""
-        from holdfast.model.record import RELATIONS
-
-        del ctx, param
-        return _beginning(RELATIONS, incomplete)
+    return _beginning(RELATIONS, incomplete)
 
 
-class _Date(click.types.StringParamType):
-    """A day or moment; the verb that needs it reads it."""
+def _clients(_: click.Context, incomplete: str) -> Iterator[tuple[str, str]]:
+    from holdfast.hosts.setup.clients import CLIENTS
 
-    name = "date"
-
-
-MEMORY, KIND, SCOPE, CLIENT, RELATION, DATE = _Memory(), _Kind(), _Scope(), _Client(), _Relation(), _Date()
+    return ((one.name, one.title) for one in CLIENTS if one.name.startswith(incomplete))
 
 
-def _beginning(words: Iterable[str], incomplete: str) -> "list[CompletionItem]":
-    return _items((word, None) for word in words if word.startswith(incomplete))
+MEMORY, KIND, SCOPE = Offering("id", _memories), Offering("kind", _kinds), Offering("scope", _scopes)
+CLIENT, RELATION, DATE = Offering("name", _clients), Offering("relation", _relations), Offering("date")
 
 
-def _items(found: "Iterable[tuple[str, str | None]]") -> "list[CompletionItem]":
-    from click.shell_completion import CompletionItem  # only a shell that completes needs it
-
-    return [CompletionItem(word, help=meaning) for word, meaning in found]
+def _beginning(words: Iterable[str], incomplete: str) -> Iterator[tuple[str, None]]:
+    return ((word, None) for word in words if word.startswith(incomplete))
 
 
 def _quietly_opened(ctx: click.Context) -> "Memory | None":
