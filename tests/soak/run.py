@@ -73,20 +73,24 @@ class Soak:
     def environment(self, *, far: bool = False) -> dict[str, str]:
         """Give the variables a player runs with."""
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("HOLDFAST_", "XDG_", "GIT_"))}
-        return kept | {
-            "SOAK_MARKER": self.marker,
-            "HOME": str(self.folder),
-            "PYTHONPATH": str(ROOT),
-            "HOLDFAST_HOME": str(self.far if far else self.home),
-            "HOLDFAST_EMBEDDER": "none",
-            "HOLDFAST_PROJECT": PROJECT,
-            "HOLDFAST_STARTERS": "false",
-            "GIT_CONFIG_NOSYSTEM": "1",
-            "GIT_AUTHOR_NAME": "Ada",
-            "GIT_AUTHOR_EMAIL": "ada@example.org",
-            "GIT_COMMITTER_NAME": "Ada",
-            "GIT_COMMITTER_EMAIL": "ada@example.org",
-        }
+        return (
+            kept
+            | {
+                "SOAK_MARKER": self.marker,
+                "HOME": str(self.folder),
+                "PYTHONPATH": str(ROOT),
+                "HOLDFAST_HOME": str(self.far if far else self.home),
+                "HOLDFAST_EMBEDDER": "none",
+                "HOLDFAST_PROJECT": PROJECT,
+                "HOLDFAST_STARTERS": "false",
+                "HOLDFAST_QUARANTINE": "off",  # it turns away what a clock weeks ahead wrote, and all of that must converge here
+                "GIT_CONFIG_NOSYSTEM": "1",
+                "GIT_AUTHOR_NAME": "Ada",
+                "GIT_AUTHOR_EMAIL": "ada@example.org",
+                "GIT_COMMITTER_NAME": "Ada",
+                "GIT_COMMITTER_EMAIL": "ada@example.org",
+            }
+        )
 
     def holdfast(self, *command: str, far: bool = False) -> "subprocess.CompletedProcess[str]":
         """Run a command between the acts."""

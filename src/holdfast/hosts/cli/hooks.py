@@ -60,4 +60,7 @@ def opening_command(as_json: bool) -> None:
 
     with opened() as memory:
         made = brief_of(memory)
-    show(made, made.text or "Nothing to tell yet.", as_json=as_json)
+    if made.text and not as_json:
+        print(made.text)  # as an agent gets it: what was stored went through the fence when it was made
+    else:
+        show(made, "Nothing to tell yet.", as_json=as_json)
