@@ -2,9 +2,10 @@
 
 python3 dev.py holdfast [ARGUMENTS]   install what is needed into ./.venv and run the command
 python3 dev.py test [PYTEST ARGUMENTS]   formatting, lint, types and every test
-python3 dev.py fuzz                   hooks with made-up input, secrets planted in it (10,000 cases; HOOK_CASES=500 for fewer)
+python3 dev.py fuzz [PYTEST ARGUMENTS]   made-up input for hooks (10,000 cases: HOOK_CASES), and for verbs, tools, files, notes and HTTP (20 times what a test run tries: HOSTILE)
 python3 dev.py postgres [PYTEST ARGUMENTS]   every test once more, on PostgreSQL
 python3 dev.py soak [SECONDS]         everything at once on one store while things go wrong (ten minutes unless given)
+python3 dev.py coverage [TESTS]       how many lines of model, policy, engine and verbs the tests run; fails under 95 % of any
 python3 dev.py protocol               the official MCP tools (Inspector, conformance) on our servers
 python3 dev.py plugin                 our plugin in the real Claude Code, Codex and Copilot CLI (fetches 1 GB)
 python3 dev.py clients [PYTEST ARGUMENTS]   every promise in the real Claude Code, Codex, Gemini CLI and OpenCode (fetches 1 GB)
@@ -30,9 +31,10 @@ WITH_NODE = (*RUN, "--with", NODE, "python", "-m")
 TASKS = {
     "holdfast": (*RUN, "--no-dev", "--inexact", "--project", str(ROOT), "holdfast"),
     "test": PYTEST,
-    "fuzz": (*RUN, "pytest", "tests/hosts/test_hooks.py", "-k", "whatever"),
+    "fuzz": (*RUN, "pytest", "tests/hosts/test_hooks.py::test_whatever_comes_in_nothing_breaks", "tests/hostile"),
     "postgres": PYTEST,
     "soak": (*RUN, "python", "-m", "tests.soak.run"),
+    "coverage": (*RUN, "python", "scripts/coverage.py"),
     "protocol": (*WITH_NODE, "tests.protocol.run"),
     "plugin": (*WITH_NODE, "tests.clients.run"),
     "clients": (*WITH_NODE, "tests.e2e.run"),
@@ -43,7 +45,7 @@ TASKS = {
 }
 WITHOUT: dict[str, tuple[str, ...]] = {"docs": ("build", "--strict")}  # the arguments of a task that got none
 ANYWHERE = ("holdfast", "uv")  # these work in the folder at hand
-SETTINGS = {"fuzz": {"HOOK_CASES": "10000"}, "postgres": {"HOLDFAST_TEST_ENGINE": "postgres"}}
+SETTINGS = {"fuzz": {"HOOK_CASES": "10000", "HOSTILE": "20"}, "postgres": {"HOLDFAST_TEST_ENGINE": "postgres"}}
 
 
 def main() -> int:

@@ -376,3 +376,17 @@ def test_memories_are_checked_against_the_code_from_the_command_line(run: Run, t
     assert answer(run("show", name, "--level", "files", "--json", cwd=code))["files"][0]["text"].startswith("LIMIT = 5")
     assert run("revise", name, "--text", "The limit is seven.", "--anchor", "app.py::LIMIT=7", cwd=code).returncode == 0
     assert "No memory of the team" in run("check", cwd=code).stdout
+
+
+def test_fields_that_are_missing_are_refused_with_the_words_that_give_them(run: Run) -> None:
+    refused = run("remember", "--kind", "scar", "Migrations on orders lock the table.")
+    assert refused.returncode == 64
+    hint = "--field severity=critical --field counter_arguments=… --field counter_arguments=…"
+    assert hint in " ".join(refused.stderr.split())
+    one = run("remember", "--kind", "scar", "--field", "severity=high", "--field", "counter_arguments=small", "Locks.")
+    assert "at least 2" in one.stderr
+    given = (word.replace("…", f"reason {nth}") for nth, word in enumerate(hint.split()))
+    scar = kept(run, "--kind", "scar", *given, "Migrations on orders lock the table.")
+    revised = run("revise", scar, "--field", "severity=awful")
+    assert revised.returncode == 64
+    assert "--field severity=critical" in revised.stderr

@@ -1,6 +1,7 @@
 """What runs in the soak: each role in a process of its own, at work on one store until it is told to stop or killed.
 
 Every line of a role's log is one JSON object: `ack` (an event the store acknowledged), `heard` (a prompt a hook took),
+`page`, `judged`, `streamed` (what a viewer showed, took and told),
 `typed` (an error that is ours, by its code), `bad` (anything else: a finding).
 """
 
@@ -27,6 +28,7 @@ from holdfast.verbs.keep import Revision, record_use, retire, revise
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.recall import recall
 from holdfast.verbs.write import Written, write
+from tests.soak import viewer
 
 WORDS = "plum deploy cache retry token ledger schema index branch lock mirror quota spool brief anchor thread".split()
 CALM = 0.05  # seconds between two things an agent does
@@ -248,6 +250,11 @@ def reader(log: Log, chance: random.Random, _guise: str) -> Iterator[None]:
         yield
 
 
+def viewing(log: Log, chance: random.Random, guise: str) -> Iterator[None]:
+    """Look at everything in a browser."""
+    return viewer.viewer(log.say, chance, guise, anonymous)
+
+
 def _holdfast(log: Log, command: list[str]) -> "subprocess.CompletedProcess[str] | None":
     done = subprocess.run([sys.executable, "-m", "holdfast", *command], capture_output=True, text=True, check=False)
     if done.returncode == -9:
@@ -270,6 +277,7 @@ ROLES: dict[str, Callable[[Log, random.Random, str], Iterator[None]]] = {
     "afar": afar,
     "older": older,
     "reader": reader,
+    "viewer": viewing,
 }
 
 if __name__ == "__main__":

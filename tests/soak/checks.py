@@ -57,9 +57,11 @@ def check(home: Path, far: Path, lines: list[dict[str, Any]], marker: str) -> It
         yield _replay(store)
         yield _converged(store, other)
         yield _heard(store, lines)
+        yield _judged(store, lines)
         yield _caps(store, home)
     yield _only_typed(lines)
-    yield _flat(lines)
+    yield _flat(lines, "server")
+    yield _flat(lines, "viewer")
     yield _newer(home)
 
 
@@ -164,6 +166,16 @@ def _heard(store: Store, lines: list[dict[str, Any]]) -> Finding:
     return Finding("what hooks took is in the trail once", bool(heard) and not lost and not twice, said)
 
 
+def _judged(store: Store, lines: list[dict[str, Any]]) -> Finding:
+    judged = [line["judged"] for line in lines if "judged" in line]
+    kept = [
+        json.loads(row[0]).get("note", "") for row in store.db.query("select data from events where verb = 'verified'")
+    ]
+    lost, twice = set(judged) - set(kept), len(kept) - len(set(kept))
+    said = f"{len(judged)} verdicts, {len(lost)} lost, {twice} twice"
+    return Finding("what the viewer took is kept once", bool(judged) and not lost and not twice, said)
+
+
 def _caps(store: Store, home: Path) -> Finding:
     happenings, waiting = trail.size(store.db)
     sql = "select count(*) from heat join records on records.id = heat.id where hot = 1 and state = 'active'"
@@ -188,16 +200,15 @@ def _only_typed(lines: list[dict[str, Any]]) -> Finding:
     return Finding("nothing but typed errors", not bad, f"{len(bad)} others; {typed}")
 
 
-def _flat(lines: list[dict[str, Any]]) -> Finding:
-    sizes = [line for line in lines if "server" in line]
+def _flat(lines: list[dict[str, Any]], who: str) -> Finding:
+    name = f"memory flat ({who})"
+    sizes = [line[who] for line in lines if who in line]
     if len(sizes) < 8:
-        return Finding("memory flat", False, "too few samples")
+        return Finding(name, False, "too few samples")
     quarter = len(sizes) // 4
-    early, late = (
-        statistics.median(line["server"] for line in part) for part in (sizes[quarter : 2 * quarter], sizes[-quarter:])
-    )
-    said = f"server {early / 1000:.1f} MB after a quarter, {late / 1000:.1f} MB at the end"
-    return Finding("memory flat", late <= early * GROWTH + SLACK, said)
+    early, late = statistics.median(sizes[quarter : 2 * quarter]), statistics.median(sizes[-quarter:])
+    said = f"{early / 1000:.1f} MB after a quarter, {late / 1000:.1f} MB at the end"
+    return Finding(name, late <= early * GROWTH + SLACK, said)
 
 
 def _newer(home: Path) -> Finding:

@@ -1,4 +1,4 @@
-"""The soak: agents, servers, hooks, workers, commands and sync on one store at once, while things go wrong.
+"""The soak: agents, servers, viewers, hooks, workers, commands and sync on one store at once, while things go wrong.
 
 python3 dev.py soak [SECONDS]   ten minutes unless given; prints what was done and whether each invariant held
 """
@@ -17,8 +17,8 @@ from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
-from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 from tests.replicas.seats import git, remote_with_commit
@@ -26,6 +26,8 @@ from tests.soak.checks import PROJECT, Finding, check, processes
 
 POOR = 400_000  # bytes a file may have for an agent whose disk is full
 ROOT = Path(__file__).resolve().parents[2]
+PATIENCE = 10  # times as long as asked for: a slow machine needs longer until everybody had a turn
+TURNS = {"ack": 1, "far": 1, "heard": 1, "judged": 1, "streamed": 1, "page": 8, "server": 12, "viewer": 12}
 # Role, guise, how many at once. Those named steady are never harmed.
 CAST = (
     ("agent", "plain", 1),
@@ -39,6 +41,8 @@ CAST = (
     ("afar", "plain", 1),
     ("older", "plain", 1),
     ("reader", "plain", 1),
+    ("viewer", "plain", 1),
+    ("viewer", "steady", 1),
 )
 # A read-only file system for one process: its own mounts, where the system lets a user have them.
 READ_ONLY = ["unshare", "-rm", "sh", "-c"]
@@ -110,7 +114,7 @@ def soak(seconds: float, seed: int = 1) -> tuple[Counter[str], list[Finding]]:
         play = Soak(folder=Path(folder), chance=random.Random(seed))
         _prepare(play)
         try:
-            _perform(play, time.monotonic() + seconds)
+            _perform(play, time.monotonic() + seconds, time.monotonic() + PATIENCE * seconds)
         finally:
             _end(play)
         _quiet(play)
@@ -131,10 +135,10 @@ def _prepare(play: Soak) -> None:
     (play.folder / "logs").mkdir()
 
 
-def _perform(play: Soak, until: float) -> None:
-    """Keep everybody on stage and harm somebody every now and then."""
+def _perform(play: Soak, until: float, last: float) -> None:
+    """Keep everybody on stage and harm somebody every now and then; on a slow machine until everybody had a turn."""
     stopped: dict[int, float] = {}
-    while time.monotonic() < until:
+    while time.monotonic() < until or (time.monotonic() < last and not _everybody_had_a_turn(play)):
         _keep_playing(play)
         time.sleep(play.chance.uniform(0.2, 2.0))
         for pid, back in list(stopped.items()):
@@ -151,6 +155,13 @@ def _perform(play: Soak, until: float) -> None:
             play.done["SIGSTOP"] += 1
     for pid in stopped:
         _signal(pid, signal.SIGCONT)
+
+
+def _everybody_had_a_turn(play: Soak) -> bool:
+    """Tell whether enough was said to judge by."""
+    said = Counter(name for line in _logged(play) for name in line)
+    refused = Counter(str(line.get("typed")) for line in _logged(play))
+    return play.done["kill -9"] >= 5 and refused["store_full"] > 0 and all(said[name] >= n for name, n in TURNS.items())
 
 
 def _keep_playing(play: Soak) -> None:
@@ -247,16 +258,23 @@ def _quiet(play: Soak) -> None:
         play.holdfast("sync", "--yes", far=far)
 
 
-def _lines(play: Soak) -> list[dict[str, object]]:
+def _logged(play: Soak) -> list[dict[str, Any]]:
+    """Give every whole line that was logged."""
     found = []
     for path in sorted((play.folder / "logs").glob("*.jsonl")):
         found += [json.loads(line) for line in path.read_text().splitlines(keepends=True) if line.endswith("\n")]
+    return found
+
+
+def _lines(play: Soak) -> list[dict[str, Any]]:
+    found = _logged(play)
     play.done["full disk (files limited to 400 kB) said"] = sum(line.get("typed") == "store_full" for line in found)
     play.done["read-only disk (a mount of its own) said"] = sum(
         line.get("typed") == "store_unwritable" for line in found
     )
     play.done["older release refused"] = sum("refused" in line for line in found)
-    play.done["viewer: not in this version"] = int(find_spec("holdfast.hosts.web") is None)
+    play.done["viewer: pages shown"] = sum("page" in line for line in found)
+    play.done["viewer: happenings streamed"] = sum(line.get("streamed", 0) for line in found)
     return found
 
 

@@ -10,11 +10,14 @@ import pytest
 from holdfast.adapters.checkout import GitCheckout
 from holdfast.hosts.bench import freshness as bench
 from holdfast.model.errors import Conflict, Invalid
+from holdfast.model.ports import Elsewhere
 from holdfast.model.query import Query
 from holdfast.model.record import Draft, Record
 from holdfast.policy.freshness import details, told
+from holdfast.surfaces.core.care import health_of
 from holdfast.verbs.branches import lost, note_tips
 from holdfast.verbs.freshness import freshness
+from holdfast.verbs.health import Sample, health
 from holdfast.verbs.hydrate import MOST_FILES, hydrate
 from holdfast.verbs.keep import Revision, revise
 from holdfast.verbs.memory import Memory
@@ -347,3 +350,31 @@ def test_verdicts_are_right_on_a_history_whose_every_change_is_known(tmp_path: P
 def test_a_shared_record_of_an_unreadable_shape_is_still_judged(here: Memory) -> None:
     record = replace(keep(here, "Payments are multiplied.", anchors=("app.py::pay",)), seen=None)
     assert state_of(here, record) == "unverified"
+
+
+def test_health_tells_of_code_that_changed_although_nobody_ever_checked(here: Memory, code: Path, git: Git) -> None:
+    record = keep(here, "Payments are multiplied by the limit.", anchors=("app.py::pay",))
+    keep(here, "Deploys run from main.")
+    before = health(here)
+    assert (before.score, before.unlooked) == (100, 0)
+    assert before.drifted == Sample(total=0)
+    change(code, git, "amount * LIMIT", "amount * 2")
+    found = health(here)
+    assert found.drifted is not None
+    assert [one.id for one in found.drifted.records] == [record.id]
+    assert found.score < before.score
+    assert [(chore.what, chore.record) for chore in found.queue] == [("check", record)]
+    assert [one.record.id for one in check_all(here) if one.action == "revise"] == [record.id]
+
+
+def test_health_says_how_many_it_could_not_compare(here: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    keep(here, "Payments are multiplied by the limit.", anchors=("app.py::pay",))
+    keep(here, "Other things return nothing.", anchors=("app.py::other",))
+    monkeypatch.setattr("holdfast.verbs.health.MOST_CHECKED", 1)
+    found = health(here)
+    assert found.unlooked == 1
+    assert "1 memory citing code not compared with it: `holdfast verify --all` does." in health_of(found)
+    here.checkout = Elsewhere("example.org/acme/other")
+    elsewhere = health(here)
+    assert (elsewhere.drifted, elsewhere.unlooked) == (None, 2)
+    assert "2 memories citing code not compared with it: other code is at hand." in health_of(elsewhere)

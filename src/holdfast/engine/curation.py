@@ -55,9 +55,11 @@ def stale(db: Database, project: int, before: str, limit: int) -> Found:
     )
 
 
-def verified(db: Database, project: int, limit: int) -> Found:
-    """Give records that somebody checked."""
-    return _found(db, "and verified_at <> ''", project, "", limit)
+def citing(db: Database, project: int, limit: int) -> Found:
+    """Give records that somebody checked, or that say where in the code they come from, the latest first."""
+    cites = "and (verified_at <> '' or doc like :anchors or doc like :seen)"
+    parts = {"anchors": '%"anchors":%', "seen": '%"seen":%'}
+    return _found(db, cites, project, "", limit, order="records.number desc", **parts)
 
 
 def heavy(db: Database, project: int, least: int, limit: int) -> list[tuple[str, int]]:
@@ -73,9 +75,11 @@ def total(db: Database, project: int) -> int:
     return int(db.query(f"select count(*) {_HERE}", {"low": low, "high": high})[0][0])
 
 
-def _found(db: Database, more: str, project: int, before: str, limit: int) -> Found:
+def _found(
+    db: Database, more: str, project: int, before: str, limit: int, *, order: str = "records.number", **parts: str
+) -> Found:
     low, high = span(project)
-    given = {"low": low, "high": high, "before": before}
+    given = {"low": low, "high": high, "before": before, **parts}
     count = int(db.query(f"select count(*) {_HERE} {more}", given)[0][0])
-    rows = db.query(f"select records.id {_HERE} {more} order by records.number limit :limit", {**given, "limit": limit})
+    rows = db.query(f"select records.id {_HERE} {more} order by {order} limit :limit", {**given, "limit": limit})
     return Found(total=count, ids=tuple(row[0] for row in rows))

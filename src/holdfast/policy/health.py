@@ -32,8 +32,8 @@ def measures(counts: Mapping[str, int]) -> list[Measure]:
         _measure("conflicts", 10 * counts["conflicts"] / total, 15, "contradict each other"),
         _measure("unverified", counts["unverified"] / total, 15, "older than a month and never checked"),
         _measure("stale", counts["stale"] / total, 5, "checked, but not for a month"),
-        _measure("drifted", 5 * counts["drifted"] / total, 5, "checked, but the code moved on since"),
-        _measure("dead", counts["dead"] / total, 15, "shown, and never helped"),
+        _measure("drifted", 5 * counts["drifted"] / total, 10, "the code they cite is not what it was"),
+        _measure("dead", counts["dead"] / total, 10, "shown, and never helped"),
         _measure("cold", counts["cold"] / total, 10, "never shown in a month"),
         _measure("typos", counts["typos"] / 5, 5, "scopes that look misspelled"),
     ]

@@ -60,6 +60,7 @@ class Health:
     unverified: Sample
     stale: Sample
     drifted: Sample | None = None  # None: other code is at hand
+    unlooked: int = 0  # how many cite code and were not compared with it
     heavy: tuple[tuple[Record, int], ...] = ()
     conflicts: tuple[tuple[str, str], ...] = ()
     scopes: dict[str, int] = field(default_factory=dict)
@@ -85,7 +86,7 @@ def health(memory: Memory, *, days: int = 30) -> Health:
     scopes = labels.counts(db, "scope", here)
     typos, conflicts = tuple(typos_in(scopes)), tuple(links.pairs(db, "contradicts", here))
     total = curation.total(db, here)
-    drifted = _drifted(memory, here)
+    drifted, unlooked = _drifted(memory, here)
     counts = {name: one.total for name, one in found.items()} | {"drifted": drifted.total if drifted else 0}
     judged = measures({**counts, "total": total, "conflicts": len(conflicts), "typos": len(typos)})
     waiting = tuple(waiting_records(memory))
@@ -96,6 +97,7 @@ def health(memory: Memory, *, days: int = 30) -> Health:
         measures=tuple(judged),
         **samples,
         drifted=drifted,
+        unlooked=unlooked,
         heavy=_heavy(memory, here),
         conflicts=conflicts,
         scopes=scopes,
@@ -126,15 +128,18 @@ def _sample(memory: Memory, found: Found) -> Sample:
     return Sample(total=found.total, records=tuple(known[one].record for one in found.ids if one in known))
 
 
-def _drifted(memory: Memory, here: int) -> Sample | None:
-    """Give the checked records that no longer hold in the code at hand; None if that is other code."""
+def _drifted(memory: Memory, here: int) -> tuple[Sample | None, int]:
+    """Give the records that cite code and no longer hold in the code at hand, and how many were not looked at.
+
+    None if other code is at hand: then nobody can tell.
+    """
+    citing = curation.citing(memory.store.db, here, MOST_CHECKED)
     if not is_here(memory, memory.project):
-        return None
-    checked = curation.verified(memory.store.db, here, MOST_CHECKED)
-    known = [entry.record for entry in records.by_ids(memory.store.db, checked.ids).values()]
+        return None, citing.total
+    known = [entry.record for entry in records.by_ids(memory.store.db, citing.ids).values()]
     judged = freshness(memory, known)
     moved = [one for one in known if one.id in judged and judged[one.id].troubles]
-    return Sample(total=len(moved), records=tuple(moved[:ROWS]))
+    return Sample(total=len(moved), records=tuple(moved[:ROWS])), citing.total - len(citing.ids)
 
 
 def _heavy(memory: Memory, here: int) -> tuple[tuple[Record, int], ...]:

@@ -71,7 +71,7 @@ class GitNotes:
             for name, line, said in events_in(load(self._repository, tip, but=before)):
                 if isinstance(said, Invalid) or said.verb not in SHARED:
                     why = said.message if isinstance(said, Invalid) else f"“{said.verb}” is nothing to share"
-                    remarks.append(Remark(where=f"{namespace} of {name[:10]}: {line[:40]}", why=why))
+                    remarks.append(Remark(where=f"{namespace} of {name[:10]}: {_shown(line)}", why=why))
                 else:
                     events[said.id] = said
         return Arrived(events=tuple(events[key] for key in sorted(events)), remarks=tuple(remarks))
@@ -256,6 +256,11 @@ class GitNotes:
 
     def _trees(self, tips: Mapping[str, str]) -> dict[str, Tree]:
         return {name: load(self._repository, tip) for name, tip in tips.items()}
+
+
+def _shown(line: str) -> str:
+    """Give the beginning of somebody's line as it can be printed: no bytes that are no text, nothing a terminal would obey."""
+    return "".join(char if char.isprintable() else "·" for char in line[:40])
 
 
 def namespace_of(record: Record) -> str:

@@ -5,6 +5,7 @@ that are not here yet. So trees are written as trees, and refs move only from wh
 """
 
 import os
+import re
 import secrets
 from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
@@ -18,6 +19,8 @@ from holdfast.model.fold import scrub
 
 NOTHING = "0" * 40
 ASIDE = "refs/holdfast/aside/"
+LARGEST = 200_000_000  # bytes of one note: a hundred thousand events
+_NAME = re.compile(rb"[0-9a-f]{40}|[0-9a-f]{64}")
 _ABOUT, _ERASED = '\t{"about":"', '"verb":"erased"'
 
 
@@ -144,10 +147,23 @@ def _readable(line: str) -> Event | None:
 
 
 def _entries(repository: Repository, tip: str) -> list[tuple[str, str]]:
-    """Give blob and path of every note."""
-    entries = repository.ask_bytes("ls-tree", "-r", "-z", tip).split(b"\0")
-    split = (entry.partition(b"\t") for entry in entries if entry)
-    return [(head.split()[2].decode(), path.decode(errors="surrogateescape")) for head, _, path in split]
+    """Give blob and path of every note.
+
+    Only the name of an object makes a note. Whatever else somebody put into the tree stays there unread: no name of theirs
+    is ever part of what git is told to do, and nothing is unpacked that would not fit.
+    """
+    entries = repository.ask_bytes("ls-tree", "-r", "-z", "--long", tip).split(b"\0")
+    split = ((head.split(), path) for head, _, path in (entry.partition(b"\t") for entry in entries if entry))
+    notes = [(head[2].decode(), path.decode(), int(head[3])) for head, path in split if _is_note(head, path)]
+    for blob, _, size in notes:
+        if size > LARGEST:
+            hint = "`git cat-file` shows who could want that; `git notes remove` takes it away."
+            raise ReplicaError(f"The note {blob[:10]} has {size:,} bytes; {LARGEST:,} is the most.", hint=hint)
+    return [(blob, path) for blob, path, _ in notes]
+
+
+def _is_note(head: list[bytes], path: bytes) -> bool:
+    return head[1] == b"blob" and _NAME.fullmatch(path.replace(b"/", b"")) is not None
 
 
 def _blobs(repository: Repository, names: list[str]) -> dict[str, str]:

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from holdfast.engine.views.usage import OUTCOMES
-from holdfast.hosts.cli.options import fields_of, opened, stdin_text
+from holdfast.hosts.cli.options import fields_of, opened, stdin_text, teaching_fields
 from holdfast.hosts.cli.outcome import present, refuse
 from holdfast.hosts.cli.render import SHORT, console, icon, json_option, print_json, show_history
 from holdfast.hosts.cli.values import KIND, MEMORY, RELATION, SCOPE
@@ -16,6 +16,7 @@ from holdfast.model.event import event_to_json
 from holdfast.model.record import Record, record_to_json
 from holdfast.policy.admit import Waivers
 from holdfast.verbs.keep import Revision, erase, link, record_use, rename_scope, restore, retire, revise, unlink
+from holdfast.verbs.memory import find
 from holdfast.verbs.read import history
 from holdfast.verbs.write import cancel, confirm
 
@@ -55,7 +56,7 @@ def revise_command(
         tags=tags or None,
         **given,
     )
-    with opened() as memory:
+    with opened() as memory, teaching_fields(given["kind"] or find(memory, id).record.kind):
         outcome = revise(memory, id, revision, redact=redact)
     if isinstance(outcome, Record):
         _done("revised", outcome, as_json=as_json)

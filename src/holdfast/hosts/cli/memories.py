@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from holdfast.hosts.cli.options import fields_of, label_options, opened, text_or_stdin
+from holdfast.hosts.cli.options import fields_of, label_options, opened, teaching_fields, text_or_stdin
 from holdfast.hosts.cli.outcome import present
 from holdfast.hosts.cli.render import (
     json_option,
@@ -87,7 +87,7 @@ def remember_command(
     """
     draft = Draft(
         body=text_or_stdin(text),
-        fields=fields_of(pairs),
+        fields=fields_of(pairs, given["kind"]),
         links=tuple(
             Link(relation=relation, target=target) for relation, _, target in (link.partition(":") for link in links)
         ),
@@ -96,7 +96,7 @@ def remember_command(
         **given,
     )
     waivers = Waivers(duplicate=force, transient=transient, scope=any_scope)
-    with opened(session=session) as memory:
+    with opened(session=session) as memory, teaching_fields(draft.kind):
         present(write(memory, draft, waivers=waivers, redact=redact), as_json=as_json)
 
 

@@ -2,13 +2,15 @@
 
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from holdfast.hosts.cli.values import DATE, KIND, SCOPE
 from holdfast.model.errors import Invalid
+from holdfast.model.kinds import KINDS
 
 if TYPE_CHECKING:
     from holdfast.compose.settings import Settings
@@ -56,8 +58,9 @@ def stdin_text() -> str:
         raise Invalid("The text on stdin is not valid UTF-8.", hint="Check its encoding and try again.") from problem
 
 
-def fields_of(pairs: tuple[str, ...]) -> dict[str, Any]:
-    """Read NAME=VALUE pairs; a value in JSON is taken as such, a repeated name makes a list."""
+def fields_of(pairs: tuple[str, ...], kind: str = "") -> dict[str, Any]:
+    """Read NAME=VALUE pairs; a value in JSON is taken as such, a repeated name or a list's name makes a list."""
+    lists = {spec.name for spec in KINDS[kind].fields if spec.type == "list"} if kind in KINDS else set()
     given: dict[str, Any] = {}
     for pair in pairs:
         name, sign, text = pair.partition("=")
@@ -67,8 +70,33 @@ def fields_of(pairs: tuple[str, ...]) -> dict[str, Any]:
         if name in given:
             before = given[name] if isinstance(given[name], list) else [given[name]]
             value = [*before, *(value if isinstance(value, list) else [value])]
-        given[name] = value
+        given[name] = [value] if name in lists and not isinstance(value, list) else value
     return given
+
+
+@contextmanager
+def teaching_fields(kind: str) -> Iterator[None]:
+    """Say how fields are given on the command line wherever those of a kind are refused."""
+    try:
+        yield
+    except Invalid as problem:
+        if not problem.problems:
+            raise
+        raise Invalid(problem.message, hint=_how(kind), problems=problem.problems) from problem
+
+
+def _how(kind: str) -> str:
+    """Give an example with the fields that a kind wants, or else with those it knows."""
+    known = KINDS[kind].fields if kind in KINDS else ()
+    wanted = [spec for spec in known if spec.required] or known[:2]
+    parts = [
+        part
+        for spec in wanted
+        for part in [f"--field {spec.name}={spec.choices[0] if spec.choices else '…'}"] * max(1, spec.least)
+    ]
+    if not parts:
+        return f"A {kind} has no fields: leave --field out."
+    return f"Give each with --field NAME=VALUE, a list by repeating its name: {' '.join(parts)}"
 
 
 def _value(text: str) -> Any:

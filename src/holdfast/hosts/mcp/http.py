@@ -19,11 +19,11 @@ from mcp.server.transport_security import TransportSecuritySettings
 from mcp.shared.exceptions import MCPError
 from mcp_types import RequestParams
 from starlette.datastructures import Headers
-from starlette.responses import PlainTextResponse
+from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from holdfast.engine.access import NOBODY, Access, asking
-from holdfast.hosts.loopback import HOST, is_bearer, listening, names_at, port_of, serve
+from holdfast.hosts.loopback import HOST, is_bearer, listening, names_at, port_of, serve, taken_in
 from holdfast.hosts.mcp.protocol import (
     INTERNAL,
     LONGEST_MESSAGE,
@@ -154,10 +154,17 @@ class _Guarded:
         self._token = token
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        known = scope["type"] != "http" or is_bearer(Headers(scope=scope).get("authorization", ""), self._token)
-        answerer = self._inner if known else _REFUSAL
+        if scope["type"] == "http":
+            if not is_bearer(Headers(scope=scope).get("authorization", ""), self._token):
+                await _REFUSAL(scope, receive, send)
+                return
+            body = await taken_in(scope, receive, LONGEST_MESSAGE)
+            if isinstance(body, Response):
+                await body(scope, receive, send)
+                return
+            receive = body
         try:
-            await answerer(scope, receive, send)
+            await self._inner(scope, receive, send)
         except Exception:
             log.exception("a request failed")
             raise

@@ -12,7 +12,6 @@ from starlette.routing import Route
 
 from holdfast.hosts.web import answers
 from holdfast.hosts.web.endpoint import Endpoint, Json, Parameter, arguments, described
-from holdfast.hosts.web.guard import LONGEST_BODY
 from holdfast.hosts.web.live import sent
 from holdfast.hosts.web.pages.record import ACTS
 from holdfast.hosts.web.pages.stream import wanted_of
@@ -235,11 +234,7 @@ def _answered(one: Endpoint, ask: Ask) -> Response:
 
 async def _body(request: Request) -> dict[str, list[str]]:
     """Read a JSON object of texts as a form."""
-    raw = b""
-    async for chunk in request.stream():
-        raw += chunk
-        if len(raw) > LONGEST_BODY:
-            raise HTTPException(413, "The body is too long.")
+    raw = await request.body()
     try:
         given = json.loads(raw or b"{}")
     except (ValueError, RecursionError) as problem:

@@ -17,7 +17,7 @@ from starlette.types import ASGIApp, Scope
 from holdfast.compose.settings import Settings
 from holdfast.hosts.web import render
 from holdfast.hosts.web.api import routes as api_routes
-from holdfast.hosts.web.guard import LONGEST_BODY, SAFE, Guard, Keys
+from holdfast.hosts.web.guard import SAFE, Guard, Keys
 from holdfast.hosts.web.live import Watcher
 from holdfast.hosts.web.pages import (
     graph,
@@ -130,12 +130,8 @@ def _acting(act: Page) -> Callable[[Request], Awaitable[Response]]:
 
 
 async def form_of(request: Request) -> dict[str, list[str]]:
-    """Read a form, as far as it may be long."""
-    body = b""
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > LONGEST_BODY:
-            raise HTTPException(413, "The form is too long.")
+    """Read a form."""
+    body = await request.body()
     try:
         return parse_qs(body.decode(), keep_blank_values=True, max_num_fields=500, errors="strict")
     except (ValueError, UnicodeDecodeError) as problem:

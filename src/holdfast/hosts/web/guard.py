@@ -15,7 +15,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from holdfast.hosts.loopback import is_bearer, names_at
+from holdfast.hosts.loopback import is_bearer, names_at, taken_in
 
 SAFE = ("GET", "HEAD")
 OPEN = "/assets/"  # style and scripts hold nothing of anybody
@@ -78,8 +78,14 @@ class Guard:
                 headers.setdefault("cache-control", "no-store")
             await send(message)
 
-        refusal = self._refusal(scope, Headers(scope=scope))
-        await (refusal or self._inner)(scope, receive, protected)
+        if refusal := self._refusal(scope, Headers(scope=scope)):
+            await refusal(scope, receive, protected)
+            return
+        body = await taken_in(scope, receive, LONGEST_BODY)
+        if isinstance(body, Response):
+            await body(scope, receive, protected)
+        else:
+            await self._inner(scope, body, protected)
 
     def _refusal(self, scope: Scope, headers: Headers) -> Response | None:
         if headers.get("host", "") not in self._names:

@@ -24,6 +24,7 @@ from holdfast.model.text import counted, shorten
 
 HERE = Path(__file__).parent
 LONGEST_SHOWN = 20_000  # characters of a text set on a page at once
+MOST_COMPARED = 16_000_000  # pairs of words that two wordings are compared by
 SHORT = 10
 NAV = (
     ("/", "Stream", "≋"),
@@ -166,21 +167,33 @@ def bar(share: float, label: str = "", kind: str = "") -> Markup:
 
 
 def differences(old: str, new: str) -> Markup:
-    """Show two wordings as one text: what went is struck out, what came is marked."""
+    """Show two wordings as one text: what went is struck out, what came is marked.
+
+    A run of words the two share at either end is taken first; of many thousand words between, what is not found is told as replaced.
+    """
     before, after = _pieces(old), _pieces(new)
-    parts = []
-    for step, a, b, c, d in difflib.SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
-        gone, come = "".join(before[a:b]), "".join(after[c:d])
+    start = _shared(before, after)
+    end = _shared(before[start:][::-1], after[start:][::-1])
+    one, other = before[start : len(before) - end], after[start : len(after) - end]
+    parts = [escape("".join(before[:start]))]
+    steps = difflib.SequenceMatcher(None, one, other).get_opcodes() if len(one) * len(other) <= MOST_COMPARED else ()
+    for step, a, b, c, d in steps or (("replace", 0, len(one), 0, len(other)),):
+        gone, come = "".join(one[a:b]), "".join(other[c:d])
         if step == "equal":
             parts.append(escape(gone))
             continue
         parts.append(Markup("<del>{}</del>").format(gone) if gone else Markup())
         parts.append(Markup("<ins>{}</ins>").format(come) if come else Markup())
-    return Markup().join(parts)
+    return Markup().join([*parts, escape("".join(before[len(before) - end :]))])
+
+
+def _shared(one: list[str], other: list[str]) -> int:
+    """Count how many pieces two lists begin with alike."""
+    return next((n for n, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
 
 
 def _pieces(text: str) -> list[str]:
-    return re.findall(r"\s+|[^\s]+", text[:LONGEST_SHOWN])
+    return re.findall(r"\s+|\S+", text[:LONGEST_SHOWN])
 
 
 def fields_of(record: Record) -> Mapping[str, Any]:

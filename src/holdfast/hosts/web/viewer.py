@@ -81,7 +81,9 @@ class Ask:
 def asked(request: Request, form: Mapping[str, list[str]] | None = None) -> Ask:
     """Read a request."""
     viewer: Viewer = request.app.state.viewer
-    given = {name: request.query_params.getlist(name) for name in request.query_params}
+    given: dict[str, list[str]] = {}
+    for name, value in request.query_params.multi_items():
+        given.setdefault(name, []).append(value)
     check_keepable({"given": given, "form": dict(form or {}), "path": dict(request.path_params)})
     named = (given.get("project") or [""])[0].strip()
     everywhere = named == EVERYWHERE

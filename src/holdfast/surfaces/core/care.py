@@ -104,6 +104,9 @@ def health_of(found: Health) -> str:
         told = [f"{word} {fired}/{insisted}" for word, (fired, insisted) in found.markers.items()]
         lines.append(f"Transient wordings refused/insisted on: {', '.join(told)}")
     lines += [f"{counted(len(found.strangers), 'use')} of memories that are not here"] if found.strangers else []
+    if found.unlooked:
+        way = "other code is at hand" if found.drifted is None else "`holdfast verify --all` does"
+        lines.append(f"{counted(found.unlooked, 'memory')} citing code not compared with it: {way}.")
     lines += ["To do, most pressing first:"] if found.queue else ["Nothing to do."]
     return within(BUDGET, lines, map(chore_line, found.queue), "do these first")
 

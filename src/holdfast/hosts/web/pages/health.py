@@ -26,7 +26,7 @@ from holdfast.verbs.write import Written, cancel, confirm
 DAYS, SHOWN = 30, 15
 SECTIONS = (
     ("contradicted", "Called wrong", "Somebody said so since it was last revised or checked."),
-    ("drifted", "The code moved on", "Checked, but commits or missing files came after that."),
+    ("drifted", "The code moved on", "What they cite is changed or gone."),
     ("stale", "Checked long ago", "More than a month ago."),
     ("unverified", "Never checked", "Older than a month, and nobody ever looked."),
     ("dead", "Dead weight", "Shown, and it never helped."),

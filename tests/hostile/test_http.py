@@ -1,0 +1,392 @@
+"""Whatever arrives at a port of ours: nothing but a refusal comes back, nothing is written unasked, and the next request is answered."""
+
+import gzip
+import json
+import socket
+import sqlite3
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, closing
+from hashlib import sha256
+from urllib.parse import quote, quote_from_bytes
+
+import anyio
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from starlette.responses import Response
+from starlette.types import Message
+
+from holdfast.compose import load_settings, open_memory
+from holdfast.hosts import loopback
+from holdfast.hosts.web.api import ENDPOINTS
+from holdfast.hosts.web.app import ACTS, PAGES
+from holdfast.hosts.web.guard import LONGEST_BODY
+from holdfast.hosts.web.render import differences
+from holdfast.model.record import Draft
+from holdfast.policy.admit import Waivers
+from holdfast.verbs.keep import Revision, revise
+from holdfast.verbs.write import Written, write
+from tests.conftest import keep
+from tests.hostile.texts import DEEP, NASTY, TIMES, texts, tried, values
+from tests.hostile.wire import Wire, statuses
+
+pytestmark = [
+    pytest.mark.embedded,
+    pytest.mark.xdist_group("wire"),
+    pytest.mark.skipif(sys.platform != "linux", reason="measures in /proc"),
+]
+SOMEBODY = b"01ARZ3NDEKTSV4RRFFQ69G5FAV"
+PAUSE = 0.05  # seconds; the stream never ends by itself
+MOST_GROWTH = 60_000  # kilobytes above what it had when it began, after anything at all
+ADDRESSES = sorted(
+    {*PAGES, *ACTS, *(one.path for one in ENDPOINTS), "/stream", "/assets/viewer.css", "/api/openapi.json"}
+)
+GIVEN = sorted({"q", "project", "before", "after", "what", "state", "from", "since", "key", "csrf", "said"}) + sorted(
+    {one.name for endpoint in ENDPOINTS for one in endpoint.parameters}
+)
+METHODS = ("tools/call", "tools/list", "resources/read", "prompts/get", "initialize", "server/discover", "ping", "x")
+
+raw = st.one_of(texts.map(lambda text: text.encode(errors="surrogatepass")), st.binary(max_size=40))
+quoted = st.one_of(texts.map(lambda text: quote(text, errors="surrogatepass")), raw.map(quote_from_bytes)).map(
+    str.encode
+)
+lines = st.one_of(
+    st.sampled_from(
+        (
+            b"Content-Length: 5",
+            b"Content-Length: -1",
+            b"Content-Length: 99999999999999",
+            b"Content-Length: " + b"9" * 30,
+            b"Content-Length: 5, 6",
+            b"Transfer-Encoding: chunked",
+            b"Transfer-Encoding: gzip, chunked",
+            b"Content-Encoding: gzip",
+            b"Content-Type: application/json",
+            b"Content-Type: multipart/form-data; boundary=\xff",
+            b"Expect: 100-continue",
+            b"Upgrade: websocket",
+            b"Connection: Upgrade, keep-alive",
+            b"Host: evil.example",
+            b"Origin: null",
+            b"Origin: http://evil.example",
+            b'Cookie: "\\777; holdfast-1=; =;;',
+            b"Range: bytes=9-1,-,0-\xff",
+            b"If-Modified-Since: \xff",
+            b"Mcp-Session-Id: \xff",
+            b"Mcp-Protocol-Version: 2026-07-28",
+            b"Mcp-Protocol-Version: 1",
+            b"Mcp-Method: tools/list",
+            b"Last-Event-ID: x",
+            b"X-" + b"a" * 5_000 + b": b",
+            b" folded",
+            b":",
+            b"no colon",
+        )
+    ),
+    st.builds(lambda name, value: name + b": " + value, raw, raw),
+)
+paths = st.one_of(
+    st.builds(
+        lambda path, part, name, value: (
+            path.encode().replace(b"{id}", part).replace(b"{what}", b"retire") + b"?" + name.encode() + b"=" + value
+        ),
+        st.sampled_from(ADDRESSES),
+        st.one_of(st.just(SOMEBODY), quoted),
+        st.sampled_from(GIVEN),
+        quoted,
+    ),
+    quoted.map(lambda part: b"/assets/" + part),
+    raw.map(lambda part: b"/" + part),
+    st.sampled_from(
+        (b"*", b"/mcp", b"//", b"http://[", b"http://evil.example/", b"/assets/..%2f..%2fapp.py", b"/%2e%2e/%2e%2e")
+    ),
+)
+verbs = st.one_of(st.sampled_from((b"GET", b"POST", b"HEAD", b"PUT", b"DELETE", b"OPTIONS", b"CONNECT")), raw)
+bodies = st.one_of(
+    raw,
+    values.map(lambda value: json.dumps(value).encode()),
+    st.sampled_from((b"5\r\nabcde\r\n", b"zz\r\n", b"f" * 18 + b"\r\nx")),
+)
+
+
+@pytest.fixture(scope="module")
+def viewer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Wire]:
+    with Wire("viewer", tmp_path_factory.mktemp("viewer")) as one:
+        yield one
+        one.must_be_well()
+
+
+@pytest.fixture(scope="module")
+def mcp(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Wire]:
+    with Wire("mcp", tmp_path_factory.mktemp("mcp")) as one:
+        yield one
+        one.must_be_well()
+
+
+@pytest.fixture(params=["viewer", "mcp"])
+def wire(request: pytest.FixtureRequest) -> Wire:
+    one: Wire = request.getfixturevalue(request.param)
+    one.must_be_well()
+    return one
+
+
+def target(wire: Wire) -> bytes:
+    """Give where a body is read."""
+    return b"/api/records/" + SOMEBODY + b"/retire" if wire.kind == "viewer" else b"/mcp"
+
+
+def journal(wire: Wire) -> str:
+    """Give a hash of everything that was ever written."""
+    with closing(sqlite3.connect(wire.home / "holdfast.db")) as db:
+        rows = [
+            table
+            for (table,) in db.execute(
+                "select name from sqlite_master where type = 'table' and name in ('events', 'trail')"
+            )
+        ]
+        found = [(table, db.execute(f"select * from {table}").fetchall()) for table in rows]
+    return sha256(repr(found).encode()).hexdigest()
+
+
+def refused(answer: bytes) -> bool:
+    """Tell whether nothing but refusals came back, none of them a failure of ours."""
+    return all(100 <= status < 500 for status in statuses(answer)) and b"-32603" not in answer
+
+
+@tried(60)
+@given(
+    data=st.lists(st.one_of(raw, st.just(b"\r\n"), st.just(b"GET / HTTP/1.1\r\n")), min_size=1, max_size=6).map(
+        b"".join
+    ),
+    half=st.booleans(),
+)
+def test_any_bytes_are_refused(wire: Wire, data: bytes, half: bool) -> None:
+    assert refused(wire.send(data + b"\r\n\r\n", half=half)), data
+
+
+@tried(120)
+@given(verb=verbs, path=paths, some=st.lists(lines, max_size=4), body=bodies, key=st.booleans(), half=st.booleans())
+def test_any_request_is_answered_or_refused(
+    wire: Wire, verb: bytes, path: bytes, some: list[bytes], body: bytes, key: bool, half: bool
+) -> None:
+    data = verb + b" " + path + b" HTTP/1.1\r\n" + wire.head(*some, key=key) + b"\r\n" + body
+    assert refused(wire.send(data, half=half)), data
+
+
+@tried(40)
+@given(
+    body=bodies,
+    media=st.sampled_from((b"application/json", b"text/html", b"application/x-www-form-urlencoded", b"\xff")),
+    chunked=st.booleans(),
+)
+def test_any_body_is_refused(wire: Wire, body: bytes, media: bytes, chunked: bool) -> None:
+    if chunked:
+        head = wire.head(b"Content-Type: " + media, b"Transfer-Encoding: chunked")
+        data = b"POST " + target(wire) + b" HTTP/1.1\r\n" + head + b"\r\n%x\r\n" % len(body) + body + b"\r\n0\r\n\r\n"
+    else:
+        data = wire.post(target(wire), body, b"Content-Type: " + media)
+    answer = wire.send(data, patience=20)
+    assert refused(answer), (data, answer[:500])
+    assert statuses(answer), data
+
+
+@tried(30)
+@given(
+    method=st.one_of(st.sampled_from(METHODS), texts),
+    params=values,
+    era=st.sampled_from((b"2025-06-18", b"2026-07-28")),
+)
+def test_any_message_over_http_is_answered(wire: Wire, method: str, params: object, era: bytes) -> None:
+    message = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).encode()
+    answer = wire.send(
+        wire.post(target(wire), message, b"Content-Type: application/json", b"Mcp-Protocol-Version: " + era),
+        patience=20,
+    )
+    assert refused(answer), (message, answer[:500])
+
+
+@tried(40)
+@given(
+    path=paths,
+    fields=st.dictionaries(st.sampled_from(("csrf", "reason", "body", "title", "what")), texts, max_size=3),
+    origin=st.sampled_from((b"null", b"http://evil.example", b"")),
+)
+def test_nothing_is_written_for_who_shows_no_key(
+    wire: Wire, path: bytes, fields: dict[str, str], origin: bytes
+) -> None:
+    before = journal(wire)
+    form = "&".join(f"{name}={quote(value, errors='replace')}" for name, value in fields.items()).encode()
+    for body, media in (
+        (form, b"application/x-www-form-urlencoded"),
+        (json.dumps(fields).encode(), b"application/json"),
+    ):
+        extra = (b"Origin: " + (origin or b"http://" + wire.name), b"Content-Type: " + media)
+        answer = wire.send(wire.post(path, body, *extra, key=False), patience=20)
+        assert all(400 <= status < 500 for status in statuses(answer)), answer[:300]
+    assert journal(wire) == before
+
+
+@pytest.mark.parametrize("text", [text for text in NASTY if len(text) < 60_000], ids=lambda text: ascii(text[:12]))
+def test_any_nasty_text_in_any_address_is_answered(viewer: Wire, text: str) -> None:
+    said = quote(text[:15_000], errors="surrogatepass").encode()
+    for place, path in enumerate(ADDRESSES):
+        where = path.encode().replace(b"{id}", said[:6_000]).replace(b"{what}", b"retire")
+        for name in ("q", "project", "before") if TIMES > 1 else (("q", "project", "before")[place % 3],):
+            answer = viewer.get(
+                where + b"?" + name.encode() + b"=" + said[:45_000], patience=20 if path != "/stream" else PAUSE
+            )
+            assert refused(answer), (path, name, answer[:300])
+    viewer.must_be_well()
+
+
+def test_bombs_do_not_fit(wire: Wire) -> None:
+    """Long, deep or packed: refused, and neither memory nor time goes with it."""
+    memory, seconds = wire.most_memory, wire.seconds
+    where, media = target(wire), b"Content-Type: application/json"
+    head = b"POST " + where + b" HTTP/1.1\r\n"
+    long = b'{"a":"' + b"x" * 100_000_000 + b'"}'
+    bombs = {
+        "long": wire.post(where, long, media),
+        "long in pieces": head
+        + wire.head(media, b"Transfer-Encoding: chunked")
+        + b"\r\n%x\r\n" % len(long)
+        + long
+        + b"\r\n0\r\n\r\n",
+        "deep": wire.post(where, DEEP.encode() * 100, media),
+        "deep objects": wire.post(where, b'{"a":' * 100_000 + b"1" + b"}" * 100_000, media),
+        "packed": wire.post(where, gzip.compress(b"x" * 50_000_000, 9), media, b"Content-Encoding: gzip"),
+        "number": wire.post(where, b'{"a":' + b"9" * 500_000 + b"}", media),
+        "headers": head + wire.head(*(b"X-%d: y" % n for n in range(100_000))) + b"\r\n",
+        "one header": head + wire.head(b"X: " + b"y" * 5_000_000) + b"\r\n",
+        "request line": b"GET /" + b"a" * 5_000_000 + b" HTTP/1.1\r\n" + wire.head() + b"\r\n",
+        "parameters": b"GET /search?"
+        + b"&".join(b"%x" % n for n in range(10_000))
+        + b"=1 HTTP/1.1\r\n"
+        + wire.head()
+        + b"\r\n",
+        "form": wire.post(
+            b"/threads/open",
+            b"&".join(b"a=%x" % n for n in range(100_000)),
+            b"Content-Type: application/x-www-form-urlencoded",
+        ),
+        "ranges": b"GET /assets/viewer.css HTTP/1.1\r\n"
+        + wire.head(b"Range: bytes=" + b",".join([b"0-"] * 10_000))
+        + b"\r\n",
+    }
+    for name, bomb in bombs.items():
+        assert refused(wire.send(bomb, patience=10)), name
+        wire.must_be_well()
+    assert wire.most_memory - memory < MOST_GROWTH
+    assert wire.seconds - seconds < 20
+
+
+def test_a_body_is_long_enough_only_once(viewer: Wire) -> None:
+    """At the limit it is read, above it the answer is 413, whether the length was told or not."""
+    body = b'{"reason":"' + b"x" * (LONGEST_BODY - 13) + b'"}'
+    assert statuses(viewer.send(viewer.post(target(viewer), body), patience=20)) == [404]
+    more = body[:-2] + b'x"}'
+    assert statuses(viewer.send(viewer.post(target(viewer), more), patience=20)) == [413]
+    head = b"POST " + target(viewer) + b" HTTP/1.1\r\n" + viewer.head(b"Transfer-Encoding: chunked")
+    pieces = head + b"\r\n%x\r\n" % len(more) + more + b"\r\n0\r\n\r\n"
+    assert statuses(viewer.send(pieces, patience=20)) == [413]
+
+
+def test_many_who_never_finish_keep_nobody_waiting(wire: Wire) -> None:
+    """Half a request line, half a header, half a body, each on many lines at once; then all hang up."""
+    halves = (
+        b"GE",
+        b"GET /search HTTP/1.1\r\nHost: ",
+        b"POST " + target(wire) + b" HTTP/1.1\r\n" + wire.head(b"Content-Length: 500") + b"\r\nabc",
+        b"POST " + target(wire) + b" HTTP/1.1\r\n" + wire.head(b"Transfer-Encoding: chunked") + b"\r\nff\r\nabc",
+    )
+    with ExitStack() as held:
+        for half in halves * 40:
+            line = held.enter_context(socket.create_connection(("127.0.0.1", wire.port), timeout=10))
+            line.sendall(half)
+        wire.must_be_well()
+    wire.must_be_well()
+
+
+def test_who_comes_a_byte_at_a_time_is_served(wire: Wire) -> None:
+    data = wire.post(target(wire), b"{}", b"Content-Type: application/json")
+    with socket.create_connection(("127.0.0.1", wire.port), timeout=30) as line:
+        for at in range(len(data)):
+            line.sendall(data[at : at + 1])
+            time.sleep(0.0005)
+        assert statuses(line.recv(65_536)) == [404 if wire.kind == "viewer" else 400]
+
+
+def test_requests_sent_together_are_answered_apart(wire: Wire) -> None:
+    keeping = b"GET /nothing HTTP/1.1\r\nHost: " + wire.name + b"\r\nAuthorization: Bearer " + wire.token + b"\r\n\r\n"
+    assert statuses(wire.send(keeping * 3, patience=3)) == [404] * 3
+    smuggled = (
+        b"POST " + target(wire) + b" HTTP/1.1\r\n" + wire.head(b"Content-Length: 6", b"Transfer-Encoding: chunked")
+    )
+    answer = wire.send(smuggled + b"\r\n0\r\n\r\n" + keeping, patience=3)
+    assert len(statuses(answer)) == 1  # the line is closed: what was hidden behind the first is no request
+
+
+def stored(wire: Wire) -> list[str]:
+    """Keep texts made to be set, or two wordings made to be compared, for minutes."""
+    flags = {"home": str(wire.home), "embedder": "none", "project": "example.org/acme/shop", "starters": "false"}
+    wordings = (
+        ("a b " * 5_000, "b a " * 5_000),
+        (" ".join(str(n % 7) for n in range(9_000)), "0 1 " * 4_000),
+        SLOW[:2],
+    )
+    ids = []
+    with open_memory(load_settings(flags=flags)) as memory:
+        for old, new in wordings:
+            made = keep(memory, old)
+            revise(memory, made.id, Revision(body=new))
+            ids.append(made.id)
+        waived = Waivers(duplicate=True, transient=True, scope=True)
+        for text in SLOW:
+            made_up = write(memory, Draft(body=text), waivers=waived)
+            ids += [made_up.record.id] if isinstance(made_up, Written) else []
+    assert len(ids) > len(wordings)
+    return ids
+
+
+SLOW = (
+    "[" * 20_000,
+    "![" * 10_000,
+    "*a_" * 6_000,
+    "> " * 10_000,
+    "|a" * 5_000 + "\n" + "|-" * 5_000,
+    "`" * 9_000 + " `" * 5_000,
+)
+
+
+def test_texts_made_to_take_minutes_are_shown_at_once(viewer: Wire) -> None:
+    ids, seconds = stored(viewer), viewer.seconds
+    for record in ids:
+        for part in (b"", b"/history", b"/anchors"):
+            answer = viewer.get(b"/r/" + record.encode() + part, patience=60)
+            assert statuses(answer) == [200], answer[:300]
+    assert viewer.seconds - seconds < 15
+
+
+def test_a_body_that_never_ends_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loopback, "BODY_SECONDS", 0.05)
+    waited = iter(({"type": "http.request", "body": b"abc", "more_body": True},))
+
+    async def receive() -> Message:
+        for message in waited:
+            return message
+        await anyio.sleep_forever()
+        raise AssertionError
+
+    answer = anyio.run(loopback.taken_in, {"type": "http", "headers": []}, receive, 1_000)
+    assert isinstance(answer, Response)
+    assert answer.status_code == 408
+
+
+def test_ordinary_wordings_are_compared_word_by_word() -> None:
+    words = [f"w{n}" for n in range(1_500)]
+    changed = ["first", *words[1:700], "middle", *words[701:-1], "last"]
+    said = differences(" ".join(words), " ".join(changed))
+    assert [said.count(f"<ins>{word}</ins>") for word in ("first", "middle", "last")] == [1, 1, 1]
+    assert said.count("<del>") == 3

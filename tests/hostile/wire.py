@@ -1,0 +1,110 @@
+"""A server of ours in a process of its own, spoken to byte by byte."""
+
+import os
+import re
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Self
+
+from tests.hosts.conftest import environment_of
+
+COMMANDS = {"viewer": ("web", "--no-open"), "mcp": ("mcp", "--http")}
+PROOF = {"viewer": b"/search", "mcp": b"/nothing"}  # asked after everything that was tried
+PATIENCE = 0.25  # seconds; a request that is not whole is not answered
+
+
+class Wire:
+    """A running server: what it is sent, and whether it is still well."""
+
+    def __init__(self, kind: str, folder: Path) -> None:
+        self.kind = kind
+        self.home = folder / "store"
+        self._log = folder / "errors.txt"
+        command = [sys.executable, "-m", "holdfast", *COMMANDS[kind], "--port", "0"]
+        with self._log.open("wb") as errors:
+            self.process = subprocess.Popen(command, cwd=folder, env=environment_of(folder), stderr=errors)
+        self.port = self._found()
+        self.token = (self.home / "http-token").read_bytes().strip()
+        self.name = f"127.0.0.1:{self.port}".encode()
+
+    def _found(self) -> int:
+        until = time.monotonic() + 60
+        while time.monotonic() < until:
+            if found := re.search(r"127\.0\.0\.1:(\d+)", self.said):
+                return int(found[1])
+            assert self.process.poll() is None, self.said
+            time.sleep(0.05)
+        raise AssertionError("it did not start")
+
+    @property
+    def said(self) -> str:
+        """What it wrote to its terminal: bugs are told there."""
+        return self._log.read_text()
+
+    @property
+    def most_memory(self) -> int:
+        """The most kilobytes it ever had."""
+        status = Path(f"/proc/{self.process.pid}/status").read_text()
+        return int(re.findall(r"VmHWM:\s+(\d+)", status)[0])
+
+    @property
+    def seconds(self) -> float:
+        """The processor time it has taken."""
+        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def head(self, *lines: bytes, key: bool = True) -> bytes:
+        """Give the headers of somebody who knows our name, with or without the token."""
+        shown = (b"Authorization: Bearer " + self.token,) if key else ()
+        return b"".join(line + b"\r\n" for line in (b"Host: " + self.name, b"Connection: close", *shown, *lines))
+
+    def get(self, path: bytes, *, patience: float) -> bytes:
+        """Ask for a page with the token."""
+        return self.send(b"GET " + path + b" HTTP/1.1\r\n" + self.head() + b"\r\n", patience=patience)
+
+    def post(self, path: bytes, body: bytes, *lines: bytes, key: bool = True) -> bytes:
+        """Give a whole POST request."""
+        accepted = (b"Accept: application/json, text/event-stream", *lines, b"Content-Length: %d" % len(body))
+        return b"POST " + path + b" HTTP/1.1\r\n" + self.head(*accepted, key=key) + b"\r\n" + body
+
+    def send(self, data: bytes, *, patience: float = PATIENCE, half: bool = False) -> bytes:
+        """Send bytes and give what came back until the line was closed or nothing more came."""
+        answer = bytearray()
+        with socket.create_connection(("127.0.0.1", self.port), timeout=10) as line:
+            try:
+                line.sendall(data)
+                if half:
+                    line.shutdown(socket.SHUT_WR)
+                line.settimeout(patience)
+                while part := line.recv(65_536):
+                    answer += part
+            except OSError:  # it had enough, or has nothing to say
+                return bytes(answer)
+        return bytes(answer)
+
+    def must_be_well(self) -> None:
+        """It runs, answers the next good request, and told of no bug."""
+        assert self.process.poll() is None, self.said
+        answer = self.get(PROOF[self.kind], patience=30)
+        assert answer.startswith((b"HTTP/1.1 200", b"HTTP/1.1 404")), answer[:300]
+        assert "Traceback" not in self.said, self.said[-3000:]
+
+    def close(self) -> None:
+        """Stop it and wait."""
+        if self.process.poll() is None:
+            self.process.terminate()
+        self.process.wait(timeout=20)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def statuses(answer: bytes) -> list[int]:
+    """Give the status of each answer in what came back."""
+    return [int(found) for found in re.findall(rb"(?:^|\n|[^\n])HTTP/1\.1 (\d{3}) ", b"\n" + answer)]
