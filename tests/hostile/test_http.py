@@ -18,7 +18,8 @@ from hypothesis import strategies as st
 from starlette.responses import Response
 from starlette.types import Message
 
-from holdfast.compose import load_settings, open_memory
+from holdfast.compose import open_memory
+from holdfast.compose.settings import load_settings
 from holdfast.hosts import loopback
 from holdfast.hosts.web.api import ENDPOINTS
 from holdfast.hosts.web.app import ACTS, PAGES

@@ -39,7 +39,7 @@ ATTACKS = (
     "' onmouseover='alert(1)",
     "[click](javascript:alert(1))",
     "</title><script>alert(1)</script>",
-    "{{ 7*7 }}{% raw %}",
+    "{{ 7103*7103 }}{% raw %}",
 )
 
 
@@ -276,4 +276,4 @@ def test_stored_text_is_never_run(site: Site, attack: str) -> None:
         page = _Page()
         page.feed(answer.text)
         assert not page.bad, (path, page.bad)
-        assert "49" not in answer.text or "7*7" in answer.text or "{{" not in attack
+        assert "50452609" not in answer.text

@@ -16,9 +16,10 @@ _COUNTING = ("tallies", "heat_counts")
 _HIDDEN = ("users", "keys")
 _WRITES = "holdfast_role() in ('write', 'admin')"
 _HERE = "(select number from projects)"  # through its own policy: the projects of who asks
-_SEEN = (
-    f"{{number}} >> 32 in {_HERE} and {{number}} not in (select number from privates where owner <> holdfast_user())"
-)
+_SEEN = f"""
+{{number}} >> 32 in {_HERE}
+and not exists (select 1 from privates where privates.number = {{number}} and owner <> holdfast_user())
+"""
 _OF_RECORD = "exists (select 1 from entries where entries.id = {table}.{column})"
 _OF_SESSION = "exists (select 1 from sessions where sessions.id = {table}.session)"
 _OWN_SESSION = """
@@ -54,8 +55,8 @@ _MAY_PLACE = f"{_WRITES} and ({{number}} >> 32 <> 0 or holdfast_everywhere())"
 VISIBLE: dict[str, str] = {
     "projects": "holdfast_user() <> '' and (name = '' or holdfast_everywhere() or name = any (holdfast_projects()))",
     "events": _ABOUT,
-    **{name: _SEEN.format(number="number") for name in ("entries", "records", "labels", "vectors")},
-    "words": _SEEN.format(number="abs(rowid)"),
+    **{name: _SEEN.format(number=f"{name}.number") for name in ("entries", "records", "labels", "vectors")},
+    "words": _SEEN.format(number="abs(words.rowid)"),
     "privates": "true",  # numbers and owners only; the policies of the others must see all of it
     "links": _OF_RECORD.format(table="links", column="source"),
     **{name: _OF_RECORD.format(table=name, column="id") for name in ("heat", "touches", "trusts", "usage", "uses")},
@@ -87,7 +88,7 @@ ADDED: dict[str, str] = {
     **dict.fromkeys(("transcripts", "outputs", "patterns", "trail"), _WRITES),
 }
 # Rows that may be added by who cannot see them.
-_UNSEEN = {"unembedded": _SEEN.format(number="number"), "failures": "holdfast_user() <> ''"}
+_UNSEEN = {"unembedded": _SEEN.format(number="unembedded.number"), "failures": "holdfast_user() <> ''"}
 
 _ROLE = f"""
 do $$ begin
@@ -111,7 +112,7 @@ create or replace function holdfast_found(wanted tsquery) returns setof bigint s
 set search_path from current
 as $$ select rowid from words where lexemes @@ wanted and abs(rowid) >> 32 in (
     select number from projects where {projects}
-) and abs(rowid) not in (select number from privates where owner <> holdfast_user()) $$;
+) and not exists (select 1 from privates where number = abs(words.rowid) and owner <> holdfast_user()) $$;
 """
 
 

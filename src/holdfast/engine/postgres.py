@@ -335,9 +335,17 @@ def _swapped(values: bytes) -> bytes:
     return turned.tobytes()
 
 
+_IN_LIST = re.compile(r"(?<!not )\bin \(select (value|cast\(value as bigint\)) from json_each\((:\w+)\)\)")
+
+
 @lru_cache(maxsize=512)
 def _native(sql: str) -> bytes:
-    """Rewrite `:name` parameters in psycopg's form, and lists in the words PostgreSQL has for them."""
+    """Rewrite `:name` parameters in psycopg's form, and lists in the words PostgreSQL has for them.
+
+    What is in a list is compared with an array, which is made before any row is looked at: joined with its elements, a table
+    behind policies would be read as a whole, as reading a number from a text may tell on rows.
+    """
+    sql = _IN_LIST.sub(r"= any (array(select \1 from json_each(\2)))", sql)
     sql = re.sub(r"json_each\((:\w+)\)", r"json_array_elements_text(cast(\1 as json))", sql)
     sql = re.sub(r"json_group_array\(([^()]+)\)", r"coalesce(cast(json_agg(\1) as text), '[]')", sql)
     return re.sub(r"(?<!:):([a-z_][a-z_0-9]*)", r"%(\1)s", sql.replace("%", "%%")).encode()

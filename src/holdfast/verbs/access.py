@@ -22,6 +22,8 @@ MOST_DAYS = 3_650
 ROLES: tuple[str, ...] = get_args(Role)
 _NAME = re.compile(rf"[\w.@+-]{{1,{LONGEST_NAME}}}")
 _SHOWN = re.compile(rf"{PREFIX}_([0-9a-f]{{12}})_([\w-]{{43}})")
+_PASS = re.compile(r"([0-9a-f]{12})\.([0-9TZ:.+-]{20,40})\.([0-9a-f]{64})")
+PASS_DAYS = 0.5  # how long somebody who logged in stays so
 _AGO = 1 / 1440  # days: how exactly it is noted when a key was last used
 
 
@@ -105,6 +107,30 @@ def authenticate(memory: Memory, shown: str) -> tuple[Key, Access] | None:
     key = keys.get(memory.store.db, said[1]) if said else None
     if not said or key is None or not hmac.compare_digest(key.hash, _hash(said[2])):
         return None
+    return _let_in(memory, key)
+
+
+def pass_for(memory: Memory, key: Key) -> str:
+    """Give what a browser shows instead of a key once its user has shown that: good for half a day, and no longer than the key."""
+    now = memory.clock.now()
+    return f"{key.id}.{now}.{_seal(key, now)}"
+
+
+def authenticate_pass(memory: Memory, shown: str) -> tuple[Key, Access] | None:
+    """Give the key that a pass was made for and what it lets somebody do; None if it opens nothing (any more)."""
+    said = _PASS.fullmatch(shown)
+    key = keys.get(memory.store.db, said[1]) if said else None
+    if not said or key is None or not hmac.compare_digest(_seal(key, said[2]), said[3]):
+        return None
+    return None if days_between(said[2], memory.clock.now()) > PASS_DAYS else _let_in(memory, key)
+
+
+def _seal(key: Key, at: str) -> str:
+    """Give what only who knows the hash of a key can make; a rotated key has another."""
+    return hmac.new(key.hash.encode(), f"pass {key.id} {at}".encode(), sha256).hexdigest()
+
+
+def _let_in(memory: Memory, key: Key) -> tuple[Key, Access] | None:
     now = memory.clock.now()
     if why_not(key, now):
         return None

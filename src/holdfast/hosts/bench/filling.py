@@ -23,6 +23,7 @@ from holdfast.verbs.memory import Memory
 BATCH = 5_000
 WRITTEN = 20_000  # records that go in by the one door, if so many fill whole projects
 NOISE = 0.25  # of a vector's length
+PRIVATE = 50  # one record in so many is somebody's own
 # Beginnings of ids that no clock of today makes.
 BEGINNINGS = [first + second for first in "01234567" for second in "0123456789ABCDEFGHJKMNPQRSTVWXYZ"][2:]
 
@@ -59,15 +60,14 @@ def note(what: str) -> None:
 def _write(memory: Memory, records: int, projects: int) -> float:
     corpus, start = Corpus(), time.perf_counter()
     for first in range(0, records, BATCH):
-        texts = [
-            (corpus.text(), project_name(number % projects)) for number in range(first, min(first + BATCH, records))
-        ]
-        memory.store.commit([memory.event("recorded", data=_data(text, project)) for text, project in texts])
+        numbers = range(first, min(first + BATCH, records))
+        memory.store.commit([memory.event("recorded", data=_data(corpus.text(), n, projects)) for n in numbers])
     return records / (time.perf_counter() - start)
 
 
-def _data(text: str, project: str) -> dict[str, Any]:
-    return {"kind": "fact", "title": text[:60], "body": text, "project": project, "scopes": ["bench"]}
+def _data(text: str, number: int, projects: int) -> dict[str, Any]:
+    told = {"kind": "fact", "title": text[:60], "body": text, "project": project_name(number % projects)}
+    return told | {"scopes": ["bench"], "visibility": "team" if number // projects % PRIVATE else "private"}
 
 
 def _copy(db: Database, numbers: list[int], shift: int, beginning: str) -> None:

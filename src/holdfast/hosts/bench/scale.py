@@ -22,46 +22,53 @@ import numpy as np
 
 from holdfast.compose import open_memory
 from holdfast.compose.settings import load_settings
+from holdfast.engine.access import EVERYWHERE
+from holdfast.engine.neighbours import LARGE
 from holdfast.engine.views import vectors
 from holdfast.engine.views.records import span
 from holdfast.hosts.bench.clients import Load, many
 from holdfast.hosts.bench.filling import fill, note, project_name
-from holdfast.hosts.bench.measure import Spread, spread_of, table
+from holdfast.hosts.bench.measure import table
+from holdfast.hosts.bench.reach import Pair, Reached, guarded, reached, recalls
 from holdfast.model.errors import MissingPackage
 from holdfast.model.query import Query
 from holdfast.verbs.memory import Memory
-from holdfast.verbs.recall import recall
 
 EXACT = 30  # questions whose answer is also looked for exactly
-K = 10
 HELD_BACK = 100  # passages that become questions
 SECONDS = 20.0  # that clients are let loose
-ASKED = {"recall": Query(text="", weak=True), "words": Query(text="", weak=True, words_only=True)}
+OWN_SCHEMA = f"holdfast_bench_{os.getpid()}"
+HERE = Query(text="", weak=True)
+ANYWHERE = replace(HERE, everywhere=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
-    """What was measured at one size on one engine. Times in ms, CPU unless they say wall."""
+    """What was measured at one size on one engine. Times in ms, CPU unless they say wall; what was not measured is not there."""
 
     engine: str
     records: int
     projects: int
-    load_rate: float
-    words_seconds: float
-    graph_seconds: float
-    megabytes: float
-    recall: tuple[float, float]
-    recall_words: tuple[float, float]
-    recall_wall: tuple[float, float]
-    everywhere: tuple[float, float]
-    write_wall: tuple[float, float]
-    nearest10: float
-    nearest10_everywhere: float
     clients: int
-    recalls_per_second: float
-    recall_clients_wall: tuple[float, float]
-    writes_per_second: float
-    write_clients_wall: tuple[float, float]
+    load_rate: float
+    megabytes: float
+    seconds: dict[str, float]  # that indexes took to build: words, graph
+    recall: dict[str, Pair]  # here, words, wall, guarded, everywhere, everywhere_guarded
+    reached: dict[str, Reached]  # here, large, everywhere
+    rates: dict[str, float]  # of many clients, a second: recalls, writes
+    waits: dict[str, Pair]  # of one writer (write) and of many clients (recalls, writes), wall
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Task:
+    """What a size is measured with."""
+
+    records: int
+    projects: int
+    clients: int
+    pool: Any
+    questions: list[str]
+    graph: bool
 
 
 def run(
@@ -73,81 +80,105 @@ def run(
     url: str,
     out: Path | None,
     graph: bool = True,
+    keep: str = "",
 ) -> list[Result]:
-    """Measure every size on every engine, print the tables, and keep the figures in a file."""
+    """Measure every size on every engine, print the tables, and keep the figures in a file beside those it has."""
     pool, questions = _pool()
-    results: list[Result] = []
+    results = kept(out) if out is not None and out.exists() else []
     for records in sizes:
+        task = Task(records=records, projects=projects, clients=clients, pool=pool, questions=questions, graph=graph)
         for engine in engines:
-            with _place(engine, url) as flags:
-                results.append(_measure(engine, flags, records, projects, clients, pool, questions, graph=graph))
-            _show(results)
+            with _place(engine, url, keep) as flags:
+                found = _measure(engine, flags, task)
+            results = sorted(
+                (found, *(one for one in results if (one.records, one.engine) != (records, engine))),
+                key=lambda one: (one.records, one.engine),
+            )
+            show(results)
             if out is not None:
                 out.write_text(json.dumps([asdict(one) for one in results], indent=1) + "\n", encoding="utf-8")
     return results
 
 
-def _measure(
-    engine: str,
-    flags: dict[str, str],
-    records: int,
-    projects: int,
-    clients: int,
-    pool: Any,
-    questions: list[str],
-    *,
-    graph: bool,
-) -> Result:
-    memory = open_memory(load_settings(environment={}, flags={**flags, "project": project_name(projects // 2)}))
-    assert memory.embedder is not None
-    db = memory.store.db
-    rate = fill(memory, records, projects, pool)
-    words = _words_seconds(memory)
-    db.compact()
-    note("index of words made")
-    found = {name: _recalls(memory, questions, query) for name, query in ASKED.items()}
-    known = dict(zip(questions, memory.embedder.embed(questions).tolist(), strict=True))
-    load = Load(flags=flags, projects=projects, questions=known, seconds=SECONDS)
-    asking = many(clients, load, write=False)
-    note("clients asked")
-    near = _nearest(memory, questions[:EXACT], span(memory.store.project_number(memory.project)))
-    seconds, everywhere, near_everywhere = _whole(memory, questions, pool.shape[1]) if graph else (0.0, (0.0, 0.0), 0.0)
-    size = db.size / 1e6
-    alone, together = many(1, load, write=True), many(clients, load, write=True)
-    memory.close()
+def kept(path: Path) -> list[Result]:
+    """Read the figures of earlier runs."""
+    told = json.loads(path.read_text(encoding="utf-8"))
+    return [
+        Result(**one | {"reached": {name: Reached(**each) for name, each in one["reached"].items()}}) for one in told
+    ]
+
+
+def _measure(engine: str, flags: dict[str, str], task: Task) -> Result:
+    settings = load_settings(environment={}, flags={**flags, "project": project_name(task.projects // 2)})
+    with open_memory(settings) as memory:
+        known = memory.store.size(None) >= task.records  # a store that was kept
+        rate = 0.0 if known else fill(memory, task.records, task.projects, task.pool)
+        seconds = _words_seconds(memory)
+        memory.store.db.compact()
+        note(f"index of words made: {seconds}")
+        recall, parts = _inside(memory, task)
+        load = _load(memory, flags, task)
+        asking = many(task.clients, load, write=False)
+        note(f"clients asked: {asking.rate:.0f} a second")
+        if task.graph:
+            seconds |= _graph_seconds(memory, task.pool.shape[1])
+            recall, parts = recall | _everywhere(memory, task), parts | _parts(memory, task)
+        size = memory.store.db.size / 1e6
+        alone, together = many(1, load, write=True), many(task.clients, load, write=True)
     return Result(
         engine=engine,
-        records=records,
-        projects=projects,
+        records=task.records,
+        projects=task.projects,
+        clients=task.clients,
         load_rate=rate,
-        words_seconds=words,
-        graph_seconds=seconds,
         megabytes=size,
-        recall=found["recall"][0],
-        recall_wall=found["recall"][1],
-        recall_words=found["words"][0],
-        everywhere=everywhere,
-        write_wall=_pair(alone.wall),
-        nearest10=near,
-        nearest10_everywhere=near_everywhere,
-        clients=clients,
-        recalls_per_second=asking.rate,
-        recall_clients_wall=_pair(asking.wall),
-        writes_per_second=together.rate,
-        write_clients_wall=_pair(together.wall),
+        seconds=seconds,
+        recall=recall,
+        reached=parts,
+        rates={"recalls": asking.rate, "writes": together.rate},
+        waits={
+            name: (one.wall.p50, one.wall.p95)
+            for name, one in (("write", alone), ("recalls", asking), ("writes", together))
+        },
     )
 
 
-def _whole(memory: Memory, questions: list[str], size: int) -> tuple[float, tuple[float, float], float]:
-    """Make the graph, and measure recall over all projects."""
-    seconds = _seconds(lambda: vectors.make_graph(memory.store.db, size))
-    note("graph of vectors made")
-    asked, _ = _recalls(memory, questions[:EXACT], Query(text="", weak=True, everywhere=True))
-    return seconds, asked, _nearest(memory, questions[: EXACT // 3], (0, 2**62))
+def _inside(memory: Memory, task: Task) -> tuple[dict[str, Pair], dict[str, Reached]]:
+    """Measure recall inside one project: as owner, by words alone, and as a user of a server."""
+    here, wall = recalls(memory, task.questions, HERE)
+    found = {"here": here, "wall": wall, "words": recalls(memory, task.questions, replace(HERE, words_only=True))[0]}
+    if memory.store.db.dialect == "postgres":
+        with guarded(memory, (memory.project,)) as member:
+            found["guarded"] = recalls(member, task.questions, HERE)[0]
+    note(f"inside a project: {found}")
+    return found, {"here": reached(memory, task.questions[:EXACT], span(memory.store.project_number(memory.project)))}
 
 
-def _pair(one: Spread) -> tuple[float, float]:
-    return one.p50, one.p95
+def _everywhere(memory: Memory, task: Task) -> dict[str, Pair]:
+    """Measure recall over all projects: as owner, and as a user who may see all of them."""
+    found = {"everywhere": recalls(memory, task.questions[:EXACT], ANYWHERE)[0]}
+    if memory.store.db.dialect == "postgres":
+        with guarded(memory, (EVERYWHERE,)) as member:
+            found["everywhere_guarded"] = recalls(member, task.questions[:EXACT], ANYWHERE)[0]
+    note(f"everywhere: {found}")
+    return found
+
+
+def _parts(memory: Memory, task: Task) -> dict[str, Reached]:
+    """Measure the search for vectors in the whole store, and in as many projects as one has that the graph is asked for."""
+    found = {"everywhere": reached(memory, task.questions[:EXACT], (0, 2**62))}
+    each = task.records // task.projects
+    if task.records > LARGE:
+        first = memory.store.project_number(project_name(0))
+        found["large"] = reached(memory, task.questions[:EXACT], (span(first)[0], span(first + LARGE // each)[1]))
+    note(f"vectors: {found}")
+    return found
+
+
+def _load(memory: Memory, flags: dict[str, str], task: Task) -> Load:
+    assert memory.embedder is not None
+    known = dict(zip(task.questions, memory.embedder.embed(task.questions).tolist(), strict=True))
+    return Load(flags=flags, projects=task.projects, questions=known, seconds=SECONDS)
 
 
 def _pool() -> tuple[Any, list[str]]:
@@ -163,14 +194,23 @@ def _pool() -> tuple[Any, list[str]]:
     return np.asarray(made, dtype=np.float32), [" ".join(text.split()[:12]) for text in held]
 
 
-def _words_seconds(memory: Memory) -> float:
+def _words_seconds(memory: Memory) -> dict[str, float]:
     """Tell how long PostgreSQL takes to make the index of words anew."""
     from holdfast.engine.views import words
 
     if memory.store.db.dialect == "sqlite":
-        return 0.0
+        return {}
     words.drop_index(memory.store.db)
-    return _seconds(lambda: words.index(memory.store.db))
+    return {"words": _seconds(lambda: words.index(memory.store.db))}
+
+
+def _graph_seconds(memory: Memory, size: int) -> dict[str, float]:
+    """Tell how long PostgreSQL takes to make the graph of vectors."""
+    if memory.store.db.dialect == "sqlite":
+        return {}
+    took = {"graph": _seconds(lambda: vectors.make_graph(memory.store.db, size))}
+    note(f"graph of vectors made: {took}")
+    return took
 
 
 def _seconds(step: Callable[[], object]) -> float:
@@ -179,76 +219,35 @@ def _seconds(step: Callable[[], object]) -> float:
     return time.perf_counter() - start
 
 
-def _recalls(memory: Memory, questions: Sequence[str], query: Query) -> tuple[tuple[float, float], tuple[float, float]]:
-    """Measure recall by one client: CPU and clock."""
-    asked = [replace(query, text=text) for text in questions]
-    for one in asked:  # words are counted once while a process lives
-        recall(memory, one)
-    times = [_timed(memory, one) for one in asked]
-    return _pair(spread_of([one[0] for one in times])), _pair(spread_of([one[1] for one in times]))
-
-
-def _timed(memory: Memory, query: Query) -> tuple[float, float]:
-    """Give the milliseconds of CPU, the server's included, and of the clock that a recall takes."""
-    cpu, served, wall = time.process_time(), _served(memory), time.perf_counter()
-    recall(memory, query)
-    took = time.process_time() - cpu + _served(memory) - served
-    return 1000 * took, 1000 * (time.perf_counter() - wall)
-
-
-def _served(memory: Memory) -> float:
-    """Give the CPU seconds so far of the server's process that answers us, if it runs here."""
-    if memory.store.db.dialect == "sqlite":
-        return 0.0
-    backend = int(memory.store.db.query("select pg_backend_pid()")[0][0])
-    path = Path(f"/proc/{backend}/schedstat")
-    return int(path.read_text().split()[0]) / 1e9 if path.exists() else 0.0
-
-
-def _nearest(memory: Memory, questions: list[str], place: tuple[int, int]) -> float:
-    """Give the share of the true ten nearest records of a span that the quick way finds."""
-    assert memory.embedder is not None
-    shares = []
-    rows = memory.store.db.query(
-        "select number, vector from vectors where number between :low and :high", {"low": place[0], "high": place[1]}
-    )
-    numbers = np.array([row[0] for row in rows])
-    matrix = np.frombuffer(b"".join(row[1] for row in rows), dtype=np.float16).reshape(len(rows), -1)
-    for text in questions:
-        vector = memory.embedder.embed([text])[0]
-        cosines = np.concatenate([part.astype(np.float32) @ vector for part in np.array_split(matrix, 50)])
-        true = set(numbers[np.argsort(-cosines)[:K]].tolist())
-        shares.append(len(true & set(memory.codes.nearest(vector, [place], most=K))) / K)
-    return sum(shares) / len(shares)
-
-
 @contextmanager
-def _place(engine: str, url: str) -> Iterator[dict[str, str]]:
+def _place(engine: str, url: str, keep: str) -> Iterator[dict[str, str]]:
     """Give the settings of an empty store on an engine; a server is started if none is named."""
     folder = Path(tempfile.mkdtemp(prefix="holdfast-bench-"))
     try:
         if engine == "sqlite":
             yield {"home": str(folder), "database": ""}
             return
-        with server(folder, url) as address:
+        with server(folder, url, schema=keep or OWN_SCHEMA, keep=bool(keep)) as address:
             yield {"home": str(folder), "database": address}
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
 
 @contextmanager
-def server(folder: Path, url: str, *, schema: str = f"holdfast_bench_{os.getpid()}") -> Iterator[str]:
-    """Give an empty schema on the server that is named, or on one that comes from PyPI; the server itself without one."""
+def server(folder: Path, url: str, *, schema: str = OWN_SCHEMA, keep: bool = False) -> Iterator[str]:
+    """Give a schema on the server that is named, or on one that comes from PyPI; the server itself without one."""
     from holdfast.engine.postgres import Postgres
 
     started = None if url else _started(folder)
     base = str(started.get_uri()) if started is not None else url
     admin = Postgres(base)
-    admin.script("create extension if not exists vector;\n" + (f"create schema {schema};\n" if schema else ""))
+    admin.script(
+        "create extension if not exists vector;\n" + (f"create schema if not exists {schema};\n" if schema else "")
+    )
     try:
         yield f"{base}{'&' if '?' in base else '?'}options=-csearch_path%3D{schema},public" if schema else base
     finally:
-        if schema:
+        if schema and not keep:
             admin.script(f"drop schema {schema} cascade;\n")
         admin.close()
         if started is not None:
@@ -272,38 +271,40 @@ def _started(folder: Path) -> Any:
     return get_server(place)
 
 
-def _show(results: Sequence[Result]) -> None:
-    def pair(one: tuple[float, float]) -> str:
-        return f"{one[0]:.1f} / {one[1]:.1f}" if one[0] else "–"
-
-    asked = ("records · engine", "recall CPU", "by words", "wall", "everywhere", "recall@10", "everywhere")
-    rows = [
-        (
-            f"{one.records:,} · {one.engine}",
-            *(pair(times) for times in (one.recall, one.recall_words, one.recall_wall, one.everywhere)),
-            one.nearest10,
-            one.nearest10_everywhere or "–",
-        )
+def show(results: Sequence[Result]) -> None:
+    """Print what was measured."""
+    asked = ("records · engine", "recall CPU", "guarded", "by words", "everywhere", "guarded", "wall")
+    names = ("here", "guarded", "words", "everywhere", "everywhere_guarded", "wall")
+    rows = [(_named(one), *(_said(one.recall.get(name)) for name in names)) for one in results]
+    table("recall by one client: ms p50 / p95", asked, rows)
+    parts = [
+        (_named(one), name, f"{part.records:,}", _said(part.quick), _said(part.exact), f"{part.share:.3f}")
         for one in results
+        for name, part in one.reached.items()
     ]
-    table("one client: ms p50 / p95; nearest ten against exact search", asked, rows)
-    kept = ("records · engine", "load/s", "words index s", "graph s", "MB", "write wall", "recalls/s", "wall", "writes/s", "wall")  # fmt: skip
     table(
-        f"many clients ({results[0].clients}) and building: ms p50 / p95",
-        kept,
-        [
-            (
-                f"{one.records:,} · {one.engine}",
-                f"{one.load_rate:.0f}",
-                f"{one.words_seconds:.0f}" if one.words_seconds else "–",
-                f"{one.graph_seconds:.0f}" if one.graph_seconds else "–",
-                f"{one.megabytes:.0f}",
-                pair(one.write_wall),
-                f"{one.recalls_per_second:.0f}",
-                pair(one.recall_clients_wall),
-                f"{one.writes_per_second:.0f}",
-                pair(one.write_clients_wall),
-            )
-            for one in results
-        ],
+        "nearest vectors: CPU ms p50 / p95",
+        ("records · engine", "where", "of", "quick", "exact scan", "recall@10"),
+        parts,
     )
+    built = ("records · engine", "load/s", "words index s", "graph s", "MB", "write wall", "recalls/s", "wall", "writes/s", "wall")  # fmt: skip
+    table(f"many clients ({results[0].clients}) and building: ms p50 / p95", built, [_built(one) for one in results])
+
+
+def _built(one: Result) -> tuple[str, ...]:
+    return (
+        _named(one),
+        f"{one.load_rate:.0f}",
+        *(f"{one.seconds[name]:.0f}" if name in one.seconds else "–" for name in ("words", "graph")),
+        f"{one.megabytes:.0f}",
+        _said(one.waits["write"]),
+        *(said for name in ("recalls", "writes") for said in (f"{one.rates[name]:.0f}", _said(one.waits[name]))),
+    )
+
+
+def _named(one: Result) -> str:
+    return f"{one.records:,} · {one.engine}"
+
+
+def _said(one: Pair | None) -> str:
+    return f"{one[0]:.1f} / {one[1]:.1f}" if one else "–"

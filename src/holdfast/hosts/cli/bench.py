@@ -116,6 +116,7 @@ def speed(names: tuple[str, ...]) -> None:
 )
 @click.option("--no-graph", is_flag=True, help="Without the graph of vectors, and so only inside projects.")
 @click.option("--url", default="", help="A PostgreSQL server; one from PyPI is started unless given.")
+@click.option("--keep", default="", help="Keep the store in this schema of --url; if it is there, measure it again.")
 @click.option("--json", "out", type=click.Path(dir_okay=False, path_type=Path), help="Keep the figures here.")
 @click.option("--plot", type=click.Path(dir_okay=False, path_type=Path), help="Draw them here, as SVG.")
 def scale(
@@ -125,6 +126,7 @@ def scale(
     engines: tuple[str, ...],
     no_graph: bool,
     url: str,
+    keep: str,
     out: Path | None,
     plot: Path | None,
 ) -> None:
@@ -144,6 +146,7 @@ def scale(
         url=url,
         out=out,
         graph=not no_graph,
+        keep=keep,
     )
     if plot:
         plot.write_text(draw(found), encoding="utf-8")

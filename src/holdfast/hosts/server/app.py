@@ -4,7 +4,7 @@ import logging
 import math
 import uuid
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from time import monotonic as now
@@ -16,15 +16,21 @@ from starlette.applications import Starlette
 from starlette.datastructures import Headers, QueryParams
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
-from starlette.routing import BaseRoute, Mount, Route
+from starlette.routing import Mount, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from holdfast.engine.access import EVERYWHERE, NOBODY, asking
+from holdfast.engine.access import EVERYWHERE, NOBODY, Access, asking
+from holdfast.engine.keys import Key
 from holdfast.hosts.mcp.http import PATH, transport
 from holdfast.hosts.mcp.protocol import Server
+from holdfast.hosts.server import login
 from holdfast.hosts.server.limits import Buckets
+from holdfast.hosts.server.login import Passes
 from holdfast.hosts.server.members import REMEMBERED, SCOPE, Members, Visit
 from holdfast.hosts.server.metrics import TYPE, Metrics
+from holdfast.hosts.server.site import Site
+from holdfast.hosts.web.guard import OPEN as ASSETS
+from holdfast.hosts.web.guard import SAFE, protected
 from holdfast.model.errors import HoldfastError, StoreError
 from holdfast.verbs.access import authenticate
 
@@ -43,13 +49,12 @@ class Limits:
     sessions: int = 5_000
 
 
-def app(server: Server, members: Members, limits: Limits | None = None, *, beside: Sequence[BaseRoute] = ()) -> ASGIApp:
-    """Give the web application. `beside` is the place of the viewer and its API: they are behind the same door.
+def app(server: Server, members: Members, limits: Limits | None = None, *, site: Site | None = None) -> ASGIApp:
+    """Give the web application: the protocol, and the viewer with its API behind the same door.
 
-    Behind it a request carries its `Visit` in `scope["holdfast"]`, and `members.call_of(visit).memory` is its memory,
-    to be opened and used within `asking(visit.access)`.
+    Behind it a request carries its `Visit` in `scope["holdfast"]`, and works within `asking(visit.access)`.
     """
-    given, metrics = limits or Limits(), Metrics()
+    given, metrics, passes = limits or Limits(), Metrics(), Passes(members.owner)
     inner = transport(server, members.seat_of).streamable_http_app(
         streamable_http_path=PATH,
         # Names are the reverse proxy's business; a web page that rebinds one still has no key.
@@ -62,6 +67,8 @@ def app(server: Server, members: Members, limits: Limits | None = None, *, besid
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
         async with inner.router.lifespan_context(inner):
             yield
+            if site:
+                site.watcher.close()
 
     async def ready(_: Request) -> Response:
         return await to_thread.run_sync(_ready, members)
@@ -76,10 +83,11 @@ def app(server: Server, members: Members, limits: Limits | None = None, *, besid
         Route("/healthz", lambda _: PlainTextResponse("ok\n")),
         Route("/readyz", ready),
         Route("/metrics", told),
-        *beside,
-        Mount("/", inner),
+        Route(login.PATH, passes.enter, methods=["GET", "POST"]),
+        *inner.routes,
+        *([Mount("/", site)] if site else []),
     ]
-    return Door(Starlette(routes=routes, lifespan=lifespan), members, given, metrics)
+    return Door(Starlette(routes=routes, lifespan=lifespan), members, given, metrics, passes)
 
 
 def _ready(members: Members) -> Response:
@@ -92,6 +100,12 @@ def _ready(members: Members) -> Response:
     return PlainTextResponse("ready\n")
 
 
+def _home(named: str, access: Access) -> str:
+    """Give the project somebody begins in: the first their key names, unless they name one or it opens all."""
+    first = named or access.projects[0]
+    return "" if first == EVERYWHERE else first
+
+
 @dataclass(slots=True)
 class Door:
     """Lets requests in that show a key, counts and logs them; a session of the protocol is only its own user's."""
@@ -100,6 +114,7 @@ class Door:
     members: Members
     limits: Limits
     metrics: Metrics
+    passes: Passes
     buckets: Buckets = field(init=False)
     sessions: OrderedDict[str, str] = field(default_factory=OrderedDict)
 
@@ -126,7 +141,8 @@ class Door:
             visit = found if isinstance(found, Visit) else None
             if isinstance(found, Visit):
                 scope[SCOPE] = found
-            await (found if isinstance(found, Response) else self.inner)(scope, receive, sending)
+            to = sending if scope["path"] == PATH else protected(sending)
+            await (found if isinstance(found, Response) else self.inner)(scope, receive, to)
         except Exception:
             # The outermost loop of a host: logged here, and the connection ends.
             log.exception("request failed")
@@ -137,33 +153,77 @@ class Door:
 
     async def _enter(self, scope: Scope) -> Visit | Response | None:
         """Give the visit a request is; or why it is none; or nothing where everybody may go."""
-        if scope["path"] in OPEN:
+        path, headers = scope["path"], Headers(scope=scope)
+        if path in OPEN or path.startswith(ASSETS):
             return None
-        headers = Headers(scope=scope)
         if int(headers.get("content-length") or 0) > self.limits.largest:
             return self._refused("large", f"A request may have {self.limits.largest:,} bytes.", 413)
-        scheme, _, shown = headers.get("authorization", "").partition(" ")
+        if path == login.PATH:
+            return self._at_the_form(scope, headers)
         try:
-            known = await to_thread.run_sync(authenticate, self.members.owner, shown.strip())
+            known = await to_thread.run_sync(self._known, path, headers)
         except StoreError:
             return self._refused("database", "The database cannot be reached; try again.", 503, **{"retry-after": "2"})
-        if known is None or scheme.lower() != "bearer":
-            return self._refused(
-                "key", "The key is missing, wrong, expired or revoked.", 401, **{"www-authenticate": "Bearer"}
-            )
+        if known is None:
+            return self._unknown(scope, headers)
         key, access = known
         if wait := self.buckets.wait(key.id, now()):
             return self._refused("rate", "Too many requests.", 429, **{"retry-after": str(math.ceil(wait))})
+        if "authorization" in headers:
+            return self._by_key(scope, headers, key, access)
+        return self._by_pass(scope, headers, key, access)
+
+    def _known(self, path: str, headers: Headers) -> tuple[Key, Access] | None:
+        """Give the key that is shown and what it opens; a pass opens pages, never the protocol."""
+        if "authorization" not in headers:
+            return self.passes.known(headers) if path != PATH else None
+        scheme, _, shown = headers["authorization"].partition(" ")
+        return authenticate(self.members.owner, shown.strip()) if scheme.lower() == "bearer" else None
+
+    def _unknown(self, scope: Scope, headers: Headers) -> Response:
+        if scope["method"] in SAFE and "text/html" in headers.get("accept", "") and "authorization" not in headers:
+            self.metrics.count("holdfast_refused_total", reason="key")
+            return login.sent_to_login(scope["path"], scope.get("query_string", b"").decode("latin-1"))
+        told = {"www-authenticate": "Bearer"}
+        return self._refused("key", "The key is missing, wrong, expired or revoked.", 401, **told)
+
+    def _at_the_form(self, scope: Scope, headers: Headers) -> Response | None:
+        """Let anybody see the form and send it, but not from another site, nor too often."""
+        address = (scope.get("client") or ("",))[0]
+        if wait := self.buckets.wait(f"login {address}", now()):
+            return self._refused("rate", "Too many requests.", 429, **{"retry-after": str(math.ceil(wait))})
+        if scope["method"] not in SAFE and login.is_foreign(headers):
+            return self._refused("origin", "Other sites may not use this.", 403)
+        return None
+
+    def _by_key(self, scope: Scope, headers: Headers, key: Key, access: Access) -> Visit | Response:
+        """Let in a program that shows its key. The protocol works in one project; the pages and endpoints in what they are asked for."""
         if self.sessions.get(headers.get(SESSION, ""), access.user) != access.user:
             return self._refused("session", "There is no such session.", 404)
-        named = headers.get(PROJECT, "") or QueryParams(scope.get("query_string", b"")).get("project", "")
+        protocol = scope["path"] == PATH
+        asked = QueryParams(scope.get("query_string", b"")).get("project", "") if protocol else ""
+        named = headers.get(PROJECT, "") or asked
         project = named or (access.projects[0] if len(access.projects) == 1 else "")
-        if project in ("", EVERYWHERE) and scope["path"] != "/metrics":
+        if protocol and project in ("", EVERYWHERE):
             return self._refused("project", f"Name a project: the header {PROJECT}, or ?project=.", 400)
         if named and not access.reaches(project):
             return self._refused("project", "This key does not open that project.", 403)
         shares = headers.get(VISIBILITY, "team") != "private"
-        return Visit(access=access, key=key.id, project=project, shares=shares)
+        visit = Visit(access=access, key=key.id, project=_home(project, access), shares=shares)
+        visit.allowed = lambda: self._known(scope["path"], headers) is not None
+        return visit
+
+    def _by_pass(self, scope: Scope, headers: Headers, key: Key, access: Access) -> Visit | Response:
+        """Let in a browser whose user showed a key before; what changes something must come from our own pages."""
+        if scope["method"] not in SAFE and login.is_foreign(headers):
+            return self._refused("origin", "Other sites may not use this.", 403)
+        shown = login.shown_by(headers)
+        if scope["path"] == login.LEAVE and scope["method"] == "POST":
+            self.passes.end(shown)
+            return login.leave()
+        visit = Visit(access=access, key=key.id, project=_home("", access), trusted=False, shown=shown)
+        visit.allowed = lambda: self._known(scope["path"], headers) is not None
+        return visit
 
     def _refused(self, reason: str, why: str, status: int, **headers: str) -> Response:
         self.metrics.count("holdfast_refused_total", reason=reason)

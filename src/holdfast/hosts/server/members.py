@@ -4,6 +4,7 @@ import os
 import platform
 import threading
 from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -33,6 +34,10 @@ class Visit:
     project: str
     shares: bool = True
     did: str = ""
+    # How it came in: by a key of its own (then it is trusted to be no form of another site), or by a browser's pass.
+    trusted: bool = True
+    shown: str = ""
+    allowed: Callable[[], bool] = lambda: True  # asked again while an answer goes on
 
 
 @dataclass(slots=True)
@@ -69,6 +74,12 @@ class Members:
             return self._calls[key]
 
     def memory_of(self, visit: Visit, client: str = "") -> Memory:
+        """Open the memory of a user's agent in a project, in a session of its own."""
+        own = self.own(visit)
+        join(own, client)
+        return own
+
+    def own(self, visit: Visit) -> Memory:
         """Open the memory of a user in a project: they can reach no more of it than the policies let them."""
         user = visit.access.user
         own = replace(
@@ -88,7 +99,6 @@ class Members:
             own.__dict__["frequencies"] = self._frequencies.setdefault(visit.access, Frequencies(self.store.db))
             while len(self._frequencies) > REMEMBERED:
                 self._frequencies.popitem(last=False)
-        join(own, client)
         return own
 
     @property

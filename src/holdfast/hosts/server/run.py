@@ -18,6 +18,7 @@ from holdfast.hosts.mcp.serving import offered, surface_named
 from holdfast.hosts.server.app import Limits, app
 from holdfast.hosts.server.logs import log_as_json
 from holdfast.hosts.server.members import Members
+from holdfast.hosts.server.site import Site
 from holdfast.model.errors import Invalid, Unreachable
 from holdfast.surfaces.tool import Call
 from holdfast.verbs.access import list_users
@@ -45,7 +46,7 @@ def serve(
         with _listening(host, port) as listener:
             bound = int(listener.getsockname()[1])
             config = uvicorn.Config(
-                app(server_of(surfaces, settings), members, limits),
+                app(server_of(surfaces, settings), members, limits, site=Site(members, settings)),
                 access_log=False,
                 log_config=None,
                 log_level=logging.CRITICAL,  # failures are logged by the door

@@ -15,7 +15,7 @@ from holdfast.hosts.web.endpoint import Endpoint, Json, Parameter, arguments, de
 from holdfast.hosts.web.live import sent
 from holdfast.hosts.web.pages.record import ACTS
 from holdfast.hosts.web.pages.stream import wanted_of
-from holdfast.hosts.web.viewer import EVERYWHERE, Ask, asked, is_our_form
+from holdfast.hosts.web.viewer import EVERYWHERE, Ask, asked, is_our_form, viewer_of
 from holdfast.model.errors import Invalid
 from holdfast.model.kinds import KINDS
 from holdfast.model.query import Mode
@@ -217,7 +217,7 @@ async def _description(_: Request) -> Response:
 def _endpoint(one: Endpoint) -> Callable[[Request], Awaitable[Response]]:
     async def answer(request: Request) -> Response:
         form = await _body(request) if one.method == "POST" else {}
-        if one.method == "POST" and not is_our_form(request, form, request.app.state.viewer.keys):
+        if one.method == "POST" and not is_our_form(request, form, viewer_of(request).keys):
             raise HTTPException(403, "Show the token, or the key of our own forms.")
         return await to_thread.run_sync(lambda: _answered(one, asked(request, form)))
 
@@ -249,10 +249,13 @@ async def stream(request: Request) -> Response:
     ask = await to_thread.run_sync(asked, request)
     wanted, at = wanted_of(ask), ask.text("after")
     after = place_of(at) if at else None
+    allowed: Callable[[], bool] = getattr(request.state, "allowed", lambda: True)
 
     async def told() -> AsyncIterator[bytes]:
         yield b": holdfast\n\n"
-        async for found in ask.viewer.watcher.follow(wanted, after):
+        async for found in ask.viewer.watcher.follow(ask.viewer.memory, wanted, after):
+            if not await to_thread.run_sync(allowed):
+                return  # whoever may no longer ask is told nothing more
             if found is None:
                 yield b": still here\n\n"
             else:

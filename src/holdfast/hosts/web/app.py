@@ -32,12 +32,12 @@ from holdfast.hosts.web.pages import (
     stream,
     threads,
 )
-from holdfast.hosts.web.viewer import Ask, Viewer, as_person, asked, is_our_form
-from holdfast.model.errors import Conflict, HoldfastError, Invalid, NotFound, StoreError
+from holdfast.hosts.web.viewer import Ask, Viewer, as_person, asked, is_our_form, viewer_of
+from holdfast.model.errors import Conflict, Forbidden, HoldfastError, Invalid, NotFound, StoreError
 from holdfast.verbs.memory import Memory
 
 Page = Callable[[Ask], Response]
-STATUS = ((NotFound, 404), (Conflict, 409), (Invalid, 400), (StoreError, 503))
+STATUS = ((NotFound, 404), (Conflict, 409), (Invalid, 400), (Forbidden, 403), (StoreError, 503))
 FOREVER = "public, max-age=31536000, immutable"
 log = logging.getLogger(__name__)
 
@@ -80,13 +80,20 @@ def make_app(memory: Memory, reload: Callable[[], Settings], *, keys: Keys, port
     """Give the viewer of an open memory."""
     as_person(memory)
     watcher = Watcher(memory)
+    inner = pages_and_api(watcher)
+    inner.state.viewer = Viewer(memory=memory, settings=reload(), keys=keys, watcher=watcher, reload=reload)
+    return Guard(inner, keys=keys, port=port)
+
+
+def pages_and_api(watcher: Watcher) -> Starlette:
+    """Give every page and endpoint; who serves a request is found by `viewer_of`."""
 
     @asynccontextmanager
     async def living(_: Starlette) -> AsyncIterator[None]:
         yield
         watcher.close()
 
-    inner = Starlette(
+    return Starlette(
         routes=[
             Mount("/assets", _Assets(directory=render.HERE / "assets")),
             *(Route(path, _reading(page)) for path, page in PAGES.items()),
@@ -96,8 +103,6 @@ def make_app(memory: Memory, reload: Callable[[], Settings], *, keys: Keys, port
         exception_handlers={HoldfastError: _refused, HTTPException: _missed, Exception: _failed},
         lifespan=living,
     )
-    inner.state.viewer = Viewer(memory=memory, settings=reload(), keys=keys, watcher=watcher, reload=reload)
-    return Guard(inner, keys=keys, port=port)
 
 
 class _Assets(StaticFiles):
@@ -120,7 +125,7 @@ def _reading(page: Page) -> Callable[[Request], Awaitable[Response]]:
 def _acting(act: Page) -> Callable[[Request], Awaitable[Response]]:
     async def endpoint(request: Request) -> Response:
         form = await form_of(request)
-        if not is_our_form(request, form, request.app.state.viewer.keys):
+        if not is_our_form(request, form, viewer_of(request).keys):
             return PlainTextResponse(
                 "This form is not one of ours, or the viewer was restarted: load the page again.\n", 403
             )

@@ -52,6 +52,20 @@ class Keys:
         return hmac.new(self.cookie.encode(), b"form", sha256).hexdigest()
 
 
+def protected(send: Send) -> Send:
+    """Give a way to answer that adds the headers which keep a page to itself."""
+
+    async def sending(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            headers = MutableHeaders(scope=message)
+            for name, value in HEADERS.items():
+                headers[name] = value
+            headers.setdefault("cache-control", "no-store")
+        await send(message)
+
+    return sending
+
+
 class Guard:
     """An application behind its checks: name, origin, key; every answer gets the headers that keep a page to itself."""
 
@@ -70,22 +84,15 @@ class Guard:
         if scope["type"] != "http":
             return  # nothing here speaks any other protocol
 
-        async def protected(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                headers = MutableHeaders(scope=message)
-                for name, value in HEADERS.items():
-                    headers[name] = value
-                headers.setdefault("cache-control", "no-store")
-            await send(message)
-
+        shown = protected(send)
         if refusal := self._refusal(scope, Headers(scope=scope)):
-            await refusal(scope, receive, protected)
+            await refusal(scope, receive, shown)
             return
         body = await taken_in(scope, receive, LONGEST_BODY)
         if isinstance(body, Response):
-            await body(scope, receive, protected)
+            await body(scope, receive, shown)
         else:
-            await self._inner(scope, body, protected)
+            await self._inner(scope, body, shown)
 
     def _refusal(self, scope: Scope, headers: Headers) -> Response | None:
         if headers.get("host", "") not in self._names:

@@ -40,16 +40,16 @@ class Watcher:
         if self._task:
             self._task.cancel()
 
-    async def follow(self, wanted: Wanted, after: Place | None = None) -> AsyncIterator[Stream | None]:
-        """Give what happens from now on, as it happens; None now and then, so that a dead line is noticed."""
-        now = await to_thread.run_sync(head, self._memory)
+    async def follow(self, memory: Memory, wanted: Wanted, after: Place | None = None) -> AsyncIterator[Stream | None]:
+        """Give what happens from now on to who reads a memory, as it happens; None now and then, so that a dead line is noticed."""
+        now = await to_thread.run_sync(head, memory)
         place = after or now
         self._waiting += 1
         try:
             self._start()
             while not self._closed:
                 news = self._news  # taken before we look: what comes while we look is news
-                found = await to_thread.run_sync(_newer, self._memory, wanted, place)
+                found = await to_thread.run_sync(_newer, memory, wanted, place)
                 moved, place = found.place != place, found.place or place
                 if found.items:
                     yield found

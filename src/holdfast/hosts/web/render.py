@@ -66,7 +66,7 @@ def _around(ask: Ask) -> dict[str, Any]:
     projects = sorted(name for name, count in ask.memory.store.projects().items() if name and count)
     return {
         "ask": ask,
-        "nav": NAV,
+        "nav": [one for one in NAV if one[0] != "/settings" or not ask.viewer.user],
         "projects": projects if ask.memory.project in projects else [ask.memory.project, *projects],
         "everywhere": EVERYWHERE,
         "kinds": KINDS,

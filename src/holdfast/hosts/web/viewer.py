@@ -32,6 +32,9 @@ class Viewer:
     keys: Keys
     watcher: Watcher
     reload: Callable[[], Settings]  # gathers the settings again
+    # Whose request it is, where many work on one store: then settings are no page's business, and some may only look.
+    user: str = ""
+    role: str = ""
     # What took long to find out, by question, with the place in the stream it was true at.
     kept: dict[Any, tuple[Place, Any]] = field(default_factory=dict)
 
@@ -78,9 +81,15 @@ class Ask:
         return None if self.everywhere else self.memory.project
 
 
+def viewer_of(request: Request) -> Viewer:
+    """Give the viewer a request is served by: that of its user where there are many, else the one there is."""
+    viewer: Viewer = getattr(request.state, "viewer", None) or request.app.state.viewer
+    return viewer
+
+
 def asked(request: Request, form: Mapping[str, list[str]] | None = None) -> Ask:
     """Read a request."""
-    viewer: Viewer = request.app.state.viewer
+    viewer = viewer_of(request)
     given: dict[str, list[str]] = {}
     for name, value in request.query_params.multi_items():
         given.setdefault(name, []).append(value)

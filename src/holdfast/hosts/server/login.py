@@ -1,0 +1,106 @@
+"""How a browser gets in: somebody shows a key in a form, and the browser keeps a pass that no other site can send.
+
+The pass is sealed with the hash of its key: nothing is kept for it, any server on the same database knows it, and it ends with
+the key, with the half day it is good for, or when its user logs out. A key is never part of an address.
+"""
+
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from http.cookies import CookieError, SimpleCookie
+from urllib.parse import quote, urlsplit
+
+from anyio import to_thread
+from starlette.datastructures import Headers
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from holdfast.engine.access import Access
+from holdfast.engine.keys import Key
+from holdfast.hosts.web import render
+from holdfast.hosts.web.app import form_of
+from holdfast.verbs.access import PASS_DAYS, authenticate, authenticate_pass, pass_for
+from holdfast.verbs.memory import Memory
+
+PATH, LEAVE = "/login", "/logout"
+COOKIE = "holdfast-pass"
+MOST_LEFT = 10_000
+
+
+@dataclass(slots=True)
+class Passes:
+    """Takes keys for passes and passes for keys. Passes of who logged out are remembered by this process."""
+
+    owner: Memory
+    _left: OrderedDict[str, None] = field(default_factory=OrderedDict)
+
+    def known(self, headers: Headers) -> tuple[Key, Access] | None:
+        """Give the key whose pass a browser shows, and what it opens; this asks the database."""
+        shown = shown_by(headers)
+        return authenticate_pass(self.owner, shown) if shown and shown not in self._left else None
+
+    def end(self, shown: str) -> None:
+        """Let a pass open nothing here from now on."""
+        self._left[shown] = None
+        while len(self._left) > MOST_LEFT:
+            self._left.popitem(last=False)
+
+    async def enter(self, request: Request) -> Response:
+        """Show the form, or take it: a key that works is exchanged for a pass."""
+        if request.method != "POST":
+            return _form(request.query_params.get("next", ""))
+        form = await form_of(request)
+        shown, wanted = (form.get(name, [""])[0].strip() for name in ("key", "next"))
+        found = await to_thread.run_sync(authenticate, self.owner, shown)
+        if found is None:
+            return _form(wanted, "This key is wrong, expired or revoked.", 401)
+        answer = RedirectResponse(inside(wanted), 303)
+        answer.set_cookie(
+            COOKIE,
+            await to_thread.run_sync(pass_for, self.owner, found[0]),
+            max_age=int(PASS_DAYS * 86_400),
+            httponly=True,
+            samesite="strict",
+            # Whether the browser came by TLS is known to itself alone: a proxy speaks plainly to us.
+            secure=request.headers.get("origin", "").startswith("https:"),
+            path="/",
+        )
+        return answer
+
+
+def leave() -> Response:
+    """Let a browser forget its pass."""
+    answer = RedirectResponse(PATH, 303)
+    answer.delete_cookie(COOKIE, path="/", httponly=True, samesite="strict")
+    return answer
+
+
+def sent_to_login(path: str, query: str) -> Response:
+    """Ask a browser for its key first, and remember where it wanted to go."""
+    wanted = f"{path}?{query}" if query else path
+    return RedirectResponse(PATH if wanted == "/" else f"{PATH}?next={quote(wanted, safe='')}", 303)
+
+
+def shown_by(headers: Headers) -> str:
+    """Give the pass a browser shows."""
+    try:
+        found = SimpleCookie(headers.get("cookie", "")).get(COOKIE)
+    except CookieError:
+        return ""
+    return found.value if found else ""
+
+
+def is_foreign(headers: Headers) -> bool:
+    """Tell whether what would change something does not come from a page of ours: browsers say where it comes from."""
+    origin = headers.get("origin", "")
+    return not origin or urlsplit(origin).netloc != headers.get("host")
+
+
+def inside(wanted: str) -> str:
+    """Give where to go next: a page of ours, whatever was asked for."""
+    own = wanted.startswith("/") and not wanted.startswith(("//", "/\\")) and wanted.isprintable()
+    return wanted if own and not wanted.startswith((PATH, LEAVE)) else "/"
+
+
+def _form(wanted: str, said: str = "", status: int = 200) -> Response:
+    text = render.environment().get_template("login.html").render(next=inside(wanted), said=said)
+    return HTMLResponse(text, status)

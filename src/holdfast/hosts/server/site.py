@@ -1,0 +1,82 @@
+"""The viewer of a server: the same pages and endpoints as on one's own machine, each request as the user who asks."""
+
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+from anyio import to_thread
+from starlette.applications import Starlette
+from starlette.responses import PlainTextResponse, Response
+from starlette.types import Receive, Scope, Send
+
+from holdfast.compose.settings import Settings
+from holdfast.engine.access import asking
+from holdfast.hosts.server.members import SCOPE, Members, Visit
+from holdfast.hosts.web.app import pages_and_api
+from holdfast.hosts.web.guard import SAFE, Keys
+from holdfast.hosts.web.live import Watcher
+from holdfast.hosts.web.viewer import Viewer, as_person
+
+MOST_VIEWERS = 1_000
+SETTINGS = "/settings"
+
+
+@dataclass(slots=True)
+class Site:
+    """Gives each request the viewer of its user; what was found out for one is never shown to another."""
+
+    members: Members
+    settings: Settings
+    inner: Starlette = field(init=False)
+    watcher: Watcher = field(init=False)
+    _viewers: OrderedDict[tuple[object, str], Viewer] = field(default_factory=OrderedDict)
+
+    def __post_init__(self) -> None:
+        self.watcher = Watcher(self.members.owner)
+        self.inner = pages_and_api(self.watcher)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        visit: Visit | None = scope.get(SCOPE)
+        if visit is None:  # style and scripts are for everybody, and nothing else came in without one
+            await self.inner(scope, receive, send)
+            return
+        if refused := _refusal(visit, scope["path"], scope["method"]):
+            await refused(scope, receive, send)
+            return
+        with asking(visit.access):
+            viewer = await to_thread.run_sync(self._viewer_of, visit)
+            keys = Keys(token="", link="", cookie=visit.shown)
+            scope["state"] = {**scope.get("state", {}), "viewer": replace(viewer, keys=keys), "trusted": visit.trusted}
+            scope["state"]["allowed"] = visit.allowed
+            await self.inner(scope, receive, send)
+
+    def _viewer_of(self, visit: Visit) -> Viewer:
+        key = (visit.access, visit.project)
+        if key not in self._viewers:
+            self._viewers[key] = Viewer(
+                memory=as_person(self.members.own(visit)),
+                settings=self.settings,
+                keys=Keys(token=""),
+                watcher=self.watcher,
+                reload=_nobody_reloads(self.settings),
+                user=visit.access.user,
+                role=visit.access.role,
+            )
+        self._viewers.move_to_end(key)
+        while len(self._viewers) > MOST_VIEWERS:
+            self._viewers.popitem(last=False)
+        return self._viewers[key]
+
+
+def _refusal(visit: Visit, path: str, method: str) -> Response | None:
+    """Say what nobody, or not everybody, may ask of a server. The policies of the database would refuse it as well."""
+    if path == SETTINGS or path.startswith(SETTINGS + "/"):
+        return PlainTextResponse("The settings of a server are changed where it runs.\n", 403)
+    if method not in SAFE and visit.access.role == "read":
+        return PlainTextResponse("This key may look and change nothing.\n", 403)
+    return None
+
+
+def _nobody_reloads(settings: Settings) -> Callable[[], Settings]:
+    return lambda: settings

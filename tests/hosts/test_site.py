@@ -1,0 +1,356 @@
+"""The viewer of a team's server: who gets in and how, and that nobody sees or changes through it what is not theirs.
+
+Addresses are taken from the tables of pages and endpoints, so a new one is covered by being there.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+from starlette.types import ASGIApp
+
+from holdfast.engine.access import Role
+from holdfast.hosts.server.app import Limits, app
+from holdfast.hosts.server.members import Members
+from holdfast.hosts.server.run import server_of
+from holdfast.hosts.server.site import Site
+from holdfast.hosts.web.api import ENDPOINTS
+from holdfast.hosts.web.app import ACTS, PAGES
+from holdfast.hosts.web.pages.record import ACTS as RECORD_ACTS
+from holdfast.model.ids import Clock
+from holdfast.verbs.access import add_user, find_key, issue, pass_for, revoke, rotate
+from tests.conftest import keep
+from tests.hosts.team import BANK, SHOP, at_work, furnish, settings_of, team, visit
+
+ORIGIN = "http://memory.example.org"
+THERE, OWN, OURS = ("zanzibar", "qxz7431vault"), ("quokka", "qxz9262diary"), ("kiosk", "qxz5150shared")
+USERS: tuple[tuple[str, str, Role], ...] = (
+    ("anna", SHOP, "write"),
+    ("ben", SHOP, "write"),
+    ("rita", SHOP, "read"),
+    ("carla", BANK, "write"),
+    ("root", "*", "admin"),
+)
+READ = [*PAGES, *(one.path for one in ENDPOINTS if one.method == "GET"), "/api/openapi.json", "/nothing/here"]
+POSTED = [*ACTS, *(one.path for one in ENDPOINTS if one.method == "POST"), "/settings", "/threads/open"]
+pytestmark = pytest.mark.xdist_group("site")
+
+
+@dataclass
+class Fort:
+    """A server in the test's own process, what there is in it to be had, and everybody's keys."""
+
+    members: Members
+    app: ASGIApp
+    keys: dict[str, str]
+    ids: dict[str, dict[str, str]] = field(default_factory=dict)
+
+    def browser(self, user: str = "") -> TestClient:
+        """Give a browser; of somebody who logged in, if they are named."""
+        made = TestClient(self.app, base_url=ORIGIN, follow_redirects=False, headers={"accept": "text/html"})
+        if user:
+            reply = made.post("/login", data={"key": self.keys[user]}, headers={"origin": ORIGIN})
+            assert reply.status_code == 303, reply.text
+        return made
+
+    def events(self) -> list[Any]:
+        """Give everything that ever happened, but that somebody was shown something."""
+        sql = "select id from events where verb not in ('surfaced', 'injected') order by seq"
+        return [row[0] for row in self.members.owner.store.db.query(sql)]
+
+
+def form_key(browser: TestClient) -> str:
+    found = re.search(r'x-holdfast-form": "(\w+)"', browser.get("/search").text)
+    assert found
+    return found[1]
+
+
+def post(browser: TestClient, path: str, **fields: str) -> Any:
+    """Send a form of ours, as a browser does."""
+    given = {"csrf": form_key(browser), **fields}
+    if path.startswith("/api"):
+        headers = {"origin": ORIGIN, "x-holdfast-form": given.pop("csrf")}
+        return browser.post(path, json=given, headers=headers)
+    return browser.post(path, data=given, headers={"origin": ORIGIN})
+
+
+@pytest.fixture(scope="module")
+def fort(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fort]:
+    folder = tmp_path_factory.mktemp("site")
+    with team(folder) as members:
+        keys = {}
+        for user, project, role in USERS:
+            add_user(members.owner, user)
+            keys[user] = issue(members.owner, user, (project,), role)[0]
+        made = app(
+            server_of(("core",), settings_of(folder)),
+            members,
+            Limits(rate=1e6, burst=1e6),
+            site=Site(members, settings_of(folder)),
+        )
+        fort = Fort(members, made, keys)
+        for name, who, said in (
+            ("there", visit("carla", BANK), THERE),
+            ("own", visit("ben", SHOP, shares=False), OWN),
+            ("ours", visit("anna", SHOP), OURS),
+        ):
+            with at_work(members, who) as memory:
+                fort.ids[name] = furnish(memory, *said)
+        yield fort
+
+
+def filled(path: str, said: str) -> str:
+    """Write an address with something said wherever it names a thing."""
+    return path.replace("{id}", said).replace("{what}", "retire")
+
+
+def addresses(path: str, fort: Fort) -> Iterator[str]:
+    """Give an address with all that somebody might say to get at other people's memories; other ids for each address."""
+    ids = [*fort.ids["there"].values(), *fort.ids["own"].values()]
+    start = len(path) * 3 % len(ids)
+    some = [*ids[start:], *ids[:start]][:3]
+    words = f"{THERE[0]} {OWN[0]} migrations API"
+    if "{id}" in path:
+        yield from (filled(path, one) for one in ids)
+    for project in ("", BANK, "bank", "*"):
+        all_said = f"as_of=2099-01-01&weak=1&q={words}&query={words}&projects={BANK},{SHOP}"
+        yield f"{filled(path, some[0])}?project={project}&{all_said}"
+    for name in ("q", "query", "node", "session", "anchor", "client"):
+        for said in (*some, words) if name in ("q", "node", "session", "anchor") else (words,):
+            yield f"{filled(path, some[1])}?{name}={said}&project=*"
+    for name, place in product(("before", "after"), ("0.0", "999999.0")):
+        yield f"{filled(path, some[2])}?{name}={place}&project=*"
+
+
+@pytest.mark.parametrize("path", READ)
+def test_no_page_shows_what_is_not_ones_own(fort: Fort, path: str) -> None:
+    browser = fort.browser("anna")
+    for address in addresses(path, fort):
+        reply = browser.get(address)
+        assert reply.status_code < 500, (address, reply.text[:300])
+        assert not any(secret in reply.text for secret in (THERE[1], OWN[1])), address
+
+
+@pytest.mark.parametrize(
+    ("user", "name", "said"), [("carla", "there", THERE), ("ben", "own", OWN), ("rita", "ours", OURS)]
+)
+def test_everybody_sees_their_own(fort: Fort, user: str, name: str, said: tuple[str, str]) -> None:
+    browser, ids = fort.browser(user), fort.ids[name]
+    for path in (
+        "/",
+        f"/search?q={said[0]}+migrations",
+        f"/r/{ids['fact']}",
+        f"/graph?node={ids['fact']}",
+        f"/sessions/{ids['session']}",
+        "/threads",
+        f"/api/recall?q={said[0]}+migrations",
+        f"/api/records/{ids['scar']}",
+        "/api/stream",
+        f"/api/graph?node={ids['fact']}",
+        f"/api/search?query={said[0]}+migrations",
+    ):
+        assert said[1] in browser.get(path).text, path
+    assert f">{user}</span>" in browser.get("/").text
+
+
+def test_who_may_see_everything_sees_no_private_records(fort: Fort) -> None:
+    browser = fort.browser("root")
+    assert THERE[1] in browser.get(f"/r/{fort.ids['there']['fact']}").text
+    assert browser.get(f"/r/{fort.ids['own']['fact']}").status_code == 404
+    told = browser.get(f"/api/recall?project=*&q={OWN[0]}+{THERE[0]}+migrations").text
+    assert THERE[1] in told
+    assert OWN[1] not in told
+
+
+@pytest.mark.parametrize("path", POSTED)
+def test_nobody_changes_what_is_not_theirs(fort: Fort, path: str) -> None:
+    browser, before = fort.browser("anna"), fort.events()
+    ids = [*fort.ids["there"].values(), *fort.ids["own"].values()]
+    for one, what in product(ids, sorted({*RECORD_ACTS, "merge", "approve", "resolve"})):
+        if "{id}" not in path and what != "retire":
+            continue
+        address = path.replace("{id}", one).replace("{what}", what)
+        said = {"reason": "gone", "visibility": "team", "sure": "erase", "one": one, "other": one, "keep": one}
+        given = {} if path == "/threads/open" else {**said, "outcome": "applied", "how": "both", "to": one}
+        reply = post(browser, address, **given)
+        assert 400 <= reply.status_code < 500, (address, reply.status_code, reply.text[:300])
+        if "{what}" not in path:
+            break
+    assert fort.events() == before
+
+
+@pytest.mark.parametrize("path", [*POSTED, "/api/records/{id}/erase"])
+def test_a_key_to_read_changes_nothing(fort: Fort, path: str) -> None:
+    browser, before, ours = fort.browser("rita"), fort.events(), fort.ids["ours"]["fact"]
+    for what in sorted(RECORD_ACTS):
+        address = path.replace("{id}", ours).replace("{what}", what)
+        assert post(browser, address, sure="erase", body="Other words.").status_code == 403, address
+    bearer = {"authorization": f"Bearer {fort.keys['rita']}"}
+    stranger = fort.browser()
+    assert stranger.post(f"/api/records/{ours}/retire", json={"reason": "x"}, headers=bearer).status_code == 403
+    assert fort.events() == before
+
+
+def test_who_may_write_changes_what_is_the_teams(fort: Fort) -> None:
+    with at_work(fort.members, visit("anna", SHOP)) as memory:
+        one, other = keep(memory, "Lamps in the kiosk are dimmed at ten."), keep(memory, "The printer eats blue paper.")
+    browser = fort.browser("ben")
+    assert post(browser, f"/r/{one.id}/retire", reason="no longer").status_code == 303
+    assert post(browser, f"/api/records/{other.id}/pin").status_code == 200
+    stranger, bearer = fort.browser(), {"authorization": f"Bearer {fort.keys['ben']}"}
+    assert stranger.post(f"/api/records/{other.id}/unpin", json={}, headers=bearer).status_code == 200
+    told = browser.get(f"/api/records/{one.id}/history").json()["events"]
+    assert [event["by"]["name"] for event in told] == ["anna", "ben"]
+
+
+@pytest.mark.parametrize("path", [*READ, "/stream"])
+def test_without_a_key_there_is_nothing(fort: Fort, path: str) -> None:
+    browser, address = fort.browser(), filled(path, fort.ids["ours"]["fact"])
+    reply = browser.get(address)
+    assert (reply.status_code, reply.headers["location"].split("?")[0]) == (303, "/login")
+    assert browser.get(address, headers={"accept": "application/json"}).status_code == 401
+    for forged in ("x", "a.b.c", f"{'0' * 12}.2026-01-01T00:00:00.000Z.{'0' * 64}", fort.keys["anna"]):
+        browser.cookies.set("holdfast-pass", forged)
+        assert browser.get(address).status_code == 303, forged
+
+
+def test_style_and_the_form_are_for_everybody(fort: Fort) -> None:
+    browser = fort.browser()
+    form = browser.get("/login?next=/search")
+    assert (form.status_code, 'value="/search"' in form.text) == (200, True)
+    assert "content-security-policy" in form.headers
+    style = re.search(r'href="(/assets/viewer.css[^"]*)"', form.text)
+    assert style
+    assert browser.get(style[1]).status_code == 200
+
+
+def test_a_pass_is_kept_where_scripts_and_other_sites_cannot_reach_it(fort: Fort) -> None:
+    reply = fort.browser().post("/login", data={"key": fort.keys["anna"]}, headers={"origin": ORIGIN})
+    cookie = reply.headers["set-cookie"].lower()
+    assert all(word in cookie for word in ("httponly", "samesite=strict", "path=/", "max-age=43200"))
+    assert "secure" not in cookie
+    assert fort.keys["anna"].lower() not in cookie
+    assert fort.keys["anna"].split("_", 2)[2].lower() not in cookie
+    origin = {"origin": ORIGIN.replace("http", "https")}
+    assert (
+        "secure"
+        in fort.browser().post("/login", data={"key": fort.keys["anna"]}, headers=origin).headers["set-cookie"].lower()
+    )
+
+
+def test_only_a_key_that_works_gets_in_and_an_address_never_holds_one(fort: Fort) -> None:
+    browser = fort.browser()
+    for shown in ("", "guessed", fort.keys["anna"][:-1], "é" * 50):
+        reply = browser.post("/login", data={"key": shown}, headers={"origin": ORIGIN})
+        assert (reply.status_code, "set-cookie" in reply.headers) == (401, False), shown
+        assert not shown or shown not in reply.text
+    assert browser.get(f"/?key={fort.keys['anna']}").status_code == 303
+    assert browser.get(f"/login?key={fort.keys['anna']}").headers.get("set-cookie") is None
+
+
+@pytest.mark.parametrize(
+    "wanted", ["//evil.example", "https://evil.example", "/\\evil.example", "javascript:x", "/logout", "/login"]
+)
+def test_logging_in_leads_nowhere_else(fort: Fort, wanted: str) -> None:
+    form = {"key": fort.keys["anna"], "next": wanted}
+    reply = fort.browser().post("/login", data=form, headers={"origin": ORIGIN})
+    assert (reply.status_code, reply.headers["location"]) == (303, "/")
+
+
+def test_other_sites_cannot_act_for_somebody_who_is_logged_in(fort: Fort) -> None:
+    browser, ours, before = fort.browser("anna"), fort.ids["ours"]["fact"], fort.events()
+    right = form_key(browser)
+    other = form_key(fort.browser("ben"))
+    for headers, csrf in (
+        ({}, right),
+        ({"origin": "http://evil.example"}, right),
+        ({"origin": "null"}, right),
+        ({"origin": ORIGIN}, ""),
+        ({"origin": ORIGIN}, other),
+    ):
+        reply = browser.post(f"/r/{ours}/retire", data={"csrf": csrf, "reason": "x"}, headers=headers)
+        assert reply.status_code == 403, (headers, csrf)
+    for path in ("/login", "/logout"):
+        assert (
+            browser.post(path, data={"key": fort.keys["anna"]}, headers={"origin": "http://evil.example"}).status_code
+            == 403
+        )
+    assert fort.events() == before
+
+
+def test_a_pass_opens_pages_and_not_the_protocol(fort: Fort) -> None:
+    browser = fort.browser("anna")
+    reply = browser.post("/mcp", json={"jsonrpc": "2.0", "id": 1, "method": "ping"}, headers={"origin": ORIGIN})
+    assert reply.status_code == 401
+
+
+def test_logging_out_ends_it(fort: Fort) -> None:
+    browser = fort.browser("anna")
+    kept = browser.cookies["holdfast-pass"]
+    reply = browser.post("/logout", headers={"origin": ORIGIN})
+    assert (reply.status_code, reply.headers["location"]) == (303, "/login")
+    assert "holdfast-pass" not in browser.cookies
+    assert browser.get("/").status_code == 303
+    copied = fort.browser()
+    copied.cookies.set("holdfast-pass", kept)
+    assert copied.get("/").status_code == 303
+
+
+def test_a_revoked_or_rotated_key_ends_its_passes_at_the_next_request(fort: Fort) -> None:
+    for end in (revoke, rotate):
+        shown, key = issue(fort.members.owner, "anna", (SHOP,))
+        fort.keys["other"] = shown
+        browser = fort.browser("other")
+        assert browser.get("/search").status_code == 200
+        end(fort.members.owner, key.id)
+        assert browser.get("/search").status_code == 303
+        assert browser.get("/api/records", headers={"accept": "*/*"}).status_code == 401
+
+
+def test_a_pass_is_good_for_half_a_day(fort: Fort) -> None:
+    owner, key = fort.members.owner, find_key(fort.members.owner, fort.keys["anna"].split("_")[1])
+    before = owner.clock
+    for hours, status in ((11, 200), (13, 303)):
+        earlier = before._now() - 3_600 * hours
+        owner.clock = Clock(partial(float, earlier))
+        browser = fort.browser()
+        browser.cookies.set("holdfast-pass", pass_for(owner, key))
+        owner.clock = before
+        assert browser.get("/search").status_code == status, hours
+
+
+@pytest.mark.parametrize("user", ["anna", "root"])
+def test_the_settings_of_a_server_are_not_on_its_pages(fort: Fort, user: str) -> None:
+    browser = fort.browser(user)
+    assert [browser.get(path).status_code for path in ("/settings", "/settings/preview")] == [403, 403]
+    assert post(browser, "/settings", recall_limit="3").status_code == 403
+    assert 'href="/settings' not in browser.get("/").text
+
+
+def test_limits_hold_for_browsers_too(fort: Fort, tmp_path: Path) -> None:
+    made = app(
+        server_of(("core",), settings_of(tmp_path)),
+        fort.members,
+        Limits(rate=0.001, burst=3, largest=1_000),
+        site=Site(fort.members, settings_of(tmp_path)),
+    )
+    browser = Fort(fort.members, made, fort.keys).browser("anna")
+    assert [browser.get("/search").status_code for _ in range(4)] == [200, 200, 200, 429]
+    stranger = Fort(fort.members, made, fort.keys).browser()
+    tries = [stranger.post("/login", data={"key": "x"}, headers={"origin": ORIGIN}).status_code for _ in range(3)]
+    assert tries[-1] == 429
+    assert browser.post("/login", data={"key": "x" * 2_000}, headers={"origin": ORIGIN}).status_code == 413
+
+
+def test_what_was_found_out_for_one_is_not_shown_to_another(fort: Fort) -> None:
+    # Some pages keep what took long to find: for the same question of somebody else it is found out anew.
+    for path in ("/projects?project=*", "/health/queue?project=*", "/insights?project=*"):
+        assert BANK.rpartition("/")[2] in fort.browser("root").get(path).text or path != "/projects?project=*"
+        told = fort.browser("anna").get(path).text
+        assert BANK not in told, path

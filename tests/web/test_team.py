@@ -1,0 +1,155 @@
+"""The viewer of a team's server as its users have it: a real process on a real PostgreSQL, a real Chromium, and the live stream."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.client import HTTPConnection, HTTPResponse
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import expect
+
+from tests import engines
+from tests.hosts.running import answer, runner
+from tests.web.running import CHROMIUM, chromium
+
+SHOP, BANK = "example.org/acme/shop", "example.org/acme/bank"
+pytestmark = pytest.mark.xdist_group("browser")
+
+
+class Team:
+    """A running `holdfast serve`, and the command line of who runs it."""
+
+    def __init__(self, folder: Path) -> None:
+        own = {
+            "HOLDFAST_HOME": str(folder / "home"),
+            "HOLDFAST_DATABASE": engines.schema(str(folder)),
+            "HOLDFAST_EMBEDDER": "none",
+            "HOLDFAST_STARTERS": "false",
+        }
+        self.folder, self.own, self.cli = folder, own, runner(folder, folder)
+        self.keys: dict[str, dict[str, str]] = {}
+        for user, project in (("anna", SHOP), ("ben", SHOP), ("carla", BANK)):
+            assert self.run("user", "add", user).returncode == 0
+            self.keys[user] = answer(self.run("key", "add", user, "--project", project, "--json"))
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "holdfast", "serve", "--port", "0"],
+            cwd=folder,
+            env={**os.environ, **own},
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        assert self.process.stderr is not None
+        found = re.search(r"http://127\.0\.0\.1:\d+", self.process.stderr.readline())
+        assert found
+        self.base = found[0]
+
+    def run(self, *arguments: str) -> Any:
+        return self.cli(*arguments, **self.own)
+
+    def ask(self, user: str, method: str, path: str, body: dict[str, Any] | None = None) -> Any:
+        """Ask as a program does, with a key."""
+        with self.open(user, method, path, body) as reply:
+            return json.loads(reply.read())
+
+    @contextmanager
+    def open(self, user: str, method: str, path: str, body: dict[str, Any] | None = None) -> Iterator[HTTPResponse]:
+        connection = HTTPConnection(self.base.split("//")[1], timeout=40)
+        headers = {"authorization": f"Bearer {self.keys[user]['key']}", "content-type": "application/json"}
+        headers |= {"accept": "application/json, text/event-stream"}
+        try:
+            connection.request(method, path, json.dumps(body) if body else None, headers)
+            yield connection.getresponse()
+        finally:
+            connection.close()
+
+    def remember(self, user: str, text: str, **arguments: Any) -> str:
+        """Keep something over the protocol, as an agent does."""
+        begun = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
+        with self.open(user, "POST", "/mcp", _message("initialize", begun)) as reply:
+            session = reply.headers["mcp-session-id"]
+            reply.read()
+        connection = HTTPConnection(self.base.split("//")[1], timeout=40)
+        headers = {"authorization": f"Bearer {self.keys[user]['key']}", "content-type": "application/json"}
+        headers |= {"accept": "application/json, text/event-stream", "mcp-session-id": session}
+        called = _message("tools/call", {"name": "remember", "arguments": {"text": text, **arguments}})
+        connection.request("POST", "/mcp", json.dumps(called), headers)
+        told = connection.getresponse().read().decode()
+        connection.close()
+        return told
+
+    def close(self) -> None:
+        self.process.terminate()
+        self.process.wait(timeout=20)
+        assert self.process.stderr is not None
+        self.process.stderr.close()
+
+
+def _message(method: str, params: dict[str, Any]) -> dict[str, Any]:
+    return {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Team]:
+    made = Team(tmp_path_factory.mktemp("team"))
+    try:
+        yield made
+    finally:
+        made.close()
+
+
+@pytest.mark.skipif(not Path(CHROMIUM).exists(), reason="needs Debian's chromium")
+def test_a_person_logs_in_searches_opens_a_memory_and_logs_out(served: Team) -> None:
+    assert "Kept" in served.remember("ben", "The kiosk firmware needs a cold reboot after flashing.")
+    served.remember("carla", "The vault of the bank opens at seven.")
+    with chromium() as browser:
+        context = browser.new_context()
+        expect.set_options(timeout=20_000)
+        page = context.new_page()
+        page.goto(f"{served.base}/search?q=kiosk+firmware")
+        expect(page).to_have_url(re.compile(r"/login\?next="))
+        page.get_by_label("Your key").fill("hf_wrong")
+        page.get_by_role("button", name="Log in").click()
+        expect(page.get_by_role("alert")).to_contain_text("wrong, expired or revoked")
+        page.get_by_label("Your key").fill(served.keys["anna"]["key"])
+        page.get_by_role("button", name="Log in").click()
+        expect(page).to_have_url(f"{served.base}/search?q=kiosk+firmware")
+        assert "hf_" not in page.url
+        expect(page.get_by_text("anna", exact=True)).to_be_visible()
+        page.get_by_role("link", name=re.compile("kiosk firmware")).first.click()
+        expect(page.get_by_role("heading", level=1)).to_contain_text("kiosk firmware")
+        page.goto(f"{served.base}/search?q=vault+of+the+bank&project=*")
+        expect(page.get_by_role("main")).not_to_contain_text("opens at seven")
+        page.get_by_role("button", name="Log out").click()
+        expect(page).to_have_url(f"{served.base}/login")
+        page.goto(f"{served.base}/search")
+        expect(page.get_by_label("Your key")).to_be_visible()
+        assert context.cookies() == []
+
+
+def test_the_live_stream_tells_what_is_ones_own_and_ends_with_the_key(served: Team) -> None:
+    key = answer(served.run("key", "add", "anna", "--project", SHOP, "--json"))
+    served.keys["other"] = key
+    with served.open("other", "GET", "/stream?project=*") as live:
+        assert live.readline().startswith(b": holdfast")
+        served.remember("carla", "The bank's lift stops at the third floor.")
+        served.remember("ben", "The shop's lift stops at the second floor.")
+        told = _next_event(live)
+        assert "second floor" in told
+        assert "third floor" not in told
+        assert served.run("key", "revoke", key["id"]).returncode == 0
+        served.remember("ben", "The shop's stairs creak at night.")
+        assert "stairs" not in live.read().decode()
+
+
+def _next_event(live: HTTPResponse) -> str:
+    while True:
+        line = live.readline().decode()
+        assert line, "the stream ended"
+        if line.startswith("data:") and ("floor" in line):
+            return line
