@@ -116,7 +116,7 @@ def _operation(one: Endpoint) -> Json:
         "parameters": [_parameter(parameter) for parameter in one.parameters],
         "responses": {
             "200": {"description": "What was asked for.", "content": {one.media: {"schema": one.gives or {}}}},
-            "401": {"description": "The token is missing.", "content": {"text/plain": {"schema": {"type": "string"}}}},
+            **{status: {"description": words, "content": _TEXT} for status, words in _REFUSALS.items()},
             **{status: _problem(words) for status, words in _PROBLEMS.items()},
         },
     }
@@ -125,15 +125,26 @@ def _operation(one: Endpoint) -> Json:
     return said
 
 
+_TEXT: Json = {"text/plain": {"schema": {"type": "string"}}}
+# What is said before anybody looks at what is asked.
+_REFUSALS: Mapping[str, str] = {
+    "401": "The token is missing.",
+    "408": "What is sent comes too slowly.",
+    "413": "More is sent than is taken.",
+    "421": "This address is not known by that name.",
+}
 _PROBLEMS: Mapping[str, str] = {
     "400": "The request cannot be understood; the message says why.",
+    "403": "Another site asks, or a form that is not ours, or somebody who may not do this.",
     "404": "There is no such thing.",
     "409": "It is not in a state that allows this.",
+    "503": "The store cannot be used; the message says why.",
 }
 
 
 def _problem(words: str) -> Json:
-    return {"description": words, "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Problem"}}}}
+    said = {"application/json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
+    return {"description": words, "content": said | _TEXT}
 
 
 def _parameter(one: Parameter) -> Json:
