@@ -22,6 +22,9 @@ from holdfast.hosts.mcp import stdio
 from holdfast.hosts.mcp.protocol import INTERNAL
 from holdfast.hosts.mcp.serving import serving
 from holdfast.model.errors import HoldfastError
+from holdfast.policy.salience import importance
+from holdfast.policy.secrets import masked
+from holdfast.policy.statements import keys_of
 from holdfast.verbs.bring_in import bring_in
 from holdfast.verbs.exchange import take_in
 from holdfast.verbs.memory import Memory
@@ -240,3 +243,14 @@ def test_a_database_of_somebody_else_is_read_or_refused(memory: Memory, tmp_path
             bring_in(memory, system, foreign_items(system, tmp_path / "other.db"))
         except HoldfastError as problem:
             assert problem.message  # noqa: PT017
+
+
+def test_texts_made_to_take_minutes_are_read_at_once() -> None:
+    runs = ("a", "A", "1", "a-", "Aa", "a:", "1,", "eyJ", "a/", "a.", " ", "\n", "=", "(", "never use x if ")
+    started = time.process_time()
+    for run in runs:
+        text = "x" + run * (90_000 // len(run)) + "x"
+        importance(text)
+        keys_of(text)
+        masked({"text": text})
+    assert time.process_time() - started < 30
