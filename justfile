@@ -26,9 +26,13 @@ docs *arguments:
 picture:
     python3 dev.py picture
 
-# Hooks with 10,000 made-up inputs, secrets planted in them.
-fuzz:
-    python3 dev.py fuzz
+# Made-up input for hooks, verbs, tools, files, notes and HTTP.
+fuzz *arguments:
+    python3 dev.py fuzz {{arguments}}
+
+# How many lines of the inner layers the tests run.
+coverage *tests:
+    python3 dev.py coverage {{tests}}
 
 # Everything at once on one store for ten minutes, while things go wrong.
 soak *arguments:

@@ -22,11 +22,15 @@ from holdfast.hosts.mcp import stdio
 from holdfast.hosts.mcp.protocol import INTERNAL
 from holdfast.hosts.mcp.serving import serving
 from holdfast.model.errors import HoldfastError
+from holdfast.policy.salience import importance
+from holdfast.policy.secrets import masked
+from holdfast.policy.statements import keys_of
 from holdfast.verbs.bring_in import bring_in
 from holdfast.verbs.exchange import take_in
 from holdfast.verbs.memory import Memory
 from tests.conftest import Time, make_memory
-from tests.hostile.texts import DEEP, NASTY, texts, tried, values
+from tests.hostile.texts import DEEP, NASTY, TIMES, texts, tried, values
+from tests.soak.checks import contents
 
 TOOLS = "recall read remember revise judge forget session thread brief absorb explore help".split()
 NAMES = (
@@ -81,6 +85,57 @@ def test_any_nasty_text_as_any_argument_is_answered(tmp_path_factory: pytest.Tem
     answers = [json.loads(line) for line in sink.getvalue().split(b"\n") if line]
     assert len(answers) == len(calls)
     assert [one["error"] for one in answers if one.get("error", {}).get("code") == INTERNAL] == []
+
+
+def _filled(schema: dict[str, Any], text: str, *, only: bool) -> dict[str, Any]:
+    """Give the parameters of a tool this text, in the shape they ask for, so that it gets as far as it can."""
+    shapes: dict[str, Any] = {"array": [text], "object": {text: text}, "integer": 3, "number": 0.5, "boolean": True}
+    wanted = schema.get("required", ()) if only else schema.get("properties", {})
+    given = {}
+    for name, one in schema.get("properties", {}).items():
+        said = one.get("type", "string")
+        shape = said[0] if isinstance(said, list) else said
+        given[name] = one["enum"][0] if "enum" in one else shapes.get(shape, text)
+    return {name: given[name] for name in wanted if name in given}
+
+
+@pytest.mark.parametrize("depth", [60, 400, 900])
+@pytest.mark.parametrize("surface", ["core", "gitmem", "memory-mcp"])
+def test_what_is_nested_too_deeply_is_refused(tmp_path: Path, surface: str, depth: int) -> None:
+    flags = {"home": str(tmp_path / "store"), "embedder": "none", "project": "shop", "starters": "false"}
+    deep = json.loads('{"a": ' * depth + "1" + "}" * depth)
+    with serving([surface], flags) as server:
+        names = [
+            (tool["name"], name) for tool in server.offer.tools for name in tool["inputSchema"].get("properties", {})
+        ]
+        calls = [_request("tools/call", {"name": tool, "arguments": {name: deep}}) for tool, name in names]
+        source, sink = io.BytesIO(b"".join(_json(call) + b"\n" for call in calls)), io.BytesIO()
+        stdio.serve(server, source, sink)
+    answers = [json.loads(line) for line in sink.getvalue().split(b"\n") if line]
+    assert len(answers) == len(calls)
+    assert [one for one in answers if one.get("error", {}).get("code") == INTERNAL] == []
+
+
+@pytest.mark.parametrize("surface", ["core", "bettermemory", "claude-mem", "gitmem", "memory-mcp"])
+def test_any_nasty_text_in_every_parameter_of_every_surface_is_answered(tmp_path: Path, surface: str) -> None:
+    flags = {"home": str(tmp_path / "store"), "embedder": "none", "project": "shop", "starters": "false"}
+    with serving([surface], flags) as server:
+        calls = [
+            _request("tools/call", {"name": tool["name"], "arguments": _filled(tool["inputSchema"], text, only=only)})
+            for only in (True, False)
+            for place, tool in enumerate(server.offer.tools)
+            for nth, text in enumerate(NASTY)
+            if TIMES > 1 or (nth + place) % 6 == 0
+        ]
+        source, sink = io.BytesIO(b"".join(_json(call) + b"\n" for call in calls)), io.BytesIO()
+        stdio.serve(server, source, sink)
+    answers = [json.loads(line) for line in sink.getvalue().split(b"\n") if line]
+    assert len(answers) == len(calls) > len(TOOLS)
+    assert [one["error"] for one in answers if one.get("error", {}).get("code") == INTERNAL] == []
+    with make_memory(tmp_path, Time()) as memory:
+        before = contents(memory.store)
+        memory.store.rebuild()
+        assert contents(memory.store) == before
 
 
 fronts = st.dictionaries(
@@ -188,3 +243,14 @@ def test_a_database_of_somebody_else_is_read_or_refused(memory: Memory, tmp_path
             bring_in(memory, system, foreign_items(system, tmp_path / "other.db"))
         except HoldfastError as problem:
             assert problem.message  # noqa: PT017
+
+
+def test_texts_made_to_take_minutes_are_read_at_once() -> None:
+    runs = ("a", "A", "1", "a-", "Aa", "a:", "1,", "eyJ", "a/", "a.", " ", "\n", "=", "(", "never use x if ")
+    started = time.process_time()
+    for run in runs:
+        text = "x" + run * (90_000 // len(run)) + "x"
+        importance(text)
+        keys_of(text)
+        masked({"text": text})
+    assert time.process_time() - started < 30

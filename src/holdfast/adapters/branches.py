@@ -5,7 +5,7 @@ import re
 from collections.abc import Collection
 from pathlib import Path
 
-from holdfast.adapters.git import QUICK_SECONDS, git_text
+from holdfast.adapters.git import QUICK_SECONDS, git_text, is_object
 
 MOST_COMMITS = 400  # looked through for a squashed one
 _PLAIN = ("--no-ext-diff", "--no-textconv", "--no-color")
@@ -36,10 +36,12 @@ def tips(folder: Path) -> dict[str, str]:
 
 def held(folder: Path, commits: Collection[str]) -> dict[str, bool | None]:
     """Tell of commits whether HEAD holds what they say: as they are, one by one under other names, or squashed into one."""
-    outside = _unmerged(folder, set(commits))
+    named = {one for one in commits if is_object(one)}
+    outside = _unmerged(folder, named)
     if outside is None:
         return dict.fromkeys(commits)
-    return {one: True if one not in outside else _squashed(folder, one) for one in commits}
+    known = {one: True if one not in outside else _squashed(folder, one) for one in named}
+    return {one: known.get(one) for one in commits}
 
 
 def _unmerged(folder: Path, commits: set[str]) -> frozenset[str] | None:

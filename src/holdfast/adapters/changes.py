@@ -5,7 +5,7 @@ import time
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
-from holdfast.adapters.git import QUICK_SECONDS, git, git_text, git_told
+from holdfast.adapters.git import QUICK_SECONDS, git, git_text, git_told, is_object
 from holdfast.model.anchor import Touch
 from holdfast.model.ids import parse_instant
 
@@ -105,11 +105,14 @@ def defining(folder: Path, name: str, extension: str) -> list[str]:
 
 def content(folder: Path, what: str) -> bytes | None:
     """Give the content of an object: a blob's id, or commit:path."""
-    return git(folder, "cat-file", "blob", what, seconds=QUICK_SECONDS)
+    named = what.partition(":")[0]
+    return None if named.startswith("-") else git(folder, "cat-file", "blob", what, seconds=QUICK_SECONDS)
 
 
 def facts_of(folder: Path, commit: str) -> tuple[str, str, str] | None:
     """Give author, date and subject of a commit; None if it is not here."""
+    if not is_object(commit):
+        return None
     said = git_text(folder, "log", "-1", "--format=%an%x1f%aI%x1f%s", commit, "--", seconds=QUICK_SECONDS)
     if not said or said.count("\x1f") != 2:
         return None

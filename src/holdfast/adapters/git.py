@@ -1,6 +1,7 @@
 """Ask git something, for at most so long. It never waits for somebody to type, and looks only at the repository of the folder."""
 
 import os
+import re
 import subprocess
 import threading
 from collections.abc import Iterator
@@ -14,6 +15,13 @@ LATE = 124  # the exit code of a git that took too long
 _OTHERS = frozenset(
     "GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE GIT_OBJECT_DIRECTORY GIT_COMMON_DIR GIT_NAMESPACE GIT_PREFIX".split()
 )
+
+_OBJECT = re.compile(r"[0-9a-fA-F]{4,64}")
+
+
+def is_object(name: str) -> bool:
+    """Tell whether a name can be that of an object. Names come with records from anywhere: one that is an option would be obeyed."""
+    return _OBJECT.fullmatch(name) is not None
 
 
 def run_git(

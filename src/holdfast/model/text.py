@@ -10,8 +10,15 @@ from holdfast.model.errors import Invalid
 LONGEST_BODY = 100_000
 LONGEST_TITLE = 1_000
 HEADLINE = 120
+LONGEST_NUMBER = 18  # digits
+DEEPEST = 50  # lists and objects within each other
 # Measured over English prose and code, four characters make about one token of today's models.
 CHARS_PER_TOKEN = 4
+
+
+def whole_number(text: str) -> int | None:
+    """Read a whole number that any store can hold; None if it is none. What looks like digits in some script is not always one."""
+    return int(text) if text.isascii() and text.isdecimal() and len(text) <= LONGEST_NUMBER else None
 
 
 def check_text(text: str, what: str, longest: int) -> str:
@@ -45,14 +52,16 @@ def _check_unicode(text: str) -> None:
         raise Invalid("The text is not valid UTF-8.", hint="Check its encoding and try again.") from problem
 
 
-def _leaves(value: Any) -> Iterator[Any]:
+def _leaves(value: Any, depth: int = 0) -> Iterator[Any]:
+    if depth > DEEPEST:
+        raise Invalid(f"It is nested more than {DEEPEST} deep.")
     if isinstance(value, dict):
         for key, item in value.items():
             yield key
-            yield from _leaves(item)
+            yield from _leaves(item, depth + 1)
     elif isinstance(value, list | tuple):
         for item in value:
-            yield from _leaves(item)
+            yield from _leaves(item, depth + 1)
     else:
         yield value
 

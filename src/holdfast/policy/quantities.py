@@ -44,6 +44,7 @@ _PER: Mapping[str, float] = {
     "day": _DAY,
 }
 _NUMBER = re.compile(r"v?(\d+(?:,\d{3})+|\d+)((?:\.\d+)*)(?:\.x)?([a-z%]*)\+?")
+LONGEST = 40  # characters: what is longer counts nothing
 _CLOCK = re.compile(r"(\d{1,2}):(\d{2})")
 
 
@@ -71,7 +72,7 @@ def read_quantity(word: str, following: tuple[str, ...] = ()) -> tuple[Quantity,
     if word in ("a", "an"):
         unit = _UNITS.get(after)
         return (Quantity(measure=unit[0], amount=unit[1]), 1) if unit and unit[0] == "time" else None
-    number = _NUMBER.fullmatch(_WORDS.get(word, word))
+    number = _NUMBER.fullmatch(_WORDS.get(word, word)) if len(word) <= LONGEST else None
     if number is None or (number[3] and number[3] not in _UNITS):
         return None
     return _with_unit(number, after, following)

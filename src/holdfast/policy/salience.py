@@ -10,7 +10,7 @@ _CODE = tuple(
         r"```",
         r"\bdef \w",
         r"\bclass \w",
-        r"^\s*(?:import|from) \w",
+        r"^[ \t]*(?:import|from) \w",
         r"\bfunction\b|=>",
         r"\w\s*=\s*[\"'`]",
         r"\b(?:npm|pnpm|yarn|pip|uv|cargo|go) (?:install|add|run|test|build)\b",
@@ -20,7 +20,7 @@ _CODE = tuple(
 _ENTITY = tuple(
     re.compile(pattern)
     for pattern in (
-        r"[\w.-]+/[\w./-]+",
+        r"(?<![\w.-])[\w.-]+/[\w./-]",  # looked for where a name begins: a long word is read once
         r"https?://",
         r"\b[A-Z][a-z]+[A-Z]\w+",
         r"\b[A-Z]{2,}\b",

@@ -52,6 +52,7 @@ _TURNED_ON = re.compile(
 )
 _WORD = re.compile(r"`[^`\n]+`|[^\s`=]+")
 _EDGES = " .,;:!?()[]{}\"'“”‘’*"
+LONGEST_NAME = 200  # characters in which a word shows whether it is a name
 _NAME = re.compile(r"[A-Z].*[A-Z]|[a-z][A-Z]|[A-Za-z].*\d|\d.*[A-Za-z]|[_/@#\\.]|::")
 _CONTRACTED = re.compile(r"n['’]t$", re.IGNORECASE)
 _DETERMINERS = frozenset("the a an our its your their this that of".split())
@@ -300,7 +301,7 @@ def _content(raws: Sequence[str], lowers: Sequence[str], predicate: int = -1) ->
             found.append(Word(key=quantity.key, raw=shown, place=place, quantity=quantity, named=True))
         elif key := _key(raw, lower, name=_capital(raws, place)):
             clean = raw.strip(_EDGES)
-            named = "`" in raw or bool(_NAME.search(clean)) or _capital(raws, place)
+            named = "`" in raw or bool(_NAME.search(clean[:LONGEST_NAME])) or _capital(raws, place)
             verb = place == predicate or (lower in VERBS and lower not in _ALSO_NOUNS and not named)
             found.append(Word(key=key, raw=clean, place=place, named=named, verb=verb))
     return found
@@ -317,7 +318,7 @@ def _key(raw: str, lower: str, *, name: bool) -> str:
         return OPPOSITES[lower][0]
     if not name and (lower in _EMPTY or stem(lower) in _LIGHT_STEMS):
         return ""
-    return lower if _NAME.search(lower) else stem(lower)
+    return lower if _NAME.search(lower[:LONGEST_NAME]) else stem(lower)
 
 
 def _affirms(words: Sequence[str]) -> bool:

@@ -15,7 +15,7 @@ from types import ModuleType
 from typing import Any
 
 from holdfast.model.errors import HoldfastError, Invalid
-from holdfast.model.text import check_keepable
+from holdfast.model.text import DEEPEST, check_keepable
 from holdfast.surfaces.schema import MISSING, Schema, problems_of
 from holdfast.surfaces.tool import Function, Resource, Surface, Tool
 
@@ -116,8 +116,10 @@ def taken(tool: Tool, arguments: Mapping[str, Any], missing: str = MISSING) -> d
     return {parameter_name(name): value for name, value in (defaults | given).items()}
 
 
-def mended(schema: Schema, value: Any) -> Any:
+def mended(schema: Schema, value: Any, depth: int = 0) -> Any:
     """Give a value in the type its schema wants, where it is clear what is meant: "3", "High", "[1, 2]", one for a list."""
+    if depth > DEEPEST:
+        raise Invalid(f"An argument is nested more than {DEEPEST} deep.")
     kind = schema.get("type")
     if isinstance(value, str) and kind not in ("string", None):
         value = _parsed(value, kind)
@@ -129,10 +131,10 @@ def mended(schema: Schema, value: Any) -> Any:
         return int(value)
     if kind == "array":
         items = schema.get("items", {})
-        return [mended(items, item) for item in (value if isinstance(value, list) else [value])]
+        return [mended(items, item, depth + 1) for item in (value if isinstance(value, list) else [value])]
     if isinstance(value, dict):
         known = schema.get("properties", {})
-        return {name: mended(known.get(name, {}), item) for name, item in value.items() if item is not None}
+        return {name: mended(known.get(name, {}), item, depth + 1) for name, item in value.items() if item is not None}
     return value
 
 

@@ -10,6 +10,7 @@ from holdfast.model.errors import Invalid, NotFound
 from holdfast.model.ids import LAST, days_before, instant, parse_instant
 from holdfast.model.query import Query
 from holdfast.model.record import GLOBAL, Record
+from holdfast.model.text import whole_number
 from holdfast.policy.observed import OBSERVED, SESSION, SYSTEM, concepts_of, touches, type_of
 from holdfast.verbs.memory import Memory, find, is_reference
 from holdfast.verbs.recall import recall
@@ -97,7 +98,8 @@ def observation(memory: Memory, reference: str) -> Entry:
     """Give the record of a number, with or without the sign before it, or of an id."""
     said = reference.strip().lstrip("#").upper()
     number = said.removeprefix("S")
-    found = numbered(memory, [int(number)], sessions=said != number) if number.isdecimal() else []
+    read = whole_number(number)
+    found = numbered(memory, [read], sessions=said != number) if read is not None else []
     if found:
         return found[0]
     if is_reference(reference):
@@ -198,8 +200,8 @@ def _instant(text: str) -> str:
     said = text.strip()
     if not said:
         return ""
-    if said.isdecimal() and len(said) > DATE:
-        return instant(min(int(said) / 1000, LAST))
+    if len(said) > DATE and (milliseconds := whole_number(said)) is not None:
+        return instant(min(milliseconds / 1000, LAST))
     return parse_instant(said)
 
 

@@ -8,7 +8,7 @@ from holdfast.engine.views.touches import Touched
 from holdfast.model.errors import Ambiguous, Conflict, Invalid, NotFound
 from holdfast.model.ids import days_between
 from holdfast.model.record import Draft, Record
-from holdfast.model.text import check_text, shorten
+from holdfast.model.text import check_text, shorten, whole_number
 from holdfast.policy.admit import Refused, Waivers
 from holdfast.policy.vitality import Life, Stage, ThreadClass, class_of, stage, vitality
 from holdfast.verbs.alike import alike
@@ -181,7 +181,7 @@ def _thread(memory: Memory, reference: str) -> Record:
 
 def _at_place(memory: Memory, said: str) -> Record:
     oldest_first = _oldest_first(memory)
-    place = int(said[1:]) if said[1:].isdigit() else 0
+    place = whole_number(said[1:]) or 0
     if not 1 <= place <= len(oldest_first):
         raise NotFound(
             f"There is no thread {said}; {len(oldest_first)} are open.", hint="`holdfast thread list` shows them."

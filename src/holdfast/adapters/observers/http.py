@@ -73,7 +73,7 @@ def _said(raw: bytes) -> str:
 def _seconds(header: str | None) -> float:
     """Read Retry-After, a number of seconds or a date."""
     told = (header or "").strip()
-    if told.replace(".", "", 1).isdigit():
+    if told.replace(".", "", 1).isdecimal():
         return float(told)
     try:
         return max(0.0, (parsedate_to_datetime(told) - datetime.now(UTC)).total_seconds())
