@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.engine.access import Access, asking
-from holdfast.engine.guard import MEMBER, VISIBLE, protect
+from holdfast.engine.access import MEMBER, Access, asking
+from holdfast.engine.guard import VISIBLE, protect
 from holdfast.engine.opening import open_store
 from holdfast.engine.postgres import Postgres
 from holdfast.engine.store import Store

@@ -1,6 +1,7 @@
 """Two servers on one database under load, one killed, every connection to the database cut: what was acknowledged is there."""
 
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack
 from hashlib import blake2b
@@ -53,7 +54,7 @@ def write(team: Team, writer: int, acknowledged: list[str], halfway: threading.E
             try:
                 told = server.call("remember", text=text)
             except (OSError, HTTPException, KeyError, ValueError):
-                halfway.wait(0.1)  # not there, or not now
+                time.sleep(0.2)  # not there, or not now
                 continue
             if "Kept" in told or "already" in told.lower():  # said again after a lost answer it is a duplicate
                 acknowledged.append(text)

@@ -27,15 +27,15 @@ LATELY = 12 * 3600  # seconds; numbers of processes come again
 
 
 def open_memory(
-    settings: Settings | None = None, *, folder: Path | None = None, progress: Progress | None = None
+    settings: Settings | None = None, *, folder: Path | None = None, progress: Progress | None = None, role: str = ""
 ) -> Memory:
-    """Open the memory for a folder (the working directory unless given)."""
+    """Open the memory for a folder (the working directory unless given); on a server's database as one of its roles."""
     here = folder or Path.cwd()
     settings = settings or load_settings(folder=here)
     config = settings.config
     process = os.getppid()
     home = store_folder(config, here)
-    store, apart = _store(config, here, home, progress)
+    store, apart = _store(config, here, home, progress, role)
     clock = Clock()
     if last := store.last_id():
         clock.observe(last)
@@ -58,7 +58,7 @@ def open_memory(
     )
 
 
-def _store(config: Config, here: Path, home: Path, progress: Progress | None) -> tuple[Store, str]:
+def _store(config: Config, here: Path, home: Path, progress: Progress | None, role: str) -> tuple[Store, str]:
     """Open the store; where the team's database is away, the copy of this machine, with what to say about it.
 
     What was kept in the copy meanwhile goes to the team as soon as somebody opens it again. Without a copy nothing is
@@ -69,7 +69,7 @@ def _store(config: Config, here: Path, home: Path, progress: Progress | None) ->
         return open_store(database_of(config, here), *shown, home=home), ""
     try:
         _look_for(config.database)
-        store = open_store(database_of(config, here), *shown, home=home)
+        store = open_store(database_of(config, here, role), *shown, home=home)
     except Unreachable as problem:
         return open_store(_copy(home), *shown, home=home), f"{problem.message} {_APART}"
     if (home / COPY).exists():
@@ -123,7 +123,7 @@ def _name_of_its_own(settings: Settings) -> str:
     return settings.config.project if its_own else ""
 
 
-def database_of(config: Config, here: Path) -> Database:
+def database_of(config: Config, here: Path, role: str = "") -> Database:
     """Open the database the settings name."""
     if not config.database:
         folder = store_folder(config, here)
@@ -132,7 +132,7 @@ def database_of(config: Config, here: Path) -> Database:
         return database
     if not config.database.startswith(_POSTGRES):
         raise InvalidConfig("database must be a postgresql:// URL.", hint="Leave it empty for the SQLite file.")
-    return _postgres(config.database)
+    return _postgres(config.database, role=role)
 
 
 def database_at(place: str) -> Database:
@@ -142,22 +142,34 @@ def database_at(place: str) -> Database:
 
 def guarded_store(config: Config) -> Store:
     """Open the team's store as its server does for its users: behind the policies of the database."""
-    from holdfast.engine.guard import MEMBER
+    from holdfast.engine.access import MEMBER
 
-    return Store(_postgres(config.database, role=MEMBER))
+    return Store(_patient(config.database, role=MEMBER))
+
+
+def keys_store(config: Config, role: str = "") -> Store:
+    """Open the team's store once more for looking at keys: whoever asks a server waits for that first."""
+    return Store(_patient(config.database, role=role))
+
+
+def _patient(url: str, role: str) -> Database:
+    """Open a database for people who wait: no answer may take for ever."""
+    from holdfast.engine.patience import ANSWER_SECONDS
+
+    return _postgres(url, role=role, patience=ANSWER_SECONDS)
 
 
 _POSTGRES = ("postgresql://", "postgres://")
 
 
-def _postgres(url: str, role: str = "") -> Database:
+def _postgres(url: str, *, role: str = "", patience: float = 0.0) -> Database:
     try:
         from holdfast.engine.postgres import Postgres
     except ImportError as problem:
         raise StoreError(
             "PostgreSQL needs one more package.", hint="Run: pip install 'holdfast[postgres]'"
         ) from problem
-    return Postgres(url, role=role)
+    return Postgres(url, role=role, patience=patience)
 
 
 def _client_session(note: Path) -> str:

@@ -8,6 +8,8 @@ from typing import Literal
 
 Role = Literal["read", "write", "admin"]
 EVERYWHERE = "*"
+# Roles of the database that nobody logs in as: requests of a server's users run as the one, what it does itself as the other.
+MEMBER, KEEPER = "holdfast_member", "holdfast_keeper"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,11 +5,13 @@ at three variables of the session that `Postgres` sets from who asks: holdfast.u
 A table that was made anew has neither grants nor policies, so until `protect` ran again a server can read nothing of it.
 """
 
-from holdfast.engine import transcripts
-from holdfast.engine.database import Database
-from holdfast.model.errors import StoreError
+from hashlib import blake2b
 
-MEMBER = "holdfast_member"
+from holdfast.engine import transcripts
+from holdfast.engine.access import KEEPER, MEMBER
+from holdfast.engine.database import Database
+from holdfast.model.errors import Invalid, StoreError
+
 # What everybody may see: counters and settings of the store, and numbers that name nobody.
 OPEN = {"counters": "select, update", "settings": "select", "views": "select"}
 _COUNTING = ("tallies", "heat_counts")
@@ -90,9 +92,27 @@ ADDED: dict[str, str] = {
 # Rows that may be added by who cannot see them.
 _UNSEEN = {"unembedded": _SEEN.format(number="unembedded.number"), "failures": "holdfast_user() <> ''"}
 
-_ROLE = f"""
+# What a server does by itself, where it does not own the tables: look at keys, and make vectors.
+KEPT: dict[str, str] = {
+    "users": "select",
+    "keys": "select, update",
+    "settings": "select, insert, update",
+    "views": "select",
+    "counters": "select, update",
+    "projects": "select",
+    "entries": "select",
+    "records": "select",
+    "vectors": "select, insert, update, delete",
+    "unembedded": "select, delete",
+    "tallies": "select, insert, update",
+    "failures": "select, insert, update",
+    "events": "select (seq, id)",
+    "trail": "select (id)",
+}
+
+_ROLE = """
 do $$ begin
-    if not exists (select 1 from pg_roles where rolname = '{MEMBER}') then create role {MEMBER} nologin; end if;
+    if not exists (select 1 from pg_roles where rolname = '{role}') then create role {role} nologin; end if;
     exception when duplicate_object or unique_violation then null;
 end $$
 """
@@ -124,14 +144,16 @@ def protect(db: Database) -> None:
         known = {*VISIBLE, *OPEN, *_HIDDEN}
         if tables != known:
             raise StoreError(f"Nobody decided who may see {', '.join(sorted(tables ^ known))}.")
-        for statement in (_ROLE, _MEMBERSHIP, f"grant usage on schema {_schema(db)} to {MEMBER}"):
+        for role in (MEMBER, KEEPER):
+            db.execute(_ROLE.format(role=role))
+        for statement in (_MEMBERSHIP, f"grant usage on schema {_schema(db)} to {MEMBER}, {KEEPER}"):
             db.execute(statement)
         for function in _FUNCTIONS.replace("{projects}", VISIBLE["projects"]).split(";\n"):
             if function.strip():
                 db.execute(function)
         for table in sorted(tables):
-            db.script(f"revoke all on {table} from {MEMBER};\n{_policies(table)}")
-        db.execute(_NOTE)
+            db.script(f"revoke all on {table} from {MEMBER}, {KEEPER};\n{_policies(table)}{_keeping(table)}")
+        db.execute(_NOTE, {"value": _digest()})
 
 
 def is_protected(db: Database) -> bool:
@@ -139,14 +161,71 @@ def is_protected(db: Database) -> bool:
     return db.dialect == "postgres" and bool(db.query("select 1 from settings where name = 'protected'"))
 
 
+def owns(db: Database) -> bool:
+    """Tell whether we may do everything to the tables here; where there are none yet, we would make them."""
+    rows = db.query(
+        "select pg_has_role(current_user, relowner, 'usage') from pg_class where oid = to_regclass('events')"
+    )
+    return not rows or bool(rows[0][0])
+
+
+def check_protected(db: Database) -> None:
+    """Refuse to serve from tables that are not ours and not behind the policies of this version."""
+    rows = db.query("select value from settings where name = 'protected'")
+    if not rows or rows[0][0] != _digest():
+        raise StoreError(
+            "The policies of the database are not those of this version.",
+            hint="As the owner of the tables run `holdfast migrate --grant ROLE`.",
+        )
+
+
+def let_serve(db: Database, login: str) -> None:
+    """Let a login role run servers: it may become the two roles and is nothing by itself, so its own queries find nothing."""
+    rows = db.query(_LOGIN, {"login": login})
+    if not rows:
+        raise Invalid(f"There is no role {login}.", hint=f"create role {login} login password '…'")
+    if rows[0][0]:
+        raise Invalid(
+            f"{login} may pass by every policy.", hint="Take another: nosuperuser, nobypassrls, no tables of its own."
+        )
+    name = '"' + login.replace('"', '""') + '"'
+    kept = " with inherit false, set true" if int(rows[0][1]) >= 160_000 else ""
+    alone = "" if kept else f"alter role {name} noinherit;\n"
+    db.script(f"{alone}grant {MEMBER}, {KEEPER} to {name}{kept};\ngrant usage on schema {_schema(db)} to {name};\n")
+
+
 _TABLES = "select tablename from pg_tables where schemaname = current_schema()"
-_NOTE = "insert into settings (name, value) values ('protected', '1') on conflict (name) do nothing"
+_NOTE = """
+insert into settings (name, value) values ('protected', :value) on conflict (name) do update set value = excluded.value
+"""
+_LOGIN = """
+select rolsuper or rolbypassrls or exists (
+    select 1 from pg_class where oid = to_regclass('events') and pg_has_role(pg_roles.oid, relowner, 'member')
+), current_setting('server_version_num') from pg_roles where rolname = :login
+"""
 # Whoever makes a role may give it to themselves; a superuser needs no membership to become anybody.
 _MEMBERSHIP = f"""
 do $$ begin
     if not pg_has_role(current_user, '{MEMBER}', 'set') then execute format('grant {MEMBER} to %I', current_user); end if;
 end $$
 """
+
+
+def _digest() -> str:
+    """Give what changes with the policies."""
+    told = "".join(_policies(table) + _keeping(table) for table in sorted({*VISIBLE, *OPEN, *_HIDDEN})) + _FUNCTIONS
+    return blake2b(told.encode(), digest_size=8).hexdigest()
+
+
+def _keeping(table: str) -> str:
+    """Let a server that does not own the tables do its own work."""
+    if table not in KEPT:
+        return ""
+    parts = [f"grant {KEPT[table]} on {table} to {KEEPER}"]
+    if table in VISIBLE:
+        parts.append(f"drop policy if exists keeper on {table}")
+        parts.append(f"create policy keeper on {table} to {KEEPER} using (true) with check (true)")
+    return "".join(f"{part};\n" for part in parts)
 
 
 def _schema(db: Database) -> str:

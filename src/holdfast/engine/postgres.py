@@ -16,8 +16,9 @@ from psycopg.rows import RowMaker
 from psycopg.sql import SQL, Identifier
 from psycopg.types.numeric import NumericBinaryLoader
 
-from holdfast.engine.access import Access, who_asks
+from holdfast.engine.access import MEMBER, Access, who_asks
 from holdfast.engine.database import Bits, Dialect, Halves, Params
+from holdfast.engine.patience import CONNECT_SECONDS, Patient
 from holdfast.model.errors import Forbidden, StoreBusy, StoreError, StoreFull, StoreUnwritable, Unreachable
 
 MOST_CONNECTIONS = 16
@@ -30,7 +31,7 @@ _BIT_VARYING = 1562
 _TYPES = {"integer": "bigint", "blob": "bytea", "real": "double precision"}
 _SESSION = f"""
 set timezone = 'UTC'; set lock_timeout = '{BUSY_SECONDS}s'; set jit = off;
-set hnsw.iterative_scan = 'strict_order'; set hnsw.ef_search = 120; set hnsw.max_scan_tuples = 60000
+set hnsw.iterative_scan = 'relaxed_order'; set hnsw.ef_search = 1000; set hnsw.max_scan_tuples = 60000
 """
 _INTRODUCE = """
 select set_config('holdfast.user', %s, false), set_config('holdfast.role', %s, false), set_config('holdfast.projects', %s, false)
@@ -50,10 +51,11 @@ class Postgres:
 
     dialect: Dialect = "postgres"
 
-    def __init__(self, url: str, *, role: str = "", most: int = MOST_CONNECTIONS) -> None:
+    def __init__(self, url: str, *, role: str = "", most: int = MOST_CONNECTIONS, patience: float = 0.0) -> None:
         self._url = url
         self._role = role
-        self.guarded = bool(role)
+        self._patience = patience  # seconds an answer may take; 0: as long as the server is there
+        self.guarded = role == MEMBER
         self._told: dict[Connection, Access] = {}  # who each connection was told that asks
         self._idle: list[Connection] = []
         self._closed = False
@@ -232,7 +234,10 @@ class Postgres:
 
     def _connect(self) -> Connection:
         """Open a connection and set what every session of ours needs."""
-        connection: Connection = psycopg.connect(self._url, autocommit=True, row_factory=_rows)
+        told = {"connect_timeout": CONNECT_SECONDS, **psycopg.conninfo.conninfo_to_dict(self._url)}
+        url = psycopg.conninfo.make_conninfo("", **told)
+        connection = Patient.connect(url, autocommit=True, row_factory=_rows)
+        connection.url, connection.most = url, self._patience
         connection.execute(_SESSION)
         if self._role:
             connection.execute(SQL("set role {}").format(Identifier(self._role)))

@@ -49,7 +49,8 @@ create table vectors (
 # Whoever makes it over vectors that are there waits for minutes if it does not fit into memory.
 _GRAPH = """
 set local maintenance_work_mem = '2GB';
-create index if not exists vectors_graph on vectors using hnsw ((vector::halfvec({size})) halfvec_ip_ops);
+create index if not exists vectors_graph on vectors using hnsw ((vector::halfvec({size})) halfvec_ip_ops)
+with (m = 24, ef_construction = 128);
 """
 LARGEST = 4_000  # values; larger vectors have no graph
 

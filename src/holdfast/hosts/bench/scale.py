@@ -90,6 +90,11 @@ def run(
         for engine in engines:
             with _place(engine, url, keep) as flags:
                 found = _measure(engine, flags, task)
+            for before in [one for one in results if (one.records, one.engine) == (records, engine)]:
+                # A store that was kept was neither filled nor indexed again.
+                found = replace(
+                    found, load_rate=found.load_rate or before.load_rate, seconds=before.seconds | found.seconds
+                )
             results = sorted(
                 (found, *(one for one in results if (one.records, one.engine) != (records, engine))),
                 key=lambda one: (one.records, one.engine),
@@ -113,7 +118,7 @@ def _measure(engine: str, flags: dict[str, str], task: Task) -> Result:
     with open_memory(settings) as memory:
         known = memory.store.size(None) >= task.records  # a store that was kept
         rate = 0.0 if known else fill(memory, task.records, task.projects, task.pool)
-        seconds = _words_seconds(memory)
+        seconds = {} if known else _words_seconds(memory)
         memory.store.db.compact()
         note(f"index of words made: {seconds}")
         recall, parts = _inside(memory, task)
@@ -121,7 +126,7 @@ def _measure(engine: str, flags: dict[str, str], task: Task) -> Result:
         asking = many(task.clients, load, write=False)
         note(f"clients asked: {asking.rate:.0f} a second")
         if task.graph:
-            seconds |= _graph_seconds(memory, task.pool.shape[1])
+            seconds |= {} if known else _graph_seconds(memory, task.pool.shape[1])
             recall, parts = recall | _everywhere(memory, task), parts | _parts(memory, task)
         size = memory.store.db.size / 1e6
         alone, together = many(1, load, write=True), many(task.clients, load, write=True)

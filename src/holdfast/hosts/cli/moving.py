@@ -5,14 +5,17 @@ from pathlib import Path
 
 import click
 
-from holdfast.compose import database_at, database_of
+from holdfast.compose import database_at, database_of, open_memory
 from holdfast.engine.database import Database
+from holdfast.engine.guard import let_serve, protect
 from holdfast.engine.moving import Moved, move
 from holdfast.engine.opening import open_store
+from holdfast.engine.views.vectors import make_graph
 from holdfast.hosts.cli.options import settings
 from holdfast.hosts.cli.render import console, json_option, print_json
 from holdfast.model.errors import Invalid
 from holdfast.model.text import counted
+from holdfast.verbs.starters import plant
 
 
 @click.command("migrate")
@@ -20,8 +23,11 @@ from holdfast.model.text import counted
 @click.option(
     "--from", "source", help="postgresql:// URL or folder to move into the store at hand; that must be empty."
 )
+@click.option(
+    "--grant", "login", help="Nothing moves: let this role of the database run `serve` on tables it does not own."
+)
 @json_option
-def migrate_command(target: str | None, source: str | None, as_json: bool) -> None:
+def migrate_command(target: str | None, source: str | None, login: str | None, as_json: bool) -> None:
     """Move a whole store: journal, vectors, transcripts and all that is kept beside them.
 
     Both journals are compared by hash. The source stays as it is. Run again after an interruption, it goes on where it
@@ -30,7 +36,11 @@ def migrate_command(target: str | None, source: str | None, as_json: bool) -> No
     \b
     holdfast migrate --to postgresql://holdfast@db.example.org/holdfast
     holdfast --set database=postgresql://… migrate --to ~/holdfast-copy
+    holdfast migrate --grant holdfast_server
     """
+    if login and not (target or source):
+        _grant(login)
+        return
     if bool(target) == bool(source):
         raise Invalid("Where to, or where from?", hint="Give --to or --from, and a postgresql:// URL or a folder.")
     own = database_of(settings().config, Path.cwd())
@@ -50,6 +60,19 @@ def migrate_command(target: str | None, source: str | None, as_json: bool) -> No
         print(
             f"Set database to use it from now on: {'HOLDFAST_DATABASE' if '://' in target else 'HOLDFAST_HOME'}={target}"
         )
+
+
+def _grant(login: str) -> None:
+    """Bring the tables and their policies up to date, with all that only their owner can make, and let a role serve."""
+    with open_memory(settings()) as memory:
+        if memory.store.db.dialect != "postgres":
+            raise Invalid("Only PostgreSQL has roles.", hint="Set HOLDFAST_DATABASE=postgresql://…")
+        protect(memory.store.db)
+        plant(memory)
+        if memory.embedder is not None:
+            make_graph(memory.store.db, memory.embedder.size)
+        let_serve(memory.store.db, login)
+    print(f"{login} may run `holdfast serve` now: it owns nothing, and sees what whoever asks may see.")
 
 
 def _move(source: Database, target: Database, *, quiet: bool) -> Moved:

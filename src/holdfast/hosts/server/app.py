@@ -54,7 +54,7 @@ def app(server: Server, members: Members, limits: Limits | None = None, *, site:
 
     Behind it a request carries its `Visit` in `scope["holdfast"]`, and works within `asking(visit.access)`.
     """
-    given, metrics, passes = limits or Limits(), Metrics(), Passes(members.owner)
+    given, metrics, passes = limits or Limits(), Metrics(), Passes(members.keys)
     inner = transport(server, members.seat_of).streamable_http_app(
         streamable_http_path=PATH,
         # Names are the reverse proxy's business; a web page that rebinds one still has no key.
@@ -94,7 +94,7 @@ def _ready(members: Members) -> Response:
     try:
         with asking(NOBODY):  # which is enough to see that somebody answers
             members.store.db.query("select 1")
-            members.owner.store.setting("schema")
+            members.keys.store.setting("schema")
     except HoldfastError:
         return PlainTextResponse("The database cannot be reached.\n", 503)
     return PlainTextResponse("ready\n")
@@ -178,7 +178,7 @@ class Door:
         if "authorization" not in headers:
             return self.passes.known(headers) if path != PATH else None
         scheme, _, shown = headers["authorization"].partition(" ")
-        return authenticate(self.members.owner, shown.strip()) if scheme.lower() == "bearer" else None
+        return authenticate(self.members.keys, shown.strip()) if scheme.lower() == "bearer" else None
 
     def _unknown(self, scope: Scope, headers: Headers) -> Response:
         if scope["method"] in SAFE and "text/html" in headers.get("accept", "") and "authorization" not in headers:

@@ -30,13 +30,13 @@ MOST_LEFT = 10_000
 class Passes:
     """Takes keys for passes and passes for keys. Passes of who logged out are remembered by this process."""
 
-    owner: Memory
+    keys: Memory
     _left: OrderedDict[str, None] = field(default_factory=OrderedDict)
 
     def known(self, headers: Headers) -> tuple[Key, Access] | None:
         """Give the key whose pass a browser shows, and what it opens; this asks the database."""
         shown = shown_by(headers)
-        return authenticate_pass(self.owner, shown) if shown and shown not in self._left else None
+        return authenticate_pass(self.keys, shown) if shown and shown not in self._left else None
 
     def end(self, shown: str) -> None:
         """Let a pass open nothing here from now on."""
@@ -50,13 +50,13 @@ class Passes:
             return _form(request.query_params.get("next", ""))
         form = await form_of(request)
         shown, wanted = (form.get(name, [""])[0].strip() for name in ("key", "next"))
-        found = await to_thread.run_sync(authenticate, self.owner, shown)
+        found = await to_thread.run_sync(authenticate, self.keys, shown)
         if found is None:
             return _form(wanted, "This key is wrong, expired or revoked.", 401)
         answer = RedirectResponse(inside(wanted), 303)
         answer.set_cookie(
             COOKIE,
-            await to_thread.run_sync(pass_for, self.owner, found[0]),
+            await to_thread.run_sync(pass_for, self.keys, found[0]),
             max_age=int(PASS_DAYS * 86_400),
             httponly=True,
             samesite="strict",

