@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -195,6 +196,7 @@ _LIST = {"jsonrpc": "2.0", "id": 2, "method": "tools/list", "params": {}}
 
 def test_a_request_that_is_too_large_is_refused(served: Served) -> None:
     assert served.post(b"x" * 100_001).status == 413
+    assert sent_in_parts(served.url, "/login", 100_001) == 413  # whoever asks, and however much they say it is
     assert served.ask("tools/list").status == 200
 
 
@@ -226,6 +228,16 @@ def test_the_histogram_adds_up() -> None:
     assert 'holdfast_request_seconds_bucket{le="0.005"} 1' in text
     assert 'holdfast_request_seconds_bucket{le="+Inf"} 3' in text
     assert "holdfast_request_seconds_count 3" in text
+
+
+def sent_in_parts(url: str, path: str, size: int) -> int:
+    """Send a body that does not say how long it is."""
+    connection = HTTPConnection(urlsplit(url).netloc, timeout=20)
+    parts = (b"x" * 1000 for _ in range(size // 1000 + 1))
+    connection.request("POST", path, body=parts, headers={"origin": url.removesuffix("/mcp")}, encode_chunked=True)
+    status = connection.getresponse().status
+    connection.close()
+    return status
 
 
 def test_who_asks_too_often_waits_and_leaving_is_clean(

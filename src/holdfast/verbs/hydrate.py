@@ -15,6 +15,7 @@ from holdfast.verbs.verify import cited_files
 Level = Literal["summary", "full", "files"]
 LEVELS: tuple[str, ...] = get_args(Level)
 MOST_FILES, MOST_BYTES = 20, 100_000
+LARGEST = 20_000_000  # bytes of a file that is read to show its beginning
 HEAD = 5  # events of a record's history
 
 
@@ -80,7 +81,8 @@ def _content(memory: Memory, record: Record, path: str) -> tuple[bytes, str] | N
             return raw, commit
     place = memory.checkout.top() / path
     inside = place.resolve().is_relative_to(memory.checkout.top().resolve())
-    return (place.read_bytes(), "") if inside and place.is_file() else None
+    fits = inside and place.is_file() and place.stat().st_size <= LARGEST
+    return (place.read_bytes(), "") if fits else None
 
 
 def _commit_of(record: Record) -> str:

@@ -21,6 +21,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from holdfast.engine.access import EVERYWHERE, NOBODY, Access, asking
 from holdfast.engine.keys import Key
+from holdfast.hosts.loopback import taken_in
 from holdfast.hosts.mcp.http import PATH, transport
 from holdfast.hosts.mcp.protocol import Server
 from holdfast.hosts.server import login
@@ -142,7 +143,11 @@ class Door:
             if isinstance(found, Visit):
                 scope[SCOPE] = found
             to = sending if scope["path"] == PATH else protected(sending)
-            await (found if isinstance(found, Response) else self.inner)(scope, receive, to)
+            heard = found if isinstance(found, Response) else await taken_in(scope, receive, self.limits.largest)
+            if isinstance(heard, Response):
+                await heard(scope, receive, to)
+            else:
+                await self.inner(scope, heard, to)
         except Exception:
             # The outermost loop of a host: logged here, and the connection ends.
             log.exception("request failed")
