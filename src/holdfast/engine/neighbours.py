@@ -14,7 +14,7 @@ from holdfast.engine.views.vectors import LARGEST
 from holdfast.engine.views.words import Span
 
 # Reading the sign bits of so many records takes as long as following the graph past the records of other projects.
-LARGE = 50_000
+LARGE = 100_000
 # Passages the graph is followed to, as measured at a million: they hold 95 % of the true ten nearest; half as many hold 90 %.
 FOLLOWED = 2_000
 MORE = 2  # times as many as in memory are looked at exactly: records are counted here, and passages are more
