@@ -10,6 +10,7 @@ from hashlib import blake2b
 from holdfast.engine import transcripts
 from holdfast.engine.access import KEEPER, MEMBER
 from holdfast.engine.database import Database
+from holdfast.engine.views.records import AUTHORS
 from holdfast.model.errors import Invalid, StoreError
 
 # What everybody may see: counters and settings of the store, and numbers that name nobody.
@@ -18,9 +19,10 @@ _COUNTING = ("tallies", "heat_counts")
 _HIDDEN = ("users", "keys")
 _WRITES = "holdfast_role() in ('write', 'admin')"
 _HERE = "(select number from projects)"  # through its own policy: the projects of who asks
+# Looked up for each row in the key's index: asked whether one exists, PostgreSQL would often read all that is private first.
 _SEEN = f"""
 {{number}} >> 32 in {_HERE}
-and not exists (select 1 from privates where privates.number = {{number}} and owner <> holdfast_user())
+and coalesce((select owner from privates where privates.number = {{number}}), holdfast_user()) = holdfast_user()
 """
 _OF_RECORD = "exists (select 1 from entries where entries.id = {table}.{column})"
 _OF_SESSION = "exists (select 1 from sessions where sessions.id = {table}.session)"
@@ -128,6 +130,9 @@ as $$ select holdfast_user() <> '' and coalesce('*' = any (holdfast_projects()),
 create or replace function holdfast_unknown(told text) returns boolean stable security definer language sql
 set search_path from current
 as $$ select not exists (select 1 from entries where id = told) and not exists (select 1 from sessions where id = told) $$;
+create or replace function holdfast_authors() returns setof text stable security definer language sql
+set search_path from current
+as $$ select author from ({authors}) as everybody where holdfast_user() <> '' $$;
 create or replace function holdfast_found(wanted tsquery) returns setof bigint stable security definer language sql
 set search_path from current
 as $$ select rowid from words where lexemes @@ wanted and abs(rowid) >> 32 in (
@@ -148,7 +153,9 @@ def protect(db: Database) -> None:
             db.execute(_ROLE.format(role=role))
         for statement in (_MEMBERSHIP, f"grant usage on schema {_schema(db)} to {MEMBER}, {KEEPER}"):
             db.execute(statement)
-        for function in _FUNCTIONS.replace("{projects}", VISIBLE["projects"]).split(";\n"):
+        for function in (
+            _FUNCTIONS.replace("{projects}", VISIBLE["projects"]).replace("{authors}", AUTHORS).split(";\n")
+        ):
             if function.strip():
                 db.execute(function)
         for table in sorted(tables):

@@ -10,6 +10,7 @@ from holdfast.engine.views.records import fingerprint
 from holdfast.model.errors import Invalid
 from holdfast.model.event import Event
 from holdfast.model.fold import fold
+from holdfast.model.ports import Elsewhere
 from holdfast.model.record import Draft, Record
 from holdfast.model.text import check_text, counted, shorten
 from holdfast.policy.documents import FILES, MARKDOWN, is_text, pieces
@@ -70,6 +71,10 @@ def seed_file(memory: Memory, path: Path, like: Draft, *, hot: bool = False) -> 
 
 def confined(memory: Memory, path: str) -> Path:
     """Give the place a path names, if it lies in the project's folder; links that lead out of it do not."""
+    if isinstance(memory.checkout, Elsewhere):
+        raise Invalid(
+            "A server reads no files.", hint="Run this on the machine that has the checkout, or give the text."
+        )
     top = memory.checkout.top().resolve()
     try:
         place = (top / Path(path).expanduser()).resolve()

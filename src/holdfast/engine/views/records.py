@@ -147,18 +147,18 @@ def with_fingerprint(db: Database, value: str) -> list[Entry]:
 
 def authors(db: Database) -> list[str]:
     """Give the people who wrote records, skipping from name to name rather than reading every row."""
-    rows = db.query(
-        """
-        with recursive found (author) as (
-            select min(author) from records where author <> ''
-            union all
-            select (select min(author) from records where author <> '' and author > found.author)
-            from found where found.author is not null
-        )
-        select author from found where author is not null
-        """
-    )
-    return [row[0] for row in rows]
+    return [row[0] for row in db.query("select * from holdfast_authors()" if db.guarded else AUTHORS)]
+
+
+AUTHORS = """
+with recursive found (author) as (
+    select min(author) from records where author <> ''
+    union all
+    select (select min(author) from records where author <> '' and author > found.author)
+    from found where found.author is not null
+)
+select author from found where author is not null
+"""
 
 
 def wrote(db: Database, author: str, low: int, high: int) -> bool:

@@ -32,6 +32,7 @@ from holdfast.hosts.bench.measure import table
 from holdfast.hosts.bench.reach import Pair, Reached, guarded, reached, recalls
 from holdfast.model.errors import MissingPackage
 from holdfast.model.query import Query
+from holdfast.verbs.embed import catch_up
 from holdfast.verbs.memory import Memory
 
 EXACT = 30  # questions whose answer is also looked for exactly
@@ -119,6 +120,7 @@ def _measure(engine: str, flags: dict[str, str], task: Task) -> Result:
         known = memory.store.size(None) >= task.records  # a store that was kept
         rate = 0.0 if known else fill(memory, task.records, task.projects, task.pool)
         seconds = {} if known else _words_seconds(memory)
+        catch_up(memory)  # with what clients wrote to a store that was kept
         memory.store.db.compact()
         note(f"index of words made: {seconds}")
         recall, parts = _inside(memory, task)

@@ -25,7 +25,7 @@ def serve_command(host: str, port: int, names: tuple[str, ...], rate: float, bur
     holdfast key add anna --project github.com/acme/shop
     holdfast serve
 
-    /mcp is for MCP clients, /healthz and /readyz for whoever watches over it, /metrics for Prometheus. TLS is the
+    / is the viewer, for who logs in with a key; /mcp is for MCP clients, /healthz and /readyz for whoever watches over it, /metrics for Prometheus. TLS is the
     business of a proxy before it: see docs/team-server.md.
     """
     try:
