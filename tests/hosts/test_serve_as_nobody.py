@@ -46,6 +46,7 @@ class Place:
 def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
     made = Place(tmp_path_factory.mktemp("nobody"))
     assert made.cli("user", "add", "anna").returncode == 0
+    assert made.cli("remember", "The ledger is append-only.").returncode == 0
     granted = made.cli("migrate", "--grant", made.login)
     assert granted.returncode == 0, granted.stderr
     yield made
