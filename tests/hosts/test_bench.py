@@ -4,9 +4,12 @@ import gzip
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from holdfast.hosts.bench import abstention, importing, knowledge, quality, replicas, server, speed
+from holdfast.compose import open_memory
+from holdfast.compose.settings import load_settings
+from holdfast.hosts.bench import abstention, filling, importing, knowledge, quality, replicas, server, speed
 from holdfast.hosts.bench import labelled as judgements
 from holdfast.hosts.bench.measure import Spread, best, spread
 
@@ -120,3 +123,14 @@ def test_replicas_are_measured_beside_the_least_that_could_be_done(capsys: pytes
     out = capsys.readouterr().out
     assert "bare scandir and stat" in out
     assert "bare git notes list" in out
+
+
+def test_a_store_made_for_measuring_is_what_its_journal_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(filling, "WRITTEN", 20)  # so that most of it is copied, as in a large one
+    with open_memory(load_settings(environment={}, flags={"home": str(tmp_path)})) as memory:
+        assert memory.embedder is not None
+        filling.fill(memory, 60, 6, np.asarray(memory.embedder.embed(["one text", "and another"]), dtype=np.float32))
+        copied = dict(memory.store.db.query("select id, doc from records"))
+        assert memory.store.rebuild() == len(copied) == 60
+        assert dict(memory.store.db.query("select id, doc from records")) == copied
+        assert memory.store.projects() == {"": 0} | {filling.project_name(place): 10 for place in range(6)}
