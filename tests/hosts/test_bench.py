@@ -12,6 +12,7 @@ from holdfast.compose.settings import load_settings
 from holdfast.hosts.bench import abstention, filling, importing, knowledge, quality, replicas, server, speed
 from holdfast.hosts.bench import labelled as judgements
 from holdfast.hosts.bench.measure import Spread, best, spread
+from holdfast.verbs.memory import Memory
 
 
 @pytest.fixture
@@ -130,7 +131,11 @@ def test_a_store_made_for_measuring_is_what_its_journal_says(tmp_path: Path, mon
     with open_memory(load_settings(environment={}, flags={"home": str(tmp_path)})) as memory:
         assert memory.embedder is not None
         filling.fill(memory, 60, 6, np.asarray(memory.embedder.embed(["one text", "and another"]), dtype=np.float32))
-        copied = dict(memory.store.db.query("select id, doc from records"))
+        copied = docs(memory)
         assert memory.store.rebuild() == len(copied) == 60
-        assert dict(memory.store.db.query("select id, doc from records")) == copied
+        assert docs(memory) == copied
         assert memory.store.projects() == {"": 0} | {filling.project_name(place): 10 for place in range(6)}
+
+
+def docs(memory: Memory) -> dict[str, str]:
+    return {row[0]: row[1] for row in memory.store.db.query("select id, doc from records")}
