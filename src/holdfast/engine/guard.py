@@ -24,6 +24,13 @@ _SEEN = f"""
 {{number}} >> 32 in {_HERE}
 and coalesce((select owner from privates where privates.number = {{number}}), holdfast_user()) = holdfast_user()
 """
+# The nearest vectors of a project are found by reading all of them, so what is others' own is read once instead.
+_SEARCHED = f"""
+{{number}} >> 32 in {_HERE}
+and {{number}} not in (
+    select privates.number from privates where privates.number >> 32 in {_HERE} and privates.owner <> holdfast_user()
+)
+"""
 _OF_RECORD = "exists (select 1 from entries where entries.id = {table}.{column})"
 _OF_SESSION = "exists (select 1 from sessions where sessions.id = {table}.session)"
 _OWN_SESSION = """
@@ -59,7 +66,8 @@ _MAY_PLACE = f"{_WRITES} and ({{number}} >> 32 <> 0 or holdfast_everywhere())"
 VISIBLE: dict[str, str] = {
     "projects": "holdfast_user() <> '' and (name = '' or holdfast_everywhere() or name = any (holdfast_projects()))",
     "events": _ABOUT,
-    **{name: _SEEN.format(number=f"{name}.number") for name in ("entries", "records", "labels", "vectors")},
+    **{name: _SEEN.format(number=f"{name}.number") for name in ("entries", "records", "labels")},
+    "vectors": _SEARCHED.format(number="vectors.number"),
     "words": _SEEN.format(number="abs(words.rowid)"),
     "privates": "true",  # numbers and owners only; the policies of the others must see all of it
     "links": _OF_RECORD.format(table="links", column="source"),

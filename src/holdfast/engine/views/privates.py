@@ -4,13 +4,14 @@ from holdfast.engine.database import Database
 from holdfast.engine.views import Batch
 
 NAME = "privates"
-VERSION = 1
+VERSION = 2
 TABLES = ("privates",)
 SCHEMA = """
 create table privates (
     number integer primary key,
     owner text not null
 );
+create index privates_project on privates ((number >> 32));
 """
 
 
