@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.compose.settings import load_settings, store_folder
+from holdfast.compose.settings import CHOICES, load_settings, store_folder
 from holdfast.hosts.bench.poisoning import ATTACKS, outcomes
 from holdfast.hosts.hooks import client
+from holdfast.model.errors import InvalidConfig
 from holdfast.model.fence import attribute, defused, escaped, inline, visible
 
 
@@ -78,3 +79,10 @@ def test_a_store_that_came_with_a_repository_is_not_opened(tmp_path: Path, monke
     subprocess.run(["git", "-C", str(here), "add", "-f", ".holdfast/holdfast.db"], check=True)
     assert store_folder(config, here) != store
     assert client._home(str(here)) != str(store)
+
+
+@pytest.mark.parametrize("name", sorted(CHOICES))
+def test_a_word_that_is_no_choice_is_refused_when_settings_are_read(name: str) -> None:
+    with pytest.raises(InvalidConfig, match=f"There is no {name} 'sometimes'") as refused:
+        load_settings(environment={}, flags={name: "sometimes"})
+    assert refused.value.hint == f"Use one of {', '.join(CHOICES[name])}."

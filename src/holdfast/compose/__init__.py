@@ -35,7 +35,7 @@ def open_memory(
     config = settings.config
     process = os.getppid()
     home = store_folder(config, here)
-    store, apart = _store(config, here, home, progress, role)
+    store, apart = _store(config, home, progress, role)
     clock = Clock()
     if last := store.last_id():
         clock.observe(last)
@@ -44,7 +44,7 @@ def open_memory(
         config=config,
         checkout=checkout_of(here, _name_of_its_own(settings)),
         embedder=embedder_of(config),
-        observing=lambda: observing_of(config, here),
+        observing=lambda: observing_of(config, home),
         actor=Actor(kind="agent" if config.agent else "user", name=config.agent or _login(), session=config.session),
         clock=clock,
         apart=apart,
@@ -52,13 +52,13 @@ def open_memory(
             name=platform.node(),
             pid=os.getpid(),
             parent=process,
-            session=_client_session(store_folder(config, here) / "seen" / f"client-{process}"),
+            session=_client_session(home / "seen" / f"client-{process}"),
             is_alive=is_alive,
         ),
     )
 
 
-def _store(config: Config, here: Path, home: Path, progress: Progress | None, role: str) -> tuple[Store, str]:
+def _store(config: Config, home: Path, progress: Progress | None, role: str) -> tuple[Store, str]:
     """Open the store; where the team's database is away, the copy of this machine, with what to say about it.
 
     What was kept in the copy meanwhile goes to the team as soon as somebody opens it again. Without a copy nothing is
@@ -66,16 +66,16 @@ def _store(config: Config, here: Path, home: Path, progress: Progress | None, ro
     """
     shown = [progress] if progress else []
     if not config.database:
-        return open_store(database_of(config, here), *shown, home=home), ""
+        return open_store(database_of(config, home), *shown, home=home), ""
     try:
         _look_for(config.database)
-        store = open_store(database_of(config, here, role), *shown, home=home)
+        store = open_store(database_of(config, home, role), *shown, home=home)
     except Unreachable as problem:
-        return open_store(_copy(home), *shown, home=home), f"{problem.message} {_APART}"
+        return open_store(_embedded(home, COPY), *shown, home=home), f"{problem.message} {_APART}"
     if (home / COPY).exists():
         from holdfast.verbs.outbox import drain, waiting
 
-        copy = open_store(_copy(home))
+        copy = open_store(_embedded(home, COPY))
         try:
             if waiting(copy):
                 drain(copy, store)
@@ -93,15 +93,15 @@ def refresh_copy(memory: Memory) -> int:
         return 0
     from holdfast.verbs.outbox import pull
 
-    copy = open_store(_copy(memory.store.home))
+    copy = open_store(_embedded(memory.store.home, COPY))
     try:
         return pull(copy, memory.store, memory.project, memory.actor.name)
     finally:
         copy.close()
 
 
-def _copy(home: Path) -> Database:
-    database = SQLite(home / COPY)
+def _embedded(home: Path, name: str) -> Database:
+    database = SQLite(home / name)
     keep_out_of_git(home)
     return database
 
@@ -123,13 +123,10 @@ def _name_of_its_own(settings: Settings) -> str:
     return settings.config.project if its_own else ""
 
 
-def database_of(config: Config, here: Path, role: str = "") -> Database:
-    """Open the database the settings name."""
+def database_of(config: Config, home: Path, role: str = "") -> Database:
+    """Open the database the settings name, or the embedded one in the store's folder."""
     if not config.database:
-        folder = store_folder(config, here)
-        database = SQLite(folder / FILE)
-        keep_out_of_git(folder)
-        return database
+        return _embedded(home, FILE)
     if not config.database.startswith(_POSTGRES):
         raise InvalidConfig("database must be a postgresql:// URL.", hint="Leave it empty for the SQLite file.")
     return _postgres(config.database, role=role)

@@ -118,13 +118,13 @@ def embedder_of(config: Config) -> Embedder | None:
     return LocalEmbedder()
 
 
-def observing_of(config: Config, here: Path) -> Observing | None:
+def observing_of(config: Config, home: Path) -> Observing | None:
     """Give the model that observes, and how, if the settings name one."""
     if config.observer == "none":
         return None
     from holdfast.adapters.observers.modes import load_mode
 
-    return Observing(observer=_observer(config), mode=load_mode(config.mode, store_folder(config, here)))
+    return Observing(observer=_observer(config), mode=load_mode(config.mode, home))
 
 
 def _observer(config: Config) -> Observer:

@@ -32,8 +32,12 @@ PRIVATE = (
     ),
     *("replicas", "markdown", "backups", "damaged-*"),
 )
-EMBEDDERS = ("local", "http", "none")
-OBSERVERS = ("none", "anthropic", "openai", "claude")
+# Settings that are one of a few words.
+CHOICES = {
+    "embedder": ("local", "http", "none"),
+    "observer": ("none", "anthropic", "openai", "claude"),
+    "quarantine": ("show", "hide", "off"),
+}
 # A repository somebody cloned must not choose where memories are kept or sent: only these may stand in its file.
 PROJECT_SETTINGS = frozenset(
     {
@@ -77,10 +81,9 @@ def load_settings(
         if name not in values:
             values[name], sources[name] = value, f"preset {values['preset']}"
     config = Config(**values)
-    if config.embedder not in EMBEDDERS:
-        raise InvalidConfig(f"There is no embedder {config.embedder!r}.", hint=f"Use one of {', '.join(EMBEDDERS)}.")
-    if config.observer not in OBSERVERS:
-        raise InvalidConfig(f"There is no observer {config.observer!r}.", hint=f"Use one of {', '.join(OBSERVERS)}.")
+    for name, choices in CHOICES.items():
+        if (chosen := getattr(config, name)) not in choices:
+            raise InvalidConfig(f"There is no {name} {chosen!r}.", hint=f"Use one of {', '.join(choices)}.")
     return Settings(config=config, sources=sources)
 
 

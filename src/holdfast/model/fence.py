@@ -1,7 +1,6 @@
 """Stored text is data: it cannot close the fence it stands in, open another, pass for a client's own words, or hide.
 
-One function for each place it is shown at: `visible` for terminals, `escaped` for JSON on them, `defused` for what a model reads, `unfenced` inside a
-fence of ours, `inline` where it is one line among ours.
+One function for each place it is shown at: `visible` for terminals, `escaped` for JSON on them, `defused` for what a model reads, `inline` where it is one line among ours.
 """
 
 import re
@@ -55,13 +54,11 @@ def escaped(json: str) -> str:
 
 
 def defused(text: str, *, fences: bool = False) -> str:
-    """Give an answer in which no stored text passes for a client's own words; `fences` leaves ours where they belong."""
+    """Give a text that can neither close the fence it stands in nor open another, nor pass for a client's own words.
+
+    `fences` leaves ours where they belong: for a whole answer.
+    """
     return _without_tags((_ASCII if text.isascii() else _UNSEEN).sub("", text), fences=fences)
-
-
-def unfenced(text: str) -> str:
-    """Give a text that can neither close the fence it stands in nor open another."""
-    return defused(text)
 
 
 def inline(text: str) -> str:

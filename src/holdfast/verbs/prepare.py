@@ -8,7 +8,7 @@ from typing import Any
 
 from holdfast.engine.views import records
 from holdfast.model.errors import InvalidConfig
-from holdfast.model.fence import inline, unfenced
+from holdfast.model.fence import defused, inline
 from holdfast.model.record import GLOBAL, Record
 from holdfast.model.text import shorten
 from holdfast.policy.brief import is_blocking
@@ -53,7 +53,7 @@ def prepare(memory: Memory, file: Path) -> Prepared:
 
 def hand_over(file: Path, text: str) -> None:
     """Leave what a session was doing for its own other side of a compaction."""
-    fenced = f"<holdfast-handover>\n{unfenced(text)}\n</holdfast-handover>" if text else ""
+    fenced = f"<holdfast-handover>\n{defused(text)}\n</holdfast-handover>" if text else ""
     _replace(file, fenced)
 
 

@@ -15,7 +15,6 @@ from holdfast.model.record import Record
 from holdfast.verbs.memory import Memory, find, is_reference
 
 UNKNOWN = "somebody git does not know"
-POLICIES = ("show", "hide", "off")
 MOST_LOOKED_AT = 100_000
 
 
@@ -82,24 +81,18 @@ def reject(memory: Memory, references: Sequence[str] = (), *, everything: bool =
 
 def standing(memory: Memory, author: str) -> str:
     """Tell whether somebody was accepted or rejected in this project; nothing if nobody said."""
-    return "accepted" if memory.config.quarantine == "off" else _authors(memory).get(address(author), "")
+    return "accepted" if memory.config.quarantine == "off" else authors(memory).get(address(author), "")
 
 
 def authors(memory: Memory) -> dict[str, str]:
     """Give the people somebody decided about in this project, by address."""
-    return _authors(memory)
+    found = json.loads(memory.store.setting(_key(memory)) or "{}")
+    return found if isinstance(found, dict) else {}
 
 
 def address(author: str) -> str:
     """Give what somebody is known by: the address git has of them."""
     return author.rpartition("<")[2].rstrip("> ").strip().lower() if author else ""
-
-
-def check_policy(policy: str) -> str:
-    """Give a policy that exists."""
-    if policy not in POLICIES:
-        raise Invalid(f"There is no quarantine {policy!r}.", hint=f"Use one of {', '.join(POLICIES)}.")
-    return policy
 
 
 def _decide(memory: Memory, verdict: str, references: Sequence[str], *, everything: bool) -> Decided:
@@ -143,14 +136,9 @@ def _person(reference: str, known: Iterable[Waiting]) -> str:
     return next(iter(named.values()))
 
 
-def _authors(memory: Memory) -> dict[str, str]:
-    found = json.loads(memory.store.setting(_key(memory)) or "{}")
-    return found if isinstance(found, dict) else {}
-
-
 def _note(memory: Memory, decided: dict[str, str]) -> None:
     if decided:
-        memory.store.note(_key(memory), json.dumps({**_authors(memory), **decided}, sort_keys=True))
+        memory.store.note(_key(memory), json.dumps({**authors(memory), **decided}, sort_keys=True))
 
 
 def _key(memory: Memory) -> str:

@@ -27,7 +27,7 @@ from holdfast.verbs.branches import outside
 from holdfast.verbs.freshness import freshness
 from holdfast.verbs.hot import hot_ids
 from holdfast.verbs.memory import Memory
-from holdfast.verbs.quarantine import check_policy, provenance
+from holdfast.verbs.quarantine import provenance
 from holdfast.verbs.read import chosen_by
 
 if TYPE_CHECKING:
@@ -229,7 +229,7 @@ def _varied(memory: Memory, asked: _Asked, fitting: Sequence[Candidate]) -> tupl
 
 def _held(memory: Memory, asked: _Asked, idf: Mapping[str, float]) -> tuple[Hit, ...]:
     """Give what fits best of what waits to be accepted, if it may be shown at all: a few, apart from the answers."""
-    if check_policy(memory.config.quarantine) != "show":
+    if memory.config.quarantine != "show":
         return ()
     waiting = records.waiting(memory.store.db, asked.chosen.projects, MOST_WAITING)
     entries = [entry for entry in waiting if entry.record.state == "held"]

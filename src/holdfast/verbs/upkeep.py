@@ -15,7 +15,6 @@ from holdfast.model.errors import HoldfastError
 from holdfast.model.ids import days_before
 from holdfast.verbs.embed import catch_up, start_over, usable
 from holdfast.verbs.memory import Memory
-from holdfast.verbs.quarantine import MOST_LOOKED_AT
 from holdfast.verbs.receipts import became_of
 
 
@@ -78,7 +77,7 @@ def status(memory: Memory) -> Status:
         spooled=sum(1 for _ in spool.glob("*.json")) if spool else 0,
         injected=sum(tokens for event in recent if isinstance(tokens := event.data.get("tokens"), int)),
         receipts=len(recent),
-        arrived=len(records.waiting(db, (here,), MOST_LOOKED_AT)),
+        arrived=records.counted(db, Filter(projects=(here,), states=(), waits=True)),
         became=became_of(memory, recent, week),
         note=usable(memory),
     )

@@ -57,6 +57,7 @@ class Filter:
     since: str = ""
     until: str = ""
     starters: bool = True
+    waits: bool = False  # only those of which something waits to be accepted
 
     @property
     def narrow(self) -> bool:
@@ -239,16 +240,11 @@ order by number desc limit :limit
 """
 
 
-def waiting(db: Database, projects: Iterable[int] | None, limit: int) -> list[Entry]:
-    """Give records of which something waits to be accepted, newest first, found by their index."""
-    wanted = (
-        ""
-        if projects is None
-        else "and number / 4294967296 in (select cast(value as bigint) from json_each(:projects))"
-    )
-    given: Params = {"limit": limit} | ({} if projects is None else {"projects": json.dumps(list(projects))})
-    sql = f"select number, doc from records where waits = 1 {wanted} order by number desc limit :limit"
-    return _entries(db, sql, given)
+def waiting(db: Database, projects: tuple[int, ...] | None, limit: int) -> list[Entry]:
+    """Give records of which something waits to be accepted, the last to arrive first, found by their index."""
+    where, params = _where(Filter(projects=projects, states=(), waits=True))
+    sql = f"select number, doc from records where {where} order by number desc limit :limit"
+    return _entries(db, sql, {**params, "limit": limit})
 
 
 def of_session(db: Database, session: str, *, limit: int = 1_000) -> list[Entry]:
@@ -341,6 +337,8 @@ def _where(chosen: Filter) -> tuple[str, Params]:
     params |= named
     if not chosen.starters:
         parts.append("source <> 'starter'")
+    if chosen.waits:
+        parts.append("waits = 1")  # word for word as the condition of its index
     for place, tag in enumerate(chosen.tags):
         parts.append(_TAGGED.format(place=place))
         params[f"tag{place}"] = tag

@@ -167,20 +167,23 @@ def _others(memory: Memory) -> tuple[float, float, float]:
     """Let sessions ask, step from memory to memory and use some, then measure health, analytics and prediction."""
     corpus, first = Corpus(), ""
     for number in range(SESSIONS):
-        there = memory.acting_in(f"bench-{number}")
-        begin(there, Session(id=f"bench-{number}"))
-        shown = [
-            hit.record.id
-            for _ in range(3)
-            for hit in recall(there, Query(text=corpus.question(), words_only=True, weak=True)).hits[:1]
-        ]
+        _, shown = worked(memory, f"bench-{number}", corpus, each=1)
         first = first or shown[0]
-        record_use(there, shown[:2], "applied")
     return (
         cpu_seconds(lambda: health(memory)),
         cpu_seconds(lambda: (activity(memory), blind_spots(memory), wordings(memory), quality(memory))),
         cpu_seconds(lambda: predict(memory, first)),
     )
+
+
+def worked(memory: Memory, session: str, corpus: Corpus, *, each: int) -> tuple[Memory, list[str]]:
+    """Let a session ask three things and use the first two of what it is shown; give it, and the best answers to each."""
+    there = memory.acting_in(session)
+    begin(there, Session(id=session))
+    asked = [Query(text=corpus.question(), words_only=True, weak=True) for _ in range(3)]
+    shown = [hit.record.id for query in asked for hit in recall(there, query).hits[:each]]
+    record_use(there, shown[:2], "applied")
+    return there, shown
 
 
 def fill(memory: Memory, size: int) -> None:

@@ -16,18 +16,14 @@ from starlette.types import ASGIApp, Message
 
 from holdfast.compose.settings import Settings, load_settings
 from holdfast.hosts.bench.corpus import Corpus
-from holdfast.hosts.bench.knowledge import fill
+from holdfast.hosts.bench.knowledge import fill, worked
 from holdfast.hosts.bench.measure import table
 from holdfast.hosts.bench.speed import PROJECT, fake_vectors, open_bench
 from holdfast.hosts.web.app import make_app
 from holdfast.hosts.web.guard import Keys
-from holdfast.model.query import Query
-from holdfast.model.session import Session
-from holdfast.verbs.keep import link, record_use
+from holdfast.verbs.keep import link
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.read import get
-from holdfast.verbs.recall import recall
-from holdfast.verbs.session import begin
 
 RECORDS, SESSIONS, ROUNDS = 100_000, 60, 5
 TARGET_MS = 50.0
@@ -96,14 +92,7 @@ def _prepared(memory: Memory, records: int) -> dict[str, str]:
     fake_vectors(memory)
     corpus, last = Corpus(), ""
     for number in range(SESSIONS):
-        there = memory.acting_in(f"bench-{number}")
-        begin(there, Session(id=f"bench-{number}"))
-        shown = [
-            hit.record.id
-            for _ in range(3)
-            for hit in recall(there, Query(text=corpus.question(), words_only=True, weak=True)).hits[:2]
-        ]
-        record_use(there, shown[:2], "applied")
+        there, shown = worked(memory, f"bench-{number}", corpus, each=2)
         if last and last != shown[0]:
             link(there, shown[0], "relates_to", last)
         last = shown[0]

@@ -6,6 +6,7 @@ from pathlib import Path
 import click
 
 from holdfast.compose import database_at, database_of, open_memory
+from holdfast.compose.settings import store_folder
 from holdfast.engine.database import Database
 from holdfast.engine.guard import let_serve, protect
 from holdfast.engine.moving import Moved, move
@@ -43,7 +44,8 @@ def migrate_command(target: str | None, source: str | None, login: str | None, a
         return
     if bool(target) == bool(source):
         raise Invalid("Where to, or where from?", hint="Give --to or --from, and a postgresql:// URL or a folder.")
-    own = database_of(settings().config, Path.cwd())
+    config = settings().config
+    own = database_of(config, store_folder(config, Path.cwd()))
     other = database_at(target or source or "")
     try:
         moved = _move(own, other, quiet=as_json) if target else _move(other, own, quiet=as_json)

@@ -13,7 +13,7 @@ from pathlib import Path
 import uvicorn
 
 from holdfast.compose import database_of, guarded_store, keys_store, open_memory
-from holdfast.compose.settings import Settings
+from holdfast.compose.settings import Settings, store_folder
 from holdfast.engine.access import KEEPER
 from holdfast.engine.guard import check_protected, owns, protect
 from holdfast.hosts.mcp.protocol import Server
@@ -99,7 +99,7 @@ def open_members(settings: Settings) -> Iterator[Members]:
 
 def _role_of(settings: Settings) -> str:
     """Give the role the server works as: its own where it owns the tables, else the one that was granted to it."""
-    db = database_of(settings.config, Path.cwd())
+    db = database_of(settings.config, store_folder(settings.config, Path.cwd()))
     try:
         return "" if owns(db) else KEEPER
     finally:

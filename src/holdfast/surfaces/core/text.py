@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from holdfast.model.event import Event
-from holdfast.model.fence import attribute, inline, unfenced
+from holdfast.model.fence import attribute, defused, inline
 from holdfast.model.fold import set_aside
 from holdfast.model.freshness import Freshness
 from holdfast.model.query import Hit, Recalled
@@ -132,7 +132,7 @@ def hydrated(found: Hydrated, *, start: int, room: int) -> str:
     """Write one record with what is around it: whether it holds, the commit it comes from, and the files it cites."""
     commit = [f"{found.commit[1][:10]} {found.commit[0]}: {found.commit[2]}"] if found.commit else []
     around = [f"check first: {doubt}" for doubt in details(found.freshness)] if found.freshness else []
-    around += [f"commit {unfenced(one)}" for one in commit]
+    around += [f"commit {defused(one)}" for one in commit]
     files = [_file(one) for one in found.files]
     files += [f"left out: {', '.join(found.left_out)}"] if found.left_out else []
     taken = tokens_of("\n".join([*around, *files]))
@@ -143,7 +143,7 @@ def hydrated(found: Hydrated, *, start: int, room: int) -> str:
 def _file(one: CitedFile) -> str:
     when = f' commit="{one.commit[:10]}"' if one.commit else ""
     cut = f"\n[{one.cut} bytes cut]" if one.cut else ""
-    return f'<memory-file path="{attribute(one.path)}"{when}>\n{unfenced(one.text)}{cut}\n</memory-file>'
+    return f'<memory-file path="{attribute(one.path)}"{when}>\n{defused(one.text)}{cut}\n</memory-file>'
 
 
 def full(shown: Shown, *, start: int, room: int, freshness: Freshness | None = None) -> str:
@@ -153,19 +153,19 @@ def full(shown: Shown, *, start: int, room: int, freshness: Freshness | None = N
     kind = re.sub(r"[^\w-]", "", record.kind)
     came = f' from="{attribute(shown.came)}"' if shown.came else ""
     first = f'<memory id="{record.id}" kind="{kind}" state="{record.state}" by="{by}" at="{at}"{came}>'
-    titled = [] if record.body.startswith(record.title.rstrip("…")) else [unfenced(record.title)]
+    titled = [] if record.body.startswith(record.title.rstrip("…")) else [defused(record.title)]
     titled += [NOT_ACCEPTED] if record.state == "held" else []
-    fields = [f"{name}: {unfenced(_spoken(value))}" for name, value in record.fields.items()]
+    fields = [f"{name}: {defused(_spoken(value))}" for name, value in record.fields.items()]
     last = ["</memory>", clipped(" · ".join(_facts(shown, freshness)), max(SHORT, room // 4))]
     body = record.body[start:]
-    whole = "\n".join([first, *titled, unfenced(body), *fields, *last])
+    whole = "\n".join([first, *titled, defused(body), *fields, *last])
     if tokens_of(whole) <= room:
         return whole
     rest = "(more: read with start={}, or raise budget)"
     room -= tokens_of("\n".join([first, *last, rest])) + SHORT
     told = clipped("\n".join([*titled, *fields]), room // 2)
     kept = clipped(body, max(1, room - tokens_of(told))).removesuffix("…")
-    return "\n".join([first, unfenced(kept), told, *last, rest.format(start + len(kept))])
+    return "\n".join([first, defused(kept), told, *last, rest.format(start + len(kept))])
 
 
 def _facts(shown: Shown, freshness: Freshness | None) -> list[str]:

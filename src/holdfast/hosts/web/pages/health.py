@@ -17,7 +17,7 @@ from holdfast.verbs.health import Health, health
 from holdfast.verbs.keep import rename_scope, retire
 from holdfast.verbs.memory import Memory, find
 from holdfast.verbs.mining import approve, mined, reject
-from holdfast.verbs.quarantine import UNKNOWN, accept, waiting
+from holdfast.verbs.quarantine import UNKNOWN, Decided, accept, waiting
 from holdfast.verbs.quarantine import reject as turn_away
 from holdfast.verbs.read import waiting_records
 from holdfast.verbs.verify import verify
@@ -131,13 +131,15 @@ def _reject(memory: Memory, one: str, _: Ask) -> str:
 
 
 def _accept(memory: Memory, one: str, ask: Ask) -> str:
-    done = accept(memory, [ask.field("author") or one])
-    return f"Accepted: {', '.join(done.authors) or find(memory, done.records[0]).record.title}"
+    return f"Accepted: {_named(memory, accept(memory, [ask.field('author') or one]))}"
 
 
 def _turn_away(memory: Memory, one: str, ask: Ask) -> str:
-    done = turn_away(memory, [ask.field("author") or one])
-    return f"Rejected: {', '.join(done.authors) or find(memory, done.records[0]).record.title}"
+    return f"Rejected: {_named(memory, turn_away(memory, [ask.field('author') or one]))}"
+
+
+def _named(memory: Memory, done: Decided) -> str:
+    return ", ".join(done.authors) or find(memory, done.records[0]).record.title
 
 
 def _verify(memory: Memory, one: str, _: Ask) -> str:
