@@ -78,5 +78,8 @@ def _surroundings() -> dict[str, str]:
 
 
 def came_with_repository(store: Path) -> bool:
-    """Tell whether a store is one of the files of the repository around it: whoever made that made the store too."""
-    return git(store, "ls-files", "--error-unmatch", "--", "holdfast.db") is not None
+    """Tell whether the repository around a store brings one: whoever made that may have made the store too.
+
+    Anywhere in it, and however it is spelt: links lead to other folders, and some systems take a for A.
+    """
+    return git(store, "ls-files", "--error-unmatch", "--", ":(top,icase,glob)**/holdfast.db") is not None

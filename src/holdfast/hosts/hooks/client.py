@@ -231,26 +231,38 @@ def _home(cwd: str) -> str:
         return os.path.expanduser(named)  # noqa: PTH111
     folder = cwd
     while folder and os.path.dirname(folder) != folder:  # noqa: PTH120
-        if os.path.exists(os.path.join(folder, ".holdfast", "holdfast.db")) and not _is_tracked(folder):  # noqa: PTH110, PTH118
-            return os.path.join(folder, ".holdfast")  # noqa: PTH118
+        store = os.path.join(folder, ".holdfast")  # noqa: PTH118
+        if os.path.exists(os.path.join(store, "holdfast.db")) and not _is_theirs(store):  # noqa: PTH110, PTH118
+            return store
         folder = os.path.dirname(folder)  # noqa: PTH120
     return _data_folder()
 
 
-def _is_tracked(folder: str) -> bool:
-    """Tell whether a store came with a repository, as `adapters.git.came_with_repository` does: it is not the user's."""
+def _is_theirs(store: str) -> bool:
+    """Tell whether a store came with a repository, as `adapters.git.came_with_repository` does: it is not the user's.
+
+    Git is asked only where its index does not rule it out: the name is in there, or may be (names cut short, an index in two).
+    """
+    folder = store = os.path.realpath(store)
     while not os.path.exists(git := os.path.join(folder, ".git")):  # noqa: PTH110, PTH118
         if (parent := os.path.dirname(folder)) == folder:  # noqa: PTH120
             return False
         folder = parent
     try:
-        if os.path.isfile(git):  # noqa: PTH113  a linked worktree
+        if os.path.isfile(git):  # noqa: PTH113  a linked worktree, or a submodule
             with open(git, encoding="utf-8") as file:  # noqa: PTH123
                 git = os.path.join(folder, file.read().partition("gitdir:")[2].strip())  # noqa: PTH118
         with open(os.path.join(git, "index"), "rb") as file:  # noqa: PTH118, PTH123
-            return b"holdfast/holdfast.db" in file.read()
-    except OSError:
+            index = file.read()
+    except FileNotFoundError:
+        return False  # nothing is in the repository yet
+    if index[7:8] < b"\4" and b"\0link\0\0" not in index and b"holdfast.db" not in index.lower():
         return False
+    import subprocess  # noqa: PLC0415  hardly anybody needs it
+
+    asked = ["git", "-C", store, "ls-files", "--error-unmatch", "--", ":(top,icase,glob)**/holdfast.db"]
+    around = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    return not subprocess.run(asked, env=around, capture_output=True, check=False).returncode  # noqa: S603
 
 
 def _data_folder() -> str:
