@@ -22,27 +22,12 @@ from holdfast.model.fold import fold_all
 from holdfast.model.ids import Clock, instant
 from holdfast.model.query import Usage
 from tests.conftest import recorded
-
-VIEW_TABLES = {
-    "records": "number",
-    "labels": "facet, value, number",
-    "links": "source, relation, target",
-    "usage": "id",
-}
+from tests.engine.test_salvage import contents
 
 
 def everything(store: Store) -> dict[str, Any]:
     """Give all rows of all views but the vectors."""
-    tables = {**VIEW_TABLES, "words": "rowid"}
-    return {
-        name: [
-            tuple(row)
-            for row in store.db.query(
-                f"select {'rowid, body' if name == 'words' else '*'} from {name} order by {order}"
-            )
-        ]
-        for name, order in tables.items()
-    }
+    return contents(store) | {"words": sorted(map(tuple, store.db.query("select rowid, body from words")))}
 
 
 def the_record(store: Store, record_id: str) -> Entry | None:
@@ -216,26 +201,35 @@ def test_the_journal_is_read_in_order_of_arrival_and_from_any_point(
 
 def test_erasure_scrubs_every_payload_and_whatever_arrives_late(store: Store) -> None:
     clock = Clock(lambda: 1_700_000_000.0)
+
+    def event(verb: Verb, **data: object) -> Event:
+        return Event(id=clock.tick(), about=told.id, verb=verb, at=clock.now(), data=data)
+
     told = recorded(clock, "the secret plan", project="p")
-    revised = Event(id=clock.tick(), about=told.id, verb="revised", at=clock.now(), data={"body": "the secret plan B"})
-    used = Event(
-        id=clock.tick(),
-        about=told.id,
-        verb="used",
-        at=clock.now(),
-        data={"outcome": "applied", "note": "the secret note"},
+    used = event("used", outcome="applied", note="a secret note", variant="secret words", observed="a secret seen")
+    spoken = (
+        event("revised", body="the secret plan B"),
+        event("trusted", delta=-0.1, reason="secret reason", note="secret doubt"),
+        event("heated", hot=True, why="secret fire"),
+        event("injected", text="the secret plan"),
     )
-    late = Event(id=clock.tick(), about=told.id, verb="revised", at=clock.now(), data={"body": "the secret, late"})
-    erased = Event(id=clock.tick(), about=told.id, verb="erased", at=clock.now())
-    store.commit([told, revised, used])
-    store.commit([erased])
-    store.commit([late])
-    kept = json.dumps([dict(event.data) for _, event in store.journal()]) + str(everything(store))
+    late = (
+        event("revised", body="the secret, late"),
+        event("used", outcome="applied", note="secret, too", variant="secret"),
+    )
+    late_still = event("trusted", delta=0.1, reason="secret, too"), event("heated", hot=True, why="secret, too")
+    store.commit([told, used, *spoken])
+    store.commit([event("erased")])
+    store.commit([*late, *late_still])
+    kept = json.dumps([dict(one.data) for _, one in store.journal()]) + str(everything(store))
     assert "secret" not in kept
     found = the_record(store, told.id)
     assert found is not None
     assert (found.record.state, found.record.project) == ("erased", "p")
-    assert usage.of(store.db, [told.id]) == {told.id: Usage(applied=1, last_used_at=used.at)}
+    assert usage.of(store.db, [told.id]) == {told.id: Usage(applied=2, last_used_at=used.at)}
+    before = everything(store)
+    store.rebuild()
+    assert everything(store) == before
 
 
 def test_a_projects_records_lie_together(store: Store) -> None:

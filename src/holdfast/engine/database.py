@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Literal, Protocol, TypeVar
 
-from holdfast.model.errors import StoreCorrupt
+from holdfast.model.errors import Invalid, StoreCorrupt
 
 Params = Mapping[str, Any]
 Dialect = Literal["sqlite", "postgres"]
@@ -78,3 +78,10 @@ def stored(text: Any, read: Callable[[Any], T]) -> T:
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as problem:
         hint = "`holdfast doctor` says more; `holdfast recover` saves what can be read."
         raise StoreCorrupt("The store is damaged: a text in it makes no sense any more.", hint=hint) from problem
+
+
+def unusable(problem: OverflowError | UnicodeEncodeError) -> Invalid:
+    """Say why a value cannot even be asked for."""
+    if isinstance(problem, OverflowError):
+        return Invalid("A number is too large.", hint="Nothing here is counted beyond 63 bits.")
+    return Invalid("The text is not valid UTF-8.", hint="Check its encoding and try again.")

@@ -17,9 +17,9 @@ from psycopg.sql import SQL, Identifier
 from psycopg.types.numeric import NumericBinaryLoader
 
 from holdfast.engine.access import MEMBER, Access, who_asks
-from holdfast.engine.database import Bits, Dialect, Halves, Params
+from holdfast.engine.database import Bits, Dialect, Halves, Params, unusable
 from holdfast.engine.patience import CONNECT_SECONDS, Patient
-from holdfast.model.errors import Forbidden, StoreBusy, StoreError, StoreFull, StoreUnwritable, Unreachable
+from holdfast.model.errors import Forbidden, Invalid, StoreBusy, StoreError, StoreFull, StoreUnwritable, Unreachable
 
 MOST_CONNECTIONS = 16
 BUSY_SECONDS = 30
@@ -361,6 +361,10 @@ def _translated() -> Iterator[None]:
     """Turn psycopg's errors into ours, once and here."""
     try:
         yield
+    except (OverflowError, UnicodeEncodeError) as problem:
+        raise unusable(problem) from problem
+    except psycopg.DataError as problem:
+        raise Invalid(f"The database cannot take a value ({problem}).", hint="Check it and try again.") from problem
     except psycopg.errors.DiskFull as problem:
         raise StoreFull(hint="Free some space on the database server.") from problem
     except psycopg.errors.ReadOnlySqlTransaction as problem:

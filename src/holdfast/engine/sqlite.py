@@ -8,10 +8,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from holdfast.engine.database import Dialect, Params
+from holdfast.engine.database import Dialect, Params, unusable
 from holdfast.model.errors import (
     HoldfastError,
-    Invalid,
     NotAStore,
     StoreBusy,
     StoreCorrupt,
@@ -98,7 +97,7 @@ class SQLite:
             try:
                 self._connection.executemany(sql, rows)
             except (OverflowError, UnicodeEncodeError) as problem:
-                raise _unusable(problem) from problem
+                raise unusable(problem) from problem
 
     def query(self, sql: str, params: Params = _NO_PARAMS, /) -> Sequence[sqlite3.Row]:
         """Give all rows of a select."""
@@ -114,7 +113,7 @@ class SQLite:
         except sqlite3.Error as problem:
             raise _our_error(problem, self.path) from problem
         except (OverflowError, UnicodeEncodeError) as problem:
-            raise _unusable(problem) from problem
+            raise unusable(problem) from problem
 
     def script(self, sql: str, /) -> None:
         """Run several statements of a schema, one by one so that an open transaction stays open."""
@@ -233,13 +232,6 @@ def _our_error(problem: sqlite3.Error, path: Path) -> HoldfastError:
         kind, hint = found
         return kind(f"{(kind.__doc__ or '').rstrip('.')} ({path}: {problem}).", hint=hint)
     return StoreError(f"The store could not answer ({path}: {problem}).", hint="Run `holdfast doctor`.")
-
-
-def _unusable(problem: OverflowError | UnicodeEncodeError) -> Invalid:
-    """Say why a value cannot even be asked for."""
-    if isinstance(problem, OverflowError):
-        return Invalid("A number is too large.", hint="Nothing here is counted beyond 63 bits.")
-    return Invalid("The text is not valid UTF-8.", hint="Check its encoding and try again.")
 
 
 def _patiently(step: Callable[[], object]) -> None:

@@ -88,13 +88,13 @@ class Store(Journal):
         self.db.execute("update counters set value = value + :n where name = 'seq'", {"n": len(events)})
         last = int(self.db.query("select value from counters where name = 'seq'")[0][0])
         known = self._known(events)
-        erased = self._erased({event.about for event in events if event.verb in FOLDING})
+        erased = self._erased({event.about for event in events})
         fresh, rows = [], []
         for seq, event in enumerate(events, start=last - len(events) + 1):
             if event.id in known:
                 continue
             known.add(event.id)
-            kept = scrub(event) if event.verb in FOLDING and event.about in erased else event
+            kept = scrub(event) if event.about in erased else event
             fresh.append(kept)
             rows.append(event_row(seq, kept))
         self.db.many(INSERT, rows)

@@ -61,6 +61,8 @@ def scrub(event: Event) -> Event:
     data = {key: event.data[key] for key in kept if key in event.data}
     if event.verb == "heated" and event.data.get("why") in HEATED_BECAUSE:
         data["why"] = event.data["why"]
+    if event.verb == "used" and "observed" in event.data:
+        data["observed"] = True  # that a rule saw it, not what it saw
     return replace(event, data=data)
 
 

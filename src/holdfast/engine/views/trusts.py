@@ -8,7 +8,7 @@ from holdfast.engine.database import Database
 from holdfast.engine.views import Batch
 
 NAME = "trusts"
-VERSION = 1
+VERSION = 2
 TABLES = ("trusts",)
 SCHEMA = """
 create table trusts (
@@ -33,7 +33,9 @@ class Change(NamedTuple):
 
 
 def apply(db: Database, batch: Batch, /) -> None:
-    """Add what the events say; the store hands each event over once."""
+    """Add what the events say, each handed over once; of what is erased nothing stays."""
+    gone = [{"id": entry.record.id} for entry in batch.entries if entry.record.state == "erased"]
+    db.many("delete from trusts where id = :id", gone)
     rows = []
     for event in batch.counted:
         delta = event.data.get("delta")

@@ -96,7 +96,9 @@ class Shown(NamedTuple):
 
 
 def apply(db: Database, batch: Batch, /) -> None:
-    """Add what the events say; the store hands each event over once."""
+    """Add what the events say, each handed over once; of what is erased no wording stays."""
+    gone = [{"id": entry.record.id} for entry in batch.entries if entry.record.state == "erased"]
+    db.many("update uses set variant = '' where id = :id", gone)
     for event in batch.counted:
         if event.verb == "used":
             _use(db, event)
