@@ -45,7 +45,7 @@ TASKS = {
 }
 WITHOUT: dict[str, tuple[str, ...]] = {"docs": ("build", "--strict")}  # the arguments of a task that got none
 ANYWHERE = ("holdfast", "uv")  # these work in the folder at hand
-SETTINGS = {"fuzz": {"HOOK_CASES": "10000", "HOSTILE": "20"}, "postgres": {"HOLDFAST_TEST_ENGINE": "postgres"}}
+SETTINGS = {"fuzz": {"HOOK_CASES": "10000", "HOSTILE": "20"}, "postgres": {"TEST_ENGINE": "postgres"}}
 
 
 def main() -> int:

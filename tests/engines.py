@@ -1,6 +1,6 @@
 """Which database the memories of a test are kept in.
 
-SQLite, unless HOLDFAST_TEST_ENGINE=postgres puts every test on PostgreSQL; the modules of `ON_BOTH` run on both in any
+SQLite, unless TEST_ENGINE=postgres puts every test on PostgreSQL; the modules of `ON_BOTH` run on both in any
 case. TEST_POSTGRES_URL names a server; without one it comes from PyPI and is started for the tests.
 """
 
@@ -16,7 +16,7 @@ from typing import Any
 from holdfast.engine.database import Database
 from holdfast.engine.sqlite import SQLite
 
-DEFAULT = os.environ.get("HOLDFAST_TEST_ENGINE", "sqlite")
+DEFAULT = os.environ.get("TEST_ENGINE", "sqlite")
 URL = os.environ.get("TEST_POSTGRES_URL", "")
 ON_BOTH = {f"tests.verbs.test_{name}" for name in ("recall", "write", "embed", "exchange", "graph")} | {
     f"tests.surfaces.test_{name}" for name in ("knowledge",)

@@ -48,6 +48,7 @@ except StoreError as problem:
 """
 
 
+@pytest.mark.embedded
 def test_a_full_disk_is_said_and_what_was_acknowledged_is_there(tmp_path: Path, time: Time) -> None:
     """The limit on file size stands in for the disk's end: the system refuses the write in the same place."""
     environment = {
@@ -78,6 +79,7 @@ def test_a_full_disk_is_said_and_what_was_acknowledged_is_there(tmp_path: Path, 
         keep(memory, "There is room again.")
 
 
+@pytest.mark.embedded
 def test_a_full_database_changes_nothing(memory: Memory) -> None:
     keep(memory, "Something small first.")
     assert isinstance(memory.store.db, SQLite)
@@ -90,6 +92,7 @@ def test_a_full_database_changes_nothing(memory: Memory) -> None:
     keep(memory, "Something large. " * 5_000)
 
 
+@pytest.mark.embedded
 def test_a_read_only_store_is_said_and_still_read(memory: Memory) -> None:
     keep(memory, "Something small first.")
     memory.store.db.query("pragma query_only = on")

@@ -18,6 +18,8 @@ from holdfast.verbs.recall import recall
 from tests.conftest import Time, make_memory
 from tests.engine.test_salvage import contents
 
+pytestmark = pytest.mark.embedded  # it is about the file
+
 STORES = sorted((Path(__file__).parents[1] / "data" / "stores").glob("*.db.gz"))
 STEPS = sorted((Path(records.__file__).parents[1] / "schema").glob("*.sql"))
 each = pytest.mark.parametrize("packed", STORES, ids=lambda path: path.name[:4])

@@ -26,6 +26,8 @@ from holdfast.verbs.keep import Revision, erase, link, record_use, retire, revis
 from holdfast.verbs.write import write
 from tests.conftest import Time, keep, make_memory, recorded
 
+pytestmark = pytest.mark.embedded  # it is about the file
+
 SEEDS = int(os.environ.get("DAMAGE_SEEDS", "24"))
 SECRET = "The vault's word was marzipan."
 

@@ -48,7 +48,8 @@ class Verbs(RuleBasedStateMachine):
         self.folder = tempfile.TemporaryDirectory()
         self.time = Time()
         self.memory: Memory = make_memory(Path(self.folder.name) / "a", self.time, config={"starters": False})
-        self.memory.store.db.query("pragma synchronous = off")  # nobody pulls the plug here
+        if self.memory.store.db.dialect == "sqlite":
+            self.memory.store.db.query("pragma synchronous = off")  # nobody pulls the plug here
         self.ids: list[str] = []
         self.marks: dict[str, str] = {}
         self.erased: dict[str, str] = {}

@@ -4,6 +4,8 @@ import json
 import sqlite3
 from pathlib import Path
 
+import pytest
+
 from tests.hosts.running import Run, answer, kept
 
 TOKEN = "ghp_" + "q7R2" * 9
@@ -26,6 +28,7 @@ def test_a_clean_store_leaves_with_zero(run: Run) -> None:
     assert (done.returncode, done.stdout) == (0, "No secrets found.\n")
 
 
+@pytest.mark.embedded
 def test_a_secret_is_found_masked_and_never_printed(run: Run) -> None:
     home = planted(run)
     found = run("scan")

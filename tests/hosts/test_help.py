@@ -104,6 +104,7 @@ def test_commands_options_kinds_and_clients_are_completed(line: str, offered: st
     assert [item.value for item in found] == [offered]
 
 
+@pytest.mark.embedded
 def test_memories_and_scopes_are_completed_from_the_store(run: Run, tmp_path: Path) -> None:
     home = {"HOLDFAST_HOME": str(tmp_path / "store")}
     assert completed(run, "holdfast show ", **home) == [""]
@@ -186,6 +187,7 @@ LOOKS: tuple[list[str], ...] = (
 
 
 @pytest.mark.parametrize("look", LOOKS, ids=" ".join)
+@pytest.mark.embedded
 def test_output_is_coloured_on_a_terminal_only_and_never_against_somebodys_will(
     run: Run, tmp_path: Path, own_home: Path, look: list[str]
 ) -> None:

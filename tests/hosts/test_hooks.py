@@ -620,6 +620,7 @@ def test_gemini_is_warned_with_the_result_of_the_command_for_it_shows_nothing_be
     assert [one["event"] for one in spooled(home)] == ["PreToolUse", "PostToolUse", "Injected", "PostToolUse"]
 
 
+@pytest.mark.embedded
 def test_gemini_is_told_to_stop_in_its_own_words(hook: Hook, memories: Run, home: Path, project: Path) -> None:
     kept(memories, "Never run `git push` before `make check`.", *SCAR, "--field", "blocking=true")
     (home / "work.lock").unlink()

@@ -20,6 +20,8 @@ from holdfast.model.ids import Clock
 from tests.conftest import recorded
 from tests.hosts.running import Run, answer
 
+pytestmark = pytest.mark.embedded  # it is about the file
+
 _WRITER = """
 import sys
 from holdfast.compose import open_memory

@@ -19,6 +19,7 @@ def clones(tmp_path: Path) -> dict[str, Run]:
     return made
 
 
+@pytest.mark.embedded
 def test_two_clones_share_what_is_meant_for_the_team(clones: dict[str, Run]) -> None:
     ada, bob = clones["ada"], clones["bob"]
     refused = ada("sync")
@@ -52,6 +53,7 @@ def test_erasing_says_what_history_keeps_and_rewriting_forgets_it(clones: dict[s
     assert "zanzibar" not in git(shop, "log", "-p", "refs/notes/holdfast/learnings")
 
 
+@pytest.mark.embedded
 def test_the_repositorys_files_are_written_only_where_somebody_asked(clones: dict[str, Run], tmp_path: Path) -> None:
     ada, shop = clones["ada"], tmp_path / "ada" / "shop"
     kept(ada, "For the team.", "--team")

@@ -143,6 +143,7 @@ ACTIONS: dict[str, Callable[[Memory], object]] = {
 
 
 @pytest.mark.parametrize("name", ACTIONS)
+@pytest.mark.embedded
 def test_no_secret_given_to_a_verb_reaches_the_disk(name: str, memory: Memory, tmp_path: Path) -> None:
     try:
         outcome = ACTIONS[name](memory)
@@ -244,6 +245,7 @@ def test_redaction_leaves_no_byte_of_a_secret_and_says_that_it_was_done(memory: 
     assert restore(memory, events[4].id).state == "active"
 
 
+@pytest.mark.embedded
 def test_a_title_that_ends_within_a_secret_loses_its_half(memory: Memory, tmp_path: Path) -> None:
     body = f"{'Deploys ' * 9}with {TOKEN} go out."
     memory.store.commit([recorded(memory.clock, body, title=body[:90] + "…")])
