@@ -5,6 +5,7 @@ import sys
 from collections.abc import Callable
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -28,6 +29,11 @@ from tests.verbs.test_recall import Topics
 
 ENGINES = ("sqlite", "postgres")
 Place = Callable[[str, str], Database]
+
+
+def shared(store: Store) -> dict[str, Any]:
+    """Give what both engines keep: whose own a record is only stands apart where policies look at it."""
+    return {table: rows for table, rows in everything(store).items() if table != "privates"}
 
 
 @pytest.fixture
@@ -54,7 +60,7 @@ def test_a_moved_store_is_the_same_store(place: Place, one: str, other: str) -> 
     target = open_store(place(other, "target"))
     told: list[str] = []
     moved = move(source, target, lambda what, _done, _all: told.append(what))
-    assert everything(target) == everything(source)
+    assert shared(target) == shared(source)
     assert list(target.journal()) == list(source.journal())
     assert (moved.events, moved.hash) == (len(list(source.journal())), journal_hash(source.db))
     assert target.projects() == source.projects()
@@ -123,7 +129,7 @@ moving.move(open_store(database_at({addresses[0]!r})), open_store(database_at({a
     moved = move(source, target, lambda what, done, _all: copied.append(done) if what == "events" else None)
     assert min(copied) > there  # what had arrived was not copied again
     assert moved.hash == journal_hash(source.db) == journal_hash(target.db)
-    assert everything(open_store(place(other, "target"))) == everything(source)
+    assert shared(open_store(place(other, "target"))) == shared(source)
 
 
 @pytest.mark.parametrize("other", ENGINES)
