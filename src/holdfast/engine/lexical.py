@@ -2,7 +2,7 @@
 
 import heapq
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import itemgetter
@@ -16,7 +16,12 @@ POSTINGS = 1_200
 FILTERED = 10  # a filter passes few of what is read, so more is
 LONG = 1_000  # a list shorter than this is read sooner than it is thought about
 UNSEEN = 20
+TELLING = 4_000  # a word that more records hold picks none of them: meaning does, where it is asked
 SAMPLE = 200  # records whose length says how long they usually are
+MANY = (
+    100_000  # of more records than this, a draw says how common the common words are: counting them would take seconds
+)
+DRAWN, OFTEN = 2_000, 20
 K1, B = 1.2, 0.75
 PASSAGE = 0.3  # share of the best passage in a record's score
 
@@ -36,19 +41,29 @@ class Frequencies:
     db: Database
     known: dict[tuple[int, int, str], tuple[int, int]] = field(default_factory=dict)
     lengths: dict[tuple[Span, ...], tuple[float, float]] = field(default_factory=dict)
+    draws: dict[tuple[Span, ...], tuple[dict[str, int], int]] = field(default_factory=dict)
 
     def of(self, words: Sequence[str], spans: Sequence[Span], documents: int) -> dict[str, int]:
-        """Tell how many records of the spans hold each word."""
+        """Tell how many records of the spans hold each word; of very many, about how many hold a common one."""
+        common = self._common(tuple(spans), documents) if documents > MANY else {}
+        rare = [word for word in words if word not in common]
         for span in spans:
-            # Counted again when the project has grown by a tenth: idf moves slowly. A word nobody had may have come since.
-            if stale := [word for word in words if self._is_stale(self.known.get((*span, word)), documents)]:
+            # A word nobody had may have come since.
+            known = {word: self.known.get((*span, word), (0, 0)) for word in rare}
+            if stale := [word for word, (count, then) in known.items() if not count or _grown(documents, then)]:
                 for word, count in index.counts(self.db, stale, span).items():
                     self.known[*span, word] = (count, documents)
-        return {word: sum(self.known[*span, word][0] for span in spans) for word in words}
+        return {word: common.get(word) or sum(self.known[*span, word][0] for span in spans) for word in words}
 
-    @staticmethod
-    def _is_stale(known: tuple[int, int] | None, documents: int) -> bool:
-        return known is None or not known[0] or documents > 1.1 * known[1] + 10
+    def _common(self, spans: tuple[Span, ...], documents: int) -> dict[str, int]:
+        """Give the words that many of the records drawn hold, each with how many of all hold it by that."""
+        common, then = self.draws.get(spans, ({}, 0))
+        if _grown(documents, then):
+            drawn = index.drawn(self.db, spans, DRAWN)
+            held = Counter(word for body in drawn for word in set(body.split()))
+            common = {word: documents * times // len(drawn) for word, times in held.items() if times >= OFTEN}
+            self.draws[spans] = common, documents
+        return common
 
     def mean_lengths(self, spans: Sequence[Span]) -> tuple[float, float]:
         """Give the usual length of a record and of a passage (characters of index words), from a sample."""
@@ -71,8 +86,12 @@ def look_up(
     *,
     allowed: Collection[int] | None = None,
     most: int,
+    meant: bool = False,
 ) -> Words:
-    """Give the records that hold the rarest words of a question, those with the most weight first."""
+    """Give the records that hold the rarest words of a question, those with the most weight first.
+
+    Where they are also looked for by what is meant, words that very many hold bring in none.
+    """
     counts = frequencies.of(list(words), spans, documents)
     idf = {word: _weight(count, documents) for word, count in counts.items()}
     score: dict[int, float] = defaultdict(float)
@@ -81,6 +100,8 @@ def look_up(
     readable = POSTINGS if allowed is None else FILTERED * POSTINGS
     for word in present:
         read += counts[word]
+        if meant and counts[word] > TELLING:
+            break
         # Commoner words would cost more than they tell, or can no longer bring in a record among the best; they
         # still count in the exact score.
         if score and (read > readable or (counts[word] > LONG and _settled(score, left, most))):
@@ -92,6 +113,11 @@ def look_up(
     if allowed is not None:
         score = {number: weight for number, weight in score.items() if number in allowed}
     return Words(idf=idf, found=dict(heapq.nlargest(most, score.items(), key=itemgetter(1))))
+
+
+def _grown(documents: int, then: int) -> bool:
+    """Tell whether there are a tenth more than then: how common words are changes slowly."""
+    return documents > 1.1 * then + 10
 
 
 def _weight(count: int, documents: int) -> float:

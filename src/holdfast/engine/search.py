@@ -115,7 +115,8 @@ def search(
     allowed: Collection[int] | None = None,
 ) -> tuple[list[Candidate], Mapping[str, float]]:
     """Give candidates, best first, and the weight of each word of the question."""
-    found = look_up(frequencies, question.words, spans, documents, allowed=allowed, most=most)
+    by_meaning = codes is not None and question.vector is not None
+    found = look_up(frequencies, question.words, spans, documents, allowed=allowed, most=most, meant=by_meaning)
     meant: dict[int, float] = {}
     if codes is not None and question.vector is not None:
         meant = codes.nearest(question.vector, spans, most=most, allowed=allowed)

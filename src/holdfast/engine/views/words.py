@@ -10,6 +10,7 @@ by us, so both engines give the same answers.
 
 import json
 from collections.abc import Iterable, Sequence
+from random import Random
 
 from holdfast.engine.database import Database, Dialect
 from holdfast.engine.passages import pieces
@@ -169,6 +170,20 @@ def newest(db: Database, place: Span, most: int) -> dict[int, str]:
     """Give the index words of the newest records of a span."""
     rows = db.query(_NEWEST, {"low": place[0], "high": place[1], "most": most})
     return {row[0]: row[1] for row in rows}
+
+
+def drawn(db: Database, places: Sequence[Span], most: int) -> list[str]:
+    """Give the index words of about so many records from all over some spans, the same ones each time."""
+    last: dict[int, int] = {}
+    for low, high in places:
+        homes = {"first": low >> PROJECT_BITS, "last": high >> PROJECT_BITS}
+        last |= {row[0]: row[1] for row in db.query(_PROJECTS, homes)}
+    chance = Random(0)  # noqa: S311  nothing is kept secret by it
+    chosen = chance.choices(list(last), list(last.values()), k=most) if last else []
+    return list(bodies(db, {(home << PROJECT_BITS) + chance.randint(1, last[home]) for home in chosen}).values())
+
+
+_PROJECTS = "select number, records from projects where number between :first and :last and records > 0 order by number"
 
 
 def is_empty(db: Database, place: Span) -> bool:

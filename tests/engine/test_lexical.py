@@ -1,0 +1,74 @@
+"""How common words are, and which of their records are looked at, where there are very many."""
+
+from unittest.mock import Mock
+
+import pytest
+
+from holdfast.engine import lexical
+from holdfast.engine.lexical import Frequencies, look_up
+from holdfast.engine.store import Store
+from holdfast.engine.views import words
+from holdfast.engine.views.records import span
+from holdfast.model.ids import Clock
+from tests.conftest import recorded
+
+EVERYWHERE = (0, 2**62)
+
+
+@pytest.fixture
+def large(store: Store, monkeypatch: pytest.MonkeyPatch) -> Store:
+    """Give 600 records of three projects, which count as very many: all deploy, a third to staging, two on a Sunday."""
+    monkeypatch.setattr(lexical, "MANY", 500)
+    monkeypatch.setattr(lexical, "DRAWN", 400)
+    clock = Clock(lambda: 1_700_000_000.0)
+    texts = [
+        f"Deploy {n} goes {'to staging' if n % 3 == 0 else 'out'}{' on Sunday' if n in (7, 8) else ''}"
+        for n in range(600)
+    ]
+    store.commit([recorded(clock, text, project=f"p{n % 3 if n > 300 else 0}") for n, text in enumerate(texts)])
+    return store
+
+
+def test_common_words_are_told_from_a_draw_and_rare_ones_counted(large: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    counts = Mock(wraps=words.counts)
+    monkeypatch.setattr(words, "counts", counts)
+    found = Frequencies(large.db).of(["deploy", "stage", "sunday", "nowher"], [EVERYWHERE], 600)
+    assert [list(call.args[1]) for call in counts.call_args_list] == [["sunday", "nowher"]]
+    assert (found["deploy"], found["sunday"], found["nowher"]) == (600, 2, 0)
+    assert 150 < found["stage"] < 250
+    exact = Frequencies(large.db).of(["deploy", "stage", "sunday"], [EVERYWHERE], 400)  # as of fewer
+    assert exact == {"deploy": 600, "stage": 200, "sunday": 2}
+
+
+def test_a_draw_is_made_again_when_a_tenth_has_come(large: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    frequencies = Frequencies(large.db)
+    assert frequencies.of(["rollback"], [EVERYWHERE], 600) == {"rollback": 0}
+    clock = Clock(lambda: 1_700_000_001.0)
+    large.commit([recorded(clock, f"Rollback {n}", project="p1") for n in range(300)])
+    drawn = Mock(wraps=words.drawn)
+    monkeypatch.setattr(words, "drawn", drawn)
+    assert 200 < frequencies.of(["rollback"], [EVERYWHERE], 900)["rollback"] < 400
+    assert frequencies.of(["rollback"], [EVERYWHERE], 910)["rollback"]
+    assert drawn.call_count == 1
+
+
+def test_a_draw_is_of_the_projects_that_are_asked(large: Store) -> None:
+    here = span(large.project_number("p1"))
+    assert words.drawn(large.db, [span(10_000)], 50) == []
+    drawn = words.drawn(large.db, [here], 50)
+    assert 20 < len(drawn) <= 50
+    assert set(drawn) < set(words.newest(large.db, here, 1_000).values())
+    assert drawn == words.drawn(large.db, [here], 50)
+
+
+def test_a_word_that_very_many_hold_picks_none_where_meaning_does(
+    large: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lexical, "TELLING", 50)
+
+    def found(asked: list[str], *, meant: bool) -> int:
+        return len(look_up(Frequencies(large.db), asked, [EVERYWHERE], 600, most=60, meant=meant).found)
+
+    assert found(["stage", "deploy"], meant=True) == 0
+    assert found(["stage", "deploy"], meant=False) == 60
+    assert found(["sunday", "stage"], meant=True) == 2
