@@ -9,6 +9,7 @@ from random import Random
 
 import pytest
 
+from holdfast.adapters.importers import git_notes
 from holdfast.adapters.importers.git_notes import split_entries
 from holdfast.adapters.importers.markdown import sections
 from holdfast.adapters.importers.values import plain, texts, when
@@ -347,6 +348,13 @@ def test_notes_that_git_has_spread_over_folders_are_all_found(memory: Memory, tm
     write_notes(tmp_path / "many", notes)
     report = bring_in(memory, "git-notes", foreign_items("git-notes", tmp_path / "many"))
     assert (len(report.taken), report.skipped) == (400, ())
+
+
+def test_a_note_too_large_to_unpack_is_refused(memory: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(git_notes, "LARGEST", 100)
+    with pytest.raises(Invalid, match="has more than 100 bytes"):
+        brought(memory, "git-notes", tmp_path)
+    assert all_records(memory) == {}
 
 
 def test_a_note_whose_lines_were_sorted_by_a_merge_is_damage_not_a_memory() -> None:

@@ -9,10 +9,16 @@ import time
 from pathlib import Path
 from typing import Self
 
+from tests import engines
 from tests.hosts.conftest import environment_of
+from tests.hosts.running import answer, runner
 
-COMMANDS = {"viewer": ("web", "--no-open"), "mcp": ("mcp", "--http")}
-PROOF = {"viewer": b"/search", "mcp": b"/nothing"}  # asked after everything that was tried
+COMMANDS = {
+    "viewer": ("web", "--no-open"),
+    "mcp": ("mcp", "--http"),
+    "team": ("serve", "--rate", "100000", "--burst", "100000"),
+}
+PROOF = {"viewer": b"/search", "mcp": b"/nothing", "team": b"/readyz"}  # asked after everything that was tried
 PATIENCE = 0.25  # seconds; a request that is not whole is not answered
 
 
@@ -23,11 +29,16 @@ class Wire:
         self.kind = kind
         self.home = folder / "store"
         self._log = folder / "errors.txt"
+        environment = environment_of(folder)
+        if kind == "team":
+            environment["HOLDFAST_DATABASE"] = engines.schema(str(folder))
+        self.database = environment.get("HOLDFAST_DATABASE", str(self.home))
+        made = _key(folder, environment) if kind == "team" else b""
         command = [sys.executable, "-m", "holdfast", *COMMANDS[kind], "--port", "0"]
         with self._log.open("wb") as errors:
-            self.process = subprocess.Popen(command, cwd=folder, env=environment_of(folder), stderr=errors)
+            self.process = subprocess.Popen(command, cwd=folder, env=environment, stderr=errors)
         self.port = self._found()
-        self.token = (self.home / "http-token").read_bytes().strip()
+        self.token = made or (self.home / "http-token").read_bytes().strip()
         self.name = f"127.0.0.1:{self.port}".encode()
 
     def _found(self) -> int:
@@ -105,6 +116,15 @@ class Wire:
         self.close()
 
 
-def statuses(answer: bytes) -> list[int]:
+def _key(folder: Path, environment: dict[str, str]) -> bytes:
+    """Give the key of somebody who may write to the team's project."""
+    run = runner(folder, folder)
+    own = {name: value for name, value in environment.items() if name.startswith("HOLDFAST_")}
+    assert run("user", "add", "anna", **own).returncode == 0
+    wanted = ("--project", own["HOLDFAST_PROJECT"], "--role", "write", "--json")
+    return str(answer(run("key", "add", "anna", *wanted, **own))["key"]).encode()
+
+
+def statuses(said: bytes) -> list[int]:
     """Give the status of each answer in what came back."""
-    return [int(found) for found in re.findall(rb"(?:^|\n|[^\n])HTTP/1\.1 (\d{3}) ", b"\n" + answer)]
+    return [int(found) for found in re.findall(rb"(?:^|\n|[^\n])HTTP/1\.1 (\d{3}) ", b"\n" + said)]

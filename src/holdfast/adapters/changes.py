@@ -5,7 +5,7 @@ import time
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
-from holdfast.adapters.git import QUICK_SECONDS, git, git_text, git_told, is_object
+from holdfast.adapters.git import QUICK_SECONDS, git, git_text, git_told, is_object, objects
 from holdfast.model.anchor import Touch
 from holdfast.model.ids import parse_instant
 
@@ -57,16 +57,7 @@ def _touch(head: Sequence[str], match: re.Match[str]) -> Touch:
 def contents(folder: Path, blobs: Sequence[str]) -> dict[str, bytes]:
     """Give what several blobs hold, asked for at once; those that are not here are left out."""
     said = git(folder, "cat-file", "--batch", given="\n".join(blobs).encode() + b"\n", seconds=QUICK_SECONDS) or b""
-    found, place = dict[str, bytes](), 0
-    while (end := said.find(b"\n", place)) >= 0:
-        head = said[place:end].decode().split()
-        if len(head) != 3:  # missing
-            place = end + 1
-            continue
-        size = int(head[2])
-        found[head[0]] = said[end + 1 : end + 1 + size]
-        place = end + size + 2
-    return found
+    return objects(said)
 
 
 def renamed(folder: Path, paths: Sequence[str], since: Sequence[str]) -> dict[str, str]:

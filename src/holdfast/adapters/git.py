@@ -52,6 +52,20 @@ def git_text(folder: Path, *question: str, seconds: float = GIT_SECONDS, given: 
     return None if said is None else said.decode(errors="replace")
 
 
+def objects(said: bytes) -> dict[str, bytes]:
+    """Give what each object holds by what `git cat-file --batch` said; those that are not there are left out."""
+    found, place = dict[str, bytes](), 0
+    while (end := said.find(b"\n", place)) >= 0:
+        head = said[place:end].decode().split()
+        if len(head) != 3:  # missing
+            place = end + 1
+            continue
+        size = int(head[2])
+        found[head[0]] = said[end + 1 : end + 1 + size]
+        place = end + size + 2
+    return found
+
+
 @contextmanager
 def git_told(folder: Path, *question: str, seconds: float) -> Iterator[Iterator[bytes]]:
     """Give the lines of an answer as they come: who has heard enough leaves, and git stops. It stops by itself when it is late."""

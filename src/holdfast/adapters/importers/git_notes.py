@@ -1,7 +1,6 @@
 """Git notes of git-notes-memory: entries with YAML in front, several to a note, one ref for each namespace."""
 
 import re
-import subprocess
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -9,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from holdfast.adapters.checkout import GitCheckout
+from holdfast.adapters.git import objects, run_git
 from holdfast.adapters.importers.front_matter import read_yaml
 from holdfast.adapters.importers.values import digest, rest, text, texts, when
 from holdfast.model.errors import Invalid
@@ -17,6 +17,8 @@ from holdfast.model.foreign import Foreign, ForeignLink, Item, Remark
 from holdfast.model.record import Draft, Origin
 
 SECONDS = 120.0
+LARGEST = 100_000_000  # bytes of one note
+_SIZES = "--batch-check=%(objectname) %(objectsize)"
 KINDS = {
     "inception": "inception",
     "elicitation": "elicitation",
@@ -88,19 +90,15 @@ def _notes(path: Path, ref: str) -> Iterator[_Note]:
 
 
 def _blobs(path: Path, names: list[str]) -> dict[str, str]:
-    """Give the contents of blobs, all of them in one question."""
-    raw = _git_bytes(path, "cat-file", "--batch", given="\n".join(dict.fromkeys(names)))
-    found, place = {}, 0
-    while place < len(raw):
-        end = raw.index(b"\n", place)
-        head = raw[place:end].decode().split()
-        if len(head) != 3:  # a name git does not know
-            place = end + 1
-            continue
-        size = int(head[2])
-        found[head[0]] = raw[end + 1 : end + 1 + size].decode(errors="surrogateescape")
-        place = end + size + 2
-    return found
+    """Give the contents of blobs, all of them in one question; nothing is unpacked that would not fit."""
+    asked = "\n".join(dict.fromkeys(names))
+    sizes = [line.split() for line in _git(path, "cat-file", _SIZES, given=asked).splitlines()]
+    if larger := [name for name, size in sizes if size.isdecimal() and int(size) > LARGEST]:
+        raise Invalid(
+            f"The note {larger[0]} has more than {LARGEST:,} bytes.", hint="`git notes remove` takes it away."
+        )
+    found = objects(_git_bytes(path, "cat-file", "--batch", given=asked))
+    return {name: content.decode(errors="surrogateescape") for name, content in found.items()}
 
 
 def _dates(path: Path, commits: list[str]) -> dict[str, str]:
@@ -195,20 +193,14 @@ def _linked(found: Foreign, names: Mapping[str, str]) -> Foreign:
     return replace(found, links=tuple(ForeignLink(relation="relates_to", key=key) for key in keys))
 
 
-def _git(path: Path, *question: str) -> str:
-    return _git_bytes(path, *question).decode(errors="surrogateescape")
+def _git(path: Path, *question: str, given: str = "") -> str:
+    return _git_bytes(path, *question, given=given).decode(errors="surrogateescape")
 
 
 def _git_bytes(path: Path, *question: str, given: str = "") -> bytes:
     try:
-        answer = subprocess.run(  # noqa: S603
-            ["git", "-C", str(path), *question],  # noqa: S607
-            input=given.encode(),
-            capture_output=True,
-            timeout=SECONDS,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired) as problem:
+        answer = run_git(path, *question, given=given.encode(), seconds=SECONDS)
+    except OSError as problem:
         raise Invalid(f"git could not be asked about {path} ({problem}).") from problem
     if answer.returncode:
         said = answer.stderr.decode(errors="replace").strip().splitlines()

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
+from holdfast.adapters.git import objects
 from holdfast.adapters.replicas.git import Repository
 from holdfast.adapters.replicas.lines import event_of, line_of
 from holdfast.model.errors import Invalid, ReplicaError
@@ -168,14 +169,8 @@ def _is_note(head: list[bytes], path: bytes) -> bool:
 
 def _blobs(repository: Repository, names: list[str]) -> dict[str, str]:
     """Give the contents of blobs, all of them in one question."""
-    raw = repository.ask_bytes("cat-file", "--batch", given="\n".join(dict.fromkeys(names)).encode()) if names else b""
-    found, place = {}, 0
-    while place < len(raw):
-        end = raw.index(b"\n", place)
-        head = raw[place:end].decode().split()
-        if len(head) != 3:
-            raise ReplicaError(f"git cannot read the note {head[0]}.", hint="`git fsck` says what is damaged.")
-        size = int(head[2])
-        found[head[0]] = raw[end + 1 : end + 1 + size].decode(errors="surrogateescape")
-        place = end + size + 2
-    return found
+    wanted = dict.fromkeys(names)
+    found = objects(repository.ask_bytes("cat-file", "--batch", given="\n".join(wanted).encode())) if names else {}
+    if missing := [name for name in wanted if name not in found]:
+        raise ReplicaError(f"git cannot read the note {missing[0]}.", hint="`git fsck` says what is damaged.")
+    return {name: content.decode(errors="surrogateescape") for name, content in found.items()}

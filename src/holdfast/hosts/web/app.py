@@ -17,7 +17,7 @@ from starlette.types import ASGIApp, Scope
 from holdfast.compose.settings import Settings
 from holdfast.hosts.web import render
 from holdfast.hosts.web.api import routes as api_routes
-from holdfast.hosts.web.guard import SAFE, Guard, Keys
+from holdfast.hosts.web.guard import OPEN, SAFE, Guard, Keys
 from holdfast.hosts.web.live import Watcher
 from holdfast.hosts.web.pages import (
     graph,
@@ -165,6 +165,8 @@ async def _failed(request: Request, problem: Exception) -> Response:
 async def _said(request: Request, status: int, code: str, message: str, hint: str) -> Response:
     if request.url.path.startswith(("/api", "/stream")) and request.method in (*SAFE, "POST", "DELETE"):
         return JSONResponse({"error": code, "message": message, "hint": hint}, status)
+    if request.url.path.startswith(OPEN):  # whoever asks for a style may be nobody
+        return PlainTextResponse(f"{message}\n", status)
     try:
         ask = asked(request)
     except HoldfastError:
