@@ -5,7 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from holdfast.hosts.hooks import client
+from holdfast.hosts.hooks import client, hook
 from holdfast.model.trail import OBSERVER_FOLDER
 from tests.hosts.running import Run, answer
 from tests.verbs.test_learn import CHOICE, Repository
@@ -49,7 +49,7 @@ def test_an_observer_at_work_leaves_no_trail(tmp_path: Path) -> None:
     told = json.dumps({"session_id": "s", "cwd": str(folder), "prompt": "<turn/>"}).encode()
     done = subprocess.run(arguments, input=told, capture_output=True, check=False)
     assert (done.returncode, done.stdout, (tmp_path / "spool").exists()) == (0, b"", False)
-    assert client.OBSERVER_FOLDER == OBSERVER_FOLDER
+    assert hook.OBSERVER_FOLDER == OBSERVER_FOLDER
 
 
 def test_the_key_of_an_observer_is_not_printed(run: Run) -> None:

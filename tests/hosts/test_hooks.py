@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from holdfast.compose.settings import load_settings
 from holdfast.hosts.hooks import client
+from holdfast.hosts.hooks.hook import main as hook_main
 from holdfast.hosts.worker import work
 from holdfast.model.trail import EVENTS
 from tests import engines
@@ -89,22 +90,32 @@ def text_of(reply: Any) -> str:
     return str(reply["hookSpecificOutput"]["additionalContext"])
 
 
-def test_it_imports_next_to_nothing() -> None:
+@pytest.mark.parametrize(("event", "parts"), [("PostToolUse", ()), ("PreToolUse", ("answers",))])
+def test_it_imports_next_to_nothing(tmp_path: Path, event: str, parts: tuple[str, ...]) -> None:
+    home = tmp_path / "store"
+    home.mkdir()
+    code = f"""
+import os, sys
+sys.argv = ["client.py", {event!r}, "--home", {str(home)!r}]
+os._exit = lambda code: print(" ".join(sorted(sys.modules)))
+exec(open({str(CLIENT)!r}).read(), {{"__name__": "__main__", "__file__": {str(CLIENT)!r}}})
+"""
     shown = subprocess.run(
-        [
-            sys.executable,
-            "-I",
-            "-S",
-            "-c",
-            f"import sys; sys.argv=['x']; sys.path.insert(0, {str(CLIENT.parent)!r}); import client; print(' '.join(sorted(sys.modules)))",
-        ],
+        [sys.executable, "-I", "-S", "-c", code],
+        input=json.dumps(
+            {"session_id": "s", "cwd": str(tmp_path), "tool_name": "Bash", "tool_input": {"command": "ls"}}
+        ),
         capture_output=True,
         text=True,
         check=True,
     ).stdout.split()
-    ours = {name for name in shown if name.startswith("holdfast")}
-    assert ours == {"holdfast", "holdfast.policy", "holdfast.policy.secrets"}
-    heavy = {
+    assert len(spooled(home)) == 1
+    used = ("hook", "happening", "places", *parts)
+    assert {name for name in shown if name.startswith("holdfast")} == {
+        *("holdfast", "holdfast.hosts", "holdfast.hosts.hooks", "holdfast.policy", "holdfast.policy.secrets"),
+        *(f"holdfast.hosts.hooks.{name}" for name in used),
+    }
+    heavy = (
         "typing",
         "dataclasses",
         "inspect",
@@ -115,8 +126,19 @@ def test_it_imports_next_to_nothing() -> None:
         "logging",
         "hashlib",
         "fnmatch",
-    }
-    assert heavy & set(shown) == set()
+    )
+    assert {*heavy} & set(shown) == set()
+
+
+def test_a_package_half_upgraded_is_no_trouble_of_the_client(tmp_path: Path) -> None:
+    alone = tmp_path / "holdfast" / "hosts" / "hooks" / "client.py"
+    alone.parent.mkdir(parents=True)
+    alone.write_bytes(CLIENT.read_bytes())
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", str(alone), "PreToolUse"], input="{}", capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (0, "", 1)
+    assert done.stderr.startswith("holdfast: No module named")
 
 
 def test_what_happens_is_noted_and_private_things_are_not(hook: Hook, home: Path) -> None:
@@ -181,7 +203,7 @@ def test_no_secret_reaches_the_disk(home: Path, project: Path, secret: str, monk
     }
     for event in ("UserPromptSubmit", "PostToolUse"):
         monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(json.dumps(told).encode())))
-        client.main([event, "--home", str(home)])
+        hook_main([event, "--home", str(home)])
     written = b"".join(path.read_bytes() for path in home.rglob("*") if path.is_file())
     core = max(secret.removeprefix("DB_PASSWORD").replace('"', " ").split(), key=len).encode()
     assert len(spooled(home)) == 2
@@ -232,7 +254,7 @@ def test_all_secrets_at_once_in_every_field_leave_nothing_on_disk(
         }
         for event in ("UserPromptSubmit", "PreToolUse", "PostToolUse", "Stop"):
             monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(json.dumps(told).encode())))
-            client.main([event, "--home", str(home)])
+            hook_main([event, "--home", str(home)])
         as_text = {
             **told,
             "tool_input": text + " z" * 6_000,
@@ -240,7 +262,7 @@ def test_all_secrets_at_once_in_every_field_leave_nothing_on_disk(
             "session_id": f"{text} s" if number == 0 else "s",
         }
         monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(json.dumps(as_text).encode())))
-        client.main(["PostToolUse", "--home", str(home)])
+        hook_main(["PostToolUse", "--home", str(home)])
     secrets = [secret for _, secret, _ in PLANTED]
     assert len(spooled(home)) >= 5 * len(PLANTED) // 10
     assert leaked(home, secrets) == []
@@ -290,7 +312,7 @@ def test_whatever_comes_in_nothing_breaks(
     before, out = (sys.stdin, sys.stdout), io.StringIO()
     sys.stdin, sys.stdout = io.TextIOWrapper(io.BytesIO(raw)), out
     try:
-        client.main([event, "--client", name, "--home", str(home)])
+        hook_main([event, "--client", name, "--home", str(home)])
     finally:
         sys.stdin, sys.stdout = before
     assert out.getvalue() == "" or isinstance(json.loads(out.getvalue()), dict)

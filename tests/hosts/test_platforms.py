@@ -15,7 +15,7 @@ import platformdirs.windows
 import pytest
 
 from holdfast.adapters.process import is_alive
-from holdfast.hosts.hooks import client
+from holdfast.hosts.hooks import hook, places
 from holdfast.hosts.setup import shapes
 from holdfast.hosts.setup.clients import CLIENTS
 from holdfast.hosts.setup.installation import Installation
@@ -45,7 +45,7 @@ def test_hooks_and_commands_agree_on_the_folder_of_the_store(
     by_variables = platformdirs.windows.get_win_folder_from_env_vars
     monkeypatch.setattr(platformdirs.windows, "get_win_folder", by_variables)  # the registry is not here
     monkeypatch.setattr(sys, "platform", system)
-    assert client._data_folder() == str(folders("holdfast", appauthor=False).user_data_path)
+    assert places.data_folder() == str(folders("holdfast", appauthor=False).user_data_path)
 
 
 class Kernel:
@@ -96,7 +96,7 @@ def test_the_worker_is_started_detached_on_windows(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(os, "kill", lambda *_: pytest.fail("there it would press Ctrl-C"))
     monkeypatch.setattr(subprocess, "Popen", lambda command, **how: started.append((command, how)))
     (tmp_path / "work.lock").write_text("11")
-    client._wake(str(tmp_path), str(tmp_path))
+    hook._wake(str(tmp_path), str(tmp_path))
     ((command, how),) = started
     assert command == [sys.executable, "-P", "-m", "holdfast", "--home", str(tmp_path), "work"]
     assert how == {"cwd": str(tmp_path), "creationflags": 0x208, "close_fds": True}  # detached, its own group

@@ -9,7 +9,7 @@ import pytest
 
 from holdfast.compose.settings import CHOICES, load_settings, store_folder
 from holdfast.hosts.bench.poisoning import ATTACKS, outcomes
-from holdfast.hosts.hooks import client
+from holdfast.hosts.hooks import places
 from holdfast.model.errors import InvalidConfig
 from holdfast.model.fence import attribute, defused, escaped, inline, visible
 
@@ -124,14 +124,14 @@ def test_a_store_that_came_with_a_repository_is_not_opened(
     config = load_settings(folder=here, environment={}, flags={}).config
     subprocess.run(["git", "init", "-q", str(here)], check=True)
     assert store_folder(config, here) == store
-    assert client._home(str(here)) == str(store)
+    assert places.home_of(str(here)) == str(store)
     (here / "README.md").touch()
     subprocess.run(["git", "-C", str(here), "add", "README.md"], check=True)
     assert store_folder(config, here) == store
-    assert client._home(str(here)) == str(store)
+    assert places.home_of(str(here)) == str(store)
     add(here)
     assert store_folder(config, here) != store
-    assert client._home(str(here)) != str(store)
+    assert places.home_of(str(here)) != str(store)
 
 
 @pytest.mark.parametrize("name", sorted(CHOICES))

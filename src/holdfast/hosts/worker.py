@@ -16,7 +16,7 @@ from holdfast.compose import open_memory, refresh_copy
 from holdfast.compose.adapters import open_replica
 from holdfast.compose.settings import Settings
 from holdfast.engine import tally, trail
-from holdfast.hosts.hooks.client import checkout_root, handover_file, prepared_file
+from holdfast.hosts.hooks.places import checkout_root, handover_file, prepared_file
 from holdfast.model.errors import HoldfastError
 from holdfast.model.trail import Happening
 from holdfast.policy.recap import handover

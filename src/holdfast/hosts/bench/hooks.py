@@ -14,6 +14,7 @@ from typing import Any
 from holdfast.engine import trail
 from holdfast.hosts.bench.measure import Spread, spread_of, table
 from holdfast.hosts.hooks import client
+from holdfast.hosts.hooks.hook import ANSWERED
 
 CLIENT = Path(client.__file__)
 ROUNDS = 30
@@ -36,7 +37,7 @@ def run() -> bool:
         bare_cpu, bare_wall = _measured([sys.executable, "-I", "-S", "-c", "pass"], b"", place)
         rows, fine = [["python -I -S -c pass", bare_cpu, bare_wall, "", ""]], True
         for event, given in EVENTS:
-            most = ANSWER if event in client.ANSWERING else CAPTURE
+            most = ANSWER if event in ANSWERED else CAPTURE
             told = json.dumps({"session_id": "bench", "cwd": str(place), **given}).encode()
             command = [sys.executable, "-I", "-S", str(CLIENT), event, "--home", str(home)]
             cpu, wall = _measured(command, told, place)
@@ -103,16 +104,16 @@ def _measured(command: list[str], told: bytes, place: Path) -> tuple[Spread, Spr
 _TELL = """
 import io, json, sys
 sys.path.insert(0, {folder!r})
-import client
+from holdfast.hosts.hooks.hook import main
 for turn in range({turns}):
     told = {{"session_id": "s{number}", "cwd": {place!r}, "prompt": f"prompt {{turn}} of {number}"}}
     sys.stdin = io.TextIOWrapper(io.BytesIO(json.dumps(told).encode()))
-    client.main(["PostToolUse", "--home", {home!r}])
+    main(["PostToolUse", "--home", {home!r}])
 """
 
 
 def _teller(home: Path, place: Path, number: int, turns: int) -> "subprocess.Popen[bytes]":
-    code = _TELL.format(folder=str(CLIENT.parent), turns=turns, number=number, place=str(place), home=str(home))
+    code = _TELL.format(folder=str(CLIENT.parents[3]), turns=turns, number=number, place=str(place), home=str(home))
     return subprocess.Popen([sys.executable, "-I", "-S", "-c", code])  # noqa: S603
 
 

@@ -1,1 +1,1 @@
-"""What clients run at their events: one lean file, and what prepares its answers."""
+"""What clients run at their events, kept lean: `client` is the script, `hook` what it does."""

@@ -1,0 +1,88 @@
+"""Where the hook and those who prepare its answers find things. No settings are read: that would take longer than the rest."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+
+def home_of(cwd: str) -> str:
+    """Give the folder of the store, as `compose.store_folder` finds it, without reading any settings."""
+    if named := os.environ.get("HOLDFAST_HOME"):
+        return os.path.expanduser(named)
+    folder = cwd
+    while folder and os.path.dirname(folder) != folder:
+        store = os.path.join(folder, ".holdfast")
+        if os.path.exists(os.path.join(store, "holdfast.db")) and not _is_theirs(store):
+            return store
+        folder = os.path.dirname(folder)
+    return data_folder()
+
+
+def _is_theirs(store: str) -> bool:
+    """Tell whether a store came with a repository, as `adapters.git.came_with_repository` does: it is not the user's.
+
+    Git is asked only where its index does not rule it out: the name is in there, or may be (names cut short, an index in two).
+    """
+    folder = store = os.path.realpath(store)
+    while not os.path.exists(git := os.path.join(folder, ".git")):
+        if (parent := os.path.dirname(folder)) == folder:
+            return False
+        folder = parent
+    try:
+        if os.path.isfile(git):  # a linked worktree, or a submodule
+            with open(git, encoding="utf-8") as file:
+                git = os.path.join(folder, file.read().partition("gitdir:")[2].strip())
+        with open(os.path.join(git, "index"), "rb") as file:
+            index = file.read()
+    except FileNotFoundError:
+        return False  # nothing is in the repository yet
+    if index[7:8] < b"\4" and b"\0link\0\0" not in index and b"holdfast.db" not in index.lower():
+        return False
+    import subprocess
+
+    asked = ["git", "-C", store, "ls-files", "--error-unmatch", "--", ":(top,icase,glob)**/holdfast.db"]
+    around = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    return not subprocess.run(asked, env=around, capture_output=True, check=False).returncode  # noqa: S603
+
+
+def data_folder() -> str:
+    """Give the folder for data of this platform."""
+    user = os.path.expanduser("~")
+    if sys.platform == "win32":
+        return os.path.join(os.environ.get("LOCALAPPDATA", user), "holdfast")
+    usual = ("Library", "Application Support") if sys.platform == "darwin" else (".local", "share")
+    return os.path.join(os.environ.get("XDG_DATA_HOME") or os.path.join(user, *usual), "holdfast")
+
+
+def prepared_file(home: str, cwd: str) -> str:
+    """Give where answers for a checkout are prepared; worktrees have their own."""
+    root = checkout_root(cwd)
+    name = "".join(char if char.isalnum() else "-" for char in root)[-150:].strip("-")
+    return os.path.join(home, "prepared", f"{name or 'root'}.json")
+
+
+def checkout_root(cwd: str) -> str:
+    """Give the folder that holds the checkout, or the folder itself."""
+    folder = os.path.realpath(cwd)
+    start = folder
+    while os.path.dirname(folder) != folder:
+        if os.path.exists(os.path.join(folder, ".git")):
+            return folder
+        folder = os.path.dirname(folder)
+    return start
+
+
+def handover_file(home: str, session: str) -> str:
+    """Give where a session leaves what it was doing for its own other side of a compaction."""
+    return os.path.join(home, "prepared", f"handover-{plain_name(session)}.txt")
+
+
+def client_note(home: str, process: int) -> str:
+    """Give where it is noted which session a client, known by its process, is in."""
+    return os.path.join(home, "seen", f"client-{process}")
+
+
+def plain_name(session: str) -> str:
+    """Give a session's name as a file may be called."""
+    return "".join(char if char.isalnum() or char in "-_" else "-" for char in session)[:100] or "none"
