@@ -28,7 +28,7 @@ SUITES = (
 )
 # They measure time, or look at what a process loads: being watched is what they would notice.
 WITHOUT = ("tests/hosts/test_bench.py", "tests/hosts/test_demo.py", "tests/hosts/setup")
-UNHURRIED = ("-k", "not in_no_time")
+UNHURRIED = ("-k", "not in_no_time and not without_importing and not imports_none")
 
 
 def main() -> int:

@@ -32,7 +32,7 @@ from holdfast.verbs.upkeep import rebuild_views
 from holdfast.verbs.verify import verify
 from holdfast.verbs.write import Held, Written, cancel, confirm, write
 from tests.conftest import Time, make_memory
-from tests.hostile.texts import NASTY, TIMES, numbers, texts, values
+from tests.hostile.texts import NASTY, NUMBERS, TIMES, numbers, texts, values
 from tests.soak.checks import contents
 
 PLACE = st.integers(0, 9)
@@ -235,7 +235,7 @@ Verbs.TestCase.settings = settings(
 test_any_verbs_in_any_order = Verbs.TestCase
 
 
-def test_every_nasty_text_in_every_field() -> None:
+def test_every_nasty_text_and_number_in_every_field() -> None:
     """The state machine chooses; here each one is tried."""
     machine = Verbs()
     try:
@@ -254,6 +254,9 @@ def test_every_nasty_text_in_every_field() -> None:
             machine.trust(0, text, float("nan"), raises=False, note=text)
             machine.ask(text, text, 5, 100)
             machine.as_of(0, text, text)
+        for number, other in itertools.product((*NUMBERS, 5), repeat=2):
+            machine.ask("Deploys wait for the backup.", "backup", number, other)
+            machine.trust(0, "outdated", number, raises=False, note="")
         machine.carry(5, "\0")
         machine.views_are_what_the_journal_says()
     finally:

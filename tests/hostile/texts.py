@@ -72,7 +72,8 @@ NASTY = (
 SHORT = tuple(text for text in NASTY if len(text) < 600)
 
 texts = st.one_of(st.sampled_from(SHORT), st.text(max_size=40), st.text(st.characters(codec=None), max_size=10))
-numbers = st.one_of(st.integers(-3, 30), st.integers(), st.floats(), st.sampled_from((2**31, 2**63, -(2**64), 10**400)))
+NUMBERS = (0, -1, 2**31, 2**63, -(2**64), 10**400)
+numbers = st.one_of(st.integers(-3, 30), st.integers(), st.floats(), st.sampled_from(NUMBERS))
 values = st.recursive(
     st.one_of(st.none(), st.booleans(), numbers, texts),
     lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(texts, inner, max_size=3)),

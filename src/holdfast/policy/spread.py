@@ -8,7 +8,6 @@ from holdfast.model.query import Hit
 from holdfast.model.record import Record
 from holdfast.policy.overlap import words
 
-SHARE = 0.5  # of a page, for one source
 ABOUT_AS_WELL = 0.7  # of the score of what it would stand in for
 SAME = 0.9  # of the words of the shorter text
 
@@ -24,8 +23,8 @@ def source_of(record: Record, came: str = "") -> str:
 
 
 def quota(limit: int) -> int:
-    """Give how much of a page one source may take."""
-    return max(1, round(SHARE * limit))
+    """Give how much of a page one source may take: half of it, and one at least."""
+    return max(1, (limit + 1) // 2)
 
 
 def collapsed(hits: Sequence[Hit]) -> list[Hit]:
