@@ -254,6 +254,7 @@ def test_every_nasty_text_and_number_in_every_field() -> None:
             machine.trust(0, text, float("nan"), raises=False, note=text)
             machine.ask(text, text, 5, 100)
             machine.as_of(0, text, text)
+            machine.carry(0, "")
         for number, other in itertools.product((*NUMBERS, 5), repeat=2):
             machine.ask("Deploys wait for the backup.", "backup", number, other)
             machine.trust(0, "outdated", number, raises=False, note="")

@@ -138,11 +138,12 @@ def check_draft(memory: Memory, draft: Draft, *, redact: bool = False) -> Draft:
     ):
         if value not in allowed:
             raise Invalid(f"{value!r} is no {what}.", hint=f"Use one of {', '.join(allowed)}.")
-    check_keepable(draft.extra)
+    check_keepable([dict(draft.extra), *draft.triggers])
     return replace(
         draft,
         body=body,
         title=title,
+        project=check_text(draft.project, "project", LONGEST_TITLE) if draft.project else draft.project,
         fields=check_fields(kind, draft.fields),
         scopes=allowed_scopes(memory, draft.scopes),
         tags=check_tags(draft.tags),
