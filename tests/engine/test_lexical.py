@@ -72,3 +72,13 @@ def test_a_word_that_very_many_hold_picks_none_where_meaning_does(
     assert found(["stage", "deploy"], meant=True) == 0
     assert found(["stage", "deploy"], meant=False) == 60
     assert found(["sunday", "stage"], meant=True) == 2
+
+
+def test_what_is_remembered_of_words_is_bounded(large: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lexical, "REMEMBERED", 20)
+    frequencies = Frequencies(large.db)
+    for number in range(300):
+        asked = [str(number), "sunday", f"unheard{number}"]
+        assert frequencies.of(asked, [EVERYWHERE], 400) == dict(zip(asked, (1, 2, 0), strict=True))
+        assert len(frequencies.known) <= 22
+    assert not [key for key in frequencies.known if "unheard" in key[2]]

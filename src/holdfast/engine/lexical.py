@@ -22,6 +22,7 @@ MANY = (
     100_000  # of more records than this, a draw says how common the common words are: counting them would take seconds
 )
 DRAWN, OFTEN = 2_000, 20
+REMEMBERED = 30_000  # counts of words that a process keeps at the most: some 15 MB
 K1, B = 1.2, 0.75
 PASSAGE = 0.3  # share of the best passage in a record's score
 
@@ -47,13 +48,18 @@ class Frequencies:
         """Tell how many records of the spans hold each word; of very many, about how many hold a common one."""
         common = self._common(tuple(spans), documents) if documents > MANY else {}
         rare = [word for word in words if word not in common]
+        if len(self.known) > REMEMBERED:
+            self.known.clear()
         for span in spans:
-            # A word nobody had may have come since.
             known = {word: self.known.get((*span, word), (0, 0)) for word in rare}
             if stale := [word for word, (count, then) in known.items() if not count or _grown(documents, then)]:
                 for word, count in index.counts(self.db, stale, span).items():
-                    self.known[*span, word] = (count, documents)
-        return {word: common.get(word) or sum(self.known[*span, word][0] for span in spans) for word in words}
+                    if count:
+                        self.known[*span, word] = (count, documents)
+                    else:  # it may come at any time
+                        self.known.pop((*span, word), None)
+        held = {word: sum(self.known.get((*span, word), (0, 0))[0] for span in spans) for word in rare}
+        return {word: common.get(word) or held[word] for word in words}
 
     def _common(self, spans: tuple[Span, ...], documents: int) -> dict[str, int]:
         """Give the words that many of the records drawn hold, each with how many of all hold it by that."""

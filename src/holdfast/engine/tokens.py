@@ -56,7 +56,7 @@ def _fold(text: str) -> str:
     return unicodedata.normalize("NFC", _MARKS.sub("", unicodedata.normalize("NFKD", text)))
 
 
-@lru_cache(maxsize=65_536)
+@lru_cache(maxsize=16_384)
 def _tokens_of(compound: str) -> tuple[str, ...]:
     names = _NAME.findall(compound)
     found = [token for name in names for token in _name_tokens(name)]
@@ -89,7 +89,7 @@ def _cjk_tokens(name: str) -> Iterator[str]:
     yield from (_stem(part.lower()[:LONGEST]) for part in _PART.findall(name[last:]))
 
 
-@lru_cache(maxsize=65_536)
+@lru_cache(maxsize=16_384)
 def _stem(word: str) -> str:
     with _stemming:
         return str(_stemmer.stemWord(word))
