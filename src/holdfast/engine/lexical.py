@@ -18,9 +18,7 @@ LONG = 1_000  # a list shorter than this is read sooner than it is thought about
 UNSEEN = 20
 TELLING = 4_000  # a word that more records hold picks none of them: meaning does, where it is asked
 SAMPLE = 200  # records whose length says how long they usually are
-MANY = (
-    100_000  # of more records than this, a draw says how common the common words are: counting them would take seconds
-)
+MANY = 100_000  # of more records a draw says how common the common words are: to count them would take seconds
 DRAWN, OFTEN = 2_000, 20
 REMEMBERED = 30_000  # counts of words that a process keeps at the most: some 15 MB
 K1, B = 1.2, 0.75

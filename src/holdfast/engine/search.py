@@ -115,11 +115,10 @@ def search(
     allowed: Collection[int] | None = None,
 ) -> tuple[list[Candidate], Mapping[str, float]]:
     """Give candidates, best first, and the weight of each word of the question."""
-    by_meaning = codes is not None and question.vector is not None
-    found = look_up(frequencies, question.words, spans, documents, allowed=allowed, most=most, meant=by_meaning)
     meant: dict[int, float] = {}
     if codes is not None and question.vector is not None:
         meant = codes.nearest(question.vector, spans, most=most, allowed=allowed)
+    found = look_up(frequencies, question.words, spans, documents, allowed=allowed, most=most, meant=bool(meant))
     few = allowed is not None and len(allowed) <= FEW  # a filter that leaves so few: each is looked at
     under_way = _Search(
         store=store,

@@ -10,7 +10,6 @@ by us, so both engines give the same answers.
 
 import json
 from collections.abc import Iterable, Sequence
-from random import Random
 
 from holdfast.engine.database import Database, Dialect
 from holdfast.engine.passages import pieces
@@ -174,6 +173,8 @@ def newest(db: Database, place: Span, most: int) -> dict[int, str]:
 
 def drawn(db: Database, places: Sequence[Span], most: int) -> list[str]:
     """Give the index words of about so many records from all over some spans, the same ones each time."""
+    from random import Random  # noqa: PLC0415  only very large stores need it
+
     last: dict[int, int] = {}
     for low, high in places:
         homes = {"first": low >> PROJECT_BITS, "last": high >> PROJECT_BITS}
