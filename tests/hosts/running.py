@@ -1,5 +1,6 @@
 """Run the `holdfast` command in a process of its own, and read what it answers."""
 
+import fcntl
 import json
 import os
 import subprocess
@@ -43,3 +44,20 @@ def answer(done: subprocess.CompletedProcess[str]) -> Any:
 
 def kept(run: Run, *arguments: str) -> str:
     return str(answer(run("remember", "--json", *arguments))["record"]["id"])
+
+
+_HELD: dict[Path, int] = {}
+
+
+def hold_worker(home: Path) -> None:
+    """Hold the worker's lock, so that hooks start none."""
+    if home not in _HELD:
+        home.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _HELD[home] = os.open(home / "work.lock", os.O_RDWR | os.O_CREAT, 0o600)
+        fcntl.flock(_HELD[home], fcntl.LOCK_EX)
+
+
+def release_worker(home: Path) -> None:
+    """Let workers run again."""
+    if home in _HELD:
+        os.close(_HELD.pop(home))

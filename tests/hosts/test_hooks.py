@@ -14,13 +14,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from holdfast.compose.settings import load_settings
 from holdfast.hosts.hooks import client
 from holdfast.hosts.hooks.hook import main as hook_main
 from holdfast.hosts.worker import work
 from holdfast.model.trail import EVENTS
 from tests import engines
-from tests.hosts.running import Run, answer, kept
+from tests.hosts.running import Run, answer, hold_worker, kept, release_worker
 from tests.policy.test_policy import SECRETS
 from tests.policy.test_secrets import PLANTED
 
@@ -46,7 +45,7 @@ def project(tmp_path: Path) -> Path:
 @pytest.fixture
 def hook(home: Path, project: Path) -> Hook:
     """Give a function that runs the hook as clients do; the worker it would start is left to the tests."""
-    (home / "work.lock").write_text(str(os.getpid()))
+    hold_worker(home)
 
     def run(event: str, client_name: str = "claude-code", raw: bytes | None = None, **given: Any) -> Any:
         told = {"session_id": "abc-1", "cwd": str(project), "hook_event_name": event, **given}
@@ -74,11 +73,11 @@ def memories(run: Run, home: Path, project: Path) -> Run:
 
 
 def worked(home: Path, project: Path, **changed: Any) -> Any:
-    (home / "work.lock").unlink(missing_ok=True)
+    release_worker(home)
     database = engines.setting(str(home)).get("HOLDFAST_DATABASE", "")
     flags = {"home": str(home), "embedder": "none", "database": database, **changed}
-    done = work(load_settings(flags=flags), home, project)
-    (home / "work.lock").write_text(str(os.getpid()))
+    done = work(flags, home, project)
+    hold_worker(home)
     return done
 
 
@@ -192,7 +191,7 @@ def test_long_output_loses_its_middle_and_says_so(hook: Hook, home: Path) -> Non
 
 @pytest.mark.parametrize("secret", SECRETS.values(), ids=list(SECRETS))
 def test_no_secret_reaches_the_disk(home: Path, project: Path, secret: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    (home / "work.lock").write_text(str(os.getpid()))
+    hold_worker(home)
     told = {
         "session_id": "s",
         "cwd": str(project),
@@ -308,7 +307,7 @@ def test_whatever_comes_in_nothing_breaks(
     raw: bytes, event: str, name: str, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     home = _FUZZ.setdefault("home", tmp_path_factory.mktemp("fuzz"))
-    (home / "work.lock").write_text(str(os.getpid()))
+    hold_worker(home)
     before, out = (sys.stdin, sys.stdout), io.StringIO()
     sys.stdin, sys.stdout = io.TextIOWrapper(io.BytesIO(raw)), out
     try:
@@ -583,7 +582,7 @@ def test_the_guard_warns_of_what_would_show_credentials(
     hook: Hook, memories: Run, home: Path, tool: str, given: dict[str, str]
 ) -> None:
     assert memories("work", HOLDFAST_GUARD_SECRETS="true", HOLDFAST_EMBEDDER="none").returncode == 0
-    (home / "work.lock").write_text(str(os.getpid()))
+    hold_worker(home)
     assert "credentials" in text_of(hook("PreToolUse", tool_name=tool, tool_input=given))
     assert hook("PreToolUse", tool_name=tool, tool_input=given) is None  # once a session and place
 
@@ -602,13 +601,13 @@ def test_the_guard_leaves_ordinary_work_alone(
     hook: Hook, memories: Run, home: Path, tool: str, given: dict[str, str]
 ) -> None:
     assert memories("work", HOLDFAST_GUARD_SECRETS="true", HOLDFAST_EMBEDDER="none").returncode == 0
-    (home / "work.lock").write_text(str(os.getpid()))
+    hold_worker(home)
     assert hook("PreToolUse", tool_name=tool, tool_input=given) is None
 
 
 def test_the_guard_stops_only_where_the_user_said_so(hook: Hook, memories: Run, home: Path) -> None:
     memories("work", HOLDFAST_GUARD_SECRETS="true", HOLDFAST_BLOCK_ACTIONS="true", HOLDFAST_EMBEDDER="none")
-    (home / "work.lock").write_text(str(os.getpid()))
+    hold_worker(home)
     reply = hook("PreToolUse", tool_name="Read", tool_input={"file_path": ".env"})
     assert reply["hookSpecificOutput"]["permissionDecision"] == "deny"
 
@@ -645,9 +644,9 @@ def test_gemini_is_warned_with_the_result_of_the_command_for_it_shows_nothing_be
 @pytest.mark.embedded
 def test_gemini_is_told_to_stop_in_its_own_words(hook: Hook, memories: Run, home: Path, project: Path) -> None:
     kept(memories, "Never run `git push` before `make check`.", *SCAR, "--field", "blocking=true")
-    (home / "work.lock").unlink()
-    work(load_settings(flags={"home": str(home), "embedder": "none", "block_actions": True}), home, project)
-    (home / "work.lock").write_text(str(os.getpid()))
+    release_worker(home)
+    work({"home": str(home), "embedder": "none", "block_actions": True}, home, project)
+    hold_worker(home)
     reply = hook("PreToolUse", "gemini", tool_name="run_shell_command", tool_input={"command": "git push"})
     assert (reply["decision"], "before `make check`" in reply["reason"]) == ("deny", True)
 
@@ -736,7 +735,7 @@ def test_a_prompt_gets_a_pointer_at_most_and_only_where_asked_for(
     hook("SessionStart", source="startup")
     assert hook("UserPromptSubmit", prompt=prompt) is None
     assert memories("work", HOLDFAST_PROMPT_HINTS="true", HOLDFAST_EMBEDDER="none").returncode == 0
-    (home / "work.lock").write_text(str(os.getpid()))
+    hold_worker(home)
     said = text_of(hook("UserPromptSubmit", prompt=prompt))
     assert said.startswith("Holdfast: may matter here: 01")
     assert len(said) < 200

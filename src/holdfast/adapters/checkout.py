@@ -12,7 +12,7 @@ from holdfast.model.anchor import Mark, Sight, Touch, parse_anchor
 from holdfast.model.history import Fate
 from holdfast.model.ids import parse_instant
 from holdfast.model.record import Origin
-from holdfast.model.scope import project_of_remote
+from holdfast.model.scope import project_of_remote, with_part
 
 LARGEST = 2_000_000  # bytes of a file that is looked into
 SIGHT_SECONDS = 0.5
@@ -20,18 +20,25 @@ PAGE_SECONDS = 0.02  # for saying how each of many hits came to change
 
 
 class GitCheckout:
-    """A folder, asked once for each answer; outside git the path is the identity. A name given to it counts more."""
+    """A folder, asked once for each answer. Its identity is the remote, else the path.
 
-    def __init__(self, folder: Path, name: str = "") -> None:
-        self._folder, self._name = folder, name
+    `name` is what the user calls this folder; `part` is a part of the remote, which a repository may name itself.
+    """
+
+    def __init__(self, folder: Path, name: str = "", part: str = "") -> None:
+        self._folder, self._name, self._part = folder, name, part
         self._asked_at: tuple[int, ...] = ()
         self._origin = Origin()
         self._touches: dict[tuple[str, str, tuple[tuple[str, ...], ...]], list[Touch]] = {}
         self._held: dict[tuple[str, str], bool | None] = {}
 
     def project(self) -> str:
-        """Give host/owner/name of the remote, else the path of the main worktree or folder."""
-        return self._name or self._remote or str(self._root)
+        """Return the user's name for it, else host/owner/name of the remote, else the path of the main worktree or folder."""
+        return self._name or (with_part(self._remote, self._part) if self._remote else str(self._root))
+
+    def address(self) -> str:
+        """Return the address of the remote it belongs to, else its path, whatever the user calls it."""
+        return self._remote_url or str(self._root)
 
     def origin(self) -> Origin:
         """Give branch, worktree (only when it is a linked one) and commit."""
@@ -187,12 +194,15 @@ class GitCheckout:
 
     @cached_property
     def _remote(self) -> str | None:
+        return project_of_remote(self._remote_url)
+
+    @cached_property
+    def _remote_url(self) -> str:
         if not self._facts:
-            return None
+            return ""
         lines = self._ask("config", "--get-regexp", r"^remote\..*\.url$").splitlines()
         urls = {name: url for name, _, url in (line.partition(" ") for line in lines)}
-        chosen = urls.get("remote.origin.url") or next(iter(urls.values()), "")
-        return project_of_remote(chosen)
+        return urls.get("remote.origin.url") or next(iter(urls.values()), "")
 
     def _ask(self, *question: str) -> str:
         return self._try(*question) or ""  # no git here: the folder itself is the identity

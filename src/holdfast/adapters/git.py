@@ -83,7 +83,9 @@ def git_told(folder: Path, *question: str, seconds: float) -> Iterator[Iterator[
 
 
 def _command(folder: Path, question: tuple[str, ...]) -> list[str]:
-    return ["git", "-C", str(folder), "-c", "core.quotePath=false", *question]
+    # A folder that looks like the inside of a repository can be committed to another: git must not take its settings.
+    safe = ("-c", "core.quotePath=false", "-c", "safe.bareRepository=explicit")
+    return ["git", "-C", str(folder), *safe, *question]
 
 
 def _surroundings() -> dict[str, str]:

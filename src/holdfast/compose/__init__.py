@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from holdfast.adapters.process import is_alive
 from holdfast.compose.adapters import checkout_of, embedder_of, observing_of
-from holdfast.compose.settings import COPY, FILE, FOLDER, Settings, keep_out_of_git, load_settings, store_folder
+from holdfast.compose.settings import COPY, FILE, Settings, keep_out_of_git, load_settings, store_folder
 from holdfast.engine.database import Database
 from holdfast.engine.opening import open_store
 from holdfast.engine.sqlite import SQLite
@@ -42,7 +42,7 @@ def open_memory(
     return Memory(
         store=store,
         config=config,
-        checkout=checkout_of(here, _name_of_its_own(settings)),
+        checkout=checkout_of(here, name=config.project if settings.named else "", part=settings.part),
         embedder=embedder_of(config),
         observing=lambda: observing_of(config, home),
         actor=Actor(kind="agent" if config.agent else "user", name=config.agent or _login(), session=config.session),
@@ -115,12 +115,6 @@ def _look_for(url: str) -> None:
         socket.create_connection((told.hostname, told.port or 5432), timeout=REACH_SECONDS).close()
     except OSError as problem:
         raise Unreachable(f"The team's database cannot be reached ({problem}).") from problem
-
-
-def _name_of_its_own(settings: Settings) -> str:
-    """Give the name a repository gives itself; one that is set elsewhere may be of other code than is at hand."""
-    its_own = Path(settings.sources.get("project", "")).parent.name == FOLDER
-    return settings.config.project if its_own else ""
 
 
 def database_of(config: Config, home: Path, role: str = "") -> Database:

@@ -29,9 +29,9 @@ IMPORTERS = {
 }
 
 
-def checkout_of(folder: Path, name: str = "") -> Checkout:
-    """Give the code around a folder, under a name of its own if it has one."""
-    return GitCheckout(folder, name)
+def checkout_of(folder: Path, name: str = "", part: str = "") -> Checkout:
+    """Return the code around a folder, with the user's name for it or the part of its remote that it is."""
+    return GitCheckout(folder, name, part)
 
 
 def history_of(folder: Path) -> History:

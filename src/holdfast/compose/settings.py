@@ -4,14 +4,16 @@ import json
 import os
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
+from holdfast.adapters.checkout import GitCheckout
 from holdfast.adapters.git import came_with_repository
 from holdfast.model.config import PRESETS, Config
 from holdfast.model.errors import InvalidConfig
+from holdfast.model.scope import part_of_project
 
 FILE = "holdfast.db"
 COPY = "team.db"  # of a team's database, for when that is away
@@ -38,7 +40,19 @@ CHOICES = {
     "observer": ("none", "anthropic", "openai", "claude"),
     "quarantine": ("show", "hide", "off"),
 }
-# A repository somebody cloned must not choose where memories are kept or sent: only these may stand in its file.
+# The repository's file was written by whoever made the repository. What it sets is bounded, and what cannot be used is
+# ignored with a warning: it must not be able to switch anyone's memory off.
+REPOSITORY_CHOICES = {"inject": ("off", "hot", "brief", "full"), "preset": tuple(PRESETS)}
+REPOSITORY_LIMITS = {
+    "recall_limit": (1, 100),
+    "recall_budget": (200, 20_000),
+    "brief_budget": (0, 10_000),
+    "hot_capacity": (1, 200),
+    "pending_days": (1, 365),
+}
+LARGEST_FILE = 200_000  # bytes of a repository's file
+# A cloned repository must not choose where memories are kept or sent: only these may stand in its file. `project` there
+# names a part of the repository's own remote, never another project.
 PROJECT_SETTINGS = frozenset(
     {
         "project",
@@ -65,15 +79,20 @@ class Settings:
 
     config: Config
     sources: Mapping[str, str]
+    part: str = ""  # of the repository's own remote, where its file names one
+    named: bool = False  # the user's settings name the project of this folder
+    warnings: tuple[str, ...] = ()  # what was ignored of a repository's file
 
 
 def load_settings(
     *, folder: Path | None = None, environment: Mapping[str, str] = os.environ, flags: Mapping[str, Any] | None = None
 ) -> Settings:
-    """Gather the settings: defaults, the user's file, the project's file, HOLDFAST_* variables, flags."""
+    """Gather the settings: defaults, the user's file, the repository's file, HOLDFAST_* variables, flags."""
+    here = folder or Path.cwd()
     values: dict[str, Any] = {}
     sources = dict.fromkeys(_KNOWN, "default")
-    for source, given in _layers(folder or Path.cwd(), environment, flags or {}):
+    repository = _repository_settings(here)
+    for source, given in _layers(here, repository, environment, flags or {}):
         for name, value in given.items():
             values[name] = _checked(source, name, value)
             sources[name] = source
@@ -84,7 +103,13 @@ def load_settings(
     for name, choices in CHOICES.items():
         if (chosen := getattr(config, name)) not in choices:
             raise InvalidConfig(f"There is no {name} {chosen!r}.", hint=f"Use one of {', '.join(choices)}.")
-    return Settings(config=config, sources=sources)
+    return Settings(
+        config=config,
+        sources=sources,
+        part=repository.part,
+        named=sources["project"] == str(user_file()) and bool(config.project),
+        warnings=repository.warnings,
+    )
 
 
 def user_file() -> Path:
@@ -149,18 +174,27 @@ def user_folder(config: Config) -> Path:
 
 
 def _layers(
-    here: Path, environment: Mapping[str, str], flags: Mapping[str, Any]
+    here: Path, repository: "_Repository", environment: Mapping[str, str], flags: Mapping[str, Any]
 ) -> list[tuple[str, Mapping[str, Any]]]:
     user = user_file()
-    layers: list[tuple[str, Mapping[str, Any]]] = [(str(user), _read(user))]
-    if (nearest := _nearest(here)) and (nearest / "config.toml").is_file():
-        project = nearest / "config.toml"
-        layers.append((str(project), _project_settings(project)))
+    layers: list[tuple[str, Mapping[str, Any]]] = [(str(user), _user_settings(user, here))]
+    layers.append((repository.file, repository.values))
     prefix = "HOLDFAST_"
     variables = {name: value for name, value in environment.items() if name.startswith(prefix)}
     layers += [(name, {name.removeprefix(prefix).lower(): value}) for name, value in variables.items()]
     layers.append(("flag", {name: value for name, value in flags.items() if value is not None}))
     return layers
+
+
+def _user_settings(file: Path, here: Path) -> dict[str, Any]:
+    """Read the user's own file; its table `projects` names the projects of folders and all below them."""
+    values = _read(file)
+    named = values.pop("projects", {})
+    if not isinstance(named, dict) or not all(isinstance(name, str) for name in named.values()):
+        raise InvalidConfig(f"{file}: projects must be a table of folders and names.")
+    folders = {Path(folder).expanduser().resolve(): name for folder, name in named.items()}
+    nearest = next((folder for folder in (here.resolve(), *here.resolve().parents) if folder in folders), None)
+    return values | ({"project": folders[nearest]} if nearest else {})
 
 
 def _preset(name: str) -> Mapping[str, Any]:
@@ -178,13 +212,59 @@ def _read(path: Path) -> dict[str, Any]:
         raise InvalidConfig(f"{path} cannot be read: {problem}.", hint="Mend or remove that file.") from problem
 
 
-def _project_settings(path: Path) -> dict[str, Any]:
-    given = _read(path)
-    for name in given:
-        if name in _KNOWN and name not in PROJECT_SETTINGS:
-            hint = "Set it in your own config.toml or by a HOLDFAST_ variable: a repository may not choose it for you."
-            raise InvalidConfig(f"{path}: {name} cannot be set by a project.", hint=hint)
-    return given
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Repository:
+    """What the file of a repository sets, as far as it may."""
+
+    file: str = ""
+    values: Mapping[str, Any] = field(default_factory=dict)
+    part: str = ""
+    warnings: tuple[str, ...] = ()
+
+
+def _repository_settings(here: Path) -> _Repository:
+    nearest = _nearest(here)
+    file = nearest / "config.toml" if nearest else None
+    if file is None or not file.is_file():
+        return _Repository()
+    if file.stat().st_size > LARGEST_FILE:
+        return _Repository(file=str(file), warnings=(f"Ignored {file}: larger than {LARGEST_FILE:,} bytes.",))
+    try:
+        given = _read(file)
+    except InvalidConfig as problem:
+        return _Repository(file=str(file), warnings=(f"Ignored: {problem.message}",))
+    values: dict[str, Any] = {}
+    part, refused = "", list[str]()
+    for name, value in given.items():
+        try:
+            if name == "project":
+                part = _part(here, value)
+            else:
+                values[name] = _bounded(name, _checked("repository", name, value))
+        except InvalidConfig as problem:
+            refused.append(f"{name} ({problem.message.removeprefix('repository: ').rstrip('.')})")
+    warnings = (f"Ignored in {file}: {'; '.join(refused)}",) if refused else ()
+    return _Repository(file=str(file), values=values, part=part, warnings=warnings)
+
+
+def _part(here: Path, name: Any) -> str:
+    own = GitCheckout(here).project()
+    part = part_of_project(own, name) if isinstance(name, str) else None
+    if part is None:
+        raise InvalidConfig(f"a repository may only name a part of {own}; your own config.toml can name a folder")
+    return part
+
+
+def _bounded(name: str, value: Any) -> Any:
+    """Return a value that a repository may set; raises InvalidConfig for others."""
+    if name not in PROJECT_SETTINGS:
+        raise InvalidConfig("only your own settings or a HOLDFAST_ variable may set it")
+    low, high = REPOSITORY_LIMITS.get(name, (None, None))
+    if low is not None and high is not None and not low <= value <= high:
+        raise InvalidConfig(f"must be between {low} and {high}")
+    if name in REPOSITORY_CHOICES and value not in REPOSITORY_CHOICES[name]:
+        raise InvalidConfig(f"must be one of {', '.join(REPOSITORY_CHOICES[name])}")
+    return value
 
 
 def _checked(source: str, name: str, value: Any) -> Any:

@@ -1,23 +1,33 @@
 """The worker: started by a hook when there is something to do, one at a time for a store, gone when nothing is left.
 
-It drains the spool, makes sessions and records of the trail, lets vectors catch up, refreshes the user's own markdown files where
-they are turned on, and prepares what hooks answer with. It has no children, stops after a while whatever is left, and nothing runs when no agent runs.
+It drains the spool, makes sessions and records of the trail, embeds records, refreshes the user's own markdown files where
+they are turned on, and prepares what hooks answer with. Every folder is served with its own settings and project. It has no
+children, stops after a while whatever is left, and nothing runs when no agent runs.
 """
 
+import json
 import logging
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, NamedTuple
 
 from holdfast.compose import open_memory, refresh_copy
 from holdfast.compose.adapters import open_replica
-from holdfast.compose.settings import Settings
+from holdfast.compose.settings import load_settings
 from holdfast.engine import tally, trail
-from holdfast.hosts.hooks.places import checkout_root, handover_file, prepared_file
-from holdfast.model.errors import HoldfastError
+from holdfast.hosts.hooks.places import (
+    OF_A_SESSION,
+    checkout_root,
+    handover_file,
+    prepared_file,
+    remotes_of,
+    session_settings,
+)
+from holdfast.model.errors import HoldfastError, StoreError
 from holdfast.model.trail import Happening
 from holdfast.policy.recap import handover
 from holdfast.policy.secrets import mask_secrets
@@ -30,7 +40,7 @@ from holdfast.verbs.prepare import hand_over, prepare
 from holdfast.verbs.receipts import note_outcomes
 from holdfast.verbs.replicas import is_on
 from holdfast.verbs.sync import sync
-from holdfast.verbs.trail import drain, expire, note_session
+from holdfast.verbs.trail import SET_ASIDE, drain, expire, note_session
 
 LONGEST_SECONDS = 120.0
 HANDOVER_TOKENS = 1_200
@@ -53,37 +63,100 @@ class Worked:
     problems: list[str] = field(default_factory=list)
 
 
-def work(settings: Settings, home: Path, folder: Path, *, seconds: float = LONGEST_SECONDS) -> Worked | None:
-    """Do all there is to do, for at most so long; None if another worker is at it."""
+def work(
+    flags: Mapping[str, Any],
+    home: Path,
+    folder: Path,
+    *,
+    environment: Mapping[str, str] = os.environ,
+    seconds: float = LONGEST_SECONDS,
+) -> Worked | None:
+    """Do all there is to do for the store in `home`, for at most so long; None if another worker holds the lock.
+
+    `flags` are settings for every folder but for those of a session, which hold for the folder it was started in.
+    """
+    places = _Places.of(flags, home, folder, environment)
     done, until = None, time.monotonic() + seconds
     while True:
         with alone(home) as is_ours:
             if not is_ours:
                 return done
             done = done or Worked()
-            with open_memory(settings, folder=folder) as memory:
-                _work(memory, settings, home, folder, done, until)
-        # A hook that came while we were still there left it to us: look once more, now that we are not.
+            with places.opened(places.first) as memory:
+                _work(memory, places, home, folder, done, until)
+        # A hook that came while we held the lock left its event to us: look again, now that we do not.
         if time.monotonic() > until or not any((home / "spool").glob("*.json")):
             return done
 
 
-def _work(memory: Memory, settings: Settings, home: Path, folder: Path, done: Worked, until: float) -> None:
-    roots = {checkout_root(str(folder))}
+class Place(NamedTuple):
+    """A checkout by its root, and the project that the shell of a session names for it, if it does."""
+
+    root: str
+    project: str = ""
+
+
+@dataclass(slots=True)
+class _Places:
+    """What is served: places, each with the settings of the session that last worked there."""
+
+    flags: Mapping[str, Any]
+    environment: Mapping[str, str]
+    home: str
+    first: Place
+    settings: dict[Place, Mapping[str, Any]]
+
+    @classmethod
+    def of(cls, flags: Mapping[str, Any], home: Path, folder: Path, environment: Mapping[str, str]) -> "_Places":
+        own = {name: value for name, value in flags.items() if name in OF_A_SESSION and value is not None}
+        names = {f"HOLDFAST_{name.upper()}" for name in OF_A_SESSION}
+        settings = session_settings(environment) | own
+        first = Place(checkout_root(str(folder)), str(settings.get("project", "")))
+        return cls(
+            flags={name: value for name, value in flags.items() if name not in OF_A_SESSION} | {"home": str(home)},
+            environment={name: value for name, value in environment.items() if name not in names},
+            home=str(home),
+            first=first,
+            settings={first: settings},
+        )
+
+    def opened(self, place: Place) -> Memory:
+        """Open the memory of a place. Of a folder that is gone, what was prepared for it says which project it was."""
+        folder, given = Path(place.root), dict(self.settings.get(place, {}))
+        if not folder.is_dir() and (project := self._prepared_for(place).get("project")):
+            given["project"] = project
+        settings = load_settings(folder=folder, environment=self.environment, flags={**self.flags, **given})
+        return open_memory(settings, folder=folder)
+
+    def prepared_file(self, place: Place) -> Path:
+        """Return where the answers for a place are prepared."""
+        return Path(prepared_file(self.home, place.root, place.project))
+
+    def _prepared_for(self, place: Place) -> dict[str, Any]:
+        try:
+            found = json.loads(self.prepared_file(place).read_bytes())
+        except (OSError, ValueError):
+            return {}
+        return found if isinstance(found, dict) and found.get("path") == place.root else {}
+
+
+def _work(memory: Memory, places: _Places, home: Path, folder: Path, done: Worked, until: float) -> None:
+    touched = {places.first}
     while time.monotonic() < until:
-        found = drain(memory, home / "spool")
-        done.drained += found.taken
+        drained = drain(memory, home / "spool")
+        done.drained += drained.taken
         waiting = trail.waiting(memory.store.db)
         for session in waiting:
             if time.monotonic() > until:
                 break
-            roots |= _session(memory, settings, home, session, done)
-        if not found.taken and not waiting:
+            touched |= _session(memory, places, home, session, done)
+        if not drained.taken and not waiting:
             break
     expire(memory)
     _tidy(home)
-    for root in sorted(roots):
-        _prepare(settings, home, root, done)
+    for place in sorted(touched):
+        if Path(place.root).is_dir():
+            _prepare(places, place, done)
     done.files += _refresh(memory, folder, done)
     done.vectors = _embed(memory, until)
     refresh_copy(memory)
@@ -105,29 +178,38 @@ def _refresh(memory: Memory, folder: Path, done: Worked) -> int:
     return synced.came + synced.put.records + synced.put.removed
 
 
-def _session(memory: Memory, settings: Settings, home: Path, session: str, done: Worked) -> set[str]:
-    """Derive what one session's trail holds, in the project of each folder it worked in.
+def _session(memory: Memory, places: _Places, home: Path, session: str, done: Worked) -> set[Place]:
+    """Derive records from one session's trail, in the project of each folder it worked in.
 
-    The whole trail is told again each time, and what was made of it before is there already: a worker that dies loses
-    nothing, and a turn that still goes on is derived once it ended.
+    The whole trail is read each time, and what was made of it before is there already: a worker that dies loses
+    nothing, and a turn that is not over is derived once it ended. A failure of one session is noted and does not keep the
+    others waiting; where the store itself fails, everything stays as it is for the next worker.
     """
-    fresh, happenings = trail.fresh(memory.store.db, session), trail.of_session(memory.store.db, session)
-    touched = {checkout_root(one.cwd or ".") for one in fresh}
+    fresh, activity = trail.fresh(memory.store.db, session), trail.of_session(memory.store.db, session)
+    roots = {one.cwd: checkout_root(one.cwd or ".") for one in activity}
+    place_of = {one.id: Place(roots[one.cwd], one.settings.get("project", "")) for one in activity}
+    touched = {place_of[one.id] for one in fresh}
+    places.settings |= {place_of[one.id]: one.settings for one in fresh}
     ended = any(one.event == "SessionEnd" for one in fresh)
-    for root in touched:
-        own = [one for one in happenings if checkout_root(one.cwd or ".") == root]
-        with _opened(settings, root) as there:
-            try:
+    for place in touched:
+        own = [one for one in activity if place_of[one.id] == place]
+        try:
+            with places.opened(place) as there:
                 note_session(there, own)
                 done.records += _derive(there, own, since=fresh[0].id, ended=ended)
                 note_outcomes(there, own, ended=ended)
                 done.mined += _mine(there, fresh, session)
-            except HoldfastError as problem:
-                done.problems.append(mask_secrets(str(problem)))
-                tally.fail(memory.store.db, "derive", memory.clock.now(), mask_secrets(str(problem)))
+        except StoreError:
+            raise
+        except Exception as problem:  # the loop of a host: one session must not stop the others
+            log.exception("session %s", session)
+            reason = mask_secrets(f"{session[:40]}: {problem}")
+            done.problems.append(reason)
+            tally.fail(memory.store.db, "derive", memory.clock.now(), reason)
     if any(one.event == "PreCompact" for one in fresh):
-        hand_over(Path(handover_file(str(home), session)), handover(happenings, HANDOVER_TOKENS))
-    trail.settle(memory.store.db, session, fresh[-1].id)
+        hand_over(Path(handover_file(str(home), session)), handover(activity, HANDOVER_TOKENS))
+    if fresh:
+        trail.settle(memory.store.db, session, fresh[-1].id)
     done.sessions += 1
     return touched
 
@@ -149,10 +231,10 @@ def _mine(memory: Memory, fresh: list[Happening], session: str) -> int:
     return len(mine_outputs(memory).offered) if log_output(memory, said, session) else 0
 
 
-def _prepare(settings: Settings, home: Path, root: str, done: Worked) -> None:
-    with _opened(settings, root) as memory:
+def _prepare(places: _Places, place: Place, done: Worked) -> None:
+    with places.opened(place) as memory:
         note_tips(memory)
-        prepare(memory, Path(prepared_file(str(home), root)))
+        prepare(memory, places.prepared_file(place), path=place.root, remotes=remotes_of(place.root))
         done.prepared.append(memory.project)
 
 
@@ -162,7 +244,8 @@ def _tidy(home: Path) -> None:
         if path.stat().st_mtime < time.time() - 3_600:
             path.unlink(missing_ok=True)
     old = time.time() - KEPT_DAYS * 86_400
-    for path in (*(home / "seen").glob("*"), *(home / "prepared").glob("handover-*")):
+    prepared = (*(home / "prepared").glob("handover-*"), *(home / "prepared").glob("*-*.json"))  # of earlier versions
+    for path in (*(home / "seen").glob("*"), *prepared, *(home / "spool").glob(f"*{SET_ASIDE}")):
         if path.stat().st_mtime < old:
             path.unlink(missing_ok=True)
 
@@ -180,31 +263,22 @@ def _embed(memory: Memory, until: float) -> int:
         return 0
 
 
-def _opened(settings: Settings, root: str) -> Memory:
-    folder = Path(root)
-    return open_memory(settings, folder=folder if folder.is_dir() else Path.home())
-
-
 @contextmanager
 def alone(home: Path) -> Iterator[bool]:
-    """Hold the store's one place for a worker; one whose holder died is free again."""
-    file = home / LOCK
+    """Hold the store's one lock for a worker. It goes with the process, however that ends."""
     home.mkdir(mode=0o700, parents=True, exist_ok=True)
-    handle = os.open(file, os.O_RDWR | os.O_CREAT, 0o600)
+    handle = os.open(home / LOCK, os.O_RDWR | os.O_CREAT, 0o600)
     try:
-        if not _locked(handle):
-            yield False
-            return
-        os.ftruncate(handle, 0)
-        os.write(handle, str(os.getpid()).encode())
-        yield True
-        os.ftruncate(handle, 0)
+        yield _locked(handle)
     finally:
         os.close(handle)
 
 
 def _locked(handle: int) -> bool:
-    """Take the lock of an open file if nobody has it; it goes with the process, however that ends."""
+    """Take the lock of an open file; False if another process holds it.
+
+    On a file system without locks every worker goes on: what they do twice changes nothing.
+    """
     try:
         import fcntl  # noqa: PLC0415  not on Windows
     except ImportError:
@@ -217,6 +291,8 @@ def _locked(handle: int) -> bool:
         return True
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
+    except BlockingIOError:
         return False
+    except OSError as problem:
+        log.warning("the worker's lock does not work here: %s", problem)
     return True

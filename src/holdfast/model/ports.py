@@ -35,6 +35,9 @@ class Checkout(Protocol):
     def project(self) -> str:
         """Give the identity of the codebase."""
 
+    def address(self) -> str:
+        """Return where the code comes from: the address of its remote, else its path."""
+
     def origin(self) -> Origin:
         """Give branch, worktree and commit."""
 
@@ -83,6 +86,10 @@ class Unseen:
     """A checkout that is only told about: nobody can look at its code."""
 
     default_branch = ""
+
+    def address(self) -> str:
+        """Return nothing: it is not known here."""
+        return ""
 
     def top(self) -> Path:
         """Give the folder at hand."""
@@ -189,6 +196,9 @@ class Travelling(Replica, Protocol):
 
     def remotes(self) -> list[str]:
         """Give the remotes it could go to."""
+
+    def addresses(self, remote: str) -> list[str]:
+        """Return every address a remote is fetched from or pushed to."""
 
     def follows_rewrites(self) -> bool:
         """Tell whether it stays attached when commits are amended or rebased."""

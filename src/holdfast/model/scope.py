@@ -54,5 +54,26 @@ def project_of_remote(url: str) -> str | None:
         host, path = match["host"], match["path"]
     else:
         return None
-    path = path.strip("/").removesuffix(".git").strip("/")
+    path = path.strip("/").removesuffix(".git").strip("/").replace("#", "%23")
     return f"{host}/{path}".lower() if host and path else None
+
+
+_PART = re.compile(r"[a-z0-9][\w.\-]{0,99}(?:/[a-z0-9][\w.\-]{0,99}){0,9}", re.IGNORECASE | re.ASCII)
+
+
+def part_of_project(own: str, name: str) -> str | None:
+    """Return the part of a project that a name inside its repository means; "" for all of it, None if it means none.
+
+    Only a project with a remote has parts. What a name says can never lead out of `own`: see `with_part`.
+    """
+    if not own or own.startswith(("/", "\\")) or ":" in own:
+        return None
+    part = name.strip().removeprefix(own).strip("/") if name.strip().startswith(own) else name.strip()
+    if not part:
+        return ""
+    return part.lower() if _PART.fullmatch(part) and ".." not in part else None
+
+
+def with_part(own: str, part: str) -> str:
+    """Return the identity of a part of a project. No remote's identity holds a `#`, so it is never another project's."""
+    return f"{own}#{part}" if part else own

@@ -1,8 +1,12 @@
 """Raw activity as hooks tell it: what a client was asked, which tools it used, what came of them. Never the truth."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
+
+from holdfast.model.errors import Invalid
+from holdfast.model.ids import parse_instant
 
 CLIENT_EVENTS = (
     "SessionStart",
@@ -40,18 +44,69 @@ class Happening:
     source: str = ""  # how a session started (startup, resume, clear, compact), or what triggered a compaction
     transcript: str = ""
     took_ms: float = 0.0  # CPU the hook had spent when it told this; 0: it did not say
+    settings: Mapping[str, str] = field(default_factory=dict)  # of the shell the session runs in
+
+
+# What a name or path of a client may be; the texts that hooks keep are bounded by the hooks.
+LONGEST = {"id": 200, "session": 1_000, "cwd": 4_096, "client": 100, "agent": 1_000, "tool": 1_000, "source": 1_000}
+LONGEST |= {"transcript": 4_096, "at": 40, "event": 40, "text": 200_000, "result": 200_000}
+
+
+def problem_with(one: Happening, *, earliest: str, latest: str) -> str:
+    """Return why an event from a hook cannot be used; "" if it can."""
+    for name, longest in LONGEST.items():
+        text = getattr(one, name)
+        if len(text) > longest:
+            return f"{name} has more than {longest:,} characters"
+        if name not in ("text", "result") and not _is_plain(text):
+            return f"{name} holds characters that no name or path can hold"
+    if not one.id:
+        return "it has no id"
+    try:
+        at = parse_instant(one.at)
+    except Invalid as problem:
+        return problem.message
+    return "" if earliest <= at <= latest else "its time is too long ago or in the future"
+
+
+def _is_plain(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return text.isprintable()
 
 
 def happening_from_json(value: Any) -> Happening | None:
     """Read what a hook wrote; a line of another shape is nothing."""
     if not isinstance(value, dict) or value.get("event") not in EVENTS:
         return None
-    others = ("given", "failed", "took_ms")
+    others = ("given", "failed", "took_ms", "settings")
     texts = {name: str(value.get(name) or "") for name in Happening.__dataclass_fields__ if name not in others}
-    given, took = value.get("given"), value.get("took_ms")
+    texts |= {name: _storable(texts[name]) for name in ("text", "result")}
+    given, took, settings = value.get("given"), value.get("took_ms"), value.get("settings")
     return Happening(
         **texts,
-        given=given if isinstance(given, dict) else {},
+        given=_storable(given) if isinstance(given, dict) else {},
         failed=value.get("failed") is True,
-        took_ms=float(took) if isinstance(took, int | float) else 0.0,
+        took_ms=float(took) if isinstance(took, int | float) and math.isfinite(took) else 0.0,
+        settings={str(name): str(text) for name, text in settings.items()} if isinstance(settings, dict) else {},
     )
+
+
+def _storable(value: Any) -> Any:
+    """Return a JSON value without what no store can hold: tools print NUL bytes and broken Unicode."""
+    match value:
+        case str():
+            return (
+                value
+                if value.isascii() and "\0" not in value
+                else value.replace("\0", "").encode(errors="replace").decode()
+            )
+        case dict():
+            return {_storable(key): _storable(item) for key, item in value.items()}
+        case list():
+            return [_storable(item) for item in value]
+        case float():
+            return value if math.isfinite(value) else 0.0
+    return value

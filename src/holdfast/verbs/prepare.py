@@ -31,12 +31,18 @@ SCARS, THREADS, DECISIONS, LEARNINGS = 8, 8, 6, 6
 _SEVERITY = {"critical": 0, "high": 1, "medium": 2, "low": 3}
 
 
-def prepare(memory: Memory, file: Path) -> Prepared:
-    """Write the file that the hooks of a checkout answer from, in place of the last one; give the brief in it."""
+def prepare(memory: Memory, file: Path, *, path: str = "", remotes: str = "") -> Prepared:
+    """Replace the file that the hooks of a checkout answer from; return the brief in it.
+
+    It carries whose it is: the project, the path and worktree, and a digest of the remotes. Hooks compare these.
+    """
     made = brief_of(memory)
     scars = _scars(memory)
     value: dict[str, Any] = {
         "project": memory.project,
+        "path": path,
+        "worktree": memory.checkout.origin().worktree,
+        "remotes": remotes,
         "brief": {"text": made.text, "ids": list(made.ids), "tokens": made.tokens},
         "triggers": _triggers(memory, scars),
         "files": _files(memory) if memory.config.inject == "full" else {},

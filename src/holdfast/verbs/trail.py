@@ -1,20 +1,25 @@
 """Take in what hooks told, and make sessions and receipts of it."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
 from holdfast.engine import tally, trail
 from holdfast.engine.views import sessions
+from holdfast.model.errors import HoldfastError, StoreError
 from holdfast.model.event import Actor, Event, Verb
 from holdfast.model.ids import days_before, fixed_id, parse_instant
-from holdfast.model.trail import Happening, happening_from_json
+from holdfast.model.trail import Happening, happening_from_json, problem_with
 from holdfast.policy.secrets import masked
 from holdfast.verbs.memory import Memory
 
 BATCH = 500
+LARGEST = 2_000_000  # bytes of a file in the spool
+OLDEST_DAYS = 400.0
+SET_ASIDE = ".unreadable"
+SHOWN_REASONS = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,25 +31,43 @@ class Drained:
 
 
 def drain(memory: Memory, spool: Path, *, limit: int | None = None) -> Drained:
-    """Move what hooks dropped into the trail. A file is removed only when it is kept; what cannot be read is set aside."""
-    taken = unreadable = 0
+    """Move what hooks dropped into the trail.
+
+    A file is removed only when its event is stored. One that cannot be used is set aside, and the reason noted.
+    """
+    taken, reasons = 0, list[str]()
     names = sorted(path for path in spool.glob("*.json")) if spool.is_dir() else []
     for start in range(0, len(names[:limit]), BATCH):
         batch = names[start : min(start + BATCH, limit or len(names))]
-        read = [(path, _read(path)) for path in batch]
-        good = [one for _, one in read if one]
+        read = {path: _read(memory, path) for path in batch}
+        good = {path: found for path, found in read.items() if isinstance(found, Happening)}
+        bad = {path: found for path, found in read.items() if isinstance(found, str)}
+        bad |= _keep(memory, good)
+        for path in good.keys() - bad.keys():
+            path.unlink(missing_ok=True)
+        for path, reason in bad.items():
+            if path.exists():  # else another worker drained it while we read
+                path.replace(path.with_suffix(SET_ASIDE))
+                reasons.append(f"{path.name}: {reason}")
+        taken += len(good.keys() - bad.keys())
+    for reason in reasons[:SHOWN_REASONS]:
+        tally.fail(memory.store.db, "spool", memory.clock.now(), reason)
+    return Drained(taken=taken, unreadable=len(reasons))
+
+
+def _keep(memory: Memory, events: Mapping[Path, Happening]) -> dict[Path, str]:
+    """Store events and their receipts; return those that the store refused, with the reason."""
+    try:
         with memory.store.db.transaction():
-            trail.add(memory.store.db, good)
-            memory.commit(_receipts(good))
-        for path, one in read:
-            if one:
-                path.unlink(missing_ok=True)
-            elif path.exists():  # else another drained it while we read
-                path.replace(path.with_suffix(".unreadable"))
-        taken, unreadable = taken + len(good), unreadable + len(read) - len(good)
-    if unreadable:
-        tally.fail(memory.store.db, "spool", memory.clock.now(), f"{unreadable} files could not be read")
-    return Drained(taken=taken, unreadable=unreadable)
+            trail.add(memory.store.db, list(events.values()))
+            memory.commit(_receipts(events.values()))
+    except StoreError:
+        raise  # the store cannot be written: everything stays in the spool
+    except HoldfastError as problem:
+        if len(events) == 1:
+            return dict.fromkeys(events, problem.message)
+        return {path: reason for one in events for path, reason in _keep(memory, {one: events[one]}).items()}
+    return {}
 
 
 def note_session(memory: Memory, happenings: Sequence[Happening]) -> None:
@@ -72,11 +95,18 @@ def expire(memory: Memory) -> int:
     return trail.expire(memory.store.db, days_before(memory.clock.now(), trail.DAYS))
 
 
-def _read(path: Path) -> Happening | None:
+def _read(memory: Memory, path: Path) -> Happening | str:
+    """Read a file of the spool; returns why it cannot be used where it cannot."""
+    now = memory.clock.now()
     try:
-        return happening_from_json(masked(json.loads(path.read_bytes())))
-    except (OSError, ValueError, RecursionError):
-        return None
+        if not path.is_file() or path.stat().st_size > LARGEST:
+            return f"larger than {LARGEST:,} bytes, or no file"
+        event = happening_from_json(masked(json.loads(path.read_bytes())))
+    except (OSError, ValueError, RecursionError) as problem:
+        return f"not readable as JSON ({type(problem).__name__})"
+    if event is None:
+        return "no event that hooks write"
+    return problem_with(event, earliest=days_before(now, OLDEST_DAYS), latest=days_before(now, -1.0)) or event
 
 
 def _receipts(happenings: Iterable[Happening]) -> list[Event]:

@@ -6,16 +6,18 @@ import stat
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from holdfast.engine import trail
+from holdfast.engine import tally, trail
 from holdfast.engine.sqlite import SQLite
 from holdfast.engine.store import Progress
 from holdfast.engine.views import records, vectors
 from holdfast.engine.views.records import Filter
 from holdfast.model.errors import HoldfastError
 from holdfast.model.ids import days_before
+from holdfast.model.text import counted
 from holdfast.verbs.embed import catch_up, start_over, usable
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.receipts import became_of
+from holdfast.verbs.trail import SET_ASIDE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,6 +110,7 @@ def examine(memory: Memory) -> Iterator[Check]:
     yield _agreement(memory)
     yield _embedder(memory)
     yield _lag(memory)
+    yield from _hooks(memory)
 
 
 _SERVER = """
@@ -141,6 +144,21 @@ def _agreement(memory: Memory) -> Check:
     return Check(
         name="views", found=f"{len(wrong)} of {len(sample)} records disagree with the journal", fix="holdfast rebuild"
     )
+
+
+def _hooks(memory: Memory) -> Iterator[Check]:
+    """Report events that could not be used, and hooks that failed."""
+    folder = memory.store.folder
+    aside = sorted((folder / "spool").glob(f"*{SET_ASIDE}")) if folder else []
+    failed = [one for one in tally.failures(memory.store.db, tally.KEPT_FAILURES) if one.name in ("spool", "derive")]
+    if aside:
+        reasons = [one.said for one in failed if one.name == "spool"]
+        why = f" ({reasons[0]})" if reasons else ""
+        fix = f"Look at {aside[0].parent}/*{SET_ASIDE} and delete them; nothing else waits for them"
+        yield Check(name="spool", found=f"{counted(len(aside), 'event')} set aside{why}", fix=fix)
+    lost = [one for one in failed if one.name == "derive" and one.at > days_before(memory.clock.now(), 7)]
+    if lost:
+        yield Check(name="sessions", found=f"{counted(len(lost), 'session')} could not be read: {lost[0].said}")
 
 
 def _embedder(memory: Memory) -> Check:

@@ -141,6 +141,11 @@ class GitNotes:
         """Give the remotes it could go to, the usual one first."""
         return sorted(self._repository.remotes(), key=lambda name: name != "origin")
 
+    def addresses(self, remote: str) -> list[str]:
+        """Return every address a remote is fetched from or pushed to, as git resolves them."""
+        asked = (("remote", "get-url", "--all", remote), ("remote", "get-url", "--push", "--all", remote))
+        return sorted({line for question in asked for line in self._repository.ask(*question).splitlines()})
+
     def follows_rewrites(self) -> bool:
         """Tell whether git copies the notes of amended and rebased commits."""
         return f"{BASE}*" in (self._repository.attempt("config", "--get-all", "notes.rewriteRef") or "").split()

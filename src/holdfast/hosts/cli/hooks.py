@@ -20,9 +20,12 @@ def work_command(seconds: float, as_json: bool) -> None:
     from holdfast.hosts.worker import work
 
     chosen = settings()
-    done = work(chosen, store_folder(chosen.config, Path.cwd()), Path.cwd(), seconds=seconds)
+    for warning in chosen.warnings:
+        click.echo(f"warning: {warning}", err=True)
+    home, flags = store_folder(chosen.config, Path.cwd()), click.get_current_context().find_root().obj
+    done = work(flags, home, Path.cwd(), seconds=seconds)
     if done is None:
-        show({"status": "busy"}, "Another worker is at it.", as_json=as_json)
+        show({"status": "busy"}, "Another worker holds the lock.", as_json=as_json)
         return
     told = f"{counted(done.drained, 'happening')} drained, {counted(done.sessions, 'session')} derived into {counted(done.records, 'memory')}, {counted(done.vectors, 'vector')} made."
     told += f" {counted(done.files, 'file')} brought up to date." if done.files else ""

@@ -31,7 +31,10 @@ def opened(**flags: Any) -> "Memory":
     """Open the memory of the working directory."""
     from holdfast.compose import open_memory
 
-    memory = open_memory(settings(**flags))
+    chosen = settings(**flags)
+    for warning in chosen.warnings:
+        click.echo(f"warning: {warning}", err=True)
+    memory = open_memory(chosen)
     if memory.apart:
         click.echo(memory.apart, err=True)
     return memory

@@ -16,7 +16,7 @@ from holdfast.model.errors import HoldfastError, Invalid
 from holdfast.model.foreign import Remark
 from holdfast.model.text import counted
 from holdfast.verbs.quarantine import address
-from holdfast.verbs.replicas import REPLICAS, is_on, share, turn, unshare
+from holdfast.verbs.replicas import REPLICAS, check_place, is_on, share, turn, unshare
 from holdfast.verbs.sync import Synced, sync, sync_afar
 
 if TYPE_CHECKING:
@@ -53,13 +53,16 @@ def sync_command(
             return
         if not chosen:
             raise Invalid("No replica is turned on here.", hint="`holdfast replica` shows which there are.")
+        notes = open_notes(memory) if "notes" in chosen else None
+        target = "" if offline or notes is None else _remote(notes.remotes(), remote)
+        for name in chosen:
+            check_place(memory, name, notes.addresses(target) if notes and target and name == "notes" else ())
         if rewrite:
             _rewrite(memory, remote, yes=yes)
         done = []
         for name in chosen:
-            if name == "notes":
-                notes, sharing = open_notes(memory), open_replica(name, memory)[1]
-                target = "" if offline else _remote(notes.remotes(), remote)
+            if name == "notes" and notes:
+                sharing = open_replica(name, memory)[1]
                 done.append(sync_afar(memory, notes, sharing, target, push=not no_push, dry_run=dry_run))
             else:
                 replica, sharing = open_replica(name, memory)
@@ -101,16 +104,24 @@ def status_command(as_json: bool = False) -> None:
 @replica_command.command("on")
 @which
 @click.option(
+    "--remote", default="", help="With notes: the remote they may go to; origin, or the only one, unless given."
+)
+@click.option(
     "--git-config/--no-git-config", default=None, help="With notes: let git keep them on amended and rebased commits."
 )
 @json_option
-def on_command(name: str, git_config: bool | None, as_json: bool) -> None:
-    """Turn a replica on. Nothing is written before the next `holdfast sync`."""
+def on_command(name: str, remote: str, git_config: bool | None, as_json: bool) -> None:
+    """Turn a replica on for this repository and its remote. Nothing is written before the next `holdfast sync`."""
     said = []
     with opened() as memory:
         with closing(open_replica(name, memory)[0]) as replica:
             replica.cursor  # noqa: B018  what cannot be used here is said now, not at the next sync
-        turn(memory, name, on=True)
+        addresses = list[str]()
+        if name == "notes":
+            notes = open_notes(memory)
+            target = _remote(notes.remotes(), remote)
+            addresses = notes.addresses(target) if target else []
+        turn(memory, name, on=True, addresses=addresses)
         if name == "notes":
             said = _offer_rewrites(memory, git_config)
     if as_json:

@@ -5,8 +5,15 @@ from __future__ import annotations
 import json
 import os
 
-from holdfast.hosts.hooks.happening import arguments, first, is_late
-from holdfast.hosts.hooks.places import checkout_root, handover_file, plain_name, prepared_file
+from holdfast.hosts.hooks.happening import LONGEST_PATH, arguments, first, is_late
+from holdfast.hosts.hooks.places import (
+    checkout_root,
+    handover_file,
+    plain_name,
+    prepared_file,
+    remotes_of,
+    session_settings,
+)
 from holdfast.policy.secrets import mask_secrets
 
 MYPY = False
@@ -17,6 +24,7 @@ if MYPY:
     Json = dict[str, Any]
 
 LONGEST_ANSWER = 9_500  # characters: Claude Code cuts at 10,000
+LONGEST_COMMAND = 50_000  # characters of a command that are looked at
 READING = ("Read", "read_file", "view", "Grep", "Glob", "LS", "list_directory", "search_file_content")
 # Files that hold credentials (not their examples), and commands that print files or everything there is.
 CREDENTIALS = (
@@ -27,7 +35,8 @@ CREDENTIALS = (
 SHOWING = r"(?:^|[\s;&|(])(?:cat|less|more|head|tail|bat|nl|xxd|strings|grep|rg|awk|sed|base64|source|\.|cp|scp|curl)\s"
 SHOWING_ALL = (
     r"(?:^|[;&|(]\s*)(?:printenv|env|set|export -p)\s*(?:$|[|;>])|\bgh auth token\b|\baws configure export-credentials\b|"
-    r"\bgcloud auth print-(?:access|identity)-token\b|\bkubectl get secrets?\b.*-o|\bsecurity find-generic-password\b.*-w|\bvault (?:read|kv get)\b"
+    r"\bgcloud auth print-(?:access|identity)-token\b|\bkubectl get secrets?\b.{0,300}-o|"
+    r"\bsecurity find-generic-password\b.{0,300}-w|\bvault (?:read|kv get)\b"
 )
 
 
@@ -38,13 +47,16 @@ def answer(home: str, told: Json, given: Json) -> Json:
 
 
 def _prepared(home: str, cwd: str) -> Json:
-    """Give what was prepared for the checkout around a folder."""
+    """Return what was prepared for the checkout around a folder, if it says that it is for this folder and repository."""
+    root = checkout_root(cwd)
+    project = session_settings(os.environ).get("project", "")
     try:
-        with open(prepared_file(home, cwd), "rb") as file:
+        with open(prepared_file(home, root, project), "rb") as file:
             found = json.loads(file.read())
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return {}
-    return found if isinstance(found, dict) else {}
+    is_ours = isinstance(found, dict) and (found.get("path"), found.get("remotes")) == (root, remotes_of(root))
+    return found if is_ours else {}
 
 
 def _on_start(home: str, prepared: Json, told: Json, _: Json) -> Json:
@@ -79,13 +91,14 @@ def _on_prompt(home: str, prepared: Json, told: Json, _: Json) -> Json:
 def _on_tool(home: str, prepared: Json, told: Json, given: Json) -> Json:
     """Answer a tool about to run: what is known about this command or file, once a session and place."""
     command, path = _command_and_path(first(given, "tool_input", "toolArgs", "tool_args") or {}, told["cwd"])
-    found = [one for one in prepared.get("triggers", ()) if _fires(one, command, path)]
+    padded = _padded(command)
+    found = [one for one in prepared.get("triggers", ()) if _fires(one, padded, path)]
     known = prepared.get("files", {}).get(path, []) if path and told["tool"] not in READING else []
     if prepared.get("guard") and (why := _shows_secrets(command, path)):
         known = [{"id": "", "text": why, "block": prepared["guard"] == "block"}, *known]
     if is_late(told) and told["event"] == "PreToolUse":
         found, known = [one for one in (*found, *known) if one.get("block")], []
-    place = mask_secrets(path) or mask_secrets(command)[:80]
+    place = mask_secrets(path) or mask_secrets(command[:1_000])[:80]
     fresh = [one for one in (*found, *known) if _see(home, told["session"], [f"{one['id']} {place}"])]
     if not fresh:
         return {}
@@ -103,8 +116,9 @@ def _command_and_path(given: Any, cwd: str) -> tuple[str, str]:
     if not isinstance(given, dict):
         return "", ""
     command = first(given, "command", "cmd", "script") or ""
-    command = " ".join(map(str, command)) if isinstance(command, list) else str(command)
-    path = str(first(given, "file_path", "filePath", "path", "notebook_path", "absolute_path") or "")
+    command = " ".join(map(str, command[:1_000])) if isinstance(command, list) else str(command)
+    command = command[:LONGEST_COMMAND]
+    path = str(first(given, "file_path", "filePath", "path", "notebook_path", "absolute_path") or "")[:LONGEST_PATH]
     if path:
         root = checkout_root(cwd)
         whole = os.path.realpath(os.path.join(cwd, path))
@@ -123,16 +137,17 @@ def _shows_secrets(command: str, path: str) -> str:
     return ""
 
 
-def _fires(one: Json, command: str, path: str) -> bool:
-    return (bool(command) and any(_in_command(words, command) for words in one.get("commands", ()))) or (
+def _fires(one: Json, padded: str, path: str) -> bool:
+    """True if a command holds the words of a trigger in a row, each whole, or a path fits it."""
+    return any(f" {words} " in padded for words in one.get("commands", ())) or (
         bool(path) and any(_matches(pattern, path) for pattern in one.get("paths", ()))
     )
 
 
-def _in_command(words: str, command: str) -> bool:
-    """Tell whether a command runs these words: in a row, each whole."""
-    padded = f" {command} ".replace(";", " ; ").replace("&&", " && ").replace("|", " | ").replace("(", " ( ")
-    return f" {words} " in f" {' '.join(padded.split())} "
+def _padded(command: str) -> str:
+    """Return a command with one space around each word and sign that separates commands."""
+    spaced = command.replace(";", " ; ").replace("&&", " && ").replace("|", " | ").replace("(", " ( ")
+    return f" {' '.join(spaced.split())} "
 
 
 def _matches(pattern: str, path: str) -> bool:

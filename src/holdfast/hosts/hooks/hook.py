@@ -7,8 +7,8 @@ import os
 import sys
 import time
 
-from holdfast.hosts.hooks.happening import happening, is_late, now
-from holdfast.hosts.hooks.places import client_note, data_folder, home_of
+from holdfast.hosts.hooks.happening import cut_off, happening, is_late, is_private, now
+from holdfast.hosts.hooks.places import client_note, data_folder, home_of, private_mark, session_settings
 from holdfast.policy.secrets import mask_secrets
 
 MYPY = False
@@ -17,7 +17,8 @@ if MYPY:
 
     Json = dict[str, Any]
 
-LONGEST_STDIN = 10_000_000
+LONGEST_STDIN = 1_000_000  # bytes that are looked at; of a longer event what stands before that is kept
+LONGEST_READ = 50_000_000  # bytes taken from a client that goes on writing: the rest would leave it with a broken pipe
 LONGEST_LOG = 500_000
 MOST_SPOOLED = 20_000  # files; a store that nobody drains must not fill the disk
 ENDINGS = ("PreCompact", "Stop", "SubagentStop", "SessionEnd", "SessionStart")
@@ -55,7 +56,11 @@ def _act(home: str, told: Json, given: Json) -> Json:
     if ours:
         return {"allow": True} if told["event"] == "PreToolUse" else {}
     if not is_there:
-        return {}  # nobody set up a store here: we make none unasked
+        return {}  # no store was set up here, and a hook makes none
+    if _keeps_nothing(home, told, given):
+        return {}
+    if settings := session_settings(os.environ):
+        told["settings"] = settings
     _spool(home, told)
     answer = _answer(home, told, given)
     if answer.get("ids"):
@@ -76,6 +81,19 @@ def _act(home: str, told: Json, given: Json) -> Json:
     return answer
 
 
+def _keeps_nothing(home: str, told: Json, given: Json) -> bool:
+    """True if this belongs to a turn whose whole prompt was private; the next prompt ends it."""
+    mark = private_mark(home, told["session"])
+    if told["event"] == "UserPromptSubmit":
+        if is_private(given):
+            _write(mark, b"")
+            return True
+        if os.path.exists(mark):
+            os.unlink(mark)
+        return False
+    return told["event"] not in ("SessionStart", "SessionEnd") and os.path.exists(mark)
+
+
 def _answer(home: str, told: Json, given: Json) -> Json:
     if told["event"] not in ANSWERED and not is_late(told):
         return {}
@@ -93,31 +111,47 @@ def _options(arguments: list[str]) -> tuple[str, str, str]:
 
 
 def _stdin() -> Json:
+    """Read the client's JSON; of what is too long to be looked at, the members that stand before the cap."""
     raw = sys.stdin.buffer.read(LONGEST_STDIN + 1)
+    text = raw.decode("utf-8", "replace")
     if len(raw) > LONGEST_STDIN:
-        raise ValueError("stdin is longer than 10 MB")
-    given = json.loads(raw.decode("utf-8", "replace"))
+        left = LONGEST_READ
+        while left > 0 and (more := sys.stdin.buffer.read(min(left, 1 << 20))):
+            left -= len(more)
+        return cut_off(text)
+    given = json.loads(text)
     if not isinstance(given, dict):
         raise TypeError("stdin is no JSON object")
     return given
 
 
 def _spool(home: str, told: Json) -> None:
-    """Drop one file for whoever drains the spool: written aside and renamed, so that nobody reads half of it."""
+    """Drop one file for whoever drains the spool: written aside and renamed, so that no one reads half of it."""
     folder = os.path.join(home, "spool")
     name = f"{time.time_ns():020d}-{os.getpid()}-{len(told)}{told['event'][:2]}"
     aside = os.path.join(folder, f".{name}")
-    data = json.dumps({"id": name, **told, "took_ms": round(1000 * time.process_time(), 1)}).encode()
     try:
-        handle = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        _write(aside, json.dumps({"id": name, **told, "took_ms": round(1000 * time.process_time(), 1)}).encode())
+        os.rename(aside, os.path.join(folder, f"{name}.json"))
+    except OSError:
+        if os.path.exists(aside):
+            os.unlink(aside)
+        raise
+
+
+def _write(path: str, data: bytes) -> None:
+    """Write a whole file that only the user can read; the system may take less than it is given at once."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
+    try:
+        handle = os.open(path, flags, 0o600)
     except FileNotFoundError:
-        os.mkdir(folder, 0o700)
-        handle = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        os.mkdir(os.path.dirname(path), 0o700)
+        handle = os.open(path, flags, 0o600)
     try:
-        os.write(handle, data)
+        while data:
+            data = data[os.write(handle, data) :]
     finally:
         os.close(handle)
-    os.rename(aside, os.path.join(folder, f"{name}.json"))
 
 
 def _cap(home: str) -> None:
@@ -133,15 +167,11 @@ def _cap(home: str) -> None:
 
 def _note_client(home: str, session: str) -> None:
     """Note which session our client is in, for the server it started: few clients tell their servers."""
-    file = client_note(home, os.getppid())
-    os.makedirs(os.path.dirname(file), 0o700, exist_ok=True)
-    handle = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    os.write(handle, session.encode())
-    os.close(handle)
+    _write(client_note(home, os.getppid()), session.encode("utf-8", "replace"))
 
 
 def _wake(home: str, cwd: str) -> None:
-    """Start the worker, unless one is at work; it lives on its own and ends when there is nothing left to do."""
+    """Start the worker unless one is running; it lives on its own and ends when there is nothing left to do."""
     command = [sys.executable, "-P", "-m", "holdfast", "--home", home, "work"]
     if sys.platform == "win32":
         import subprocess
@@ -149,13 +179,7 @@ def _wake(home: str, cwd: str) -> None:
         # Asking after a process with `os.kill` would press Ctrl-C there; a second worker sees the lock and ends.
         subprocess.Popen(command, cwd=cwd, creationflags=0x00000208, close_fds=True)  # noqa: S603  detached, no window
         return
-    try:
-        with open(os.path.join(home, "work.lock"), encoding="ascii") as file:
-            os.kill(int(file.read() or 0) or 1 << 30, 0)
-            return
-    except (OSError, ValueError, OverflowError):
-        pass  # nobody is at work
-    if os.fork():
+    if _is_locked(os.path.join(home, "work.lock")) or os.fork():
         return
     os.setsid()
     nothing = os.open(os.devnull, os.O_RDWR)
@@ -163,6 +187,22 @@ def _wake(home: str, cwd: str) -> None:
         os.dup2(nothing, stream)
     os.chdir(cwd if os.path.isdir(cwd) else "/")
     os.execv(sys.executable, command)  # noqa: S606
+
+
+def _is_locked(path: str) -> bool:
+    """True if a worker holds the lock. It goes with the process: a file that a killed one left behind is no lock."""
+    import fcntl
+
+    handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False  # no locks on this file system: a second worker does no harm
+    finally:
+        os.close(handle)
+    return False
 
 
 def _log(home: str, line: str) -> None:

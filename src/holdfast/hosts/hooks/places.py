@@ -5,6 +5,32 @@ from __future__ import annotations
 import os
 import sys
 
+MYPY = False
+if MYPY:
+    from collections.abc import Mapping  # noqa: TC003
+
+LARGEST_SETTINGS = 1_000_000  # bytes of git's settings that are looked at
+# Settings that belong to the shell a session runs in: they travel with what it does and hold for its folder alone.
+OF_A_SESSION = (
+    "project",
+    "preset",
+    "inject",
+    "brief_budget",
+    "starters",
+    "hot_capacity",
+    "prompt_hints",
+    "guard_secrets",
+    "block_actions",
+    "confirm_writes",
+    "allowed_scopes",
+)
+
+
+def session_settings(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return the settings of a session that variables give, by name."""
+    given = {name: environment.get(f"HOLDFAST_{name.upper()}") for name in OF_A_SESSION}
+    return {name: value for name, value in given.items() if value is not None}
+
 
 def home_of(cwd: str) -> str:
     """Give the folder of the store, as `compose.store_folder` finds it, without reading any settings."""
@@ -55,11 +81,40 @@ def data_folder() -> str:
     return os.path.join(os.environ.get("XDG_DATA_HOME") or os.path.join(user, *usual), "holdfast")
 
 
-def prepared_file(home: str, cwd: str) -> str:
-    """Give where answers for a checkout are prepared; worktrees have their own."""
-    root = checkout_root(cwd)
-    name = "".join(char if char.isalnum() else "-" for char in root)[-150:].strip("-")
-    return os.path.join(home, "prepared", f"{name or 'root'}.json")
+def prepared_file(home: str, root: str, project: str = "") -> str:
+    """Return where answers for a checkout are prepared, under a project's name if a variable gives one.
+
+    Worktrees have their own. The name is a digest, so that no two folders share a file.
+    """
+    return os.path.join(home, "prepared", f"{_digest(f'{root}/{chr(0)}{project}')}.json")
+
+
+def remotes_of(root: str) -> str:
+    """Return a digest of the remotes that git's settings name for a checkout; "" outside git.
+
+    Another repository may be put at the same path: what was prepared for the first is not for the second.
+    """
+    git = os.path.join(root, ".git")
+    try:
+        if os.path.isfile(git):  # a linked worktree or a submodule
+            with open(git, encoding="utf-8") as file:
+                git = os.path.join(root, file.read(LARGEST_SETTINGS).partition("gitdir:")[2].strip())
+            if os.path.isfile(shared := os.path.join(git, "commondir")):
+                with open(shared, encoding="utf-8") as file:
+                    git = os.path.join(git, file.read(LARGEST_SETTINGS).strip())
+        with open(os.path.join(git, "config"), "rb") as settings:
+            lines = settings.read(LARGEST_SETTINGS).splitlines()
+    except OSError:
+        return ""
+    return _digest("\n".join(repr(line.strip()) for line in lines if b"remote" in line or b"url" in line.lower()))
+
+
+def _digest(text: str) -> str:
+    try:
+        from _blake2 import blake2b  # hashlib would load OpenSSL, which takes longer than the rest of a hook
+    except ImportError:
+        from hashlib import blake2b
+    return blake2b(text.encode("utf-8", "surrogateescape"), digest_size=16).hexdigest()
 
 
 def checkout_root(cwd: str) -> str:
@@ -84,5 +139,11 @@ def client_note(home: str, process: int) -> str:
 
 
 def plain_name(session: str) -> str:
-    """Give a session's name as a file may be called."""
-    return "".join(char if char.isalnum() or char in "-_" else "-" for char in session)[:100] or "none"
+    """Return a session's name as a file may be called; two sessions never share one."""
+    plain = "".join(char if char.isascii() and (char.isalnum() or char in "-_") else "-" for char in session)[:60]
+    return session if session and plain == session else f"{plain}-{_digest(session)[:12]}"
+
+
+def private_mark(home: str, session: str) -> str:
+    """Return the file that says that nothing of a session's turn is kept, because its whole prompt was private."""
+    return os.path.join(home, "seen", f"private-{plain_name(session)}")

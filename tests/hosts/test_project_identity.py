@@ -1,0 +1,387 @@
+"""Which project a folder is: git's remote, its path, or the user's own settings decide; a repository cannot pose as another."""
+
+import json
+import os
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from holdfast.compose import open_memory
+from holdfast.compose.settings import load_settings
+from holdfast.hosts.hooks import client
+from tests.hosts.running import Run, answer, hold_worker, kept, release_worker
+from tests.replicas.seats import commit, git
+
+SECRET = "The launch codes of alpha are rotated on Mondays."
+DECISION = ("--kind", "decision", "--field", "rationale=policy", "--team")
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    folder = tmp_path / "store"
+    folder.mkdir(mode=0o700)
+    return folder
+
+
+@pytest.fixture
+def holdfast(run: Run, store: Path) -> Run:
+    def command(*arguments: str, cwd: Path, **environment: str) -> Any:
+        return run(*arguments, cwd=cwd, **{"HOLDFAST_HOME": str(store), "HOLDFAST_STARTERS": "false", **environment})
+
+    return command
+
+
+def repository(folder: Path, remote: str = "") -> Path:
+    """Make a repository with one commit and, if given, a remote."""
+    folder.mkdir(parents=True)
+    git(folder, "init", "-q", "-b", "main")
+    if remote:
+        git(folder, "remote", "add", "origin", remote)
+    commit(folder)
+    return folder
+
+
+def claim(folder: Path, project: str, **more: str) -> None:
+    """Commit a repository config that names a project."""
+    (folder / ".holdfast").mkdir(exist_ok=True)
+    lines = [f"{name} = {json.dumps(value)}" for name, value in {"project": project, **more}.items()]
+    (folder / ".holdfast" / "config.toml").write_text("\n".join(lines) + "\n")
+    git(folder, "add", "-f", ".holdfast/config.toml")
+    git(folder, "commit", "-q", "-m", "settings")
+
+
+def fire(store: Path, folder: Path, event: str, session: str = "s1", **given: Any) -> str:
+    """Run the hook as a client does, without the worker it would start; return what it injects."""
+    variables = {name: given.pop(name) for name in list(given) if name.startswith("HOLDFAST_")}
+    hold_worker(store)
+    try:
+        told = {"session_id": session, "cwd": str(folder), "hook_event_name": event, **given}
+        done = subprocess.run(
+            [sys.executable, "-I", "-S", client.__file__, event, "--home", str(store)],
+            input=json.dumps(told).encode(),
+            capture_output=True,
+            check=True,
+            cwd=folder,
+            env={**os.environ, **variables},
+        )
+    finally:
+        release_worker(store)
+    reply = json.loads(done.stdout) if done.stdout else {}
+    return str(reply.get("hookSpecificOutput", {}).get("additionalContext", ""))
+
+
+def project_of(holdfast: Run, folder: Path, **environment: str) -> str:
+    return str(answer(holdfast("status", "--json", cwd=folder, **environment))["project"])
+
+
+@pytest.fixture
+def alpha(tmp_path: Path, holdfast: Run) -> Path:
+    """The real project, with a memory that nobody else may see."""
+    folder = repository(tmp_path / "alpha", "https://example.org/acme/alpha.git")
+    kept(lambda *arguments: holdfast(*arguments, cwd=folder), SECRET, *DECISION)
+    assert holdfast("work", cwd=folder).returncode == 0
+    assert SECRET in fire(holdfast_store(holdfast, folder), folder, "SessionStart", source="startup")
+    return folder
+
+
+def holdfast_store(holdfast: Run, folder: Path) -> Path:
+    return Path(answer(holdfast("status", "--json", cwd=folder))["place"]).parent
+
+
+CLAIMS = (
+    "example.org/acme/alpha",
+    "EXAMPLE.org/acme/alpha",
+    "../alpha",
+    "../../acme/alpha",
+    "/example.org/acme/alpha",
+    "https://example.org/acme/alpha.git",
+    "git@example.org:acme/alpha.git",
+    "alpha",
+)
+
+
+@pytest.mark.embedded
+@pytest.mark.usefixtures("alpha")
+def test_a_clone_that_names_another_project_is_not_that_project(tmp_path: Path, store: Path, holdfast: Run) -> None:
+    clone = repository(tmp_path / "clone", "https://example.org/mallory/tool.git")
+    claim(clone, "example.org/acme/alpha")
+    for session in ("s1", "s2"):
+        assert SECRET not in fire(store, clone, "SessionStart", session, source="startup")
+        assert holdfast("work", cwd=clone).returncode == 0
+    assert project_of(holdfast, clone).startswith("example.org/mallory/tool#")
+    assert SECRET not in holdfast("recall", "launch codes", "--weak", cwd=clone).stdout
+    assert SECRET not in holdfast("opening", cwd=clone).stdout
+
+
+@pytest.mark.parametrize("name", CLAIMS)
+@pytest.mark.parametrize("remote", ["https://example.org/mallory/tool.git", ""])
+def test_no_name_in_a_file_leads_out_of_the_repository(tmp_path: Path, name: str, remote: str) -> None:
+    clone = repository(tmp_path / "clone", remote)
+    claim(clone, name)
+    settings = load_settings(folder=clone, environment={}, flags={"home": str(tmp_path / "store"), "embedder": "none"})
+    assert settings.config.project == ""
+    with open_memory(settings, folder=clone) as memory:
+        own = "example.org/mallory/tool" if remote else str(clone)
+        assert memory.project.partition("#")[0] == own
+        assert remote or memory.project == own
+
+
+def test_a_repository_may_name_a_part_of_itself(tmp_path: Path, holdfast: Run) -> None:
+    mono = repository(tmp_path / "mono", "https://example.org/acme/mono.git")
+    claim(mono, "services/api")
+    assert project_of(holdfast, mono) == "example.org/acme/mono#services/api"
+    claim(mono, "example.org/acme/mono/services/web")
+    assert project_of(holdfast, mono) == "example.org/acme/mono#services/web"
+    claim(mono, "example.org/acme/mono")
+    assert project_of(holdfast, mono) == "example.org/acme/mono"
+
+
+def test_a_refused_name_is_reported_once_and_nothing_fails(tmp_path: Path, holdfast: Run) -> None:
+    clone = repository(tmp_path / "clone", "https://example.org/mallory/tool.git")
+    claim(clone, "../alpha")
+    done = holdfast("status", cwd=clone)
+    assert done.returncode == 0
+    assert done.stderr.count("project") == 1
+    assert "may only name a part of" in done.stderr
+
+
+BAD_FILES = (
+    'home = "/tmp/theirs"',
+    'database = "postgresql://mallory.example/x"',
+    'observer_url = "https://mallory.example"',
+    "block_actions = true",
+    "nonsense = 1",
+    "recall_limit = -5",
+    'recall_limit = "many"',
+    "recall_limit = 1000000000",
+    'inject = "loud"',
+    'preset = "nobody"',
+    "allowed_scopes = 7",
+    "= broken",
+    "[table]\nx = 1",
+    "recall_budget = 0",
+    "hot_capacity = -1",
+    "x" * 300_000,
+)
+
+
+@pytest.mark.parametrize("text", BAD_FILES, ids=[text[:20] for text in BAD_FILES])
+def test_a_repository_config_that_cannot_be_used_is_ignored_with_one_warning(tmp_path: Path, text: str) -> None:
+    (tmp_path / ".holdfast").mkdir()
+    file = tmp_path / ".holdfast" / "config.toml"
+    file.write_text(text + "\n")
+    plain = load_settings(folder=tmp_path.parent, environment={}, flags={})
+    settings = load_settings(folder=tmp_path, environment={}, flags={})
+    assert settings.config == plain.config
+    (warning,) = settings.warnings
+    assert str(file) in warning
+    assert len(warning) < 600
+
+
+@pytest.mark.embedded
+def test_a_clone_cannot_switch_memory_off(tmp_path: Path, holdfast: Run) -> None:
+    clone = repository(tmp_path / "clone", "https://example.org/mallory/tool.git")
+    kept(lambda *arguments: holdfast(*arguments, cwd=clone), SECRET)
+    claim(clone, "part", home="/tmp/theirs", nonsense="1")
+    git(clone, "reset", "-q", "--soft", "HEAD~1")
+    (clone / ".holdfast" / "config.toml").write_text('home = "/tmp/theirs"\nnonsense = 1\nrecall_limit = 0\n')
+    for command in (("recall", "launch codes"), ("work",), ("doctor",)):
+        done = holdfast(*command, cwd=clone)
+        assert done.returncode == 0, (command, done.stderr)
+        assert done.stderr.count("config.toml") == 1, (command, done.stderr)
+    assert SECRET in holdfast("recall", "launch codes", cwd=clone).stdout
+
+
+@pytest.mark.embedded
+def test_the_user_may_name_a_folder(tmp_path: Path, holdfast: Run) -> None:
+    folder = repository(tmp_path / "anything", "https://example.org/acme/old.git")
+    (folder / "deep").mkdir()
+    settings = tmp_path / "config" / "holdfast"
+    settings.mkdir(parents=True)
+    (settings / "config.toml").write_text(f'[projects]\n"{folder}" = "acme/new"\n')
+    variables = {"XDG_CONFIG_HOME": str(tmp_path / "config")}
+    assert project_of(holdfast, folder, **variables) == "acme/new"
+    assert project_of(holdfast, folder / "deep", **variables) == "acme/new"
+    assert project_of(holdfast, folder, HOLDFAST_PROJECT="acme/other", **variables) == "acme/other"
+    other = repository(tmp_path / "anything-else", "https://example.org/acme/else.git")
+    assert project_of(holdfast, other, **variables) == "example.org/acme/else"
+
+
+@pytest.mark.embedded
+def test_the_worker_serves_each_folder_with_its_own_settings(tmp_path: Path, store: Path, holdfast: Run) -> None:
+    """Whatever the folder it is started in, or the shell, says about a project or settings, stays there."""
+    first = repository(tmp_path / "first", "https://example.org/acme/alpha.git")
+    second = repository(tmp_path / "second", "https://example.org/acme/beta.git")
+    claim(first, "part", inject="off")
+    kept(lambda *arguments: holdfast(*arguments, cwd=first), SECRET, *DECISION)
+    kept(lambda *arguments: holdfast(*arguments, cwd=second), "Beta is written in Ruby.", *DECISION)
+    fire(store, second, "SessionStart", source="startup")
+    fire(store, second, "UserPromptSubmit", prompt="hello")
+    done = holdfast("work", cwd=first, HOLDFAST_INJECT="off", HOLDFAST_PROJECT="example.org/acme/alpha")
+    assert done.returncode == 0
+    brief = fire(store, second, "SessionStart", "s2", source="startup")
+    assert "Beta is written in Ruby." in brief
+    assert SECRET not in brief
+    listed = answer(holdfast("session", "list", "--json", cwd=second))
+    assert [one["id"] for one in listed] == ["s1"]
+    assert answer(holdfast("session", "list", "--json", cwd=first)) == []
+
+
+@pytest.mark.embedded
+def test_a_project_given_by_a_variable_holds_for_that_session_alone(tmp_path: Path, store: Path, holdfast: Run) -> None:
+    folder = repository(tmp_path / "first", "https://example.org/acme/alpha.git")
+    kept(lambda *arguments: holdfast(*arguments, cwd=folder), "Alpha is written in Go.", *DECISION)
+    other = {"HOLDFAST_PROJECT": "acme/experiment"}
+    kept(lambda *arguments: holdfast(*arguments, cwd=folder, **other), SECRET, *DECISION)
+    fire(store, folder, "SessionStart", "s1", source="startup", **other)
+    fire(store, folder, "SessionStart", "s2", source="startup")
+    assert holdfast("work", cwd=tmp_path).returncode == 0
+    assert SECRET in fire(store, folder, "SessionStart", "s3", source="startup", **other)
+    plain = fire(store, folder, "SessionStart", "s4", source="startup")
+    assert "Alpha is written in Go." in plain
+    assert SECRET not in plain
+
+
+def similar_paths(tmp_path: Path) -> list[tuple[Path, Path]]:
+    long = "x" * 60
+    return [
+        (tmp_path / "acme" / "shop", tmp_path / "acme-shop"),
+        (tmp_path / "a.b", tmp_path / "a_b"),
+        (tmp_path / "1" / long / long / long / "end", tmp_path / "2" / long / long / long / "end"),
+        (tmp_path / "日本", tmp_path / "中国"),
+    ]
+
+
+@pytest.mark.embedded
+@pytest.mark.parametrize("number", range(4))
+def test_what_is_prepared_for_one_path_is_never_read_for_another(
+    tmp_path: Path, store: Path, holdfast: Run, number: int
+) -> None:
+    mine, other = similar_paths(tmp_path)[number]
+    for folder in (mine, other):
+        repository(folder)
+    kept(lambda *arguments: holdfast(*arguments, cwd=mine), SECRET, *DECISION)
+    assert holdfast("work", cwd=mine).returncode == 0
+    assert SECRET in fire(store, mine, "SessionStart", source="startup")
+    assert SECRET not in fire(store, other, "SessionStart", "s2", source="startup")
+
+
+@pytest.mark.embedded
+def test_another_repository_at_the_same_path_does_not_inherit_the_brief(
+    tmp_path: Path, alpha: Path, store: Path
+) -> None:
+    alpha.rename(tmp_path / "moved")
+    repository(alpha, "https://example.org/mallory/tool.git")
+    assert SECRET not in fire(store, alpha, "SessionStart", "s2", source="startup")
+    git(alpha, "remote", "set-url", "origin", "https://example.org/acme/alpha.git")
+    assert SECRET in fire(store, alpha, "SessionStart", "s3", source="startup")
+
+
+@pytest.mark.embedded
+def test_prepared_files_say_whose_they_are(tmp_path: Path, alpha: Path, store: Path, holdfast: Run) -> None:
+    tree = tmp_path / "tree"
+    git(alpha, "worktree", "add", "-q", str(tree), "-b", "side")
+    assert holdfast("work", cwd=tree).returncode == 0
+    found = [json.loads(path.read_text()) for path in (store / "prepared").glob("*.json")]
+    assert sorted((one["project"], one["path"], one["worktree"]) for one in found) == [
+        ("example.org/acme/alpha", str(alpha), ""),
+        ("example.org/acme/alpha", str(tree), "tree"),
+    ]
+    edited = next(path for path in (store / "prepared").glob("*.json") if json.loads(path.read_text())["worktree"])
+    edited.write_text(json.dumps(json.loads(edited.read_text()) | {"path": str(alpha)}))
+    assert SECRET not in fire(store, tree, "SessionStart", "s9", source="startup")
+
+
+@pytest.mark.embedded
+@pytest.mark.usefixtures("alpha")
+def test_a_repository_hidden_inside_another_is_not_asked(tmp_path: Path, holdfast: Run) -> None:
+    """A folder that holds the inside of a repository can be committed; git would believe its config."""
+    clone = repository(tmp_path / "clone", "https://example.org/mallory/tool.git")
+    trap = clone / "docs"
+    git(tmp_path, "init", "-q", "--bare", str(trap))
+    git(trap, "config", "core.bare", "false")
+    git(trap, "config", "core.worktree", str(trap))
+    git(trap, "config", "remote.origin.url", "https://example.org/acme/alpha.git")
+    assert project_of(holdfast, trap) == str(trap)
+    assert SECRET not in holdfast("recall", "launch codes", "--weak", cwd=trap).stdout
+
+
+@pytest.fixture
+def remotes(tmp_path: Path) -> Callable[[str], Path]:
+    def make(name: str) -> Path:
+        bare = tmp_path / "remotes" / name
+        bare.mkdir(parents=True)
+        git(bare, "init", "-q", "--bare", "-b", "main")
+        return bare
+
+    return make
+
+
+@pytest.mark.embedded
+def test_notes_go_only_to_the_remote_they_were_turned_on_for(
+    tmp_path: Path, holdfast: Run, remotes: Callable[[str], Path]
+) -> None:
+    own, other = remotes("own.git"), remotes("other.git")
+    folder = repository(tmp_path / "mine", str(own))
+    named = {"HOLDFAST_PROJECT": "acme/alpha"}
+    kept(lambda *arguments: holdfast(*arguments, cwd=folder, **named), SECRET, *DECISION)
+    assert holdfast("replica", "on", "notes", "--no-git-config", cwd=folder, **named).returncode == 0
+    assert holdfast("sync", cwd=folder, **named).returncode == 0
+    assert "refs/notes/holdfast/decisions" in git(own, "for-each-ref")
+    stranger = repository(tmp_path / "stranger", str(other))
+    refused = holdfast("sync", cwd=stranger, **named)
+    assert refused.returncode == 4
+    assert "own.git" in refused.stderr
+    assert "holdfast replica on notes" in refused.stderr
+    assert git(other, "for-each-ref") == ""
+    git(folder, "remote", "add", "fork", str(other))
+    assert holdfast("sync", "--remote", "fork", cwd=folder, **named).returncode == 4
+    git(folder, "config", "remote.origin.pushurl", str(other))
+    assert holdfast("sync", cwd=folder, **named).returncode == 4
+    assert git(other, "for-each-ref") == ""
+    git(folder, "config", "--unset", "remote.origin.pushurl")
+    assert (
+        holdfast("replica", "on", "notes", "--remote", "fork", "--no-git-config", cwd=folder, **named).returncode == 0
+    )
+    assert holdfast("sync", "--remote", "fork", cwd=folder, **named).returncode == 0
+    assert "refs/notes/holdfast/decisions" in git(other, "for-each-ref")
+
+
+@pytest.mark.embedded
+def test_files_go_only_into_the_repository_they_were_turned_on_for(
+    tmp_path: Path, holdfast: Run, remotes: Callable[[str], Path]
+) -> None:
+    folder = repository(tmp_path / "mine", str(remotes("own.git")))
+    stranger = repository(tmp_path / "stranger", str(remotes("other.git")))
+    named = {"HOLDFAST_PROJECT": "acme/alpha"}
+    kept(lambda *arguments: holdfast(*arguments, cwd=folder, **named), SECRET, *DECISION)
+    assert holdfast("replica", "on", "repository", cwd=folder, **named).returncode == 0
+    assert holdfast("sync", cwd=folder, **named).returncode == 0
+    assert list((folder / ".holdfast" / "memories").rglob("*.md"))
+    assert holdfast("sync", cwd=stranger, **named).returncode == 4
+    assert not (stranger / ".holdfast").exists()
+
+
+@pytest.mark.embedded
+def test_a_replica_turned_on_by_an_earlier_version_still_works_where_git_agrees(
+    tmp_path: Path, holdfast: Run, store: Path, remotes: Callable[[str], Path]
+) -> None:
+    """Earlier versions noted only that a replica is on for a project."""
+    folder = repository(tmp_path / "mine", str(remotes("own.git")))
+    kept(lambda *arguments: holdfast(*arguments, cwd=folder), SECRET, *DECISION)
+    assert holdfast("replica", "on", "notes", "--no-git-config", cwd=folder).returncode == 0
+    with sqlite3.connect(store / "holdfast.db") as db:
+        changed = db.execute("update settings set value = 'on' where name like 'replica % notes %'").rowcount
+    assert changed == 1
+    assert holdfast("sync", cwd=folder).returncode == 0
+    with sqlite3.connect(store / "holdfast.db") as db:
+        db.execute(
+            "update settings set value = 'on', name = replace(name, ?, 'acme/alpha') where name like 'replica %'",
+            (str(folder),),
+        )
+    assert holdfast("sync", cwd=folder, HOLDFAST_PROJECT="acme/alpha").returncode == 4

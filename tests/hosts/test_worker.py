@@ -1,0 +1,300 @@
+"""What hostile events, stale locks and giant inputs do to hooks and the worker: nothing that lasts."""
+
+import fcntl
+import json
+import os
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from holdfast.compose.settings import _KNOWN
+from holdfast.hosts.hooks import client, hook
+from holdfast.hosts.hooks.places import OF_A_SESSION
+from holdfast.hosts.worker import alone
+from tests.hosts.running import Run, answer, hold_worker, release_worker
+
+pytestmark = pytest.mark.embedded
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Iterator[Path]:
+    folder = tmp_path / "store"
+    folder.mkdir(mode=0o700)
+    yield folder
+    release_worker(folder)
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    folder = tmp_path / "checkout"
+    (folder / ".git").mkdir(parents=True)
+    return folder
+
+
+@pytest.fixture
+def holdfast(run: Run, home: Path, place: Path) -> Run:
+    return lambda *arguments, **given: run(
+        *arguments, cwd=place, HOLDFAST_HOME=str(home), HOLDFAST_STARTERS="false", **given
+    )
+
+
+def fire(home: Path, event: str, raw: bytes) -> tuple[bytes, float]:
+    """Run the hook as a client does; return what it prints and the CPU seconds it took."""
+    command = [sys.executable, "-I", "-S", client.__file__, event, "--home", str(home)]
+    return _measured(command, raw)
+
+
+def _measured(command: list[str], raw: bytes) -> tuple[bytes, float]:
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    done = subprocess.run(command, input=raw, capture_output=True, check=False)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    assert (done.returncode, done.stderr) == (0, b"")
+    return done.stdout, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def told(place: Path | str, **given: Any) -> bytes:
+    return json.dumps({"session_id": "s1", "cwd": str(place), **given}).encode()
+
+
+def spool(home: Path, name: str, **event: Any) -> Path:
+    (home / "spool").mkdir(exist_ok=True)
+    path = home / "spool" / f"{name}.json"
+    plain = {"id": name, "at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), "event": "UserPromptSubmit"}
+    path.write_text(json.dumps({**plain, "session": "hostile", "cwd": "/", **event}))
+    return path
+
+
+HOSTILE: dict[str, dict[str, Any]] = {
+    "a NUL in the folder": {"cwd": "\0"},
+    "half a character in the folder": {"cwd": "\ud800"},
+    "a folder of 6,000 characters": {"cwd": "/" + "x" * 6_000},
+    "a NUL in the session": {"session": "a\0b"},
+    "a long session": {"session": "s" * 5_000},
+    "no time": {"at": ""},
+    "a time that is none": {"at": "yesterday"},
+    "a time in the future": {"at": "2199-01-01T00:00:00Z"},
+    "a time before computers": {"at": "0001-01-01T00:00:00Z"},
+    "an unknown event": {"event": "Nonsense"},
+    "no id": {"id": ""},
+    "an injection of nonsense": {"event": "Injected", "session": "a\0", "given": {"ids": [1, {"x": "\ud800"}]}},
+    "a terminal escape in the tool": {"tool": "\x1b[31mBash"},
+}
+
+
+@pytest.mark.parametrize("kind", HOSTILE)
+def test_a_hostile_event_is_set_aside_and_the_rest_is_processed(holdfast: Run, home: Path, kind: str) -> None:
+    first = spool(home, "0001", **HOSTILE[kind])
+    spool(home, "0002", session="fine", text="We decided to use Postgres for the ledger.")
+    done = answer(holdfast("work", "--json"))
+    assert (done["drained"], done["problems"]) == (1, [])
+    assert not first.exists()
+    assert first.with_suffix(".unreadable").exists()
+    checks = {check["name"]: check for check in json.loads(holdfast("doctor", "--json").stdout)}
+    assert "1 event set aside (0001.json: " in checks["spool"]["found"]
+    assert ".unreadable" in checks["spool"]["fix"]
+    assert answer(holdfast("work", "--json"))["drained"] == 0
+
+
+def test_files_that_are_no_events_are_set_aside(holdfast: Run, home: Path) -> None:
+    (home / "spool").mkdir()
+    (home / "spool" / "0001.json").write_text("[" * 100_000)
+    (home / "spool" / "0002.json").write_bytes(b"\xff\xfe")
+    (home / "spool" / "0003.json").write_text(" " * 3_000_000)
+    (home / "spool" / "0004.json").mkdir()
+    spool(home, "0005", session="fine", text="hello", result="\0\ud800", given={"a\0": ["\ud800", float("inf")]})
+    done = answer(holdfast("work", "--json"))
+    assert (done["drained"], done["problems"]) == (1, [])
+    assert len(list((home / "spool").glob("*.unreadable"))) == 4
+
+
+@pytest.mark.parametrize("cwd", ["\0", "\ud800", "/" + "x" * 6_000, "", "/nowhere/at/all", 7, ["x"], {"a": 1}])
+def test_a_client_that_names_a_strange_folder_stops_no_one(holdfast: Run, home: Path, place: Path, cwd: Any) -> None:
+    hold_worker(home)
+    fire(home, "UserPromptSubmit", json.dumps({"session_id": "s1", "cwd": cwd, "prompt": "one"}).encode())
+    fire(home, "UserPromptSubmit", told(place, prompt="two"))
+    release_worker(home)
+    done = answer(holdfast("work", "--json"))
+    assert done["problems"] == []
+    assert answer(holdfast("work", "--json"))["drained"] == 0
+    assert list((home / "spool").glob("*.json")) == []
+
+
+def test_a_lock_is_held_by_who_holds_it_not_by_a_number_in_a_file(home: Path) -> None:
+    lock = home / "work.lock"
+    lock.write_text(str(os.getpid()))  # a process that lives, and is no worker
+    assert not hook._is_locked(str(lock))
+    with alone(home) as ours:
+        assert ours
+        assert hook._is_locked(str(lock))
+        with alone(home) as again:
+            assert not again
+    assert not hook._is_locked(str(lock))
+    assert "1" not in lock.read_text().replace(str(os.getpid()), "")
+
+
+def test_a_killed_worker_leaves_no_lock(home: Path) -> None:
+    code = f"""
+import os, sys, time
+from pathlib import Path
+from holdfast.hosts.worker import alone
+with alone(Path({str(home)!r})) as ours:
+    print(ours, flush=True)
+    time.sleep(60)
+"""
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) as holder:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == b"True\n"
+        assert hook._is_locked(str(home / "work.lock"))
+        holder.kill()
+    assert not hook._is_locked(str(home / "work.lock"))
+
+
+def test_where_locks_do_not_work_the_worker_still_does(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def none(*_: object) -> None:
+        raise OSError(37, "No locks available")
+
+    monkeypatch.setattr(fcntl, "flock", none)
+    assert not hook._is_locked(str(home / "work.lock"))
+    with alone(home) as ours:
+        assert ours
+
+
+def test_a_short_write_to_the_spool_is_finished(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = os.write
+    monkeypatch.setattr(os, "write", lambda handle, data: whole(handle, data[:7]))
+    hook._spool(str(home), {"event": "Stop", "text": "x" * 1_000})
+    (path,) = (home / "spool").glob("*.json")
+    assert json.loads(path.read_text())["text"] == "x" * 1_000
+
+
+def test_a_spool_that_cannot_be_written_leaves_nothing_half(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(handle: int, data: bytes) -> int:
+        if len(data) > 10:
+            os.fsync(handle)
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "write", full)
+    with pytest.raises(OSError, match="No space"):
+        hook._spool(str(home), {"event": "Stop", "text": "x"})
+    assert list((home / "spool").iterdir()) == []
+
+
+def test_the_settings_that_travel_with_a_session_exist() -> None:
+    assert set(OF_A_SESSION) < set(_KNOWN)
+
+
+def test_a_wholly_private_prompt_keeps_nothing_of_its_turn(holdfast: Run, home: Path, place: Path) -> None:
+    word = "quxzyplugh"
+    hold_worker(home)
+    fire(home, "SessionStart", told(place, source="startup"))
+    fire(home, "UserPromptSubmit", told(place, prompt=f" <private>What is {word}?</private>\n"))
+    fire(home, "PreToolUse", told(place, tool_name="Bash", tool_input={"command": f"grep {word}"}))
+    fire(home, "PostToolUse", told(place, tool_name="Bash", tool_response={"stdout": f"{word} is here"}))
+    fire(home, "SubagentStop", told(place, last_assistant_message=f"I found {word}."))
+    fire(home, "PreCompact", told(place, trigger="auto"))
+    fire(home, "Stop", told(place, last_assistant_message=f"We decided that {word} is it."))
+    fire(home, "UserPromptSubmit", told(place, session_id="s2", prompt="another session is not affected"))
+    fire(home, "UserPromptSubmit", told(place, prompt="Now we decided to use Postgres for the ledger."))
+    fire(home, "Stop", told(place, last_assistant_message="Done."))
+    release_worker(home)
+    assert answer(holdfast("work", "--json"))["drained"] == 4
+    stored = [path for path in home.rglob("*") if path.is_file() and word.encode() in path.read_bytes()]
+    assert stored == []
+
+
+PIECES: dict[str, str] = {
+    "memory tags": "<memory </memory>x",
+    "system reminders": "<system-reminder></system-reminder>",
+    "opened and never closed": "<system-reminder>",
+    "curl": "curl x ",
+    "curl with a user": "curl -u ",
+    "private": "<private></private>",
+    "private, never closed": "<private>",
+    "angle brackets": "<",
+    "assignments": "password = ",
+    "kubectl": "kubectl get secret ",
+    "mysql": "mysql -p ",
+    "cookies": "Cookie: session",
+    "urls": "://:",
+    "dots": ".",
+    "keys": "-----BEGIN PRIVATE KEY-----",
+    "quotes": "\"'`\\",
+    "escapes": "\x1b[31m",
+    "entities": "&#x41;",
+    "percent": "%41",
+    "base64": "QUJD",
+    "blank": " ",
+    "lines": "token:\n",
+    "flags": "--password ",
+    "words": "the quick brown fox ",
+    "unicode": "\u200b\u0130",
+}
+SIZES = {"UserPromptSubmit": "prompt", "Stop": "last_assistant_message"}
+
+
+@pytest.fixture(scope="module")
+def bare() -> float:
+    """The CPU seconds of a bare interpreter start."""
+    return min(
+        _measured([sys.executable, "-I", "-S", "-c", "import json, sys; sys.stdin.read()"], b"")[1] for _ in range(7)
+    )
+
+
+SECONDS_OF_THE_CAP = 0.5  # for looking at the most that a hook looks at, on a slow machine
+
+
+@pytest.mark.parametrize("piece", PIECES.values(), ids=list(PIECES))
+def test_no_input_of_any_size_keeps_a_hook(home: Path, place: Path, bare: float, piece: str) -> None:
+    """Nine megabytes of anything: five bare starts, plus a fixed sum for what is looked at."""
+    hold_worker(home)
+    text = piece * (9_000_000 // len(piece))
+    for event, given in (
+        ("UserPromptSubmit", {"prompt": text}),
+        ("PreToolUse", {"tool_name": "Bash", "tool_input": {"command": text}}),
+        ("PostToolUse", {"tool_name": "Bash", "tool_input": {"command": "ls"}, "tool_response": {"stdout": text}}),
+    ):
+        _, seconds = fire(home, event, told(place, **given))
+        assert seconds < 5 * bare + SECONDS_OF_THE_CAP, event
+
+
+def many_arguments() -> dict[str, Any]:
+    return {"tool_name": "Bash", "tool_input": {f"key{number}": "curl x -u " * 5_000 for number in range(50)}}
+
+
+SHAPES: dict[str, Callable[[], dict[str, Any]]] = {
+    "many arguments": many_arguments,
+    "many small values": lambda: {"tool_input": {str(number): number for number in range(100_000)}},
+    "a wide list": lambda: {"tool_response": list(range(300_000))},
+    "objects in objects": lambda: {"tool_response": {"content": [{"text": "a", "b": {"c": [1, 2]}}] * 30_000}},
+    "a long key": lambda: {"tool_input": {"k" * 900_000: "v"}},
+    "a long command in pieces": lambda: {"tool_name": "Bash", "tool_input": {"command": ["git", "push"] * 200_000}},
+    "a long path": lambda: {"tool_name": "Edit", "tool_input": {"file_path": "../" * 300_000}},
+    "a long folder": lambda: {"cwd": "/x" * 400_000},
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_no_shape_of_input_keeps_a_hook(home: Path, place: Path, bare: float, shape: str) -> None:
+    hold_worker(home)
+    for event in ("PreToolUse", "PostToolUse"):
+        _, seconds = fire(home, event, told(place)[:-1] + b", " + json.dumps(SHAPES[shape]()).encode()[1:])
+        assert seconds < 5 * bare + SECONDS_OF_THE_CAP, event
+
+
+def test_of_an_event_that_is_too_long_what_comes_first_is_kept(home: Path, place: Path) -> None:
+    hold_worker(home)
+    given = {"tool_name": "Bash", "tool_input": {"command": "make report"}, "tool_response": 'row \\ "1"\n' * 300_000}
+    fire(home, "PostToolUse", told(place, **given))
+    fire(home, "UserPromptSubmit", told(place, prompt="long ü " * 300_000, extra={"x": 1}))
+    (first, second) = [json.loads(path.read_text()) for path in sorted((home / "spool").glob("*.json"))]
+    assert (first["session"], first["cwd"], first["tool"]) == ("s1", str(place), "Bash")
+    assert first["given"] == {"command": "make report"}
+    assert first["result"].startswith('row \\ "1"\nrow')
+    assert second["text"].startswith("long ü long ü")
+    assert not (home / "hooks.log").exists()
