@@ -57,7 +57,7 @@ def configuration() -> list[str]:
         "",
         "1. the defaults below;",
         "2. `config.toml` in the platform's config folder (Linux: `~/.config/holdfast/`, macOS: `~/Library/Application Support/holdfast/`, Windows: `%LOCALAPPDATA%\\holdfast\\`);",
-        "3. the project's `.holdfast/config.toml`: only settings marked *project*, since a repository somebody cloned must not choose where memories are kept or sent;",
+        "3. the repository's `.holdfast/config.toml`: only settings marked *project*, within limits. A cloned repository must not choose where memories are kept or sent, nor whose it gets: `project` there names a part of its own remote (`services/api`), never another project. What cannot be used is ignored with one warning;",
         "4. variables: `HOLDFAST_` and the name in capitals, such as `HOLDFAST_RECALL_LIMIT=5`;",
         "5. flags: `holdfast --set recall_limit=5 …`.",
         "",

@@ -187,7 +187,7 @@ def test_an_unknown_or_impossible_setting_is_named_with_the_nearest_known_one(ru
     (tmp_path / "work" / ".holdfast").mkdir()
     settings = tmp_path / "work" / ".holdfast" / "config.toml"
     settings.write_text('embedder_url = "http://elsewhere.example"\n')
-    assert "cannot be set by a project" in run("status").stderr
+    assert "embedder_url (only your own settings" in run("status").stderr
     settings.write_text("recall_limit = \n")
     assert "cannot be read" in run("status").stderr
 

@@ -581,7 +581,8 @@ def test_a_reply_that_denies_what_was_told_contradicts_it(hook: Hook, memories: 
 def test_the_guard_warns_of_what_would_show_credentials(
     hook: Hook, memories: Run, home: Path, tool: str, given: dict[str, str]
 ) -> None:
-    assert memories("work", HOLDFAST_GUARD_SECRETS="true", HOLDFAST_EMBEDDER="none").returncode == 0
+    release_worker(home)
+    assert answer(memories("work", "--json", HOLDFAST_GUARD_SECRETS="true"))["problems"] == []
     hold_worker(home)
     assert "credentials" in text_of(hook("PreToolUse", tool_name=tool, tool_input=given))
     assert hook("PreToolUse", tool_name=tool, tool_input=given) is None  # once a session and place
@@ -600,12 +601,14 @@ def test_the_guard_warns_of_what_would_show_credentials(
 def test_the_guard_leaves_ordinary_work_alone(
     hook: Hook, memories: Run, home: Path, tool: str, given: dict[str, str]
 ) -> None:
-    assert memories("work", HOLDFAST_GUARD_SECRETS="true", HOLDFAST_EMBEDDER="none").returncode == 0
+    release_worker(home)
+    assert answer(memories("work", "--json", HOLDFAST_GUARD_SECRETS="true"))["problems"] == []
     hold_worker(home)
     assert hook("PreToolUse", tool_name=tool, tool_input=given) is None
 
 
 def test_the_guard_stops_only_where_the_user_said_so(hook: Hook, memories: Run, home: Path) -> None:
+    release_worker(home)
     memories("work", HOLDFAST_GUARD_SECRETS="true", HOLDFAST_BLOCK_ACTIONS="true", HOLDFAST_EMBEDDER="none")
     hold_worker(home)
     reply = hook("PreToolUse", tool_name="Read", tool_input={"file_path": ".env"})
@@ -734,8 +737,7 @@ def test_a_prompt_gets_a_pointer_at_most_and_only_where_asked_for(
     worked(home, project)
     hook("SessionStart", source="startup")
     assert hook("UserPromptSubmit", prompt=prompt) is None
-    assert memories("work", HOLDFAST_PROMPT_HINTS="true", HOLDFAST_EMBEDDER="none").returncode == 0
-    hold_worker(home)
+    assert worked(home, project, prompt_hints=True).problems == []
     said = text_of(hook("UserPromptSubmit", prompt=prompt))
     assert said.startswith("Holdfast: may matter here: 01")
     assert len(said) < 200

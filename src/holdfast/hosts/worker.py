@@ -104,6 +104,7 @@ class _Places:
     environment: Mapping[str, str]
     home: str
     first: Place
+    given: Mapping[str, Any]  # on the command line, for the folder it was started in
     settings: dict[Place, Mapping[str, Any]]
 
     @classmethod
@@ -117,12 +118,14 @@ class _Places:
             environment={name: value for name, value in environment.items() if name not in names},
             home=str(home),
             first=first,
+            given=own,
             settings={first: settings},
         )
 
     def opened(self, place: Place) -> Memory:
         """Open the memory of a place. Of a folder that is gone, what was prepared for it says which project it was."""
-        folder, given = Path(place.root), dict(self.settings.get(place, {}))
+        folder = Path(place.root)
+        given = {**self.settings.get(place, {}), **(self.given if place == self.first else {})}
         if not folder.is_dir() and (project := self._prepared_for(place).get("project")):
             given["project"] = project
         settings = load_settings(folder=folder, environment=self.environment, flags={**self.flags, **given})

@@ -15,7 +15,10 @@ class Config:
 
     home: str = _setting("", "Folder of the store. Empty: nearest .holdfast/ upward, else the platform's data folder.")
     database: str = _setting("", "postgresql://… for a team database. Empty: the SQLite file in the store's folder.")
-    project: str = _setting("", "Identity of the codebase. Empty: taken from the git remote, else the path.")
+    project: str = _setting(
+        "",
+        "Identity of the codebase. Empty: the git remote, else the path. In your config.toml, a table [projects] names folders.",
+    )
     agent: str = _setting("", "Name under which writes are recorded. Empty: the user's login name.")
     session: str = _setting("", "Session that reads and writes belong to.")
     embedder: str = _setting("local", "local (the built-in encoder), http (an OpenAI-compatible endpoint) or none.")
