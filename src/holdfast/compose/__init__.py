@@ -9,7 +9,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from holdfast.adapters.process import is_alive
-from holdfast.compose.adapters import checkout_of, embedder_of, observing_of
+from holdfast.compose.adapters import checkout_of, embedder_of, erase_copies, observing_of
 from holdfast.compose.settings import COPY, FILE, FOLDER, Settings, keep_out_of_git, load_settings, store_folder
 from holdfast.engine.database import Database
 from holdfast.engine.opening import open_store
@@ -45,6 +45,7 @@ def open_memory(
         checkout=checkout_of(here, _name_of_its_own(settings)),
         embedder=embedder_of(config),
         observing=lambda: observing_of(config, home),
+        copies=lambda ids, told: erase_copies(home, here, ids, told),
         actor=Actor(kind="agent" if config.agent else "user", name=config.agent or _login(), session=config.session),
         clock=clock,
         apart=apart,
@@ -91,13 +92,16 @@ def refresh_copy(memory: Memory) -> int:
     """Bring the team's records of the project at hand to this machine, for when the database is away; give how many events came."""
     if memory.apart or memory.store.db.dialect != "postgres" or memory.store.home is None:
         return 0
+    from holdfast.verbs.erasing import finish
     from holdfast.verbs.outbox import pull
 
     copy = open_store(_embedded(memory.store.home, COPY))
     try:
-        return pull(copy, memory.store, memory.project, memory.actor.name)
+        came = pull(copy, memory.store, memory.project, memory.actor.name)
     finally:
         copy.close()
+    finish(memory)
+    return came
 
 
 def _embedded(home: Path, name: str) -> Database:

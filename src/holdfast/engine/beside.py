@@ -1,7 +1,7 @@
 """Texts the store holds beside its journal, to be looked through and rewritten where they hold what must not be here."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import Any, NamedTuple
 
 from holdfast.engine.database import Database, stored
@@ -37,11 +37,13 @@ def rows(db: Database) -> Iterator[Row]:
             yield Row(table=table, key=row[key], texts=texts, doc=stored(row[doc], dict) if doc else None)
 
 
-def rewrite(db: Database, clean: Callable[[Any], Any]) -> dict[str, int]:
-    """Put texts in place of themselves as `clean` gives them; tell how many rows of which table changed."""
+def rewrite(db: Database, clean: Callable[[Any], Any], but: Collection[str] = ()) -> dict[str, int]:
+    """Put texts in place of themselves as `clean` gives them, in all tables but some; tell how many rows of which table changed."""
     changed: dict[str, int] = {}
     with db.transaction():
         for row in rows(db):
+            if row.table in but:
+                continue
             texts = {column: clean(text) for column, text in row.texts.items()}
             doc = clean(row.doc)
             if (texts, doc) != (row.texts, row.doc):

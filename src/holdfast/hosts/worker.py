@@ -16,6 +16,7 @@ from holdfast.compose import open_memory, refresh_copy
 from holdfast.compose.adapters import open_replica
 from holdfast.compose.settings import Settings
 from holdfast.engine import tally, trail
+from holdfast.engine.turns import turn
 from holdfast.hosts.hooks.places import checkout_root, handover_file, prepared_file
 from holdfast.model.errors import HoldfastError
 from holdfast.model.trail import Happening
@@ -23,6 +24,7 @@ from holdfast.policy.recap import handover
 from holdfast.policy.secrets import mask_secrets
 from holdfast.verbs.branches import note_tips
 from holdfast.verbs.derive import derive, summarise
+from holdfast.verbs.erasing import finish, forget_prepared
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.mining import log_output, mine_outputs
 from holdfast.verbs.observer import Observed
@@ -77,11 +79,15 @@ def _work(memory: Memory, settings: Settings, home: Path, folder: Path, done: Wo
         for session in waiting:
             if time.monotonic() > until:
                 break
-            roots |= _session(memory, settings, home, session, done)
+            with turn(home):  # it reads what an erasure may be taking away
+                roots |= _session(memory, settings, home, session, done)
+            finish(memory)
         if not found.taken and not waiting:
             break
     expire(memory)
     _tidy(home)
+    finish(memory)
+    forget_prepared(memory)
     for root in sorted(roots):
         _prepare(settings, home, root, done)
     done.files += _refresh(memory, folder, done)

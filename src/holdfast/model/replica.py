@@ -84,6 +84,15 @@ class Put:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Scrubbed:
+    """Where replicas on this machine still told of erased records: how many of what, which files were removed, and what is out of reach."""
+
+    reached: Mapping[str, int] = field(default_factory=dict)
+    files: tuple[str, ...] = ()
+    not_reached: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Reached:
     """What became of asking a remote: `problem` says why it could not be asked, `rejected` that it moved on meanwhile."""
 

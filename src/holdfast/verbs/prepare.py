@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from holdfast.engine.turns import turn
 from holdfast.engine.views import records
 from holdfast.model.errors import InvalidConfig
 from holdfast.model.fence import defused, inline
@@ -33,6 +34,11 @@ _SEVERITY = {"critical": 0, "high": 1, "medium": 2, "low": 3}
 
 def prepare(memory: Memory, file: Path) -> Prepared:
     """Write the file that the hooks of a checkout answer from, in place of the last one; give the brief in it."""
+    with turn(memory.store.folder):  # what is erased meanwhile must not be written afterwards
+        return _prepare(memory, file)
+
+
+def _prepare(memory: Memory, file: Path) -> Prepared:
     made = brief_of(memory)
     scars = _scars(memory)
     value: dict[str, Any] = {

@@ -7,6 +7,7 @@ from datetime import datetime
 from pathlib import Path
 
 from holdfast.engine import tally, trail
+from holdfast.engine.turns import turn
 from holdfast.engine.views import sessions
 from holdfast.model.event import Actor, Event, Verb
 from holdfast.model.ids import days_before, fixed_id, parse_instant
@@ -27,6 +28,11 @@ class Drained:
 
 def drain(memory: Memory, spool: Path, *, limit: int | None = None) -> Drained:
     """Move what hooks dropped into the trail. A file is removed only when it is kept; what cannot be read is set aside."""
+    with turn(memory.store.folder):  # what is erased meanwhile must not be added afterwards
+        return _drain(memory, spool, limit)
+
+
+def _drain(memory: Memory, spool: Path, limit: int | None) -> Drained:
     taken = unreadable = 0
     names = sorted(path for path in spool.glob("*.json")) if spool.is_dir() else []
     for start in range(0, len(names[:limit]), BATCH):

@@ -103,6 +103,10 @@ class GitNotes:
         ]
         return replace(put, remarks=(*put.remarks, *stays))
 
+    def scrub(self, erased: Sequence[Telling]) -> int:
+        """Take out what erased records said, here and now; give how many notes changed. The next sync tells the remote."""
+        return self._append(erased)[0].scrubbed if self._tips() else 0
+
     def fetch(self, remote: str) -> Reached:
         """Fetch the remote's notes beside ours and unite them; ours follow theirs, so history stays one line."""
         under = f"{TRACKED}{remote}/"
