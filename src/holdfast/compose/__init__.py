@@ -45,7 +45,7 @@ def open_memory(
         checkout=checkout_of(here, _name_of_its_own(settings)),
         embedder=embedder_of(config),
         observing=lambda: observing_of(config, home),
-        copies=lambda ids, told: erase_copies(home, here, ids, told),
+        copies=lambda told, is_outdated: erase_copies(home, here, told, is_outdated),
         actor=Actor(kind="agent" if config.agent else "user", name=config.agent or _login(), session=config.session),
         clock=clock,
         apart=apart,

@@ -54,8 +54,9 @@ def rewrite(db: Database, clean: Callable[[Any], Any], but: Collection[str] = ()
 
 def _put(db: Database, row: Row, texts: dict[str, str], doc: Any) -> None:
     _, key, columns, doc_column = next(one for one in TABLES if one[0] == row.table)
-    given = {f"old_{name}": text for name, text in row.texts.items()} | {"key": row.key}
-    where = " and ".join((f"{key} = :key", *(f"{name} = :old_{name}" for name in columns)))
+    # `patterns` has a column that is called key, so that of the row goes by another name.
+    given = {f"old_{name}": text for name, text in row.texts.items()} | {"row_key": row.key}
+    where = " and ".join((f"{key} = :row_key", *(f"{name} = :old_{name}" for name in columns)))
     if row.table == "sightings":  # all of it is its key: the same wording may be there already
         db.execute(f"delete from sightings where {where}", given)
         db.execute(_SEEN, {"pattern": row.key, **texts})

@@ -6,10 +6,11 @@ characters (or all of a shorter text), whatever white space is in it. Shorter ru
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from holdfast.model.event import Json
+from holdfast.model.text import texts_in
 
 MASK = "[erased]"
 RUN = 48  # characters in common that are no accident
@@ -23,14 +24,14 @@ _WORD = re.compile(r"\S+")
 
 def sentences_in(told: Iterable[Json]) -> tuple[str, ...]:
     """Return the texts of events that are long enough to be looked for: whole, and line by line."""
-    found = [text for data in told for name in _SENTENCES for text in _texts(data.get(name))]
+    found = [text for data in told for name in _SENTENCES for text in texts_in(data.get(name))]
     lines = [line.strip(" #*->\t") for text in found for line in text.splitlines()]
     return tuple(dict.fromkeys(text for text in (*found, *lines) if _is_telling(text)))
 
 
 def signs_in(told: Iterable[Json]) -> frozenset[str]:
     """Return how each text of events begins, in letters and digits only: short ones too, for files that can be made again."""
-    found = (text for data in told for name in _SENTENCES for text in _texts(data.get(name)))
+    found = (text for data in told for name in _SENTENCES for text in texts_in(data.get(name)))
     lines = (_letters(line)[:SIGN] for text in found for line in (text, *text.splitlines()) if " " in line.strip())
     return frozenset(line for line in lines if len(line) >= SHORTEST_SIGN)
 
@@ -38,7 +39,7 @@ def signs_in(told: Iterable[Json]) -> frozenset[str]:
 def resembles(content: str, signs: Iterable[str]) -> bool:
     """Tell whether a file, JSON or text, holds one of the signs, however it was escaped, fenced or wrapped."""
     try:
-        said = "\n".join(_texts(json.loads(content)))
+        said = "\n".join(texts_in(json.loads(content)))
     except (ValueError, RecursionError):
         said = content
     letters = _letters(said)
@@ -69,7 +70,7 @@ class Eraser:
 
     def is_in(self, value: Any) -> bool:
         """Tell whether any text in a value shares something with the erased ones."""
-        return any(self._runs(" ".join(text.split())) for text in _texts(value))
+        return any(self._runs(" ".join(text.split())) for text in texts_in(value))
 
     def is_in_bytes(self, raw: Any) -> bool:
         """Tell whether raw bytes, or a mapped file, hold a stretch of the erased texts."""
@@ -150,16 +151,3 @@ def _letters(text: str) -> str:
 
 def _is_telling(text: str) -> bool:
     return len(text.strip()) >= SHORTEST and len(text.split()) >= FEWEST_WORDS
-
-
-def _texts(value: Any) -> Iterator[str]:
-    match value:
-        case str():
-            yield value
-        case Mapping():
-            for key, item in value.items():
-                yield from _texts(key)
-                yield from _texts(item)
-        case list() | tuple():
-            for item in value:
-                yield from _texts(item)

@@ -23,6 +23,7 @@ from holdfast.model.errors import NotAStore
 from holdfast.model.event import FOLDING, SHARED, Event, Json
 from holdfast.model.fold import fold_all, scrub
 from holdfast.model.ids import check_prefix, is_prefix
+from holdfast.model.record import record_to_json
 from holdfast.model.replica import Telling
 from holdfast.policy.erasing import Eraser, resembles, sentences_in, signs_in
 from holdfast.verbs.memory import Memory, find, untagged
@@ -64,12 +65,11 @@ class Erased:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Swept:
-    """What was masked in one database: rows by table, memories made by rules; and whether its log is empty."""
+    """What was masked in one database: rows by table, and memories that rules made; and which memories were left."""
 
     rows: Mapping[str, int]
     masked: tuple[str, ...]
     said_by: tuple[str, ...]
-    clean: bool
 
     def counts(self) -> dict[str, int]:
         """Return how much of each kind was masked."""
@@ -167,11 +167,11 @@ def sweep_store(store: Store, erasures: Sequence[Event], eraser: Eraser) -> Swep
         changed, others = _quoting(store, ids, eraser)
         store.put_again(changed)
     quoted = tuple(dict.fromkeys(event.about for _, event in changed if event.verb in FOLDING))
-    return Swept(rows=rows, masked=quoted, said_by=others, clean=store.forget_words())
+    return Swept(rows=rows, masked=quoted, said_by=others)
 
 
 def _sweep(memory: Memory, gone: Sequence[Remains]) -> Erased:
-    """Take erased memories out of everything: files first, then databases, so that whatever is cut short is done again."""
+    """Take erased memories out of everything; whatever is cut short is done again, and finds less to do."""
     folder, ids = memory.store.folder, tuple(one.about for one in gone)
     erasures = erasures_of(memory, ids)
     with ExitStack() as opened:
@@ -185,9 +185,12 @@ def _sweep(memory: Memory, gone: Sequence[Remains]) -> Erased:
             "file of hooks": sum(clean_file(path, clean) for path in _found(folder, _NOTED)),
             "unfinished file": _drop_leftovers(memory),
         }
-        copies = memory.copies(ids, _tellings(memory, ids))
-        swept = [sweep_store(store, erasures, eraser) for store in stores]
-    _note_masked(memory, swept[0].masked)
+        with memory.store.db.transaction():
+            swept = [sweep_store(memory.store, erasures, eraser)]
+            _note_masked(memory, swept[0].masked)
+        swept += [sweep_store(store, erasures, eraser) for store in stores[1:]]
+        emptied = [store.forget_words() for store in stores]
+    copies = memory.copies(_tellings(memory, ids), lambda about, text: _is_outdated(memory, about, text, ids, eraser))
     for name, count in (*copies.reached.items(), *(item for one in swept for item in one.counts().items())):
         reached[name] = reached.get(name, 0) + count
     return Erased(
@@ -195,7 +198,7 @@ def _sweep(memory: Memory, gone: Sequence[Remains]) -> Erased:
         reached={name: count for name, count in reached.items() if count},
         files=copies.files,
         said_by=tuple(dict.fromkeys(one for part in swept for one in part.said_by)),
-        not_reached=(*copies.not_reached, *_out_of_reach(memory, swept)),
+        not_reached=(*copies.not_reached, *_out_of_reach(memory, emptied=all(emptied))),
         texts=texts,
     )
 
@@ -235,6 +238,16 @@ def _note_masked(memory: Memory, ids: Collection[str]) -> None:
     heads = {one: entry.record.head for one, entry in records.by_ids(memory.store.db, ids).items()}
     why = {"reason": "it quoted an erased memory"}
     memory.store.commit([memory.signed(memory.event("redacted", one, data=why, after=heads[one])) for one in heads])
+
+
+def _is_outdated(memory: Memory, about: str, text: str, ids: Collection[str], eraser: Eraser) -> bool:
+    """Tell whether a file must go: its memory is erased, or it still says what was masked in its memory. The next sync writes that again."""
+    if about in ids:
+        return True
+    if not eraser.is_in(text):
+        return False
+    record = memory.store.folded(about)
+    return record is not None and not eraser.is_in(record_to_json(record))
 
 
 def _tellings(memory: Memory, ids: Iterable[str]) -> list[Telling]:
@@ -279,7 +292,7 @@ def _drop_leftovers(memory: Memory) -> int:
     return removed
 
 
-def _out_of_reach(memory: Memory, swept: Sequence[Swept]) -> list[str]:
+def _out_of_reach(memory: Memory, *, emptied: bool) -> list[str]:
     found = ["exports and other copies you made"]
     if memory.store.db.dialect == "postgres":
         found += [
@@ -288,7 +301,7 @@ def _out_of_reach(memory: Memory, swept: Sequence[Swept]) -> list[str]:
         ]
     if memory.store.db.guarded:
         found.append("trails, transcripts and logged output of other users")
-    if not all(one.clean for one in swept):
+    if not emptied:
         found.append("old pages in the write-ahead log, which another process is reading: run this again when it ended")
     return found
 

@@ -2,7 +2,7 @@
 
 import re
 import threading
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -19,7 +19,7 @@ from holdfast.model.ids import Clock, check_prefix, days_between, is_prefix
 from holdfast.model.observer import Observing
 from holdfast.model.ports import Checkout, Embedder
 from holdfast.model.record import GLOBAL, Record
-from holdfast.model.replica import Scrubbed, Telling
+from holdfast.model.replica import Outdated, Scrubbed, Telling
 from holdfast.model.session import Host
 from holdfast.model.text import check_keepable
 from holdfast.policy.desk import Desk
@@ -48,7 +48,7 @@ class Memory:
     # Made when it is needed: an observer that is set up wrongly must not keep anybody from their memory.
     observing: Callable[[], Observing | None] = lambda: None
     # Takes erased records out of the replicas of this machine.
-    copies: Callable[[Collection[str], Sequence[Telling]], Scrubbed] = lambda _ids, _tellings: Scrubbed()
+    copies: Callable[[Sequence[Telling], Outdated], Scrubbed] = lambda _tellings, _is_outdated: Scrubbed()
     clock: Clock = field(default_factory=Clock)
     host: Host = field(default_factory=Host)
     # One thread at a time makes vectors; it is told when there is something to make.

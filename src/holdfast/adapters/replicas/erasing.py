@@ -1,27 +1,33 @@
 """Take erased records out of the replicas of this machine: every folder of files that was ever written, and the notes at hand."""
 
-from collections.abc import Collection, Iterable, Sequence
+import re
+from collections.abc import Iterable, Sequence
 from contextlib import closing
 from pathlib import Path
 
+from holdfast.adapters.process import is_alive
 from holdfast.adapters.replicas.git_notes import GitNotes
 from holdfast.adapters.replicas.manifest import Manifest
-from holdfast.model.errors import ReplicaError
-from holdfast.model.replica import Scrubbed, Telling
+from holdfast.adapters.replicas.record_file import file_parts
+from holdfast.model.errors import Invalid, ReplicaError
+from holdfast.model.replica import Outdated, Scrubbed, Telling
+from holdfast.model.text import texts_in
 
-_FRONT = 100_000  # characters; the id stands in the front matter
 FOLDER_NOTE = "folder"
+_ASIDE = re.compile(r"\..+\.(\d+)\.tmp")  # as `write_aside` names them
 
 
 def erase_copies(
-    states: Path, folders: Iterable[Path], here: Path, ids: Collection[str], told: Sequence[Telling]
+    states: Path, folders: Iterable[Path], here: Path, told: Sequence[Telling], is_outdated: Outdated
 ) -> Scrubbed:
     """Remove the files of erased records, forget what they said, and scrub the notes of the repository at hand."""
     known = {path: _folder_of(path) for path in sorted(states.glob("*.db"))}
     removed = [
-        file for folder in dict.fromkeys((*folders, *filter(None, known.values()))) for file in _remove(folder, ids)
+        file
+        for folder in dict.fromkeys((*folders, *filter(None, known.values())))
+        for file in _remove(folder, is_outdated)
     ]
-    rows = sum(_forget(path, ids) for path in known)
+    rows = sum(_forget(path, is_outdated) for path in known)
     notes, complaint = _scrub_notes(here, states, told)
     in_git = sorted({str(top) for file in removed if (top := _repository_of(file))})
     not_reached = [f"commits of {top} that hold its file" for top in in_git]
@@ -43,29 +49,34 @@ def _folder_of(state: Path) -> Path | None:
     return Path(noted) if noted else None
 
 
-def _forget(state: Path, ids: Collection[str]) -> int:
+def _forget(state: Path, is_outdated: Outdated) -> int:
     with closing(Manifest(state)) as manifest:
-        paths = [path for path, (about, _) in manifest.stamps().items() if about in ids]
+        rows = [(path, about, manifest.said(path)) for path, (about, _) in manifest.stamps().items()]
+        paths = [path for path, about, said in rows if is_outdated(about, "\n".join(texts_in(said)))]
         if paths:
             manifest.change([], paths, {})
     return len(paths)
 
 
-def _remove(folder: Path, ids: Collection[str]) -> list[Path]:
-    """Remove the files whose front matter names a record, and what a sync that was killed left of them."""
-    files = [path for pattern in ("*.md", ".*.tmp") for path in sorted(folder.glob(pattern)) if path.is_file()]
-    gone = [path for path in files if _names(path, ids)]
+def _remove(folder: Path, is_outdated: Outdated) -> list[Path]:
+    """Remove the files that must go, and what syncs that were killed left half written."""
+    files = [path for path in sorted(folder.glob("*.md")) if path.is_file()]
+    gone = [path for path in files if (said := _said(path)) and is_outdated(*said)]
+    gone += [
+        path for path in folder.glob(".*.tmp") if (left := _ASIDE.fullmatch(path.name)) and not is_alive(int(left[1]))
+    ]
     for path in gone:
         path.unlink(missing_ok=True)
     return gone
 
 
-def _names(path: Path, ids: Collection[str]) -> bool:
-    with path.open(encoding="utf-8", errors="replace") as file:
-        front = file.read(_FRONT).removeprefix("\ufeff")
-    lines = front.partition("---\n")[2].partition("\n---")[0].splitlines() if front.startswith("---") else []
-    own = next((line.partition(":")[2].strip(" '\"").upper() for line in lines if line.startswith("id:")), "")
-    return own in ids
+def _said(path: Path) -> tuple[str, str] | None:
+    """Return whose file it is and what it says; nothing if it is nobody's."""
+    try:
+        parts = file_parts(path.read_bytes().decode("utf-8", "replace"))
+    except Invalid:
+        return None
+    return (str(parts["id"]), "\n".join(texts_in(parts))) if "id" in parts else None
 
 
 def _repository_of(file: Path) -> Path | None:

@@ -91,7 +91,7 @@ class Members:
             checkout=Elsewhere(visit.project),
             actor=Actor(kind="agent", name=user),
             observing=lambda: None,
-            copies=lambda _ids, _told: Scrubbed(),  # the files of the server's machine are none of theirs
+            copies=lambda _told, _is_outdated: Scrubbed(),  # the files of the server's machine are none of theirs
             host=Host(name=platform.node(), pid=os.getpid(), is_alive=self.owner.host.is_alive),
             user=user,
             shares=visit.shares,
