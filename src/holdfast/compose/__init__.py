@@ -39,7 +39,7 @@ def open_memory(
     clock = Clock()
     if last := store.last_id():
         clock.observe(last)
-    return Memory(
+    memory = Memory(
         store=store,
         config=config,
         checkout=checkout_of(here, _name_of_its_own(settings)),
@@ -57,6 +57,11 @@ def open_memory(
             is_alive=is_alive,
         ),
     )
+    if config.database and not apart and any((home / "erasing").glob("*.json")):
+        from holdfast.verbs.erasing import finish
+
+        finish(memory)  # what was erased while the database was away
+    return memory
 
 
 def _store(config: Config, home: Path, progress: Progress | None, role: str) -> tuple[Store, str]:

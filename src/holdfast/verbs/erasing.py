@@ -13,7 +13,7 @@ from contextlib import ExitStack, closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from holdfast.engine import beside, outputs
+from holdfast.engine import backup, beside, outputs
 from holdfast.engine.opening import open_store
 from holdfast.engine.sqlite import SQLite
 from holdfast.engine.store import Store
@@ -283,8 +283,12 @@ def _drop_prepared(folder: Path | None, ids: Collection[str], signs: Collection[
 
 def _drop_leftovers(memory: Memory) -> int:
     """Remove files and folders that a backup, a restore or an erasure left when it was killed."""
-    removed = 0
-    for path in _found(memory.store.folder, (".restoring-*", "backups/.*", f"{FOLDER}/.*"), folders=True):
+    removed, folder = 0, memory.store.folder
+    found = _found(folder, (".restoring-*", "backups/.*", f"{FOLDER}/.*"), folders=True)
+    found += [
+        path for file in (backup.known(folder) if folder else ()) for path in file.parent.glob(f".*{file.name}.*.part*")
+    ]
+    for path in dict.fromkeys(found):
         left = _LEFT_BY.fullmatch(path.name)
         if left and not memory.host.is_alive(int(left[1] or left[2])):
             shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
