@@ -205,7 +205,7 @@ def test_an_erasure_that_was_killed_is_finished_when_it_is_run_again(full: tuple
     whole = erased_until(stage, record, step=0)
     steps = int(whole.stdout.split()[-1])
     assert (whole.returncode, steps > 40) == (0, True), whole.stderr
-    for step in sorted({*range(1, 10, 2), *range(10, steps, steps // 12)}):
+    for step in sorted({*range(1, 10, 4), *range(10, steps, steps // 8)}):
         as_before()
         assert erased_until(stage, record, step=step).returncode == -signal.SIGKILL
         done = answer(stage.run("forget", record, "--erase", "--yes", "--backups", "--json"))
