@@ -238,6 +238,6 @@ main()
 
 # Functions between which something was done, and something was not: SQL, files, git.
 STEPS = (
-    "execute", "_write", "_scrub", "commit", "finish", "_drop_prepared", "clean_file", "_remove", "change", "update",
+    "execute", "_write", "_scrub", "commit", "finish", "_drop_prepared", "clean_file", "_outdated", "change", "update",
     "sweep_store", "put_again", "forget_words", "checkpoint", "rewrite", "as_of_now", "run",
 )  # fmt: skip

@@ -3,6 +3,7 @@
 import json
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ from holdfast.engine.transcripts import Transcript
 from holdfast.engine.turns import turn
 from holdfast.engine.views import sessions
 from holdfast.model.errors import NotFound
-from holdfast.model.event import Actor, Event
+from holdfast.model.event import Actor
 from holdfast.model.record import Draft
 from holdfast.model.trail import Happening
 from holdfast.policy.erasing import MASK, Eraser, sentences_in
@@ -63,12 +64,8 @@ def prepared(memory: Memory, name: str) -> Path:
 
 def derived(memory: Memory, body: str) -> str:
     event = draft_event(memory, Draft(body=body, kind="observation", title=body[:90]))
-    memory.commit([Event(**{**fields_of(event), "by": Actor(kind="rule", name="hook", session="s1")})])
+    memory.commit([replace(event, by=Actor(kind="rule", name="hook", session="s1"))])
     return event.about
-
-
-def fields_of(event: Event) -> dict[str, object]:
-    return {name: getattr(event, name) for name in Event.__dataclass_fields__}
 
 
 def test_raw_material_and_what_rules_made_of_it_lose_the_text_and_nothing_else(memory: Memory, tmp_path: Path) -> None:
@@ -168,6 +165,44 @@ def test_whoever_prepares_while_it_is_erased_leaves_nothing_of_it(memory: Memory
     assert not file.exists()
 
 
+def test_preparing_waits_for_an_erasure_that_is_under_way(memory: Memory) -> None:
+    record = keep(memory, TEXT, kind="decision")
+    keep(memory, "Orders live in PostgreSQL.", kind="decision")
+    file = Path(str(memory.store.folder)) / "prepared" / "one.json"
+    worker = threading.Thread(target=lambda: prepare(memory, file))
+    with turn(memory.store.folder):
+        worker.start()
+        worker.join(0.3)
+        assert not file.exists()
+        memory.store.commit([memory.event("erased", record.id, after=record.head)])
+    worker.join()
+    assert "heron" not in file.read_text()
+    assert "Orders live in PostgreSQL" in file.read_text()
+
+
+def test_where_the_worker_does_not_let_go_the_erasure_says_so_and_is_finished_later(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(erasing, "PATIENCE", 0.1)
+    record = keep(memory, TEXT, kind="decision")
+    holding, done = threading.Event(), threading.Event()
+
+    def busy_worker() -> None:
+        with turn(memory.store.folder):
+            holding.set()
+            assert done.wait(20)
+
+    worker = threading.Thread(target=busy_worker)
+    worker.start()
+    assert holding.wait(20)
+    left = erase(memory, record.id)
+    done.set()
+    worker.join()
+    assert (left.finished, [one.about for one in unfinished(memory.store.folder)]) == (False, [record.id])
+    assert erase(memory, record.id).finished
+    assert unfinished(memory.store.folder) == []
+
+
 def test_what_was_cut_short_is_finished_by_whoever_comes_next(memory: Memory, tmp_path: Path) -> None:
     record = keep(memory, TEXT, kind="decision")
     raw_material(memory)
@@ -211,6 +246,21 @@ def test_the_copy_of_a_teams_database_is_swept_with_it(memory: Memory, tmp_path:
     erase(memory, record.id)
     on_disk = b"".join(path.read_bytes() for path in (tmp_path / "store").glob("team.db*"))
     assert b"heron" not in on_disk.lower()
+
+
+def test_a_sibling_that_cannot_be_opened_is_named_and_one_that_is_no_store_is_left(
+    memory: Memory, tmp_path: Path
+) -> None:
+    record = keep(memory, TEXT)
+    folder = tmp_path / "store"
+    (folder / "empty.db").touch()
+    (folder / "notes.db").write_text("not a database, but about the heron gateway")
+    newer = open_store(SQLite(folder / "team.db"))
+    newer.note("schema", "999")
+    newer.close()
+    done = erase(memory, record.id)
+    assert [one for one in done.not_reached if "team.db" in one] != []
+    assert (folder / "empty.db").read_bytes() == b""
 
 
 def test_erasing_what_is_erased_already_finds_nothing_and_what_never_was_is_an_error(memory: Memory) -> None:

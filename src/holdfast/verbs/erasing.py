@@ -8,18 +8,18 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from holdfast.engine import backup, beside, outputs
 from holdfast.engine.opening import open_store
-from holdfast.engine.sqlite import SQLite
+from holdfast.engine.sqlite import SQLite, is_store
 from holdfast.engine.store import Store
 from holdfast.engine.turns import turn
 from holdfast.engine.views import Entry, records
-from holdfast.model.errors import NotAStore
+from holdfast.model.errors import StoreError
 from holdfast.model.event import FOLDING, SHARED, Event, Json
 from holdfast.model.fold import fold_all, scrub
 from holdfast.model.ids import check_prefix, is_prefix
@@ -35,7 +35,7 @@ PIECES = 40  # of the erased texts that are looked for in the journal
 ERASING = ("erased", "accepted")  # accepting may be accepting an erasure
 # What hooks and the worker leave beside the database, and may hold texts.
 _PREPARED = ("prepared/*", "prepared/.*")
-_NOTED = ("spool/*", "spool/.*", "seen/*", "hooks.log*")
+_NOTED = ("spool/*", "spool/.*", "seen/*", "sessions/*/*", "hooks.log*")
 _STRUCTURE = ("settings", "projects")  # names and switches, no raw material
 _ID = re.compile(r"[0-7][0-9A-HJKMNP-TV-Z]{25}")
 _LEFT_BY = re.compile(r"\.(?:.*\.)?(\d+)\.(?:part|redacted|tmp)(?:-\w+)?|\.restoring-(\d+)")
@@ -175,7 +175,8 @@ def _sweep(memory: Memory, gone: Sequence[Remains]) -> Erased:
     folder, ids = memory.store.folder, tuple(one.about for one in gone)
     erasures = erasures_of(memory, ids)
     with ExitStack() as opened:
-        stores = [memory.store, *(opened.enter_context(closing(store)) for store in _siblings(memory.store))]
+        siblings, unopened = _siblings(memory.store)
+        stores = [memory.store, *(opened.enter_context(closing(store)) for store in siblings)]
         said = [data for one in gone for data in one.said]
         said += [data for store in stores[1:] for one in ids for data in said_about(store, one)]
         eraser = Eraser(texts := sentences_in(said))
@@ -198,7 +199,7 @@ def _sweep(memory: Memory, gone: Sequence[Remains]) -> Erased:
         reached={name: count for name, count in reached.items() if count},
         files=copies.files,
         said_by=tuple(dict.fromkeys(one for part in swept for one in part.said_by)),
-        not_reached=(*copies.not_reached, *_out_of_reach(memory, emptied=all(emptied))),
+        not_reached=(*unopened, *copies.not_reached, *_out_of_reach(memory, emptied=all(emptied))),
         texts=texts,
     )
 
@@ -257,16 +258,18 @@ def _tellings(memory: Memory, ids: Iterable[str]) -> list[Telling]:
     return [Telling(record=record, events=told[one]) for one, record in records_now.items() if record]
 
 
-def _siblings(store: Store) -> Iterator[Store]:
-    """Yield the other stores in the same folder: the copy of a team's database, or a store from before there was one."""
+def _siblings(store: Store) -> tuple[list[Store], list[str]]:
+    """Return the other stores in the same folder (the copy of a team's database, a store from before there was one), and what cannot be opened."""
     own = store.db.path if isinstance(store.db, SQLite) else None
+    found, problems = [], []
     for path in sorted(store.folder.glob("*.db")) if store.folder else ():
-        if path == own:
+        if path == own or not is_store(path):
             continue
         try:
-            yield open_store(SQLite(path))
-        except NotAStore:
-            continue
+            found.append(open_store(SQLite(path)))
+        except StoreError as problem:
+            problems.append(f"{path}: {problem}")
+    return found, problems
 
 
 def _drop_prepared(folder: Path | None, ids: Collection[str], signs: Collection[str]) -> int:

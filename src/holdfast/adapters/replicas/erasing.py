@@ -22,19 +22,19 @@ def erase_copies(
 ) -> Scrubbed:
     """Remove the files of erased records, forget what they said, and scrub the notes of the repository at hand."""
     known = {path: _folder_of(path) for path in sorted(states.glob("*.db"))}
-    removed = [
-        file
-        for folder in dict.fromkeys((*folders, *filter(None, known.values())))
-        for file in _remove(folder, is_outdated)
-    ]
+    removed, not_reached = list[Path](), list[str]()
+    for folder in dict.fromkeys((*folders, *filter(None, known.values()))):
+        for file in _outdated(folder, is_outdated):
+            try:
+                file.unlink(missing_ok=True)
+                removed.append(file)
+            except OSError as problem:
+                not_reached.append(f"{file} ({problem.strerror})")
     rows = sum(_forget(path, is_outdated) for path in known)
-    notes, complaint = _scrub_notes(here, states, told)
     in_git = sorted({str(top) for file in removed if (top := _repository_of(file))})
-    not_reached = [f"commits of {top} that hold its file" for top in in_git]
-    if notes:
-        not_reached.append("older commits of the git notes until `holdfast sync --rewrite`, and clones until they sync")
-    if complaint:
-        not_reached.append(f"the git notes here: {complaint}")
+    not_reached += [f"commits of {top} that hold its file" for top in in_git]
+    notes, left = _scrub_notes(here, states, told)
+    not_reached += [left] if left else []
     reached = {"markdown file": len(removed), "remembered file": rows, "git note": notes}
     return Scrubbed(
         reached={name: count for name, count in reached.items() if count},
@@ -58,16 +58,13 @@ def _forget(state: Path, is_outdated: Outdated) -> int:
     return len(paths)
 
 
-def _remove(folder: Path, is_outdated: Outdated) -> list[Path]:
-    """Remove the files that must go, and what syncs that were killed left half written."""
+def _outdated(folder: Path, is_outdated: Outdated) -> list[Path]:
+    """Return the files that must go, and what syncs that were killed left half written."""
     files = [path for path in sorted(folder.glob("*.md")) if path.is_file()]
-    gone = [path for path in files if (said := _said(path)) and is_outdated(*said)]
-    gone += [
-        path for path in folder.glob(".*.tmp") if (left := _ASIDE.fullmatch(path.name)) and not is_alive(int(left[1]))
+    halves = [(path, left) for path in sorted(folder.glob(".*.tmp")) if (left := _ASIDE.fullmatch(path.name))]
+    return [path for path in files if (said := _said(path)) and is_outdated(*said)] + [
+        path for path, left in halves if not is_alive(int(left[1]))
     ]
-    for path in gone:
-        path.unlink(missing_ok=True)
-    return gone
 
 
 def _said(path: Path) -> tuple[str, str] | None:
@@ -84,10 +81,14 @@ def _repository_of(file: Path) -> Path | None:
 
 
 def _scrub_notes(here: Path, states: Path, told: Sequence[Telling]) -> tuple[int, str]:
-    """Return how many notes told of the records and no longer do, and what kept us from it."""
+    """Return how many notes told of the records and no longer do, and what is left of them."""
     if _repository_of(here / "any") is None:
         return 0, ""
+    notes = GitNotes(here, states)
     try:
-        return GitNotes(here, states).scrub(told), ""
+        scrubbed = notes.scrub(told)
+        known = notes.tells_of([one.record.id for one in told])
     except ReplicaError as problem:
-        return 0, str(problem)
+        return 0, f"the git notes here: {problem}"
+    left = "older commits of the git notes until `holdfast sync --rewrite`, and clones until they sync"
+    return scrubbed, left if known else ""
