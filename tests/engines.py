@@ -18,7 +18,7 @@ from holdfast.engine.sqlite import SQLite
 
 DEFAULT = os.environ.get("TEST_ENGINE", "sqlite")
 URL = os.environ.get("TEST_POSTGRES_URL", "")
-ON_BOTH = {f"tests.verbs.test_{name}" for name in ("recall", "write", "embed", "exchange", "graph")} | {
+ON_BOTH = {f"tests.verbs.test_{name}" for name in ("recall", "write", "embed", "exchange", "graph", "erasing")} | {
     f"tests.surfaces.test_{name}" for name in ("knowledge",)
 }
 
@@ -64,7 +64,7 @@ def address(folder: Path) -> str:
 def kept_bytes(folder: Path) -> bytes:
     """Give every byte of the store that belongs to a folder: its files, or every row of every table."""
     if not is_postgres():
-        return b"".join(path.read_bytes() for path in folder.iterdir())
+        return b"".join(path.read_bytes() for path in folder.rglob("*") if path.is_file())
     db = database(folder)
     tables = db.query("select tablename from pg_tables where schemaname = current_schema()")
     rows = [row[0] for table in tables for row in db.query(f"select cast(one as text) from {table[0]} as one")]

@@ -6,8 +6,9 @@ from holdfast.adapters.importers.front_matter import front_matter
 from holdfast.compose.adapters import foreign_items, write_markdown
 from holdfast.model.record import Record
 from holdfast.verbs.bring_in import bring_in
+from holdfast.verbs.erasing import erase
 from holdfast.verbs.exchange import records_of
-from holdfast.verbs.keep import Revision, erase, retire, revise
+from holdfast.verbs.keep import Revision, retire, revise
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.verify import verify
 from tests.conftest import Time, keep, make_memory

@@ -22,7 +22,8 @@ from holdfast.model.event import Event
 from holdfast.model.ids import Clock
 from holdfast.model.record import Draft
 from holdfast.policy.admit import Waivers
-from holdfast.verbs.keep import Revision, erase, link, record_use, retire, revise
+from holdfast.verbs.erasing import erase
+from holdfast.verbs.keep import Revision, link, record_use, retire, revise
 from holdfast.verbs.write import write
 from tests.conftest import Time, keep, make_memory, recorded
 

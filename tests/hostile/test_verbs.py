@@ -17,10 +17,11 @@ from holdfast.model.query import Query
 from holdfast.model.record import RELATIONS, Draft
 from holdfast.policy.admit import Waivers
 from holdfast.verbs.close import close
+from holdfast.verbs.erasing import erase
 from holdfast.verbs.exchange import export, take_in
 from holdfast.verbs.hot import demote, hot_set, pin, promote, unpin
 from holdfast.verbs.judge import VERDICTS, judge
-from holdfast.verbs.keep import Revision, erase, link, record_use, rename_scope, restore, retire, revise, unlink
+from holdfast.verbs.keep import Revision, link, record_use, rename_scope, restore, retire, revise, unlink
 from holdfast.verbs.memory import Memory  # noqa: TC001  hypothesis reads it
 from holdfast.verbs.read import get, history, list_records
 from holdfast.verbs.recall import recall

@@ -60,7 +60,8 @@ def test_the_whole_life_of_a_memory(run: Run) -> None:
     ]
     assert "links" not in answer(run("unlink", old, "relates_to", new, "--json"))["record"]
     assert [record["id"] for record in answer(run("timeline", new, "--json"))] == [old, new]
-    assert answer(run("forget", old, "--erase", "--yes", "--json")) == {"status": "erased", "id": old}
+    erased = answer(run("forget", old, "--erase", "--yes", "--json"))
+    assert (erased["status"], erased["id"], erased["backups"]) == ("erased", old, [])
     assert run("show", old).returncode == 3
     for command in (("list",), ("history", new), ("timeline", "deploy mondays"), ("status",), ("show", new)):
         assert run(*command).returncode == 0

@@ -44,8 +44,8 @@ def test_erasing_says_what_history_keeps_and_rewriting_forgets_it(clones: dict[s
     ada("replica", "on", "notes")
     record = kept(ada, "The zanzibar clause.", "--team")
     ada("sync")
-    ada("forget", record, "--erase", "--yes")
-    assert "hold it until `holdfast sync --rewrite`" in ada("sync").stdout
+    assert "git notes until `holdfast sync --rewrite`" in ada("forget", record, "--erase", "--yes").stdout
+    assert "1 ref pushed" in ada("sync").stdout
     assert ada("sync", "--rewrite").returncode == 64
     assert "zanzibar" in git(shop, "log", "-p", "refs/notes/holdfast/learnings")
     done = ada("sync", "--rewrite", "--yes")

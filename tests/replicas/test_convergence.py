@@ -10,7 +10,8 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from holdfast.model.errors import Conflict, NotFound
-from holdfast.verbs.keep import Revision, erase, link, restore, retire, revise
+from holdfast.verbs.erasing import erase
+from holdfast.verbs.keep import Revision, link, restore, retire, revise
 from holdfast.verbs.verify import verify
 from tests.conftest import keep
 from tests.replicas.seats import Seat, git, seating

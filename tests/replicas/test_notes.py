@@ -18,7 +18,8 @@ from holdfast.model.ids import Clock
 from holdfast.model.record import Record
 from holdfast.model.replica import Settled, Telling
 from holdfast.policy.sharing import with_team
-from holdfast.verbs.keep import Revision, erase, revise
+from holdfast.verbs.erasing import erase
+from holdfast.verbs.keep import Revision, revise
 from holdfast.verbs.sync import sync, sync_afar
 from tests.conftest import keep, make_memory, recorded
 from tests.replicas.seats import Seat, Seats, commit, git, seating

@@ -9,7 +9,8 @@ import pytest
 from holdfast.model.record import Draft, Link
 from holdfast.model.replica import parts_of
 from holdfast.verbs import sync
-from holdfast.verbs.keep import Revision, erase, link, record_use, restore, retire, revise
+from holdfast.verbs.erasing import erase
+from holdfast.verbs.keep import Revision, link, record_use, restore, retire, revise
 from holdfast.verbs.verify import verify
 from holdfast.verbs.write import Held, confirm, write
 from tests.conftest import keep

@@ -18,8 +18,9 @@ from holdfast.model.record import Draft, Link
 from holdfast.model.text import LONGEST_BODY
 from holdfast.verbs import bring_in as module
 from holdfast.verbs.bring_in import Report, bring_in
+from holdfast.verbs.erasing import erase
 from holdfast.verbs.exchange import export
-from holdfast.verbs.keep import Revision, erase, restore, retire, revise, unlink
+from holdfast.verbs.keep import Revision, restore, retire, revise, unlink
 from holdfast.verbs.memory import Memory, find
 from holdfast.verbs.transcript import save_transcript
 from tests.conftest import Time, keep, make_memory

@@ -4,7 +4,8 @@ import pytest
 
 from holdfast.model.record import Record
 from holdfast.verbs.derive import Derived, derive, summarise
-from holdfast.verbs.keep import Revision, erase, retire, revise
+from holdfast.verbs.erasing import erase
+from holdfast.verbs.keep import Revision, retire, revise
 from holdfast.verbs.memory import Memory
 from tests.conftest import keep
 from tests.policy.trails import EXPECTED, Trail, session

@@ -11,9 +11,10 @@ from holdfast.model.event import Actor
 from holdfast.model.query import Query
 from holdfast.model.record import Draft
 from holdfast.policy.admit import Transient, Waivers
+from holdfast.verbs.erasing import erase
 from holdfast.verbs.health import Typo, health, typos_in
 from holdfast.verbs.hot import cool, demote, heat_counts, hot_set, pin, promote, suggested, tend, unpin
-from holdfast.verbs.keep import erase, link, record_use, rename_scope, restore, retire
+from holdfast.verbs.keep import link, record_use, rename_scope, restore, retire
 from holdfast.verbs.maintain import audit, maintain, metrics, quality
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.predict import predict, warm

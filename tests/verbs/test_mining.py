@@ -18,9 +18,10 @@ from holdfast.model.ids import Clock
 from holdfast.model.query import Query
 from holdfast.policy.admit import Duplicate
 from holdfast.verbs import mining
+from holdfast.verbs.erasing import erase
 from holdfast.verbs.exchange import export, take_in
 from holdfast.verbs.judge import judge
-from holdfast.verbs.keep import erase, retire
+from holdfast.verbs.keep import retire
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.mining import approve, drop_outputs, log_output, mine_outputs, mined, output_status, reject
 from holdfast.verbs.read import get, history, waiting_records

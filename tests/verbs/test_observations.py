@@ -5,7 +5,7 @@ import pytest
 from holdfast.model.errors import Invalid, NotFound
 from holdfast.model.record import Record
 from holdfast.policy.observed import TYPES, concepts_of, facts_of, files_read, touches, type_of
-from holdfast.verbs.keep import erase
+from holdfast.verbs.erasing import erase
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.observations import Wanted, fetched, numbered, observation, recent, search_observations, timeline_of
 from holdfast.verbs.read import get

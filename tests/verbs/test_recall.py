@@ -13,7 +13,8 @@ from holdfast.model.ports import Vectors
 from holdfast.model.query import Query, Recalled
 from holdfast.model.record import Draft
 from holdfast.verbs.embed import catch_up, keeping_up
-from holdfast.verbs.keep import Revision, erase, link, record_use, restore, retire, revise
+from holdfast.verbs.erasing import erase
+from holdfast.verbs.keep import Revision, link, record_use, restore, retire, revise
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.read import get
 from holdfast.verbs.recall import recall

@@ -135,7 +135,7 @@ def test_each_item_says_what_it_is_about(memory: Memory, tmp_path: Path) -> None
 
 
 def test_an_erased_record_leaves_no_word_in_the_stream(memory: Memory) -> None:
-    from holdfast.verbs.keep import erase
+    from holdfast.verbs.erasing import erase
 
     record = keep(memory, "The secret recipe has nutmeg.")
     erase(memory, record.id)

@@ -10,7 +10,8 @@ from holdfast.model.event import Actor
 from holdfast.model.query import Query
 from holdfast.model.record import Draft, Link
 from holdfast.policy.admit import Duplicate, PreviouslyRemoved, ScopeMismatch, SecretFound, Transient, Waivers
-from holdfast.verbs.keep import Revision, erase, link, record_use, rename_scope, restore, retire, revise, unlink
+from holdfast.verbs.erasing import erase
+from holdfast.verbs.keep import Revision, link, record_use, rename_scope, restore, retire, revise, unlink
 from holdfast.verbs.memory import Memory, find
 from holdfast.verbs.read import get, history, list_records, list_scopes
 from holdfast.verbs.timeline import timeline
@@ -239,7 +240,7 @@ def test_erasing_leaves_not_one_byte_of_the_text(memory: Memory, tmp_path: Path)
     revise(memory, record.id, Revision(body="The zebrafish protocol is very confidential."))
     record_use(memory, [record.id], "applied", note="zebrafish helped")
     keep(memory, "Something unrelated stays here.")
-    assert erase(memory, record.id) == record.id
+    assert erase(memory, record.id).ids == (record.id,)
     with pytest.raises(NotFound):
         find(memory, record.id)
     on_disk = kept_bytes(tmp_path / "store").lower()

@@ -1,5 +1,6 @@
 """What a person sees on the pages and does with them, by requests."""
 
+import json
 import subprocess
 from pathlib import Path
 
@@ -162,7 +163,11 @@ def test_everything_a_person_can_do_to_a_memory(site: Site) -> None:
     assert get(site.memory, record.id).record.state == "active"
     site.post(f"/r/{record.id}/erase", 400)
     assert get(site.memory, record.id).record.state == "active"
+    prepared = Path(str(site.memory.store.folder)) / "prepared" / "elsewhere.json"
+    prepared.parent.mkdir(exist_ok=True)
+    prepared.write_text(json.dumps({"brief": {"text": record.id[:10], "ids": [record.id]}}))
     site.post(f"/r/{record.id}/erase", sure="erase")
+    assert not prepared.exists()
     site.get(f"/r/{record.id}", 404)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from holdfast.adapters.process import is_alive
-from holdfast.compose.adapters import checkout_of, embedder_of, observing_of
+from holdfast.compose.adapters import checkout_of, embedder_of, erase_copies, observing_of
 from holdfast.compose.settings import COPY, FILE, Settings, keep_out_of_git, load_settings, store_folder
 from holdfast.engine.database import Database
 from holdfast.engine.opening import open_store
@@ -39,12 +39,13 @@ def open_memory(
     clock = Clock()
     if last := store.last_id():
         clock.observe(last)
-    return Memory(
+    memory = Memory(
         store=store,
         config=config,
         checkout=checkout_of(here, name=config.project if settings.named else "", part=settings.part),
         embedder=embedder_of(config),
         observing=lambda: observing_of(config, home),
+        copies=lambda told, is_outdated: erase_copies(home, here, told, is_outdated),
         actor=Actor(kind="agent" if config.agent else "user", name=config.agent or _login(), session=config.session),
         clock=clock,
         apart=apart,
@@ -56,6 +57,11 @@ def open_memory(
             is_alive=is_alive,
         ),
     )
+    if config.database and not apart and any((home / "erasing").glob("*.json")):
+        from holdfast.verbs.erasing import finish
+
+        finish(memory)  # what was erased while the database was away
+    return memory
 
 
 def _store(config: Config, home: Path, progress: Progress | None, role: str) -> tuple[Store, str]:
@@ -91,13 +97,16 @@ def refresh_copy(memory: Memory) -> int:
     """Bring the team's records of the project at hand to this machine, for when the database is away; give how many events came."""
     if memory.apart or memory.store.db.dialect != "postgres" or memory.store.home is None:
         return 0
+    from holdfast.verbs.erasing import finish
     from holdfast.verbs.outbox import pull
 
     copy = open_store(_embedded(memory.store.home, COPY))
     try:
-        return pull(copy, memory.store, memory.project, memory.actor.name)
+        came = pull(copy, memory.store, memory.project, memory.actor.name)
     finally:
         copy.close()
+    finish(memory)
+    return came
 
 
 def _embedded(home: Path, name: str) -> Database:

@@ -1,6 +1,6 @@
 """Which adapter serves: embedders, observers, importers, replicas, the checkout and its history."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -14,6 +14,7 @@ from holdfast.model.history import History
 from holdfast.model.observer import Observer, Observing
 from holdfast.model.ports import Checkout, Embedder, Replica, Travelling
 from holdfast.model.record import Record
+from holdfast.model.replica import Outdated, Scrubbed, Telling
 from holdfast.policy.sharing import Sharing, own, with_team
 from holdfast.verbs.memory import Memory
 
@@ -71,6 +72,14 @@ def open_replica(name: str, memory: Memory, folder: Path | None = None) -> tuple
         mode=0o666,
     )
     return made, team
+
+
+def erase_copies(home: Path, here: Path, told: Sequence[Telling], is_outdated: Outdated) -> Scrubbed:
+    """Take erased records out of the replicas that the store in a folder wrote, and out of those of the checkout at hand."""
+    from holdfast.adapters.replicas.erasing import erase_copies as erased
+
+    top = checkout_of(here).top()
+    return erased(home / "replicas", (home / "markdown", top / FOLDER / "memories"), top, told, is_outdated)
 
 
 def markdown_folder(folder: Path, states: Path, memory: Memory) -> tuple[Replica, Sharing]:

@@ -31,6 +31,8 @@ PRIVATE = (
         "sessions",
         "hooks.log*",
         "work.lock",
+        "erase.lock",
+        "erasing",
     ),
     *("replicas", "markdown", "backups", "damaged-*"),
 )

@@ -3,15 +3,17 @@
 import os
 import shutil
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from urllib.parse import quote
 
+from holdfast.engine.journal import COLUMNS, event_of
 from holdfast.engine.opening import open_store
 from holdfast.engine.sqlite import APPLICATION_ID, SQLite, translated
+from holdfast.engine.store import Store
 from holdfast.model.errors import (
     Conflict,
     NotAStore,
@@ -21,8 +23,10 @@ from holdfast.model.errors import (
     StoreError,
     StoreUnwritable,
 )
+from holdfast.model.event import Event
 
 FOLDER = "backups"
+ELSEWHERE = "elsewhere.txt"  # where backups were written outside this folder, one path a line
 NAMED = "holdfast-"  # what backups are called that may be rotated
 SHARED = (0x40000002, 510)  # bytes of the file on which SQLite keeps who has it open
 _WAIT = 2.0  # seconds for others to let go
@@ -51,6 +55,61 @@ def rotate(folder: Path, keep: int) -> list[Path]:
     for path in old:
         path.unlink()
     return old
+
+
+def note_elsewhere(home: Path, file: Path) -> None:
+    """Note that a backup was written outside the store's folder: erasing lists it."""
+    (home / FOLDER).mkdir(mode=0o700, parents=True, exist_ok=True)
+    handle = os.open(home / FOLDER / ELSEWHERE, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+    with os.fdopen(handle, "w", encoding="utf-8") as out:
+        out.write(f"{file.absolute()}\n")
+
+
+def known(home: Path) -> list[Path]:
+    """Return every copy of the store that a command made, as far as known: backups, what restoring replaced, damaged stores."""
+    noted = home / FOLDER / ELSEWHERE
+    elsewhere = [Path(line) for line in noted.read_text(encoding="utf-8").splitlines()] if noted.is_file() else []
+    own = [path for pattern in _COPIES for path in sorted(home.glob(pattern))]
+    return [path for path in dict.fromkeys((*own, *elsewhere)) if path.is_file()]
+
+
+_COPIES = (f"{FOLDER}/*.db", f"{FOLDER}/*/*.db*", "damaged-*/*.db*")
+
+
+def is_damaged_copy(file: Path, home: Path | None) -> bool:
+    """Tell whether a file is what `recover` or `restore` set aside because it could not be read."""
+    return home is not None and any(file.match(str(home / pattern)) for pattern in _COPIES[1:])
+
+
+def said_in(file: Path, abouts: Collection[str]) -> list[Event]:
+    """Return the events about some records in a backup. It is not changed."""
+    sql = f"select {COLUMNS} from events where about = ?"
+    with translated(file), closing(_connected(file, "ro")) as connection:
+        connection.row_factory = sqlite3.Row
+        return [event_of(row) for about in abouts for row in connection.execute(sql, (about,))]
+
+
+def rewrite(file: Path, change: Callable[[Store], object]) -> Mark:
+    """Put a backup in place of itself as `change` leaves it, in this version's schema, once the new file was checked; give its mark."""
+    fresh = file.with_name(f".{file.name}.{os.getpid()}.part")
+    fresh.unlink(missing_ok=True)
+    try:
+        with translated(file), closing(_connected(file, "ro")) as source:
+            _copied(source, fresh)
+        with closing(open_store(SQLite(fresh))) as store:
+            change(store)
+            store.forget_pages()
+        as_of_now(fresh)
+        mark = look_at(fresh)
+        with fresh.open("rb") as written:
+            os.fsync(written.fileno())
+        fresh.replace(file)
+        for name in ("-wal", "-shm", "-journal"):
+            file.with_name(file.name + name).unlink(missing_ok=True)
+    finally:
+        for name in ("", "-wal", "-shm", "-journal"):
+            fresh.with_name(fresh.name + name).unlink(missing_ok=True)
+    return mark
 
 
 def look_at(file: Path) -> Mark:

@@ -1,7 +1,7 @@
 """Texts the store holds beside its journal, to be looked through and rewritten where they hold what must not be here."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import Any, NamedTuple
 
 from holdfast.engine.database import Database, stored
@@ -37,11 +37,13 @@ def rows(db: Database) -> Iterator[Row]:
             yield Row(table=table, key=row[key], texts=texts, doc=stored(row[doc], dict) if doc else None)
 
 
-def rewrite(db: Database, clean: Callable[[Any], Any]) -> dict[str, int]:
-    """Put texts in place of themselves as `clean` gives them; tell how many rows of which table changed."""
+def rewrite(db: Database, clean: Callable[[Any], Any], but: Collection[str] = ()) -> dict[str, int]:
+    """Put texts in place of themselves as `clean` gives them, in all tables but some; tell how many rows of which table changed."""
     changed: dict[str, int] = {}
     with db.transaction():
         for row in rows(db):
+            if row.table in but:
+                continue
             texts = {column: clean(text) for column, text in row.texts.items()}
             doc = clean(row.doc)
             if (texts, doc) != (row.texts, row.doc):
@@ -52,8 +54,9 @@ def rewrite(db: Database, clean: Callable[[Any], Any]) -> dict[str, int]:
 
 def _put(db: Database, row: Row, texts: dict[str, str], doc: Any) -> None:
     _, key, columns, doc_column = next(one for one in TABLES if one[0] == row.table)
-    given = {f"old_{name}": text for name, text in row.texts.items()} | {"key": row.key}
-    where = " and ".join((f"{key} = :key", *(f"{name} = :old_{name}" for name in columns)))
+    # `patterns` has a column that is called key, so that of the row goes by another name.
+    given = {f"old_{name}": text for name, text in row.texts.items()} | {"row_key": row.key}
+    where = " and ".join((f"{key} = :row_key", *(f"{name} = :old_{name}" for name in columns)))
     if row.table == "sightings":  # all of it is its key: the same wording may be there already
         db.execute(f"delete from sightings where {where}", given)
         db.execute(_SEEN, {"pattern": row.key, **texts})

@@ -25,6 +25,21 @@ class Journal:
         sql = f"select {COLUMNS} from events where about = :about and {FOLDING_ONLY} order by id"
         return [event_of(row) for row in self.db.query(sql, {"about": about})]
 
+    def all_about(self, about: str) -> list[Event]:
+        """Return every event about a record, also those that only count, in the order of their ids."""
+        rows = self.db.query(f"select {COLUMNS} from events where about = :about order by id", {"about": about})
+        return [event_of(row) for row in rows]
+
+    def holding(self, pieces: Sequence[str]) -> list[tuple[int, Event]]:
+        """Return the events whose JSON holds one of a few pieces of text, with their numbers."""
+        find = {"sqlite": "instr", "postgres": "strpos"}[self.db.dialect]
+        where = " or ".join(f"{find}(data, :piece{place}) > 0" for place in range(len(pieces)))
+        if not where:
+            return []
+        given = {f"piece{place}": piece for place, piece in enumerate(pieces)}
+        rows = self.db.query(f"select seq, {COLUMNS} from events where {where} order by seq", given)
+        return [(row["seq"], event_of(row)) for row in rows]
+
     def events_with(self, ids: Iterable[str]) -> dict[str, Event]:
         """Give the events of these ids that are here."""
         sql = f"select {COLUMNS} from events where id in (select value from json_each(:ids))"

@@ -200,6 +200,12 @@ class SQLite:
             self._connection.close()
 
 
+def is_store(path: Path) -> bool:
+    """Tell whether a file says of itself that it is a store of ours, without opening it as a database."""
+    with path.open("rb") as file:
+        return file.read(72)[68:] == APPLICATION_ID.to_bytes(4, "big")
+
+
 def _make_private(path: Path) -> None:
     """Make the folder 0700 and the file 0600 before anything is in them."""
     try:

@@ -139,6 +139,26 @@ class Store(Journal):
                 self.rebuild()
         return changed
 
+    def put_again(self, changed: Sequence[tuple[int, Event]]) -> None:
+        """Put a few events in place of themselves, with what the views say of them: records and sessions."""
+        with self.db.transaction():
+            for seq, event in changed:
+                self.db.execute(_REWRITE, event_row(seq, event))
+            abouts = dict.fromkeys(event.about for _, event in changed if event.verb in FOLDING)
+            batch = Batch(entries=self.entries(abouts))
+            for view in ALL_VIEWS:
+                view.apply(self.db, batch)
+            for about in dict.fromkeys(event.about for _, event in changed if event.verb in ("started", "closed")):
+                sessions.tell_again(self.db, about, self.all_about(about))
+
+    def forget_words(self) -> bool:
+        """Drop what was masked from index segments and from the write-ahead log; False if another process reads the log."""
+        if not isinstance(self.db, SQLite):
+            return True
+        words.compact(self.db)
+        transcripts.compact(self.db)
+        return self.db.checkpoint()
+
     def forget_pages(self) -> bool:
         """Drop what was rewritten from index segments, free pages and the write-ahead log; tell whether others let us."""
         if not isinstance(self.db, SQLite):

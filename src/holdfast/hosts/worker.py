@@ -19,6 +19,7 @@ from holdfast.compose import open_memory, refresh_copy
 from holdfast.compose.adapters import open_replica
 from holdfast.compose.settings import load_settings
 from holdfast.engine import tally, trail
+from holdfast.engine.turns import try_lock, turn
 from holdfast.hosts.hooks.places import (
     OF_A_SESSION,
     checkout_root,
@@ -33,6 +34,7 @@ from holdfast.policy.recap import handover
 from holdfast.policy.secrets import mask_secrets
 from holdfast.verbs.branches import note_tips
 from holdfast.verbs.derive import derive, summarise
+from holdfast.verbs.erasing import finish, forget_prepared
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.mining import log_output, mine_outputs
 from holdfast.verbs.observer import Observed
@@ -152,11 +154,15 @@ def _work(memory: Memory, places: _Places, home: Path, folder: Path, done: Worke
         for session in waiting:
             if time.monotonic() > until:
                 break
-            touched |= _session(memory, places, home, session, done)
+            with turn(home):  # it reads what an erasure may be taking away
+                touched |= _session(memory, places, home, session, done)
+            finish(memory)
         if not drained.taken and not waiting:
             break
     expire(memory)
     _tidy(home)
+    finish(memory)
+    forget_prepared(memory)
     for place in sorted(touched):
         if Path(place.root).is_dir():
             _prepare(places, place, done)
@@ -272,30 +278,6 @@ def alone(home: Path) -> Iterator[bool]:
     home.mkdir(mode=0o700, parents=True, exist_ok=True)
     handle = os.open(home / LOCK, os.O_RDWR | os.O_CREAT, 0o600)
     try:
-        yield _locked(handle)
+        yield try_lock(handle)
     finally:
         os.close(handle)
-
-
-def _locked(handle: int) -> bool:
-    """Take the lock of an open file; False if another process holds it.
-
-    On a file system without locks every worker goes on: what they do twice changes nothing.
-    """
-    try:
-        import fcntl  # noqa: PLC0415  not on Windows
-    except ImportError:
-        import msvcrt  # noqa: PLC0415
-
-        try:
-            msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
-        except OSError:
-            return False
-        return True
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    except OSError as problem:
-        log.warning("the worker's lock does not work here: %s", problem)
-    return True

@@ -1,6 +1,6 @@
 """What goes between the store and a replica: records to tell of, events that arrived, files that somebody changed."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from holdfast.model.event import Event, Json
@@ -81,6 +81,19 @@ class Put:
     removed: int = 0
     scrubbed: int = 0  # places where something erased was still told
     remarks: tuple[Remark, ...] = ()
+
+
+# Tells of a record's id, and of what a file says of it, whether that file must go.
+Outdated = Callable[[str, str], bool]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scrubbed:
+    """Where replicas on this machine still told of erased records: how many of what, which files were removed, and what is out of reach."""
+
+    reached: Mapping[str, int] = field(default_factory=dict)
+    files: tuple[str, ...] = ()
+    not_reached: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from holdfast.model.errors import Invalid
@@ -64,6 +64,20 @@ def _leaves(value: Any, depth: int = 0) -> Iterator[Any]:
             yield from _leaves(item, depth + 1)
     else:
         yield value
+
+
+def texts_in(value: Any) -> Iterator[str]:
+    """Yield every text in a value, keys included."""
+    match value:
+        case str():
+            yield value
+        case Mapping():
+            for key, item in value.items():
+                yield from texts_in(key)
+                yield from texts_in(item)
+        case list() | tuple():
+            for item in value:
+                yield from texts_in(item)
 
 
 def headline(text: str) -> str:

@@ -1,4 +1,4 @@
-"""Care for what is kept: revise, retire, restore, erase, link, rename scopes, record what became of it."""
+"""Care for what is kept: revise, retire, restore, link, rename scopes, record what became of it."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
@@ -80,13 +80,6 @@ def restore(memory: Memory, reference: str) -> Record:
     if record.reason == REJECTED:
         raise Conflict(f"{record.id} was rejected.", hint=f"`holdfast accept {record.id[:10]}` takes it in.")
     return happened(memory, "restored", record)
-
-
-def erase(memory: Memory, reference: str) -> str:
-    """Remove everything a record ever said, from journal and views, for good; give its id."""
-    record = find(memory, reference).record
-    happened(memory, "erased", record)
-    return record.id
 
 
 def link(memory: Memory, source: str, relation: str, target: str, *, note: str = "") -> Record:

@@ -19,6 +19,7 @@ from holdfast.model.ids import Clock, check_prefix, days_between, is_prefix
 from holdfast.model.observer import Observing
 from holdfast.model.ports import Checkout, Embedder
 from holdfast.model.record import GLOBAL, Record
+from holdfast.model.replica import Outdated, Scrubbed, Telling
 from holdfast.model.session import Host
 from holdfast.model.text import check_keepable
 from holdfast.policy.desk import Desk
@@ -46,6 +47,8 @@ class Memory:
     actor: Actor
     # Made when it is needed: an observer that is set up wrongly must not keep anybody from their memory.
     observing: Callable[[], Observing | None] = lambda: None
+    # Takes erased records out of the replicas of this machine.
+    copies: Callable[[Sequence[Telling], Outdated], Scrubbed] = lambda _tellings, _is_outdated: Scrubbed()
     clock: Clock = field(default_factory=Clock)
     host: Host = field(default_factory=Host)
     # One thread at a time makes vectors; it is told when there is something to make.
@@ -111,11 +114,24 @@ class Memory:
         )
 
     def commit(self, events: Sequence[Event]) -> list[Entry]:
-        """Keep events through the store's one door, without any credential; give the records that changed."""
-        changed = self.store.commit([_without_secrets(_signed(self, event)) for event in events])
+        """Keep events through the store's one door, without any credential; give the records that changed.
+
+        An event that erases a record reaches every copy of it on this machine before this returns.
+        """
+        signed = [self.signed(event) for event in events]
+        if any(event.verb in ("erased", "accepted") for event in signed):
+            from holdfast.verbs import erasing  # noqa: PLC0415  rare, and it works on an open memory itself
+
+            changed, _ = erasing.commit(self, signed)
+        else:
+            changed = self.store.commit(signed)
         if changed:  # what was only shown needs no vector
             self.wrote.set()
         return changed
+
+    def signed(self, event: Event) -> Event:
+        """Return an event as it is kept: with the name of who asked for it, without any credential."""
+        return _without_secrets(_signed(self, event))
 
     def close(self) -> None:
         """Let go of the store."""

@@ -7,6 +7,7 @@ from holdfast.engine.journal import PAGE
 from holdfast.engine.store import Store
 from holdfast.engine.views.records import span
 from holdfast.model.event import Event
+from holdfast.verbs.erasing import note_remains
 
 _SENT, _PULLED = "team sent", "team pulled"
 _LATER = """
@@ -43,6 +44,7 @@ def pull(copy: Store, team: Store, project: str, own: str) -> int:
     while rows := team.db.query(_LATER, {**given, "after": int(copy.setting(name) or 0)}):
         events = team.events_with([row[1] for row in rows])
         nothing_waits = not waiting(copy)
+        note_remains(copy, events.values())  # `finish` takes it out of the files of this machine
         copy.commit(list(events.values()))
         copy.note(name, str(rows[-1][0]))
         if nothing_waits:  # what came from there need not go back
@@ -54,6 +56,7 @@ def pull(copy: Store, team: Store, project: str, own: str) -> int:
 def _send(copy: Store, team: Store, page: list[tuple[int, Event]]) -> int:
     known = team.events_with([event.id for _, event in page])
     fresh = [event for _, event in page if event.id not in known]
+    note_remains(team, fresh)
     team.commit(fresh)
     copy.note(_SENT, str(page[-1][0]))
     return len(fresh)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from holdfast.engine.turns import turn
 from holdfast.engine.views import records
 from holdfast.model.errors import InvalidConfig
 from holdfast.model.fence import defused, inline
@@ -36,6 +37,11 @@ def prepare(memory: Memory, file: Path, *, path: str = "", remotes: str = "") ->
 
     It carries whose it is: the project, the path and worktree, and a digest of the remotes. Hooks compare these.
     """
+    with turn(memory.store.folder):  # what is erased meanwhile must not be written afterwards
+        return _prepare(memory, file, path, remotes)
+
+
+def _prepare(memory: Memory, file: Path, path: str, remotes: str) -> Prepared:
     made = brief_of(memory)
     scars = _scars(memory)
     value: dict[str, Any] = {

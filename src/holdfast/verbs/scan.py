@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from holdfast.engine import beside, tally, transcripts
+from holdfast.engine.database import Database
 from holdfast.engine.views import records
 from holdfast.model.event import COUNTED, FOLDING, Event
 from holdfast.model.text import headline
@@ -81,11 +82,11 @@ def redact(memory: Memory) -> Redacted:
     store, now = memory.store, memory.clock.now()
     with store.db.transaction():
         changed = store.rewrite(lambda event: _clean_event(event, clean))
-        rows = beside.rewrite(store.db, clean) | _transcripts(memory, clean)
+        rows = beside.rewrite(store.db, clean) | clean_transcripts(memory.store.db, clean)
         ids = _note(memory, changed, clean)
         for table, number in (rows | ({"journal": len(changed)} if changed else {})).items():
             tally.add(store.db, f"redacted.{table}", now, number)
-    files = sum(_clean_file(path, clean) for path in _files(memory))
+    files = sum(clean_file(path, clean) for path in _files(memory))
     return Redacted(events=len(changed), records=ids, rows=rows, files=files, clean=store.forget_pages())
 
 
@@ -143,17 +144,24 @@ def _cleaner(known: Iterable[str]) -> Callable[[Any], Any]:
     long = sorted((text for text in known if len(text) >= SHORTEST_KNOWN), key=len, reverse=True)
     literal = re.compile("|".join(map(re.escape, long))) if long else None
 
-    def again(value: Any) -> Any:
+    again = in_every_text(lambda text: literal.sub("[redacted]", text) if literal else text)
+    return lambda value: again(masked(value))
+
+
+def in_every_text(change: Callable[[str], str]) -> Callable[[Any], Any]:
+    """Return what changes every text in a value, keys included."""
+
+    def changed(value: Any) -> Any:
         match value:
             case str():
-                return literal.sub("[redacted]", value) if literal else value
+                return change(value)
             case dict():
-                return {again(key): again(item) for key, item in value.items()}
+                return {changed(key): changed(item) for key, item in value.items()}
             case list() | tuple():
-                return [again(item) for item in value]
+                return [changed(item) for item in value]
         return value
 
-    return lambda value: again(masked(value))
+    return changed
 
 
 def _clean_event(event: Event, clean: Callable[[Any], Any]) -> Event:
@@ -183,9 +191,9 @@ def _note(memory: Memory, changed: Iterable[Event], clean: Callable[[Any], Any])
     return ids
 
 
-def _transcripts(memory: Memory, clean: Callable[[Any], Any]) -> dict[str, int]:
+def clean_transcripts(db: Database, clean: Callable[[Any], Any]) -> dict[str, int]:
     """Cut transcripts that change into their pieces anew: one may end in the middle of a credential."""
-    db, changed = memory.store.db, 0
+    changed = 0
     for session in transcripts.sessions(db):
         name = clean(session)
         if name != session:
@@ -216,7 +224,8 @@ def _read(path: Path) -> Any:
         return text
 
 
-def _clean_file(path: Path, clean: Callable[[Any], Any]) -> bool:
+def clean_file(path: Path, clean: Callable[[Any], Any]) -> bool:
+    """Put a file in place of itself as `clean` gives it, its name too; tell whether that changed anything."""
     value, name = _read(path), str(clean(path.name))
     kept = clean(value)
     if kept != value:

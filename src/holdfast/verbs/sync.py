@@ -5,6 +5,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
+from holdfast.engine.turns import turn
 from holdfast.engine.views import records
 from holdfast.model.event import FOLDING, SHARED, Event
 from holdfast.model.fold import REJECTED, set_aside
@@ -55,6 +56,11 @@ def sync(
     dry_run: bool = False,
 ) -> Synced:
     """Bring store and replica together. Done again it finds nothing to do; cut short it can be done again."""
+    with turn(memory.store.folder):  # what is erased meanwhile must not be written afterwards
+        return _sync(memory, replica, sharing, agree=agree, put_back=put_back, dry_run=dry_run)
+
+
+def _sync(memory: Memory, replica: Replica, sharing: Sharing, *, agree: Agree, put_back: bool, dry_run: bool) -> Synced:
     last = memory.store.last_seq()
     cursor = replica.cursor
     arrived = replica.read(afresh=cursor > last)

@@ -7,6 +7,7 @@ from datetime import datetime
 from pathlib import Path
 
 from holdfast.engine import tally, trail
+from holdfast.engine.turns import turn
 from holdfast.engine.views import sessions
 from holdfast.model.errors import HoldfastError, StoreError
 from holdfast.model.event import Actor, Event, Verb
@@ -35,6 +36,11 @@ def drain(memory: Memory, spool: Path, *, limit: int | None = None) -> Drained:
 
     A file is removed only when its event is stored. One that cannot be used is set aside, and the reason noted.
     """
+    with turn(memory.store.folder):  # what is erased meanwhile must not be added afterwards
+        return _drain(memory, spool, limit)
+
+
+def _drain(memory: Memory, spool: Path, limit: int | None) -> Drained:
     taken, reasons = 0, list[str]()
     names = sorted(path for path in spool.glob("*.json")) if spool.is_dir() else []
     for start in range(0, len(names[:limit]), BATCH):

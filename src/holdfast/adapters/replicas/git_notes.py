@@ -103,6 +103,15 @@ class GitNotes:
         ]
         return replace(put, remarks=(*put.remarks, *stays))
 
+    def scrub(self, erased: Sequence[Telling]) -> int:
+        """Take out what erased records said, here and now; give how many notes changed. The next sync tells the remote."""
+        return self._append(erased)[0].scrubbed if self._tips() else 0
+
+    def tells_of(self, ids: Collection[str]) -> bool:
+        """Tell whether any note is about one of these records, scrubbed or not."""
+        trees = self._trees(self._tips()).values()
+        return any(about(line) in ids for tree in trees for note in tree.values() for line in note.lines)
+
     def fetch(self, remote: str) -> Reached:
         """Fetch the remote's notes beside ours and unite them; ours follow theirs, so history stays one line."""
         under = f"{TRACKED}{remote}/"

@@ -233,6 +233,7 @@ class MarkdownFolder:
         away = [path for path in missing if self._found.jumped and path not in moved]
         rows = [*done.rows.values(), *(self._row(path, self._manifest.said(path) or {}) for path in away)]
         notes = {"cursor": str(cursor), "head": self._head(), "owed": " ".join(sorted(done.owed))}
+        notes["folder"] = str(self._folder.absolute())  # erasing must find it again, from wherever it is done
         self._manifest.change(rows, [*done.dropped, *moved], notes)
 
     def _row(self, path: str, parts: Json) -> Row:

@@ -6,6 +6,7 @@ from dataclasses import asdict
 
 from holdfast.engine.database import Database, Params, Row, stored
 from holdfast.engine.views import Batch
+from holdfast.model.event import Event
 from holdfast.model.session import Session, told
 
 NAME = "sessions"
@@ -28,6 +29,12 @@ def apply(db: Database, batch: Batch, /) -> None:
     for event in batch.counted:
         if event.verb in ("started", "closed") and (session := told(of(db, event.about), event)):
             db.execute(_PUT, _row(session))
+
+
+def tell_again(db: Database, session: str, events: Sequence[Event]) -> None:
+    """Make the row of one session again from the events about it, in the order of their ids."""
+    db.execute("delete from sessions where id = :id", {"id": session})
+    apply(db, Batch(counted=list(events)))
 
 
 _PUT = """

@@ -1,12 +1,14 @@
 """Commands that care for memories already kept."""
 
 import os
+import sys
 from pathlib import Path
 from typing import Any
 
 import click
 
 from holdfast.engine.views.usage import OUTCOMES
+from holdfast.hosts.cli.erasure import erasure_lines, erasure_to_json
 from holdfast.hosts.cli.options import fields_of, opened, stdin_text, teaching_fields
 from holdfast.hosts.cli.outcome import present, refuse
 from holdfast.hosts.cli.render import SHORT, console, icon, json_option, print_json, show_history
@@ -15,8 +17,8 @@ from holdfast.model.errors import Invalid
 from holdfast.model.event import event_to_json
 from holdfast.model.record import Record, record_to_json
 from holdfast.policy.admit import Waivers
-from holdfast.verbs.keep import Revision, erase, link, record_use, rename_scope, restore, retire, revise, unlink
-from holdfast.verbs.memory import find
+from holdfast.verbs.keep import Revision, link, record_use, rename_scope, restore, retire, revise, unlink
+from holdfast.verbs.memory import Memory, find
 from holdfast.verbs.read import history
 from holdfast.verbs.write import cancel, confirm
 
@@ -87,20 +89,24 @@ def cancel_command(id: str, as_json: bool) -> None:  # noqa: A002
 @click.argument("id", type=MEMORY)
 @click.option("--reason", default="", help="Why; shown if its like is written again.")
 @click.option("--erase", "for_good", is_flag=True, help="Remove every word of it, history included. Cannot be undone.")
+@click.option("--backups", "and_backups", is_flag=True, help="With --erase: rewrite backups that hold it, too.")
 @click.option("--yes", is_flag=True, help="Do not ask before erasing.")
 @json_option
-def forget_command(id: str, reason: str, for_good: bool, yes: bool, as_json: bool) -> None:  # noqa: A002
+def forget_command(id: str, reason: str, for_good: bool, and_backups: bool, yes: bool, as_json: bool) -> None:  # noqa: A002
     """Take a memory out of use, or erase it for good.
 
-    A forgotten memory keeps its history and can be restored; an erased one is gone.
+    A forgotten memory keeps its history and can be restored; an erased one is gone: from the store, and from every copy of it on this
+    machine. Backups are listed, and rewritten if you say so; the command says what it cannot reach. Run it again to finish an erasure
+    that was cut short, or to rewrite backups later.
     """
     with opened() as memory:
         if for_good:
             if not yes and not click.confirm(f"Erase {id} and its whole history for good?", err=True):
                 raise click.Abort
-            erased = erase(memory, id)
-            print_json({"status": "erased", "id": erased}) if as_json else print(f"{erased[:SHORT]}  erased")
+            _erase(memory, id, and_backups=and_backups, as_json=as_json)
             return
+        if and_backups:
+            raise Invalid("--backups goes with --erase.", hint="A forgotten memory stays in backups.")
         if not reason.strip():
             raise Invalid("Say why.", hint='holdfast forget ID --reason "the service was shut down"')
         _done("forgotten", retire(memory, id, reason), as_json=as_json)
@@ -184,6 +190,23 @@ def rename_scope_command(old: str, new: str, as_json: bool) -> None:
     print_json({"renamed": [record.id for record in renamed]}) if as_json else print(
         f"{len(renamed)} memories moved from {old} to {new}."
     )
+
+
+def _erase(memory: Memory, reference: str, *, and_backups: bool, as_json: bool) -> None:
+    from holdfast.verbs.backups import backups_of, rewrite_backups
+    from holdfast.verbs.erasing import erase
+
+    erased = erase(memory, reference)
+    backups = rewrite_backups(memory, erased) if and_backups else backups_of(memory, erased)
+    if not and_backups and not as_json and (holding := [one for one in backups if one.holds]) and sys.stdin.isatty():
+        click.echo("\n".join(("These backups still hold it:", *(f"  {one.path}" for one in holding))), err=True)
+        if click.confirm("Rewrite them without it?", err=True):
+            backups = rewrite_backups(memory, erased)
+    if as_json:
+        print_json(erasure_to_json(erased, backups))
+        return
+    for line in erasure_lines(erased, backups):
+        console().print(line, markup=False, highlight=False, soft_wrap=True)
 
 
 def _done(what: str, record: Record, *, as_json: bool) -> None:

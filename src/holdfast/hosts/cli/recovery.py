@@ -51,6 +51,8 @@ def backup_command(file: Path | None, keep: int | None, as_json: bool) -> None:
     keep_out_of_git(store.parent)
     target = file or folder / f"{backup.NAMED}{_now()}.db"
     mark = backup.back_up(store, target)
+    if file:
+        backup.note_elsewhere(store.parent, target)
     removed = backup.rotate(folder, keep) if keep else []
     if as_json:
         print_json({"backup": str(target), **asdict(mark), "removed": [str(path) for path in removed]})

@@ -22,7 +22,7 @@ from holdfast.model.config import Config
 from holdfast.model.errors import Conflict, Invalid
 from holdfast.model.event import Actor
 from holdfast.model.ids import Clock
-from holdfast.verbs.keep import erase
+from holdfast.verbs.erasing import erase
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.session import list_sessions
 from holdfast.verbs.thread import resolved_threads, triage

@@ -17,6 +17,7 @@ from holdfast.hosts.mcp.protocol import LONGEST_NAME, MODERN
 from holdfast.hosts.mcp.serving import join
 from holdfast.model.event import Actor
 from holdfast.model.ports import Elsewhere
+from holdfast.model.replica import Scrubbed
 from holdfast.model.session import Host
 from holdfast.surfaces.tool import Call, Client, once
 from holdfast.verbs.memory import Memory
@@ -90,6 +91,7 @@ class Members:
             checkout=Elsewhere(visit.project),
             actor=Actor(kind="agent", name=user),
             observing=lambda: None,
+            copies=lambda _told, _is_outdated: Scrubbed(),  # the files of the server's machine are none of theirs
             host=Host(name=platform.node(), pid=os.getpid(), is_alive=self.owner.host.is_alive),
             user=user,
             shares=visit.shares,

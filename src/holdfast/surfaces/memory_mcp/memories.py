@@ -9,8 +9,9 @@ from holdfast.surfaces.tool import Call
 from holdfast.verbs import hot
 from holdfast.verbs.bootstrap import bootstrap, confined, seed_file, seed_text
 from holdfast.verbs.browse import browse, census
+from holdfast.verbs.erasing import erase
 from holdfast.verbs.join import keep_or_join
-from holdfast.verbs.keep import erase, record_use
+from holdfast.verbs.keep import record_use
 from holdfast.verbs.maintain import quality
 from holdfast.verbs.numbered import id_of
 from holdfast.verbs.recall import recall as find_answers

@@ -18,8 +18,10 @@ from holdfast.model.record import CONFIDENCES, RELATIONS, Record
 from holdfast.policy.admit import Refused, SecretFound, Waivers
 from holdfast.policy.trust import REASONS
 from holdfast.verbs.amend import amend
+from holdfast.verbs.backups import backups_of
+from holdfast.verbs.erasing import erase
 from holdfast.verbs.hot import pin, promote, unpin
-from holdfast.verbs.keep import Revision, erase, link, record_use, restore, retire, revise, unlink
+from holdfast.verbs.keep import Revision, link, record_use, restore, retire, revise, unlink
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.read import get, history
 from holdfast.verbs.told import uses_of
@@ -263,8 +265,15 @@ def _cancel(memory: Memory, one: str, _: Ask) -> str:
 def _erase(memory: Memory, one: str, ask: Ask) -> str:
     if ask.field("sure") != "erase":
         raise Invalid("Erasing cannot be undone.", hint="Write the word erase to confirm.")
-    erase(memory, one)
-    return "Erased: its text is gone from journal and views."
+    erased = erase(memory, one)
+    left = [kept.path for kept in backups_of(memory, erased) if kept.holds]
+    told = "Erased from the journal, its views and every copy on this machine." if erased.finished else _UNFINISHED
+    return f"{told} Backups that still hold it: {', '.join(left)}." if left else told
+
+
+_UNFINISHED = (
+    "Erased from the journal and its views. The worker removes the rest when it is done with what it is making."
+)
 
 
 Act = Callable[[Memory, str, Ask], str]

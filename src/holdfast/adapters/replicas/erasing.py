@@ -1,0 +1,94 @@
+"""Take erased records out of the replicas of this machine: every folder of files that was ever written, and the notes at hand."""
+
+import re
+from collections.abc import Iterable, Sequence
+from contextlib import closing
+from pathlib import Path
+
+from holdfast.adapters.process import is_alive
+from holdfast.adapters.replicas.git_notes import GitNotes
+from holdfast.adapters.replicas.manifest import Manifest
+from holdfast.adapters.replicas.record_file import file_parts
+from holdfast.model.errors import Invalid, ReplicaError
+from holdfast.model.replica import Outdated, Scrubbed, Telling
+from holdfast.model.text import texts_in
+
+FOLDER_NOTE = "folder"
+_ASIDE = re.compile(r"\..+\.(\d+)\.tmp")  # as `write_aside` names them
+
+
+def erase_copies(
+    states: Path, folders: Iterable[Path], here: Path, told: Sequence[Telling], is_outdated: Outdated
+) -> Scrubbed:
+    """Remove the files of erased records, forget what they said, and scrub the notes of the repository at hand."""
+    known = {path: _folder_of(path) for path in sorted(states.glob("*.db"))}
+    removed, not_reached = list[Path](), list[str]()
+    for folder in dict.fromkeys((*folders, *filter(None, known.values()))):
+        for file in _outdated(folder, is_outdated):
+            try:
+                file.unlink(missing_ok=True)
+                removed.append(file)
+            except OSError as problem:
+                not_reached.append(f"{file} ({problem.strerror})")
+    rows = sum(_forget(path, is_outdated) for path in known)
+    in_git = sorted({str(top) for file in removed if (top := _repository_of(file))})
+    not_reached += [f"commits of {top} that hold its file" for top in in_git]
+    notes, left = _scrub_notes(here, states, told)
+    not_reached += [left] if left else []
+    reached = {"markdown file": len(removed), "remembered file": rows, "git note": notes}
+    return Scrubbed(
+        reached={name: count for name, count in reached.items() if count},
+        files=tuple(map(str, removed)),
+        not_reached=tuple(not_reached),
+    )
+
+
+def _folder_of(state: Path) -> Path | None:
+    with closing(Manifest(state)) as manifest:
+        noted = manifest.note(FOLDER_NOTE)
+    return Path(noted) if noted else None
+
+
+def _forget(state: Path, is_outdated: Outdated) -> int:
+    with closing(Manifest(state)) as manifest:
+        rows = [(path, about, manifest.said(path)) for path, (about, _) in manifest.stamps().items()]
+        paths = [path for path, about, said in rows if is_outdated(about, "\n".join(texts_in(said)))]
+        if paths:
+            manifest.change([], paths, {})
+    return len(paths)
+
+
+def _outdated(folder: Path, is_outdated: Outdated) -> list[Path]:
+    """Return the files that must go, and what syncs that were killed left half written."""
+    files = [path for path in sorted(folder.glob("*.md")) if path.is_file()]
+    halves = [(path, left) for path in sorted(folder.glob(".*.tmp")) if (left := _ASIDE.fullmatch(path.name))]
+    return [path for path in files if (said := _said(path)) and is_outdated(*said)] + [
+        path for path, left in halves if not is_alive(int(left[1]))
+    ]
+
+
+def _said(path: Path) -> tuple[str, str] | None:
+    """Return whose file it is and what it says; nothing if it is nobody's."""
+    try:
+        parts = file_parts(path.read_bytes().decode("utf-8", "replace"))
+    except Invalid:
+        return None
+    return (str(parts["id"]), "\n".join(texts_in(parts))) if "id" in parts else None
+
+
+def _repository_of(file: Path) -> Path | None:
+    return next((folder for folder in file.parents if (folder / ".git").exists()), None)
+
+
+def _scrub_notes(here: Path, states: Path, told: Sequence[Telling]) -> tuple[int, str]:
+    """Return how many notes told of the records and no longer do, and what is left of them."""
+    if _repository_of(here / "any") is None:
+        return 0, ""
+    notes = GitNotes(here, states)
+    try:
+        scrubbed = notes.scrub(told)
+        known = notes.tells_of([one.record.id for one in told])
+    except ReplicaError as problem:
+        return 0, f"the git notes here: {problem}"
+    left = "older commits of the git notes until `holdfast sync --rewrite`, and clones until they sync"
+    return scrubbed, left if known else ""

@@ -1,0 +1,66 @@
+"""What an erasure did, in words and as JSON."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from holdfast.hosts.cli.render import SHORT
+from holdfast.model.text import counted
+from holdfast.verbs.backups import Backup
+from holdfast.verbs.erasing import Erased
+
+_MANY = {
+    "entry of the trail": "entries of the trail",
+    "file of hooks": "files of hooks",
+    "memory that quoted it": "memories that quoted it",
+}
+
+
+def erasure_lines(erased: Erased, backups: Sequence[Backup]) -> Iterator[str]:
+    """Yield what was erased where, what still holds it, and what is out of reach."""
+    for one in erased.ids:
+        yield f"{one[:SHORT]}  erased from the journal and every view" + _also(erased)
+    if not erased.finished:
+        yield "Not finished: see below. Run the same command again later."
+    for path in erased.files:
+        yield f"  removed: {path}"
+    for one in erased.said_by:
+        yield f"  {one[:SHORT]} says the same and was left: `holdfast forget {one[:SHORT]} --erase` erases it too"
+    yield from (_backup_line(one) for one in backups if one.holds or one.rewritten or one.removed)
+    if any(one.holds for one in backups):
+        yield f"  `holdfast forget {erased.ids[0]} --erase --backups` rewrites backups without it"
+    yield f"Not reached: {'; '.join(erased.not_reached)}; backups kept elsewhere; other machines until they sync."
+
+
+def erasure_to_json(erased: Erased, backups: Sequence[Backup]) -> dict[str, Any]:
+    """Return the same as JSON."""
+    return {
+        "status": "erased" if erased.finished else "unfinished",
+        "id": erased.ids[0] if erased.ids else "",
+        "reached": dict(erased.reached),
+        "files": list(erased.files),
+        "said_by": list(erased.said_by),
+        "backups": [
+            {"path": one.path, "holds": one.holds, "rewritten": one.rewritten, "removed": one.removed}
+            | ({"problem": one.problem} if one.problem else {})
+            for one in backups
+        ],
+        "not_reached": [*erased.not_reached, "backups kept elsewhere", "other machines until they sync"],
+    }
+
+
+def _also(erased: Erased) -> str:
+    parts = [
+        f"{count} {_MANY[name]}" if count > 1 and name in _MANY else counted(count, name)
+        for name, count in erased.reached.items()
+    ]
+    return f"; also from {', '.join(parts)}" if parts else ""
+
+
+def _backup_line(one: Backup) -> str:
+    if one.problem:
+        return f"  backup {one.path} still holds it and cannot be rewritten: {one.problem}"
+    if one.rewritten:
+        return f"  backup {one.path} rewritten and checked"
+    if one.removed:
+        return f"  copy of a damaged store {one.path} removed: it could not be rewritten"
+    return f"  backup {one.path} still holds it"

@@ -1,0 +1,243 @@
+"""Erasing reaches every copy on this machine: looked for byte by byte in a store where everything is turned on."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from holdfast.engine.backup import look_at
+from holdfast.hosts.hooks import client
+from tests.hosts.running import Run, answer, kept, runner
+from tests.replicas.seats import git, remote_with_commit
+
+CLIENT = Path(client.__file__)
+TOKEN = "quokkazephyr"
+TEXT = (
+    f'Never run `make deploy` for the {TOKEN} gateway on a Friday, because "its" certificates rotate at noon\n'
+    f"and the {TOKEN} pager is with a person who cannot restart it, as we learned the hard way in März."
+)
+SCAR = (
+    "--kind",
+    "scar",
+    "--field",
+    "severity=high",
+    "--field",
+    'counter_arguments=["only once", "a rollback is easy"]',
+)
+pytestmark = pytest.mark.embedded
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stage:
+    """A store, two worktrees of one repository, and a backup somewhere else."""
+
+    home: Path
+    shop: Path
+    other: Path
+    elsewhere: Path
+    run: Run
+
+    def hook(self, event: str, folder: Path, **given: Any) -> str:
+        told = {"session_id": "abc-1", "cwd": str(folder), "hook_event_name": event, **given}
+        done = subprocess.run(
+            [sys.executable, "-I", "-S", str(CLIENT), event, "--home", str(self.home)],
+            input=json.dumps(told).encode(),
+            capture_output=True,
+            check=False,
+            cwd=folder,
+        )
+        assert (done.returncode, done.stderr) == (0, b"")
+        return done.stdout.decode()
+
+    def said_by_hooks(self) -> str:
+        """Give everything hooks would print at the start, at a command and after a compaction, in both worktrees, to new sessions."""
+        said = []
+        for folder in (self.shop, self.other):
+            for number, source in enumerate(("startup", "compact")):
+                session = f"new-{folder.name}-{number}-{os.urandom(3).hex()}"
+                said.append(self.hook("SessionStart", folder, session_id=session, source=source))
+                said.append(self.hook("UserPromptSubmit", folder, session_id=session, prompt="What now?"))
+                said.append(
+                    self.hook(
+                        "PreToolUse",
+                        folder,
+                        session_id=session,
+                        tool_name="Bash",
+                        tool_input={"command": "make deploy"},
+                    )
+                )
+        said.append(self.hook("SessionStart", self.shop, session_id="abc-1", source="compact"))
+        return "\n".join(said)
+
+    def holding(self, what: str = TOKEN) -> set[str]:
+        """Give the files that hold a word, names included, outside of git's own folders."""
+        found = set()
+        for folder in (self.home, self.shop, self.other, self.elsewhere):
+            for path in folder.rglob("*"):
+                inside = path.relative_to(folder).parts
+                if path.is_file() and ".git" not in inside:
+                    raw = b"/".join(map(os.fsencode, inside)) + path.read_bytes()
+                    if what.encode() in raw.lower():
+                        found.add(str(path))
+        return found
+
+
+@pytest.fixture
+def stage(tmp_path: Path) -> Stage:
+    bare = remote_with_commit(tmp_path)
+    shop, other, home = tmp_path / "shop", tmp_path / "other", tmp_path / "store"
+    git(tmp_path, "clone", "-q", str(bare), str(shop))
+    git(shop, "worktree", "add", "-q", "-b", "topic", str(other))
+    inner = runner(shop, tmp_path)
+
+    def run(*arguments: str, **given: Any) -> Any:
+        return inner(*arguments, HOLDFAST_HOME=str(home), HOLDFAST_STARTERS="false", **given)
+
+    (tmp_path / "elsewhere").mkdir()
+    return Stage(home=home, shop=shop, other=other, elsewhere=tmp_path / "elsewhere", run=run)
+
+
+@pytest.fixture
+def full(stage: Stage) -> tuple[Stage, str]:
+    """Turn everything on and let a memory go everywhere; give its id."""
+    run = stage.run
+    record = kept(run, TEXT, *SCAR, "--team")
+    kept(run, "Orders live in PostgreSQL, since the beginning of time.", "--kind", "decision", "--team")
+    (stage.home / "work.lock").write_text(str(os.getpid()))  # so that hooks start no worker of their own
+    prompt = f"Please keep this in mind: {TEXT} And now fix the tests."
+    stage.hook("SessionStart", stage.shop)
+    stage.hook("UserPromptSubmit", stage.shop, prompt=prompt)
+    stage.hook(
+        "PostToolUse", stage.shop, tool_name="Bash", tool_input={"command": "ls"}, tool_response={"stdout": TEXT}
+    )
+    stage.hook("Stop", stage.shop, last_assistant_message=f"I know: {TEXT} Done.")
+    stage.hook("PreCompact", stage.shop)
+    (stage.home / "work.lock").unlink()
+    assert run("recover", "--yes").returncode == 0
+    for name in ("notes", "repository", "folder"):
+        run("replica", "on", name)
+    for folder in (stage.shop, stage.other):
+        assert run("sync", "--yes", cwd=folder).returncode == 0
+        assert run("work", cwd=folder).returncode == 0
+        assert run("sync", "--yes", cwd=folder).returncode == 0
+    transcript = stage.elsewhere.parent / "said.jsonl"
+    transcript.write_text(json.dumps({"type": "user", "message": {"role": "user", "content": prompt}}) + "\n")
+    session = answer(run("session", "list", "--json"))[0]["id"]
+    assert run("session", "transcript", "save", str(transcript), "--session", session).returncode == 0
+    assert run("backup").returncode == 0
+    assert run("backup", str(stage.elsewhere / "mine.db")).returncode == 0
+    (stage.home / "work.lock").write_text(str(os.getpid()))
+    stage.hook("UserPromptSubmit", stage.other, session_id="waiting", prompt=prompt)
+    (stage.home / "spool" / "1-broken.unreadable").write_text(json.dumps({"text": prompt})[:-9])
+    (stage.home / "hooks.log").write_text(f"ValueError: {TEXT}\n")
+    return stage, record
+
+
+def places(files: Iterable[str], stage: Stage) -> set[str]:
+    names = {str(stage.home): "store", str(stage.shop): "shop", str(stage.other): "other"}
+    found = set()
+    for file in files:
+        root = next((root for root in names if file.startswith(root)), "")
+        inside = Path(file).relative_to(root).parts if root else (file,)
+        found.add(f"{names.get(root, '')}/{inside[0]}")
+    return found
+
+
+def test_erasing_leaves_nothing_in_any_copy_and_hooks_say_nothing_of_it(full: tuple[Stage, str]) -> None:
+    stage, record = full
+    before = places(stage.holding(), stage)
+    assert {"store/prepared", "store/markdown", "store/replicas", "store/holdfast.db", "store/spool"} <= before
+    assert {"store/backups", "store/hooks.log", "shop/.holdfast", "other/.holdfast"} <= before
+    assert any(place.startswith("store/damaged-") for place in before)
+    assert stage.said_by_hooks().count(TOKEN) >= 4
+
+    done = answer(stage.run("forget", record, "--erase", "--yes", "--json"))
+    assert TOKEN not in stage.said_by_hooks()
+    listed = {one["path"] for one in done["backups"] if one["holds"]}
+    assert stage.holding() == listed
+    assert {Path(path).parent.name for path in listed} >= {"backups", "elsewhere"}
+    assert done["status"] == "erased"
+    assert {"prepared file", "entry of the trail", "transcript", "markdown file", "git note"} <= done["reached"].keys()
+    assert any("commits of" in one for one in done["not_reached"])
+    assert any("sync --rewrite" in one for one in done["not_reached"])
+
+    stage.run("work", cwd=stage.other)
+    stage.run("work")
+    assert TOKEN not in stage.said_by_hooks()
+    assert "Orders live in PostgreSQL" in stage.said_by_hooks()
+    assert answer(stage.run("check", "--json")) is not None
+
+
+def test_backups_are_rewritten_when_asked_and_hold_everything_else(full: tuple[Stage, str]) -> None:
+    stage, record = full
+    first = answer(stage.run("forget", record, "--erase", "--yes", "--json"))
+    assert any(one["holds"] for one in first["backups"])
+    again = answer(stage.run("forget", record, "--erase", "--yes", "--backups", "--json"))
+    assert [one for one in again["backups"] if one["holds"]] == []
+    assert stage.holding() == set()
+    mine = stage.elsewhere / "mine.db"
+    assert look_at(mine).events > 0
+    assert stage.run("restore", str(mine), "--yes").returncode == 0
+    bodies = {one["body"] for one in answer(stage.run("list", "--json"))["records"]}
+    assert "Orders live in PostgreSQL, since the beginning of time." in bodies
+    assert stage.run("show", record).returncode != 0
+
+
+def test_an_erasure_that_was_killed_is_finished_when_it_is_run_again(full: tuple[Stage, str], tmp_path: Path) -> None:
+    stage, record = full
+    folders = (stage.home, stage.shop, stage.other, stage.elsewhere)
+    for folder in folders:
+        shutil.copytree(folder, tmp_path / "before" / folder.name, symlinks=True)
+
+    def as_before() -> None:
+        for folder in folders:
+            shutil.rmtree(folder)
+            shutil.copytree(tmp_path / "before" / folder.name, folder, symlinks=True)
+
+    whole = erased_until(stage, record, step=0)
+    steps = int(whole.stdout.split()[-1])
+    assert (whole.returncode, steps > 40) == (0, True), whole.stderr
+    for step in sorted({*range(1, 10, 4), *range(10, steps, steps // 8)}):
+        as_before()
+        assert erased_until(stage, record, step=step).returncode == -signal.SIGKILL
+        done = answer(stage.run("forget", record, "--erase", "--yes", "--backups", "--json"))
+        assert (step, done["status"], stage.holding()) == (step, "erased", set())
+        assert TOKEN not in stage.said_by_hooks()
+
+
+def erased_until(stage: Stage, record: str, *, step: int) -> "subprocess.CompletedProcess[str]":
+    """Erase it, backups included, in a process that is killed at the so manieth step of it; 0 lets it end and count them."""
+    code = f"""
+import atexit, os, signal, sys
+steps = 0
+def look(frame, event, arg):
+    global steps
+    if event == "call" and frame.f_code.co_name in {STEPS!r} and "holdfast" in frame.f_code.co_filename:
+        steps += 1
+        if steps == {step}:
+            os.kill(os.getpid(), signal.SIGKILL)
+sys.setprofile(look)
+atexit.register(lambda: print(steps))
+from holdfast.hosts.cli.entry import main
+sys.argv = ["holdfast", "forget", {record!r}, "--erase", "--yes", "--backups"]
+main()
+"""
+    env = {"PATH": os.environ["PATH"], "HOME": str(stage.home.parent), "HOLDFAST_HOME": str(stage.home)}
+    env |= {"HOLDFAST_EMBEDDER": "none", "HOLDFAST_STARTERS": "false"}
+    done = [sys.executable, "-c", code]
+    return subprocess.run(done, cwd=stage.shop, env=env, capture_output=True, text=True, check=False)
+
+
+# Functions between which something was done, and something was not: SQL, files, git.
+STEPS = (
+    "execute", "_write", "_scrub", "commit", "finish", "_drop_prepared", "clean_file", "_outdated", "change", "update",
+    "sweep_store", "put_again", "forget_words", "checkpoint", "rewrite", "as_of_now", "run",
+)  # fmt: skip
