@@ -13,7 +13,7 @@ from holdfast.engine.store import Store
 from holdfast.engine.views import words
 from holdfast.engine.views.records import span
 from holdfast.model.errors import Forbidden, StoreError
-from holdfast.model.event import Actor, Event
+from holdfast.model.event import Actor, Event, Verb
 from holdfast.model.ids import Clock
 from tests import engines
 
@@ -136,19 +136,34 @@ def test_writing_elsewhere_as_another_or_with_a_key_to_read_is_refused(served: S
     assert "for all projects" in rows_of(served, ANNA)["records"]
 
 
-def test_everybody_may_note_what_they_were_shown(served: Store, told: Told) -> None:
+def test_who_may_write_notes_what_they_were_shown_and_a_key_to_read_notes_nothing(served: Store, told: Told) -> None:
     mine = keep(served, ANNA, told(ANNA, "the shop sells zebras"))
-    reader = Access(user="ben", role="read", projects=(SHOP,))
-    one = told(BEN, "")
+    one, two = told(BEN, ""), told(BEN, "")
     begun = Event(id=one.id, about="s-ben", verb="started", at=one.at, by=one.by, data={"project": SHOP})
-    two = told(BEN, "")
     shown = Event(id=two.id, about="s-ben", verb="surfaced", at=two.at, by=two.by, data={"ids": [mine], "tokens": 3})
-    with asking(reader):
+    for event in (begun, shown):
+        with asking(Access(user="ben", role="read", projects=(SHOP,))), pytest.raises(Forbidden):
+            served.commit([event])
+    with asking(BEN):
         served.commit([begun])
         served.commit([shown])
     assert mine in rows_of(served, ANNA)["shown"]
     assert "s-ben" in rows_of(served, ANNA)["sessions"]
     assert "s-ben" not in "".join(rows_of(served, CARLA).values())
+
+
+def test_a_session_is_changed_by_its_user_and_by_an_admin_only(served: Store, told: Told) -> None:
+    def of(who: Access, verb: Verb, **data: str) -> Event:
+        made = told(who, "")
+        return Event(id=made.id, about="s-ben", verb=verb, at=made.at, by=made.by, data={"project": SHOP, **data})
+
+    keep(served, BEN, of(BEN, "started"))
+    for event in (of(ANNA, "started", title="taken over"), of(ANNA, "closed", title="ended"), of(ANNA, "surfaced")):
+        with asking(ANNA), pytest.raises(Forbidden):
+            served.commit([event])
+    assert "taken over" not in rows_of(served, ROOT)["sessions"]
+    keep(served, ROOT, of(ROOT, "closed", title="ended by root"))
+    assert "ended by root" in rows_of(served, BEN)["sessions"]
 
 
 def test_what_was_made_anew_is_protected_anew(owner: Store, served: Store, told: Told) -> None:

@@ -218,7 +218,7 @@ def _looks_like(char: str) -> str:
 
 
 def _is_marker(look: _Look, match: "re.Match[str]") -> bool:
-    """True unless what follows `<` is an element of HTML, a type argument, a comparison, an address or a path."""
+    """Tell whether a `<` opens a marker: not if what follows `<` is an element of HTML, a type argument, a comparison, an address or a path."""
     said, start, end = look.text, match.start(), match.end()
     name = match["name"].rstrip(".:-")
     if name[0] in "!?|" or name.startswith("0x"):
@@ -249,7 +249,7 @@ def _is_element(written: str) -> bool:
 
 
 def _is_address(said: str, end: int, name: str) -> bool:
-    """True for `<https://…>`, `<ada@example.org>` and `<stdio.h>`."""
+    """Recognise `<https://…>`, `<ada@example.org>` and `<stdio.h>`."""
     after = said[end : end + 3]
     return bool(re.match(r"@\w|//\w", after)) or name.endswith((".h", ".hpp"))
 

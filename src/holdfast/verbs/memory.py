@@ -9,11 +9,12 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
 from holdfast.engine import imported
+from holdfast.engine.access import Role
 from holdfast.engine.lexical import Frequencies
 from holdfast.engine.store import Store
 from holdfast.engine.views import Entry, records
 from holdfast.model.config import Config
-from holdfast.model.errors import Ambiguous, NotFound
+from holdfast.model.errors import Ambiguous, Forbidden, NotFound
 from holdfast.model.event import Actor, Event, Verb
 from holdfast.model.ids import Clock, check_prefix, days_between, is_prefix
 from holdfast.model.observer import Observing
@@ -54,6 +55,8 @@ class Memory:
     # Whose request this is, where many work on one store, and whether the team may see what they keep.
     user: str = ""
     shares: bool = False
+    # What their key allows; without a key, everything.
+    role: Role = "admin"
     # Why this is a copy and not the team's database, where it cannot be reached.
     apart: str = ""
     # What each session keeps in mind while this process lives.
@@ -111,7 +114,13 @@ class Memory:
         )
 
     def commit(self, events: Sequence[Event]) -> list[Entry]:
-        """Keep events through the store's one door, without any credential; give the records that changed."""
+        """Keep events through the store's one door, without any credential; give the records that changed.
+
+        A key to read keeps nothing: what it was shown is not noted, since that would change what others see, and the rest is refused.
+        """
+        if self.role == "read":
+            _refuse_all_but_notes(events)
+            return []
         changed = self.store.commit([_without_secrets(_signed(self, event)) for event in events])
         if changed:  # what was only shown needs no vector
             self.wrote.set()
@@ -126,6 +135,11 @@ class Memory:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _refuse_all_but_notes(events: Sequence[Event]) -> None:
+    if any(event.verb not in ("surfaced", "injected") for event in events):
+        raise Forbidden("This key may look and change nothing.", hint="Ask for a key of the role write.")
 
 
 def _signed(memory: Memory, event: Event) -> Event:
