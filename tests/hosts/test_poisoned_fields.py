@@ -79,7 +79,12 @@ def planted(memory: Memory) -> dict[str, str]:
     earlier = start(memory, title=SHORT, issue=SHORT).session.id
     close(memory, close_type="quick", payload={"title": SHORT, "completed": POISON, "next_steps": POISON})
     session = start(memory, title=SHORT, issue=SHORT, force=True).session.id
-    lesson: dict[str, Any] = {"severity": "critical", "counter_arguments": [POISON, POISON], "why": POISON, "action_protocol": [POISON]}
+    lesson: dict[str, Any] = {
+        "severity": "critical",
+        "counter_arguments": [POISON, POISON],
+        "why": POISON,
+        "action_protocol": [POISON],
+    }
     lesson |= {"applies_when": [POISON], "blocking": True, "verify_with": [SHORT], "must_show": SHORT}
     scar = kept(memory, kind="scar", fields=lesson, triggers=("git push", "path:a/*"))
     fact = kept(memory, anchors=("src/a.py",), extra={"note": POISON})

@@ -138,8 +138,13 @@ class Memory:
 
 
 def _refuse_all_but_notes(events: Sequence[Event]) -> None:
-    if any(event.verb not in ("surfaced", "injected") for event in events):
+    if not all(event.verb in ("surfaced", "injected") or is_observed(event) for event in events):
         raise Forbidden("This key may look and change nothing.", hint="Ask for a key of the role write.")
+
+
+def is_observed(event: Event) -> bool:
+    """Tell whether an event says how a memory was used without anybody having said so."""
+    return event.verb == "used" and event.by.kind == "rule"
 
 
 def _signed(memory: Memory, event: Event) -> Event:
