@@ -17,7 +17,7 @@ HALVES = (b"", b"GET", b"GET /healthz HTTP/1.1\r\nHost: x\r\n", b"POST /mcp HTTP
 WHOLE = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
 
 
-async def greet(scope: dict[str, object], receive: object, send: object) -> None:
+async def greet(scope: dict[str, object], _receive: object, send: object) -> None:
     if scope["type"] == "http":
         await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"2")]})  # type: ignore[operator]
         await send({"type": "http.response.body", "body": b"ok"})  # type: ignore[operator]
@@ -26,7 +26,7 @@ async def greet(scope: dict[str, object], receive: object, send: object) -> None
 @contextmanager
 def serving(seconds: float, most: int = 1_000) -> Iterator[tuple[str, int]]:
     with socket.create_server(("127.0.0.1", 0), backlog=512) as listener:
-        config = uvicorn.Config(greet, http=heads_within(seconds, most), log_config=None, lifespan="off")  # type: ignore[arg-type]
+        config = uvicorn.Config(greet, http=heads_within(seconds, most), log_config=None, lifespan="off")
         server = uvicorn.Server(config)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
         thread.start()

@@ -11,47 +11,49 @@ MOST_WAITING = 200  # connections of one address that have not said yet what the
 
 
 def heads_within(seconds: float = HEAD_SECONDS, most: int = MOST_WAITING) -> type[H11Protocol]:
-    """Return a protocol for uvicorn that hangs up on a request line and headers that do not arrive in time, and on too many at once."""
-    waiting = Counter[str]()
+    """Return a protocol for uvicorn that hangs up on request lines and headers that do not arrive in time, and on too many at once."""
+    return type("Bounded", (_Bounded,), {"seconds": seconds, "most": most, "waiting": Counter[str]()})
 
-    class Bounded(H11Protocol):
-        """A connection that has to say what it wants in time."""
 
-        _deadline: asyncio.TimerHandle | None = None
+class _Bounded(H11Protocol):
+    """A connection that has to say what it wants in time; `waiting` counts those of one server that have not, by address."""
 
-        def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-            super().connection_made(transport)
-            if waiting[self._peer] >= most:
-                transport.abort()
-            else:
-                self._wait()
+    seconds: float
+    most: int
+    waiting: Counter[str]
+    _deadline: asyncio.TimerHandle | None = None
 
-        def data_received(self, data: bytes) -> None:
-            super().data_received(data)
-            if self.conn.their_state is not h11.IDLE:
-                self._stop_waiting()
-            elif self._deadline is None and not self.transport.is_closing():
-                self._wait()  # the next request on the same connection began to arrive
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        if self.waiting[self._peer] >= self.most:
+            transport.abort()
+        else:
+            self._wait()
 
-        def connection_lost(self, exc: Exception | None) -> None:
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        if self.conn.their_state is not h11.IDLE:
             self._stop_waiting()
-            super().connection_lost(exc)
+        elif self._deadline is None and not self.transport.is_closing():
+            self._wait()  # the next request on the same connection began to arrive
 
-        @property
-        def _peer(self) -> str:
-            return self.client[0] if self.client else ""
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._stop_waiting()
+        super().connection_lost(exc)
 
-        def _wait(self) -> None:
-            waiting[self._peer] += 1
-            self._deadline = self.loop.call_later(seconds, self.transport.abort)
+    @property
+    def _peer(self) -> str:
+        return self.client[0] if self.client else ""
 
-        def _stop_waiting(self) -> None:
-            if self._deadline is None:
-                return
-            self._deadline.cancel()
-            self._deadline = None
-            waiting[self._peer] -= 1
-            if not waiting[self._peer]:
-                del waiting[self._peer]
+    def _wait(self) -> None:
+        self.waiting[self._peer] += 1
+        self._deadline = self.loop.call_later(self.seconds, self.transport.abort)
 
-    return Bounded
+    def _stop_waiting(self) -> None:
+        if self._deadline is None:
+            return
+        self._deadline.cancel()
+        self._deadline = None
+        self.waiting[self._peer] -= 1
+        if not self.waiting[self._peer]:
+            del self.waiting[self._peer]
