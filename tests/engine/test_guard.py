@@ -6,14 +6,14 @@ from pathlib import Path
 import pytest
 
 from holdfast.engine.access import MEMBER, Access, asking
-from holdfast.engine.guard import VISIBLE, protect
+from holdfast.engine.guard import OPEN, VISIBLE, protect
 from holdfast.engine.opening import open_store
 from holdfast.engine.postgres import Postgres
 from holdfast.engine.store import Store
 from holdfast.engine.views import words
 from holdfast.engine.views.records import span
 from holdfast.model.errors import Forbidden, StoreError
-from holdfast.model.event import Actor, Event
+from holdfast.model.event import Actor, Event, Verb
 from holdfast.model.ids import Clock
 from tests import engines
 
@@ -136,19 +136,34 @@ def test_writing_elsewhere_as_another_or_with_a_key_to_read_is_refused(served: S
     assert "for all projects" in rows_of(served, ANNA)["records"]
 
 
-def test_everybody_may_note_what_they_were_shown(served: Store, told: Told) -> None:
+def test_who_may_write_notes_what_they_were_shown_and_a_key_to_read_notes_nothing(served: Store, told: Told) -> None:
     mine = keep(served, ANNA, told(ANNA, "the shop sells zebras"))
-    reader = Access(user="ben", role="read", projects=(SHOP,))
-    one = told(BEN, "")
+    one, two = told(BEN, ""), told(BEN, "")
     begun = Event(id=one.id, about="s-ben", verb="started", at=one.at, by=one.by, data={"project": SHOP})
-    two = told(BEN, "")
     shown = Event(id=two.id, about="s-ben", verb="surfaced", at=two.at, by=two.by, data={"ids": [mine], "tokens": 3})
-    with asking(reader):
+    for event in (begun, shown):
+        with asking(Access(user="ben", role="read", projects=(SHOP,))), pytest.raises(Forbidden):
+            served.commit([event])
+    with asking(BEN):
         served.commit([begun])
         served.commit([shown])
     assert mine in rows_of(served, ANNA)["shown"]
     assert "s-ben" in rows_of(served, ANNA)["sessions"]
     assert "s-ben" not in "".join(rows_of(served, CARLA).values())
+
+
+def test_a_session_is_changed_by_its_user_and_by_an_admin_only(served: Store, told: Told) -> None:
+    def of(who: Access, verb: Verb, **data: str) -> Event:
+        made = told(who, "")
+        return Event(id=made.id, about="s-ben", verb=verb, at=made.at, by=made.by, data={"project": SHOP, **data})
+
+    keep(served, BEN, of(BEN, "started"))
+    for event in (of(ANNA, "started", title="taken over"), of(ANNA, "closed", title="ended"), of(ANNA, "surfaced")):
+        with asking(ANNA), pytest.raises(Forbidden):
+            served.commit([event])
+    assert "taken over" not in rows_of(served, ROOT)["sessions"]
+    keep(served, ROOT, of(ROOT, "closed", title="ended by root"))
+    assert "ended by root" in rows_of(served, BEN)["sessions"]
 
 
 def test_what_was_made_anew_is_protected_anew(owner: Store, served: Store, told: Told) -> None:
@@ -165,6 +180,70 @@ def test_a_server_can_neither_read_keys_nor_make_tables_nor_pass_by_the_policies
                 served.db.execute(sql)
     rows = served.db.query("select rolsuper, rolbypassrls, rolcanlogin from pg_roles where rolname = current_user")
     assert [list(row) for row in rows] == [[False, False, False]]
+
+
+def test_the_journal_can_neither_be_deleted_nor_rewritten(served: Store, told: Told) -> None:
+    mine = keep(served, ANNA, told(ANNA, "the shop sells zebras"))
+    with asking(ANNA):
+        for sql in ("delete from events", "update events set name = 'ben'", "update events set verb = 'erased'"):
+            with pytest.raises(StoreError, match="does not let us"):
+                served.db.execute(sql)
+        assert served.db.execute("update events set data = '{}'") == 0
+    assert "zebras" in rows_of(served, ANNA)["events"]
+    gone = told(ANNA, "")
+    keep(served, ANNA, Event(id=gone.id, about=mine, verb="erased", at=gone.at, by=gone.by))
+    assert "zebras" not in "".join(rows_of(served, ROOT).values())
+
+
+def test_nobody_makes_the_private_record_of_another_their_own(served: Store, owner: Store, told: Told) -> None:
+    keep(served, ANNA, told(ANNA, "a private walrus", visibility="private"))
+    (row,) = owner.db.query("select number from privates")
+    with asking(BEN):
+        assert served.db.execute("update privates set owner = 'ben'") == 0
+        assert served.db.execute("delete from privates") == 0
+        for sql in ("insert into privates (number, owner) values (:number, 'anna')",):
+            with pytest.raises(Forbidden):
+                served.db.execute(sql, {"number": int(row[0]) + 1})
+    assert all("walrus" not in rows for rows in rows_of(served, BEN).values())
+
+
+def test_a_key_to_read_changes_no_row_of_any_table_in_sql(served: Store, owner: Store, told: Told) -> None:
+    keep(served, ANNA, told(ANNA, "the shop sells zebras"))
+    keep(served, BEN, told(BEN, "a private walrus", visibility="private"))
+    before = rows_of(owner, ROOT)
+    with asking(Access(user="anna", role="read", projects=(SHOP, "*"))):
+        for table in (*VISIBLE, *OPEN):
+            (column, *_), *_ = owner.db.query(_COLUMN, {"name": table})
+            for sql in (f"delete from {table}", f"update {table} set {column} = {column}"):
+                try:
+                    assert served.db.execute(sql) == 0, sql
+                except StoreError as problem:
+                    assert "does not let us" in str(problem), sql  # noqa: PT017  either outcome is a refusal
+            with pytest.raises((Forbidden, StoreError)):
+                served.db.execute(f"insert into {table} default values")
+    assert rows_of(owner, ROOT) == before
+
+
+_COLUMN = """
+select column_name from information_schema.columns
+where table_schema = current_schema() and table_name = :name order by ordinal_position
+"""
+
+
+def test_temporary_tables_do_not_stand_in_for_ours(served: Store, told: Told) -> None:
+    hers = keep(served, CARLA, told(CARLA, "the bank lends yachts", BANK))
+    keep(served, BEN, told(BEN, "a private walrus", visibility="private"))
+    retired = told(ANNA, "")
+    with asking(ANNA), served.db.transaction():
+        for table in ("entries", "sessions", "privates", "projects"):
+            served.db.execute(f"create temporary table {table} (id text, number bigint, owner text, name text)")
+        assert not served.db.query("select holdfast_found(to_tsquery('simple', 'walrus'))")
+        (unknown,) = served.db.query("select holdfast_unknown(:id)", {"id": hers})
+        assert unknown[0] is False
+        for table in ("entries", "sessions", "privates", "projects"):
+            served.db.execute(f"drop table pg_temp.{table}")
+    with asking(ANNA), pytest.raises(Forbidden):
+        served.commit([Event(id=retired.id, about=hers, verb="retired", at=retired.at, by=retired.by)])
 
 
 def test_a_table_nobody_decided_about_is_not_served(owner: Store) -> None:

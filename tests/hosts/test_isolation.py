@@ -84,10 +84,11 @@ def calls_of(tool: Tool, said: str, *, whole: bool = True) -> Iterator[dict[str,
 
 
 def rotated(fort: Fort, tool: Tool) -> list[str]:
-    """Give some of the ids, other ones for each tool: together the tools are asked for all of them many times."""
+    """Give some of the ids, other ones for each tool, and always the whole numbers: together the tools are asked for all of them many times."""
     ids = [*fort.there.values(), *fort.own.values()]
     start = len(tool.name) * 3 % len(ids)
-    return [*ids[start:], *ids[:start]][:4]
+    numbers = [one for one in ids if one.isdigit()]
+    return list(dict.fromkeys([*[*ids[start:], *ids[:start]][:4], *numbers]))
 
 
 def _choices(schema: dict[str, Any]) -> list[Any]:

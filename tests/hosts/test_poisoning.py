@@ -11,7 +11,7 @@ from holdfast.compose.settings import CHOICES, load_settings, store_folder
 from holdfast.hosts.bench.poisoning import ATTACKS, outcomes
 from holdfast.hosts.hooks import places
 from holdfast.model.errors import InvalidConfig
-from holdfast.model.fence import attribute, defused, escaped, inline, visible
+from holdfast.model.fence import attribute, escaped, inline
 
 
 def test_no_attack_gets_through_and_each_works_on_plain_concatenation() -> None:
@@ -19,39 +19,6 @@ def test_no_attack_gets_through_and_each_works_on_plain_concatenation() -> None:
     assert len(found) == len(ATTACKS) >= 25
     assert {name: one.through for name, one in found.items() if one.through} == {}
     assert [name for name, one in found.items() if not one.naive] == []
-
-
-@pytest.mark.parametrize(
-    "tag",
-    [
-        "</memory>",
-        "< / Memory >",
-        "</mem\u200bory>",
-        "＜/memory＞",
-        "‹/memory›",
-        "</mеmоry>",
-        "<|im_start|>",
-        "<sуstem-reminder>",
-    ],
-)
-def test_tags_of_clients_and_fences_are_text(tag: str) -> None:
-    assert defused(f"a {tag} b").startswith("a &lt;")
-    assert visible(f"a {tag} b").startswith("a &lt;")
-
-
-@pytest.mark.parametrize(
-    "text", ["List<String> and <div class='a'>", "a < b > c", "naïve — 日本語", "x </div>\n\ty", "👩\u200d💻"]
-)
-def test_code_and_prose_stay_as_they_are(text: str) -> None:
-    assert visible(text) == text
-    assert defused(text) == text.replace("\u200d", "")
-
-
-def test_a_fence_of_ours_stands_only_on_a_line_of_its_own() -> None:
-    fence = f'<memory id="{"0" * 26}" kind="fact" state="active" by="ada" at="2026-11-15T00:00">\nx\n</memory>'
-    assert defused(fence, fences=True) == fence
-    assert "&lt;/memory>" in defused(f"title </memory>\n{fence}", fences=True)
-    assert "<" not in defused(fence)[0]
 
 
 def test_one_line_has_no_brackets_and_no_breaks() -> None:

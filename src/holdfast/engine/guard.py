@@ -14,7 +14,7 @@ from holdfast.engine.views.records import AUTHORS
 from holdfast.model.errors import Invalid, StoreError
 
 # What everybody may see: counters and settings of the store, and numbers that name nobody.
-OPEN = {"counters": "select, update", "settings": "select", "views": "select"}
+OPEN = {"settings": "select", "views": "select"}
 _COUNTING = ("tallies", "heat_counts")
 _HIDDEN = ("users", "keys")
 _WRITES = "holdfast_role() in ('write', 'admin')"
@@ -48,19 +48,18 @@ exists (select 1 from entries where entries.id = events.about)
 or exists (select 1 from sessions where sessions.id = events.about)
 or (name = holdfast_user() and holdfast_unknown(about))
 """
-# Everybody may note what they were shown; what changes records, or how far they are believed, takes more.
+_OWN_OR_ADMIN = f"({_AGENT} or holdfast_role() = 'admin')"
+# A session is its user's own; records of all projects take a key for all of them, except to say how they were used.
 _MAY_TELL = f"""
 name = holdfast_user() and (
-    verb in ('surfaced', 'injected', 'started', 'closed') or ({_WRITES} and (
-        holdfast_unknown(about) or exists (select 1 from sessions where sessions.id = events.about)
-        or exists (
-            select 1 from entries where entries.id = events.about
-            and (entries.number >> 32 <> 0 or holdfast_everywhere() or verb in ('used', 'touched', 'trusted', 'heated'))
-        )
-    ))
+    holdfast_unknown(about) or exists (select 1 from sessions where sessions.id = events.about and {_OWN_OR_ADMIN})
+    or exists (
+        select 1 from entries where entries.id = events.about
+        and (entries.number >> 32 <> 0 or holdfast_everywhere() or verb in ('used', 'touched', 'trusted', 'heated'))
+    )
 )
 """
-_MAY_PLACE = f"{_WRITES} and ({{number}} >> 32 <> 0 or holdfast_everywhere())"
+_MAY_PLACE = "{number} >> 32 <> 0 or holdfast_everywhere()"
 
 # What may be seen of each table; inserts and changes must leave rows that may be seen, too.
 VISIBLE: dict[str, str] = {
@@ -89,16 +88,24 @@ VISIBLE: dict[str, str] = {
     "failures": "holdfast_role() = 'admin' and holdfast_everywhere()",
     "unembedded": "false",  # a queue that requests only add to: vectors are made by the server itself
     **dict.fromkeys(_COUNTING, "holdfast_user() <> ''"),
+    "counters": "true",
 }
-# What a new row needs besides.
+# What a new row needs besides a key that may write.
 ADDED: dict[str, str] = {
-    "projects": f"{_WRITES} and name <> ''",
+    "projects": "name <> ''",
     "events": _MAY_TELL,
     "entries": _MAY_PLACE.format(number="number"),
     "records": _MAY_PLACE.format(number="number"),
     "privates": "owner = holdfast_user()",
-    **dict.fromkeys(("transcripts", "outputs", "patterns", "trail"), _WRITES),
 }
+# What a row needs besides to be changed or taken away: the journal is only ever scrubbed, where a record was erased.
+CHANGED: dict[str, str] = {
+    "events": "holdfast_erased(about)",
+    "privates": "owner = holdfast_user()",
+    "sessions": _OWN_OR_ADMIN,
+}
+# What the role of servers may do at all, where that is not everything.
+GRANTED: dict[str, str] = {"events": "select, insert, update (data)", "counters": "select, update"}
 # Rows that may be added by who cannot see them.
 _UNSEEN = {"unembedded": _SEEN.format(number="unembedded.number"), "failures": "holdfast_user() <> ''"}
 
@@ -126,6 +133,7 @@ do $$ begin
     exception when duplicate_object or unique_violation then null;
 end $$
 """
+# Tables in the functions are those of the schema, never temporary ones of whoever asks: `pg_temp` is searched first unless it is named.
 _FUNCTIONS = r"""
 create or replace function holdfast_user() returns text stable language sql
 as $$ select coalesce(current_setting('holdfast.user', true), '') $$;
@@ -136,13 +144,16 @@ as $$ select string_to_array(current_setting('holdfast.projects', true), E'\n') 
 create or replace function holdfast_everywhere() returns boolean stable language sql
 as $$ select holdfast_user() <> '' and coalesce('*' = any (holdfast_projects()), false) $$;
 create or replace function holdfast_unknown(told text) returns boolean stable security definer language sql
-set search_path from current
+set search_path to {schema}, pg_temp
 as $$ select not exists (select 1 from entries where id = told) and not exists (select 1 from sessions where id = told) $$;
+create or replace function holdfast_erased(told text) returns boolean stable security definer language sql
+set search_path to {schema}, pg_temp
+as $$ select exists (select 1 from events where about = told and verb = 'erased') $$;
 create or replace function holdfast_authors() returns setof text stable security definer language sql
-set search_path from current
+set search_path to {schema}, pg_temp
 as $$ select author from ({authors}) as everybody where holdfast_user() <> '' $$;
 create or replace function holdfast_found(wanted tsquery) returns setof bigint stable security definer language sql
-set search_path from current
+set search_path to {schema}, pg_temp
 as $$ select rowid from words where lexemes @@ wanted and abs(rowid) >> 32 in (
     select number from projects where {projects}
 ) and not exists (select 1 from privates where number = abs(words.rowid) and owner <> holdfast_user()) $$;
@@ -162,7 +173,10 @@ def protect(db: Database) -> None:
         for statement in (_MEMBERSHIP, f"grant usage on schema {_schema(db)} to {MEMBER}, {KEEPER}"):
             db.execute(statement)
         for function in (
-            _FUNCTIONS.replace("{projects}", VISIBLE["projects"]).replace("{authors}", AUTHORS).split(";\n")
+            _FUNCTIONS.replace("{projects}", VISIBLE["projects"])
+            .replace("{authors}", AUTHORS)
+            .replace("{schema}", _schema(db))
+            .split(";\n")
         ):
             if function.strip():
                 db.execute(function)
@@ -253,16 +267,17 @@ def _policies(table: str) -> str:
     if table in OPEN:
         return f"grant {OPEN[table]} on {table} to {MEMBER};\n"
     seen = VISIBLE[table]
-    added = _UNSEEN.get(table) or (f"({seen}) and ({ADDED[table]})" if table in ADDED else seen)
+    added = f"({_UNSEEN.get(table, seen)}) and ({ADDED.get(table, 'true')}) and {_WRITES}"
+    changed = f"({seen}) and ({CHANGED.get(table, 'true')}) and {_WRITES}"
     parts = [
-        f"grant select, insert, update, delete on {table} to {MEMBER}",
+        f"grant {GRANTED.get(table, 'select, insert, update, delete')} on {table} to {MEMBER}",
         f"alter table {table} enable row level security",
     ]
     for verb, rule in (
         ("select", f"using ({seen})"),
         ("insert", f"with check ({added})"),
-        ("update", f"using ({seen}) with check ({seen})"),
-        ("delete", f"using ({seen} and {_WRITES if table not in _COUNTING else 'true'})"),
+        ("update", f"using ({changed}) with check ({changed})"),
+        ("delete", f"using ({changed})"),
     ):
         parts.append(f"drop policy if exists member_{verb} on {table}")
         parts.append(f"create policy member_{verb} on {table} for {verb} to {MEMBER} {rule}")

@@ -12,6 +12,7 @@ from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope
 
+from holdfast.hosts.heads import heads_within
 from holdfast.model.errors import Invalid
 
 HOST = "127.0.0.1"
@@ -29,7 +30,7 @@ def serve(app: ASGIApp, listener: socket.socket, *, announce: Callable[[], None]
         log_config=None,
         log_level=logging.CRITICAL,  # it complains of streams cut off when we leave; failures are logged by the hosts
         lifespan="on",
-        http="h11",  # the same parser everywhere, whatever else is installed
+        http=heads_within(),  # the same parser everywhere, whatever else is installed
         ws="none",
         proxy_headers=False,
         server_header=False,

@@ -1,13 +1,22 @@
-"""Stored text is data: it cannot close the fence it stands in, open another, pass for a client's own words, or hide.
+"""Stored text is data: no reader can take a part of it for a client's tag, a chat template's token or our own fence.
 
-One function for each place it is shown at: `visible` for terminals, `escaped` for JSON on them, `defused` for what a model reads, `inline` where it is one line among ours.
+`_markers` finds what looks like one, in one pass over the text as it looks (`_Look`), by the tables below. Names of HTML elements and
+type arguments stay; every other tag is made harmless: `<` becomes `&lt;`, `[` becomes `&#91;`, and a line that opens a turn of a chat
+gets `| ` before it. `defused` does this for what a model reads, `inline` for a part of one line, `attribute` inside a tag of ours,
+`visible` for terminals, `escaped` for JSON there.
 """
 
 import re
 import unicodedata
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Any
 
-_LESS = "<＜﹤‹〈〈⟨❮❰≺ᐸ˂⧼⦑"  # what looks like the beginning of a tag
-_MORE = ">＞﹥›〉〉⟩❯❱≻ᐳ˃⧽⦒"
+OURS = "\0"  # before a fence that we write ourselves; no stored text holds one, see `check_keepable`
+
+_LESS = "<＜﹤‹«《〈〈⟨⟪❮❰≺⋖≪ᐸ˂⧼⦑⦓⸦𐊫"
+_QUOTES = "‹«《〈〈⟪"  # quotation marks of some languages: a plain word in them is a quotation
+_MORE = ">＞﹥›»》〉〉⟩⟫❯❱≻⋗≫ᐳ˃⧽⦒⦔⸧"
 # Never seen, or moves what is seen: control characters, directions, joints of no width, tags, selectors, fillers.
 _CONTROL = r"\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
 _HIDDEN = r"\xad\u034f\u115f\u1160\u17b4\u17b5\u180e\u200b\u2028\u2029\u2060-\u2065\u206a-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb"
@@ -17,91 +26,241 @@ _UNSEEN = re.compile(
     rf"[{_CONTROL}{_HIDDEN}\u200c\u200d]"
 )  # written languages and emoji need these two: people see them
 _ASCII = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
-# Letters of other alphabets that are drawn like Latin ones, as far as the names below need them.
-_ALIKE = str.maketrans(
-    "асԁеһіјӏмпорԛгѕтυѵѡхуοερνκτιαγηβωόᴍᴇᴏʀʏɢѕꜱᴛɑϲḥḅ∣│ǀ",
-    "acdehijlmnopqrstuvwxyoepvktiaynBwomeorygsstacHb|||",
+
+# How characters look that Unicode itself does not trace back to ASCII.
+_ALIKE = {
+    **dict.fromkeys(_LESS, "<"),
+    **dict.fromkeys(_MORE, ">"),
+    **dict.fromkeys("[［〔【〚⟦⁅⦋❲", "["),
+    **dict.fromkeys("]］〕】〛⟧⁆⦌❳", "]"),
+    **dict.fromkeys("/∕⁄／⧸╱⟋\\＼∖⧹╲﹨", "/"),
+    **dict.fromkeys("|∣│ǀ｜❘⏐┃ǁ‖∥", "|"),
+    **dict.fromkeys("-‐‑‒–—―−⁃﹣－ー", "-"),
+    **dict.fromkeys("_▁＿ˍ", "_"),
+    **dict.fromkeys(":：﹕꞉ː∶ःﹰ܃", ":"),
+    **dict.fromkeys("#＃﹟♯", "#"),
+    **dict(
+        zip(
+            "асԁеғһіјӏкмпорԛгѕтцѵѡхуᴦ" + "АВСЕНІЈКМОРЅТХУ" + "αβγεηικνορστυχωϲόέ" + "ΑΒΕΖΗΙΚΜΝΟΡΤΥΧ" + "ՏՍօոսհցԼ" + "ᎪᏴᏟᎠᎬᏀᎻᎫᏦᏞᎷᏢᏚᎢᏙᏔᏃ" + "℮ℯⅿꓢꓮꓔꓠꓲꓴꓣꓟꓰꓧꓖꓓ",
+            "acdefhijlkmnopqrstuvwxyr" + "abcehijkmopstxy" + "abyenikvopstuxwcoe" + "abezhikmnoptyx" + "ssonuhgl" + "abcdeghjklmpstvwz" + "eemsatniurmehgd",
+            strict=True,
+        )
+    ),
+}  # fmt: skip
+_LATIN = re.compile(r"\b(?:LATIN|REGIONAL INDICATOR|MODIFIER)\b.*?\bLETTER (?:[A-Z]{2,} )*([A-Z])\b")
+
+# HTML and SVG elements that a memory about a web page quotes. Not `s`, `summary`, `output`, `search`: clients and models use these.
+_ELEMENTS = frozenset(
+    "a abbr address area article aside audio b base blockquote body br button canvas caption circle code col colgroup dd defs del details dialog "
+    "div dl dt em ellipse embed fieldset figcaption figure footer form g h1 h2 h3 h4 h5 h6 head header hr html i iframe img input ins kbd label "
+    "legend li line link main map meta meter nav noscript ol optgroup option p path picture polygon polyline pre progress rect script "
+    "section select small span strong style sub sup svg table tbody td template textarea tfoot th thead title tr track tspan u ul use var video "
+    "wbr "
+    # what stands for a value in a command line
+    "branch sha version host port url n x y dir folder ref remote pkg package "
+    # templates of C++
+    "class typename".split()
 )
-# What clients, model hosts and Holdfast itself put around what they say: names as they are without their hyphens.
-_NAMES = re.compile(
-    r"holdfast.*|system|systemreminder.*|systemprompt.*|systemmessage.*|function(call|result)s?|tool(use|call|result)s?|tooloutput|invoke|parameter|antml.*|"
-    r"assistant|human|user|userpromptsubmithook|userquery|developer|instructions?|importantinstructions?|untrustedcontext|"
-    r"\|(im(start|end|sep)|endoftext|eotid|startheaderid|endheaderid|system|user|assistant|endofprompt)\|?.*"
+# Type arguments, where they follow a name: `List<String>`, `Vec<u8>`, `map<std::string, int>`.
+_TYPE = re.compile(
+    r"[A-Z]|[A-Z][A-Za-z0-9]*[a-z][A-Za-z0-9]*|[A-Z]{2,4}|[a-z]|\w+_t|[A-Za-z]\w*(?:::\w+)+|[iuf](?:8|16|32|64|128|size)|typename|class|const|dyn|mut|"
+    r"int|long|short|char|byte|bool|boolean|float|double|decimal|str|string|void|number|object|unknown|any|never|null|undefined|usize|isize|auto|unsigned"
 )
-_OWN = re.compile(r"memory.*")
-_TAG = re.compile(rf"([{_LESS}])(\s*[/\\∕⁄／⧸╱]?\s*)([\w|∣│ǀ:\-‐‑‒–—_.]{{2,60}})")
-# A fence of ours stands on a line of its own, as `surfaces/core/text` writes it.
-_FENCE = re.compile(
-    r'<memory id="[0-9A-Z]{26}" kind="[\w-]*" state="[a-z]+" by="[^"<>\n]*" at="[\dT:.-]*"( from="[^"<>\n]*")?>|</memory>|'
-    r'<memory-file path="[^"<>\n]*"( commit="[0-9a-f]+")?>|</memory-file>'
+# Names that are somebody's own words however they are written: with spaces or quotes around them, or behind another name.
+_NEVER = re.compile(
+    r"holdfast.*|memor(?:y|ies).*|s|system.*|.*reminder.*|ant(?:ml|thinking|artifact).*|.*hook.*|.*prompt.*|.*instructions?|"
+    r"function(?:call|result)s?|tool(?:use|call|result|output|response|code)s?.*|invoke|parameter|assistant.*|human|user|developer|"
+    r"user(?:query|info|memory|request|message).*|.*notification|persistedoutput|environmentcontext|hookcontext|untrusted.*|"
+    r"command(?:name|message|args)|localcommand.*|bash(?:input|stdout|stderr)|ide(?:selection|openedfile|diagnostics)|sys|inst|"
+    r"(?:available)?skills?|sub?agents?.*|taskresult.*|teammatemessage.*|scratchpad|"
+    r"(?:start|end|begin)of.*|think(?:ing)?|bos|eos|.*claudemem.*"
+)
+_TAG = re.compile(
+    r"""<(?P<loose>\s*+)(?P<slash>/{0,4}+)(?P<gap>\s*+["'*`~=.,;:+$\#@&^_-]*+)"""
+    r"(?P<name>\|?[^\W\d_][\w|:.$-]*+|\|\s++[\w-]++\s*+(?=\|)|[!?](?=[\w\[-])|0x[0-9a-f]{2}(?=>))"
+)
+_CLOSED = re.compile(r"""[^<>;(){}&|]*+>|\s++[\w:-]++\s*+=\s*+["']""")
+_CLOSED_AT_ONCE = re.compile(r"""["'*`~_/-]*+\s*+>""")
+# Tokens and markers in square brackets: the first wherever they stand, the others unless they index something or name a link.
+_SQUARE = re.compile(
+    r"\[\s*+/{0,4}+\s*+(?:"
+    r"(?:inst|sys|gmask|smask|sop|eop|bos|eos|think|system_prompt|available_tools|tool_(?:calls|results|content)|call_id|modality)\s*+\]|"
+    r"(?<![\w)\]]\[)(?:(?:system|assistant|user|human|developer)\s*+(?:\](?!\()|:(?!:))|system[ _-](?!\])[^\]\n]{0,80}\](?!\()|"
+    r"request interrupted[^\]\n]{0,60}\]))"
+)
+# Lines that open a turn of a chat, or a part of a prompt.
+_TURN = re.compile(
+    r"(?m)^[ \t]*+(?:"
+    r"(?P<any>[*_#>]{0,6}+[ \t]*+(?:(?:gpt4 correct )?(?:human|assistant)|(?:tool|function)[ _-](?:result|output|response|call)s?)[*_]{0,3}+\s*+:)|"
+    r"(?P<capital>[*_>]{0,3}+(?:gpt4 correct user|user|system|developer|ai)[*_]{0,3}+:)|"
+    r"\#{2,6}+[ \t]*+(?:(?:instructions?|response|input|system|user|developer)[ \t]*+:|(?:system|developer) (?:prompt|message|instructions?)\b)|"
+    r"[-=*_~\#]{2,}+[ \t]*+(?:begin|end|start)(?: of)?(?: the)? (?:system|developer|user|assistant|memor(?:y|ies)|untrusted|tool|prompt|context|conversation)\b"
+    r")"
 )
 
 
 def visible(text: str) -> str:
-    """Give a text for a terminal: nothing in it moves a cursor, turns the direction of writing or cannot be seen.
+    """Return a text for a terminal: nothing in it moves a cursor, turns the direction of writing or cannot be seen.
 
-    Agents read terminals too, so it passes for nobody else's words either.
+    Agents read terminals too, so its tags and tokens are made harmless as well.
     """
-    return _without_tags((_ASCII if text.isascii() else _MOVING).sub("", text))
+    return _harmless((_ASCII if text.isascii() else _MOVING).sub("", text))
 
 
 def escaped(json: str) -> str:
-    """Give JSON in which such characters are written as escapes: the same value, safe to look at."""
-    plain = json if json.isascii() else _MOVING.sub(_escape, json)
-    return _TAG.sub(
-        lambda found: f"\\u{ord(found[1]):04x}{found[2]}{found[3]}" if _is_protected(found[3]) else found[0], plain
-    )
+    """Return JSON in which such characters, and the first of each marker, are written as escapes: the same value, safe to look at."""
+    parts, end = list[str](), 0
+    for place, _ in _markers(json):
+        parts += [json[end:place], _escape(json[place])]
+        end = place + 1
+    whole = "".join([*parts, json[end:]])
+    return whole if whole.isascii() else _MOVING.sub(lambda found: _escape(found[0]), whole)
 
 
 def defused(text: str, *, fences: bool = False) -> str:
-    """Give a text that can neither close the fence it stands in nor open another, nor pass for a client's own words.
+    """Return a text that can neither close the fence it stands in nor open another, nor pass for a client's own words.
 
-    `fences` leaves ours where they belong: for a whole answer.
+    `fences` lets those through that are marked as `OURS`: for a whole answer.
     """
-    return _without_tags((_ASCII if text.isascii() else _UNSEEN).sub("", text), fences=fences)
+    if fences and OURS in text:
+        first, *rest = text.split(OURS)
+        return "".join([defused(first), *(_from_our_fence(part) for part in rest)])
+    return _harmless((_ASCII if text.isascii() else _UNSEEN).sub("", text))
+
+
+def defused_value(value: Any, *, fences: bool = False) -> Any:
+    """Return a value of JSON with every text in it defused, names included."""
+    match value:
+        case str():
+            return defused(value, fences=fences)
+        case dict():
+            return {defused_value(key): defused_value(item, fences=fences) for key, item in value.items()}
+        case list() | tuple():
+            return [defused_value(item, fences=fences) for item in value]
+    return value
 
 
 def inline(text: str) -> str:
-    """Give a text as part of one line, without any bracket a tag could begin with."""
+    """Return a text as part of one line, without any bracket a tag could begin with."""
     flat = " ".join(defused(text).split())
     return re.sub(f"[{_MORE}]", "›", re.sub(f"[{_LESS}]", "‹", flat))
 
 
 def attribute(text: str) -> str:
-    """Give a text as the value of an attribute of a fence."""
+    """Return a text as the value of an attribute of a fence."""
     return inline(text).replace('"', "'")
 
 
-def _without_tags(seen: str, *, fences: bool = False) -> str:
-    def plain(found: "re.Match[str]") -> str:
-        if not _is_protected(found[3]) or (fences and _stands_alone(seen, found.start())):
-            return found[0]
-        return f"&lt;{found[2]}{found[3]}"
-
-    return _TAG.sub(plain, seen)
+def _from_our_fence(text: str) -> str:
+    """Return a text that begins with a fence of ours: the first line as it is, the rest defused."""
+    fence, line_end, rest = text.partition("\n")
+    return fence + line_end + defused(rest)
 
 
-def _escape(found: "re.Match[str]") -> str:
-    code = ord(found[0])
+def _harmless(seen: str) -> str:
+    parts, end = list[str](), 0
+    for place, instead in _markers(seen):
+        skipped = 0 if instead == "| " else 1
+        parts += [seen[end:place], instead]
+        end = place + skipped
+    return "".join([*parts, seen[end:]]) if parts else seen
+
+
+def _markers(text: str) -> Iterator[tuple[int, str]]:
+    """Yield where a marker begins and what its first character is replaced by, or preceded by, in order. Linear in the text."""
+    look = _Look(text)
+    found = [(look.place(match.start()), "&lt;") for match in _TAG.finditer(look.text) if _is_marker(look, match)]
+    found += [(look.place(match.start()), "&#91;") for match in _SQUARE.finditer(look.text)]
+    for match in _TURN.finditer(look.text):
+        start = look.place(match.start() + len(match[0]) - len(match[0].lstrip()))
+        if match["capital"] is None or _first_letter(text, start).isupper():
+            found.append((start, "| "))
+    yield from sorted(found)
+
+
+class _Look:
+    """A text as it looks: one alphabet, no case, no accents, nothing invisible; and where each character of it stands."""
+
+    def __init__(self, text: str) -> None:
+        self.original = text
+        self.places: list[int] | None = None
+        if text.isascii() and not _ASCII.search(text):
+            self.text = text.lower().replace("\\", "/")
+            return
+        looks = [_looks_like(char) for char in text]
+        self.text = "".join(looks)
+        self.places = [place for place, look in enumerate(looks) for _ in look]
+
+    def place(self, start: int) -> int:
+        """Return where a character stands in the text itself."""
+        return start if self.places is None else self.places[start]
+
+    def written(self, start: int, end: int) -> str:
+        """Return a stretch as it is written, or nothing if it only looks like what it says."""
+        if self.places is not None:
+            start, end = self.places[start], self.places[end - 1] + 1
+        said = self.original[start:end]
+        return said if said.isascii() else ""
+
+
+@lru_cache(maxsize=8192)
+def _looks_like(char: str) -> str:
+    if char in _ALIKE:
+        return _ALIKE[char]
+    if char.isascii():
+        return "" if _ASCII.match(char) else char.lower()
+    if _UNSEEN.match(char) or unicodedata.category(char)[0] == "M" or unicodedata.category(char) == "Cf":
+        return ""
+    if traced := _LATIN.search(unicodedata.name(char, "")):
+        return traced[1].lower()
+    plain = "".join(one for one in unicodedata.normalize("NFKD", char) if unicodedata.category(one)[0] != "M")
+    return "".join(_ALIKE.get(one, one) for one in plain).lower()
+
+
+def _is_marker(look: _Look, match: "re.Match[str]") -> bool:
+    """Tell whether a `<` opens a marker: not if what follows `<` is an element of HTML, a type argument, a comparison, an address or a path."""
+    said, start, end = look.text, match.start(), match.end()
+    name = match["name"].rstrip(".:-")
+    if name[0] in "!?|" or name.startswith("0x"):
+        return not (name == "!" and re.match(r"doctype html\b", said[end : end + 13]))
+    if _NEVER.fullmatch("".join(char for char in name if char.isalnum())):
+        return True
+    written = look.written(match.start("name"), match.start("name") + len(name))
+    before = said[start - 1] if start else ""
+    if look.original[look.place(start)] in _QUOTES and not re.search(r"\w[-_:]\w", name):
+        return False
+    if match["loose"] and "." in name:
+        return False  # a file that a shell reads from
+    if match["loose"] or match["gap"] or before == "<":
+        return bool(_CLOSED_AT_ONCE.match(said, end)) and not _is_element(written)
+    if (
+        _is_element(written)
+        or _is_address(said, end, name)
+        or (match["slash"] and re.match(r"/\w", said[end : end + 2]))
+    ):
+        return False
+    if match["slash"] or not (before.isalnum() or (before in "_)]" and before)):
+        return True
+    return not _TYPE.fullmatch(written) if _CLOSED.match(said, end) else bool(re.search(r"\w[-:]\w\w", name))
+
+
+def _is_element(written: str) -> bool:
+    return written.lower() in _ELEMENTS or (len(written) == 1 and written.isalpha())
+
+
+def _is_address(said: str, end: int, name: str) -> bool:
+    """Recognise `<https://…>`, `<ada@example.org>` and `<stdio.h>`."""
+    after = said[end : end + 3]
+    return bool(re.match(r"@\w|//\w", after)) or name.endswith((".h", ".hpp"))
+
+
+def _first_letter(text: str, start: int) -> str:
+    return next((char for char in text[start : start + 20] if char.isalpha()), "")
+
+
+def _escape(char: str) -> str:
+    code = ord(char)
     if code in (0x0A, 0x0D):
-        return found[0]
+        return char
     high, low = divmod(code - 0x10000, 0x400)
     return f"\\u{code:04x}" if code < 0x10000 else f"\\u{0xD800 + high:04x}\\u{0xDC00 + low:04x}"
-
-
-def _is_protected(name: str) -> bool:
-    plain = _skeleton(name)
-    return bool(_OWN.fullmatch(plain) or _NAMES.fullmatch(plain))
-
-
-def _stands_alone(text: str, start: int) -> bool:
-    if start and text[start - 1] != "\n":
-        return False
-    end = text.find("\n", start)
-    return bool(_FENCE.fullmatch(text[start : end if end >= 0 else len(text)]))
-
-
-def _skeleton(name: str) -> str:
-    """Give a name as it looks: one alphabet, no case, no accents, no joints."""
-    plain = unicodedata.normalize("NFKD", name.lower()).translate(_ALIKE).lower()
-    return "".join(char for char in plain if char.isalnum() or char == "|")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from holdfast.model.errors import HoldfastError, NotFound
-from holdfast.model.fence import defused
+from holdfast.model.fence import defused, defused_value
 from holdfast.model.text import check_keepable
 from holdfast.surfaces.schema import Schema, check_arguments, schema_of
 
@@ -214,7 +214,7 @@ class Surface:
         try:
             if tool is None:
                 raise NotFound(f"There is no tool {name}.", hint=f"Tools are {', '.join(self.tools)}.")
-            return Answer(text=self._safe(self.present(tool.run(call, **self.take(tool, arguments)))))
+            return Answer(text=self._presented(tool.run(call, **self.take(tool, arguments))))
         except HoldfastError as problem:
             return Answer(text=self._safe(self.present_error(problem)), failed=True)
 
@@ -229,6 +229,10 @@ class Surface:
         """Check the arguments of a prompt and give its text."""
         prompt = self.prompts[name]
         return self._safe(prompt.run(call, **checked(prompt, arguments)))
+
+    def _presented(self, result: Any) -> str:
+        """Return a result as its users expect it; texts are defused before they are written as JSON, which escapes some of what gives them away."""
+        return self._safe(self.present(result if isinstance(result, str) else defused_value(result)))
 
     def _safe(self, text: str) -> str:
         """Give what a model may read: stored text in it passes for nobody else's words."""

@@ -28,7 +28,7 @@ from holdfast.policy.evidence import USE_OF
 from holdfast.policy.secrets import masked
 from holdfast.verbs.memory import Memory, is_reference, untagged
 from holdfast.verbs.scars import unanswered
-from holdfast.verbs.session import STATE_TAG, begin, find_session, only_open
+from holdfast.verbs.session import STATE_TAG, begin, check_own, find_session, only_open
 from holdfast.verbs.suggest import suggest
 from holdfast.verbs.thread import Known, Opened, open_thread, resolve, touch
 from holdfast.verbs.write import Held, Outcome, Written, draft_event, write
@@ -95,6 +95,7 @@ def _meant(memory: Memory, session: str, close_type: str) -> Session:
     found = find_session(memory, session) if session else only_open(memory)
     if found.project != memory.project:
         raise Conflict(f"{found.id} belongs to {found.project}.", hint="Close it from there.")
+    check_own(memory, found)
     if not found.is_open:
         raise Conflict(f"{found.id} was closed at {found.closed_at}.", hint="Start a new session.")
     return found

@@ -9,11 +9,12 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
 from holdfast.engine import imported
+from holdfast.engine.access import Role
 from holdfast.engine.lexical import Frequencies
 from holdfast.engine.store import Store
 from holdfast.engine.views import Entry, records
 from holdfast.model.config import Config
-from holdfast.model.errors import Ambiguous, NotFound
+from holdfast.model.errors import Ambiguous, Forbidden, NotFound
 from holdfast.model.event import Actor, Event, Verb
 from holdfast.model.ids import Clock, check_prefix, days_between, is_prefix
 from holdfast.model.observer import Observing
@@ -57,6 +58,8 @@ class Memory:
     # Whose request this is, where many work on one store, and whether the team may see what they keep.
     user: str = ""
     shares: bool = False
+    # What their key allows; without a key, everything.
+    role: Role = "admin"
     # Why this is a copy and not the team's database, where it cannot be reached.
     apart: str = ""
     # What each session keeps in mind while this process lives.
@@ -116,8 +119,12 @@ class Memory:
     def commit(self, events: Sequence[Event]) -> list[Entry]:
         """Keep events through the store's one door, without any credential; give the records that changed.
 
-        An event that erases a record reaches every copy of it on this machine before this returns.
+        A key to read keeps nothing: what it was shown is not noted, since that would change what others see, and the rest
+        is refused. An event that erases a record reaches every copy of it on this machine before this returns.
         """
+        if self.role == "read":
+            _refuse_all_but_notes(events)
+            return []
         signed = [self.signed(event) for event in events]
         if any(event.verb in ("erased", "accepted") for event in signed):
             from holdfast.verbs import erasing  # noqa: PLC0415  rare, and it works on an open memory itself
@@ -142,6 +149,16 @@ class Memory:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _refuse_all_but_notes(events: Sequence[Event]) -> None:
+    if not all(event.verb in ("surfaced", "injected") or is_observed(event) for event in events):
+        raise Forbidden("This key may look and change nothing.", hint="Ask for a key of the role write.")
+
+
+def is_observed(event: Event) -> bool:
+    """Tell whether an event says how a memory was used without anybody having said so."""
+    return event.verb == "used" and event.by.kind == "rule"
 
 
 def _signed(memory: Memory, event: Event) -> Event:

@@ -139,7 +139,11 @@ def _hints(memory: Memory, scars: Sequence[Record]) -> list[dict[str, Any]]:
     )
     found = [(record, distinctive(record, common=lambda _: False)) for record in (*scars[:MOST_HINTS], *known)]
     return [
-        {"id": record.id, "text": f"{record.id[:10]} {shorten(record.title, 80)}", "words": sorted(words)[:MOST_WORDS]}
+        {
+            "id": record.id,
+            "text": f"{record.id[:10]} {inline(shorten(record.title, 80))}",
+            "words": sorted(words)[:MOST_WORDS],
+        }
         for record, words in found
         if words
     ]

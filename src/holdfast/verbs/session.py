@@ -4,7 +4,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from holdfast.engine.views import records, sessions
-from holdfast.model.errors import Ambiguous, Conflict, NotFound
+from holdfast.model.errors import Ambiguous, Conflict, Forbidden, NotFound
 from holdfast.model.ids import check_prefix, days_before, is_prefix
 from holdfast.model.record import Record
 from holdfast.model.session import Session
@@ -78,18 +78,22 @@ def start(
 ) -> Opening:
     """Begin a session, or take one up again: the one named, this process's own, or that of its dead predecessor.
 
-    With a project or an agent this memory works on that codebase, under that name, from now on.
+    With a project or an agent this memory works on that codebase, under that name, from now on. With a key to read nothing begins.
     """
     current = current_session(memory)
     if project and project != memory.project:
         memory.move_to(project)
     memory.actor = replace(memory.actor, name=agent or memory.actor.name)
+    if memory.role == "read":
+        return context(memory)
     here = current if current and current.project == memory.project else None
     resumed = find_session(memory, session) if session else None if force else here or _orphan(memory)
     if resumed and resumed.project != memory.project:
         raise Conflict(
             f"{resumed.id} belongs to {resumed.project}.", hint="Sessions of other projects are not taken up."
         )
+    if resumed:
+        check_own(memory, resumed)
     planted = plant(memory)
     cool(memory)
     begun = begin(memory, resumed, title=title, issue=issue)
@@ -126,6 +130,16 @@ def begin(
     after = max(known.last, known.end) if known else ""
     memory.commit([memory.event("started", memory.actor.session, data=data, after=after)])
     return find_session(memory, memory.actor.session)
+
+
+def check_own(memory: Memory, session: Session) -> None:
+    """Reject work in the session of another user of a server, except by an admin."""
+    if not _is_own(memory, session) and memory.role != "admin":
+        raise Forbidden(f"{session.id} is a session of another user.", hint="Only they, or an admin, may change it.")
+
+
+def _is_own(memory: Memory, session: Session) -> bool:
+    return session.agent in ("", memory.user) if memory.user else True
 
 
 def refresh(memory: Memory) -> Opening:
@@ -186,6 +200,8 @@ def in_session(memory: Memory, name: str) -> Memory:
     known = sessions.of(memory.store.db, name.strip())
     if known is None and is_prefix(name):
         known = next(iter(sessions.by_prefix(memory.store.db, check_prefix(name), 1)), None)
+    if known:
+        check_own(memory, known)
     other = memory.acting_in(known.id if known else check_text(name, "session", LONGEST_TITLE))
     if known is None:
         begin(other, Session(id=other.actor.session), implicit=True)
@@ -195,6 +211,7 @@ def in_session(memory: Memory, name: str) -> Memory:
 def entitle(memory: Memory, reference: str, title: str) -> Session:
     """Say what a session is about; one that ended stays so."""
     session, said = find_session(memory, reference), check_text(masked(title), "title", LONGEST_TITLE)
+    check_own(memory, session)
     if session.is_open:
         data: dict[str, Any] = {"title": said} | ({"implicit": True} if session.implicit else {})
         event = memory.event("started", session.id, data=data, after=max(session.last, session.end))
@@ -209,7 +226,8 @@ def only_open(memory: Memory) -> Session:
     """Give the one session that goes on in this project, or say why it is not clear which is meant."""
     if current := current_session(memory):
         return current
-    found = sessions.page(memory.store.db, memory.project, limit=20, only_open=True)
+    going_on = sessions.page(memory.store.db, memory.project, limit=200, only_open=True)
+    found = [one for one in going_on if _is_own(memory, one)]
     if not found:
         raise NotFound("No session goes on in this project.", hint="Start one.")
     if len(found) > 1:

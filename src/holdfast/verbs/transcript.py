@@ -7,7 +7,7 @@ from holdfast.model.text import check_text, tokens_of
 from holdfast.policy.secrets import masked
 from holdfast.policy.transcript import chunks, said_in
 from holdfast.verbs.memory import Memory
-from holdfast.verbs.session import find_session, only_open
+from holdfast.verbs.session import check_own, find_session, only_open
 
 FORMATS = ("json", "markdown")
 LONGEST = 20_000_000
@@ -19,6 +19,7 @@ def save_transcript(memory: Memory, text: str, *, session: str = "", form: str =
     if form not in FORMATS:
         raise Invalid(f"{form!r} is no format of a transcript.", hint=f"Use one of {', '.join(FORMATS)}.")
     meant = find_session(memory, session) if session else only_open(memory)
+    check_own(memory, meant)
     body = check_text(masked(text), "transcript", LONGEST)
     turns = said_in(body, form)
     if not turns:

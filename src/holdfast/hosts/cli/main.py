@@ -247,7 +247,9 @@ def _report(problem: HoldfastError, *, as_json: bool) -> None:
     if as_json:
         import json
 
-        print(json.dumps({"error": problem.code, "message": problem.message, "hint": problem.hint}))
+        from holdfast.model.fence import escaped
+
+        print(escaped(json.dumps({"error": problem.code, "message": problem.message, "hint": problem.hint})))
     from holdfast.hosts.cli.render import say_error
 
     say_error(problem.message, problem.hint)

@@ -92,8 +92,9 @@ def _print(item: "Item", *, as_json: bool, everywhere: bool) -> None:
         import json
 
         from holdfast.hosts.web.answers import item_json
+        from holdfast.model.fence import escaped
 
-        print(json.dumps(item_json(item), ensure_ascii=False), flush=True)
+        print(escaped(json.dumps(item_json(item), ensure_ascii=False)), flush=True)
         return
     from rich.text import Text
 

@@ -12,6 +12,7 @@ from holdfast import __version__
 from holdfast.hosts.mcp.offer import Offer, offer_of
 from holdfast.hosts.mcp.progress import Notify, reporting
 from holdfast.model.errors import HoldfastError, Invalid, NotFound
+from holdfast.model.fence import defused
 from holdfast.surfaces.tool import Call, Surface
 
 Json = dict[str, Any]
@@ -34,7 +35,7 @@ class ProtocolError(Exception):
 
     def __init__(self, code: int, message: str, data: Any = None) -> None:
         super().__init__(message)
-        self.code, self.message, self.data = code, message, data
+        self.code, self.message, self.data = code, defused(message), data
 
     def to_json(self) -> Json:
         """Write it as JSON-RPC does."""

@@ -133,7 +133,7 @@ def join(memory: "Memory", client: str) -> None:
 
     if not memory.config.agent:
         memory.actor = replace(memory.actor, kind="agent", name=client or memory.actor.name)
-    if not memory.actor.session:
+    if not memory.actor.session and memory.role != "read":
         plant(memory)
         begin(memory, implicit=True, name=memory.host.session)
 

@@ -95,6 +95,7 @@ class Members:
             host=Host(name=platform.node(), pid=os.getpid(), is_alive=self.owner.host.is_alive),
             user=user,
             shares=visit.shares,
+            role=visit.access.role,
             desks={},
         )
         with self._lock:

@@ -16,6 +16,7 @@ from holdfast.compose import database_of, guarded_store, keys_store, open_memory
 from holdfast.compose.settings import Settings, store_folder
 from holdfast.engine.access import KEEPER
 from holdfast.engine.guard import check_protected, owns, protect
+from holdfast.hosts.heads import heads_within
 from holdfast.hosts.mcp.protocol import Server
 from holdfast.hosts.mcp.serving import offered, surface_named
 from holdfast.hosts.server.app import Limits, app
@@ -54,6 +55,7 @@ def serve(
                 log_config=None,
                 log_level=logging.CRITICAL,  # failures are logged by the door
                 lifespan="on",
+                http=heads_within(),
                 proxy_headers=False,
                 server_header=False,
                 timeout_keep_alive=KEPT_SECONDS,

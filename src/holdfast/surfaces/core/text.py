@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from holdfast.model.event import Event
-from holdfast.model.fence import attribute, defused, inline
+from holdfast.model.fence import OURS, attribute, defused, inline
 from holdfast.model.fold import set_aside
 from holdfast.model.freshness import Freshness
 from holdfast.model.query import Hit, Recalled
@@ -141,9 +141,9 @@ def hydrated(found: Hydrated, *, start: int, room: int) -> str:
 
 
 def _file(one: CitedFile) -> str:
-    when = f' commit="{one.commit[:10]}"' if one.commit else ""
+    when = f' commit="{attribute(one.commit[:10])}"' if one.commit else ""
     cut = f"\n[{one.cut} bytes cut]" if one.cut else ""
-    return f'<memory-file path="{attribute(one.path)}"{when}>\n{defused(one.text)}{cut}\n</memory-file>'
+    return f'{OURS}<memory-file path="{attribute(one.path)}"{when}>\n{defused(one.text)}{cut}\n{OURS}</memory-file>'
 
 
 def full(shown: Shown, *, start: int, room: int, freshness: Freshness | None = None) -> str:
@@ -152,11 +152,11 @@ def full(shown: Shown, *, start: int, room: int, freshness: Freshness | None = N
     by, at = _name(record), record.created_at[:16]
     kind = re.sub(r"[^\w-]", "", record.kind)
     came = f' from="{attribute(shown.came)}"' if shown.came else ""
-    first = f'<memory id="{record.id}" kind="{kind}" state="{record.state}" by="{by}" at="{at}"{came}>'
+    first = f'{OURS}<memory id="{attribute(record.id)}" kind="{kind}" state="{record.state}" by="{by}" at="{at}"{came}>'
     titled = [] if record.body.startswith(record.title.rstrip("…")) else [defused(record.title)]
     titled += [NOT_ACCEPTED] if record.state == "held" else []
     fields = [f"{name}: {defused(_spoken(value))}" for name, value in record.fields.items()]
-    last = ["</memory>", clipped(" · ".join(_facts(shown, freshness)), max(SHORT, room // 4))]
+    last = [f"{OURS}</memory>", clipped(" · ".join(_facts(shown, freshness)), max(SHORT, room // 4))]
     body = record.body[start:]
     whole = "\n".join([first, *titled, defused(body), *fields, *last])
     if tokens_of(whole) <= room:

@@ -1,0 +1,59 @@
+"""How long a connection may take to say what it wants: uvicorn itself bounds only the pause between two requests."""
+
+import asyncio
+from collections import Counter
+
+import h11
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+HEAD_SECONDS = 30.0  # as long as a body may take
+MOST_WAITING = 200  # connections of one address that have not said yet what they want
+
+
+def heads_within(seconds: float = HEAD_SECONDS, most: int = MOST_WAITING) -> type[H11Protocol]:
+    """Return a protocol for uvicorn that hangs up on request lines and headers that do not arrive in time, and on too many at once."""
+    return type("Bounded", (_Bounded,), {"seconds": seconds, "most": most, "waiting": Counter[str]()})
+
+
+class _Bounded(H11Protocol):
+    """A connection that has to say what it wants in time; `waiting` counts those of one server that have not, by address."""
+
+    seconds: float
+    most: int
+    waiting: Counter[str]
+    _deadline: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        if self.waiting[self._peer] >= self.most:
+            transport.abort()
+        else:
+            self._wait()
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        if self.conn.their_state is not h11.IDLE:
+            self._stop_waiting()
+        elif self._deadline is None and not self.transport.is_closing():
+            self._wait()  # the next request on the same connection began to arrive
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._stop_waiting()
+        super().connection_lost(exc)
+
+    @property
+    def _peer(self) -> str:
+        return self.client[0] if self.client else ""
+
+    def _wait(self) -> None:
+        self.waiting[self._peer] += 1
+        self._deadline = self.loop.call_later(self.seconds, self.transport.abort)
+
+    def _stop_waiting(self) -> None:
+        if self._deadline is None:
+            return
+        self._deadline.cancel()
+        self._deadline = None
+        self.waiting[self._peer] -= 1
+        if not self.waiting[self._peer]:
+            del self.waiting[self._peer]

@@ -1,0 +1,87 @@
+"""A connection that does not say what it wants is hung up on; one that does is answered, however many wait."""
+
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+import uvicorn
+
+from holdfast.hosts import loopback
+from holdfast.hosts.heads import heads_within
+from holdfast.hosts.server import run
+
+HALVES = (b"", b"GET", b"GET /healthz HTTP/1.1\r\nHost: x\r\n", b"POST /mcp HTTP/1.1\r\nContent-Le")
+WHOLE = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
+
+
+async def greet(scope: dict[str, object], _receive: object, send: object) -> None:
+    if scope["type"] == "http":
+        await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"2")]})  # type: ignore[operator]
+        await send({"type": "http.response.body", "body": b"ok"})  # type: ignore[operator]
+
+
+@contextmanager
+def serving(seconds: float, most: int = 1_000) -> Iterator[tuple[str, int]]:
+    with socket.create_server(("127.0.0.1", 0), backlog=512) as listener:
+        config = uvicorn.Config(greet, http=heads_within(seconds, most), log_config=None, lifespan="off")
+        server = uvicorn.Server(config)
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
+        thread.start()
+        try:
+            yield listener.getsockname()
+        finally:
+            server.should_exit = True
+            thread.join(20)
+
+
+def is_hung_up(line: socket.socket) -> bool:
+    """Wait until the other end hangs up; a server that keeps it open runs into the time limit."""
+    try:
+        return line.recv(1) == b""
+    except ConnectionResetError:
+        return True
+
+
+def test_300_half_sent_requests_are_hung_up_on_in_time() -> None:
+    with serving(1.0) as address:
+        lines = [socket.create_connection(address, timeout=15) for _ in range(300)]
+        for number, line in enumerate(lines):
+            line.sendall(HALVES[number % len(HALVES)])
+        with socket.create_connection(address, timeout=15) as whole:
+            whole.sendall(WHOLE)
+            assert whole.recv(12) == b"HTTP/1.1 200"
+        assert all(is_hung_up(line) for line in lines)
+        for line in lines:
+            line.close()
+
+
+def test_the_second_request_on_a_connection_is_bounded_too() -> None:
+    with serving(1.0) as address, socket.create_connection(address, timeout=15) as line:
+        line.sendall(WHOLE)
+        assert b"".join(iter(lambda: line.recv(1), b"k")).endswith(b"\r\no")  # up to the end of "ok"
+        line.sendall(HALVES[2])
+        assert is_hung_up(line)
+
+
+def test_one_address_keeps_only_so_many_waiting() -> None:
+    with serving(60.0, most=20) as address:
+        lines = [socket.create_connection(address, timeout=15) for _ in range(20)]
+        for line in lines:
+            line.sendall(b"GET")
+        with socket.create_connection(address, timeout=15) as one_more:
+            assert is_hung_up(one_more)
+        for line in lines:
+            line.sendall(WHOLE.removeprefix(b"GET"))
+            assert line.recv(12) == b"HTTP/1.1 200"
+            line.close()
+        with socket.create_connection(address, timeout=15) as again:
+            again.sendall(WHOLE)
+            assert again.recv(12) == b"HTTP/1.1 200"
+
+
+@pytest.mark.parametrize("module", [loopback, run])
+def test_every_server_of_ours_uses_it(module: object) -> None:
+    assert "http=heads_within()" in Path(str(module.__file__)).read_text(encoding="utf-8")  # type: ignore[attr-defined]

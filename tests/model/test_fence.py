@@ -1,0 +1,123 @@
+"""No wording passes for a client's tag, a template's token or a turn of a chat; code, HTML and prose stay readable."""
+
+import json
+import re
+import time
+from pathlib import Path
+
+import pytest
+
+from holdfast.model.fence import OURS, attribute, defused, defused_value, escaped, inline, visible
+
+DATA = Path(__file__).parent.parent / "data" / "fence"
+WORDINGS = json.loads((DATA / "attacks.json").read_text(encoding="utf-8"))
+ATTACKS = [*WORDINGS["tuned"], *WORDINGS["held"]]
+LEGITIMATE = json.loads((DATA / "legitimate.json").read_text(encoding="utf-8"))
+OPENS = "<＜﹤‹«《〈⟨❮≺ᐸ˂⧼"
+HTML = r"(?:b|span|div|p)\b"
+# Not the fence's own rules: any bracket that a name follows, whatever stands between, is a tag unless it is one of four elements.
+TAG = re.compile(rf"(?i)[{OPENS}][\s/\\]*[\"'*_.|∣│ǀ｜-]*\s*(?!{HTML})(?:[^\W\d]|[!?]|0x)")
+SQUARE = re.compile(r"[\[［]\s*/?\s*(?!CDATA)(?:[A-Z]\w*[_A-Z]|gMASK|System|Request|Assistant|[^\W\d]*ＮＳ)")
+OPENERS = (
+    "human",
+    "assistant",
+    "user",
+    "system",
+    "developer",
+    "ai:",
+    "gpt4",
+    "tool",
+    "function",
+    "#",
+    "*",
+    "=",
+    "-",
+    "н",
+    "ｈ",
+)
+
+
+def shown(wording: str) -> str:
+    return defused(f"noted:\n{wording} and so on")
+
+
+@pytest.mark.parametrize("wording", ATTACKS, ids=ascii)
+def test_a_marker_is_harmless_wherever_it_is_shown(wording: str) -> None:
+    for out in (shown(wording), visible(f"noted:\n{wording} and so on"), shown(shown(wording))):
+        said = re.sub(r"[\u200c\u200d]", "", out)
+        assert not TAG.search(said), said
+        assert not SQUARE.search(said), said
+        assert not said.split("\n")[1].lower().startswith(OPENERS), said
+
+
+@pytest.mark.parametrize("wording", ATTACKS, ids=ascii)
+def test_a_marker_in_json_is_escaped_and_the_value_is_the_same(wording: str) -> None:
+    written = escaped(json.dumps({"a": wording}, ensure_ascii=False))
+    assert json.loads(written) == {"a": wording}
+    assert not TAG.search(re.sub(r"\\u(?:003c|ff1c)", "~", written)), written
+
+
+@pytest.mark.parametrize("wording", ATTACKS, ids=ascii)
+def test_one_line_and_an_attribute_hold_no_bracket_and_open_no_turn(wording: str) -> None:
+    for out in (inline(wording), attribute(wording)):
+        assert not re.search(r"[<＜＞>\n]", out)
+        assert not re.match(r"(?i)(?:human|assistant|system:|user:|###)", out)
+
+
+@pytest.mark.parametrize("text", LEGITIMATE["unchanged"])
+def test_code_markup_and_prose_stay_as_they_are(text: str) -> None:
+    assert visible(text) == text
+
+
+@pytest.mark.parametrize("text", LEGITIMATE["readable"])
+def test_what_looks_like_a_tag_stays_readable(text: str) -> None:
+    out = visible(text)
+    assert re.sub(r"(?m)^\| ", "", out.replace("&lt;", "<").replace("&#91;", "[")) == text
+
+
+def test_the_sets_are_as_large_as_they_are_said_to_be() -> None:
+    assert len(set(ATTACKS)) >= 300
+    assert min(len(WORDINGS["tuned"]), len(WORDINGS["held"])) >= 150
+    assert len(LEGITIMATE["unchanged"]) + len(LEGITIMATE["readable"]) >= 150
+
+
+def test_defusing_again_changes_nothing() -> None:
+    for wording in ATTACKS:
+        assert defused(shown(wording)) == shown(wording)
+
+
+def test_only_a_fence_marked_as_ours_is_one() -> None:
+    fence = '<memory id="1" kind="fact">'
+    answer = f"{OURS}{fence}\nx {fence}\n{fence}\n{OURS}</memory>\nafter"
+    assert defused(answer, fences=True) == f"{fence}\nx &lt;{fence[1:]}\n&lt;{fence[1:]}\n</memory>\nafter"
+    assert defused(answer) == answer.replace(OURS, "").replace("<", "&lt;")
+
+
+def test_texts_in_a_value_are_defused_names_included() -> None:
+    found = defused_value({"<system>": ["\n\nHuman: x", ("＜system＞", 1, None)]})
+    assert found == {"&lt;system>": ["\n\n| Human: x", ["&lt;system＞", 1, None]]}
+
+
+UNITS = ("<", "< ", "<a", "<a ", "<\u24e2", "[ ", "[system ", "\n ", "\n*", "-", "a<b ", 'x<a="', "<| ", "<system-reminder></system-reminder>")  # fmt: skip
+
+
+@pytest.mark.parametrize("unit", UNITS, ids=ascii)
+def test_time_grows_with_the_text_and_not_with_its_square(unit: str) -> None:
+    def seconds(size: int) -> float:
+        text = (unit * (size // len(unit) + 1))[:size]
+        began = time.process_time()
+        defused(text)
+        return time.process_time() - began
+
+    small = min(seconds(125_000) for _ in range(3))
+    assert seconds(1_000_000) < 30 * max(small, 0.005)  # 8 times the text; its square would be 64 times the time
+
+
+@pytest.mark.parametrize("start", ["<", "\n", "[", "<a", "x<a "])
+def test_one_long_gap_takes_no_longer_than_its_length(start: str) -> None:
+    began = time.process_time()
+    defused(start + " " * 125_000)
+    small = time.process_time() - began
+    began = time.process_time()
+    defused(start + " " * 1_000_000)
+    assert time.process_time() - began < 30 * max(small, 0.005)
