@@ -12,7 +12,8 @@ from holdfast.policy.secret_words import is_about, is_name, is_secret, promised
 _compiled = cache(re.compile)
 
 _QUOTED = r"(?:\"((?:[^\"\\\n]|\\.){4,4096}+)\"|'((?:[^'\\\n]|\\.){4,4096}+)'|`((?:[^`\\\n]|\\.){4,4096}+)`)"
-_BARE = r"((?:[^\s\"'`,;(){}<>\[\]\\&]|&(?!\w{1,40}=)){6,}+)"
+# Without quotes a value ends where a new one begins, and is left to a plainer spelling where an escape stands in it.
+_BARE = r"((?:[^\s\"'`,;(){}<>\[\]\\&]|&(?![\w#]{1,40}[=;])|\\(?![\\nrtuxe\"'/\s0])){6,}+)(?!\\[\\nrtuxe\"'/\s0]|&[\w#]{1,40};)"
 # Behind a name: how it goes on, how it is given a value in one of many languages, and the value.
 _ASSIGNED = (
     r"([\w.\-]{0,60}+)(?:"
@@ -29,9 +30,9 @@ _ASSIGNED = (
     r")"
 )  # fmt: skip
 # NAME=value as in a shell or an env file: whatever stands there up to the end of the line.
-_WHOLE_LINE = r"[A-Z0-9_]{0,60}+=([^\s\"'`$(<]\S{5,}+)(?=[ \t]*(?:[\r\n]|\Z))"
+_WHOLE_LINE = r"[A-Z0-9_]{0,60}+=([^\s\"'`$(<\\][^\s\"'`\\]{5,}+)(?=[ \t]*(?:[\r\n]|\Z))"
 # NAME value, where the command before it says so.
-_SET = r"(?i)(?:^|[\s;&|])(?:setx|env|arg|set(?:[ \t]+-[\w\-]+){0,3}|(?:configure|config|secrets?|variable)[ \t]+set)[ \t]+[\"']?[\w.:/\-]{0,60}$"
+_SET = r"(?i)(?:^|[\s;&|\"'`])(?:setx|env|arg|set(?:[ \t]+-[\w\-]+){0,3}|(?:configure|config|secrets?|variable)[ \t]+set)[ \t]+[\"']?[\w.:/\-]{0,60}$"
 _SET_TO = r"[\w.\-]{0,60}+[\"']?[ \t]{1,4}" + _BARE
 _SPOKEN = ("passw", "pwd", "pass", "pw", "passphrase", "kennwort")
 _NAMES_OF = {name: (word, flags) for names, word, flags in COMMANDS for name in names.split()}
@@ -48,6 +49,8 @@ def assigned(text: str) -> Iterator[tuple[int, int]]:
             continue
         rest, begin, end, bare = found
         last = end
+        if text[start - len(word) - 1 : start - len(word)] == ":" and text[start : start + 1] == ":":
+            continue  # a part of an address: arn:aws:secretsmanager:eu:1:secret:name
         called = bare and text[end : end + 1] in tuple("([{")
         if not is_about(rest) and is_secret(text[begin:end], code=called, spoken=word in _SPOKEN):
             yield begin, end
@@ -88,6 +91,7 @@ def columns(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _secret_cells(line: str, sign: str) -> tuple[int, ...]:
+    line = _compiled(r".*[:{\[,]\s?\"(?=[^\"]*\Z)").sub("", line) if '"' in line else line  # a text in JSON
     cells = [cell.strip(" \t\r\"'*`") for cell in line.split(sign)] if len(line) < 4_000 else []
     names = all(len(cell) <= 40 and _compiled(r"[\w .\-/#]*").fullmatch(cell) for cell in cells)
     return tuple(number for number, cell in enumerate(cells) if is_name(cell)) if names and len(cells) > 1 else ()
@@ -109,10 +113,9 @@ def _cells_below(text: str, place: int, sign: str, places: tuple[int, ...], sign
 
 def _cells(line: str, place: int, sign: str, places: tuple[int, ...]) -> Iterator[tuple[int, int]]:
     for number, cell in enumerate(line.split(sign)):
-        inner = cell.strip(" \t\r\"'`")
-        if number in places and is_secret(inner, least=6, spoken=True):
-            start = place + cell.find(inner)
-            yield start, start + len(inner)
+        inner = _compiled(r"[^\s\"'`]{6,400}+").search(cell) if number in places else None
+        if inner and is_secret(inner[0], spoken=True):
+            yield place + inner.start(), place + inner.end()
         place += len(cell) + len(sign)
 
 

@@ -36,10 +36,11 @@ _DEFAULTS = (
     r"rabbitmq|minioadmin|hunter|demo|foo|bar|foobar|default|letmein|qwerty|abc|welcome|sample)[_\-]?\d{0,4}!?"
 )
 # One part of a name, a path, a version or a sentence; a single one of them may end in digits (sha256, v2, token2).
-_WORD = r"(?:[A-Z]{0,6}[a-z]{2,}+)+[A-Z]{0,4}|[A-Za-z]|[A-Z]+|\d{1,13}|"
+_WORD = r"\d{1,13}|[A-Z]+|[A-Za-z]{1,3}|[A-Z]?[a-z]+|"
 _NUMBERED = r"(?:[A-Z]{1,4}|[a-z]{1,4}|[A-Z][a-z]{0,3})\d{1,4}|[a-z]+\d"
-# A class or a type: words of three letters and more on average, and hardly a number.
-_CAMEL = r"(?:[A-Z]{1,5}(?:\d{1,2})?[a-z]*|[a-z]+)(?:[A-Z]{1,4}[a-z]+\d?)*\d{0,2}"
+# A class or a type: words of some length, and hardly a number (BCryptPasswordEncoder, Argon2Hasher, tokenProviderV2).
+_CAMEL = r"[a-z]*(?:[A-Z]{1,4}[a-z]{2,}+)*[A-Z]{0,4}"
+_CAMEL_NUMBERED = r"(?:[a-z]{3,}|[A-Z]{1,5})?(?:[A-Z]{1,3}[a-z]{2,}+)*(?:\d{1,2}(?:[A-Z]{1,3}[a-z]{2,}+)+|V?\d{1,2})"
 _compiled = cache(re.compile)
 
 
@@ -110,11 +111,10 @@ def is_wordy(value: str) -> bool:
 
 
 def _is_word(part: str) -> bool:
-    if _compiled(r"\d{1,13}|[A-Z]+|[A-Za-z]|").fullmatch(part):
+    if _compiled(_WORD).fullmatch(part):
         return True
-    if not _compiled(_CAMEL).fullmatch(part):
-        return False
-    return len(_compiled(r"[A-Z]+").findall(part)) * 3.5 <= len(part) + 1.5 or part.isalpha() and len(part) < 8
+    camel = _compiled(_CAMEL).fullmatch(part) or (len(part) > 8 and _compiled(_CAMEL_NUMBERED).fullmatch(part))
+    return bool(camel) and 3.5 * len(_compiled(r"[A-Z]+").findall(part)) <= len(part)
 
 
 def _alone(text: str, start: int, end: int) -> bool:

@@ -24,7 +24,7 @@ if MYPY:  # what `typing` costs to import is a third of a hook
 
 _PRIVATE = r"(?is)<private>.*?(?:</private>|\Z)"
 _BASE64 = r"(?<![A-Za-z0-9+/_\-])[A-Za-z0-9+/_\-]{16,}+={0,2}"
-_PAIR = r"[\w.@\-]{1,64}+:(\S{6,200}+)"
+_PAIR = r"(?!(?:sha\d+|md5|h\d|id):)[\w.@\-]{1,64}+:(?!//)([^\s:]{6,200}+)"
 MOST_ENCODED = 2  # base64 in base64
 
 # One credential found: what it is and where, never the value.
