@@ -35,7 +35,10 @@ _WHOLE_LINE = r"[A-Z0-9_]{0,60}+=([^\s\"'`$(<\\][^\s\"'`\\]{5,}+)(?=[ \t]*(?:[\r
 _SET = r"(?i)(?:^|[\s;&|\"'`])(?:setx|env|arg|set(?:[ \t]+-[\w\-]+){0,3}|(?:configure|config|secrets?|variable)[ \t]+set)[ \t]+[\"']?[\w.:/\-]{0,60}$"
 _SET_TO = r"[\w.\-]{0,60}+[\"']?[ \t]{1,4}" + _BARE
 _SPOKEN = ("passw", "pwd", "pass", "pw", "passphrase", "kennwort")
-_NAMES_OF = {name: (word, flags) for names, word, flags in COMMANDS for name in names.split()}
+_COMMANDS: dict[str, list[tuple[str, str]]] = {}
+for _names, _word, _flags in COMMANDS:
+    for _name in _names.split():
+        _COMMANDS.setdefault(_name, []).append((_word, _flags))
 
 
 def assigned(text: str) -> Iterator[tuple[int, int]]:
@@ -135,16 +138,24 @@ def manifests(text: str) -> Iterator[tuple[int, int]]:
 
 def arguments(text: str) -> Iterator[tuple[int, int]]:
     """Yield the passwords among the arguments of commands."""
-    if not any(name in text for name in _NAMES_OF):
+    if not any(sign in text for sign in "-/_"):
         return
-    names = "|".join(sorted(map(re.escape, _NAMES_OF), key=len, reverse=True))
-    found = list(_compiled(rf"(?<![\w.\-])(?:{names})(?:\.exe)?(?=[ \t\\])").finditer(text))
-    for number, match in enumerate(found):
-        limit = found[number + 1].start() if number + 1 < len(found) else len(text)
-        line = _compiled(r"(?:[^\n|;&\\]|\\[\s\S])*+").match(text, match.end(), limit)
-        for command, word, flags in COMMANDS:
-            if line and match[0].removesuffix(".exe") in command.split() and word in line[0]:
+    found = sorted((place, name) for name in _COMMANDS for place in _commands(text, name))
+    for number, (place, name) in enumerate(found):
+        limit = found[number + 1][0] if number + 1 < len(found) else len(text)
+        line = _compiled(r"(?:[^\n|;&\\]|\\[\s\S])*+").match(text, place + len(name), limit)
+        for word, flags in _COMMANDS[name] if line else ():
+            if line and word in line[0]:
                 yield from _after(flags, line[0], line.start())
+
+
+def _commands(text: str, name: str) -> Iterator[int]:
+    place = text.find(f"{name} ")
+    while place >= 0:
+        before = text[place - 1 : place] if place else " "
+        if not (before.isalnum() or before in "_-."):
+            yield place
+        place = text.find(f"{name} ", place + 1)
 
 
 def _after(flags: str, line: str, place: int) -> Iterator[tuple[int, int]]:

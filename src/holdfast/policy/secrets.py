@@ -8,7 +8,6 @@ The shapes are in `secret_rules`, places where a secret is expected in `secret_p
 from __future__ import annotations
 
 import re
-from binascii import Error, a2b_base64
 from collections import namedtuple
 from collections.abc import Iterator, Mapping
 from functools import cache
@@ -16,7 +15,6 @@ from functools import cache
 from holdfast.policy.secret_places import arguments, assigned, columns, manifests
 from holdfast.policy.secret_rules import JUDGED, RULES, WHOLE
 from holdfast.policy.secret_words import is_name, is_secret, is_stand_in
-from holdfast.policy.unwrap import plain, spellings
 
 MYPY = False
 if MYPY:  # what `typing` costs to import is a third of a hook
@@ -25,7 +23,7 @@ if MYPY:  # what `typing` costs to import is a third of a hook
 _PRIVATE = r"(?is)<private>.*?(?:</private>|\Z)"
 _BASE64 = r"(?<![A-Za-z0-9+/_\-])[A-Za-z0-9+/_\-]{16,}+={0,2}"
 _PAIR = r"(?!(?:sha\d+|md5|h\d|id):)[\w.@\-]{1,64}+:(?!//)([^\s:]{6,200}+)"
-MOST_ENCODED = 2  # base64 in base64
+MOST_ENCODED, SHORTEST_ENCODED = 2, 16  # layers of base64, and characters
 
 # One credential found: what it is and where, never the value.
 Secret = namedtuple("Secret", ("name", "start", "end"))  # noqa: PYI024  typing is too dear here
@@ -33,9 +31,12 @@ ASSIGNED, COMMAND, COLUMN, ENCODED = "password or key", "password of a command",
 KINDS = (*dict.fromkeys(rule[0] for rule in RULES), COLUMN, ENCODED, ASSIGNED)
 
 _compiled = cache(re.compile)
-_HINTS = tuple(
-    (hint, name, shape, hints[0] == "~") for name, hints, shape, _ in RULES for hint in hints.removeprefix("~").split()
-)
+# Hints by a sign that is in them: most texts lack most signs, and need not be searched for what has one.
+_HINTS: dict[str, list[tuple[str, str, str, bool]]] = {}
+for _name, _hints, _pattern, _ in RULES:
+    for _hint in _hints.removeprefix("~").split():
+        _sign = next((sign for sign in "_-$./:{=" if sign in _hint), "")
+        _HINTS.setdefault(_sign, []).append((_hint, _name, _pattern, _hints[0] == "~"))
 
 
 def find_secrets(text: str) -> list[Secret]:
@@ -126,10 +127,10 @@ def _named(value: Any) -> Iterator[str]:
 def _hidden(value: Mapping[Any, Any]) -> Iterator[str]:
     """Give the names of one object whose text is a credential; {name: …, value: …} is a name and its text, too."""
     for key, item in value.items():
-        if isinstance(item, str) and is_name(str(key)) and is_secret(plain(item), least=6, spoken=True):
+        if isinstance(item, str) and is_name(str(key)) and is_secret(_plain(item), least=6, spoken=True):
             yield key
     told, item = value.get("name") or value.get("key"), value.get("value")
-    if isinstance(told, str) and isinstance(item, str) and is_name(told) and is_secret(plain(item), least=6, spoken=True):
+    if isinstance(told, str) and isinstance(item, str) and is_name(told) and is_secret(_plain(item), least=6, spoken=True):
         yield "value"
 
 
@@ -146,6 +147,10 @@ def _merged(found: Iterator[Secret]) -> list[Secret]:
 def _everywhere(text: str, encoded: int) -> Iterator[Secret]:
     """Look at a text as it is and in each of its plainer spellings."""
     yield from _candidates(text, encoded)
+    if _is_plain(text):
+        return
+    from holdfast.policy.unwrap import spellings  # only where it is needed: a hook has to be quick
+
     for spelling, back in spellings(text):
         for secret in _candidates(spelling, encoded):
             start, end = back(secret.start, secret.end)
@@ -153,23 +158,30 @@ def _everywhere(text: str, encoded: int) -> Iterator[Secret]:
 
 
 def _candidates(text: str, encoded: int) -> Iterator[Secret]:
-    for hint, name, shape, anywhere in _HINTS:
-        if hint in text:
-            for match in _shape(shape).finditer(text) if anywhere else _matches(hint, shape, text):
-                group = 1 if match.re.groups else 0
-                if _is_shape(name, match[group]):
-                    yield Secret(name=name, start=match.start(group), end=match.end(group))
+    for sign, rules in _HINTS.items():
+        for hint, name, shape, anywhere in rules if sign in text else ():
+            if hint in text:
+                yield from _shaped(text, hint, name, shape, anywhere=anywhere)
     for name, places in ((ASSIGNED, assigned), (COLUMN, columns), (ENCODED, manifests), (COMMAND, arguments)):
         for start, end in places(text):
             # What only escapes make look random is words all the same.
-            if name == ENCODED or is_secret(plain(text[start:end]), spoken=True):
+            if name == ENCODED or is_secret(_plain(text[start:end]), spoken=True):
                 yield Secret(name=name, start=start, end=end)
     if encoded:
         yield from _encoded(text, encoded - 1)
 
 
+def _shaped(text: str, hint: str, name: str, shape: str, *, anywhere: bool) -> Iterator[Secret]:
+    for match in _shape(shape).finditer(text) if anywhere else _matches(hint, shape, text):
+        group = 1 if match.re.groups else 0
+        if _is_shape(name, match[group]):
+            yield Secret(name=name, start=match.start(group), end=match.end(group))
+
+
 def _encoded(text: str, encoded: int) -> Iterator[Secret]:
     """Look into what is base64 of a text: it is masked as a whole."""
+    if len(text) < 4_000 and all(len(word) < SHORTEST_ENCODED for word in text.split()):
+        return
     for match in _compiled(_BASE64).finditer(text):
         inner = _decoded(match[0])
         if not inner:
@@ -183,8 +195,10 @@ def _encoded(text: str, encoded: int) -> Iterator[Secret]:
 
 def _decoded(word: str) -> str:
     """Return the text that a word is base64 of; nothing if it is of none."""
+    from binascii import Error, a2b_base64  # a library of its own that most hooks need not load
+
     letters = word.rstrip("=").replace("-", "+").replace("_", "/")
-    if len(letters) % 4 == 1 or not _is_text(letters[:40]):
+    if len(letters) % 4 == 1 or not _is_text(a2b_base64(letters[:40][: len(letters[:40]) // 4 * 4])):
         return ""
     try:
         return a2b_base64(letters + "=" * (-len(letters) % 4)).decode()
@@ -192,10 +206,22 @@ def _decoded(word: str) -> str:
         return ""
 
 
-def _is_text(letters: str) -> bool:
-    """True if what the first letters stand for is text: most words that could be base64 are not."""
-    raw = a2b_base64(letters[: len(letters) // 4 * 4])
-    return all(31 < byte < 127 or byte in b"\t\n\r\x1b" or byte > 193 for byte in raw) and raw.isascii()
+def _is_text(raw: bytes) -> bool:
+    """True if bytes are text: what most words stand for that could be base64 is not."""
+    return raw.isascii() and all(byte > 31 or byte in b"\t\n\r\x1b" for byte in raw)
+
+
+def _is_plain(text: str) -> bool:
+    """True if a text has nothing in it that a terminal or a format would take for an escape."""
+    return text.isascii() and not any(sign in text for sign in "\x1b\\%&")
+
+
+def _plain(text: str) -> str:
+    if _is_plain(text):
+        return text
+    from holdfast.policy.unwrap import plain
+
+    return plain(text)
 
 
 @cache
@@ -220,6 +246,6 @@ def _is_shape(name: str, value: str) -> bool:
     if name in WHOLE:
         return True
     if name in JUDGED:
-        return is_secret(value) and is_secret(plain(value))
+        return is_secret(value) and is_secret(_plain(value))
     port = len(value) <= 5 and value.isdigit()
-    return not port and not is_stand_in(value) and not is_stand_in(plain(value))
+    return not port and not is_stand_in(value) and not is_stand_in(_plain(value))

@@ -13,8 +13,6 @@ from functools import cache
 MOST_LAYERS = 3  # JSON in a URL in HTML; runs of the same escape count as one
 Back = Callable[[int, int], tuple[int, int]]
 
-# Cheap to ask: without one of these characters a text is as it reads.
-_SIGNS = "\x1b\\%&\x9b"
 _INVISIBLE = "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0"  # fmt: skip
 _ESCAPE = r"(?:\x1b|\\{1,8}(?:[uU]\{?0{0,6}1[bB]\}?|x1[bB]|033|e(?=[\[\]])))"
 _TERMINAL = (
@@ -22,7 +20,7 @@ _TERMINAL = (
     r"|\x9b[0-?]{0,40}+[@-~]"
 )  # fmt: skip
 _WRITTEN = (
-    r"(?P<gone>[" + _INVISIBLE + r"]|\\\r?\n|\\(?:\\\\)++n|%(?:25){0,4}[eE]2%(?:25){0,4}80%(?:25){0,4}8[b-fB-F])"
+    r"(?P<gone>[" + _INVISIBLE + r"]|\\\r?\n|\\(?:\\\\){1,7}+n|%(?:25){0,4}[eE]2%(?:25){0,4}80%(?:25){0,4}8[b-fB-F])"
     r"|\\{1,16}+(?:(?P<space>[nrt])|u(?P<unicode>[0-9a-fA-F]{4})|x(?P<hex>[2-7][0-9a-fA-F])|(?P<quote>[\"'`/$&!#]))"
     r"|\\(?P<slash>\\)\\{0,14}+"
     r"|%(?:25){0,8}(?P<percent>[0-7][0-9a-fA-F])"
@@ -40,8 +38,6 @@ _compiled = cache(re.compile)
 
 def spellings(text: str) -> Iterator[tuple[str, Back]]:
     """Yield the text in plainer and plainer spellings, each with the way from a place in it back to the text itself."""
-    if text.isascii() and not any(sign in text for sign in _SIGNS):
-        return
     backs: list[Back] = []
     layer = text
     for _ in range(MOST_LAYERS):
