@@ -17,15 +17,15 @@ _BARE = r"((?:[^\s\"'`,;(){}<>\[\]\\&]|&(?![\w#]{1,40}[=;])|\\(?![\\nrtuxe\"'/\s
 # Behind a name: how it goes on, how it is given a value in one of many languages, and the value.
 _ASSIGNED = (
     r"([\w.\-]{0,60}+)(?:"
-    r"[\"'`]?\]?[ \t]{0,16}(?:=>|:=|<-|[:=])[ \t]{0,8}(?:" + _QUOTED + "|" + _BARE + ")"  # name = value, "name": "value"
-    r"|[ \t]{0,4}:[ \t]{0,4}[A-Za-z][\w.<>\[\]|?]{0,30}+[ \t]{0,4}=[ \t]{0,4}" + _QUOTED +  # name: Type = "value"
+    r"[ \t]{0,4}:[ \t]{0,4}[A-Za-z][\w.<>\[\]|?]{0,30}+[ \t]{0,4}=[ \t]{0,4}" + _QUOTED +  # name: Type = "value"
+    r"|[\"'`]?\]?[ \t]{0,16}(?:=>|:=|<-|[:=])[ \t]{0,8}(?:" + _QUOTED + "|" + _BARE + ")"  # name = value, "name": "value"
     r"|[\"'`][ \t]{0,4},\s{0,8}" + _QUOTED +  # define("name", "value")
     r"|\([ \t]{0,4}" + _QUOTED +  # setName("value")
     r"|[\"']?[^<>\n]{0,80}>(?:</key>)?\s{0,20}(?:<string>)?([^<>\s]{4,400}+)(?=\s{0,20}</)"  # <name>value</name>
     r"|</key>\s{0,20}<string>([^<>\s]{4,400}+)(?=</)"
     r"|[\"'][ \t]{1,8}value[ \t]?=[ \t]?" + _QUOTED +  # name="name" value="value"
     r"|[\"']?[ \t]{1,4}" + _QUOTED +  # PASSWORD 'value'
-    r"|[\"']?[ \t]{0,4}[:=][ \t]{0,4}(?:[>|][+\-]?\d?[ \t]{0,4})?\r?\n[ \t]{0,40}(?:" + _QUOTED + "|" + _BARE + r")(?=[ \t,]{0,8}(?:[\r\n]|\Z))"
+    r"|[\"']?[ \t]{0,4}[:=][ \t]{0,4}(?:[>|][+\-]?\d?[ \t]{0,4})?\r?\n[ \t]{0,40}(?:" + _QUOTED + "|" + _BARE + r"(?=[ \t,]{0,8}(?:[\r\n]|\Z)))"
     r"|[ \t]\d[ \t]" + _BARE +  # of routers: password 7 value
     r")"
 )  # fmt: skip
@@ -94,8 +94,9 @@ def columns(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _secret_cells(line: str, sign: str) -> tuple[int, ...]:
-    line = _compiled(r".*[:{\[,]\s?\"(?=[^\"]*\Z)").sub("", line) if '"' in line else line  # a text in JSON
-    cells = [cell.strip(" \t\r\"'*`") for cell in line.split(sign)] if len(line) < 4_000 else []
+    cells = [cell.strip(" \t\r\"'*`") for cell in line.split(sign)] if len(line) < 4_000 else [""]
+    if '"' in cells[0]:  # the whole may be a text in JSON
+        cells[0] = line.partition(sign)[0].rpartition('"')[2].strip()
     names = all(len(cell) <= 40 and _compiled(r"[\w .\-/#]*").fullmatch(cell) for cell in cells)
     return tuple(number for number, cell in enumerate(cells) if is_name(cell)) if names and len(cells) > 1 else ()
 
@@ -129,7 +130,7 @@ def manifests(text: str) -> Iterator[tuple[int, int]]:
         start = text.find("\ndata:", place, place + 2_000)
         next_place = text.find("kind: Secret", place + 1)
         if start >= 0 and (next_place < 0 or start < next_place):
-            for line in _compiled(r"\n[ \t]{1,20}[\w.\-]{1,100}:[ \t]{1,4}([A-Za-z0-9+/]{8,}+={0,2})(?=\s|\Z)|\n(?![ \t])").finditer(text, start + 6):  # fmt: skip
+            for line in _compiled(r"\n[ \t]{1,20}[\w.\-]{1,100}:[ \t]{1,4}([A-Za-z0-9+/]{8,}+={0,2})(?=[\s\"'\\]|\Z)|\n(?![ \t])").finditer(text, start + 6):  # fmt: skip
                 if line[1] is None:
                     break
                 yield line.start(1), line.end(1)
@@ -159,7 +160,7 @@ def _commands(text: str, name: str) -> Iterator[int]:
 
 
 def _after(flags: str, line: str, place: int) -> Iterator[tuple[int, int]]:
-    value = r"(?:\"([^\"\n]{4,200}+)\"|'([^'\n]{4,200}+)'|([^\s\"'|;&]{4,200}+))"
+    value = r"(?:\"([^\"\n]{4,200}+)\"|'([^'\n]{4,200}+)'|((?:[^\s\"'|;&\\]|\\(?![\\nrtuxe\"'/\s0])){4,200}+))"
     for match in _compiled(r"(?<=\s)" + flags.replace("@", value)).finditer(line):
         group = next(number for number in (1, 2, 3) if match[number] is not None)
         if is_secret(match[group], spoken=True):

@@ -176,7 +176,7 @@ RULES: tuple[tuple[str, str, str, str], ...] = (
     ("password in SQL", "DENTIFIED dentified", r"(?i)dentified\s{1,8}(?:with\s{1,4}\S{1,60}+\s{1,4})?(?:by|as)\s{1,4}(?:password\s{1,4})?['\"]([^'\"\n]{4,200}+)['\"]", "dev.mysql.com: CREATE USER"),
     ("password of a device", "snmp-server", r"snmp-server community (\S{5,60}+)", "cisco.com: snmp-server community"),
     ("session cookie", "~ ookie", r"(?i)(?<![\w.\-])(?=[\w.\-]{0,80}(?:sess|sid|auth|token|jwt|remember))[\w.\-]{1,80}+=([^\s;,\"']{16,}+)", "RFC 6265"),
-    ("password in prose", "password Password PASSWORD passphrase Passphrase passcode Passcode passwort Passwort", r"(?i)(?:password|passphrase|passcode|passwort)(?: [\w\-]{1,20}+){0,4}? (?:is|was|ist|lautet) [\"'`]?([^\s\"'`,;]{6,200}+)", "English, German"),
+    ("password in prose", "password Password PASSWORD passphrase Passphrase passcode Passcode passwort Passwort", r"(?i)(?:password|passphrase|passcode|passwort)(?: [\w\-]{1,20}+){0,4}? (?:is|was|ist|lautet) [\"'`]?((?:[^\s\"'`,;\\]|\\(?![\\\"'nrt])){6,200}+)", "English, German"),
 )  # fmt: skip
 # What could be words as well as a credential: only taken for one if it looks random.
 JUDGED = frozenset((
@@ -211,7 +211,7 @@ COMMANDS: tuple[tuple[str, str, str], ...] = (
     ("net", "use", r"\\{1,2}\S{1,200}+\s@(?=\s{1,4}/)"),
     ("net", "user", r"user\s{1,4}[^\s/]{1,60}\s@(?=\s{1,4}/)"),
     ("snmpwalk snmpget snmpset snmpbulkwalk", "", r"-[AX]\s@"),
-    ("htpasswd", "", r"-\w{0,6}b\w{0,6}(?:\s[^\s]{1,100}+){1,4}?\s@(?=\s*\Z)"),
+    ("htpasswd", "", r"-\w{0,6}b\w{0,6}(?:\s[^\s]{1,100}+){1,4}?\s@(?=[\s\"'}]*\Z)"),
     ("rabbitmqctl", "", r"(?:add_user|change_password|authenticate_user)\s[^\s]{1,100}+\s@"),
     ("ssh-keygen", "", r"-[NP]\s@"),
     ("gh", "secret", r"(?:-b|--body)[ =]@"),

@@ -193,6 +193,12 @@ def _encoded(text: str, encoded: int) -> Iterator[Secret]:
             yield Secret(name=secret.name, start=match.start(), end=match.end())
 
 
+def _is_sample(value: str) -> bool:
+    """True if a value is base64 of a name and a password that everybody uses, as in a manual."""
+    pair = _compiled(_PAIR).fullmatch(_decoded(value)) if _compiled(_BASE64).fullmatch(value) else None
+    return pair is not None and is_stand_in(pair[1])
+
+
 def _decoded(word: str) -> str:
     """Return the text that a word is base64 of; nothing if it is of none."""
     from binascii import Error, a2b_base64  # a library of its own that most hooks need not load
@@ -246,6 +252,6 @@ def _is_shape(name: str, value: str) -> bool:
     if name in WHOLE:
         return True
     if name in JUDGED:
-        return is_secret(value) and is_secret(_plain(value))
+        return is_secret(value) and is_secret(_plain(value)) and not _is_sample(value)
     port = len(value) <= 5 and value.isdigit()
     return not port and not is_stand_in(value) and not is_stand_in(_plain(value))

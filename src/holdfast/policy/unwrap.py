@@ -10,7 +10,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from functools import cache
 
-MOST_LAYERS = 3  # JSON in a URL in HTML; runs of the same escape count as one
+MOST_LAYERS = 3  # JSON in a URL in HTML; a run of backslashes counts as one
 Back = Callable[[int, int], tuple[int, int]]
 
 _INVISIBLE = "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0"  # fmt: skip
@@ -20,11 +20,11 @@ _TERMINAL = (
     r"|\x9b[0-?]{0,40}+[@-~]"
 )  # fmt: skip
 _WRITTEN = (
-    r"(?P<gone>[" + _INVISIBLE + r"]|\\\r?\n|\\(?:\\\\){1,7}+n|%(?:25){0,4}[eE]2%(?:25){0,4}80%(?:25){0,4}8[b-fB-F])"
+    r"(?P<gone>[" + _INVISIBLE + r"]|\\\r?\n|\\(?:\\\\){1,7}+n|%[eE]2%80%8[b-fB-F])"
     r"|\\{1,16}+(?:(?P<space>[nrt])|u(?P<unicode>[0-9a-fA-F]{4})|x(?P<hex>[2-7][0-9a-fA-F])|(?P<quote>[\"'`/$&!#]))"
     r"|\\(?P<slash>\\)\\{0,14}+"
-    r"|%(?:25){0,8}(?P<percent>[0-7][0-9a-fA-F])"
-    r"|&(?:amp;){0,8}+(?:#(?P<decimal>\d{1,5});|#[xX](?P<number>[0-9a-fA-F]{1,4});|(?P<name>[A-Za-z]{2,7});)"
+    r"|%(?P<percent>[0-7][0-9a-fA-F])"
+    r"|&(?:#(?P<decimal>\d{1,5});|#[xX](?P<number>[0-9a-fA-F]{1,4});|(?P<name>[A-Za-z]{2,7});)"
 )
 _NAMED = {
     "quot": '"', "apos": "'", "amp": "&", "lt": "<", "gt": ">", "equals": "=", "colon": ":", "num": "#", "period": ".",
@@ -97,7 +97,7 @@ def _meant(match: re.Match[str]) -> str | None:
         case "gone":
             return ""
         case "space":
-            return " " if value == "t" else "\n"
+            return "\t" if value == "t" else "\n"
         case "quote":
             return value
         case "slash":
