@@ -27,7 +27,7 @@ _ABOUT = (
 )
 _PLACEHOLDER = (
     r"(?i)^(?:\$(?![156y2]\$)|%[({a-z]|\{|<|\*{3,}|x{3,}|\.{3}|\[|&lt;|!|\.[*+])|\*{3,}|example|placeholder|your[_\-]|change.?(?:me|it)|redacted|"
-    r"omitted|dummy|x{8,}|\*{6,}|replace.?me|not.?a.?real|\.\.\.|…|os\.environ|getenv|process\.env|(?<!\w)secrets?\.|vault|\$\{|\{\{|\$\(|"
+    r"omitted|dummy|x{8,}|\*{6,}|replace.?me|not.?a.?real|\.\.\.|…|os\.environ|getenv|process\.env|(?<!\w)secrets?\.|vault|\$\{|\{\{|\$\(|=\$[A-Z]|"
     r"^(?:none|null|true|false|undefined|string|str|optional)\b|^(?:env|file|fd|stdin|var|ref|arn|op|projects?):"
 )
 # Passwords that everybody uses for what nobody can reach.
