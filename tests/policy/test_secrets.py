@@ -102,7 +102,9 @@ def test_the_second_set_is_as_large_as_promised() -> None:
     assert sum(len(planting.look_alikes(split)) for split in SPLITS) >= 300
 
 
-@pytest.mark.parametrize("before", ["", "m", "_", "=", "x", "\x1b[32m", "\x1b[K", "\\u001b[32m", "\\x1b[0;1m", "\\033[m", "\u200b", "token"])
+@pytest.mark.parametrize(
+    "before", ["", "m", "_", "=", "x", "\x1b[32m", "\x1b[K", "\\u001b[32m", "\\x1b[0;1m", "\\033[m", "\u200b", "token"]
+)
 def test_nothing_that_stands_before_a_prefix_hides_it(before: str) -> None:
     for token in (TOKEN, "glpat-" + "a1B2" * 5, "sk-ant-api03-" + "a1B2-" * 18, "hf_" + "0a" * 6 + "_" + "aB3-" * 11):
         clean = mask_secrets(f"see {before}{token} there")
@@ -116,7 +118,10 @@ def test_exactly_the_wrapped_secret_is_cut_out() -> None:
 
 
 def test_our_own_keys_and_passes_are_known() -> None:
-    key, pass_ = "hf_" + "0a1b2c" * 2 + "_" + "aB3-" * 10 + "xyz", "0a1b2c" * 2 + ".2026-03-02T10:11:12.123Z." + "0f" * 32
+    key, pass_ = (
+        "hf_" + "0a1b2c" * 2 + "_" + "aB3-" * 10 + "xyz",
+        "0a1b2c" * 2 + ".2026-03-02T10:11:12.123Z." + "0f" * 32,
+    )
     assert mask_secrets(f"HOLDFAST_KEY={key}") == "HOLDFAST_KEY=[redacted Holdfast key]"
     assert mask_secrets(f"Cookie: holdfast-pass={pass_}") == "Cookie: holdfast-pass=[redacted Holdfast pass]"
     assert mask_secrets(f"got {pass_}") == "got [redacted Holdfast pass]"

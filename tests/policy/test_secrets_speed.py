@@ -42,7 +42,9 @@ def usual() -> float:
 def test_no_text_takes_long(seeds: tuple[str, ...], filling: str, usual: float) -> None:
     slow = {seed for seed in seeds if seconds(find_secrets, seed + filling) > MOST * usual}
     # Measured again before it counts: the machine may have been busy with something else.
-    assert {seed for seed in slow if min(seconds(find_secrets, seed + filling) for _ in range(3)) > MOST * usual} == set()
+    assert {
+        seed for seed in slow if min(seconds(find_secrets, seed + filling) for _ in range(3)) > MOST * usual
+    } == set()
 
 
 def test_twice_the_text_takes_about_twice_as_long() -> None:

@@ -164,7 +164,7 @@ DISGUISED = {
     "invisible": f"ghp_q7\u200b{TOKEN[6:]}",
     "HTML": f"token&#x3D;{TOKEN.replace('_', '&#95;')}",
     "base64": b64encode(f"token {TOKEN}".encode()).decode(),
-    "our own key": f"HOLDFAST_KEY=hf_{'0a1b2c' * 2}_{TAIL}q7R2q7R2q7R"[:64],
+    "our own key": f"HOLDFAST_KEY=hf_{'0a1b2c' * 2}_{TAIL}q7R2q7R2q7R",
 }
 
 

@@ -9,7 +9,19 @@ from collections.abc import Iterator
 from functools import cache
 
 LONGEST_JUDGED = 400  # characters of a value that are looked at
-_NAMES = ("passw", "pwd", "passphrase", "pass_phrase", "pass-phrase", "secret", "token", "credential", "kennwort", "contrase", "senha")
+_NAMES = (
+    "passw",
+    "pwd",
+    "passphrase",
+    "pass_phrase",
+    "pass-phrase",
+    "secret",
+    "token",
+    "credential",
+    "kennwort",
+    "contrase",
+    "senha",
+)
 # Short names that are part of many words: they count only where they stand alone in a name (smtp_pass, dbPw).
 _SHORT = ("pass", "pw", "psk", "pin")
 # Of keys there are many kinds; these open something.

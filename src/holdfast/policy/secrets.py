@@ -27,7 +27,12 @@ MOST_ENCODED, SHORTEST_ENCODED = 2, 16  # layers of base64, and characters
 
 # One credential found: what it is and where, never the value.
 Secret = namedtuple("Secret", ("name", "start", "end"))  # noqa: PYI024  typing is too dear here
-ASSIGNED, COMMAND, COLUMN, ENCODED = "password or key", "password of a command", "password in a table", "encoded credential"
+ASSIGNED, COMMAND, COLUMN, ENCODED = (
+    "password or key",
+    "password of a command",
+    "password in a table",
+    "encoded credential",
+)
 KINDS = (*dict.fromkeys(rule[0] for rule in RULES), COLUMN, ENCODED, ASSIGNED)
 
 _compiled = cache(re.compile)
@@ -130,7 +135,12 @@ def _hidden(value: Mapping[Any, Any]) -> Iterator[str]:
         if isinstance(item, str) and is_name(str(key)) and is_secret(_plain(item), least=6, spoken=True):
             yield key
     told, item = value.get("name") or value.get("key"), value.get("value")
-    if isinstance(told, str) and isinstance(item, str) and is_name(told) and is_secret(_plain(item), least=6, spoken=True):
+    if (
+        isinstance(told, str)
+        and isinstance(item, str)
+        and is_name(told)
+        and is_secret(_plain(item), least=6, spoken=True)
+    ):
         yield "value"
 
 

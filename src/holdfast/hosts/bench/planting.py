@@ -102,7 +102,9 @@ def _plain(around: str, secret: str, chance: random.Random) -> Wrapped:
 def _coloured(around: str, secret: str, chance: random.Random) -> Wrapped:
     """Colour the secret, or a part of it as `grep` does; raw, or as the codes are spelled in logs and JSON."""
     escape = chance.choice(("\x1b", "\x1b", "\\u001b", "\\x1b", "\\033", "\\e"))
-    on, off = chance.choice((("[32m", "[0m"), ("[1;38;5;208m", "[m"), ("[01;31m" + escape + "[K", "[m" + escape + "[K")))
+    on, off = chance.choice(
+        (("[32m", "[0m"), ("[1;38;5;208m", "[m"), ("[01;31m" + escape + "[K", "[m" + escape + "[K"))
+    )
     on, off = escape + on, escape + off
     if chance.random() < 0.3 and len(secret) > 8:
         place = chance.randint(2, len(secret) - 2)
