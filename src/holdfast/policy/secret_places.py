@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from functools import cache
 
 from holdfast.policy.secret_rules import COMMANDS
 from holdfast.policy.secret_words import is_about, is_name, is_secret, promised
+
+MYPY = False
+if MYPY:
+    from collections.abc import Generator, Iterator  # noqa: TC003  typing is too dear here
 
 _compiled = cache(re.compile)
 
@@ -101,7 +104,9 @@ def _secret_cells(line: str, sign: str) -> tuple[int, ...]:
     return tuple(number for number, cell in enumerate(cells) if is_name(cell)) if names and len(cells) > 1 else ()
 
 
-def _cells_below(text: str, place: int, sign: str, places: tuple[int, ...], signs: int) -> Iterator[tuple[int, int]]:
+def _cells_below(
+    text: str, place: int, sign: str, places: tuple[int, ...], signs: int
+) -> Generator[tuple[int, int], None, int]:
     """Yield the cells in the rows of one table; return where it ends."""
     while 0 <= place < len(text):
         end = text.find("\n", place)

@@ -5,8 +5,11 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator
 from functools import cache
+
+MYPY = False
+if MYPY:
+    from collections.abc import Iterator  # noqa: TC003  typing is too dear here
 
 LONGEST_JUDGED = 400  # characters of a value that are looked at
 _NAMES = (
@@ -82,23 +85,23 @@ def promised(text: str) -> Iterator[tuple[int, str]]:
 
 
 def is_about(rest: str) -> bool:
-    """True if a name that begins like a secret's goes on as the name of something about it."""
+    """Tell whether a name that begins like a secret's goes on as the name of something about it."""
     return bool(_compiled(_ABOUT).search(rest))
 
 
 def is_name(text: str) -> bool:
-    """True if a text as a whole is the name of a secret."""
+    """Tell whether a text as a whole is the name of a secret."""
     rest = [text[end:] for end, _ in promised(text)]
     return any(_compiled(r"[\w.\-]{0,60}").fullmatch(one) and not is_about(one) for one in rest)
 
 
 def is_stand_in(value: str) -> bool:
-    """True if a value stands for a secret and is none: a placeholder, a look-up, or what everybody uses."""
+    """Tell whether a value stands for a secret and is none: a placeholder, a look-up, or what everybody uses."""
     return bool(_compiled(_PLACEHOLDER).search(value) or _compiled(_DEFAULTS).fullmatch(value))
 
 
 def is_secret(value: str, *, least: int = 4, code: bool = False, spoken: bool = False) -> bool:
-    """True if a text that stands where a secret might be looks like one: random, not words, not a stand-in.
+    """Tell whether a text that stands where a secret might be looks like one: random, not words, not a stand-in.
 
     Where a password was `spoken` of, a word with a number at its end is one, too.
     """
@@ -114,7 +117,7 @@ def is_secret(value: str, *, least: int = 4, code: bool = False, spoken: bool = 
 
 
 def is_wordy(value: str) -> bool:
-    """True if a text is made of words and numbers with something plain between them, like a name or a path."""
+    """Tell whether a text is made of words and numbers with something plain between them, like a name or a path."""
     if _compiled(r"[^\w\-./:~,@]|^\w+://\S*@").search(value):
         return False
     parts = _compiled(r"[\W_]+").split(value)
@@ -130,7 +133,7 @@ def _is_word(part: str) -> bool:
 
 
 def _alone(text: str, start: int, end: int) -> bool:
-    """True if a short word is a part of a name of its own: after an underscore, a hump, or nothing."""
+    """Tell whether a short word is a part of a name of its own: after an underscore, a hump, or nothing."""
     before, after = text[start - 1 : start], text[end : end + 1]
     if before.isalnum() and not (text[start].isupper() and before.islower()):
         return False

@@ -159,7 +159,7 @@ def _everywhere(text: str, encoded: int) -> Iterator[Secret]:
     yield from _candidates(text, encoded)
     if _is_plain(text):
         return
-    from holdfast.policy.unwrap import spellings  # only where it is needed: a hook has to be quick
+    from holdfast.policy.unwrap import spellings  # noqa: PLC0415  most hooks do without it
 
     for spelling, back in spellings(text):
         for secret in _candidates(spelling, encoded):
@@ -204,14 +204,14 @@ def _encoded(text: str, encoded: int) -> Iterator[Secret]:
 
 
 def _is_sample(value: str) -> bool:
-    """True if a value is base64 of a name and a password that everybody uses, as in a manual."""
+    """Tell whether a value is base64 of a name and a password that everybody uses, as in a manual."""
     pair = _compiled(_PAIR).fullmatch(_decoded(value)) if _compiled(_BASE64).fullmatch(value) else None
     return pair is not None and is_stand_in(pair[1])
 
 
 def _decoded(word: str) -> str:
     """Return the text that a word is base64 of; nothing if it is of none."""
-    from binascii import Error, a2b_base64  # a library of its own that most hooks need not load
+    from binascii import Error, a2b_base64  # noqa: PLC0415  a shared library that most hooks need not load
 
     letters = word.rstrip("=").replace("-", "+").replace("_", "/")
     if len(letters) % 4 == 1 or not _is_text(a2b_base64(letters[:40][: len(letters[:40]) // 4 * 4])):
@@ -223,19 +223,19 @@ def _decoded(word: str) -> str:
 
 
 def _is_text(raw: bytes) -> bool:
-    """True if bytes are text: what most words stand for that could be base64 is not."""
+    """Tell whether bytes are text: what most words stand for that could be base64 is not."""
     return raw.isascii() and all(byte > 31 or byte in b"\t\n\r\x1b" for byte in raw)
 
 
 def _is_plain(text: str) -> bool:
-    """True if a text has nothing in it that a terminal or a format would take for an escape."""
+    """Tell whether a text has nothing in it that a terminal or a format would take for an escape."""
     return text.isascii() and not any(sign in text for sign in "\x1b\\%&")
 
 
 def _plain(text: str) -> str:
     if _is_plain(text):
         return text
-    from holdfast.policy.unwrap import plain
+    from holdfast.policy.unwrap import plain  # noqa: PLC0415  most hooks do without it
 
     return plain(text)
 

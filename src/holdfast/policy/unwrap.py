@@ -55,10 +55,7 @@ def spellings(text: str) -> Iterator[tuple[str, Back]]:
 
 def plain(text: str) -> str:
     """Return the plainest spelling of a text."""
-    last = text
-    for last, _ in spellings(text):
-        pass
-    return last
+    return [text, *(spelling for spelling, _ in spellings(text))][-1]
 
 
 def _replaced(text: str, pattern: re.Pattern[str], terminal: str) -> tuple[str, Back | None]:

@@ -99,7 +99,7 @@ def score_wrapped(judge: Judge, split: str, wrapping: str) -> Leaks:
 
 
 def covers(found: list[str], secret: str) -> bool:
-    """True if a find holds the whole secret, as it is spelled in the text."""
+    """Tell whether a find holds the whole secret, as it is spelled in the text."""
     return any(secret.strip() in one for one in found)
 
 

@@ -95,7 +95,7 @@ def _characters(alphabet: str, number: int, chance: random.Random) -> str:
 Wrapped = tuple[str, str] | None
 
 
-def _plain(around: str, secret: str, chance: random.Random) -> Wrapped:
+def _plain(around: str, secret: str, _: random.Random) -> Wrapped:
     return secret, around.replace(MARK, secret)
 
 
@@ -113,7 +113,7 @@ def _coloured(around: str, secret: str, chance: random.Random) -> Wrapped:
     return secret, around.replace(MARK, f"{on}{secret}{off}")
 
 
-def _json_in_json(around: str, secret: str, chance: random.Random) -> Wrapped:
+def _json_in_json(around: str, secret: str, _: random.Random) -> Wrapped:
     def twice(text: str) -> str:
         return json.dumps(json.dumps(text)[1:-1])[1:-1]
 
@@ -121,7 +121,7 @@ def _json_in_json(around: str, secret: str, chance: random.Random) -> Wrapped:
     return twice(secret), text
 
 
-def _url_encoded(around: str, secret: str, chance: random.Random) -> Wrapped:
+def _url_encoded(around: str, secret: str, _: random.Random) -> Wrapped:
     return quote(secret, safe=""), quote(around.replace(MARK, secret), safe="")
 
 
@@ -131,7 +131,8 @@ def _html(around: str, secret: str, chance: random.Random) -> Wrapped:
     def spelled(text: str) -> str:
         return "".join(numbers.get(one, one) for one in html.escape(text)) if "&" not in text else html.escape(text)
 
-    return spelled(secret), spelled(around.split(MARK)[0]) + spelled(secret) + spelled(around.split(MARK)[1])
+    before, _, after = around.partition(MARK)
+    return spelled(secret), spelled(before) + spelled(secret) + spelled(after)
 
 
 def _zero_width(around: str, secret: str, chance: random.Random) -> Wrapped:
@@ -148,7 +149,7 @@ def _continued(around: str, secret: str, chance: random.Random) -> Wrapped:
     return broken, around.replace(MARK, broken)
 
 
-def _in_base64(around: str, secret: str, chance: random.Random) -> Wrapped:
+def _in_base64(around: str, secret: str, _: random.Random) -> Wrapped:
     whole = base64.b64encode(around.replace(MARK, secret).encode()).decode()
     return whole, f"body: {whole}\n"
 
