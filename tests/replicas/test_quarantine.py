@@ -157,3 +157,15 @@ def test_files_tell_who_committed_them_and_a_removal_by_a_stranger_waits(tmp_pat
         assert sorted(one.would for one in waiting(memory)) == ["add", "retired"]
         (place / "own.md").write_text("Written here by hand: orders live in the ledger.\n")
         assert synced() == {}
+
+
+def test_a_password_in_an_address_is_not_kept(pair: tuple[Seat, Seat], tmp_path: Path) -> None:
+    _, bob = pair
+    password, token = "Xk9!mQ2#" + "vLw7", "ghp_" + "q7R2" * 9
+    for decide in (accept, reject):
+        with pytest.raises(NotFound) as refused:
+            decide(bob.memory, [f"https://ada:{password}@git.example.org/acme/shop"])
+        assert password not in str(refused.value)
+        assert decide(bob.memory, [f"{token}@example.org"]).authors == ("[redacted GitHub token]@example.org",)
+    kept = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+    assert (password.encode() in kept, token.lower().encode() in kept.lower()) == (False, False)

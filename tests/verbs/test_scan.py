@@ -2,7 +2,9 @@
 
 import json
 import subprocess
+from base64 import b64encode
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,6 +20,7 @@ from holdfast.model.foreign import Foreign, ForeignSession, Item, Remark, Said
 from holdfast.model.ids import Clock
 from holdfast.model.query import Query
 from holdfast.model.record import Draft
+from holdfast.model.scope import project_of_remote
 from holdfast.model.trail import Happening
 from holdfast.policy.admit import SecretFound
 from holdfast.verbs.bootstrap import seed_text
@@ -153,6 +156,45 @@ def test_no_secret_given_to_a_verb_reaches_the_disk(name: str, memory: Memory, t
     assert isinstance(outcome, SecretFound | HoldfastError) or b"[redacted" in kept, outcome
     assert TOKEN.encode() not in kept
     assert b"glpat-" not in kept
+
+
+TAIL = "q7R2" * 8  # of a token, whatever stands before or in it
+DISGUISED = {
+    "coloured": f"\x1b[32m{TOKEN}\x1b[0m",
+    "coloured, escaped": f"\\u001b[01;31m\\u001b[K{TOKEN}\\u001b[m",
+    "invisible": f"ghp_q7\u200b{TOKEN[6:]}",
+    "HTML": f"token&#x3D;{TOKEN.replace('_', '&#95;')}",
+    "base64": b64encode(f"token {TOKEN}".encode()).decode(),
+    "our own key": f"HOLDFAST_KEY=hf_{'0a1b2c' * 2}_{TAIL}q7R2q7R2q7R",
+}
+
+
+@pytest.mark.parametrize("disguise", DISGUISED)
+@pytest.mark.parametrize("name", [name for name in ACTIONS if "scope" not in name])
+@pytest.mark.embedded
+def test_no_disguised_secret_given_to_a_verb_reaches_the_disk(
+    name: str, disguise: str, memory: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(f"{__name__}.TOKEN", DISGUISED[disguise])
+    with suppress(HoldfastError):
+        ACTIONS[name](memory)
+    kept = bytes_under(tmp_path / "store")
+    assert (TAIL[:20].encode() in kept, b64encode(b"token ghp_q7R2q7R2q7R2")[:28] in kept) == (False, False)
+
+
+@pytest.mark.parametrize("disguise", DISGUISED)
+def test_what_older_rules_let_in_is_found_and_masked(disguise: str, memory: Memory, tmp_path: Path) -> None:
+    text = f"The deploy printed {DISGUISED[disguise]} and went on."
+    event = recorded(memory.clock, text, tags=[DISGUISED[disguise]])
+    memory.store.commit([event])
+    found = scan(memory)
+    assert {leak.id for leak in found} == {event.id}
+    redact(memory)
+    assert scan(memory) == []
+    kept = bytes_under(tmp_path / "store")
+    assert (TAIL[:20].encode() in kept, b64encode(b"token ghp_q7R2q7R2q7R2")[:28] in kept) == (False, False)
+    body = find(memory, event.id).record.body
+    assert (body.startswith("The deploy printed "), body.endswith(" and went on."), "[redacted " in body) == (True,) * 3
 
 
 def leaky(memory: Memory) -> list[Event]:
@@ -304,3 +346,12 @@ def test_a_credential_in_the_address_of_a_remote_is_not_the_name_of_a_project(me
     for command in (["init", "-q"], ["remote", "add", "origin", f"https://ada:{TOKEN}@github.com/acme/shop.git"]):
         subprocess.run(["git", *command], cwd=tmp_path, check=True)
     assert memory.checkout.project() == "github.com/acme/shop"
+
+
+@pytest.mark.parametrize(
+    "url",
+    [f"https://{TOKEN}@github.com/acme/shop.git", f"https://ada:pa/{OTHER}@github.com/acme/shop", f"ssh://ada:{OTHER}@github.com/acme/shop.git",
+     f"ada:{TOKEN}@github.com:acme/shop.git", "https://github.com:443/acme/shop", "ssh://git@github.com:22/acme/shop.git"],
+)  # fmt: skip
+def test_no_part_of_a_password_is_part_of_a_project(url: str) -> None:
+    assert project_of_remote(url) == "github.com/acme/shop"

@@ -8,6 +8,8 @@ from holdfast.model.errors import Invalid
 
 SCOPE = re.compile(r"[a-z0-9]+(?:[-_.][a-z0-9]+)*(?::[a-z0-9]+(?:[-_.][a-z0-9]+)*)*")
 SCP_REMOTE = re.compile(r"(?:[^@/\s]+@)?(?P<host>[^:/\s]+):(?P<path>[^\s]+)")
+# A password may hold a slash, which only belongs there encoded: then what looks like a port is no number.
+USERINFO = re.compile(r"(?<=://)(?:[^/\s]*@|[^/:@\s]*:(?!\d+(?:/|$))\S*@)")
 MAX_LABEL = 100
 MAX_LABELS = 64
 
@@ -44,9 +46,14 @@ def within(scope: str, outer: str) -> bool:
     return scope == outer or scope.startswith(outer + ":")
 
 
+def without_userinfo(url: str) -> str:
+    """Return an address without the user and the password in it; any other text as it is."""
+    return USERINFO.sub("", url)
+
+
 def project_of_remote(url: str) -> str | None:
     """Give the identity of a remote, equal for its ssh and https forms: host/owner/name."""
-    text = url.strip()
+    text = without_userinfo(url.strip())
     if "://" in text:
         parts = urlsplit(text)
         host, path = parts.hostname or "", parts.path

@@ -12,6 +12,8 @@ from holdfast.model.errors import Conflict, Invalid, NotFound
 from holdfast.model.event import LOCAL, Event
 from holdfast.model.fold import fold_all, set_aside
 from holdfast.model.record import Record
+from holdfast.model.scope import without_userinfo
+from holdfast.policy.secrets import masked
 from holdfast.verbs.memory import Memory, find, is_reference
 
 UNKNOWN = "somebody git does not know"
@@ -126,7 +128,7 @@ def _of_record(memory: Memory, reference: str) -> list[Waiting]:
 
 def _person(reference: str, known: Iterable[Waiting]) -> str:
     """Give the author meant: by address, whether or not anything of theirs is here, or by a name that only one has."""
-    said = reference.strip()
+    said = str(masked(without_userinfo(reference.strip())))
     if "@" in said:
         return said
     named = {address(one.author): one.author for one in known if one.author.partition(" <")[0].lower() == said.lower()}

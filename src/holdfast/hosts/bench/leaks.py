@@ -9,11 +9,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from holdfast.hosts.bench import planting
 from holdfast.hosts.bench.labelled import SPLITS, rows_of
 from holdfast.hosts.bench.measure import cpu_seconds, table
 from holdfast.policy.secrets import find_secrets
 
-LEAST_RECALL, MOST_FALSE = 0.9, 0.03
+LEAST_RECALL, MOST_FALSE = 0.97, 0.01
 MARK = "§"  # where the secret stands in its surroundings
 RANDOM = r"[A-Za-z0-9+/=_\-]{16,}"  # what the entropy rule looks at
 LEAST_ENTROPY = 3.5  # bits a character
@@ -55,10 +56,51 @@ def run() -> bool:
         (split, judge, one.recall, f"{one.found}/{one.planted}", one.false, one.alike, one.alarms, one.milliseconds)
         for (split, judge), one in scores.items()
     ])  # fmt: skip
+    wrapped = _wrapped({name: judge for name, judge in judges.items() if judge is not random_words})
     if not library:
         print("detect-secrets is not installed: `pip install detect-secrets` adds its line.")
     held = scores["held", "holdfast"]
-    return held.recall >= LEAST_RECALL and held.alarms <= MOST_FALSE
+    return all(one.recall >= LEAST_RECALL and one.alarms <= MOST_FALSE for one in (held, *wrapped))
+
+
+def _wrapped(judges: Mapping[str, Judge]) -> list[Leaks]:
+    """Print how judges do on the second set, plain and in each wrapping; return our scores on its held-back half."""
+    scores = {
+        (wrapping, split, name): score_wrapped(judge, split, wrapping)
+        for wrapping in planting.WRAPPINGS for split in SPLITS for name, judge in judges.items()
+        if judge is ours or split == "held"  # the library is slow, and was tuned on neither
+    }  # fmt: skip
+    table("secrets, second set: each masked whole where holdfast looks, found in part where the library does",
+        ("wrapped in", "split", "judge", "recall", "found", "false alarms", "share", "ms a text"), [
+        (*key, one.recall, f"{one.found}/{one.planted}", f"{one.false}/{one.alike}", one.alarms, one.milliseconds)
+        for key, one in scores.items()
+    ])  # fmt: skip
+    return [one for (_, split, name), one in scores.items() if (split, name) == ("held", "holdfast")]
+
+
+def score_wrapped(judge: Judge, split: str, wrapping: str) -> Leaks:
+    """Count how a judge does on one half of the second set; ours has to find the whole secret."""
+    secrets, others = planting.planted(split, wrapping), planting.look_alikes(split, wrapping)
+    right = covers if judge is ours else hit
+    tally: Counter[str] = Counter()
+
+    def look() -> None:
+        tally["found"] = sum(right(judge(one.text), one.secret) for one in secrets)
+        tally["false"] = sum(bool(judge(text)) for text in others)
+
+    seconds = cpu_seconds(look)
+    return Leaks(
+        planted=len(secrets),
+        found=tally["found"],
+        alike=len(others),
+        false=tally["false"],
+        milliseconds=1000 * seconds / (len(secrets) + len(others)),
+    )
+
+
+def covers(found: list[str], secret: str) -> bool:
+    """Tell whether a find holds the whole secret, as it is spelled in the text."""
+    return any(secret.strip() in one for one in found)
 
 
 def planted(split: str) -> list[tuple[str, str, str]]:

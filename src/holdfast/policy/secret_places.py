@@ -1,0 +1,172 @@
+"""Places where a secret is expected: behind a name, in a column, in a manifest, among the arguments of a command."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+from holdfast.policy.secret_rules import COMMANDS
+from holdfast.policy.secret_words import is_about, is_name, is_secret, promised
+
+MYPY = False
+if MYPY:
+    from collections.abc import Generator, Iterator  # noqa: TC003  typing is too dear here
+
+_compiled = cache(re.compile)
+
+_QUOTED = r"(?:\"((?:[^\"\\\n]|\\.){4,4096}+)\"|'((?:[^'\\\n]|\\.){4,4096}+)'|`((?:[^`\\\n]|\\.){4,4096}+)`)"
+# Without quotes a value ends where a new one begins, and is left to a plainer spelling where an escape stands in it.
+_BARE = r"((?:[^\s\"'`,;(){}<>\[\]\\&]|&(?![\w#]{1,40}[=;])|\\(?![\\nrtuxe\"'/\s0])){6,}+)(?!\\[\\nrtuxe\"'/\s0]|&[\w#]{1,40};)"
+# Behind a name: how it goes on, how it is given a value in one of many languages, and the value.
+_ASSIGNED = (
+    r"([\w.\-]{0,60}+)(?:"
+    r"[ \t]{0,4}:[ \t]{0,4}[A-Za-z][\w.<>\[\]|?]{0,30}+[ \t]{0,4}=[ \t]{0,4}" + _QUOTED +  # name: Type = "value"
+    r"|[\"'`]?\]?[ \t]{0,16}(?:=>|:=|<-|[:=])[ \t]{0,8}(?:" + _QUOTED + "|" + _BARE + ")"  # name = value, "name": "value"
+    r"|[\"'`][ \t]{0,4},\s{0,8}" + _QUOTED +  # define("name", "value")
+    r"|\([ \t]{0,4}" + _QUOTED +  # setName("value")
+    r"|[\"']?[^<>\n]{0,80}>(?:</key>)?\s{0,20}(?:<string>)?([^<>\s]{4,400}+)(?=\s{0,20}</)"  # <name>value</name>
+    r"|</key>\s{0,20}<string>([^<>\s]{4,400}+)(?=</)"
+    r"|[\"'][ \t]{1,8}value[ \t]?=[ \t]?" + _QUOTED +  # name="name" value="value"
+    r"|[\"']?[ \t]{1,4}" + _QUOTED +  # PASSWORD 'value'
+    r"|[\"']?[ \t]{0,4}[:=][ \t]{0,4}(?:[>|][+\-]?\d?[ \t]{0,4})?\r?\n[ \t]{0,40}(?:" + _QUOTED + "|" + _BARE + r"(?=[ \t,]{0,8}(?:[\r\n]|\Z)))"
+    r"|[ \t]\d[ \t]" + _BARE +  # of routers: password 7 value
+    r")"
+)  # fmt: skip
+# NAME=value as in a shell or an env file: whatever stands there up to the end of the line.
+_WHOLE_LINE = r"[A-Z0-9_]{0,60}+=([^\s\"'`$(<\\][^\s\"'`\\]{5,}+)(?=[ \t]*(?:[\r\n]|\Z))"
+# NAME value, where the command before it says so.
+_SET = r"(?i)(?:^|[\s;&|\"'`])(?:setx|env|arg|set(?:[ \t]+-[\w\-]+){0,3}|(?:configure|config|secrets?|variable)[ \t]+set)[ \t]+[\"']?[\w.:/\-]{0,60}$"
+_SET_TO = r"[\w.\-]{0,60}+[\"']?[ \t]{1,4}" + _BARE
+_SPOKEN = ("passw", "pwd", "pass", "pw", "passphrase", "kennwort")
+_COMMANDS: dict[str, list[tuple[str, str]]] = {}
+for _names, _word, _flags in COMMANDS:
+    for _name in _names.split():
+        _COMMANDS.setdefault(_name, []).append((_word, _flags))
+
+
+def assigned(text: str) -> Iterator[tuple[int, int]]:
+    """Yield where a value stands that its name promises to be a secret."""
+    last = 0
+    for start, word in sorted(promised(text)):
+        if start < last:
+            continue
+        found = _assignment(text, start)
+        if found is None:
+            continue
+        rest, begin, end, bare = found
+        last = end
+        if text[start - len(word) - 1 : start - len(word)] == ":" and text[start : start + 1] == ":":
+            continue  # a part of an address: arn:aws:secretsmanager:eu:1:secret:name
+        called = bare and text[end : end + 1] in tuple("([{")
+        if not is_about(rest) and is_secret(text[begin:end], code=called, spoken=word in _SPOKEN):
+            yield begin, end
+
+
+def _assignment(text: str, start: int) -> tuple[str, int, int, bool] | None:
+    """Return the rest of a name, where its value stands, and whether that is without quotes."""
+    if text[start - 1 : start].isupper() and (match := _compiled(_WHOLE_LINE).match(text, start)):
+        return match[0].partition("=")[0], match.start(1), match.end(1), False
+    if match := _compiled(_ASSIGNED).match(text, start):
+        group = next(number for number in range(2, match.re.groups + 1) if match[number] is not None)
+        bare = text[match.start(group) - 1 : match.start(group)] not in ("'", '"', "`")
+        return match[1], match.start(group), match.end(group), bare
+    after = text[start : start + 1]
+    if after and (after.isspace() or after in "_-.\"'" or after.isalnum()):
+        line = text[max(text.rfind("\n", max(0, start - 120), start) + 1, start - 120) : start]
+        if _compiled(_SET).search(line) and (match := _compiled(_SET_TO).match(text, start)):
+            return match[0][: match.start(1) - start].strip(" \t\"'"), match.start(1), match.end(1), True
+    return None
+
+
+def columns(text: str) -> Iterator[tuple[int, int]]:
+    """Yield the cells of tables (CSV, TSV, markdown, psql) under a heading that names a secret."""
+    if "\n" not in text:
+        return
+    done = 0
+    for start in sorted(end for end, _ in promised(text)):
+        if start < done:
+            continue
+        begin, end = text.rfind("\n", 0, start) + 1, text.find("\n", start)
+        if end < 0 or begin < done:
+            return
+        done = end
+        sign = next((sign for sign in "\t|;," if sign in text[begin:end]), "")
+        places = _secret_cells(text[begin:end], sign) if sign else ()
+        if places:
+            done = yield from _cells_below(text, end + 1, sign, places, text.count(sign, begin, end))
+
+
+def _secret_cells(line: str, sign: str) -> tuple[int, ...]:
+    cells = [cell.strip(" \t\r\"'*`") for cell in line.split(sign)] if len(line) < 4_000 else [""]
+    if '"' in cells[0]:  # the whole may be a text in JSON
+        cells[0] = line.partition(sign)[0].rpartition('"')[2].strip()
+    names = all(len(cell) <= 40 and _compiled(r"[\w .\-/#]*").fullmatch(cell) for cell in cells)
+    return tuple(number for number, cell in enumerate(cells) if is_name(cell)) if names and len(cells) > 1 else ()
+
+
+def _cells_below(
+    text: str, place: int, sign: str, places: tuple[int, ...], signs: int
+) -> Generator[tuple[int, int], None, int]:
+    """Yield the cells in the rows of one table; return where it ends."""
+    while 0 <= place < len(text):
+        end = text.find("\n", place)
+        end = len(text) if end < 0 else end
+        line = text[place:end]
+        if not _compiled(r"[\s|+:\-]*").fullmatch(line):  # a rule between the heading and the rows
+            if line.count(sign) != signs:
+                break
+            yield from _cells(line, place, sign, places)
+        place = end + 1
+    return place
+
+
+def _cells(line: str, place: int, sign: str, places: tuple[int, ...]) -> Iterator[tuple[int, int]]:
+    for number, cell in enumerate(line.split(sign)):
+        inner = _compiled(r"[^\s\"'`]{6,400}+").search(cell) if number in places else None
+        if inner and is_secret(inner[0], spoken=True):
+            yield place + inner.start(), place + inner.end()
+        place += len(cell) + len(sign)
+
+
+def manifests(text: str) -> Iterator[tuple[int, int]]:
+    """Yield the values of a Kubernetes Secret: base64, whatever they are called."""
+    place = text.find("kind: Secret")
+    while place >= 0:
+        start = text.find("\ndata:", place, place + 2_000)
+        next_place = text.find("kind: Secret", place + 1)
+        if start >= 0 and (next_place < 0 or start < next_place):
+            for line in _compiled(r"\n[ \t]{1,20}[\w.\-]{1,100}:[ \t]{1,4}([A-Za-z0-9+/]{8,}+={0,2})(?=[\s\"'\\]|\Z)|\n(?![ \t])").finditer(text, start + 6):  # fmt: skip
+                if line[1] is None:
+                    break
+                yield line.start(1), line.end(1)
+        place = next_place
+
+
+def arguments(text: str) -> Iterator[tuple[int, int]]:
+    """Yield the passwords among the arguments of commands."""
+    if not any(sign in text for sign in "-/_"):
+        return
+    found = sorted((place, name) for name in _COMMANDS for place in _commands(text, name))
+    for number, (place, name) in enumerate(found):
+        limit = found[number + 1][0] if number + 1 < len(found) else len(text)
+        line = _compiled(r"(?:[^\n|;&\\]|\\[\s\S])*+").match(text, place + len(name), limit)
+        for word, flags in _COMMANDS[name] if line else ():
+            if line and word in line[0]:
+                yield from _after(flags, line[0], line.start())
+
+
+def _commands(text: str, name: str) -> Iterator[int]:
+    place = text.find(f"{name} ")
+    while place >= 0:
+        before = text[place - 1 : place] if place else " "
+        if not (before.isalnum() or before in "_-."):
+            yield place
+        place = text.find(f"{name} ", place + 1)
+
+
+def _after(flags: str, line: str, place: int) -> Iterator[tuple[int, int]]:
+    value = r"(?:\"([^\"\n]{4,200}+)\"|'([^'\n]{4,200}+)'|((?:[^\s\"'|;&\\]|\\(?![\\nrtuxe\"'/\s0])){4,200}+))"
+    for match in _compiled(r"(?<=\s)" + flags.replace("@", value)).finditer(line):
+        group = next(number for number in (1, 2, 3) if match[number] is not None)
+        if is_secret(match[group], spoken=True):
+            yield place + match.start(group), place + match.end(group)

@@ -1,0 +1,65 @@
+"""The time to look for secrets grows with the text alone, whatever it is made of."""
+
+import time
+from collections.abc import Callable
+
+import pytest
+
+from holdfast.policy.secret_rules import COMMANDS, RULES
+from holdfast.policy.secrets import drop_private, find_secrets
+
+SIZE = 20_000  # characters
+MOST = 60  # times what prose of the same length takes
+PROSE = "The quick brown fox jumps over the lazy dog, and nobody knows why it did so on Monday. "
+HINTS = sorted({hint for _, hints, _, _ in RULES for hint in hints.removeprefix("~").split()})
+NAMES = sorted({name for names, _, _ in COMMANDS for name in names.split()})
+SEEDS = (
+    "token", "a.", "-eyJ", "eyJaaaaaaaaaaa.eyJ", "sk-", "a://", "a://b:", "password=", "password='\"", "Authorization: ",
+    "bearer ", "curl -u ", "curl x ", "mysql -", "docker ", "--token", "-----BEGIN PRIVATE KEY-----", "-----BEGIN RSA PRIVATE",
+    "cookie session=", "sess", "cookie a.b-", "password is", "password a ", "machine a login b ", "Private-Lines: 1\nA", "xoxb-", "AAAA",
+    "LS0tLS1CRUdJTiAA", "1//0", "fm2_,", "M.", '"auth":', "api_key-", "\\", 'password\\\\"', "?sig=", "<private>", "a:b@",
+    "\x1b[32m", "\x1b]", "\x1b[0", "\\u001b[", "%41", "%25", "%", "&amp;", "&#x", "&", "\u200b", "\\\n", "\\\\n", "kind: Secret\n",
+    "kind: Secret\ndata:\n a: QUJDRGFi\n", "password,token\n", "|password|\n", "password|a\n1|b\n", "<password>", "<password a",
+    'name="password" ', '"password",\n', "ENV PASSWORD ", "set password ", "setx a_password", "docker login -p ", "htpasswd -b a ",
+    "net use \\\\a ", "aGVsbG8gd29ybGQg", "echo a|", "password: |\n", "pass", "pw ", "api_keyapi_key", "passwordpassword",
+)  # fmt: skip
+
+
+def seconds(look: Callable[[str], object], seed: str) -> float:
+    text = (seed * (SIZE // len(seed) + 1))[:SIZE]
+    started = time.process_time()
+    look(text)
+    return time.process_time() - started
+
+
+@pytest.fixture(scope="module")
+def usual() -> float:
+    return sorted(seconds(find_secrets, PROSE) for _ in range(5))[2]
+
+
+@pytest.mark.parametrize("filling", ["", " ", "\n"])
+@pytest.mark.parametrize("seeds", [SEEDS, NAMES, *(tuple(HINTS[n::8]) for n in range(8))])
+def test_no_text_takes_long(seeds: tuple[str, ...], filling: str, usual: float) -> None:
+    slow = {seed for seed in seeds if seconds(find_secrets, seed + filling) > MOST * usual}
+    # Measured again before it counts: the machine may have been busy with something else.
+    assert {
+        seed for seed in slow if min(seconds(find_secrets, seed + filling) for _ in range(3)) > MOST * usual
+    } == set()
+
+
+def test_twice_the_text_takes_about_twice_as_long() -> None:
+    for seed in ("curl x ", "\\", "password='", "<private>", "cookie a.sess-", "docker login -p "):
+        text = seed * (200_000 // len(seed))
+        once, twice = (min(_timed(text[: len(text) // part]) for _ in range(3)) for part in (2, 1))
+        assert twice < 3 * once + 0.1, seed
+
+
+def _timed(text: str) -> float:
+    started = time.process_time()
+    find_secrets(text)
+    return time.process_time() - started
+
+
+@pytest.mark.parametrize("seed", ["<private>", "<private", "</private>", "<private></private>", "<PRIVATE>x", "<"])
+def test_private_spans_are_dropped_quickly(seed: str, usual: float) -> None:
+    assert min(seconds(drop_private, seed) for _ in range(3)) < MOST * usual
