@@ -1,6 +1,5 @@
 """Take in what hooks told, and make sessions and receipts of it."""
 
-import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -9,6 +8,7 @@ from pathlib import Path
 from holdfast.engine import tally, trail
 from holdfast.engine.views import sessions
 from holdfast.model.event import Actor, Event, Verb
+from holdfast.model.foreign_json import parse_json
 from holdfast.model.ids import days_before, fixed_id, parse_instant
 from holdfast.model.trail import Happening, happening_from_json
 from holdfast.policy.secrets import masked
@@ -74,8 +74,8 @@ def expire(memory: Memory) -> int:
 
 def _read(path: Path) -> Happening | None:
     try:
-        return happening_from_json(masked(json.loads(path.read_bytes())))
-    except (OSError, ValueError, RecursionError):
+        return happening_from_json(masked(parse_json(path.read_bytes())))
+    except (OSError, ValueError):
         return None
 
 

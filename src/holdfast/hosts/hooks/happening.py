@@ -6,6 +6,7 @@ import json
 import os
 import time
 
+from holdfast.model.foreign_json import parse_json
 from holdfast.policy.secrets import drop_private, mask_secrets, masked
 
 MYPY = False
@@ -81,7 +82,7 @@ def arguments(given: Any) -> Json:
     """Give what a tool was called with, bounded."""
     if isinstance(given, str):  # some clients send JSON as text
         try:
-            given = json.loads(given)
+            given = parse_json(given)
         except ValueError:
             return {"text": _bounded(given)}
     if not isinstance(given, dict):

@@ -9,6 +9,7 @@ import time
 
 from holdfast.hosts.hooks.happening import happening, is_late, now
 from holdfast.hosts.hooks.places import client_note, data_folder, home_of
+from holdfast.model.foreign_json import parse_json
 from holdfast.policy.secrets import mask_secrets
 
 MYPY = False
@@ -96,7 +97,7 @@ def _stdin() -> Json:
     raw = sys.stdin.buffer.read(LONGEST_STDIN + 1)
     if len(raw) > LONGEST_STDIN:
         raise ValueError("stdin is longer than 10 MB")
-    given = json.loads(raw.decode("utf-8", "replace"))
+    given = parse_json(raw.decode("utf-8", "replace"))
     if not isinstance(given, dict):
         raise TypeError("stdin is no JSON object")
     return given
