@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 
 from holdfast.engine.database import Bits, Database, Halves, Row
+from holdfast.engine.journal import fill_checksums
 from holdfast.engine.store import ALL_VIEWS, MOVING, Store
 from holdfast.engine.transcripts import index_chunks
 from holdfast.engine.views import vectors
@@ -87,6 +88,8 @@ def move(source: Store, target: Store, progress: Progress = lambda *_: None) -> 
     progress("graph of vectors", 0, 1)
     if size := _vector_size(target.db):
         vectors.make_graph(target.db, size)
+    with target.db.transaction():
+        fill_checksums(target.db)
     target.note(MOVING, "")
     target.note("moved from", identity)
     return Moved(events=_count(target.db, "events"), records=records, vectors=_count(target.db, "vectors"), hash=told)

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from holdfast.engine.database import Database
+from holdfast.engine.journal import fill_checksums
 from holdfast.engine.sqlite import SQLite
 from holdfast.engine.store import ALL_VIEWS, MOVING, Progress, Store, silent
 from holdfast.engine.views import (
@@ -34,6 +35,8 @@ def open_store(
 def _bring_up_to_date(store: Store, progress: Progress) -> None:
     with store.db.transaction():
         _migrate(store.db)
+        if isinstance(store.db, SQLite):  # a server has checksums of its own
+            fill_checksums(store.db)
         if stale := _stale_views(store):
             store.rebuild(stale, progress)
 

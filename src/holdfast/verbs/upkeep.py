@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from holdfast.engine import trail
+from holdfast.engine.journal import changed_rows
 from holdfast.engine.sqlite import SQLite
 from holdfast.engine.store import Progress
 from holdfast.engine.views import records, vectors
@@ -118,6 +119,8 @@ where extname = 'vector'
 
 def _integrity(db: SQLite) -> Check:
     damage = db.damage()
+    if not damage:
+        damage = [f"event {one} is not as it was written" for one in changed_rows(db)]
     if not damage:
         return Check(name="pages", found=f"{db.path} is sound")
     fix = "holdfast recover saves what can be read; holdfast restore FILE puts a backup back"

@@ -57,7 +57,9 @@ class _Host:
         try:
             message = parse_json(line)
         except TooDeep as problem:
-            self.refuse(INVALID_PARAMS, f"The message cannot be read: {problem}", _id_of(line))
+            known = _id_of(line)
+            code = PARSE_ERROR if known is None else INVALID_PARAMS
+            self.refuse(code, f"The message cannot be read: {problem}", known)
             return
         except ValueError:
             self.refuse(PARSE_ERROR, "This is not JSON")
