@@ -18,6 +18,7 @@ from holdfast.model.errors import Conflict, StoreError
 
 Progress = Callable[[str, int, int], None]
 PAGE = 2_000
+MOVED = "moved from"  # the setting of a store that was filled: the first event of the other
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,8 +91,8 @@ def move(source: Store, target: Store, progress: Progress = lambda *_: None) -> 
         vectors.make_graph(target.db, size)
     with target.db.transaction():
         fill_checksums(target.db)
-    target.note(MOVING, "")
-    target.note("moved from", identity)
+        target.note(MOVING, "")
+        target.note(MOVED, identity)
     return Moved(events=_count(target.db, "events"), records=records, vectors=_count(target.db, "vectors"), hash=told)
 
 
@@ -116,6 +117,11 @@ def _claim(source: Store, target: Store) -> str:
     identity = str(first[0][0])
     with target.db.transaction():
         under_way = target.setting(MOVING)
+        if not under_way and target.setting(MOVED) == identity:
+            raise Conflict(
+                f"This store was moved to {target.db.place} already.",
+                hint="Nothing was changed. Set `database` to use it.",
+            )
         if under_way != identity and (under_way or _count(target.db, "events")):
             raise Conflict(
                 f"{target.db.place} already holds another store.", hint="Give an empty one. Nothing was changed."
