@@ -53,6 +53,17 @@ _NO_ROOM = (
 )
 
 
+# What it says where the file system refuses locks.
+_NO_LOCKS = (
+    sqlite3.SQLITE_IOERR_LOCK,
+    sqlite3.SQLITE_IOERR_RDLOCK,
+    sqlite3.SQLITE_IOERR_UNLOCK,
+    sqlite3.SQLITE_IOERR_CHECKRESERVEDLOCK,
+    sqlite3.SQLITE_IOERR_SHMLOCK,
+    sqlite3.SQLITE_PROTOCOL,
+)
+
+
 class SQLite:
     """One connection, shared by the threads of this process under a lock."""
 
@@ -316,10 +327,23 @@ def _our_error(problem: sqlite3.Error, path: Path) -> HoldfastError:
     code = getattr(problem, "sqlite_errorcode", 0) or 0
     if code in _NO_ROOM:
         code = sqlite3.SQLITE_FULL
+    if code in _NO_LOCKS or (code & 0xFF == sqlite3.SQLITE_BUSY and _refuses_locks(path)):
+        hint = "Put the store on a local disk (HOLDFAST_HOME); `holdfast doctor` tries the locks."
+        return StoreError(f"The file system of {path} refuses locks; nothing was changed.", hint=hint)
     if found := _MEANING.get(code & 0xFF):
         kind, hint = found
         return kind(f"{(kind.__doc__ or '').rstrip('.')} ({path}: {problem}).", hint=hint)
     return StoreError(f"The store could not answer ({path}: {problem}).", hint="Run `holdfast doctor`.")
+
+
+def _refuses_locks(path: Path) -> bool:
+    """Return whether a store only seems busy: SQLite cannot tell a lock that somebody holds from one nobody can have."""
+    from holdfast.engine.locks import problem_with_locks  # noqa: PLC0415  only where something went wrong
+
+    try:
+        return bool(problem_with_locks(path.parent))
+    except OSError:
+        return False  # a full or read-only disk is another matter
 
 
 def _patiently(step: Callable[[], object]) -> None:
