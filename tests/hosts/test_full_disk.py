@@ -27,6 +27,7 @@ READING = (
     ("show", "{id}", "--json"),
     ("list", "--json"),
     ("brief", "deploy the shop"),
+    ("opening",),
     ("session", "refresh"),
     ("history", "{id}"),
     ("export",),

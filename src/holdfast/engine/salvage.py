@@ -4,7 +4,6 @@ SQLite gives up on a file where one page is bad, and below a bad inner page ever
 read one by one (`engine/pages`), rows of the journal are known by their shape wherever they lie, and each is checked.
 """
 
-import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
@@ -22,6 +21,7 @@ from holdfast.engine.views.records import PROJECT_BITS
 from holdfast.model.errors import Invalid
 from holdfast.model.event import FOLDING, VERBS, Actor, ActorKind, Event, Verb
 from holdfast.model.fold import scrub
+from holdfast.model.foreign_json import parse_json
 from holdfast.model.ids import check_id, parse_instant
 from holdfast.model.record import record_from_json
 from holdfast.model.text import check_keepable
@@ -145,10 +145,10 @@ def _event(values: Sequence[Value]) -> Event | None:
         check_id(key)
         if verb in FOLDING:
             check_id(about)
-        said = json.loads(data)
+        said = parse_json(data)
         check_keepable(said)
         sound = isinstance(said, dict) and parse_instant(at) == at
-    except (Invalid, ValueError, RecursionError):
+    except (Invalid, ValueError):
         return None
     by = Actor(kind=cast("ActorKind", actor), name=name, session=session)
     return Event(id=key, about=about, verb=cast("Verb", verb), at=at, by=by, data=said) if sound else None
@@ -248,7 +248,7 @@ def _doubtful(store: Store, found: _Found, hurt: set[str]) -> Iterator[str]:
     """Give the memories that the damaged store had made something else of: a text was changed in one place or the other."""
     for _, values in found.rows("records"):
         try:
-            former = record_from_json(json.loads(str(values[-1])))
+            former = record_from_json(parse_json(str(values[-1])))
         except (ValueError, KeyError, TypeError, AttributeError, IndexError, Invalid):
             continue
         now = store.folded(former.id)
