@@ -53,3 +53,33 @@ def test_the_model_needs_only_the_standard_library_and_the_id_library() -> None:
             if isinstance(node, ast.ImportFrom | ast.Import):
                 name = (node.module or "") if isinstance(node, ast.ImportFrom) else node.names[0].name
                 assert name.split(".")[0] in allowed, f"{path} imports {name}"
+
+
+# Modules that parse JSON of our own making, from our own tables and package data, or the parser itself.
+OWN_JSON = {
+    "model/foreign_json.py",
+    "engine/database.py",
+    "engine/trail.py",
+    "engine/views/records.py",
+    "engine/views/words.py",
+    "verbs/branches.py",
+    "verbs/observer.py",
+    "verbs/quarantine.py",
+    "surfaces/contract.py",
+    "adapters/replicas/manifest.py",
+    "hosts/hooks/answers.py",
+    "hosts/mcp/offer.py",
+    "hosts/mcp/stdio.py",
+    "hosts/setup/checks.py",
+    "hosts/setup/removing.py",
+}
+
+
+def test_json_from_outside_is_parsed_with_bounds() -> None:
+    """Deep nesting ends in a RecursionError where `json.loads` is called: use `model.foreign_json.parse_json`."""
+    calling = {
+        path.relative_to(SOURCE).as_posix()
+        for path in SOURCE.rglob("*.py")
+        if "json.loads" in path.read_text() or "json.load(" in path.read_text()
+    }
+    assert {name for name in calling if not name.startswith("hosts/bench/")} - OWN_JSON == set()

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from holdfast.engine.backup import look_at
+from holdfast.engine.journal import COLUMNS, changed_rows
 from holdfast.engine.opening import open_store
 from holdfast.engine.salvage import salvage
 from holdfast.engine.sqlite import SQLite
@@ -40,14 +41,16 @@ def test_every_step_of_the_schema_has_a_store_written_by_its_time() -> None:
 @each
 def test_a_store_of_an_older_schema_opens_with_everything_in_it(packed: Path, store_file: Path, tmp_path: Path) -> None:
     with closing(sqlite3.connect(store_file)) as raw:
-        before = raw.execute("select * from events order by seq").fetchall()
+        before = raw.execute(f"select seq, {COLUMNS} from events order by seq").fetchall()
         assert raw.execute("select value from settings where name = 'schema'").fetchone() == (
             str(int(packed.name[:4])),
         )
     with make_memory(tmp_path, Time()) as memory:
         store = memory.store
         assert isinstance(store.db, SQLite)
-        assert [tuple(row) for row in store.db.query("select * from events order by seq")] == before
+        assert [tuple(row) for row in store.db.query(f"select seq, {COLUMNS} from events order by seq")] == before
+        assert store.db.query("select count(*) from events where checksum is null")[0][0] == 0
+        assert changed_rows(store.db) == []
         assert store.db.damage() == []
         assert told(store) == [
             ("fact", "active", "Deploys wait for the backup of the ledger, and for Ruth."),

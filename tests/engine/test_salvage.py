@@ -1,6 +1,7 @@
 """A damaged store: said clearly, never touched by looking at it, and saved as far as its pages are whole."""
 
 import os
+import re
 import shutil
 import sqlite3
 from collections.abc import Iterator
@@ -24,6 +25,7 @@ from holdfast.model.record import Draft
 from holdfast.policy.admit import Waivers
 from holdfast.verbs.erasing import erase
 from holdfast.verbs.keep import Revision, link, record_use, retire, revise
+from holdfast.verbs.upkeep import examine
 from holdfast.verbs.write import write
 from tests.conftest import Time, keep, make_memory, recorded
 
@@ -229,11 +231,65 @@ def test_events_are_found_below_a_bad_inner_page(whole: Path, original: dict[str
     assert saved.events == len(original)
 
 
-def test_a_changed_letter_is_named_as_a_doubt(tmp_path: Path) -> None:
+@pytest.mark.parametrize("seed", range(SEEDS))
+@pytest.mark.parametrize("older", [False, True], ids=["with checksums", "ids of an older version"])
+def test_an_event_with_flipped_bits_is_refused_and_listed(
+    whole: Path, original: dict[str, Event], tmp_path: Path, seed: int, older: bool
+) -> None:
+    """In its id, and since there are checksums in any of its columns; never kept as an event that did not happen."""
+    random = Random(seed)
+    path = copied(whole, tmp_path / "store")
+    with closing(open_store(SQLite(path))) as store:  # the log is in the file now
+        if older:
+            store.db.execute("update events set checksum = null")
+    victims = random.sample(sorted(original), 3)
+    body = bytearray(path.read_bytes())
+    for key in victims:
+        event = original[key]
+        place, bit = random.randrange(26) if older else random.randrange(len(_row(event))), 1 << random.randrange(7)
+        for start in _places(bytes(body), _row(event)):
+            body[start + place] ^= bit
+    path.write_bytes(body)
+    saved = salvage(path, tmp_path / "new.db")
+    check_saved(tmp_path / "new.db", original, saved)
+    assert saved.events == len(original) - len(victims)
+    assert saved.lost == len(victims)  # the index knows them by their own ids
+    assert len(saved.refused) <= len(victims)
+
+
+def _row(event: Event) -> bytes:
+    """Return what stands side by side in the row of an event, and nowhere else."""
+    return f"{event.id}{event.about}{event.verb}{event.at}{event.by.kind}{event.by.name}{event.by.session}".encode()
+
+
+def _places(body: bytes, row: bytes) -> list[int]:
+    """Return where a row is; a page that is no longer used may hold a second copy of it."""
+    places = [found.start() for found in re.finditer(re.escape(row), body)]
+    assert places
+    return places
+
+
+def test_a_flipped_bit_in_a_text_is_refused_listed_and_seen_by_the_doctor(tmp_path: Path) -> None:
+    with make_memory(tmp_path, Time()) as memory:
+        kept = keep(memory, "Prices are kept in cents.")
+        record = keep(memory, "The till is emptied at six by Ruth.")
+        assert all(not check.fix for check in examine(memory) if check.name == "pages")
+    path = tmp_path / "store" / "holdfast.db"
+    body = path.read_bytes()
+    at = body.index(b"at six by", _places(body, record.id.encode() * 2 + b"recorded")[0]) + 3
+    path.write_bytes(body[:at] + bytes([body[at] ^ 1]) + body[at + 1 :])  # "six" has become "rix"
+    with make_memory(tmp_path, Time()) as memory:
+        [check] = [check for check in examine(memory) if check.name == "pages"]
+        assert (bool(check.fix), check.found) == (True, f"event {record.id} is not as it was written")
+    saved = salvage(path, tmp_path / "new.db")
+    assert (saved.events, saved.refused, list(events_of(tmp_path / "new.db"))) == (1, (record.id,), [kept.id])
+
+
+def test_a_changed_letter_from_before_there_were_checksums_is_named_as_a_doubt(tmp_path: Path) -> None:
     with make_memory(tmp_path, Time()) as memory:
         record = keep(memory, "The till is emptied at six by Ruth.")
         assert isinstance(memory.store.db, SQLite)
-        memory.store.db.execute("update events set data = replace(data, 'six', 'ten')")
+        memory.store.db.execute("update events set data = replace(data, 'six', 'ten'), checksum = null")
         memory.store.db.checkpoint()
     saved = salvage(tmp_path / "store" / "holdfast.db", tmp_path / "new.db")
     assert (saved.events, saved.doubtful) == (1, (record.id,))

@@ -394,3 +394,24 @@ def test_ordinary_wordings_are_compared_word_by_word() -> None:
     said = differences(" ".join(words), " ".join(changed))
     assert [said.count(f"<ins>{word}</ins>") for word in ("first", "middle", "last")] == [1, 1, 1]
     assert said.count("<del>") == 3
+
+
+@pytest.mark.parametrize("depth", [101, 190, 900, 10_000])
+def test_deep_json_is_refused_as_invalid(wire: Wire, depth: int) -> None:
+    """In a body and in the arguments of a tool: 4xx or a JSON-RPC error of the client's, never an internal error."""
+    deep = '{"a":' * depth + "1" + "}" * depth
+    meta = (
+        '{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{},'
+        '"io.modelcontextprotocol/clientInfo":{"name":"test","version":"1"}}'
+    )
+    call = (
+        f'{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"remember","_meta":{meta},'
+        f'"arguments":{{"text":"x","fields":{deep}}}}}}}'
+    )
+    told = (b"Mcp-Protocol-Version: 2026-07-28", b"Mcp-Method: tools/call", b"Mcp-Name: remember")
+    for body, more in ((deep, ()), (call, told)):
+        media = (b"Content-Type: application/json", b"Accept: application/json, text/event-stream", *more)
+        answer = wire.send(wire.post(target(wire), body.encode(), *media), patience=20)
+        assert refused(answer), (body[:60], answer[:500])
+        assert [400 <= status < 500 for status in statuses(answer)] == [True] or b'"error"' in answer, answer[:500]
+    wire.must_be_well()

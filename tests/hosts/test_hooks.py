@@ -113,6 +113,7 @@ exec(open({str(CLIENT)!r}).read(), {{"__name__": "__main__", "__file__": {str(CL
     assert {name for name in shown if name.startswith("holdfast")} == {
         *("holdfast", "holdfast.hosts", "holdfast.hosts.hooks", "holdfast.policy", "holdfast.policy.secrets"),
         *(f"holdfast.policy.secret_{part}" for part in ("places", "rules", "words")),
+        *("holdfast.model", "holdfast.model.foreign_json"),
         *(f"holdfast.hosts.hooks.{name}" for name in used),
     }
     heavy = (
@@ -744,3 +745,16 @@ def test_a_prompt_gets_a_pointer_at_most_and_only_where_asked_for(
     assert len(said) < 200
     assert hook("UserPromptSubmit", prompt=prompt) is None  # once
     assert hook("UserPromptSubmit", prompt="Something else entirely.") is None
+
+
+@pytest.mark.parametrize("depth", [101, 900, 10_000])
+def test_deep_json_on_stdin_is_refused_in_one_line_of_the_log(
+    hook: Hook, home: Path, project: Path, depth: int
+) -> None:
+    deep = '{"a":' * depth + "1" + "}" * depth
+    said = f'{{"session_id": "s", "cwd": {json.dumps(str(project))}, "tool_name": "Bash", "tool_input": {deep}}}'
+    assert hook("PreToolUse", raw=said.encode()) is None
+    assert spooled(home) == []
+    log = (home / "hooks.log").read_text()
+    assert log.count("\n") == 1
+    assert "nested more than 100 levels deep" in log

@@ -328,4 +328,7 @@ def keep_out_of_git(folder: Path) -> None:
     ignored = folder / ".gitignore"
     known = ignored.read_text(encoding="utf-8").splitlines() if ignored.exists() else []
     if missing := [line for line in PRIVATE if line not in known]:
-        ignored.write_text("\n".join([*known, *missing, ""]), encoding="utf-8")
+        try:
+            ignored.write_text("\n".join([*known, *missing, ""]), encoding="utf-8")
+        except OSError:
+            return  # a full or read-only disk: the store there can still be read

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from zlib import crc32
 
 from holdfast.engine.database import Database, Row, stored
 from holdfast.model.event import Actor, Event
@@ -119,8 +120,7 @@ class Journal:
 
 def event_row(seq: int, event: Event) -> dict[str, object]:
     """Give an event as a row under a number."""
-    return {
-        "seq": seq,
+    row: dict[str, object] = {
         "id": event.id,
         "about": event.about,
         "verb": event.verb,
@@ -130,6 +130,33 @@ def event_row(seq: int, event: Event) -> dict[str, object]:
         "session": event.by.session,
         "data": json.dumps(dict(event.data), ensure_ascii=False, allow_nan=False),
     }
+    return {"seq": seq, **row, "checksum": checksum(row.values())}
+
+
+def checksum(columns: Iterable[object]) -> int:
+    """Return the checksum of an event's columns, in the order of COLUMNS and as they are stored."""
+    return crc32("\x1f".join(map(str, columns)).encode(errors="surrogatepass"))
+
+
+def fill_checksums(db: Database) -> None:
+    """Give a checksum to the events that an older version wrote."""
+    after = 0
+    while rows := db.query(f"{_UNCHECKED} and seq > :after order by seq limit :page", {"after": after, "page": PAGE}):
+        db.many(
+            "update events set checksum = :checksum where seq = :seq",
+            [{"seq": row[0], "checksum": checksum(tuple(row)[1:])} for row in rows],
+        )
+        after = rows[-1][0]
+
+
+def changed_rows(db: Database) -> list[str]:
+    """Return the ids of the events whose columns are not what was written."""
+    changed, after = list[str](), 0
+    sql = f"select seq, checksum, {COLUMNS} from events where checksum is not null and seq > :after order by seq limit :page"
+    while rows := db.query(sql, {"after": after, "page": PAGE}):
+        changed += [str(row["id"]) for row in rows if checksum(tuple(row)[2:]) != row["checksum"]]
+        after = rows[-1][0]
+    return changed
 
 
 def event_of(row: Row) -> Event:
@@ -144,8 +171,9 @@ def event_of(row: Row) -> Event:
     )
 
 
+_UNCHECKED = f"select seq, {COLUMNS} from events where checksum is null"
 INSERT = """
-insert into events (seq, id, about, verb, at, actor, name, session, data)
-values (:seq, :id, :about, :verb, :at, :actor, :name, :session, :data)
+insert into events (seq, id, about, verb, at, actor, name, session, data, checksum)
+values (:seq, :id, :about, :verb, :at, :actor, :name, :session, :data, :checksum)
 on conflict (id) do nothing
 """

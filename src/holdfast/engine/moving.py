@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 
 from holdfast.engine.database import Bits, Database, Halves, Row
+from holdfast.engine.journal import fill_checksums
 from holdfast.engine.store import ALL_VIEWS, MOVING, Store
 from holdfast.engine.transcripts import index_chunks
 from holdfast.engine.views import vectors
@@ -17,6 +18,7 @@ from holdfast.model.errors import Conflict, StoreError
 
 Progress = Callable[[str, int, int], None]
 PAGE = 2_000
+MOVED = "moved from"  # the setting of a store that was filled: the first event of the other
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +89,10 @@ def move(source: Store, target: Store, progress: Progress = lambda *_: None) -> 
     progress("graph of vectors", 0, 1)
     if size := _vector_size(target.db):
         vectors.make_graph(target.db, size)
-    target.note(MOVING, "")
-    target.note("moved from", identity)
+    with target.db.transaction():
+        fill_checksums(target.db)
+        target.note(MOVING, "")
+        target.note(MOVED, identity)
     return Moved(events=_count(target.db, "events"), records=records, vectors=_count(target.db, "vectors"), hash=told)
 
 
@@ -113,6 +117,11 @@ def _claim(source: Store, target: Store) -> str:
     identity = str(first[0][0])
     with target.db.transaction():
         under_way = target.setting(MOVING)
+        if not under_way and target.setting(MOVED) == identity:
+            raise Conflict(
+                f"This store was moved to {target.db.place} already.",
+                hint="Nothing was changed. Set `database` to use it.",
+            )
         if under_way != identity and (under_way or _count(target.db, "events")):
             raise Conflict(
                 f"{target.db.place} already holds another store.", hint="Give an empty one. Nothing was changed."

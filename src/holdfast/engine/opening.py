@@ -3,11 +3,13 @@
 from pathlib import Path
 
 from holdfast.engine.database import Database
+from holdfast.engine.journal import fill_checksums
+from holdfast.engine.sqlite import SQLite
 from holdfast.engine.store import ALL_VIEWS, MOVING, Progress, Store, silent
 from holdfast.engine.views import (
     View,
 )
-from holdfast.model.errors import NewerStore, StoreError
+from holdfast.model.errors import NewerStore, StoreError, StoreFull, StoreUnwritable
 
 
 def open_store(
@@ -15,16 +17,28 @@ def open_store(
 ) -> Store:
     """Bring a database to this version's schema and views, and give the store in it; one half moved only if that is meant."""
     store = Store(db, home)
-    if _schema_version(db) != len(_steps()) or _stale_views(store):
-        with db.transaction():
-            _migrate(db)
-            if stale := _stale_views(store):
-                store.rebuild(stale, progress)
+    if (version := _schema_version(db)) != len(_steps()) or _stale_views(store):
+        try:
+            _bring_up_to_date(store, progress)
+        except (StoreFull, StoreUnwritable) as problem:
+            if not version or not isinstance(db, SQLite):
+                raise
+            with db.in_memory(problem):  # an older store on a full disk can still be read
+                _bring_up_to_date(store, progress)
     if not unfinished and store.setting(MOVING):
         raise StoreError(
             "Another store is being moved into this one.", hint="Run the same `holdfast migrate` again to finish it."
         )
     return store
+
+
+def _bring_up_to_date(store: Store, progress: Progress) -> None:
+    with store.db.transaction():
+        _migrate(store.db)
+        if isinstance(store.db, SQLite):  # a server has checksums of its own
+            fill_checksums(store.db)
+        if stale := _stale_views(store):
+            store.rebuild(stale, progress)
 
 
 def _steps() -> list[str]:

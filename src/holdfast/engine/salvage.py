@@ -4,7 +4,6 @@ SQLite gives up on a file where one page is bad, and below a bad inner page ever
 read one by one (`engine/pages`), rows of the journal are known by their shape wherever they lie, and each is checked.
 """
 
-import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import Any, cast, get_args
 
 from holdfast.engine import transcripts
+from holdfast.engine.journal import checksum
 from holdfast.engine.opening import check_schema, open_store
 from holdfast.engine.pages import Cell, Pages, Value, read_pages
 from holdfast.engine.sqlite import SQLite
@@ -21,11 +21,12 @@ from holdfast.engine.views.records import PROJECT_BITS
 from holdfast.model.errors import Invalid
 from holdfast.model.event import FOLDING, VERBS, Actor, ActorKind, Event, Verb
 from holdfast.model.fold import scrub
+from holdfast.model.foreign_json import parse_json
 from holdfast.model.ids import check_id, parse_instant
 from holdfast.model.record import record_from_json
 from holdfast.model.text import check_keepable
 
-_WIDTH = 9  # columns of an event
+_WIDTHS = (9, 10)  # columns of an event, before and since there are checksums
 _UNPRINTED = re.compile(r"[\x00-\x1f\x7f]")
 # Given anew, or merged with what is there.
 _NOT_COPIED = frozenset({"events", "counters", "settings", "views"})
@@ -42,6 +43,7 @@ class Saved:
     memories: int
     lost: int  # events whose ids an index still knows; where indexes are damaged too there may be more
     hurt: tuple[str, ...]  # memories that lost events
+    refused: tuple[str, ...]  # events that are not as they were written, by what is left of their ids
     doubtful: tuple[str, ...]  # memories whose events say something else than the store last made of them
     beside: Mapping[str, int]  # rows of the tables beside the journal
     bad_pages: int
@@ -55,6 +57,7 @@ class _Found:
     pages: Pages
     roots: dict[str, int] = field(default_factory=dict)
     events: dict[str, tuple[int, Event]] = field(default_factory=dict)
+    refused: set[str] = field(default_factory=set)
 
     def rows(self, table: str) -> Iterator[Cell]:
         """Give the rows of a table, or of an index, as far as they can be read."""
@@ -82,6 +85,7 @@ def salvage(damaged: Path, target: Path) -> Saved:
             memories=memories,
             lost=len(lost),
             hurt=tuple(sorted({about for about in lost.values() if about})),
+            refused=tuple(sorted(found.refused - found.events.keys())),
             doubtful=tuple(_doubtful(store, found, set(lost.values()))),
             beside=beside,
             bad_pages=len(found.pages.bad),
@@ -96,31 +100,55 @@ def _roots(pages: Pages) -> dict[str, int]:
 
 
 def _gather(found: _Found) -> None:
+    known = _known_ids(found)
     for seq, values in found.pages.loose():
         event = _event(values)
-        if event and seq > 0:
+        if not event or seq <= 0:
+            continue
+        if _is_as_written(values, known.get(seq)):
             found.events.setdefault(event.id, (seq, event))
+        else:
+            found.refused.add(event.id)
     erased = {event.about for _, event in found.events.values() if event.verb == "erased"}
     for key, (seq, event) in found.events.items():
         if event.about in erased:
             found.events[key] = (seq, scrub(event))
 
 
+def _known_ids(found: _Found) -> dict[int, set[str]]:
+    """Return the ids that indexes have for the number of a row."""
+    known: dict[int, set[str]] = {}
+    for index, place in (("sqlite_autoindex_events_1", 0), ("events_folding", 1)):
+        for _, values in found.rows(index):
+            key, seq = values[place] if len(values) == place + 2 else None, values[-1]
+            if isinstance(key, str) and isinstance(seq, int):
+                known.setdefault(seq, set()).add(key)
+    return known
+
+
+def _is_as_written(values: Sequence[Value], known: set[str] | None) -> bool:
+    """Return whether a row has its checksum; one from before there were any, whether no index gives it another id."""
+    written = values[9] if len(values) == 10 else None
+    if written is not None:
+        return written == checksum(values[1:9])
+    return known is None or str(values[1]) in known
+
+
 def _event(values: Sequence[Value]) -> Event | None:
     """Give the event a row is, if it is one and every part of it makes sense."""
-    if len(values) != _WIDTH or values[0] is not None or not all(isinstance(value, str) for value in values[1:]):
+    if len(values) not in _WIDTHS or values[0] is not None or not all(isinstance(value, str) for value in values[1:9]):
         return None
-    key, about, verb, at, actor, name, session, data = (str(value) for value in values[1:])
+    key, about, verb, at, actor, name, session, data = (str(value) for value in values[1:9])
     if verb not in VERBS or actor not in get_args(ActorKind) or _UNPRINTED.search(about + name + session):
         return None
     try:
         check_id(key)
         if verb in FOLDING:
             check_id(about)
-        said = json.loads(data)
+        said = parse_json(data)
         check_keepable(said)
         sound = isinstance(said, dict) and parse_instant(at) == at
-    except (Invalid, ValueError, RecursionError):
+    except (Invalid, ValueError):
         return None
     by = Actor(kind=cast("ActorKind", actor), name=name, session=session)
     return Event(id=key, about=about, verb=cast("Verb", verb), at=at, by=by, data=said) if sound else None
@@ -220,7 +248,7 @@ def _doubtful(store: Store, found: _Found, hurt: set[str]) -> Iterator[str]:
     """Give the memories that the damaged store had made something else of: a text was changed in one place or the other."""
     for _, values in found.rows("records"):
         try:
-            former = record_from_json(json.loads(str(values[-1])))
+            former = record_from_json(parse_json(str(values[-1])))
         except (ValueError, KeyError, TypeError, AttributeError, IndexError, Invalid):
             continue
         now = store.folded(former.id)

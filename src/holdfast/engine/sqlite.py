@@ -5,7 +5,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from holdfast.engine.database import Dialect, Params, unusable
@@ -20,6 +20,7 @@ from holdfast.model.errors import (
 )
 
 BUSY_SECONDS = 30.0
+LARGEST_COPY = 2_000_000_000  # bytes of a store that is read from a copy in memory
 LOOK_SECONDS = 0.1  # between two looks for somebody's commit
 _VERSION = "pragma data_version"
 APPLICATION_ID = 0x484F4C44  # "HOLD": tells our files from other people's
@@ -43,6 +44,26 @@ _MEANING: dict[int, tuple[type[StoreError], str]] = {
 }
 
 
+# What SQLite says where a file cannot be made longer: the store, its log or the index of the log.
+_NO_ROOM = (
+    sqlite3.SQLITE_IOERR_WRITE,
+    sqlite3.SQLITE_IOERR_TRUNCATE,
+    sqlite3.SQLITE_IOERR_SHMOPEN,
+    sqlite3.SQLITE_IOERR_SHMSIZE,
+)
+
+
+# What it says where the file system refuses locks.
+_NO_LOCKS = (
+    sqlite3.SQLITE_IOERR_LOCK,
+    sqlite3.SQLITE_IOERR_RDLOCK,
+    sqlite3.SQLITE_IOERR_UNLOCK,
+    sqlite3.SQLITE_IOERR_CHECKRESERVEDLOCK,
+    sqlite3.SQLITE_IOERR_SHMLOCK,
+    sqlite3.SQLITE_PROTOCOL,
+)
+
+
 class SQLite:
     """One connection, shared by the threads of this process under a lock."""
 
@@ -53,22 +74,64 @@ class SQLite:
         self.path = path
         self._lock = threading.RLock()
         self._depth = 0
+        self._refusal: StoreError | None = None  # why only reading works, where that is so
+        self._in_memory = False
         _make_private(path)
-        with translated(path):
+        self._open()
+
+    def _open(self) -> None:
+        """Open the file; where it cannot be written, for reading only. Writing is tried again at every write."""
+        try:
+            self._connect("mode=rw", self._set_up)
+            self._refusal = None
+        except (StoreFull, StoreUnwritable) as problem:
+            if not self._is_readable():
+                raise
+            self._refusal = problem
+
+    def _is_readable(self) -> bool:
+        """Open an existing store without creating or growing any file; true if that worked."""
+        if not _has_content(self.path):
+            return False
+        ways = ["mode=ro&readonly_shm=1"]  # the index of the log is made in memory if its file is there, be it empty
+        with suppress(OSError):
+            os.close(os.open(self.path.with_name(self.path.name + "-shm"), os.O_CREAT | os.O_RDONLY, 0o600))
+        if _is_read_only_disk(self.path) and not _has_content(self.path.with_name(self.path.name + "-wal")):
+            ways.append("immutable=1")  # without a log and without anyone who could write, this is all there is
+        for way in ways:
+            try:
+                self._connect(way, self._check_owner)
+            except StoreError:
+                continue
+            return True
+        return False
+
+    def _connect(self, way: str, set_up: Callable[[], object]) -> None:
+        with translated(self.path):
             self._connection = sqlite3.connect(
-                path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False, cached_statements=256
+                f"{self.path.absolute().as_uri()}?{way}",
+                uri=True,
+                timeout=BUSY_SECONDS,
+                isolation_level=None,
+                check_same_thread=False,
+                cached_statements=256,
             )
             self._connection.row_factory = sqlite3.Row
             try:
-                self._set_up()
+                set_up()
             except BaseException:
                 self._connection.close()
                 raise
 
-    def _set_up(self) -> None:
-        owner = self._pragma("application_id")
-        if owner != APPLICATION_ID and self._pragma("schema_version") != 0:
+    def _check_owner(self) -> bool:
+        """Return whether the file is ours already rather than new; raise NotAStore if it is another program's."""
+        ours = self._pragma("application_id") == APPLICATION_ID
+        if not ours and self._pragma("schema_version") != 0:
             raise NotAStore(f"{self.path} is a database of another program.", hint="Set HOLDFAST_HOME elsewhere.")
+        return ours
+
+    def _set_up(self) -> None:
+        ours = self._check_owner()
         _patiently(lambda: self._pragma("journal_mode = wal"))
         for setting in (
             "synchronous = full",  # an acknowledged write survives a power cut
@@ -79,7 +142,7 @@ class SQLite:
             "mmap_size = 268435456",
         ):
             self._pragma(setting)
-        if owner != APPLICATION_ID:
+        if not ours:
             _patiently(lambda: self._pragma(f"application_id = {APPLICATION_ID}"))
 
     def _pragma(self, text: str) -> int | str | None:
@@ -89,15 +152,42 @@ class SQLite:
     def execute(self, sql: str, params: Params = _NO_PARAMS, /) -> int:
         """Run one statement and give the number of rows it changed."""
         with self._lock:
+            self._check_writable()
             return self._run(sql, params).rowcount
 
     def many(self, sql: str, rows: Iterable[Params], /) -> None:
         """Run one statement for each set of parameters."""
         with self._lock, translated(self.path):
+            self._check_writable()
             try:
                 self._connection.executemany(sql, rows)
             except (OverflowError, UnicodeEncodeError) as problem:
                 raise unusable(problem) from problem
+
+    def _check_writable(self) -> None:
+        """Raise why the store cannot be written, unless it can be by now."""
+        if self._refusal is None or self._depth:
+            return
+        if not self._in_memory:
+            self._connection.close()  # first: connections of one process share what they know about the log
+            self._open()
+        if self._refusal is not None:
+            raise self._refusal
+
+    @contextmanager
+    def in_memory(self, problem: StoreError) -> Iterator[None]:
+        """Go on with a copy in memory, which the caller may change inside the context and nobody afterwards."""
+        if self.size > LARGEST_COPY:
+            raise problem
+        with self._lock, translated(self.path):
+            copy = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+            copy.row_factory = sqlite3.Row
+            self._connection.backup(copy)
+            self._connection.close()
+            self._connection, self._refusal, self._in_memory = copy, None, True
+            yield
+            self._pragma("query_only = on")
+            self._refusal = problem
 
     def query(self, sql: str, params: Params = _NO_PARAMS, /) -> Sequence[sqlite3.Row]:
         """Give all rows of a select."""
@@ -206,6 +296,15 @@ def is_store(path: Path) -> bool:
         return file.read(72)[68:] == APPLICATION_ID.to_bytes(4, "big")
 
 
+def _is_read_only_disk(path: Path) -> bool:
+    """Return whether the file system is mounted read-only, as far as the system can say."""
+    return hasattr(os, "statvfs") and bool(os.statvfs(path).f_flag & os.ST_RDONLY)
+
+
+def _has_content(path: Path) -> bool:
+    return path.exists() and path.stat().st_size > 0
+
+
 def _make_private(path: Path) -> None:
     """Make the folder 0700 and the file 0600 before anything is in them."""
     try:
@@ -232,12 +331,25 @@ def translated(path: Path) -> Iterator[None]:
 
 def _our_error(problem: sqlite3.Error, path: Path) -> HoldfastError:
     code = getattr(problem, "sqlite_errorcode", 0) or 0
-    if code in (sqlite3.SQLITE_IOERR_SHMSIZE, sqlite3.SQLITE_IOERR_WRITE):
+    if code in _NO_ROOM:
         code = sqlite3.SQLITE_FULL
+    if code in _NO_LOCKS or (code & 0xFF == sqlite3.SQLITE_BUSY and _refuses_locks(path)):
+        hint = "Put the store on a local disk (HOLDFAST_HOME); `holdfast doctor` tries the locks."
+        return StoreError(f"The file system of {path} refuses locks; nothing was changed.", hint=hint)
     if found := _MEANING.get(code & 0xFF):
         kind, hint = found
         return kind(f"{(kind.__doc__ or '').rstrip('.')} ({path}: {problem}).", hint=hint)
     return StoreError(f"The store could not answer ({path}: {problem}).", hint="Run `holdfast doctor`.")
+
+
+def _refuses_locks(path: Path) -> bool:
+    """Return whether a store only seems busy: SQLite cannot tell a lock that somebody holds from one nobody can have."""
+    from holdfast.engine.locks import problem_with_locks  # noqa: PLC0415  only where something went wrong
+
+    try:
+        return bool(problem_with_locks(path.parent))
+    except OSError:
+        return False  # a full or read-only disk is another matter
 
 
 def _patiently(step: Callable[[], object]) -> None:

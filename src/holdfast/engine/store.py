@@ -115,8 +115,7 @@ class Store(Journal):
     def _scrub(self, about: str) -> None:
         """Overwrite everything events said about a record; uses may quote it, so they go too."""
         for row in self.db.query(f"select seq, {COLUMNS} from events where about = :about", {"about": about}):
-            data = json.dumps(dict(scrub(event_of(row)).data))
-            self.db.execute("update events set data = :data where seq = :seq", {"data": data, "seq": row["seq"]})
+            self.db.execute(_REWRITE, event_row(row["seq"], scrub(event_of(row))))
 
     def _leave_no_trace(self) -> None:
         """Drop what erasure left in index segments and in the write-ahead log."""
@@ -287,6 +286,6 @@ class Store(Journal):
 
 
 _REWRITE = """
-update events set about = :about, name = :name, session = :session, data = :data
+update events set about = :about, name = :name, session = :session, data = :data, checksum = :checksum
 where seq = :seq and id = :id and verb = :verb and at = :at and actor = :actor
 """

@@ -8,6 +8,7 @@ from holdfast.model.anchor import LONGEST_ANCHOR
 from holdfast.model.event import Event
 from holdfast.model.scope import MAX_LABEL, MAX_LABELS, SCOPE
 from holdfast.model.text import LONGEST_BODY, LONGEST_TITLE
+from holdfast.policy.triggers import problem_with
 
 LONGEST_NAME, MOST_LINKS = 200, 64
 _KIND = re.compile(r"[a-z][a-z_]{0,39}")
@@ -36,6 +37,8 @@ def problem_of(event: Event) -> str:
         return "it has a label, place or trigger that is too long or cannot be read"
     if any(len(found) > MAX_LABELS for found in lists.values()):
         return f"it has more than {MAX_LABELS} labels of a kind"
+    if problem := problem_with(lists["triggers"]):
+        return problem
     links = data.get("links")
     return f"it has more than {MOST_LINKS} links" if isinstance(links, list) and len(links) > MOST_LINKS else ""
 

@@ -1,11 +1,11 @@
 """What a shell command was for and how it ended: checks, looks, commits, files it wrote, the line that says what broke."""
 
-import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from holdfast.model.foreign_json import parse_json
 from holdfast.model.text import shorten
 
 LONGEST_ERROR, LONGEST_NAME = 200, 60
@@ -210,6 +210,6 @@ def error_line(result: str) -> str:
 
 def _read(text: str) -> Any:
     try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
+        return parse_json(text)
+    except ValueError:
         return None

@@ -8,6 +8,7 @@ from typing import Literal
 from holdfast.policy import wording
 from holdfast.policy.marks import Mark, blocks, inline
 from holdfast.policy.prose import Passage, own_words, passages
+from holdfast.policy.quotes import without_quotes
 from holdfast.policy.secrets import find_secrets
 from holdfast.policy.statements import keys_of
 
@@ -38,7 +39,6 @@ KINDS: Mapping[str, str] = {
     "inception": "inception",
     "elicitation": "elicitation",
 }
-_QUOTED = re.compile(r"`[^`\n]*`|\"[^\"\n]{2,}\"|“[^”\n]*”|‘[^’\n]{8,}’")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,11 +61,12 @@ def signals(text: str) -> list[Signal]:
     """Give what a text says that wants keeping, once each, in order."""
     said, _ = own_words(text[:LONGEST_TEXT])
     found: list[Signal] = []
+    unquoted = without_quotes(text[:LONGEST_TEXT])
     for marks in (blocks, inline):
         marked = [signal for mark in marks(said) if (signal := _marked(mark))]
-        found += marked
+        found += [signal for signal in marked if _is_own(signal, unquoted)]
         said = _without(said, [signal.span for signal in marked])
-    found += _worded(said)
+    found += _worded(said, unquoted)
     kept: dict[tuple[str, str], Signal] = {}
     for signal in sorted(found, key=lambda one: one.span):
         kept.setdefault((signal.kind, " ".join(signal.text.lower().split())), signal)
@@ -96,7 +97,7 @@ def _marked(mark: Mark) -> Signal | None:
 
 def _kind_of(text: str) -> str:
     """Tell a signal by its wording alone, for a marker that does not say which."""
-    found = _worded(text)
+    found = _worded(text, without_quotes(text))
     return max(found, key=lambda one: one.confidence).kind if found else "explicit"
 
 
@@ -106,12 +107,18 @@ def _without(text: str, spans: list[tuple[int, int]]) -> str:
     return text
 
 
-def _worded(text: str) -> list[Signal]:
-    """Give the sentences whose wording says that they want keeping."""
+def _is_own(signal: Signal, unquoted: str) -> bool:
+    """Return whether a marked text is not wholly a quotation."""
+    return not re.fullmatch(r"[x\s]*", unquoted[slice(*signal.span)])
+
+
+def _worded(text: str, unquoted: str) -> list[Signal]:
+    """Give the sentences whose wording says that they want keeping; wording that is quoted does not count."""
     found: list[Signal] = []
     before: Passage | None = None
     for passage in _sentences(text):
-        if signal := _pointed_back(passage, before) or _stated(passage):
+        masked = " ".join(unquoted[passage.start : passage.end].split())
+        if signal := _pointed_back(passage, before) or _stated(passage, masked):
             found.append(signal)
         before = passage
     return [signal for signal in found if not find_secrets(signal.text)]
@@ -146,11 +153,10 @@ def _pointed_back(passage: Passage, before: Passage | None) -> Signal | None:
     return Signal(kind="explicit", text=before.text, confidence=0.92, span=(before.start, passage.end), how="wording")
 
 
-def _stated(passage: Passage) -> Signal | None:
+def _stated(passage: Passage, masked: str) -> Signal | None:
     sentence = passage.text
     if not SHORTEST <= len(sentence) <= LONGEST or sentence.endswith((":", "...", "…")):
         return None
-    masked = _QUOTED.sub(lambda match: "x" * len(match[0]), sentence)
     if any(cue.search(masked) for cue in (wording.ASKED, wording.PASSING, wording.LOOKING)):
         return None
     best = max(_readings(sentence, masked), default=None)

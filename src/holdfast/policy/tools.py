@@ -1,9 +1,10 @@
 """What the tools of each client do, as one table: which read, change, run, search or delegate, and where they say what."""
 
-import json
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal
+
+from holdfast.model.foreign_json import parse_json
 
 Role = Literal["read", "search", "create", "edit", "delete", "patch", "run", "fetch", "delegate", "aside"]
 
@@ -161,7 +162,7 @@ def _read(value: Any) -> Any:
     """Give a value that may have been written as JSON."""
     if isinstance(value, str) and value.startswith("["):
         try:
-            return json.loads(value)
+            return parse_json(value)
         except ValueError:
             return value
     return value

@@ -1,9 +1,9 @@
 """What was said in a session, out of the ways clients write it down, in pieces small enough to find something in."""
 
-import json
 from collections.abc import Iterator
 from typing import Any
 
+from holdfast.model.foreign_json import parse_json
 from holdfast.model.text import CHARS_PER_TOKEN
 
 CHUNK, OVERLAP = 500 * CHARS_PER_TOKEN, 50 * CHARS_PER_TOKEN
@@ -60,8 +60,8 @@ def _entries(text: str) -> Iterator[Any]:
 
 def _read(text: str) -> Any:
     try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
+        return parse_json(text)
+    except ValueError:
         return None  # a line cut off by a crash says nothing that can be trusted
 
 

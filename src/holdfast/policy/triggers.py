@@ -1,12 +1,17 @@
 """At which commands and files a record should speak up: as its author said, or as its own text names them."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from holdfast.model.record import Record
 
+LONGEST, MOST_SET = 200, 20  # characters of a trigger, and triggers of a record
+MOST_WILDCARDS = 6
 SPEAKING = frozenset({"scar", "anti_pattern"})
 MOST = 6
+_WILDCARD = re.compile(r"\[[^\]]*\]|[*?]+")
+_LITERAL = re.compile(r"[^\W_]{2}")
 _QUOTED = re.compile(r"`([^`\n]{3,80})`")
 _RUN = re.compile(
     r"^(?:git (?:push|tag|rebase|reset|commit|merge|clean|checkout)|(?:npm|pnpm|yarn|pip|uv|cargo|poetry) [a-z:-]+|make [\w-]+|"
@@ -28,10 +33,33 @@ class Places:
         return bool(self.commands or self.paths)
 
 
+def problem_with(triggers: Sequence[str]) -> str:
+    """Return why triggers cannot be used, empty if they can: hooks compare each of them with every command and file."""
+    if len(triggers) > MOST_SET:
+        return f"it has {len(triggers)} triggers; {MOST_SET} is the most"
+    return next(filter(None, map(_problem, triggers)), "")
+
+
+def _problem(trigger: str) -> str:
+    shown = repr(trigger[:40])
+    if len(trigger) > LONGEST:
+        return f"the trigger {shown}… is longer than {LONGEST} characters"
+    kind, _, rest = trigger.strip().partition(":")
+    said = rest.strip() if kind in ("command", "path") and rest.strip() else trigger.strip()
+    if len(_WILDCARD.findall(said)) > MOST_WILDCARDS:
+        return f"the trigger {shown} has more than {MOST_WILDCARDS} wildcards"
+    if ".." in said.split("/"):
+        return f"the trigger {shown} leads out of the project"
+    if not _LITERAL.search(_WILDCARD.sub("*", said)):
+        return f"the trigger {shown} would match nearly everything; name at least two letters of the command or path"
+    return ""
+
+
 def places_of(record: Record) -> Places:
     """Give where a record speaks up: its own triggers, else what a warning names in backticks, and its anchors."""
     if record.triggers:
-        return _sorted(record.triggers)
+        usable = [one for one in record.triggers[:MOST_SET] if not _problem(one)]  # as older versions kept them
+        return _sorted(usable)
     if record.kind not in SPEAKING or record.source == "starter":
         return Places()
     named = [quote for text in (record.body, *_texts(record)) for quote in _QUOTED.findall(text)]

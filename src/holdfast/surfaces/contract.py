@@ -15,6 +15,7 @@ from types import ModuleType
 from typing import Any
 
 from holdfast.model.errors import HoldfastError, Invalid
+from holdfast.model.foreign_json import parse_json
 from holdfast.model.text import DEEPEST, check_keepable
 from holdfast.surfaces.schema import MISSING, Schema, problems_of
 from holdfast.surfaces.tool import Function, Resource, Surface, Tool
@@ -187,8 +188,8 @@ def _parsed(value: str, kind: Any) -> Any:
     """Read a text as the JSON it seems to be, if that is of the type wanted."""
     wanted = tuple(_json_types(kind))
     try:
-        read = json.loads(value.strip().lower() if bool in wanted else value)
-    except (ValueError, RecursionError):
+        read = parse_json(value.strip().lower() if bool in wanted else value)
+    except ValueError:
         return value
     return read if isinstance(read, wanted) and not (isinstance(read, bool) and bool not in wanted) else value
 

@@ -1,6 +1,5 @@
 """Close a session: keep what it learned, decided and left open, settle the scars it was shown, and say how proper it was."""
 
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -9,6 +8,7 @@ from typing import Any
 from holdfast.engine.views import records
 from holdfast.model.errors import Conflict, HoldfastError, Invalid, NotFound
 from holdfast.model.event import Event
+from holdfast.model.foreign_json import parse_json
 from holdfast.model.ids import days_between, instant
 from holdfast.model.kinds import KINDS
 from holdfast.model.record import Draft, Link, Record
@@ -109,10 +109,10 @@ def _given(memory: Memory, session: Session, inline: Mapping[str, Any]) -> tuple
     if file.stat().st_size > LONGEST_PAYLOAD:
         raise Invalid(f"{file} is larger than {LONGEST_PAYLOAD:,} bytes.")
     try:
-        left = json.loads(file.read_text(encoding="utf-8"))
+        left = parse_json(file.read_text(encoding="utf-8"), LONGEST_PAYLOAD)
     except (ValueError, UnicodeDecodeError) as problem:
         raise Invalid(
-            f"{file} is not JSON: {problem}.", hint="Mend it and close again; nothing was written."
+            f"{file} is not JSON: {problem}.", hint="Fix the file and close again; nothing was written."
         ) from problem
     if not isinstance(left, dict):
         raise Invalid(f"{file} must hold one JSON object.")

@@ -18,7 +18,7 @@ def desk_of(memory: Memory) -> Desk:
 def next_turn(memory: Memory) -> Memory:
     """Begin a call: what was shown some calls ago, and not spoken of, is noted as observed use. Gives the memory."""
     if due := desk_of(memory).next_turn(memory.clock.now()):
-        memory.commit([_observed(memory, one) for one in due])
+        memory.note([_observed(memory, one) for one in due])
     return memory
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from holdfast.engine.views import records
 from holdfast.model.errors import Invalid
 from holdfast.model.event import SHARED, Event, event_from_json, event_to_json
+from holdfast.model.foreign_json import TooDeep, parse_json
 from holdfast.model.record import Record, record_to_json
 from holdfast.policy.secrets import masked
 from holdfast.verbs.arrivals import marks_of
@@ -100,6 +101,10 @@ def _parsed(place: int, line: str) -> Any:
     if len(line) > LONGEST_LINE:
         raise Invalid(f"Line {place} is longer than {LONGEST_LINE:,} characters.")
     try:
-        return json.loads(line)
-    except (ValueError, RecursionError) as problem:
+        return parse_json(line)
+    except TooDeep as problem:
+        raise Invalid(
+            f"Line {place} cannot be used: {problem}.", hint="Remove that line; nothing was imported."
+        ) from problem
+    except ValueError as problem:
         raise Invalid(f"Line {place} is not JSON.", hint="The file may be cut short or of another kind.") from problem

@@ -1,5 +1,6 @@
 """The open memory that every verb works on."""
 
+import logging
 import re
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -14,7 +15,7 @@ from holdfast.engine.lexical import Frequencies
 from holdfast.engine.store import Store
 from holdfast.engine.views import Entry, records
 from holdfast.model.config import Config
-from holdfast.model.errors import Ambiguous, Forbidden, NotFound
+from holdfast.model.errors import Ambiguous, Forbidden, NotFound, StoreFull, StoreUnwritable
 from holdfast.model.event import Actor, Event, Verb
 from holdfast.model.ids import Clock, check_prefix, days_between, is_prefix
 from holdfast.model.observer import Observing
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from holdfast.engine.dense import Codes
     from holdfast.engine.neighbours import Neighbours
 
+log = logging.getLogger(__name__)
 # Ids begin with a digit and mix digits and letters; hardly any word of a question does.
 LIKE_AN_ID = re.compile(r"[0-7][0-9A-HJKMNP-TV-Z]{7,25}", re.IGNORECASE)
 # Some write the id of a thread, or of a suggested one, with what it is before it: t-…, ts-…
@@ -139,6 +141,18 @@ class Memory:
     def signed(self, event: Event) -> Event:
         """Return an event as it is kept: with the name of who asked for it, without any credential."""
         return _without_secrets(_signed(self, event))
+
+    def note(self, events: Sequence[Event]) -> str:
+        """Commit what only records that something was read; return why that was not possible, if it was not.
+
+        Reading must work on a full disk and from a store that cannot be written.
+        """
+        try:
+            self.commit(events)
+        except (StoreFull, StoreUnwritable) as problem:
+            log.warning("what was read is not recorded: %s", problem)
+            return f"{problem.message} {problem.hint}".strip()
+        return ""
 
     def close(self) -> None:
         """Let go of the store."""

@@ -26,6 +26,7 @@ from holdfast.verbs.quarantine import provenance
 from holdfast.verbs.session import context
 
 MOST_TRIGGERS, MOST_FILES = 300, 500
+MOST_PATTERNS = 600  # commands, and paths: a hook compares each at every tool call
 MOST_HINTS, MOST_WORDS = 100, 30
 LOOKED_AT = 4  # times as many as are shown, so that one source cannot be all there is to choose from
 SCARS, THREADS, DECISIONS, LEARNINGS = 8, 8, 6, 6
@@ -116,7 +117,12 @@ def _triggers(memory: Memory, scars: Sequence[Record]) -> list[dict[str, Any]]:
         return []
     found = [(record, places) for record in scars if (places := places_of(record))]
     chosen = {record.id for record in _shared_out(memory, [record for record, _ in found], MOST_TRIGGERS)}
-    return [_trigger(memory, record, places) for record, places in found if record.id in chosen]
+    share = max(2, MOST_PATTERNS // max(1, len(chosen)))
+    return [
+        _trigger(memory, record, Places(commands=places.commands[:share], paths=places.paths[:share]))
+        for record, places in found
+        if record.id in chosen
+    ]
 
 
 def _trigger(memory: Memory, record: Record, places: Places) -> dict[str, Any]:
@@ -186,6 +192,9 @@ def _scars(memory: Memory) -> list[Record]:
 
 def _newest(memory: Memory, kind: str, limit: int) -> tuple[Record, ...]:
     found = records.newest(memory.store.db, kind, _here(memory), limit=LOOKED_AT * limit)
+    if len(found) == LOOKED_AT * limit:  # there are more: what came from elsewhere may hide what was written here
+        own = records.newest_of_here(memory.store.db, kind, _here(memory), limit=limit)
+        found = list({entry.number: entry for entry in (*found, *own)}.values())
     return tuple(_shared_out(memory, [entry.record for entry in found], limit))
 
 

@@ -72,7 +72,7 @@ def in_use(memory: Memory, reference: str) -> Record:
 def note_reading(memory: Memory, ids: Sequence[str]) -> None:
     """Note that a session opened records: what it turned to after what. It says nothing about truth, and counts no showing."""
     if memory.actor.session and ids:
-        memory.commit([memory.event("surfaced", memory.actor.session, data={"ids": list(ids), "how": "read"})])
+        memory.note([memory.event("surfaced", memory.actor.session, data={"ids": list(ids), "how": "read"})])
 
 
 def list_records(memory: Memory, query: Query, *, states: Sequence[str] = ("active",), offset: int = 0) -> Listed:

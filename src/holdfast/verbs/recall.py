@@ -1,5 +1,6 @@
 """Find what best answers a question, say why, and say honestly when nothing does."""
 
+import logging
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -11,7 +12,7 @@ from holdfast.engine.search import CANDIDATES, EXACT, Candidate, Question, ready
 from holdfast.engine.views import links, records, trusts, usage, vectors, words
 from holdfast.engine.views.records import Filter, span
 from holdfast.engine.views.words import Span
-from holdfast.model.errors import EmbedderError, Invalid
+from holdfast.model.errors import EmbedderError, Invalid, StoreFull, StoreUnwritable
 from holdfast.model.fold import as_of
 from holdfast.model.ids import days_before, parse_instant
 from holdfast.model.query import MODES, Confidence, Hit, Query, Recalled, Related, Usage
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from holdfast.engine.dense import Codes
     from holdfast.engine.neighbours import Neighbours
 
+log = logging.getLogger(__name__)
 LONGEST_QUESTION = 10_000
 FAIR, STRONG = 0.45, 0.60
 EXPLORATORY = 0.6  # of the ordinary threshold
@@ -83,8 +85,8 @@ def recall(memory: Memory, query: Query, *, surface: bool = True) -> Recalled:
     asked = _ask(memory, query)
     found = _recall_as_of(memory, asked) if query.as_of else _recall(memory, asked)
     found = replace(found, hits=_checked(memory, found.hits)) if not query.as_of else found
-    if surface:
-        _surface(memory, query, found)
+    unrecorded = _surface(memory, query, found) if surface else ""
+    found = replace(found, notes=_notes(*found.notes, unrecorded))
     if asked.meaning.vector is None:
         return replace(found, search="words", notes=_notes(memory.apart, asked.meaning.note, *found.notes))
     lagging = len(vectors.waiting(memory.store.db, asked.chosen.projects, 1_000))
@@ -159,18 +161,27 @@ def _meaning(memory: Memory, query: Query, text: str, chosen: Filter) -> _Meanin
     """Embed the question, and what was just written; say why not if that cannot be done."""
     if query.words_only or query.as_of or memory.embedder is None:
         return _Meaning()
-    from holdfast.verbs.embed import catch_up, usable  # noqa: PLC0415  numpy: only when meaning is asked for
+    from holdfast.verbs.embed import usable  # noqa: PLC0415  numpy: only when meaning is asked for
 
     if problem := usable(memory):
         return _Meaning(note=problem)
     try:
-        catch_up(memory, limit=CATCH_UP, projects=chosen.projects)
+        _embed_what_is_new(memory, chosen)
         vector = memory.embedder.embed([text])[0]
     except EmbedderError as problem:
         return _Meaning(note=f"Searched by words only: {problem}")
     if changed := usable(memory):  # an endpoint may serve another model under the same name
         return _Meaning(note=changed)
     return _Meaning(vector=vector, codes=memory.codes, floor=memory.embedder.floor, ceiling=memory.embedder.ceiling)
+
+
+def _embed_what_is_new(memory: Memory, chosen: Filter) -> None:
+    from holdfast.verbs.embed import catch_up  # noqa: PLC0415  numpy: only when meaning is asked for
+
+    try:
+        catch_up(memory, limit=CATCH_UP, projects=chosen.projects)
+    except (StoreFull, StoreUnwritable) as problem:
+        log.warning("new memories are found by words only: %s", problem)
 
 
 def _recall(memory: Memory, asked: _Asked) -> Recalled:
@@ -357,13 +368,15 @@ def wants_answer(hit: Hit) -> bool:
     return hit.record.kind == "scar" and hit.record.source != "starter" and hit.confidence != "weak"
 
 
-def _surface(memory: Memory, query: Query, found: Recalled) -> None:
-    """Note what a session was shown; reading changes nothing else."""
-    if memory.actor.session:  # asking counts, even if nothing was found
-        ids = [hit.record.id for hit in found.hits]
-        hot = len(hot_ids(memory).intersection(ids))
-        shown: dict[str, Any] = {"ids": ids, "query": masked(query.text)[:200], "hot": hot}
-        shown["tokens"] = sum(hit.tokens for hit in found.hits)
-        if scars := [hit.record.id for hit in found.hits if wants_answer(hit)]:
-            shown["variants"] = {scar: variant_of(memory.actor.name, scar) for scar in scars}
-        memory.commit([memory.event("surfaced", memory.actor.session, data=shown)])
+def _surface(memory: Memory, query: Query, found: Recalled) -> str:
+    """Note what a session was shown; reading changes nothing else. Return why that was not possible, if it was not."""
+    if not memory.actor.session:  # asking counts, even if nothing was found
+        return ""
+    ids = [hit.record.id for hit in found.hits]
+    hot = len(hot_ids(memory).intersection(ids))
+    shown: dict[str, Any] = {"ids": ids, "query": masked(query.text)[:200], "hot": hot}
+    shown["tokens"] = sum(hit.tokens for hit in found.hits)
+    if scars := [hit.record.id for hit in found.hits if wants_answer(hit)]:
+        shown["variants"] = {scar: variant_of(memory.actor.name, scar) for scar in scars}
+    problem = memory.note([memory.event("surfaced", memory.actor.session, data=shown)])
+    return f"This recall was not recorded. {problem}" if problem else ""

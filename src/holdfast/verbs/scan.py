@@ -12,6 +12,7 @@ from holdfast.engine import beside, tally, transcripts
 from holdfast.engine.database import Database
 from holdfast.engine.views import records
 from holdfast.model.event import COUNTED, FOLDING, Event
+from holdfast.model.foreign_json import parse_json
 from holdfast.model.text import headline
 from holdfast.policy.secrets import mask_secrets, masked, secret_texts
 from holdfast.policy.transcript import chunks, said_in
@@ -219,8 +220,8 @@ def _read(path: Path) -> Any:
     except OSError:
         return ""
     try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
+        return parse_json(text)
+    except ValueError:
         return text
 
 

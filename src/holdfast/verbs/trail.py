@@ -1,6 +1,5 @@
 """Take in what hooks told, and make sessions and receipts of it."""
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -11,6 +10,7 @@ from holdfast.engine.turns import turn
 from holdfast.engine.views import sessions
 from holdfast.model.errors import HoldfastError, StoreError
 from holdfast.model.event import Actor, Event, Verb
+from holdfast.model.foreign_json import parse_json
 from holdfast.model.ids import days_before, fixed_id, parse_instant
 from holdfast.model.trail import Happening, happening_from_json, problem_with
 from holdfast.policy.secrets import masked
@@ -107,8 +107,8 @@ def _read(memory: Memory, path: Path) -> Happening | str:
     try:
         if not path.is_file() or path.stat().st_size > LARGEST:
             return f"larger than {LARGEST:,} bytes, or no file"
-        event = happening_from_json(masked(json.loads(path.read_bytes())))
-    except (OSError, ValueError, RecursionError) as problem:
+        event = happening_from_json(masked(parse_json(path.read_bytes())))
+    except (OSError, ValueError) as problem:
         return f"not readable as JSON ({type(problem).__name__})"
     if event is None:
         return "no event that hooks write"

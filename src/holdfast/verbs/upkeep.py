@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from holdfast.engine import tally, trail
+from holdfast.engine.journal import changed_rows
+from holdfast.engine.locks import file_system_of, is_remote, problem_with_locks
 from holdfast.engine.sqlite import SQLite
 from holdfast.engine.store import Progress
 from holdfast.engine.views import records, vectors
@@ -105,6 +107,7 @@ def examine(memory: Memory) -> Iterator[Check]:
         yield Check(name="sqlite", found=f"SQLite {sqlite3.sqlite_version}")
         yield _integrity(db)
         yield _permissions(db)
+        yield _locks(db)
     else:
         yield Check(name="server", found=f"{db.place} answers: {db.query(_SERVER)[0][0]}")
     yield _agreement(memory)
@@ -122,6 +125,8 @@ where extname = 'vector'
 def _integrity(db: SQLite) -> Check:
     damage = db.damage()
     if not damage:
+        damage = [f"event {one} is not as it was written" for one in changed_rows(db)]
+    if not damage:
         return Check(name="pages", found=f"{db.path} is sound")
     fix = "holdfast recover saves what can be read; holdfast restore FILE puts a backup back"
     return Check(name="pages", found="; ".join(damage[:3]), fix=fix)
@@ -132,6 +137,20 @@ def _permissions(db: SQLite) -> Check:
     if not loose or os.name == "nt":
         return Check(name="permissions", found="only you can read the store")
     return Check(name="permissions", found=f"others can read {loose[0]}", fix=f"chmod go-rwx '{loose[0]}'")
+
+
+def _locks(db: SQLite) -> Check:
+    """Try whether processes that share the store keep each other out, and look at the kind of file system."""
+    kind, move = file_system_of(db.path.parent), "move the store to a local disk and set HOLDFAST_HOME"
+    try:
+        problem = problem_with_locks(db.path.parent)
+    except OSError as unwritable:
+        return Check(name="locks", found=f"not tried: {unwritable.strerror}")
+    if problem:
+        return Check(name="locks", found=f"{problem}: processes could damage the store", fix=move)
+    if is_remote(kind):
+        return Check(name="locks", found=f"the store is on {kind}, where locks may not reach other machines", fix=move)
+    return Check(name="locks", found="two processes keep each other out")
 
 
 def _agreement(memory: Memory) -> Check:

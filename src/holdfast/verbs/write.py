@@ -39,6 +39,7 @@ from holdfast.policy.admit import (
 )
 from holdfast.policy.freshness import wrong_claims
 from holdfast.policy.secrets import drop_private, masked, secrets_in, texts_of
+from holdfast.policy.triggers import problem_with
 from holdfast.verbs.clash import Clash, clashes, why_not_both
 from holdfast.verbs.freshness import sight_of
 from holdfast.verbs.memory import Memory, find, lapsed
@@ -139,6 +140,11 @@ def check_draft(memory: Memory, draft: Draft, *, redact: bool = False) -> Draft:
         if value not in allowed:
             raise Invalid(f"{value!r} is no {what}.", hint=f"Use one of {', '.join(allowed)}.")
     check_keepable([dict(draft.extra), *draft.triggers])
+    if problem := problem_with(draft.triggers):
+        raise Invalid(
+            f"This cannot be kept: {problem}.",
+            hint="A trigger is a command or a path, such as `git push` or src/api/*.py.",
+        )
     return replace(
         draft,
         body=body,

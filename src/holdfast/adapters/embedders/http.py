@@ -7,8 +7,10 @@ from urllib.error import URLError
 from urllib.request import Request, urlopen
 
 from holdfast.model.errors import EmbedderError
+from holdfast.model.foreign_json import parse_json
 from holdfast.model.ports import Vectors
 
+LARGEST = 100_000_000  # bytes of an answer
 SECONDS = 30.0
 BATCH = 64
 
@@ -47,7 +49,7 @@ class HttpEmbedder:
         body = json.dumps({"model": self._model, "input": texts}).encode()
         try:
             with urlopen(Request(self._url, body, headers), timeout=SECONDS) as reply:  # noqa: S310
-                answer = json.load(reply)
+                answer = parse_json(reply.read(LARGEST + 1), LARGEST)
             return [row["embedding"] for row in sorted(answer["data"], key=_index)]
         except (URLError, OSError, ValueError, KeyError, TypeError) as problem:
             hint = 'Check embedder_url and embedder_model, or set embedder = "local".'

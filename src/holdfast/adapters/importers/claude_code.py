@@ -1,6 +1,5 @@
 """What Claude Code and its like keep in markdown: the auto memory folder of a project, CLAUDE.md, AGENTS.md."""
 
-import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from holdfast.adapters.importers.values import first, rest, text, texts, when
 from holdfast.model.errors import Invalid
 from holdfast.model.event import Actor
 from holdfast.model.foreign import Foreign, ForeignLink, Item, Remark
+from holdfast.model.foreign_json import parse_json
 from holdfast.model.record import Draft
 
 INSTRUCTIONS = ("CLAUDE.md", "CLAUDE.local.md", "AGENTS.md", ".claude/CLAUDE.md", "GEMINI.md")
@@ -94,7 +94,7 @@ def _project_of_folder(folder: Path) -> str | None:
 
 def _cwd(line: str) -> Path | None:
     try:
-        value = json.loads(line)
+        value = parse_json(line)
     except ValueError:
         return None
     place = text(value.get("cwd")) if isinstance(value, dict) else ""

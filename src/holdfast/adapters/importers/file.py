@@ -1,6 +1,5 @@
 """Any file that is markdown, plain text, JSON or JSON lines."""
 
-import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -13,6 +12,7 @@ from holdfast.adapters.importers.values import digest, first, rest, text, texts,
 from holdfast.model.errors import Invalid
 from holdfast.model.event import Actor, ActorKind
 from holdfast.model.foreign import Foreign, ForeignLink, Item, Remark
+from holdfast.model.foreign_json import parse_json
 from holdfast.model.kinds import KINDS
 from holdfast.model.record import CONFIDENCES, VISIBILITIES, Draft
 
@@ -44,8 +44,8 @@ def read(path: Path) -> Iterator[Item]:
 def _listed(path: Path) -> Iterator[Entry | Remark]:
     """Give the objects of a file; texts in a list are as good, and a single object is a list of one."""
     try:
-        value = json.loads(read_text(path))
-    except (ValueError, RecursionError):
+        value = parse_json(read_text(path))
+    except ValueError:
         yield from entries(path)
         return
     items = value if isinstance(value, list) else [value]

@@ -8,6 +8,7 @@ from typing import Any
 from holdfast.adapters.importers.values import check_shape
 from holdfast.model.errors import Invalid
 from holdfast.model.foreign import Remark
+from holdfast.model.foreign_json import TooDeep, parse_json
 
 Entry = tuple[str, Mapping[str, Any]]  # where it stands, what it says
 LARGEST = 500_000_000
@@ -37,8 +38,8 @@ def one_object(path: Path) -> Mapping[str, Any] | Remark | None:
     if not path.is_file():
         return None
     try:
-        value = json.loads(read_text(path))
-    except (ValueError, RecursionError) as problem:
+        value = parse_json(read_text(path))
+    except ValueError as problem:
         return Remark(where=path.name, why=f"it is not JSON ({problem})")
     found = sound(path.name, value)
     return found if isinstance(found, Remark) else found[1]
@@ -51,8 +52,8 @@ def lines(path_name: str, content: Iterator[str]) -> Iterator[Entry | Remark]:
             continue
         where = f"{path_name}:{place}"
         try:
-            value = json.loads(line)
-        except (ValueError, RecursionError) as problem:
+            value = parse_json(line)
+        except ValueError as problem:
             yield Remark(where=where, why=f"it is not JSON ({problem})")
             continue
         yield sound(where, value)
@@ -72,8 +73,8 @@ def sound(where: str, value: Any) -> Entry | Remark:
 def _array(path: Path) -> Iterator[Any]:
     content = read_text(path)
     try:
-        value = json.loads(content)
-    except (ValueError, RecursionError):
+        value = parse_json(content)
+    except ValueError:
         yield from _as_far_as_possible(path.name, content)
         return
     lists = [item for item in value.values() if isinstance(item, list)] if isinstance(value, dict) else [value]
@@ -91,7 +92,10 @@ def _as_far_as_possible(name: str, content: str) -> Iterator[Any]:
             place += 1
         try:
             value, place = decoder.raw_decode(content, place)
-        except (ValueError, RecursionError) as problem:
+        except RecursionError:
+            yield Remark(where=name, why=f"from character {place} on {TooDeep()}")
+            return
+        except ValueError as problem:
             yield Remark(where=name, why=f"from character {place} on it is damaged ({problem})")
             return
         yield value

@@ -1,6 +1,5 @@
 """An observer behind the `claude` command line: the user's own subscription, no tools, an empty folder to work in."""
 
-import json
 import os
 import re
 import signal
@@ -9,6 +8,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from holdfast.adapters.observers.anthropic import spent
+from holdfast.model.foreign_json import parse_json
 from holdfast.model.observer import Answered, Question, RateLimited, Rejected, Reply, TimedOut, Unreachable
 from holdfast.model.trail import OBSERVER_FOLDER
 
@@ -91,7 +91,7 @@ def _answer(out: str, err: str, code: int) -> Reply:
 
 def _read(out: str) -> dict[str, Any] | None:
     try:
-        value = json.loads(out)
-    except (ValueError, RecursionError):
+        value = parse_json(out)
+    except ValueError:
         return None
     return value if isinstance(value, dict) else None

@@ -9,6 +9,7 @@ from typing import IO, Any
 from urllib.error import HTTPError, URLError
 from urllib.request import HTTPRedirectHandler, Request, build_opener
 
+from holdfast.model.foreign_json import parse_json
 from holdfast.model.observer import RateLimited, Rejected, Reply, TimedOut, Unreachable
 
 SECONDS = 60.0
@@ -48,8 +49,8 @@ def post(
 def _read(reply: HTTPResponse, url: str) -> dict[str, Any] | Reply:
     raw = reply.read(LARGEST + 1)
     try:
-        value = json.loads(raw) if len(raw) <= LARGEST else None
-    except (ValueError, RecursionError):
+        value = parse_json(raw, LARGEST)
+    except ValueError:
         value = None
     return value if isinstance(value, dict) else Unreachable(said=f"{url} answered with something else than JSON.")
 
@@ -64,9 +65,9 @@ def _refused(problem: HTTPError) -> Reply:
 def _said(raw: bytes) -> str:
     text = raw.decode(errors="replace")
     try:
-        error = json.loads(text)["error"]
+        error = parse_json(text)["error"]
         return str(error.get("message") if isinstance(error, dict) else error)
-    except (ValueError, KeyError, TypeError, RecursionError):
+    except (ValueError, KeyError, TypeError):
         return " ".join(text.split())
 
 

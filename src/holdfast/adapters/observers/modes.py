@@ -1,6 +1,5 @@
 """Modes as files: those that come with Holdfast, and the user's own in the store's `modes/` folder."""
 
-import json
 import re
 from collections.abc import Mapping
 from importlib.resources import files
@@ -8,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from holdfast.model.errors import InvalidConfig
+from holdfast.model.foreign_json import parse_json
 from holdfast.model.observer import Mode, merged, mode_from_json
 
 FOLDER = "modes"
@@ -39,8 +39,8 @@ def _read(name: str, home: Path | None) -> Mapping[str, Any]:
     if not source.is_file():
         raise InvalidConfig(f"There is no mode {name}.", hint=f"Modes are: {', '.join(mode_names(home))}.")
     try:
-        value = json.loads(source.read_text(encoding="utf-8")[:LARGEST])
-    except (OSError, ValueError, RecursionError) as problem:
+        value = parse_json(source.read_text(encoding="utf-8")[:LARGEST])
+    except (OSError, ValueError) as problem:
         raise InvalidConfig(f"The mode {name} cannot be read: {problem}.", hint="Mend or remove its file.") from problem
     if not isinstance(value, dict):
         raise InvalidConfig(f"The mode {name} must be a JSON object.")

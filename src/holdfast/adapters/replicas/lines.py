@@ -9,6 +9,7 @@ from typing import Any
 
 from holdfast.model.errors import Invalid
 from holdfast.model.event import Event, event_from_json, event_to_json
+from holdfast.model.foreign_json import parse_json
 from holdfast.model.text import shorten
 
 LONGEST_LINE = 4_000_000
@@ -32,8 +33,8 @@ def event_of(line: str) -> Event:
         raise Invalid(f"It is longer than {LONGEST_LINE:,} characters.")
     front, tab, said = line.partition("\t")
     try:
-        value = json.loads(said) if tab else None
-    except (ValueError, RecursionError) as problem:
+        value = parse_json(said) if tab else None
+    except ValueError as problem:
         raise Invalid("It is cut short or not ours.") from problem
     if not isinstance(value, dict):
         raise Invalid("It is cut short or not ours.")

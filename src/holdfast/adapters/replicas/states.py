@@ -6,6 +6,8 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
+from holdfast.model.foreign_json import parse_json
+
 
 def state_key(place: str) -> str:
     """Give a short name for a place."""
@@ -15,7 +17,7 @@ def state_key(place: str) -> str:
 def read_state(path: Path) -> dict[str, Any]:
     """Give what is remembered; nothing if that cannot be read."""
     try:
-        value = json.loads(path.read_text(encoding="utf-8"))
+        value = parse_json(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
     return value if isinstance(value, dict) else {}

@@ -1,8 +1,9 @@
 """Which version of a package a project uses, as its lock files and manifests say."""
 
-import json
 import re
 from collections.abc import Callable, Iterator
+
+from holdfast.model.foreign_json import parse_json
 
 Read = Callable[[str], str | None]
 _LOCKED = ("uv.lock", "poetry.lock", "Cargo.lock")
@@ -39,7 +40,7 @@ def _matched(pattern: str, text: str | None) -> str:
 
 def _npm(name: str, text: str | None) -> str:
     try:
-        packages = json.loads(text or "{}").get("packages", {})
+        packages = parse_json(text or "{}").get("packages", {})
         return str(packages.get(f"node_modules/{name}", {}).get("version", ""))
     except (ValueError, AttributeError):
         return ""

@@ -8,6 +8,7 @@ from hashlib import blake2b
 from typing import NamedTuple
 
 from holdfast.engine.database import Database, Params, stored
+from holdfast.engine.journal import FOLDING_ONLY
 from holdfast.engine.views import Batch, Entry
 from holdfast.model.record import Record, record_from_json, record_to_json
 
@@ -236,6 +237,19 @@ def newest(db: Database, kind: str, project: int, *, state: str = "active", limi
 
 _NEWEST = """
 select number, doc from records where kind = :kind and number between :low and :high and state = :state
+order by number desc limit :limit
+"""
+
+
+def newest_of_here(db: Database, kind: str, project: int, *, limit: int) -> list[Entry]:
+    """Return the latest active records of one kind that nobody brought from elsewhere, however many of those there are."""
+    low, high = span(project)
+    return _entries(db, _NEWEST_OF_HERE, {"kind": kind, "low": low, "high": high, "limit": limit})
+
+
+_NEWEST_OF_HERE = f"""
+select number, doc from records where kind = :kind and number between :low and :high and state = 'active'
+and not exists (select 1 from events where about = records.id and {FOLDING_ONLY} and verb = 'arrived')
 order by number desc limit :limit
 """
 

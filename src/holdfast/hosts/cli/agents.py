@@ -1,6 +1,5 @@
 """Commands around agents at work: briefs, observations, judgements, and what they add up to."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +9,7 @@ from holdfast.hosts.cli.options import ANSWERING, opened, stdin_text
 from holdfast.hosts.cli.render import json_option, show
 from holdfast.hosts.cli.values import KIND, MEMORY
 from holdfast.model.errors import Conflict, Invalid
+from holdfast.model.foreign_json import parse_json
 from holdfast.model.query import Query
 from holdfast.surfaces.core import text as shown
 from holdfast.surfaces.core import work
@@ -143,9 +143,11 @@ def analyze_command(lens: str, days: int, agent: str, as_json: bool) -> None:
 
 def _observations(file: Path) -> list[Any]:
     try:
-        given = json.loads(stdin_text() if str(file) == "-" else file.read_text(encoding="utf-8"))
+        given = parse_json(stdin_text() if str(file) == "-" else file.read_text(encoding="utf-8"))
     except (OSError, ValueError) as problem:
-        raise Invalid(f"{file} cannot be read as JSON: {problem}.") from problem
+        raise Invalid(
+            f"{file} cannot be read as JSON: {problem}.", hint="Correct it and try again; nothing was written."
+        ) from problem
     found = given.get("observations") if isinstance(given, dict) else given
     if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
         raise Invalid(

@@ -1,6 +1,5 @@
 """What several commands share: opening the memory, and reading fields and texts from the command line."""
 
-import json
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -10,6 +9,7 @@ import click
 
 from holdfast.hosts.cli.values import DATE, KIND, SCOPE
 from holdfast.model.errors import Invalid
+from holdfast.model.foreign_json import parse_json
 from holdfast.model.kinds import KINDS
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ def _how(kind: str) -> str:
 
 def _value(text: str) -> Any:
     try:
-        value = json.loads(text)
+        value = parse_json(text)
     except ValueError:
         return text
     return value if isinstance(value, list | dict | bool | int | float) else text

@@ -171,6 +171,8 @@ def _show(saved: Saved, kept: Path) -> None:
         out.print(f"{counted(saved.bad_pages, 'page')} made no sense.")
     if not saved.schema_read:
         out.print("The file's own table of contents is gone: transcripts and what hooks told could not be found.")
+    if saved.refused:
+        out.print(f"{counted(len(saved.refused), 'event')} refused: not as written. --json lists their ids.")
     for what, ids in (
         ("lost some of its history", saved.hurt),
         ("may have a changed text, look at it", saved.doubtful),

@@ -1,6 +1,5 @@
 """Commands for sessions and what was said in them."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -9,9 +8,10 @@ import click
 from holdfast.hosts.cli.options import ANSWERING, opened, stdin_text
 from holdfast.hosts.cli.render import json_option, show
 from holdfast.model.errors import Conflict, Invalid
+from holdfast.model.foreign_json import parse_json
 from holdfast.surfaces.core import work
 from holdfast.surfaces.core.text import waiting_for
-from holdfast.verbs.close import NotClosed, close, payload_file
+from holdfast.verbs.close import LONGEST_PAYLOAD, NotClosed, close, payload_file
 from holdfast.verbs.scars import unanswered
 from holdfast.verbs.session import find_session, left_by, list_sessions, only_open, refresh, start
 from holdfast.verbs.topics import patterns, topics_of
@@ -175,9 +175,11 @@ def _payload(file: Path | None) -> dict[str, Any]:
     if file is None:
         return {}
     try:
-        given = json.loads(stdin_text() if str(file) == "-" else _read(file, 1_000_000))
+        given = parse_json(stdin_text() if str(file) == "-" else _read(file, LONGEST_PAYLOAD), LONGEST_PAYLOAD)
     except ValueError as problem:
-        raise Invalid(f"{file} is not JSON: {problem}.") from problem
+        raise Invalid(
+            f"{file} cannot be read as JSON: {problem}.", hint="Correct it and close again; nothing was written."
+        ) from problem
     if not isinstance(given, dict):
         raise Invalid(f"{file} must hold one JSON object.")
     return given

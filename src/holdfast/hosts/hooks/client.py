@@ -1,7 +1,7 @@
 """What clients run at their events: `python -I -S client.py EVENT [--client NAME] [--home FOLDER]`, their JSON on stdin.
 
 It stands at every tool call, so it costs little: what it does is in `hook`, which Python keeps compiled, where this file is
-compiled each time. All of it imports the standard library and our masking of secrets, nothing else; it opens no database,
+compiled each time. All of it imports the standard library, our masking of secrets and our JSON parser, nothing else; it opens no database,
 waits for nobody, always ends with exit code 0, and writes at most one line about its own troubles, into its own log.
 """
 

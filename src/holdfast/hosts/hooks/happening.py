@@ -6,6 +6,7 @@ import json
 import os
 import time
 
+from holdfast.model.foreign_json import parse_json
 from holdfast.policy.secrets import drop_private, mask_secrets, masked
 
 MYPY = False
@@ -147,8 +148,8 @@ def arguments(given: Any) -> Json:
     """Return what a tool was called with, bounded."""
     if isinstance(given, str):  # some clients send JSON as text
         try:
-            given = json.loads(given)
-        except (ValueError, RecursionError):
+            given = parse_json(given)
+        except ValueError:
             return {"text": _bounded(given)}
     if not isinstance(given, dict):
         return {}

@@ -9,6 +9,7 @@ import time
 
 from holdfast.hosts.hooks.happening import cut_off, happening, is_late, is_private, now
 from holdfast.hosts.hooks.places import client_note, data_folder, home_of, private_mark, session_settings
+from holdfast.model.foreign_json import parse_json
 from holdfast.policy.secrets import mask_secrets
 
 MYPY = False
@@ -119,7 +120,7 @@ def _stdin() -> Json:
         while left > 0 and (more := sys.stdin.buffer.read(min(left, 1 << 20))):
             left -= len(more)
         return cut_off(text)
-    given = json.loads(text)
+    given = parse_json(text)
     if not isinstance(given, dict):
         raise TypeError("stdin is no JSON object")
     return given

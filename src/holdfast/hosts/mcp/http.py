@@ -34,7 +34,7 @@ from holdfast.hosts.mcp.protocol import (
     ProtocolError,
     Server,
 )
-from holdfast.hosts.mcp.serving import join
+from holdfast.hosts.mcp.serving import in_session
 from holdfast.surfaces.tool import Call, Client, once
 from holdfast.verbs.memory import Memory
 
@@ -124,7 +124,7 @@ class _Sessions:
             return self._shared
         if session not in self._known:
             client = Client(name=_name_of(ctx))
-            opened = once(lambda: _own(self._shared.memory, client.name))
+            opened = in_session(once(lambda: _own(self._shared.memory)), client)
             self._known[session] = replace(self._shared, open=opened, client=client)
         self._known.move_to_end(session)
         while len(self._known) > REMEMBERED:
@@ -132,12 +132,11 @@ class _Sessions:
         return self._known[session]
 
 
-def _own(memory: Memory, client: str) -> Memory:
+def _own(memory: Memory) -> Memory:
     """Give the same memory to one more client: it shares everything but who works, and in which session."""
     _ = memory.frequencies, memory.codes if memory.embedder else None  # made before copying, so that all share them
     own = memory.acting_in(memory.config.session)
     own.host = replace(own.host, session="")  # who started this server is none of its clients
-    join(own, client)
     return own
 
 

@@ -13,6 +13,7 @@ from holdfast.hosts.mcp.offer import Offer, offer_of
 from holdfast.hosts.mcp.progress import Notify, reporting
 from holdfast.model.errors import HoldfastError, Invalid, NotFound
 from holdfast.model.fence import defused
+from holdfast.model.foreign_json import TooDeep, check_depth
 from holdfast.surfaces.tool import Call, Surface
 
 Json = dict[str, Any]
@@ -66,6 +67,7 @@ class Server:
 
     def answer(self, method: str, params: Json, notify: Notify = _silent) -> Json:
         """Give the result of one request, or raise ProtocolError; `notify` takes what is told on the way."""
+        _check_depth(params)
         request = Request(method=method, params=params, modern=self._is_modern(method, params), notify=notify)
         handlers = _MODERN if request.modern else _LEGACY
         if method not in handlers or not self._is_offered(method):
@@ -223,6 +225,13 @@ def get_prompt(server: Server, request: Request) -> Json:
         raise _as_protocol_error(problem) from problem
     message = {"role": "user", "content": {"type": "text", "text": text}}
     return {"description": surface.prompts[name].description, "messages": [message]}
+
+
+def _check_depth(params: Json) -> None:
+    try:
+        check_depth(params)
+    except TooDeep as problem:
+        raise ProtocolError(INVALID_PARAMS, f"The parameters cannot be read: {problem}") from problem
 
 
 def _name_and_arguments(request: Request) -> tuple[str, Json]:

@@ -1,5 +1,6 @@
 """What both MCP hosts stand on: surfaces by name, and a memory that is opened at the first need."""
 
+import logging
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -11,12 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast.hosts.mcp.offer import Offer, check_names, joined, with_aliases, written_offer
 from holdfast.hosts.mcp.protocol import Server
-from holdfast.model.errors import Invalid, Unreachable
+from holdfast.model.errors import Invalid, StoreFull, StoreUnwritable, Unreachable
 from holdfast.surfaces.tool import Call, Client, Surface
 
 if TYPE_CHECKING:
     from holdfast.verbs.memory import Memory
 
+log = logging.getLogger(__name__)
 AGAIN_SECONDS = 15.0  # between looks for a database that was away
 # Each module holds its table as `surface`, and is imported when one of its tools is called.
 SURFACES = {
@@ -40,7 +42,6 @@ def serving(names: Sequence[str], flags: Mapping[str, Any]) -> Iterator[Server]:
             from holdfast.compose.settings import load_settings  # noqa: PLC0415
 
             memory = stack.enter_context(open_memory(load_settings(flags=flags)))
-            join(memory, client.name)
             if memory.embedder is not None:
                 from holdfast.verbs.embed import keeping_up  # noqa: PLC0415  numpy: only where meaning is searched
 
@@ -50,7 +51,7 @@ def serving(names: Sequence[str], flags: Mapping[str, Any]) -> Iterator[Server]:
         yield Server(
             offer=_offered(chosen, flags),
             load=cache(lambda: [surface_named(name) for name in chosen]),
-            call=Call(open=steady(open_for_good), client=client),
+            call=Call(open=in_session(steady(open_for_good), client), client=client),
         )
 
 
@@ -126,6 +127,21 @@ def _offered(names: Sequence[str], flags: Mapping[str, Any]) -> Offer:
     return with_aliases(offer) if load_settings(flags=flags).config.list_aliases else offer
 
 
+def in_session(open_it: "Callable[[], Memory]", client: Client) -> "Callable[[], Memory]":
+    """Return a function that opens a memory and joins it, again as long as no session could begin."""
+    lock, joined_once = threading.Lock(), threading.Event()
+
+    def give() -> "Memory":
+        memory = open_it()
+        with lock:
+            if not (joined_once.is_set() and memory.actor.session):
+                join(memory, client.name)
+                joined_once.set()
+        return memory
+
+    return give
+
+
 def join(memory: "Memory", client: str) -> None:
     """Let a client work under its own name, in a session of its own that it may announce later."""
     from holdfast.verbs.session import begin  # noqa: PLC0415  listing tools opens nothing
@@ -133,9 +149,14 @@ def join(memory: "Memory", client: str) -> None:
 
     if not memory.config.agent:
         memory.actor = replace(memory.actor, kind="agent", name=client or memory.actor.name)
-    if not memory.actor.session and memory.role != "read":
+    if memory.actor.session or memory.role == "read":
+        return
+    try:
         plant(memory)
         begin(memory, implicit=True, name=memory.host.session)
+    except (StoreFull, StoreUnwritable) as problem:
+        log.warning("no session begins yet: %s", problem)  # reading works; the next call tries again
+        memory.actor = replace(memory.actor, session="")
 
 
 def surface_named(name: str) -> Surface:

@@ -3,12 +3,14 @@
 import json
 import logging
 import queue
+import re
 import sys
 import threading
 from typing import IO, Any
 
 from holdfast.hosts.mcp.protocol import (
     INTERNAL,
+    INVALID_PARAMS,
     INVALID_REQUEST,
     LONGEST_MESSAGE,
     PARSE_ERROR,
@@ -16,7 +18,10 @@ from holdfast.hosts.mcp.protocol import (
     ProtocolError,
     Server,
 )
+from holdfast.model.foreign_json import TooDeep, parse_json
 
+LONGEST_REFUSED = 1_000_000  # bytes of a message that is too deep in which its id is looked for
+_PART = re.compile(rb'"(?:[^"\\]|\\.)*"|[][{}]|[^][{}"]+')
 log = logging.getLogger(__name__)
 
 
@@ -50,8 +55,13 @@ class _Host:
     def receive(self, line: bytes) -> None:
         """Take one message: requests wait their turn, a ping or a cancellation does not."""
         try:
-            message = json.loads(line)
-        except (ValueError, RecursionError):
+            message = parse_json(line)
+        except TooDeep as problem:
+            known = _id_of(line)
+            code = PARSE_ERROR if known is None else INVALID_PARAMS
+            self.refuse(code, f"The message cannot be read: {problem}", known)
+            return
+        except ValueError:
             self.refuse(PARSE_ERROR, "This is not JSON")
             return
         if not _is_message(message):
@@ -113,6 +123,24 @@ def _is_message(message: Any) -> bool:
     if not isinstance(message.get("params", {}), dict) or not isinstance(message.get("id", 0), str | int):
         return False
     return isinstance(message.get("method"), str) or "result" in message or "error" in message
+
+
+def _id_of(line: bytes) -> Any:
+    """Return the id of a message that is nested too deeply to be parsed, so that its sender gets the refusal."""
+    depth, outermost = 0, list[bytes]()
+    for part in _PART.findall(line[:LONGEST_REFUSED]):
+        depth += part in (b"[", b"{")
+        if depth == 1:
+            outermost.append(part)
+        elif depth == 2 and part in (b"[", b"{"):
+            outermost.append(b"null")
+        depth -= part in (b"]", b"}")
+    try:
+        message = json.loads(b"".join(outermost))
+    except ValueError:
+        return None
+    known = message.get("id") if isinstance(message, dict) else None
+    return known if isinstance(known, str | int) else None
 
 
 def _key(request: Any) -> str:

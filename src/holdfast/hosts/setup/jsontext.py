@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from holdfast.model.errors import InvalidFile
+from holdfast.model.foreign_json import DEEPEST, TooDeep, parse_json
 
 Step = str | int
 MISSING = object()
@@ -39,7 +40,9 @@ class Slot:
 def value_of(text: str) -> Any:
     """Read a text, with comments and spare commas if it has any; an empty one is an empty object."""
     try:
-        return json.loads(text.removeprefix("\ufeff")) if _has_content(text) else {}
+        return parse_json(text.removeprefix("\ufeff")) if _has_content(text) else {}
+    except TooDeep as problem:
+        raise InvalidFile(f"It cannot be edited: {problem}.") from problem
     except ValueError:
         return plain(_Reader(text).document())  # slower, but it knows comments and says what is wrong where
 
@@ -219,6 +222,7 @@ class _Reader:
     def __init__(self, text: str) -> None:
         self.text = text
         self.at = 1 if text.startswith("\ufeff") else 0
+        self.depth = 0
 
     def document(self) -> Node:
         node = self._value()
@@ -232,7 +236,11 @@ class _Reader:
         start, opening = self.at, self._here()
         if opening in _CLOSING:
             self.at += 1
+            self.depth += 1
+            if self.depth > DEEPEST:
+                raise self._broken(f"it is nested more than {DEEPEST} levels deep")
             slots = tuple(self._slots(opening))
+            self.depth -= 1
             kind: Literal["object", "array"] = "object" if opening == "{" else "array"
             return Node(kind=kind, start=start, end=self.at, slots=slots)
         scalar = self._scalar()

@@ -9,6 +9,7 @@ from typing import Any
 from holdfast.hosts.setup.edits import Block, Edit, Element, Member, Table, Whole
 from holdfast.hosts.setup.files import missing_folders, remove_file, replace_file, text_of
 from holdfast.model.errors import InvalidFile, StoreError
+from holdfast.model.foreign_json import parse_json
 
 FILE = "setup.json"
 VERSION = 1
@@ -68,7 +69,7 @@ def read_manifest(folder: Path) -> Manifest:
     path = folder / FILE
     try:
         text = text_of(path)
-        return _manifest(json.loads(text)) if text else Manifest()
+        return _manifest(parse_json(text)) if text else Manifest()
     except (InvalidFile, ValueError, KeyError, TypeError) as problem:
         hint = "Move that file away; what was set up is then taken out by hand."
         raise StoreError(f"{path} cannot be read.", hint=hint) from problem

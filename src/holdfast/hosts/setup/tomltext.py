@@ -15,7 +15,7 @@ def value_of(text: str) -> dict[str, Any]:
     """Read a text."""
     try:
         return tomllib.loads(text.removeprefix("\ufeff"))
-    except tomllib.TOMLDecodeError as problem:
+    except (tomllib.TOMLDecodeError, RecursionError) as problem:
         raise InvalidFile(f"It is not valid TOML: {problem}.") from problem
 
 

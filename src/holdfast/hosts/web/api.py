@@ -1,6 +1,5 @@
 """The JSON interface: a table of endpoints, its description, and the stream as server-sent events."""
 
-import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any, get_args
 
@@ -17,6 +16,7 @@ from holdfast.hosts.web.pages.record import ACTS
 from holdfast.hosts.web.pages.stream import wanted_of
 from holdfast.hosts.web.viewer import EVERYWHERE, Ask, asked, is_our_form, viewer_of
 from holdfast.model.errors import Invalid
+from holdfast.model.foreign_json import parse_json
 from holdfast.model.kinds import KINDS
 from holdfast.model.query import Mode
 from holdfast.verbs.observations import ORDERS
@@ -236,9 +236,9 @@ async def _body(request: Request) -> dict[str, list[str]]:
     """Read a JSON object of texts as a form."""
     raw = await request.body()
     try:
-        given = json.loads(raw or b"{}")
-    except (ValueError, RecursionError) as problem:
-        raise Invalid("The body is no JSON.") from problem
+        given = parse_json(raw or b"{}")
+    except ValueError as problem:
+        raise Invalid(f"The body cannot be read as JSON: {problem}.") from problem
     if not isinstance(given, dict) or not all(isinstance(value, str) for value in given.values()):
         raise Invalid("The body must be an object of texts.")
     return {name: [value] for name, value in given.items()}

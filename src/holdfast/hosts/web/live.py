@@ -8,7 +8,7 @@ from pathlib import Path
 
 from anyio import to_thread
 
-from holdfast.model.errors import HoldfastError
+from holdfast.model.errors import HoldfastError, StoreFull, StoreUnwritable
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.stream import Place, Stream, Wanted, head, newer
 from holdfast.verbs.trail import drain
@@ -94,7 +94,10 @@ def look(memory: Memory) -> Place:
 def take_in(memory: Memory, spool: Path) -> None:
     """Move what hooks dropped into the trail: whoever looks first does it."""
     if spool.is_dir() and any(spool.glob("*.json")):
-        drain(memory, spool)
+        try:
+            drain(memory, spool)
+        except (StoreFull, StoreUnwritable) as problem:
+            log.warning("what hooks left waits: %s", problem)  # looking works all the same
 
 
 def sent(name: str, value: object) -> bytes:

@@ -1,0 +1,55 @@
+"""Parse JSON that someone else wrote: size and depth are bounded, and every failure is a ValueError.
+
+Hooks use this at every tool call, so it imports nothing but `json`.
+"""
+
+from __future__ import annotations
+
+import json
+
+MYPY = False
+if MYPY:
+    from typing import Any
+
+DEEPEST = 100  # lists and objects inside each other
+LONGEST = 500_000_000  # bytes or characters
+
+
+class NotJson(ValueError):
+    """The text is not JSON, or longer than is parsed."""
+
+
+class TooDeep(NotJson):
+    """The JSON has more lists and objects inside each other than are parsed."""
+
+    def __init__(self) -> None:
+        super().__init__(f"it is nested more than {DEEPEST} levels deep")
+
+
+def parse_json(text: str | bytes, longest: int = LONGEST) -> Any:
+    """Return the value of a text of at most `longest` bytes or characters, or raise NotJson."""
+    if len(text) > longest:
+        raise NotJson(f"it is longer than {longest:,} bytes")
+    try:
+        value = json.loads(text)
+    except RecursionError:
+        raise TooDeep from None
+    except ValueError as problem:
+        raise NotJson(str(problem)) from problem
+    check_depth(value)
+    return value
+
+
+def check_depth(value: Any) -> None:
+    """Raise TooDeep for a value that recursive code should not be given. It goes level by level, so no depth stops it."""
+    depth, level = 0, _containers([value])
+    while level:
+        depth += 1
+        if depth > DEEPEST:
+            raise TooDeep
+        level = [inner for outer in level for inner in _containers(outer)]
+
+
+def _containers(value: Any) -> list[Any]:
+    inside = value.values() if isinstance(value, dict) else value
+    return [one for one in inside if isinstance(one, (dict, list))]

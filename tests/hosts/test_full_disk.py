@@ -1,0 +1,198 @@
+"""A disk without one free byte, and one that is mounted read-only: reading works, writing is refused with a reason."""
+
+import json
+import os
+import resource
+import shutil
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from holdfast.engine import opening
+from holdfast.engine.sqlite import SQLite
+from holdfast.model.errors import StoreFull
+from holdfast.model.query import Query
+from holdfast.verbs.read import list_records
+from tests.conftest import Time, keep, make_memory
+from tests.hosts.running import Run, kept, runner
+
+pytestmark = [pytest.mark.embedded, pytest.mark.skipif(sys.platform != "linux", reason="mounts a tmpfs")]
+READING = (
+    ("recall", "deploy approvals", "--json"),
+    ("show", "{id}", "--json"),
+    ("list", "--json"),
+    ("brief", "deploy the shop"),
+    ("opening",),
+    ("session", "refresh"),
+    ("history", "{id}"),
+    ("export",),
+    ("status", "--json"),
+    ("doctor",),
+)
+# Run by a shell with mounts of its own: a small disk that holds the store, filled to the last byte.
+FULL = 'mount -t tmpfs -o size=3m none "$1" && cp -a "$2/." "$1/" && dd if=/dev/zero of="$1/fill" bs=1k >/dev/null 2>&1'
+READ_ONLY = 'mount -t tmpfs none "$1" && cp -a "$2/." "$1/" && mount -o remount,ro "$1"'
+INSIDE = 'shift 2; exec "$@"'
+Disk = Callable[..., subprocess.CompletedProcess[str]]
+
+
+def _can_mount() -> bool:
+    return (
+        shutil.which("unshare") is not None
+        and subprocess.run(["unshare", "-m", "mount", "-t", "tmpfs", "none", "/mnt"], check=False).returncode == 0
+    )
+
+
+CAN_MOUNT = sys.platform == "linux" and _can_mount()
+
+
+@pytest.fixture
+def run(tmp_path: Path, own_home: Path) -> Run:
+    (tmp_path / "work").mkdir(exist_ok=True)
+    return runner(tmp_path / "work", own_home)
+
+
+@pytest.fixture(params=["full", "no growth", "read-only"])
+def disk(request: pytest.FixtureRequest, tmp_path: Path, own_home: Path) -> Disk:
+    """Return a function that runs `holdfast` (or other arguments) on a copy of the store on such a disk."""
+    if request.param != "no growth" and not CAN_MOUNT:
+        pytest.skip("this user may not mount; the limit on file sizes stands in")
+    place = tmp_path / "disk"
+    place.mkdir()
+    (tmp_path / "work").mkdir(exist_ok=True)
+
+    def holdfast(*arguments: str, stdin: str = "", **more: str) -> subprocess.CompletedProcess[str]:
+        store = own_home / ".holdfast-store"
+        command = [sys.executable, "-m", "holdfast", *arguments]
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("HOLDFAST_")}
+        environment |= {"HOME": str(own_home), "HOLDFAST_EMBEDDER": "none", "PYTHONDONTWRITEBYTECODE": "1", **more}
+        limit = None
+        if request.param == "no growth":
+            shutil.copytree(store, place, dirs_exist_ok=True)
+            limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))  # noqa: E731
+        else:
+            script = f"{FULL if request.param == 'full' else READ_ONLY}; {INSIDE}"
+            command = ["unshare", "-m", "sh", "-c", script, "sh", str(place), str(store), *command]
+        return subprocess.run(
+            command,
+            env=environment | {"HOLDFAST_HOME": str(place)},
+            cwd=tmp_path / "work",
+            input=stdin,
+            capture_output=True,
+            text=True,
+            check=False,
+            preexec_fn=limit,
+        )
+
+    return holdfast
+
+
+@pytest.fixture
+def memory_id(run: Run, own_home: Path) -> str:
+    place = {"HOLDFAST_HOME": str(own_home / ".holdfast-store")}
+    return kept(lambda *given, **more: run(*given, **place, **more), "The deploy needs two approvals.")
+
+
+@pytest.mark.parametrize("session", ["", "s-1"])
+def test_reading_works(disk: Disk, memory_id: str, session: str) -> None:
+    for arguments in READING:
+        done = disk(*(part.format(id=memory_id) for part in arguments), HOLDFAST_SESSION=session)
+        if arguments == ("session", "refresh"):
+            assert (done.returncode, "Traceback" in done.stderr) == (3, False), done.stderr
+            continue
+        assert done.returncode == 0, (arguments, done.stderr, done.stdout)
+        assert "Traceback" not in done.stderr
+        if arguments[0] in ("recall", "show", "list", "brief", "export"):
+            assert "two approvals" in done.stdout, (arguments, done.stdout)
+
+
+@pytest.mark.usefixtures("memory_id")
+@pytest.mark.parametrize("log", [True, False], ids=["with a log", "without a log"])
+def test_writing_is_refused_with_a_reason(disk: Disk, own_home: Path, log: bool) -> None:
+    store = own_home / ".holdfast-store"
+    if log:  # as a process that was killed leaves it
+        with sqlite3.connect(store / "holdfast.db") as other:
+            other.execute("select count(*) from events").fetchall()
+            shutil.copytree(store, own_home / "killed")
+        other.close()
+        shutil.rmtree(store)
+        (own_home / "killed").rename(store)
+    done = disk("remember", "One thing more.", "--json")
+    assert done.returncode == 5, done.stderr + done.stdout
+    assert "Traceback" not in done.stderr
+    assert any(word in done.stderr for word in ("Free some space", "Check the permissions", "folder you can write"))
+
+
+def _call(number: int, tool: str, **arguments: Any) -> str:
+    params = {"name": tool, "arguments": arguments}
+    return json.dumps({"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": params}) + "\n"
+
+
+def test_the_mcp_server_answers_questions_and_refuses_to_remember(disk: Disk, memory_id: str) -> None:
+    asked = _call(1, "recall", query="deploy approvals") + _call(2, "remember", text="One thing more, about queues.")
+    done = disk("mcp", stdin=asked + _call(3, "read", ids=[memory_id]) + _call(4, "brief", plan="deploy the shop"))
+    answers = {one["id"]: one["result"] for one in map(json.loads, done.stdout.splitlines())}
+    for number in (1, 3, 4):
+        assert not answers[number]["isError"], answers[number]
+        assert "two approvals" in answers[number]["content"][0]["text"]
+    assert answers[2]["isError"]
+    assert "pace" in answers[2]["content"][0]["text"] or "permissions" in answers[2]["content"][0]["text"]
+
+
+@pytest.fixture
+def unwritable(tmp_path: Path, time: Time) -> Path:
+    """Return a store whose log cannot be indexed: its index is there, read-only for everybody and of no use."""
+    with make_memory(tmp_path, time) as memory:
+        keep(memory, "The deploy needs two approvals.")
+        assert isinstance(memory.store.db, SQLite)
+        return memory.store.db.path
+
+
+def test_writing_works_again_as_soon_as_there_is_room(unwritable: Path) -> None:
+    script = f"""
+import resource, sys
+from holdfast.engine.opening import open_store
+from holdfast.engine.sqlite import SQLite
+from holdfast.model.errors import StoreFull
+soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+resource.setrlimit(resource.RLIMIT_FSIZE, (0, hard))
+from pathlib import Path
+store = open_store(SQLite(Path({str(unwritable)!r})))
+print(store.last_seq())
+try:
+    store.note("a", "b")
+except StoreFull as problem:
+    print(problem.code)
+resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+store.note("a", "b")
+print(store.setting("a"), store.last_seq())
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert (done.stdout.split(), done.stderr) == (["1", "store_full", "b", "1"], "")
+
+
+def test_a_store_of_an_older_version_is_read_on_a_full_disk(
+    unwritable: Path, tmp_path: Path, time: Time, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is brought up to date in memory; the file stays as it was."""
+    before = unwritable.read_bytes()
+    steps = opening._steps()
+    monkeypatch.setattr(opening, "_steps", lambda: [*steps, "create table later (number integer);\n"])
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, limits[1]))
+    try:
+        with make_memory(tmp_path, time) as memory:
+            found = list_records(memory, Query(text="")).records
+            later = memory.store.db.query("select count(*) from later")[0][0]
+            with pytest.raises(StoreFull) as refused:
+                keep(memory, "One thing more.")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert ([one.body for one in found], later) == (["The deploy needs two approvals."], 0)
+    assert "Free some space" in str(refused.value)
+    assert unwritable.read_bytes() == before

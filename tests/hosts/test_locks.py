@@ -1,0 +1,98 @@
+"""A file system whose locks fail, or are given to everybody: said in plain words, and nothing is written blindly."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from holdfast.engine import locks
+from tests.hosts.running import Run, answer, kept
+
+pytestmark = [
+    pytest.mark.embedded,
+    pytest.mark.skipif(sys.platform != "linux", reason="a library is loaded before libc, as Linux does it"),
+    pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler to make that library"),
+]
+# Stands in for a file system: every lock fails, or every lock is granted.
+SHIM = r"""
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <dlfcn.h>
+static int is_lock(int command) {
+    return command == F_SETLK || command == F_SETLKW || command == F_OFD_SETLK || command == F_OFD_SETLKW;
+}
+static int answer(const char *name, int handle, int command, void *given) {
+    int (*real)(int, int, ...) = (int (*)(int, int, ...)) dlsym(RTLD_NEXT, name);
+    if (!is_lock(command)) return real(handle, command, given);
+#ifdef FAIL
+    errno = FAIL;
+    return -1;
+#else
+    return 0;
+#endif
+}
+int fcntl(int handle, int command, ...) {
+    va_list rest; va_start(rest, command); void *given = va_arg(rest, void *); va_end(rest);
+    return answer("fcntl", handle, command, given);
+}
+int fcntl64(int handle, int command, ...) {
+    va_list rest; va_start(rest, command); void *given = va_arg(rest, void *); va_end(rest);
+    return answer("fcntl64", handle, command, given);
+}
+int flock(int handle, int how) {
+#ifdef FAIL
+    errno = FAIL;
+    return -1;
+#else
+    return 0;
+#endif
+}
+"""
+
+
+def preloaded(folder: Path, *flags: str) -> dict[str, str]:
+    source, made = folder / "locks.c", folder / f"locks{len(flags)}.so"
+    source.write_text(SHIM)
+    subprocess.run(["cc", "-shared", "-fPIC", *flags, "-o", str(made), str(source), "-ldl"], check=True)
+    return {"LD_PRELOAD": str(made)}
+
+
+@pytest.mark.parametrize("error", ["ENOLCK", "EOPNOTSUPP"])
+def test_locks_that_fail_are_said_and_nothing_changes(run: Run, tmp_path: Path, own_home: Path, error: str) -> None:
+    record = kept(run, "The deploy needs two approvals.")
+    [store] = own_home.rglob("holdfast.db")
+    before = store.read_bytes()
+    broken = preloaded(tmp_path, f"-DFAIL={error}")
+    commands = (("remember", "One thing more."), ("recall", "deploy"), ("show", record), ("doctor",))
+    for command in commands if error != "ENOLCK" else commands[:1]:  # which SQLite waits for: half a minute each
+        done = run(*command, **broken)
+        assert (done.returncode, "Traceback" in done.stderr) == (5, False), (command, done.stderr)
+        assert "refuses locks" in done.stderr, done.stderr
+        assert "local disk" in done.stderr
+    assert store.read_bytes() == before
+    assert len(answer(run("list", "--json"))["records"]) == 1
+
+
+def test_the_doctor_notices_locks_that_everybody_gets(run: Run, tmp_path: Path) -> None:
+    kept(run, "The deploy needs two approvals.")
+    whole = run("doctor")
+    assert "two processes keep each other out" in whole.stdout, whole.stdout
+    told = run("doctor", **preloaded(tmp_path))
+    assert "gives the same lock to two processes" in told.stdout, told.stdout
+    assert "local disk" in told.stdout
+    assert told.returncode != whole.returncode or whole.returncode != 0
+
+
+@pytest.mark.parametrize("kind", ["nfs", "nfs4", "cifs", "smb3", "9p", "fuse.sshfs"])
+def test_file_systems_of_other_machines_are_known(kind: str) -> None:
+    assert locks.is_remote(kind)
+
+
+def test_the_kind_of_a_file_system_is_that_of_the_nearest_mount(tmp_path: Path) -> None:
+    assert locks.file_system_of(Path("/proc/self")) == "proc"
+    assert not locks.is_remote(locks.file_system_of(tmp_path)), os.fspath(tmp_path)

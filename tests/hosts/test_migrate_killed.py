@@ -1,0 +1,106 @@
+"""`holdfast migrate` is killed at any of its writes: the source stays as it was, and the same command finishes the move."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from holdfast.compose import database_at
+from holdfast.engine.moving import journal_hash
+from holdfast.engine.opening import open_store
+from holdfast.model.errors import StoreError
+from tests import engines
+from tests.engine.test_moving import filled, shared
+
+POINTS = 8
+# The command itself, in a process that kills itself at the n-th change to either database.
+KILLED = """
+import os, sys
+from holdfast.engine import moving
+from holdfast.engine.postgres import Postgres
+from holdfast.engine.sqlite import SQLite
+from holdfast.hosts.cli.main import _run
+moving.PAGE = 7
+limit, count = int(sys.argv[1]), [0]
+def counted(change):
+    def changed(*given, **more):
+        count[0] += 1
+        if count[0] == limit:
+            os.kill(os.getpid(), 9)
+        return change(*given, **more)
+    return changed
+for engine in (SQLite, Postgres):
+    for name in ("execute", "many", "script"):
+        setattr(engine, name, counted(getattr(engine, name)))
+code = _run(sys.argv[2:])
+print(count[0])
+sys.exit(code)
+"""
+
+
+def migrated(source: str, target: str, *, killed_at: int) -> subprocess.CompletedProcess[str]:
+    own = {"HOLDFAST_DATABASE": source} if "://" in source else {"HOLDFAST_HOME": source, "HOLDFAST_DATABASE": ""}
+    return subprocess.run(
+        [sys.executable, "-c", KILLED, str(killed_at), "migrate", "--to", target],
+        env={**os.environ, "HOLDFAST_EMBEDDER": "none", **own},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def address(engine: str, folder: Path) -> str:
+    with engines.use(engine, keep_open=True):
+        return engines.address(folder)
+
+
+@pytest.fixture(params=[("sqlite", "postgres"), ("postgres", "sqlite"), ("sqlite", "sqlite")], ids="-".join)
+def source(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[str, str]]:
+    """Return where a filled store is, and the engine it goes to."""
+    place = address(request.param[0], tmp_path / "source")
+    with closing(filled(database_at(place))):
+        yield place, request.param[1]
+
+
+def test_the_same_command_finishes_a_move_that_was_killed_anywhere(source: tuple[str, str], tmp_path: Path) -> None:
+    place, engine = source
+    with closing(open_store(database_at(place))) as here:
+        before, wanted = journal_hash(here.db), shared(here)
+    whole = migrated(place, address(engine, tmp_path / "whole"), killed_at=-1)
+    assert whole.returncode == 0, whole.stderr
+    changes = int(whole.stdout.split()[-1])
+    assert changes > POINTS
+    for point in sorted({1 + changes * nth // POINTS for nth in range(POINTS)} | {changes - 1, changes}):
+        target = address(engine, tmp_path / f"target-{point}")
+        assert migrated(place, target, killed_at=point).returncode == -9, point
+        with closing(database_at(place)) as untouched:
+            assert journal_hash(untouched) == before
+        assert _is_honest(target, before), point
+        again = migrated(place, target, killed_at=-1)
+        if again.returncode != 0:
+            assert (again.returncode, "moved to" in again.stderr, "already" in again.stderr) == (4, True, True), (
+                again.stderr
+            )
+        with closing(open_store(database_at(target))) as there:
+            assert (journal_hash(there.db), shared(there) == wanted) == (before, True), point
+
+
+def _is_honest(target: str, before: str) -> bool:
+    """Return whether a target is empty, whole, or refuses to be used and says what to do."""
+    with closing(database_at(target)) as db:
+        try:
+            return open_store(db).last_seq() == 0 or journal_hash(db) == before
+        except StoreError as problem:
+            return "Run the same `holdfast migrate` again" in str(problem)
+
+
+def test_a_finished_move_is_not_done_twice(source: tuple[str, str], tmp_path: Path) -> None:
+    place, engine = source
+    target = address(engine, tmp_path / "target")
+    assert migrated(place, target, killed_at=-1).returncode == 0
+    again = migrated(place, target, killed_at=-1)
+    assert (again.returncode, "was moved to" in again.stderr) == (4, True), again.stderr
