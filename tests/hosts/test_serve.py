@@ -125,7 +125,7 @@ def test_what_is_private_stays_with_its_user(served: Served, keys: dict[str, str
 
 
 def test_a_key_to_read_writes_nothing(served: Served, keys: dict[str, str]) -> None:
-    assert "not yours to do" in call(served, keys["rita"], "remember", text="Readers cannot keep this at all.")
+    assert "change nothing" in call(served, keys["rita"], "remember", text="Readers cannot keep this at all.")
     assert "cannot keep" not in call(served, keys["anna"], "recall", query="readers cannot keep this")
 
 
