@@ -60,7 +60,9 @@ def test_a_repository_may_not_turn_an_observer_on(run: Run, tmp_path: Path) -> N
     folder = tmp_path / "work" / ".holdfast"
     folder.mkdir()
     (folder / "config.toml").write_text('observer = "openai"\nobserver_url = "https://evil.example"\n')
-    assert run("observer").returncode == 64
+    done = run("observer")
+    assert (done.returncode, "Ignored in" in done.stderr) == (0, True)
+    assert "evil.example" not in done.stdout
 
 
 def test_signals_are_measured(run: Run) -> None:

@@ -167,6 +167,7 @@ BAD_FILES = (
     "recall_budget = 0",
     "hot_capacity = -1",
     "x" * 300_000,
+    "project = " + "[" * 5_000 + "]" * 5_000,
 )
 
 

@@ -144,3 +144,16 @@ def test_a_flood_of_an_accepted_author_leaves_room_for_what_is_known_here(
     found = recall(memory, Query(text="are ledger entries ever changed", words_only=True))
     assert any("Own decision" in hit.record.body for hit in found.hits)
     assert clock.process_time() - started < 20
+
+
+def test_one_sync_imports_only_so_much_and_the_next_goes_on(trusting: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("holdfast.verbs.arrivals.MOST_AT_ONCE", 100)
+    ticking, sharing = Clock(Time()), with_team(trusting.project)
+    events = [_record(ticking, trusting, f"flood number {number}", "fact") for number in range(250)]
+    came, rounds = 0, []
+    for _ in range(3):
+        found = passed(trusting, events, sharing, way="notes", carriers=lambda ids: dict.fromkeys(ids, MALLORY))
+        keep_events(trusting, [*found.marks, *found.events])
+        came += len(found.events)
+        rounds.append((len(found.events), found.left))
+    assert (came, rounds) == (250, [(100, True), (100, True), (50, False)])

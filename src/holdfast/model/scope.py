@@ -55,8 +55,11 @@ def project_of_remote(url: str) -> str | None:
     """Give the identity of a remote, equal for its ssh and https forms: host/owner/name."""
     text = without_userinfo(url.strip())
     if "://" in text:
-        parts = urlsplit(text)
-        host, path = parts.hostname or "", parts.path
+        try:
+            parts = urlsplit(text)
+            host, path = parts.hostname or "", parts.path
+        except ValueError:  # such as http://[
+            return None
     elif match := SCP_REMOTE.fullmatch(text):
         host, path = match["host"], match["path"]
     else:

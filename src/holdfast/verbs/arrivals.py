@@ -16,6 +16,7 @@ from holdfast.verbs.memory import Memory
 from holdfast.verbs.quarantine import UNKNOWN, address, standing, waiting
 
 PAGE = 1_000
+MOST_AT_ONCE = 10_000  # records of a team that one sync imports: a flood must not keep it busy for minutes
 MOST_WAITING = 200  # records of one author nobody accepted: more is a flood
 FROM_THE_FUTURE = "its id is of more than a day from now, and would win over everything said here"
 TOO_EARLY = "its beginning has not arrived yet"
@@ -48,13 +49,16 @@ def passed(
         fresh.setdefault(event.about, []).append(event)
     kept: list[Event] = []
     remarks = []
-    for about, some in fresh.items():
+    left = len(fresh) - MOST_AT_ONCE if sharing.team else 0
+    if left > 0:
+        remarks.append(Remark(where=way, why=f"{counted(left, 'memory')} more arrived; sync again to import them"))
+    for about, some in list(fresh.items())[: MOST_AT_ONCE if left > 0 else None]:
         clean = [_settled(event, sharing) for event in some]
         if problem := _objection(memory, about, clean, sharing):
             remarks.append(Remark(where=about, why=problem))
         else:
             kept.extend(clean)
-    found = Passed(events=tuple(sorted(kept, key=lambda event: event.id)), remarks=tuple(remarks))
+    found = Passed(events=tuple(sorted(kept, key=lambda event: event.id)), remarks=tuple(remarks), left=left > 0)
     return _marked(memory, found, way, carriers) if sharing.team else found
 
 
@@ -109,7 +113,7 @@ def _marked(memory: Memory, found: Passed, way: str, carriers: Carriers) -> Pass
         remarks=(*found.remarks, *remarks),
         marks=tuple(marks),
         held={who or UNKNOWN: count for who, count in held.items() if count},
-        left=bool(turned),
+        left=found.left or bool(turned),
     )
 
 
