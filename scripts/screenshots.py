@@ -19,7 +19,7 @@ from holdfast.compose import open_memory
 from holdfast.compose.settings import load_settings
 from holdfast.hosts.demo.build import build
 from holdfast.model.query import Query
-from holdfast.verbs.browse import browse
+from holdfast.verbs.records.browse import browse
 
 ROOT = Path(__file__).parents[1]
 OUT = ROOT / "docs" / "screenshots"

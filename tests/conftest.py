@@ -17,7 +17,7 @@ from holdfast.model.event import Actor, Event
 from holdfast.model.ids import Clock
 from holdfast.model.record import Draft, Record
 from holdfast.verbs.memory import Memory
-from holdfast.verbs.write import Written, write
+from holdfast.verbs.records.write import Written, write
 from tests import engines
 
 START = 1_790_000_000.0  # 2026-09-21: any fixed moment will do
@@ -111,7 +111,7 @@ def _opener(opened: list[Database], make: Callable[[], Database]) -> Callable[[]
 
 
 def _postgres_opener(name: str) -> Callable[[], Database]:
-    from holdfast.engine.postgres import Postgres
+    from holdfast.engine.postgres.database import Postgres
 
     own = engines.schema(name)
     return lambda: Postgres(own)

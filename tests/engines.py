@@ -49,7 +49,7 @@ def database(folder: Path) -> Database:
     """Open the database that belongs to a folder: the same one every time."""
     if not is_postgres():
         return SQLite(folder / "holdfast.db")
-    from holdfast.engine.postgres import Postgres
+    from holdfast.engine.postgres.database import Postgres
 
     folder.mkdir(parents=True, exist_ok=True)
     _opened.append(Postgres(address(folder)))
@@ -80,7 +80,7 @@ def setting(home: str) -> dict[str, str]:
 def schema(name: str) -> str:
     """Give the address of a schema of its own on the one server, empty when first asked for."""
     if name not in _schemas:
-        from holdfast.engine.postgres import Postgres
+        from holdfast.engine.postgres.database import Postgres
 
         own = "t" + blake2b(f"{os.getpid()} {name}".encode(), digest_size=12).hexdigest()
         admin = Postgres(server())

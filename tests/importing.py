@@ -11,7 +11,7 @@ from holdfast.engine.views import records
 from holdfast.engine.views.records import Filter
 from holdfast.model.foreign import Item
 from holdfast.model.record import Record
-from holdfast.verbs.bring_in import Report, bring_in
+from holdfast.verbs.exchange.import_foreign import Report, bring_in
 from holdfast.verbs.memory import Memory
 
 DATA = Path(__file__).parent / "data" / "importers"

@@ -19,8 +19,8 @@ from holdfast.compose.settings import load_settings
 from holdfast.model.errors import EmbedderError
 from holdfast.model.query import Query
 from holdfast.model.record import Draft, Origin
-from holdfast.verbs.recall import recall
-from holdfast.verbs.write import write
+from holdfast.verbs.records.write import write
+from holdfast.verbs.search.recall import recall
 
 
 def git(folder: Path, *arguments: str) -> str:

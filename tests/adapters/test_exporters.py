@@ -5,12 +5,12 @@ from pathlib import Path
 from holdfast.adapters.importers.front_matter import front_matter
 from holdfast.compose.adapters import foreign_items, write_markdown
 from holdfast.model.record import Record
-from holdfast.verbs.bring_in import bring_in
-from holdfast.verbs.erasing import erase
-from holdfast.verbs.exchange import records_of
-from holdfast.verbs.keep import Revision, retire, revise
+from holdfast.verbs.exchange.import_foreign import bring_in
+from holdfast.verbs.exchange.jsonl import records_of
 from holdfast.verbs.memory import Memory
-from holdfast.verbs.verify import verify
+from holdfast.verbs.records.erasing import erase
+from holdfast.verbs.records.lifecycle import Revision, retire, revise
+from holdfast.verbs.truth.verify import verify
 from tests.conftest import Time, keep, make_memory
 
 

@@ -14,15 +14,15 @@ from holdfast.adapters.importers.git_notes import split_entries
 from holdfast.adapters.importers.markdown import sections
 from holdfast.adapters.importers.values import plain, texts, when
 from holdfast.compose.adapters import foreign_items
-from holdfast.engine import transcripts
+from holdfast.engine.raw import transcripts
 from holdfast.engine.views import sessions, touches, usage
 from holdfast.model.errors import Invalid
 from holdfast.model.foreign import Foreign
 from holdfast.model.record import Link, Origin
-from holdfast.verbs.bring_in import bring_in
+from holdfast.verbs.exchange.import_foreign import bring_in
 from holdfast.verbs.memory import Memory
-from holdfast.verbs.suggest import suggestions
-from holdfast.verbs.thread import open_threads, resolved_threads
+from holdfast.verbs.sessions.suggest import suggestions
+from holdfast.verbs.sessions.thread import open_threads, resolved_threads
 from tests.importing import FIXTURES, SHOP, all_records, brought, copied, items, reasons
 
 SCAR = "learning:3f0c9c52-1111-4a6e-9d0b-7a1e5c000001"

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.engine.moving import journal_hash
 from holdfast.engine.opening import open_store
-from holdfast.engine.postgres import Postgres
+from holdfast.engine.postgres.database import Postgres
+from holdfast.engine.recovery.copy_store import journal_hash
 from holdfast.model.query import Query
-from holdfast.verbs.embed import catch_up
-from holdfast.verbs.recall import recall
+from holdfast.verbs.search.embed import catch_up
+from holdfast.verbs.search.recall import recall
 from tests import engines
 from tests.conftest import Time, keep, make_memory
 from tests.engine.test_store import everything

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from holdfast.engine.database import Bits, Database, Halves
-from holdfast.engine.dense import Codes, code_of
-from holdfast.engine.neighbours import Neighbours
 from holdfast.engine.opening import open_store
+from holdfast.engine.search.postgres_vectors import Neighbours
+from holdfast.engine.search.sqlite_vectors import Codes, code_of
 from holdfast.engine.store import Store
 from holdfast.engine.views import vectors, words
 from holdfast.engine.views.records import span
@@ -108,10 +108,10 @@ def test_threads_of_one_process_read_while_another_writes(tmp_path: Path) -> Non
 
 
 def test_connections_are_few_and_who_finds_none_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from holdfast.engine import postgres
-    from holdfast.engine.postgres import Postgres
+    from holdfast.engine.postgres import database
+    from holdfast.engine.postgres.database import Postgres
 
-    monkeypatch.setattr(postgres, "BUSY_SECONDS", 0.05)
+    monkeypatch.setattr(database, "BUSY_SECONDS", 0.05)
     db = Postgres(engines.schema(str(tmp_path)), most=1)
     problems: list[str] = []
 
@@ -162,7 +162,7 @@ def hang_up(db: Database) -> None:
 
 
 def test_a_server_that_is_not_there_is_said_clearly() -> None:
-    from holdfast.engine.postgres import Postgres
+    from holdfast.engine.postgres.database import Postgres
 
     with pytest.raises(StoreError, match="cannot be reached") as raised:
         Postgres("postgresql://127.0.0.1:1/nowhere?connect_timeout=2")
@@ -204,7 +204,7 @@ def test_the_nearest_are_those_an_exact_search_finds(
     store: Store, time: Time, monkeypatch: pytest.MonkeyPatch, large: int
 ) -> None:
     """By sign bits and, where a project is large, by the graph, past the vectors of other projects."""
-    monkeypatch.setattr("holdfast.engine.neighbours.LARGE", large)
+    monkeypatch.setattr("holdfast.engine.search.postgres_vectors.LARGE", large)
     ids, random = Clock(time), np.random.default_rng(1)
     store.commit([recorded(ids, f"thing {n}", project=f"p{n % 3}") for n in range(600)])
     numbers = [row[0] for row in store.db.query("select number from records order by number")]

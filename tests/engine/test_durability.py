@@ -17,7 +17,7 @@ from holdfast.model.errors import StoreBusy, StoreFull, StoreUnwritable
 from holdfast.model.ids import Clock
 from holdfast.model.query import Query
 from holdfast.verbs.memory import Memory
-from holdfast.verbs.read import list_records
+from holdfast.verbs.records.read import list_records
 from tests.conftest import Time, keep, make_memory, recorded
 
 
@@ -36,8 +36,8 @@ import json
 from holdfast.compose import open_memory
 from holdfast.model.errors import StoreError
 from holdfast.model.record import Draft
-from holdfast.policy.admit import Waivers
-from holdfast.verbs.write import write
+from holdfast.policy.admission.admit import Waivers
+from holdfast.verbs.records.write import write
 memory = open_memory()
 ids = []
 try:

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.engine.access import MEMBER, Access, asking
-from holdfast.engine.guard import OPEN, VISIBLE, protect
 from holdfast.engine.opening import open_store
-from holdfast.engine.postgres import Postgres
+from holdfast.engine.postgres.database import Postgres
+from holdfast.engine.postgres.roles import MEMBER, Access, asking
+from holdfast.engine.postgres.row_security import OPEN, VISIBLE, protect
 from holdfast.engine.store import Store
 from holdfast.engine.views import words
 from holdfast.engine.views.records import span

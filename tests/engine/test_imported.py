@@ -1,6 +1,6 @@
 """Records by the id they had elsewhere, on both engines."""
 
-from holdfast.engine.imported import by_foreign_id
+from holdfast.engine.raw.imported import by_foreign_id
 from holdfast.engine.store import Store
 from holdfast.model.ids import Clock
 from tests.conftest import recorded

@@ -4,8 +4,8 @@ from unittest.mock import Mock
 
 import pytest
 
-from holdfast.engine import lexical
-from holdfast.engine.lexical import Frequencies, look_up
+from holdfast.engine.search import lexical
+from holdfast.engine.search.lexical import Frequencies, look_up
 from holdfast.engine.store import Store
 from holdfast.engine.views import words
 from holdfast.engine.views.records import span

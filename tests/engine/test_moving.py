@@ -9,19 +9,20 @@ from typing import Any
 
 import pytest
 
-from holdfast.engine import moving, transcripts
 from holdfast.engine.database import Database
-from holdfast.engine.moving import journal_hash, move
 from holdfast.engine.opening import open_store
+from holdfast.engine.raw import transcripts
+from holdfast.engine.raw.transcripts import Transcript
+from holdfast.engine.recovery import copy_store
+from holdfast.engine.recovery.copy_store import journal_hash, move
 from holdfast.engine.store import Store
-from holdfast.engine.transcripts import Transcript
 from holdfast.engine.views import records, vectors
 from holdfast.engine.views.records import Filter
 from holdfast.model.errors import Conflict, StoreError
 from holdfast.model.ids import Clock
 from holdfast.model.query import Query
-from holdfast.verbs.embed import catch_up
-from holdfast.verbs.recall import recall
+from holdfast.verbs.search.embed import catch_up
+from holdfast.verbs.search.recall import recall
 from tests import engines
 from tests.conftest import Time, keep, make_memory, recorded
 from tests.engine.test_store import everything, some_history
@@ -145,7 +146,7 @@ def test_a_target_that_holds_something_else_is_refused_and_left_alone(place: Pla
 
 def test_a_half_filled_target_is_refused_to_another_source(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     target = open_store(place("postgres", "target"))
-    monkeypatch.setattr(moving, "_compare", lambda *_: 1 / 0)
+    monkeypatch.setattr(copy_store, "_compare", lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         move(filled(place("sqlite", "source")), target)
     stranger = open_store(place("sqlite", "stranger"))

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from holdfast.engine import pairs as module
-from holdfast.engine.dense import code_of
-from holdfast.engine.pairs import newest_words, pairs
+from holdfast.engine.search import near_duplicates as module
+from holdfast.engine.search.near_duplicate_vectors import twins
+from holdfast.engine.search.near_duplicates import newest_words, pairs
+from holdfast.engine.search.sqlite_vectors import code_of
 from holdfast.engine.store import Store
-from holdfast.engine.twins import twins
 from holdfast.engine.views import records, vectors
 from holdfast.engine.views.records import span
 from holdfast.engine.views.vectors import Passage

@@ -11,10 +11,10 @@ from random import Random
 
 import pytest
 
-from holdfast.engine import transcripts
 from holdfast.engine.opening import open_store
-from holdfast.engine.pages import Pages, read_pages
-from holdfast.engine.salvage import Saved, salvage
+from holdfast.engine.raw import transcripts
+from holdfast.engine.recovery.pages import Pages, read_pages
+from holdfast.engine.recovery.salvage import Saved, salvage
 from holdfast.engine.sqlite import SQLite
 from holdfast.engine.store import ALL_VIEWS, Store
 from holdfast.hosts.cli.main import _run
@@ -22,11 +22,11 @@ from holdfast.model.errors import HoldfastError, NewerStore
 from holdfast.model.event import Event
 from holdfast.model.ids import Clock
 from holdfast.model.record import Draft
-from holdfast.policy.admit import Waivers
-from holdfast.verbs.erasing import erase
-from holdfast.verbs.keep import Revision, link, record_use, retire, revise
-from holdfast.verbs.upkeep import examine
-from holdfast.verbs.write import write
+from holdfast.policy.admission.admit import Waivers
+from holdfast.verbs.records.erasing import erase
+from holdfast.verbs.records.lifecycle import Revision, link, record_use, retire, revise
+from holdfast.verbs.records.write import write
+from holdfast.verbs.upkeep.doctor import examine
 from tests.conftest import Time, keep, make_memory, recorded
 
 pytestmark = pytest.mark.embedded  # it is about the file

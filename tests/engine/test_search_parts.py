@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.engine.lexical import fit
-from holdfast.engine.pack import pack, snippet
 from holdfast.engine.passages import MOST, SIZE, WHOLE, passages, pieces
-from holdfast.engine.question import dates_in, named, without
+from holdfast.engine.search.lexical import fit
+from holdfast.engine.search.pack import pack, snippet
+from holdfast.engine.search.question import dates_in, named, without
 from holdfast.engine.tokens import query_terms, tokens
 from holdfast.model.query import Hit
 from holdfast.model.record import Record

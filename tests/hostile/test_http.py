@@ -25,9 +25,9 @@ from holdfast.hosts.web.app import ACTS, PAGES
 from holdfast.hosts.web.guard import LONGEST_BODY
 from holdfast.hosts.web.render import differences
 from holdfast.model.record import Draft
-from holdfast.policy.admit import Waivers
-from holdfast.verbs.keep import Revision, revise
-from holdfast.verbs.write import Written, write
+from holdfast.policy.admission.admit import Waivers
+from holdfast.verbs.records.lifecycle import Revision, revise
+from holdfast.verbs.records.write import Written, write
 from tests.conftest import keep
 from tests.hostile.texts import DEEP, NASTY, TIMES, texts, tried, values
 from tests.hostile.wire import Wire, statuses

@@ -8,14 +8,14 @@ import pytest
 
 from holdfast.adapters.checkout import GitCheckout
 from holdfast.model.event import Actor, Event
-from holdfast.policy.sharing import with_team
-from holdfast.verbs.arrivals import keep_events, passed
-from holdfast.verbs.branches import lost
-from holdfast.verbs.freshness import freshness
-from holdfast.verbs.hydrate import hydrate
+from holdfast.policy.admission.sharing import with_team
+from holdfast.verbs.exchange.incoming import keep_events, passed
 from holdfast.verbs.memory import Memory
-from holdfast.verbs.read import get
-from holdfast.verbs.verify import check_all, falsified
+from holdfast.verbs.records.branches import lost
+from holdfast.verbs.records.freshness import freshness
+from holdfast.verbs.records.read import get
+from holdfast.verbs.truth.hydrate import hydrate
+from holdfast.verbs.truth.verify import check_all, falsified
 from tests.conftest import Time, make_memory
 from tests.hostile.texts import NASTY
 

@@ -22,11 +22,11 @@ from holdfast.hosts.mcp import stdio
 from holdfast.hosts.mcp.protocol import INTERNAL
 from holdfast.hosts.mcp.serving import serving
 from holdfast.model.errors import HoldfastError
-from holdfast.policy.salience import importance
+from holdfast.policy.language.statements import keys_of
+from holdfast.policy.ranking.salience import importance
 from holdfast.policy.secrets import masked
-from holdfast.policy.statements import keys_of
-from holdfast.verbs.bring_in import bring_in
-from holdfast.verbs.exchange import take_in
+from holdfast.verbs.exchange.import_foreign import bring_in
+from holdfast.verbs.exchange.jsonl import take_in
 from holdfast.verbs.memory import Memory
 from tests.conftest import Time, make_memory
 from tests.hostile.texts import DEEP, NASTY, TIMES, texts, tried, values

@@ -15,23 +15,23 @@ from holdfast.engine.views.usage import OUTCOMES
 from holdfast.model.errors import HoldfastError
 from holdfast.model.query import Query
 from holdfast.model.record import RELATIONS, Draft
-from holdfast.policy.admit import Waivers
-from holdfast.verbs.close import close
-from holdfast.verbs.erasing import erase
-from holdfast.verbs.exchange import export, take_in
-from holdfast.verbs.hot import demote, hot_set, pin, promote, unpin
-from holdfast.verbs.judge import VERDICTS, judge
-from holdfast.verbs.keep import Revision, link, record_use, rename_scope, restore, retire, revise, unlink
+from holdfast.policy.admission.admit import Waivers
+from holdfast.verbs.exchange.jsonl import export, take_in
 from holdfast.verbs.memory import Memory  # noqa: TC001  hypothesis reads it
-from holdfast.verbs.read import get, history, list_records
-from holdfast.verbs.recall import recall
-from holdfast.verbs.scars import Answer
-from holdfast.verbs.session import find_session, start
-from holdfast.verbs.thread import open_thread, open_threads, reopen, resolve, touch
-from holdfast.verbs.trust import change_trust, trust_of
-from holdfast.verbs.upkeep import rebuild_views
-from holdfast.verbs.verify import verify
-from holdfast.verbs.write import Held, Written, cancel, confirm, write
+from holdfast.verbs.records.erasing import erase
+from holdfast.verbs.records.hot import demote, hot_set, pin, promote, unpin
+from holdfast.verbs.records.lifecycle import Revision, link, record_use, rename_scope, restore, retire, revise, unlink
+from holdfast.verbs.records.read import get, history, list_records
+from holdfast.verbs.records.write import Held, Written, cancel, confirm, write
+from holdfast.verbs.search.recall import recall
+from holdfast.verbs.sessions.close import close
+from holdfast.verbs.sessions.judge import VERDICTS, judge
+from holdfast.verbs.sessions.scars import Answer
+from holdfast.verbs.sessions.session import find_session, start
+from holdfast.verbs.sessions.thread import open_thread, open_threads, reopen, resolve, touch
+from holdfast.verbs.truth.trust import change_trust, trust_of
+from holdfast.verbs.truth.verify import verify
+from holdfast.verbs.upkeep.doctor import rebuild_views
 from tests.conftest import Time, make_memory
 from tests.hostile.texts import NASTY, NUMBERS, TIMES, numbers, texts, values
 from tests.soak.checks import contents

@@ -5,19 +5,19 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from holdfast.compose.settings import Settings, load_settings
-from holdfast.engine.access import Access, Role, asking
+from holdfast.engine.postgres.roles import Access, Role, asking
 from holdfast.hosts.server.members import Members, Visit
 from holdfast.hosts.server.run import open_members
 from holdfast.model.record import Draft
-from holdfast.verbs.hot import promote
-from holdfast.verbs.keep import link, retire
+from holdfast.surfaces.memory_mcp.numbered import numbers_of
+from holdfast.verbs.capture.mining import log_output, mine_outputs
 from holdfast.verbs.memory import Memory
-from holdfast.verbs.mining import log_output, mine_outputs
-from holdfast.verbs.numbered import numbers_of
-from holdfast.verbs.session import start
-from holdfast.verbs.thread import Opened, open_thread
-from holdfast.verbs.transcript import save_transcript
-from holdfast.verbs.write import Held, draft_event, write
+from holdfast.verbs.records.hot import promote
+from holdfast.verbs.records.lifecycle import link, retire
+from holdfast.verbs.records.write import Held, draft_event, write
+from holdfast.verbs.sessions.session import start
+from holdfast.verbs.sessions.thread import Opened, open_thread
+from holdfast.verbs.sessions.transcript import save_transcript
 from tests import engines
 from tests.conftest import keep
 

@@ -343,7 +343,7 @@ def test_reading_by_words_imports_neither_numpy_nor_the_encoder(run: Run, tmp_pa
 import sys
 from holdfast.compose import open_memory
 from holdfast.model.query import Query
-from holdfast.verbs.recall import recall
+from holdfast.verbs.search.recall import recall
 assert recall(open_memory(), Query(text="staging database", words_only=True)).hits
 print(sorted({"numpy", "onnxruntime", "tokenizers", "rich", "click", "asyncio"} & set(sys.modules)))
 """

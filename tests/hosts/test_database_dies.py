@@ -16,12 +16,12 @@ import psutil  # type: ignore[import-untyped]
 import pytest
 
 from holdfast.compose import open_memory, refresh_copy
-from holdfast.engine import patience
-from holdfast.engine.postgres import Postgres
+from holdfast.engine.postgres import timeouts
+from holdfast.engine.postgres.database import Postgres
 from holdfast.hosts.mcp.serving import join, steady
 from holdfast.model.errors import Unreachable
 from holdfast.model.query import Query
-from holdfast.verbs.recall import recall
+from holdfast.verbs.search.recall import recall
 from tests.conftest import keep
 from tests.hosts.conftest import environment_of
 from tests.hosts.running import answer, runner
@@ -174,7 +174,7 @@ def test_one_hung_connection_is_given_up_where_somebody_waits(
         assert time.monotonic() - began < 10
     finally:
         os.kill(pid, signal.SIGCONT)
-    monkeypatch.setattr(patience, "DOUBT_SECONDS", 0.5)
+    monkeypatch.setattr(timeouts, "DOUBT_SECONDS", 0.5)
     with pytest.raises(Unreachable, match="does not answer"), db.transaction():
         db.query("select pg_sleep(5)")  # in the middle of something it is an error
     db.close()

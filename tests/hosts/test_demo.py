@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from holdfast.compose.settings import FILE
-from holdfast.engine import transcripts
 from holdfast.engine.opening import open_store
-from holdfast.engine.similar import similar
+from holdfast.engine.raw import transcripts
+from holdfast.engine.search.similar import similar
 from holdfast.engine.sqlite import SQLite
 from holdfast.engine.views import links, records, usage
 from holdfast.engine.views.records import Filter
@@ -27,24 +27,24 @@ from holdfast.model.kinds import KINDS
 from holdfast.model.query import Query
 from holdfast.model.record import Record
 from holdfast.model.session import Session
-from holdfast.policy.admit import RELATED, SAME
-from holdfast.policy.contradict import contradicts
-from holdfast.policy.mine import mine
-from holdfast.verbs.absorb import candidates
-from holdfast.verbs.analyze import activity, blind_spots, wordings
-from holdfast.verbs.consolidate import proposals
-from holdfast.verbs.contradictions import open_contradictions
-from holdfast.verbs.exchange import export
-from holdfast.verbs.health import health
+from holdfast.policy.admission.admit import RELATED, SAME
+from holdfast.policy.language.contradict import contradicts
+from holdfast.policy.language.mine import mine
+from holdfast.verbs.capture.mining import mined
+from holdfast.verbs.exchange.jsonl import export
 from holdfast.verbs.memory import Memory
-from holdfast.verbs.mining import mined
-from holdfast.verbs.read import history, waiting_records
-from holdfast.verbs.recall import recall
-from holdfast.verbs.scars import effects
-from holdfast.verbs.session import context, list_sessions
-from holdfast.verbs.suggest import suggestions
-from holdfast.verbs.thread import resolved_threads, triage
-from holdfast.verbs.upkeep import examine
+from holdfast.verbs.records.read import history, waiting_records
+from holdfast.verbs.search.recall import recall
+from holdfast.verbs.sessions.absorb import candidates
+from holdfast.verbs.sessions.analyze import activity, blind_spots, wordings
+from holdfast.verbs.sessions.scars import effects
+from holdfast.verbs.sessions.session import context, list_sessions
+from holdfast.verbs.sessions.suggest import suggestions
+from holdfast.verbs.sessions.thread import resolved_threads, triage
+from holdfast.verbs.truth.consolidate import proposals
+from holdfast.verbs.truth.contradictions import open_contradictions
+from holdfast.verbs.upkeep.doctor import examine
+from holdfast.verbs.upkeep.health import health
 from tests.conftest import START
 from tests.hosts.running import Run, answer
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.engine.backup import look_at
+from holdfast.engine.recovery.backup import look_at
 from holdfast.hosts.hooks import client
 from tests.hosts.running import Run, answer, kept, runner
 from tests.replicas.seats import git, remote_with_commit

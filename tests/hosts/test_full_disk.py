@@ -17,7 +17,7 @@ from holdfast.engine import opening
 from holdfast.engine.sqlite import SQLite
 from holdfast.model.errors import StoreFull
 from holdfast.model.query import Query
-from holdfast.verbs.read import list_records
+from holdfast.verbs.records.read import list_records
 from tests.conftest import Time, keep, make_memory
 from tests.hosts.running import Run, kept, runner
 

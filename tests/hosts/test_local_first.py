@@ -10,7 +10,7 @@ from holdfast.compose.settings import COPY, Settings, load_settings
 from holdfast.hosts.mcp.serving import join, steady
 from holdfast.model.query import Query
 from holdfast.verbs.memory import Memory
-from holdfast.verbs.recall import recall
+from holdfast.verbs.search.recall import recall
 from tests import engines
 from tests.conftest import keep
 

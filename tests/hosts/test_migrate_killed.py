@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from holdfast.compose import database_at
-from holdfast.engine.moving import journal_hash
 from holdfast.engine.opening import open_store
+from holdfast.engine.recovery.copy_store import journal_hash
 from holdfast.model.errors import StoreError
 from tests import engines
 from tests.engine.test_moving import filled, shared
@@ -21,7 +21,7 @@ POINTS = 8
 KILLED = """
 import os, sys
 from holdfast.engine import moving
-from holdfast.engine.postgres import Postgres
+from holdfast.engine.postgres.database import Postgres
 from holdfast.engine.sqlite import SQLite
 from holdfast.hosts.cli.main import _run
 moving.PAGE = 7

@@ -21,18 +21,18 @@ from holdfast.hosts.mcp.protocol import ProtocolError, server_of
 from holdfast.hosts.mcp.serving import SURFACES, surface_named
 from holdfast.model.errors import HoldfastError
 from holdfast.model.record import Draft
-from holdfast.policy.admit import Waivers
+from holdfast.policy.admission.admit import Waivers
+from holdfast.surfaces.memory_mcp.numbered import numbers_of
 from holdfast.surfaces.tool import Call, Tool
-from holdfast.verbs.close import close
-from holdfast.verbs.hot import promote
-from holdfast.verbs.keep import Revision, retire, revise
+from holdfast.verbs.capture.prepare import hand_over, prepare
 from holdfast.verbs.memory import Memory
-from holdfast.verbs.numbered import numbers_of
-from holdfast.verbs.prepare import hand_over, prepare
-from holdfast.verbs.session import start
-from holdfast.verbs.thread import Opened, open_thread
-from holdfast.verbs.transcript import save_transcript
-from holdfast.verbs.write import Held, Written, write
+from holdfast.verbs.records.hot import promote
+from holdfast.verbs.records.lifecycle import Revision, retire, revise
+from holdfast.verbs.records.write import Held, Written, write
+from holdfast.verbs.sessions.close import close
+from holdfast.verbs.sessions.session import start
+from holdfast.verbs.sessions.thread import Opened, open_thread
+from holdfast.verbs.sessions.transcript import save_transcript
 from tests.hosts.running import Run, runner
 from tests.hosts.test_isolation import calls_of
 from tests.surfaces.examples import EXAMPLES

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from holdfast.engine.access import asking
-from holdfast.engine.guard import OPEN, VISIBLE
+from holdfast.engine.postgres.roles import asking
+from holdfast.engine.postgres.row_security import OPEN, VISIBLE
 from holdfast.hosts.mcp.serving import SURFACES, surface_named
 from holdfast.hosts.server.app import Limits, app
 from holdfast.hosts.server.run import server_of
@@ -19,13 +19,13 @@ from holdfast.hosts.server.site import Site
 from holdfast.model.errors import Forbidden
 from holdfast.model.query import Query
 from holdfast.surfaces.tool import Tool
-from holdfast.verbs.access import add_user, issue
-from holdfast.verbs.close import close
-from holdfast.verbs.hot import hot_set
-from holdfast.verbs.prepare import brief_of
-from holdfast.verbs.recall import recall
-from holdfast.verbs.session import entitle, list_sessions, start
-from holdfast.verbs.transcript import save_transcript
+from holdfast.verbs.capture.prepare import brief_of
+from holdfast.verbs.records.hot import hot_set
+from holdfast.verbs.search.recall import recall
+from holdfast.verbs.sessions.close import close
+from holdfast.verbs.sessions.session import entitle, list_sessions, start
+from holdfast.verbs.sessions.transcript import save_transcript
+from holdfast.verbs.upkeep.access import add_user, issue
 from tests.hosts.team import SHOP, at_work, furnish, settings_of, team, visit
 from tests.hosts.test_isolation import EACH_TOOL, Fort, _in_a_folder, ask, calls_of, examples
 from tests.hosts.test_site import POSTED, READ, filled

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.engine.backup import back_up, look_at
 from holdfast.engine.opening import open_store
+from holdfast.engine.recovery.backup import back_up, look_at
 from holdfast.engine.sqlite import SQLite
 from holdfast.hosts.worker import alone
 from holdfast.model.errors import Conflict, NotAStore, StoreError
@@ -26,8 +26,8 @@ _WRITER = """
 import sys
 from holdfast.compose import open_memory
 from holdfast.model.record import Draft
-from holdfast.policy.admit import Waivers
-from holdfast.verbs.write import write
+from holdfast.policy.admission.admit import Waivers
+from holdfast.verbs.records.write import write
 memory = open_memory()
 for number in range(100_000):
     print(write(memory, Draft(body=f"thing {number}"), waivers=Waivers(duplicate=True)).record.id, flush=True)
@@ -161,7 +161,7 @@ def test_a_full_disk_leaves_no_half_backup(home: Path, tmp_path: Path) -> None:
     with closing(open_store(SQLite(home / "holdfast.db"))) as store:
         store.commit([recorded(Clock(), "word " * 1_000) for _ in range(200)])
     script = (
-        "import sys; from pathlib import Path; from holdfast.engine.backup import back_up\n"
+        "import sys; from pathlib import Path; from holdfast.engine.recovery.backup import back_up\n"
         "from holdfast.model.errors import StoreError\n"
         "try: back_up(Path(sys.argv[1]), Path(sys.argv[2]))\n"
         "except StoreError as problem: print(problem.code)"

@@ -157,7 +157,7 @@ def test_keys_are_rotated_and_revoked_while_it_runs(served: Served, cli: Run) ->
 
 
 def test_only_hashes_of_keys_are_kept(environment: dict[str, str], keys: dict[str, str]) -> None:
-    from holdfast.engine.postgres import Postgres
+    from holdfast.engine.postgres.database import Postgres
 
     db = Postgres(environment["HOLDFAST_DATABASE"])
     tables = [row[0] for row in db.query("select tablename from pg_tables where schemaname = current_schema()")]

@@ -10,8 +10,8 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from holdfast.engine.guard import VISIBLE
-from holdfast.engine.postgres import Postgres
+from holdfast.engine.postgres.database import Postgres
+from holdfast.engine.postgres.row_security import VISIBLE
 from tests import engines
 from tests.hosts.conftest import environment_of
 from tests.hosts.running import Run, answer, runner

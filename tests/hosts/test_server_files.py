@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.engine.access import asking
+from holdfast.engine.postgres.roles import asking
 from holdfast.hosts.mcp.protocol import ProtocolError, server_of
 from holdfast.hosts.mcp.serving import SURFACES, surface_named
 from holdfast.hosts.server.members import Members

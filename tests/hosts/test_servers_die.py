@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.engine.postgres import Postgres
+from holdfast.engine.postgres.database import Postgres
 from tests import engines
 from tests.hosts.conftest import environment_of
 from tests.hosts.running import answer, runner

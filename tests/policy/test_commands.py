@@ -2,7 +2,7 @@
 
 import pytest
 
-from holdfast.policy.commands import (
+from holdfast.policy.activity.commands import (
     Commit,
     check_of,
     commit_of,
@@ -13,7 +13,7 @@ from holdfast.policy.commands import (
     went_wrong,
     written_by,
 )
-from holdfast.policy.tools import VOCABULARY, command_given, is_ours, patched, paths_given, role_of
+from holdfast.policy.activity.tools import VOCABULARY, command_given, is_ours, patched, paths_given, role_of
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from holdfast.hosts.bench.labelled import LEAST_PRECISION, LEAST_RECALL, SPLITS, alike, rows_of, score_pairs
-from holdfast.policy.contradict import Contradiction, contradicts
+from holdfast.policy.language.contradict import Contradiction, contradicts
 
 
 def test_another_number_in_the_same_slot_contradicts() -> None:

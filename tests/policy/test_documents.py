@@ -2,7 +2,7 @@
 
 import pytest
 
-from holdfast.policy.documents import Piece, is_text, pieces
+from holdfast.policy.language.documents import Piece, is_text, pieces
 
 README = """# Shop
 

@@ -5,11 +5,11 @@ import pytest
 from holdfast.model.ids import instant
 from holdfast.model.query import Usage
 from holdfast.model.record import Record
-from holdfast.policy.health import measures, score, word_for
-from holdfast.policy.heat import helpfulness, hot_score, stale_after, turned_away
-from holdfast.policy.retention import outlived
-from holdfast.policy.salience import importance, salience
-from holdfast.policy.trust import REASONS, base_trust, decayed, trust
+from holdfast.policy.ranking.health import measures, score, word_for
+from holdfast.policy.ranking.heat import helpfulness, hot_score, stale_after, turned_away
+from holdfast.policy.ranking.retention import outlived
+from holdfast.policy.ranking.salience import importance, salience
+from holdfast.policy.ranking.trust import REASONS, base_trust, decayed, trust
 
 START = 1_790_000_000.0
 

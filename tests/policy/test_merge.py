@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holdfast.policy.contradict import contradicts
-from holdfast.policy.merge import Merged, Outdated, Part, Version, merge, says_the_same
+from holdfast.policy.language.contradict import contradicts
+from holdfast.policy.language.merge import Merged, Outdated, Part, Version, merge, says_the_same
 
 
 def version(id: str, text: str, at: str = "2026-01-01", similarity: float = 1.0) -> Version:  # noqa: A002

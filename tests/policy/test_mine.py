@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from holdfast.hosts.bench.labelled import LEAST_PRECISION, LEAST_RECALL, SPLITS, every_sentence, rows_of, score_passages
-from holdfast.policy.mine import FAMILIES, Found, mine, pattern_key, score
-from holdfast.policy.prose import passages
+from holdfast.policy.language.mine import FAMILIES, Found, mine, pattern_key, score
+from holdfast.policy.language.prose import passages
 
 
 def kinds(text: str) -> list[tuple[str, str]]:

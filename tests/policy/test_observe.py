@@ -9,9 +9,9 @@ import pytest
 from holdfast.model.kinds import KINDS, check_fields
 from holdfast.model.record import Draft
 from holdfast.model.trail import Happening
-from holdfast.policy.observe import observations, settled
-from holdfast.policy.observed import TYPES
-from holdfast.policy.work import turns
+from holdfast.policy.activity.claude_mem_types import TYPES
+from holdfast.policy.activity.observe import observations, settled
+from holdfast.policy.activity.work import turns
 from tests.policy.trails import EXPECTED, Trail, session
 
 

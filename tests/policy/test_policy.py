@@ -5,7 +5,7 @@ import pytest
 from holdfast.model.ids import instant
 from holdfast.model.query import Usage
 from holdfast.model.record import Draft, Record
-from holdfast.policy.admit import (
+from holdfast.policy.admission.admit import (
     Admitted,
     Duplicate,
     Pending,
@@ -18,9 +18,9 @@ from holdfast.policy.admit import (
     Waivers,
     admit,
 )
+from holdfast.policy.ranking.trust import trust
+from holdfast.policy.ranking.weight import freshness, use, weigh
 from holdfast.policy.secrets import drop_private, find_secrets, mask_secrets, masked
-from holdfast.policy.trust import trust
-from holdfast.policy.weight import freshness, use, weigh
 
 # Put together here, so that no scanner takes this file for a leak.
 SECRETS = {

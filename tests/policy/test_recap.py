@@ -4,7 +4,7 @@ import pytest
 
 from holdfast.model.kinds import KINDS, check_fields
 from holdfast.model.text import tokens_of
-from holdfast.policy.recap import ahead_in, handover, summary
+from holdfast.policy.activity.recap import ahead_in, handover, summary
 from tests.policy.trails import EXPECTED, Trail, session
 
 

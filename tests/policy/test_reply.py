@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from holdfast.adapters.observers.modes import load_mode
 from holdfast.model.kinds import KINDS, check_fields
-from holdfast.policy.asking import MOST_CHARACTERS, most_spent, question_of
-from holdfast.policy.reply import Malformed, Seen, Told, drafts_of, read_reply, summary_draft
-from holdfast.policy.work import turns
+from holdfast.policy.activity.asking import MOST_CHARACTERS, most_spent, question_of
+from holdfast.policy.activity.reply import Malformed, Seen, Told, drafts_of, read_reply, summary_draft
+from holdfast.policy.activity.work import turns
 from tests.policy.trails import Trail, session
 
 CODE = load_mode("code", None)

@@ -7,16 +7,16 @@ import pytest
 from holdfast.model.ids import instant
 from holdfast.model.record import Record
 from holdfast.model.text import tokens_of
-from holdfast.policy import closing
-from holdfast.policy.brief import brief, clipped
+from holdfast.policy.activity.transcript import CHUNK, OVERLAP, chunks, form_of, said_in
 from holdfast.policy.candidates import lesson_cue
-from holdfast.policy.closing import Conduct, Payload, read_payload, refusals, remarks
-from holdfast.policy.decay import by_dismissal, by_type, decay, dismissed_share
-from holdfast.policy.evidence import problem_with
-from holdfast.policy.overlap import is_same, overlap, same_issue
-from holdfast.policy.transcript import CHUNK, OVERLAP, chunks, form_of, said_in
-from holdfast.policy.variants import VARIANTS, variant_of, wording
-from holdfast.policy.vitality import Life, class_of, stage, vitality
+from holdfast.policy.language.overlap import is_same, overlap, same_issue
+from holdfast.policy.ranking.decay import by_dismissal, by_type, decay, dismissed_share
+from holdfast.policy.ranking.variants import VARIANTS, variant_of, wording
+from holdfast.policy.ranking.vitality import Life, class_of, stage, vitality
+from holdfast.policy.sessions import closing
+from holdfast.policy.sessions.closing import Conduct, Payload, read_payload, refusals, remarks
+from holdfast.policy.sessions.evidence import problem_with
+from holdfast.policy.sessions.plan_brief import brief, clipped
 
 DAY = 86_400.0
 START = 1_790_000_000.0

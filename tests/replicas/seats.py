@@ -14,9 +14,9 @@ from holdfast.engine.views import records
 from holdfast.engine.views.records import Filter
 from holdfast.model.event import Actor
 from holdfast.model.record import Record, record_to_json
-from holdfast.policy.sharing import Sharing, own, with_team
+from holdfast.policy.admission.sharing import Sharing, own, with_team
+from holdfast.verbs.exchange.sync import Synced, sync, sync_afar
 from holdfast.verbs.memory import Memory
-from holdfast.verbs.sync import Synced, sync, sync_afar
 from tests.conftest import Time, make_memory
 
 WHO = {"GIT_AUTHOR_NAME": "Ada", "GIT_AUTHOR_EMAIL": "ada@example.org"}

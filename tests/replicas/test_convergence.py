@@ -10,9 +10,9 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from holdfast.model.errors import Conflict, NotFound
-from holdfast.verbs.erasing import erase
-from holdfast.verbs.keep import Revision, link, restore, retire, revise
-from holdfast.verbs.verify import verify
+from holdfast.verbs.records.erasing import erase
+from holdfast.verbs.records.lifecycle import Revision, link, restore, retire, revise
+from holdfast.verbs.truth.verify import verify
 from tests.conftest import keep
 from tests.replicas.seats import Seat, git, seating
 

@@ -12,16 +12,16 @@ from holdfast.model.event import Event
 from holdfast.model.ids import Clock
 from holdfast.model.query import Query
 from holdfast.model.record import Draft
-from holdfast.policy.arriving import problem_of
-from holdfast.policy.sharing import with_team
-from holdfast.policy.triggers import MOST_SET, places_of, problem_with
-from holdfast.verbs.arrivals import keep_events, passed
-from holdfast.verbs.keep import Revision, revise
+from holdfast.policy.admission.incoming import problem_of
+from holdfast.policy.admission.sharing import with_team
+from holdfast.policy.sessions.triggers import MOST_SET, places_of, problem_with
+from holdfast.verbs.capture.prepare import MOST_PATTERNS, MOST_TRIGGERS, brief_of, prepare
+from holdfast.verbs.exchange.incoming import keep_events, passed
 from holdfast.verbs.memory import Memory
-from holdfast.verbs.prepare import MOST_PATTERNS, MOST_TRIGGERS, brief_of, prepare
-from holdfast.verbs.quarantine import accept
-from holdfast.verbs.recall import recall
-from holdfast.verbs.write import write
+from holdfast.verbs.records.lifecycle import Revision, revise
+from holdfast.verbs.records.quarantine import accept
+from holdfast.verbs.records.write import write
+from holdfast.verbs.search.recall import recall
 from tests.conftest import Time, keep, recorded
 
 MALLORY = "Mallory <mallory@example.org>"
@@ -147,7 +147,7 @@ def test_a_flood_of_an_accepted_author_leaves_room_for_what_is_known_here(
 
 
 def test_one_sync_imports_only_so_much_and_the_next_goes_on(trusting: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("holdfast.verbs.arrivals.MOST_AT_ONCE", 100)
+    monkeypatch.setattr("holdfast.verbs.exchange.incoming.MOST_AT_ONCE", 100)
     ticking, sharing = Clock(Time()), with_team(trusting.project)
     events = [_record(ticking, trusting, f"flood number {number}", "fact") for number in range(250)]
     came, rounds = 0, []

@@ -17,10 +17,10 @@ from holdfast.model.event import Actor, Event
 from holdfast.model.ids import Clock
 from holdfast.model.record import Record
 from holdfast.model.replica import Settled, Telling
-from holdfast.policy.sharing import with_team
-from holdfast.verbs.erasing import erase
-from holdfast.verbs.keep import Revision, revise
-from holdfast.verbs.sync import sync, sync_afar
+from holdfast.policy.admission.sharing import with_team
+from holdfast.verbs.exchange.sync import sync, sync_afar
+from holdfast.verbs.records.erasing import erase
+from holdfast.verbs.records.lifecycle import Revision, revise
 from tests.conftest import keep, make_memory, recorded
 from tests.replicas.seats import Seat, Seats, commit, git, seating
 

@@ -8,11 +8,11 @@ import pytest
 
 from holdfast.model.record import Draft, Link
 from holdfast.model.replica import parts_of
-from holdfast.verbs import sync
-from holdfast.verbs.erasing import erase
-from holdfast.verbs.keep import Revision, link, record_use, restore, retire, revise
-from holdfast.verbs.verify import verify
-from holdfast.verbs.write import Held, confirm, write
+from holdfast.verbs.exchange import sync
+from holdfast.verbs.records.erasing import erase
+from holdfast.verbs.records.lifecycle import Revision, link, record_use, restore, retire, revise
+from holdfast.verbs.records.write import Held, confirm, write
+from holdfast.verbs.truth.verify import verify
 from tests.conftest import keep
 from tests.replicas.seats import Seat
 

@@ -11,13 +11,13 @@ from holdfast.adapters.replicas.git import Repository
 from holdfast.adapters.replicas.markdown import MarkdownFolder
 from holdfast.model.errors import Conflict, NotFound
 from holdfast.model.query import Query
-from holdfast.policy.sharing import with_team
-from holdfast.verbs.keep import Revision, retire, revise
-from holdfast.verbs.prepare import brief_of
-from holdfast.verbs.quarantine import accept, reject, standing, waiting
-from holdfast.verbs.read import get
-from holdfast.verbs.recall import recall
-from holdfast.verbs.sync import sync
+from holdfast.policy.admission.sharing import with_team
+from holdfast.verbs.capture.prepare import brief_of
+from holdfast.verbs.exchange.sync import sync
+from holdfast.verbs.records.lifecycle import Revision, retire, revise
+from holdfast.verbs.records.quarantine import accept, reject, standing, waiting
+from holdfast.verbs.records.read import get
+from holdfast.verbs.search.recall import recall
 from tests.conftest import Time, keep, make_memory
 from tests.replicas.seats import Seat, git, seating
 

@@ -9,11 +9,11 @@ import pytest
 from holdfast.adapters.replicas.record_file import file_text
 from holdfast.model.event import Event
 from holdfast.model.replica import parts_of
-from holdfast.policy.sharing import with_team
-from holdfast.verbs.arrivals import passed
-from holdfast.verbs.keep import Revision, revise
+from holdfast.policy.admission.sharing import with_team
+from holdfast.verbs.exchange.incoming import passed
+from holdfast.verbs.exchange.replicas import is_on, share, turn, unshare
 from holdfast.verbs.memory import Memory
-from holdfast.verbs.replicas import is_on, share, turn, unshare
+from holdfast.verbs.records.lifecycle import Revision, revise
 from tests.conftest import Time, keep, make_memory, recorded
 from tests.replicas.seats import Seat, git
 

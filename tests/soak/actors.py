@@ -23,11 +23,11 @@ from holdfast.model.errors import HoldfastError
 from holdfast.model.ids import Clock
 from holdfast.model.query import Query
 from holdfast.model.record import Draft, Record
-from holdfast.policy.admit import Waivers
-from holdfast.verbs.keep import Revision, record_use, retire, revise
+from holdfast.policy.admission.admit import Waivers
 from holdfast.verbs.memory import Memory
-from holdfast.verbs.recall import recall
-from holdfast.verbs.write import Written, write
+from holdfast.verbs.records.lifecycle import Revision, record_use, retire, revise
+from holdfast.verbs.records.write import Written, write
+from holdfast.verbs.search.recall import recall
 from tests.soak import viewer
 
 WORDS = "plum deploy cache retry token ledger schema index branch lock mirror quota spool brief anchor thread".split()

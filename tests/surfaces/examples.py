@@ -4,16 +4,16 @@ from typing import Any
 
 from holdfast.model.query import Query
 from holdfast.model.record import Draft
-from holdfast.verbs.hot import promote
-from holdfast.verbs.keep import link, retire
+from holdfast.surfaces.memory_mcp.numbered import numbers_of
+from holdfast.verbs.capture.mining import log_output, mine_outputs
 from holdfast.verbs.memory import Memory
-from holdfast.verbs.mining import log_output, mine_outputs
-from holdfast.verbs.numbered import numbers_of
-from holdfast.verbs.recall import recall
-from holdfast.verbs.session import start
-from holdfast.verbs.thread import Opened, open_thread
-from holdfast.verbs.transcript import save_transcript
-from holdfast.verbs.write import Held, draft_event, write
+from holdfast.verbs.records.hot import promote
+from holdfast.verbs.records.lifecycle import link, retire
+from holdfast.verbs.records.write import Held, draft_event, write
+from holdfast.verbs.search.recall import recall
+from holdfast.verbs.sessions.session import start
+from holdfast.verbs.sessions.thread import Opened, open_thread
+from holdfast.verbs.sessions.transcript import save_transcript
 from tests.conftest import keep
 
 SCAR = {"severity": "high", "counter_arguments": ["It is only a column.", "There is a backup."]}

@@ -10,9 +10,9 @@ import pytest
 from holdfast.model.event import Actor
 from holdfast.surfaces.bettermemory import surface
 from holdfast.surfaces.tool import Call
-from holdfast.verbs.maintain import quality
 from holdfast.verbs.memory import Memory
-from holdfast.verbs.session import begin
+from holdfast.verbs.sessions.session import begin
+from holdfast.verbs.upkeep.maintain import quality
 from tests.conftest import Time, keep, make_memory
 
 AGENT = Actor(kind="agent", name="claude")

@@ -16,7 +16,7 @@ from holdfast.model.text import tokens_of
 from holdfast.surfaces.core import surface
 from holdfast.surfaces.tool import Call
 from holdfast.verbs.memory import Memory
-from holdfast.verbs.session import begin
+from holdfast.verbs.sessions.session import begin
 from tests.conftest import Time, keep, make_memory
 
 EVIDENCE = "Ran the migration on a copy of production and compared the row counts."

@@ -12,9 +12,9 @@ from holdfast.model.record import Draft
 from holdfast.surfaces.gitmem import surface
 from holdfast.surfaces.tool import Call
 from holdfast.verbs.memory import Memory
-from holdfast.verbs.session import begin
-from holdfast.verbs.starters import plant
-from holdfast.verbs.write import draft_event
+from holdfast.verbs.records.write import draft_event
+from holdfast.verbs.sessions.session import begin
+from holdfast.verbs.sessions.starters import plant
 from tests.conftest import Time, keep, make_memory
 
 UUID = "393adb34-5f6e-4b1c-9d2a-8f0e1c2d3b4a"

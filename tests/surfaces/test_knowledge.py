@@ -9,14 +9,14 @@ import pytest
 
 from holdfast.model.record import Draft, Record
 from holdfast.model.text import tokens_of
-from holdfast.policy.admit import Waivers
+from holdfast.policy.admission.admit import Waivers
 from holdfast.surfaces.core import surface
 from holdfast.surfaces.tool import Call
-from holdfast.verbs.consolidate import proposals
-from holdfast.verbs.contradictions import mark
+from holdfast.verbs.capture.mining import log_output, mine_outputs
 from holdfast.verbs.memory import Memory
-from holdfast.verbs.mining import log_output, mine_outputs
-from holdfast.verbs.write import Written, write
+from holdfast.verbs.records.write import Written, write
+from holdfast.verbs.truth.consolidate import proposals
+from holdfast.verbs.truth.contradictions import mark
 from tests.conftest import Time, keep, make_memory
 
 OLD, NEW = "The rate limit is 100 requests per minute.", "The rate limit is 500 requests per minute."

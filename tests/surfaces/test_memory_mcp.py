@@ -11,10 +11,10 @@ from holdfast.engine.views import trusts
 from holdfast.model.event import Actor
 from holdfast.surfaces.memory_mcp import surface
 from holdfast.surfaces.tool import Call
-from holdfast.verbs.keep import retire
 from holdfast.verbs.memory import Memory
-from holdfast.verbs.session import begin
-from holdfast.verbs.starters import plant
+from holdfast.verbs.records.lifecycle import retire
+from holdfast.verbs.sessions.session import begin
+from holdfast.verbs.sessions.starters import plant
 from tests.conftest import Time, keep, make_memory
 
 

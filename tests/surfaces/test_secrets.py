@@ -10,7 +10,7 @@ from holdfast.hosts.mcp.serving import SURFACES, surface_named
 from holdfast.model.event import Actor
 from holdfast.surfaces.tool import Call, Tool
 from holdfast.verbs.memory import Memory
-from holdfast.verbs.session import begin
+from holdfast.verbs.sessions.session import begin
 from tests.conftest import Time, make_memory
 from tests.surfaces.examples import ANSWERS, EVIDENCE, EXAMPLES, filled, world
 

@@ -7,10 +7,10 @@ import pytest
 
 from holdfast.model.errors import Invalid
 from holdfast.model.record import Draft
-from holdfast.verbs.bootstrap import bootstrap, confined, seed_file, seed_text
-from holdfast.verbs.hot import hot_set, promote
-from holdfast.verbs.keep import retire
+from holdfast.verbs.exchange.bootstrap import bootstrap, confined, seed_file, seed_text
 from holdfast.verbs.memory import Memory
+from holdfast.verbs.records.hot import hot_set, promote
+from holdfast.verbs.records.lifecycle import retire
 from tests.conftest import Time, keep, make_memory
 
 LIKE = Draft(body="", source="imported", tags=("docs",))

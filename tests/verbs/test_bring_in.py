@@ -7,22 +7,22 @@ from typing import Any
 
 import pytest
 
-from holdfast.engine import transcripts
 from holdfast.engine.database import Database
 from holdfast.engine.opening import open_store
+from holdfast.engine.raw import transcripts
 from holdfast.engine.views import sessions, usage
 from holdfast.model.errors import Invalid
 from holdfast.model.event import Actor
 from holdfast.model.foreign import Foreign, ForeignLink, ForeignSession, Happened, Item, Remark, Said
 from holdfast.model.record import Draft, Link
 from holdfast.model.text import LONGEST_BODY
-from holdfast.verbs import bring_in as module
-from holdfast.verbs.bring_in import Report, bring_in
-from holdfast.verbs.erasing import erase
-from holdfast.verbs.exchange import export
-from holdfast.verbs.keep import Revision, restore, retire, revise, unlink
+from holdfast.verbs.exchange import import_foreign as module
+from holdfast.verbs.exchange.import_foreign import Report, bring_in
+from holdfast.verbs.exchange.jsonl import export
 from holdfast.verbs.memory import Memory, find
-from holdfast.verbs.transcript import save_transcript
+from holdfast.verbs.records.erasing import erase
+from holdfast.verbs.records.lifecycle import Revision, restore, retire, revise, unlink
+from holdfast.verbs.sessions.transcript import save_transcript
 from tests.conftest import Time, keep, make_memory
 from tests.engine.test_store import everything
 from tests.importing import FIXTURES, SECRET, SHOP, all_records, brought, items, journal_size

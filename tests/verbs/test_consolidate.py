@@ -8,15 +8,15 @@ from holdfast.adapters.embedders.local import LocalEmbedder
 from holdfast.model.errors import Conflict, Invalid
 from holdfast.model.query import Query
 from holdfast.model.record import Draft, Link, Record
-from holdfast.policy.admit import Waivers
-from holdfast.verbs.consolidate import consolidate, proposal_of, proposals, split
-from holdfast.verbs.contradictions import resolve
-from holdfast.verbs.embed import catch_up
-from holdfast.verbs.keep import Revision, restore, revise
+from holdfast.policy.admission.admit import Waivers
 from holdfast.verbs.memory import Memory
-from holdfast.verbs.read import get, history
-from holdfast.verbs.recall import recall
-from holdfast.verbs.write import Written, write
+from holdfast.verbs.records.lifecycle import Revision, restore, revise
+from holdfast.verbs.records.read import get, history
+from holdfast.verbs.records.write import Written, write
+from holdfast.verbs.search.embed import catch_up
+from holdfast.verbs.search.recall import recall
+from holdfast.verbs.truth.consolidate import consolidate, proposal_of, proposals, split
+from holdfast.verbs.truth.contradictions import resolve
 from tests.conftest import Time, keep, make_memory
 
 FIRST = "Access tokens expire after 15 minutes and are signed with RS256 by the gateway. Ask Noor for the key."

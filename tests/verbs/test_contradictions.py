@@ -13,15 +13,15 @@ from holdfast.model.event import Actor
 from holdfast.model.ids import Clock
 from holdfast.model.query import Query
 from holdfast.model.record import Draft, Link, Record
-from holdfast.policy.admit import Duplicate, PreviouslyRemoved, Transient, Waivers
-from holdfast.verbs.consolidate import consolidate, proposal_of, proposals, split
-from holdfast.verbs.contradictions import conflicts, find_all, mark, open_contradictions, resolve
-from holdfast.verbs.embed import catch_up
-from holdfast.verbs.keep import link, retire
+from holdfast.policy.admission.admit import Duplicate, PreviouslyRemoved, Transient, Waivers
 from holdfast.verbs.memory import Memory
-from holdfast.verbs.read import get, history
-from holdfast.verbs.recall import recall
-from holdfast.verbs.write import Held, Written, confirm, write
+from holdfast.verbs.records.lifecycle import link, retire
+from holdfast.verbs.records.read import get, history
+from holdfast.verbs.records.write import Held, Written, confirm, write
+from holdfast.verbs.search.embed import catch_up
+from holdfast.verbs.search.recall import recall
+from holdfast.verbs.truth.consolidate import consolidate, proposal_of, proposals, split
+from holdfast.verbs.truth.contradictions import conflicts, find_all, mark, open_contradictions, resolve
 from tests.conftest import Time, keep, make_memory
 
 OLD, NEW = "The rate limit is 100 requests per minute.", "The rate limit is 500 requests per minute."
@@ -163,12 +163,12 @@ def test_a_project_is_looked_through_and_says_how_far(
     found = find_all(memory)
     assert [(one.older.id, one.newer.id) for one in found.found] == [(older.id, newer.id)]
     assert (found.looked_at, found.not_looked_at, found.not_compared) == (3, 0, 0)
-    monkeypatch.setattr("holdfast.engine.pairs.NEWEST", 1)
+    monkeypatch.setattr("holdfast.engine.search.near_duplicates.NEWEST", 1)
     found = find_all(memory)
     assert (found.found, found.looked_at, found.not_looked_at) == ((), 1, 2)
-    monkeypatch.setattr("holdfast.engine.pairs.NEWEST", 2)
+    monkeypatch.setattr("holdfast.engine.search.near_duplicates.NEWEST", 2)
     assert len(find_all(memory).found) == 1
-    monkeypatch.setattr("holdfast.verbs.contradictions.MOST_CHARACTERS", 50)
+    monkeypatch.setattr("holdfast.verbs.truth.contradictions.MOST_CHARACTERS", 50)
     found = find_all(memory)
     assert (found.found, found.not_compared) == ((), 1)
 

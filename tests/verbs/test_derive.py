@@ -3,10 +3,10 @@
 import pytest
 
 from holdfast.model.record import Record
-from holdfast.verbs.derive import Derived, derive, summarise
-from holdfast.verbs.erasing import erase
-from holdfast.verbs.keep import Revision, retire, revise
+from holdfast.verbs.capture.derive import Derived, derive, summarise
 from holdfast.verbs.memory import Memory
+from holdfast.verbs.records.erasing import erase
+from holdfast.verbs.records.lifecycle import Revision, retire, revise
 from tests.conftest import keep
 from tests.policy.trails import EXPECTED, Trail, session
 

@@ -5,13 +5,13 @@ import threading
 from collections.abc import Sequence
 from pathlib import Path
 
-from holdfast.engine.dense import Codes
+from holdfast.engine.search.sqlite_vectors import Codes
 from holdfast.model.event import Actor
 from holdfast.model.ports import Vectors
 from holdfast.model.query import Query
-from holdfast.verbs.embed import catch_up, keeping_up
 from holdfast.verbs.memory import Memory
-from holdfast.verbs.recall import recall
+from holdfast.verbs.search.embed import catch_up, keeping_up
+from holdfast.verbs.search.recall import recall
 from tests.conftest import Time, keep, make_memory
 from tests.verbs.test_recall import Topics, titles
 

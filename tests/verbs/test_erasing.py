@@ -8,25 +8,25 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.engine import outputs, trail, transcripts
 from holdfast.engine.opening import open_store
+from holdfast.engine.raw import outputs, trail, transcripts
+from holdfast.engine.raw.transcripts import Transcript
 from holdfast.engine.sqlite import SQLite
-from holdfast.engine.transcripts import Transcript
 from holdfast.engine.turns import turn
 from holdfast.engine.views import sessions
 from holdfast.model.errors import NotFound
 from holdfast.model.event import Actor
 from holdfast.model.record import Draft
 from holdfast.model.trail import Happening
+from holdfast.policy.activity.transcript import chunks, said_in
 from holdfast.policy.erasing import MASK, Eraser, sentences_in
-from holdfast.policy.transcript import chunks, said_in
-from holdfast.verbs import erasing
-from holdfast.verbs.arrivals import keep_events
-from holdfast.verbs.erasing import erase, finish, forget_prepared, unfinished
+from holdfast.verbs.capture.prepare import prepare
+from holdfast.verbs.exchange.incoming import keep_events
+from holdfast.verbs.exchange.outbox import pull
 from holdfast.verbs.memory import Memory, find
-from holdfast.verbs.outbox import pull
-from holdfast.verbs.prepare import prepare
-from holdfast.verbs.write import draft_event
+from holdfast.verbs.records import erasing
+from holdfast.verbs.records.erasing import erase, finish, forget_prepared, unfinished
+from holdfast.verbs.records.write import draft_event
 from tests.conftest import Time, keep, make_memory
 from tests.engines import kept_bytes
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from holdfast.model.errors import Invalid
 from holdfast.model.event import event_to_json
-from holdfast.verbs.exchange import export, take_in
+from holdfast.verbs.exchange.jsonl import export, take_in
 from holdfast.verbs.memory import Memory
 from tests.conftest import Time, keep, make_memory
 from tests.engine.test_store import everything, some_history

@@ -15,16 +15,16 @@ from holdfast.model.query import Query
 from holdfast.model.record import Draft, Record
 from holdfast.policy.freshness import details, told
 from holdfast.surfaces.core.care import health_of
-from holdfast.verbs.branches import lost, note_tips
-from holdfast.verbs.freshness import freshness
-from holdfast.verbs.health import Sample, health
-from holdfast.verbs.hydrate import MOST_FILES, hydrate
-from holdfast.verbs.keep import Revision, revise
+from holdfast.verbs.capture.prepare import brief_of
 from holdfast.verbs.memory import Memory
-from holdfast.verbs.prepare import brief_of
-from holdfast.verbs.recall import recall
-from holdfast.verbs.verify import check_all, falsified, verify
-from holdfast.verbs.write import Written, write
+from holdfast.verbs.records.branches import lost, note_tips
+from holdfast.verbs.records.freshness import freshness
+from holdfast.verbs.records.lifecycle import Revision, revise
+from holdfast.verbs.records.write import Written, write
+from holdfast.verbs.search.recall import recall
+from holdfast.verbs.truth.hydrate import MOST_FILES, hydrate
+from holdfast.verbs.truth.verify import check_all, falsified, verify
+from holdfast.verbs.upkeep.health import Sample, health
 from tests.conftest import Time, keep, make_memory
 
 APP = "LIMIT = 5\n\n\ndef pay(amount):\n    return amount * LIMIT\n\n\ndef other():\n    return 0\n"
@@ -370,7 +370,7 @@ def test_health_tells_of_code_that_changed_although_nobody_ever_checked(here: Me
 def test_health_says_how_many_it_could_not_compare(here: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
     keep(here, "Payments are multiplied by the limit.", anchors=("app.py::pay",))
     keep(here, "Other things return nothing.", anchors=("app.py::other",))
-    monkeypatch.setattr("holdfast.verbs.health.MOST_CHECKED", 1)
+    monkeypatch.setattr("holdfast.verbs.upkeep.health.MOST_CHECKED", 1)
     found = health(here)
     assert found.unlooked == 1
     assert "1 memory citing code not compared with it: `holdfast verify --all` does." in health_of(found)

@@ -4,10 +4,10 @@ import pytest
 
 from holdfast.model.errors import Invalid
 from holdfast.model.record import Link
-from holdfast.verbs.graph import Traversal, traverse
 from holdfast.verbs.memory import Memory
-from holdfast.verbs.session import start
-from holdfast.verbs.thread import Opened, open_thread, resolve
+from holdfast.verbs.search.graph import Traversal, traverse
+from holdfast.verbs.sessions.session import start
+from holdfast.verbs.sessions.thread import Opened, open_thread, resolve
 from tests.conftest import keep
 
 Said = list[tuple[str, str, str]]

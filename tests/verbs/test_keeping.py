@@ -5,25 +5,25 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.engine import tally
+from holdfast.engine.raw import counters
 from holdfast.model.errors import Conflict, Invalid
 from holdfast.model.event import Actor
 from holdfast.model.query import Query
 from holdfast.model.record import Draft
-from holdfast.policy.admit import Transient, Waivers
-from holdfast.verbs.erasing import erase
-from holdfast.verbs.health import Typo, health, typos_in
-from holdfast.verbs.hot import cool, demote, heat_counts, hot_set, pin, promote, suggested, tend, unpin
-from holdfast.verbs.keep import link, record_use, rename_scope, restore, retire
-from holdfast.verbs.maintain import audit, maintain, metrics, quality
+from holdfast.policy.admission.admit import Transient, Waivers
 from holdfast.verbs.memory import Memory
-from holdfast.verbs.predict import predict, warm
-from holdfast.verbs.read import note_reading
-from holdfast.verbs.recall import recall, recall_with_fallback
-from holdfast.verbs.session import start
-from holdfast.verbs.trust import change_trust, trust_of
-from holdfast.verbs.verify import verify
-from holdfast.verbs.write import write
+from holdfast.verbs.records.erasing import erase
+from holdfast.verbs.records.hot import cool, demote, heat_counts, hot_set, pin, promote, suggested, tend, unpin
+from holdfast.verbs.records.lifecycle import link, record_use, rename_scope, restore, retire
+from holdfast.verbs.records.read import note_reading
+from holdfast.verbs.records.write import write
+from holdfast.verbs.search.predict import predict, warm
+from holdfast.verbs.search.recall import recall, recall_with_fallback
+from holdfast.verbs.sessions.session import start
+from holdfast.verbs.truth.trust import change_trust, trust_of
+from holdfast.verbs.truth.verify import verify
+from holdfast.verbs.upkeep.health import Typo, health, typos_in
+from holdfast.verbs.upkeep.maintain import audit, maintain, metrics, quality
 from tests.conftest import Time, keep, make_memory
 
 
@@ -332,11 +332,11 @@ def test_quality_keeps_declared_and_observed_uses_apart(memory: Memory) -> None:
 
 def test_failures_in_the_background_are_kept_and_bounded(memory: Memory) -> None:
     for number in range(60):
-        tally.fail(memory.store.db, "vectors", memory.clock.now(), f"problem {number}")
+        counters.fail(memory.store.db, "vectors", memory.clock.now(), f"problem {number}")
     found = metrics(memory)
     assert found.failures[0].said == "problem 59"
     assert found.tallies == {"vectors.failed": 60}
-    assert len(tally.failures(memory.store.db, 100)) == 50
+    assert len(counters.failures(memory.store.db, 100)) == 50
 
 
 def test_renaming_a_typo_mends_the_score(memory: Memory) -> None:

@@ -8,11 +8,11 @@ import pytest
 
 from holdfast.adapters.history import GitHistory
 from holdfast.model.errors import Invalid
-from holdfast.verbs.absorb import candidates
-from holdfast.verbs.keep import Revision, retire, revise
-from holdfast.verbs.learn import Learned, learn, learned_up_to
+from holdfast.verbs.capture.learn import Learned, learn, learned_up_to
 from holdfast.verbs.memory import Memory
-from holdfast.verbs.write import Written, confirm
+from holdfast.verbs.records.lifecycle import Revision, retire, revise
+from holdfast.verbs.records.write import Written, confirm
+from holdfast.verbs.sessions.absorb import candidates
 from tests.conftest import keep
 
 

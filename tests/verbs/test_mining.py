@@ -7,27 +7,35 @@ from pathlib import Path
 import pytest
 
 from holdfast.adapters.checkout import GitCheckout
-from holdfast.engine import outputs
 from holdfast.engine.database import Database
 from holdfast.engine.opening import open_store
+from holdfast.engine.raw import outputs
 from holdfast.engine.store import Store
 from holdfast.model.config import Config
 from holdfast.model.errors import Conflict
 from holdfast.model.event import Actor
 from holdfast.model.ids import Clock
 from holdfast.model.query import Query
-from holdfast.policy.admit import Duplicate
-from holdfast.verbs import mining
-from holdfast.verbs.erasing import erase
-from holdfast.verbs.exchange import export, take_in
-from holdfast.verbs.judge import judge
-from holdfast.verbs.keep import retire
+from holdfast.policy.admission.admit import Duplicate
+from holdfast.verbs.capture import mining
+from holdfast.verbs.capture.mining import (
+    approve,
+    drop_outputs,
+    log_output,
+    mine_outputs,
+    mined,
+    output_status,
+    reject,
+)
+from holdfast.verbs.exchange.jsonl import export, take_in
 from holdfast.verbs.memory import Memory
-from holdfast.verbs.mining import approve, drop_outputs, log_output, mine_outputs, mined, output_status, reject
-from holdfast.verbs.read import get, history, waiting_records
-from holdfast.verbs.recall import recall
-from holdfast.verbs.scars import Answer
-from holdfast.verbs.write import Written
+from holdfast.verbs.records.erasing import erase
+from holdfast.verbs.records.lifecycle import retire
+from holdfast.verbs.records.read import get, history, waiting_records
+from holdfast.verbs.records.write import Written
+from holdfast.verbs.search.recall import recall
+from holdfast.verbs.sessions.judge import judge
+from holdfast.verbs.sessions.scars import Answer
 from tests.conftest import Time, keep, make_memory
 from tests.engines import kept_bytes
 

@@ -4,11 +4,19 @@ import pytest
 
 from holdfast.model.errors import Invalid, NotFound
 from holdfast.model.record import Record
-from holdfast.policy.observed import TYPES, concepts_of, facts_of, files_read, touches, type_of
-from holdfast.verbs.erasing import erase
+from holdfast.policy.activity.claude_mem_types import TYPES, concepts_of, facts_of, files_read, touches, type_of
 from holdfast.verbs.memory import Memory
-from holdfast.verbs.observations import Wanted, fetched, numbered, observation, recent, search_observations, timeline_of
-from holdfast.verbs.read import get
+from holdfast.verbs.records.erasing import erase
+from holdfast.verbs.records.read import get
+from holdfast.verbs.search.observations import (
+    Wanted,
+    fetched,
+    numbered,
+    observation,
+    recent,
+    search_observations,
+    timeline_of,
+)
 from tests.conftest import Time, keep
 
 SCAR = {"severity": "high", "counter_arguments": ["It is only a column.", "There is a backup."]}

@@ -10,15 +10,15 @@ import pytest
 from holdfast.adapters.observers.anthropic import AnthropicObserver
 from holdfast.adapters.observers.modes import load_mode
 from holdfast.adapters.observers.openai import OpenAIObserver
-from holdfast.engine import ledger
 from holdfast.engine.opening import open_store
+from holdfast.engine.raw import daily_budget
 from holdfast.engine.sqlite import SQLite
 from holdfast.model.errors import InvalidConfig
 from holdfast.model.observer import Declined, Observer, Observing, RateLimited, Rejected, TimedOut, Unreachable
-from holdfast.policy.reply import Malformed
-from holdfast.verbs.derive import derive, summarise
+from holdfast.policy.activity.reply import Malformed
+from holdfast.verbs.capture.derive import derive, summarise
+from holdfast.verbs.capture.observer import Observed, Off, OverBudget, Waiting, observer_status
 from holdfast.verbs.memory import Memory
-from holdfast.verbs.observer import Observed, Off, OverBudget, Waiting, observer_status
 from tests.adapters.stub import Stub, stub_server
 from tests.conftest import Time, make_memory
 from tests.policy.trails import Trail, session
@@ -115,7 +115,7 @@ def test_two_at_once_cannot_take_more_than_there_is(tmp_path: Path) -> None:
 
     def take() -> None:
         store = open_store(SQLite(path))
-        taken.extend(ledger.reserve(store.db, "t", "2026-03-02", 10, 100) for _ in range(10))
+        taken.extend(daily_budget.reserve(store.db, "t", "2026-03-02", 10, 100) for _ in range(10))
         store.close()
 
     threads = [Thread(target=take) for _ in range(4)]
@@ -125,7 +125,7 @@ def test_two_at_once_cannot_take_more_than_there_is(tmp_path: Path) -> None:
         thread.join()
     assert sum(taken) == 10
     store = open_store(SQLite(path))
-    assert ledger.spent(store.db, "t", "2026-03-02") == 100
+    assert daily_budget.spent(store.db, "t", "2026-03-02") == 100
     store.close()
 
 

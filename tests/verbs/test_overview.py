@@ -4,16 +4,16 @@ from pathlib import Path
 
 from holdfast.model.query import Query
 from holdfast.model.record import Link
-from holdfast.verbs.browse import latest
-from holdfast.verbs.keep import link, record_use, retire
+from holdfast.verbs.capture.trail import drain
 from holdfast.verbs.memory import Memory
-from holdfast.verbs.overview import day_by_day, projects, timings
-from holdfast.verbs.picture import picture
-from holdfast.verbs.recall import recall
-from holdfast.verbs.receipts import told_unasked
-from holdfast.verbs.session import begin
-from holdfast.verbs.told import uses_of
-from holdfast.verbs.trail import drain
+from holdfast.verbs.records.browse import latest
+from holdfast.verbs.records.lifecycle import link, record_use, retire
+from holdfast.verbs.records.subgraph import picture
+from holdfast.verbs.records.usage_log import uses_of
+from holdfast.verbs.search.recall import recall
+from holdfast.verbs.sessions.receipts import told_unasked
+from holdfast.verbs.sessions.session import begin
+from holdfast.verbs.upkeep.overview import day_by_day, projects, timings
 from tests.conftest import Time, keep
 from tests.verbs.test_stream import told
 

@@ -12,10 +12,10 @@ import pytest
 from holdfast.adapters.checkout import GitCheckout
 from holdfast.model.freshness import Finding
 from holdfast.model.record import Draft, Record
-from holdfast.policy.admit import Waivers
-from holdfast.verbs.freshness import freshness
+from holdfast.policy.admission.admit import Waivers
 from holdfast.verbs.memory import Memory
-from holdfast.verbs.write import Written, write
+from holdfast.verbs.records.freshness import freshness
+from holdfast.verbs.records.write import Written, write
 from tests.conftest import Time, make_memory
 
 ROOT = Path(__file__).parents[2]

@@ -12,14 +12,14 @@ from holdfast.model.event import Actor
 from holdfast.model.ports import Vectors
 from holdfast.model.query import Query, Recalled
 from holdfast.model.record import Draft
-from holdfast.verbs.embed import catch_up, keeping_up
-from holdfast.verbs.erasing import erase
-from holdfast.verbs.keep import Revision, link, record_use, restore, retire, revise
 from holdfast.verbs.memory import Memory
-from holdfast.verbs.read import get
-from holdfast.verbs.recall import recall
-from holdfast.verbs.upkeep import rebuild_vectors
-from holdfast.verbs.write import Held, confirm, write
+from holdfast.verbs.records.erasing import erase
+from holdfast.verbs.records.lifecycle import Revision, link, record_use, restore, retire, revise
+from holdfast.verbs.records.read import get
+from holdfast.verbs.records.write import Held, confirm, write
+from holdfast.verbs.search.embed import catch_up, keeping_up
+from holdfast.verbs.search.recall import recall
+from holdfast.verbs.upkeep.doctor import rebuild_vectors
 from tests.conftest import Time, keep, make_memory, recorded
 
 

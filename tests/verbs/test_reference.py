@@ -6,9 +6,9 @@ import pytest
 
 from holdfast.model.errors import Ambiguous, Invalid, NotFound
 from holdfast.verbs.memory import Memory, find
-from holdfast.verbs.observations import observation
-from holdfast.verbs.project import in_project, project_called
-from holdfast.verbs.session import begin, find_session, start
+from holdfast.verbs.records.project import in_project, project_called
+from holdfast.verbs.search.observations import observation
+from holdfast.verbs.sessions.session import begin, find_session, start
 from tests.conftest import keep
 from tests.importing import brought
 

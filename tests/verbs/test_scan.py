@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.engine import outputs, tally, trail, transcripts
 from holdfast.engine.database import Database
 from holdfast.engine.opening import open_store
-from holdfast.engine.transcripts import Transcript
+from holdfast.engine.raw import counters, outputs, trail, transcripts
+from holdfast.engine.raw.transcripts import Transcript
 from holdfast.model.errors import HoldfastError
 from holdfast.model.event import Actor, Event
 from holdfast.model.foreign import Foreign, ForeignSession, Item, Remark, Said
@@ -22,23 +22,23 @@ from holdfast.model.query import Query
 from holdfast.model.record import Draft
 from holdfast.model.scope import project_of_remote
 from holdfast.model.trail import Happening
-from holdfast.policy.admit import SecretFound
-from holdfast.verbs.bootstrap import seed_text
-from holdfast.verbs.bring_in import bring_in
-from holdfast.verbs.contradictions import mark
-from holdfast.verbs.exchange import export, take_in
-from holdfast.verbs.keep import Revision, link, record_use, rename_scope, restore, retire, revise
-from holdfast.verbs.maintain import audit, metrics
+from holdfast.policy.admission.admit import SecretFound
+from holdfast.verbs.capture.mining import log_output, mine_outputs
+from holdfast.verbs.capture.trail import drain
+from holdfast.verbs.exchange.bootstrap import seed_text
+from holdfast.verbs.exchange.import_foreign import bring_in
+from holdfast.verbs.exchange.jsonl import export, take_in
 from holdfast.verbs.memory import Memory, find
-from holdfast.verbs.mining import log_output, mine_outputs
-from holdfast.verbs.recall import recall
-from holdfast.verbs.scan import look_through, redact, scan
-from holdfast.verbs.session import begin, in_session, start
-from holdfast.verbs.trail import drain
-from holdfast.verbs.transcript import save_transcript
-from holdfast.verbs.trust import change_trust
-from holdfast.verbs.verify import verify
-from holdfast.verbs.write import draft_event, write
+from holdfast.verbs.records.lifecycle import Revision, link, record_use, rename_scope, restore, retire, revise
+from holdfast.verbs.records.write import draft_event, write
+from holdfast.verbs.search.recall import recall
+from holdfast.verbs.sessions.session import begin, in_session, start
+from holdfast.verbs.sessions.transcript import save_transcript
+from holdfast.verbs.truth.contradictions import mark
+from holdfast.verbs.truth.trust import change_trust
+from holdfast.verbs.truth.verify import verify
+from holdfast.verbs.upkeep.maintain import audit, metrics
+from holdfast.verbs.upkeep.scan import look_through, redact, scan
 from tests.conftest import Time, keep, make_memory, recorded
 
 TOKEN = "ghp_" + "q7R2" * 9
@@ -232,7 +232,7 @@ def beside(memory: Memory) -> None:
     body = "user: " + "word " * 300 + TOKEN + " word" * 300
     kept = Transcript(session="s9", project=0, format="markdown", saved_at=AT, tokens=1, body=body)
     transcripts.save(db, kept, [body[: body.index(TOKEN) + 20], body[body.index(TOKEN) + 20 :]])
-    tally.fail(db, "derive", AT, f"no {TOKEN}")
+    counters.fail(db, "derive", AT, f"no {TOKEN}")
     memory.store.note("learned", TOKEN)
     home = Path(str(memory.store.folder))
     for name in ("spool", "prepared", "seen"):

@@ -15,18 +15,18 @@ from holdfast.model.event import Actor
 from holdfast.model.query import Query
 from holdfast.model.record import Draft
 from holdfast.model.session import Host
-from holdfast.verbs.close import Closed, NotClosed, close, payload_file
-from holdfast.verbs.keep import retire
 from holdfast.verbs.memory import Memory
-from holdfast.verbs.recall import recall
-from holdfast.verbs.scars import Answer, answer, effects, unanswered
-from holdfast.verbs.session import begin, current_session, left_by, list_sessions, refresh, start
-from holdfast.verbs.starters import STARTERS, plant
-from holdfast.verbs.suggest import dismiss, promote, suggestions
-from holdfast.verbs.thread import Opened, open_thread, open_threads
-from holdfast.verbs.topics import patterns, topics_of
-from holdfast.verbs.transcript import drop_transcript, get_transcript, save_transcript, search_transcripts
-from holdfast.verbs.write import write
+from holdfast.verbs.records.lifecycle import retire
+from holdfast.verbs.records.write import write
+from holdfast.verbs.search.recall import recall
+from holdfast.verbs.sessions.close import Closed, NotClosed, close, payload_file
+from holdfast.verbs.sessions.scars import Answer, answer, effects, unanswered
+from holdfast.verbs.sessions.session import begin, current_session, left_by, list_sessions, refresh, start
+from holdfast.verbs.sessions.starters import STARTERS, plant
+from holdfast.verbs.sessions.suggest import dismiss, promote, suggestions
+from holdfast.verbs.sessions.thread import Opened, open_thread, open_threads
+from holdfast.verbs.sessions.topics import patterns, topics_of
+from holdfast.verbs.sessions.transcript import drop_transcript, get_transcript, save_transcript, search_transcripts
 from tests.conftest import Time, keep, make_memory
 
 EVIDENCE = "Ran the migration on a copy of production and compared the row counts."

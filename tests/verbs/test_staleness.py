@@ -9,15 +9,15 @@ from holdfast.engine.views import usage
 from holdfast.model.errors import Conflict
 from holdfast.model.ids import instant
 from holdfast.model.record import Record
-from holdfast.policy.admit import Duplicate, Transient, Waivers
-from holdfast.verbs.amend import amend
-from holdfast.verbs.curate import chores, curated
-from holdfast.verbs.desk import desk_of, mute, next_turn, shown, spoken_of, unmute
-from holdfast.verbs.keep import Revision, retire
-from holdfast.verbs.maintain import quality
+from holdfast.policy.admission.admit import Duplicate, Transient, Waivers
+from holdfast.surfaces.bettermemory.curate import chores, curated
+from holdfast.surfaces.bettermemory.feedback import desk_of, mute, next_turn, shown, spoken_of, unmute
+from holdfast.surfaces.bettermemory.staleness import staleness_of, staleness_of_many
 from holdfast.verbs.memory import Memory
-from holdfast.verbs.staleness import staleness_of, staleness_of_many
-from holdfast.verbs.verify import verify
+from holdfast.verbs.records.amend import amend
+from holdfast.verbs.records.lifecycle import Revision, retire
+from holdfast.verbs.truth.verify import verify
+from holdfast.verbs.upkeep.maintain import quality
 from tests.conftest import START, Time, keep
 
 FACTS = ("fact",)

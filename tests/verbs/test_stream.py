@@ -7,12 +7,12 @@ import pytest
 
 from holdfast.model.errors import Invalid
 from holdfast.model.query import Query
-from holdfast.verbs.keep import record_use, retire
+from holdfast.verbs.capture.trail import drain
 from holdfast.verbs.memory import Memory
-from holdfast.verbs.recall import recall
-from holdfast.verbs.session import begin
-from holdfast.verbs.stream import Item, Place, Wanted, head, newer, older, place_of
-from holdfast.verbs.trail import drain
+from holdfast.verbs.records.lifecycle import record_use, retire
+from holdfast.verbs.search.recall import recall
+from holdfast.verbs.sessions.session import begin
+from holdfast.verbs.upkeep.stream import Item, Place, Wanted, head, newer, older, place_of
 from tests.conftest import Time, keep
 
 
@@ -135,7 +135,7 @@ def test_each_item_says_what_it_is_about(memory: Memory, tmp_path: Path) -> None
 
 
 def test_an_erased_record_leaves_no_word_in_the_stream(memory: Memory) -> None:
-    from holdfast.verbs.erasing import erase
+    from holdfast.verbs.records.erasing import erase
 
     record = keep(memory, "The secret recipe has nutmeg.")
     erase(memory, record.id)

@@ -6,12 +6,12 @@ import pytest
 
 from holdfast.adapters.embedders.local import LocalEmbedder
 from holdfast.model.errors import Ambiguous, Conflict, Invalid, NotFound
-from holdfast.policy.admit import SecretFound
-from holdfast.verbs.absorb import absorb, candidates
-from holdfast.verbs.brief import brief
-from holdfast.verbs.keep import link
+from holdfast.policy.admission.admit import SecretFound
 from holdfast.verbs.memory import Memory
-from holdfast.verbs.thread import (
+from holdfast.verbs.records.lifecycle import link
+from holdfast.verbs.search.brief import brief
+from holdfast.verbs.sessions.absorb import absorb, candidates
+from holdfast.verbs.sessions.thread import (
     Known,
     Opened,
     Thread,

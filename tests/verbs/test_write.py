@@ -9,14 +9,21 @@ from holdfast.model.errors import Ambiguous, Conflict, Invalid, NotFound
 from holdfast.model.event import Actor
 from holdfast.model.query import Query
 from holdfast.model.record import Draft, Link
-from holdfast.policy.admit import Duplicate, PreviouslyRemoved, ScopeMismatch, SecretFound, Transient, Waivers
-from holdfast.verbs.erasing import erase
-from holdfast.verbs.keep import Revision, link, record_use, rename_scope, restore, retire, revise, unlink
+from holdfast.policy.admission.admit import (
+    Duplicate,
+    PreviouslyRemoved,
+    ScopeMismatch,
+    SecretFound,
+    Transient,
+    Waivers,
+)
 from holdfast.verbs.memory import Memory, find
-from holdfast.verbs.read import get, history, list_records, list_scopes
-from holdfast.verbs.timeline import timeline
-from holdfast.verbs.verify import verify
-from holdfast.verbs.write import Held, Written, cancel, confirm, write
+from holdfast.verbs.records.erasing import erase
+from holdfast.verbs.records.lifecycle import Revision, link, record_use, rename_scope, restore, retire, revise, unlink
+from holdfast.verbs.records.read import get, history, list_records, list_scopes
+from holdfast.verbs.records.write import Held, Written, cancel, confirm, write
+from holdfast.verbs.search.timeline import timeline
+from holdfast.verbs.truth.verify import verify
 from tests.conftest import Time, keep, make_memory
 from tests.engines import kept_bytes
 

@@ -20,9 +20,9 @@ from holdfast.hosts.web.pages.record import ACTS
 from holdfast.model.query import Query
 from holdfast.model.record import Link
 from holdfast.verbs.memory import Memory
-from holdfast.verbs.read import get
-from holdfast.verbs.recall import recall
-from holdfast.verbs.session import begin
+from holdfast.verbs.records.read import get
+from holdfast.verbs.search.recall import recall
+from holdfast.verbs.sessions.session import begin
 from tests.conftest import Time, keep, make_memory
 from tests.web.conftest import Site
 from tests.web.running import Viewer

@@ -13,13 +13,13 @@ from holdfast.compose import open_memory
 from holdfast.compose.settings import load_settings
 from holdfast.model.query import Query
 from holdfast.model.record import Draft, Link, Record
-from holdfast.verbs.contradictions import mark
-from holdfast.verbs.keep import record_use
 from holdfast.verbs.memory import Memory
-from holdfast.verbs.recall import recall
-from holdfast.verbs.session import begin
-from holdfast.verbs.thread import open_thread
-from holdfast.verbs.write import write
+from holdfast.verbs.records.lifecycle import record_use
+from holdfast.verbs.records.write import write
+from holdfast.verbs.search.recall import recall
+from holdfast.verbs.sessions.session import begin
+from holdfast.verbs.sessions.thread import open_thread
+from holdfast.verbs.truth.contradictions import mark
 from tests.conftest import keep
 from tests.web.running import CHROMIUM, Viewer, checkout, chromium, hook
 

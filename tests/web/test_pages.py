@@ -8,18 +8,18 @@ from holdfast.adapters.checkout import GitCheckout
 from holdfast.hosts.web.freshness import Badge, badge_of, cited_by
 from holdfast.model.query import Query
 from holdfast.model.record import Draft
-from holdfast.verbs.contradictions import mark
-from holdfast.verbs.exchange import export, take_in
-from holdfast.verbs.hot import hot_set
-from holdfast.verbs.keep import record_use, retire
-from holdfast.verbs.mining import log_output, mine_outputs, mined
-from holdfast.verbs.quarantine import standing
-from holdfast.verbs.read import get, history
-from holdfast.verbs.recall import recall
-from holdfast.verbs.session import begin
-from holdfast.verbs.thread import Opened, open_thread
-from holdfast.verbs.trust import trust_of
-from holdfast.verbs.write import Held, write
+from holdfast.verbs.capture.mining import log_output, mine_outputs, mined
+from holdfast.verbs.exchange.jsonl import export, take_in
+from holdfast.verbs.records.hot import hot_set
+from holdfast.verbs.records.lifecycle import record_use, retire
+from holdfast.verbs.records.quarantine import standing
+from holdfast.verbs.records.read import get, history
+from holdfast.verbs.records.write import Held, write
+from holdfast.verbs.search.recall import recall
+from holdfast.verbs.sessions.session import begin
+from holdfast.verbs.sessions.thread import Opened, open_thread
+from holdfast.verbs.truth.contradictions import mark
+from holdfast.verbs.truth.trust import trust_of
 from tests.conftest import Time, keep, make_memory
 from tests.web.conftest import Site
 

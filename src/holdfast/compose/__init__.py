@@ -58,7 +58,7 @@ def open_memory(
         ),
     )
     if config.database and not apart and any((home / "erasing").glob("*.json")):
-        from holdfast.verbs.erasing import finish
+        from holdfast.verbs.records.erasing import finish
 
         finish(memory)  # what was erased while the database was away
     return memory
@@ -79,7 +79,7 @@ def _store(config: Config, home: Path, progress: Progress | None, role: str) -> 
     except Unreachable as problem:
         return open_store(_embedded(home, COPY), *shown, home=home), f"{problem.message} {_APART}"
     if (home / COPY).exists():
-        from holdfast.verbs.outbox import drain, waiting
+        from holdfast.verbs.exchange.outbox import drain, waiting
 
         copy = open_store(_embedded(home, COPY))
         try:
@@ -97,8 +97,8 @@ def refresh_copy(memory: Memory) -> int:
     """Bring the team's records of the project at hand to this machine, for when the database is away; give how many events came."""
     if memory.apart or memory.store.db.dialect != "postgres" or memory.store.home is None:
         return 0
-    from holdfast.verbs.erasing import finish
-    from holdfast.verbs.outbox import pull
+    from holdfast.verbs.exchange.outbox import pull
+    from holdfast.verbs.records.erasing import finish
 
     copy = open_store(_embedded(memory.store.home, COPY))
     try:
@@ -142,7 +142,7 @@ def database_at(place: str) -> Database:
 
 def guarded_store(config: Config) -> Store:
     """Open the team's store as its server does for its users: behind the policies of the database."""
-    from holdfast.engine.access import MEMBER
+    from holdfast.engine.postgres.roles import MEMBER
 
     return Store(_patient(config.database, role=MEMBER))
 
@@ -154,7 +154,7 @@ def keys_store(config: Config, role: str = "") -> Store:
 
 def _patient(url: str, role: str) -> Database:
     """Open a database for people who wait: no answer may take for ever."""
-    from holdfast.engine.patience import ANSWER_SECONDS
+    from holdfast.engine.postgres.timeouts import ANSWER_SECONDS
 
     return _postgres(url, role=role, patience=ANSWER_SECONDS)
 
@@ -164,7 +164,7 @@ _POSTGRES = ("postgresql://", "postgres://")
 
 def _postgres(url: str, *, role: str = "", patience: float = 0.0) -> Database:
     try:
-        from holdfast.engine.postgres import Postgres
+        from holdfast.engine.postgres.database import Postgres
     except ImportError as problem:
         raise StoreError(
             "PostgreSQL needs one more package.", hint="Run: pip install 'holdfast[postgres]'"

@@ -15,7 +15,7 @@ from holdfast.model.observer import Observer, Observing
 from holdfast.model.ports import Checkout, Embedder, Replica, Travelling
 from holdfast.model.record import Record
 from holdfast.model.replica import Outdated, Scrubbed, Telling
-from holdfast.policy.sharing import Sharing, own, with_team
+from holdfast.policy.admission.sharing import Sharing, own, with_team
 from holdfast.verbs.memory import Memory
 
 # What can be read, and the module that reads it; `file` is any file.

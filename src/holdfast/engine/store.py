@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from holdfast.engine import transcripts
-from holdfast.engine.guard import is_protected, protect
 from holdfast.engine.journal import ABOUTS, COLUMNS, FOLDING_ONLY, INSERT, PAGE, Journal, event_of, event_row
+from holdfast.engine.postgres.row_security import is_protected, protect
+from holdfast.engine.raw import transcripts
 from holdfast.engine.sqlite import SQLite
 from holdfast.engine.views import (
     Batch,

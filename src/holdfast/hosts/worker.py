@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from holdfast.compose import open_memory, refresh_copy
 from holdfast.compose.adapters import open_replica
 from holdfast.compose.settings import load_settings
-from holdfast.engine import tally, trail
+from holdfast.engine.raw import counters, trail
 from holdfast.engine.turns import try_lock, turn
 from holdfast.hosts.hooks.places import (
     OF_A_SESSION,
@@ -30,19 +30,19 @@ from holdfast.hosts.hooks.places import (
 )
 from holdfast.model.errors import HoldfastError, StoreError
 from holdfast.model.trail import Happening
-from holdfast.policy.recap import handover
+from holdfast.policy.activity.recap import handover
 from holdfast.policy.secrets import mask_secrets
-from holdfast.verbs.branches import note_tips
-from holdfast.verbs.derive import derive, summarise
-from holdfast.verbs.erasing import finish, forget_prepared
+from holdfast.verbs.capture.derive import derive, summarise
+from holdfast.verbs.capture.mining import log_output, mine_outputs
+from holdfast.verbs.capture.observer import Observed
+from holdfast.verbs.capture.prepare import hand_over, prepare
+from holdfast.verbs.capture.trail import SET_ASIDE, drain, expire, note_session
+from holdfast.verbs.exchange.replicas import is_on
+from holdfast.verbs.exchange.sync import sync
 from holdfast.verbs.memory import Memory
-from holdfast.verbs.mining import log_output, mine_outputs
-from holdfast.verbs.observer import Observed
-from holdfast.verbs.prepare import hand_over, prepare
-from holdfast.verbs.receipts import note_outcomes
-from holdfast.verbs.replicas import is_on
-from holdfast.verbs.sync import sync
-from holdfast.verbs.trail import SET_ASIDE, drain, expire, note_session
+from holdfast.verbs.records.branches import note_tips
+from holdfast.verbs.records.erasing import finish, forget_prepared
+from holdfast.verbs.sessions.receipts import note_outcomes
 
 LONGEST_SECONDS = 120.0
 HANDOVER_TOKENS = 1_200
@@ -181,7 +181,7 @@ def _refresh(memory: Memory, folder: Path, done: Worked) -> int:
             synced = sync(memory, replica, sharing)
     except HoldfastError as problem:
         done.problems.append(str(problem))
-        tally.fail(memory.store.db, "files", memory.clock.now(), str(problem))
+        counters.fail(memory.store.db, "files", memory.clock.now(), str(problem))
         return 0
     done.problems += [f"left alone: {remark.where}: {remark.why}" for remark in synced.remarks]
     return synced.came + synced.put.records + synced.put.removed
@@ -214,7 +214,7 @@ def _session(memory: Memory, places: _Places, home: Path, session: str, done: Wo
             log.exception("session %s", session)
             reason = mask_secrets(f"{session[:40]}: {problem}")
             done.problems.append(reason)
-            tally.fail(memory.store.db, "derive", memory.clock.now(), reason)
+            counters.fail(memory.store.db, "derive", memory.clock.now(), reason)
     if any(one.event == "PreCompact" for one in fresh):
         hand_over(Path(handover_file(str(home), session)), handover(activity, HANDOVER_TOKENS))
     if fresh:
@@ -262,13 +262,13 @@ def _tidy(home: Path) -> None:
 def _embed(memory: Memory, until: float) -> int:
     if memory.embedder is None:
         return 0
-    from holdfast.verbs.embed import catch_up  # noqa: PLC0415  numpy: only where meaning is searched
+    from holdfast.verbs.search.embed import catch_up  # noqa: PLC0415  numpy: only where meaning is searched
 
     try:
         return catch_up(memory, stop=lambda: time.monotonic() > until)
     except HoldfastError as problem:
         log.warning("vectors wait: %s", problem)
-        tally.fail(memory.store.db, "vectors", memory.clock.now(), mask_secrets(str(problem)))
+        counters.fail(memory.store.db, "vectors", memory.clock.now(), mask_secrets(str(problem)))
         return 0
 
 

@@ -19,9 +19,9 @@ RULES: tuple[tuple[str, str, str, str], ...] = (
     ("age key", "AGE-SECRET", r"AGE-SECRET-KEY-1[0-9A-Z]{58}$", "age-encryption.org/v1"),
     ("kubeconfig key", "client-key-data", r"client-key-data[\"']?:\s{0,4}[\"']?([A-Za-z0-9+/]{40,}+={0,2})", "kubernetes.io: kubeconfig (v1)"),
     # Our own
-    ("Holdfast key", "hf_", r"hf_[0-9a-f]{12}_[A-Za-z0-9_\-]{40,46}", "verbs/access.py"),
+    ("Holdfast key", "hf_", r"hf_[0-9a-f]{12}_[A-Za-z0-9_\-]{40,46}", "verbs/upkeep/access.py"),
     ("Holdfast pass", "holdfast-", r"holdfast-(?:pass|\d{1,5})=([^\s;,\"']{20,300})", "hosts/server/login.py, hosts/web/guard.py"),
-    ("Holdfast pass", "~ Z.", r"(?<![0-9a-f])[0-9a-f]{12}\.\d{4}-\d\d-\d\dT[\d:.]{8,15}Z\.[0-9a-f]{64}", "verbs/access.py"),
+    ("Holdfast pass", "~ Z.", r"(?<![0-9a-f])[0-9a-f]{12}\.\d{4}-\d\d-\d\dT[\d:.]{8,15}Z\.[0-9a-f]{64}", "verbs/upkeep/access.py"),
     # Clouds
     ("AWS access key", "AKIA ASIA ABIA ACCA", r"(?<![A-Z0-9+/])(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}(?![A-Z0-9])", "docs.aws.amazon.com: IAM identifiers"),
     ("Bedrock key", "ABSK", r"^ABSK[A-Za-z0-9+/]{90,300}+={0,2}", "docs.aws.amazon.com: Amazon Bedrock API keys"),

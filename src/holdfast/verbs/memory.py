@@ -9,9 +9,9 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
-from holdfast.engine import imported
-from holdfast.engine.access import Role
-from holdfast.engine.lexical import Frequencies
+from holdfast.engine.postgres.roles import Role
+from holdfast.engine.raw import imported
+from holdfast.engine.search.lexical import Frequencies
 from holdfast.engine.store import Store
 from holdfast.engine.views import Entry, records
 from holdfast.model.config import Config
@@ -24,12 +24,12 @@ from holdfast.model.record import GLOBAL, Record
 from holdfast.model.replica import Outdated, Scrubbed, Telling
 from holdfast.model.session import Host
 from holdfast.model.text import check_keepable
-from holdfast.policy.desk import Desk
 from holdfast.policy.secrets import masked
+from holdfast.policy.sessions.feedback import Desk
 
 if TYPE_CHECKING:
-    from holdfast.engine.dense import Codes
-    from holdfast.engine.neighbours import Neighbours
+    from holdfast.engine.search.postgres_vectors import Neighbours
+    from holdfast.engine.search.sqlite_vectors import Codes
 
 log = logging.getLogger(__name__)
 # Ids begin with a digit and mix digits and letters; hardly any word of a question does.
@@ -80,8 +80,8 @@ class Memory:
     @cached_property
     def codes(self) -> "Codes | Neighbours":
         """What finds vectors: codes of the projects searched so far, or the server itself."""
-        from holdfast.engine.dense import Codes  # noqa: PLC0415  numpy costs a tenth of a second: only for meaning
-        from holdfast.engine.neighbours import Neighbours  # noqa: PLC0415
+        from holdfast.engine.search.postgres_vectors import Neighbours  # noqa: PLC0415
+        from holdfast.engine.search.sqlite_vectors import Codes  # noqa: PLC0415  numpy costs a tenth of a second: only for meaning
 
         center = self.embedder.center if self.embedder else 0.0
         return (Codes if self.store.db.dialect == "sqlite" else Neighbours)(self.store.db, center)
@@ -129,7 +129,7 @@ class Memory:
             return []
         signed = [self.signed(event) for event in events]
         if any(event.verb in ("erased", "accepted") for event in signed):
-            from holdfast.verbs import erasing  # noqa: PLC0415  rare, and it works on an open memory itself
+            from holdfast.verbs.records import erasing  # noqa: PLC0415  rare, and it works on an open memory itself
 
             changed, _ = erasing.commit(self, signed)
         else:

@@ -5,7 +5,7 @@ from pathlib import Path
 from holdfast.hosts.setup.checks import client_checks
 from holdfast.hosts.setup.clients import CLIENTS
 from holdfast.hosts.setup.manifest import read_manifest
-from holdfast.verbs.upkeep import Check
+from holdfast.verbs.upkeep.doctor import Check
 from tests.hosts.setup.conftest import Place
 
 

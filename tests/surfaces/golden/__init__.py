@@ -15,7 +15,7 @@ from holdfast.hosts.mcp.protocol import server_of
 from holdfast.hosts.mcp.serving import surface_named
 from holdfast.model.event import Actor
 from holdfast.surfaces.tool import Call
-from holdfast.verbs.session import begin
+from holdfast.verbs.sessions.session import begin
 from tests.conftest import Time, make_memory
 
 HERE = Path(__file__).parent

@@ -9,7 +9,7 @@ from holdfast.hosts.bench.measure import table
 from holdfast.hosts.bench.quality import NOT_HEADLINE, Task, Text, filled, load
 from holdfast.model.query import Mode, Query
 from holdfast.verbs.memory import Memory
-from holdfast.verbs.recall import least_for, recall
+from holdfast.verbs.search.recall import least_for, recall
 
 SETS = ("locomo-turn", "swe-notes", "gitbugs", "cosqa")
 SIZES = (5, 20, 100, 500, 2_500)

@@ -106,7 +106,7 @@ def main() -> None:
 def _recalls(told: dict[str, Any], place: int) -> Iterator[None]:
     """Ask about one project after the other."""
     from holdfast.model.query import Query
-    from holdfast.verbs.recall import recall
+    from holdfast.verbs.search.recall import recall
 
     memory, chance = _opened(told), random.Random(place)
     questions = list(told["questions"])
@@ -120,8 +120,8 @@ def _writes(told: dict[str, Any], place: int) -> Iterator[None]:
     """Write to one project after the other, checked for what is said already as any write is."""
     from holdfast.hosts.bench.corpus import Corpus
     from holdfast.model.record import Draft
-    from holdfast.policy.admit import Waivers
-    from holdfast.verbs.write import write
+    from holdfast.policy.admission.admit import Waivers
+    from holdfast.verbs.records.write import write
 
     memory, chance, corpus = _opened(told), random.Random(place), Corpus(seed=1_000 + place)
     while True:

@@ -13,15 +13,15 @@ from random import Random
 from holdfast.compose import open_memory
 from holdfast.compose.settings import load_settings
 from holdfast.engine.sqlite import SQLite
-from holdfast.verbs.read import get
+from holdfast.verbs.records.read import get
 
 _WRITER = """
 import sys
 from holdfast.compose import open_memory
 from holdfast.compose.settings import load_settings
 from holdfast.model.record import Draft
-from holdfast.policy.admit import Waivers
-from holdfast.verbs.write import Written, write
+from holdfast.policy.admission.admit import Waivers
+from holdfast.verbs.records.write import Written, write
 memory = open_memory(load_settings())
 who, count = sys.argv[1], int(sys.argv[2])
 for number in range(count):

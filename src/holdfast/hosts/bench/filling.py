@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from holdfast.engine.database import Database, Dialect
-from holdfast.engine.dense import code_of
+from holdfast.engine.search.sqlite_vectors import code_of
 from holdfast.engine.views import vectors, words
 from holdfast.engine.views.records import PROJECT_BITS, span
 from holdfast.engine.views.vectors import Passage

@@ -16,11 +16,11 @@ from holdfast.compose.settings import load_settings
 from holdfast.hosts.bench.measure import table
 from holdfast.model.ids import Clock
 from holdfast.model.record import Draft, Record
-from holdfast.policy.admit import Waivers
+from holdfast.policy.admission.admit import Waivers
 from holdfast.policy.freshness import details
-from holdfast.verbs.freshness import freshness
 from holdfast.verbs.memory import Memory
-from holdfast.verbs.write import Written, write
+from holdfast.verbs.records.freshness import freshness
+from holdfast.verbs.records.write import Written, write
 
 COMMITS, CITED, FILES, HITS, OLD = 10_000, 1_000, 200, 10, 3
 MINUTE = 60

@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from holdfast.engine import trail
+from holdfast.engine.raw import trail
 from holdfast.hosts.bench.measure import Spread, spread_of, table
 from holdfast.hosts.hooks import client
 from holdfast.hosts.hooks.hook import ANSWERED

@@ -16,8 +16,8 @@ from holdfast.hosts.bench.corpus import Corpus
 from holdfast.hosts.bench.foreign import CLAUDE_MEM, MEMORY_MCP, write_database, write_json, write_notes
 from holdfast.hosts.bench.measure import table
 from holdfast.model.ids import instant, named_id
-from holdfast.verbs.bring_in import Report, bring_in
-from holdfast.verbs.exchange import records_of
+from holdfast.verbs.exchange.import_foreign import Report, bring_in
+from holdfast.verbs.exchange.jsonl import records_of
 from holdfast.verbs.memory import Memory
 
 RECORDS = 10_000

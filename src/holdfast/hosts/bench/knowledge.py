@@ -12,7 +12,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from holdfast.engine.similar import similar
+from holdfast.engine.search.similar import similar
 from holdfast.hosts.bench.corpus import Corpus
 from holdfast.hosts.bench.labelled import SPLITS, rows_of
 from holdfast.hosts.bench.measure import Spread, cpu_seconds, spread, table
@@ -20,23 +20,23 @@ from holdfast.hosts.bench.speed import PROJECT, fake_vectors, open_bench
 from holdfast.model.query import Query
 from holdfast.model.record import Draft, Record
 from holdfast.model.session import Session
-from holdfast.policy.admit import Similar, Waivers
-from holdfast.policy.change import changes
-from holdfast.policy.contradict import contradicts
-from holdfast.policy.statements import statements
-from holdfast.verbs.analyze import activity, blind_spots, wordings
-from holdfast.verbs.clash import clashes
-from holdfast.verbs.consolidate import proposals
-from holdfast.verbs.contradictions import find_all
-from holdfast.verbs.health import health
-from holdfast.verbs.keep import record_use
-from holdfast.verbs.maintain import quality
+from holdfast.policy.admission.admit import Similar, Waivers
+from holdfast.policy.language.change import changes
+from holdfast.policy.language.contradict import contradicts
+from holdfast.policy.language.statements import statements
+from holdfast.verbs.capture.mining import log_output, mine_outputs
 from holdfast.verbs.memory import Memory
-from holdfast.verbs.mining import log_output, mine_outputs
-from holdfast.verbs.predict import predict
-from holdfast.verbs.recall import recall
-from holdfast.verbs.session import begin
-from holdfast.verbs.write import Written, write
+from holdfast.verbs.records.conflicts import clashes
+from holdfast.verbs.records.lifecycle import record_use
+from holdfast.verbs.records.write import Written, write
+from holdfast.verbs.search.predict import predict
+from holdfast.verbs.search.recall import recall
+from holdfast.verbs.sessions.analyze import activity, blind_spots, wordings
+from holdfast.verbs.sessions.session import begin
+from holdfast.verbs.truth.consolidate import proposals
+from holdfast.verbs.truth.contradictions import find_all
+from holdfast.verbs.upkeep.health import health
+from holdfast.verbs.upkeep.maintain import quality
 
 SIZES = {2_000: 1.0, 100_000: 3.0}  # records, and CPU seconds that finding all contradictions may take
 ADDED_MS = 1.0  # what naming conflicts may add to a write, p50

@@ -8,10 +8,10 @@ from typing import Any, Protocol
 
 from holdfast.hosts.bench.measure import table
 from holdfast.hosts.bench.naive import bare_patterns
-from holdfast.policy.contradict import contradicts
-from holdfast.policy.mine import FAMILIES, Found, mine
-from holdfast.policy.signals import KINDS, Signal, signals, tier
-from holdfast.policy.statements import keys_of, sentences
+from holdfast.policy.language.contradict import contradicts
+from holdfast.policy.language.mine import FAMILIES, Found, mine
+from holdfast.policy.language.signals import KINDS, Signal, signals, tier
+from holdfast.policy.language.statements import keys_of, sentences
 
 SPLITS = ("dev", "held")
 LEAST_PRECISION, LEAST_RECALL = 0.8, 0.6

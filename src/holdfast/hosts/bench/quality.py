@@ -26,9 +26,9 @@ from holdfast.model.ids import instant, parse_instant
 from holdfast.model.ports import Embedder, Vectors
 from holdfast.model.query import Query
 from holdfast.model.text import headline
-from holdfast.verbs.embed import catch_up
 from holdfast.verbs.memory import Memory
-from holdfast.verbs.recall import recall
+from holdfast.verbs.search.embed import catch_up
+from holdfast.verbs.search.recall import recall
 
 SETS = ("locomo-turn", "locomo-session", "swe-patch", "swe-notes", "gitbugs", "cosqa")
 # nDCG@10 and R@5 that one configuration has to reach.

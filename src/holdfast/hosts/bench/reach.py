@@ -14,15 +14,15 @@ from typing import Any
 import numpy as np
 
 from holdfast.compose import guarded_store
-from holdfast.engine.access import Access, asking
 from holdfast.engine.database import Halves
-from holdfast.engine.guard import protect
+from holdfast.engine.postgres.roles import Access, asking
+from holdfast.engine.postgres.row_security import protect
 from holdfast.engine.views.words import Span
 from holdfast.hosts.bench.measure import spread_of
 from holdfast.model.ports import Elsewhere
 from holdfast.model.query import Query
 from holdfast.verbs.memory import Memory
-from holdfast.verbs.recall import recall
+from holdfast.verbs.search.recall import recall
 
 Pair = tuple[float, float]  # median and 95th percentile
 K = 10

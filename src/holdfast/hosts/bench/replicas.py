@@ -13,8 +13,8 @@ from holdfast.compose.settings import load_settings
 from holdfast.hosts.bench.corpus import Corpus
 from holdfast.hosts.bench.measure import table
 from holdfast.model.event import Event
+from holdfast.verbs.exchange.sync import sync
 from holdfast.verbs.memory import Memory
-from holdfast.verbs.sync import sync
 
 TARGET = 0.3  # CPU seconds of a scan of 10,000 files that nobody touched
 ROUNDS = 5  # the quickest counts

@@ -22,8 +22,8 @@ import numpy as np
 
 from holdfast.compose import open_memory
 from holdfast.compose.settings import load_settings
-from holdfast.engine.access import EVERYWHERE
-from holdfast.engine.neighbours import LARGE
+from holdfast.engine.postgres.roles import EVERYWHERE
+from holdfast.engine.search.postgres_vectors import LARGE
 from holdfast.engine.views import vectors
 from holdfast.engine.views.records import span
 from holdfast.hosts.bench.clients import Load, many
@@ -32,8 +32,8 @@ from holdfast.hosts.bench.measure import table
 from holdfast.hosts.bench.reach import Pair, Reached, guarded, reached, recalls
 from holdfast.model.errors import MissingPackage
 from holdfast.model.query import Query
-from holdfast.verbs.embed import catch_up
 from holdfast.verbs.memory import Memory
+from holdfast.verbs.search.embed import catch_up
 
 EXACT = 30  # questions whose answer is also looked for exactly
 HELD_BACK = 100  # passages that become questions
@@ -243,7 +243,7 @@ def _place(engine: str, url: str, keep: str) -> Iterator[dict[str, str]]:
 @contextmanager
 def server(folder: Path, url: str, *, schema: str = OWN_SCHEMA, keep: bool = False) -> Iterator[str]:
     """Give a schema on the server that is named, or on one that comes from PyPI; the server itself without one."""
-    from holdfast.engine.postgres import Postgres
+    from holdfast.engine.postgres.database import Postgres
 
     started = None if url else _started(folder)
     base = str(started.get_uri()) if started is not None else url

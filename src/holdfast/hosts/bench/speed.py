@@ -23,19 +23,19 @@ import numpy as np
 
 from holdfast.compose import open_memory
 from holdfast.compose.settings import load_settings
-from holdfast.engine.dense import code_of
+from holdfast.engine.search.sqlite_vectors import code_of
 from holdfast.engine.views import vectors
 from holdfast.engine.views.vectors import Passage
 from holdfast.hosts.bench.corpus import Corpus
 from holdfast.hosts.bench.measure import Spread, best, cpu_seconds, resident_mib, spread, table
 from holdfast.model.query import Query
 from holdfast.model.record import Draft
-from holdfast.policy.admit import Waivers
-from holdfast.verbs.embed import catch_up
-from holdfast.verbs.exchange import export, take_in
+from holdfast.policy.admission.admit import Waivers
+from holdfast.verbs.exchange.jsonl import export, take_in
 from holdfast.verbs.memory import Memory
-from holdfast.verbs.recall import recall
-from holdfast.verbs.write import Written, write
+from holdfast.verbs.records.write import Written, write
+from holdfast.verbs.search.embed import catch_up
+from holdfast.verbs.search.recall import recall
 
 QUESTIONS = 60
 ROUNDS = 5  # the quickest counts
@@ -261,7 +261,7 @@ import sys
 from holdfast.compose import open_memory
 from holdfast.compose.settings import load_settings
 from holdfast.model.query import Query
-from holdfast.verbs.recall import recall
+from holdfast.verbs.search.recall import recall
 memory = open_memory(load_settings())
 assert recall(memory, Query(text="deploy the server when the cache token expires", words_only={words}, weak=True)).hits
 """

@@ -16,21 +16,21 @@ from holdfast.model.fold import fold_all
 from holdfast.model.ids import Clock
 from holdfast.model.query import Query
 from holdfast.model.record import Draft, Record, record_to_json
-from holdfast.policy.admit import Waivers
-from holdfast.policy.sharing import with_team
+from holdfast.policy.admission.admit import Waivers
+from holdfast.policy.admission.sharing import with_team
 from holdfast.surfaces import bettermemory, claude_mem, core, gitmem, memory_mcp
 from holdfast.surfaces.tool import Call, Surface
-from holdfast.verbs.arrivals import keep_events, passed
-from holdfast.verbs.brief import brief
-from holdfast.verbs.exchange import take_in
-from holdfast.verbs.hydrate import hydrate
+from holdfast.verbs.capture.prepare import brief_of, hand_over, prepare
+from holdfast.verbs.exchange.incoming import keep_events, passed
+from holdfast.verbs.exchange.jsonl import take_in
 from holdfast.verbs.memory import Memory
-from holdfast.verbs.prepare import brief_of, hand_over, prepare
-from holdfast.verbs.quarantine import accept
-from holdfast.verbs.read import history
-from holdfast.verbs.recall import recall
-from holdfast.verbs.session import start
-from holdfast.verbs.write import Held, Written, write
+from holdfast.verbs.records.quarantine import accept
+from holdfast.verbs.records.read import history
+from holdfast.verbs.records.write import Held, Written, write
+from holdfast.verbs.search.brief import brief
+from holdfast.verbs.search.recall import recall
+from holdfast.verbs.sessions.session import start
+from holdfast.verbs.truth.hydrate import hydrate
 
 QUESTION = "how do we deploy the orders service to production"
 PROJECT = "example.org/acme/shop"

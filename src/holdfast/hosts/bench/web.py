@@ -21,9 +21,9 @@ from holdfast.hosts.bench.measure import table
 from holdfast.hosts.bench.speed import PROJECT, fake_vectors, open_bench
 from holdfast.hosts.web.app import make_app
 from holdfast.hosts.web.guard import Keys
-from holdfast.verbs.keep import link
 from holdfast.verbs.memory import Memory
-from holdfast.verbs.read import get
+from holdfast.verbs.records.lifecycle import link
+from holdfast.verbs.records.read import get
 
 RECORDS, SESSIONS, ROUNDS = 100_000, 60, 5
 TARGET_MS = 50.0

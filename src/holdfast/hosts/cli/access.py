@@ -5,13 +5,13 @@ from typing import Any
 
 import click
 
-from holdfast.engine.keys import Key, every
+from holdfast.engine.raw.keys import Key, every
 from holdfast.hosts.cli.options import opened
 from holdfast.hosts.cli.render import json_option, show
 from holdfast.model.errors import Unreachable
-from holdfast.verbs import access
-from holdfast.verbs.access import ROLES, why_not
 from holdfast.verbs.memory import Memory
+from holdfast.verbs.upkeep import access
+from holdfast.verbs.upkeep.access import ROLES, why_not
 
 
 def _store() -> Memory:

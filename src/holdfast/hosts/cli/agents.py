@@ -13,13 +13,13 @@ from holdfast.model.foreign_json import parse_json
 from holdfast.model.query import Query
 from holdfast.surfaces.core import text as shown
 from holdfast.surfaces.core import work
-from holdfast.verbs.absorb import absorb, candidates
-from holdfast.verbs.analyze import activity, blind_spots, reflections, wordings
-from holdfast.verbs.brief import brief
-from holdfast.verbs.close import LEARNINGS
-from holdfast.verbs.judge import VERDICTS, judge
-from holdfast.verbs.read import list_records
-from holdfast.verbs.scars import Answer, effects, unanswered
+from holdfast.verbs.records.read import list_records
+from holdfast.verbs.search.brief import brief
+from holdfast.verbs.sessions.absorb import absorb, candidates
+from holdfast.verbs.sessions.analyze import activity, blind_spots, reflections, wordings
+from holdfast.verbs.sessions.close import LEARNINGS
+from holdfast.verbs.sessions.judge import VERDICTS, judge
+from holdfast.verbs.sessions.scars import Answer, effects, unanswered
 
 
 @click.command("brief")

@@ -16,11 +16,11 @@ from holdfast.hosts.cli.values import KIND, MEMORY, RELATION, SCOPE
 from holdfast.model.errors import Invalid
 from holdfast.model.event import event_to_json
 from holdfast.model.record import Record, record_to_json
-from holdfast.policy.admit import Waivers
-from holdfast.verbs.keep import Revision, link, record_use, rename_scope, restore, retire, revise, unlink
+from holdfast.policy.admission.admit import Waivers
 from holdfast.verbs.memory import Memory, find
-from holdfast.verbs.read import history
-from holdfast.verbs.write import cancel, confirm
+from holdfast.verbs.records.lifecycle import Revision, link, record_use, rename_scope, restore, retire, revise, unlink
+from holdfast.verbs.records.read import history
+from holdfast.verbs.records.write import cancel, confirm
 
 
 @click.command("revise")
@@ -193,8 +193,8 @@ def rename_scope_command(old: str, new: str, as_json: bool) -> None:
 
 
 def _erase(memory: Memory, reference: str, *, and_backups: bool, as_json: bool) -> None:
-    from holdfast.verbs.backups import backups_of, rewrite_backups
-    from holdfast.verbs.erasing import erase
+    from holdfast.verbs.records.erasing import erase
+    from holdfast.verbs.upkeep.backups import backups_of, rewrite_backups
 
     erased = erase(memory, reference)
     backups = rewrite_backups(memory, erased) if and_backups else backups_of(memory, erased)

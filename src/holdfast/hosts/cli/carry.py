@@ -19,9 +19,9 @@ from holdfast.model.errors import Invalid
 from holdfast.model.fence import escaped, visible
 from holdfast.model.foreign import Remark
 from holdfast.model.text import counted, shorten
-from holdfast.verbs.bring_in import Brought, Report, bring_in
-from holdfast.verbs.exchange import export, export_records, records_of, take_in
-from holdfast.verbs.upkeep import status
+from holdfast.verbs.exchange.import_foreign import Brought, Report, bring_in
+from holdfast.verbs.exchange.jsonl import export, export_records, records_of, take_in
+from holdfast.verbs.upkeep.doctor import status
 
 if TYPE_CHECKING:
     from holdfast.verbs.memory import Memory

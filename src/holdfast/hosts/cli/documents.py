@@ -10,8 +10,8 @@ from holdfast.hosts.cli.render import json_option, print_json
 from holdfast.model.fence import visible
 from holdfast.model.kinds import check_kind
 from holdfast.model.record import Draft
-from holdfast.policy.memory_types import TYPES, draft_of
-from holdfast.verbs.bootstrap import Seeded, bootstrap, seed_file
+from holdfast.surfaces.memory_mcp.memory_types import TYPES, draft_of
+from holdfast.verbs.exchange.bootstrap import Seeded, bootstrap, seed_file
 
 # Another system's command, and the words of ours that do the same.
 COMPATIBLE: dict[str, dict[str, tuple[str, ...]]] = {

@@ -5,8 +5,8 @@ from typing import Any
 
 from holdfast.hosts.cli.render import SHORT
 from holdfast.model.text import counted
-from holdfast.verbs.backups import Backup
-from holdfast.verbs.erasing import Erased
+from holdfast.verbs.records.erasing import Erased
+from holdfast.verbs.upkeep.backups import Backup
 
 _MANY = {
     "entry of the trail": "entries of the trail",

@@ -38,7 +38,7 @@ def work_command(seconds: float, as_json: bool) -> None:
 @json_option
 def receipts_command(days: int, limit: int, as_json: bool) -> None:
     """Show what sessions were told unasked, why, at what cost, and what became of it."""
-    from holdfast.verbs.receipts import receipts
+    from holdfast.verbs.sessions.receipts import receipts
 
     with opened() as memory:
         found = receipts(memory, days=days, limit=limit)
@@ -59,7 +59,7 @@ def _tallied(outcomes: Iterable[str]) -> str:
 @json_option
 def opening_command(as_json: bool) -> None:
     """Print the brief a session of this project would begin with."""
-    from holdfast.verbs.prepare import brief_of
+    from holdfast.verbs.capture.prepare import brief_of
 
     with opened() as memory:
         made = brief_of(memory)

@@ -8,15 +8,15 @@ from holdfast.hosts.cli.options import opened
 from holdfast.hosts.cli.render import json_option, show
 from holdfast.hosts.cli.values import MEMORY
 from holdfast.model.event import event_to_json
-from holdfast.policy.trust import REASONS
+from holdfast.policy.ranking.trust import REASONS
 from holdfast.surfaces.core import care
-from holdfast.verbs.graph import traverse
-from holdfast.verbs.health import health
-from holdfast.verbs.hot import Hot, demote, hot_set, pin, promote, suggested, unpin
-from holdfast.verbs.maintain import audit, maintain, metrics, quality
 from holdfast.verbs.memory import Memory
-from holdfast.verbs.predict import predict, warm
-from holdfast.verbs.trust import change_trust, trust_of
+from holdfast.verbs.records.hot import Hot, demote, hot_set, pin, promote, suggested, unpin
+from holdfast.verbs.search.graph import traverse
+from holdfast.verbs.search.predict import predict, warm
+from holdfast.verbs.truth.trust import change_trust, trust_of
+from holdfast.verbs.upkeep.health import health
+from holdfast.verbs.upkeep.maintain import audit, maintain, metrics, quality
 
 
 @click.command("trust")

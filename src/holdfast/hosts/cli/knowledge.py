@@ -8,13 +8,21 @@ from holdfast.hosts.cli.options import opened, text_or_stdin
 from holdfast.hosts.cli.outcome import present
 from holdfast.hosts.cli.render import json_option, show
 from holdfast.hosts.cli.values import MEMORY
-from holdfast.policy.admit import Waivers
+from holdfast.policy.admission.admit import Waivers
 from holdfast.surfaces.core import knowledge
 from holdfast.surfaces.core.text import line
-from holdfast.verbs.consolidate import consolidate, proposal_of, proposals, split
-from holdfast.verbs.contradictions import HOWS, conflicts, mark, open_contradictions, resolve
+from holdfast.verbs.capture.mining import (
+    approve,
+    drop_outputs,
+    log_output,
+    mine_outputs,
+    mined,
+    output_status,
+    reject,
+)
 from holdfast.verbs.memory import find
-from holdfast.verbs.mining import approve, drop_outputs, log_output, mine_outputs, mined, output_status, reject
+from holdfast.verbs.truth.consolidate import consolidate, proposal_of, proposals, split
+from holdfast.verbs.truth.contradictions import HOWS, conflicts, mark, open_contradictions, resolve
 
 SETTLE = f"Settle one: holdfast contradictions resolve ID ID --how {'|'.join(HOWS)}"
 MERGE = "Merge one: holdfast duplicates merge ID ID; leave it: holdfast link ID relates_to ID"

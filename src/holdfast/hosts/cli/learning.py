@@ -11,8 +11,8 @@ from holdfast.hosts.cli.values import DATE
 from holdfast.hosts.plain import plain
 from holdfast.model.ids import parse_instant
 from holdfast.model.text import counted
-from holdfast.verbs.learn import LIMIT, MOST, Learned, learn
-from holdfast.verbs.observer import ObserverStatus, observer_status
+from holdfast.verbs.capture.learn import LIMIT, MOST, Learned, learn
+from holdfast.verbs.capture.observer import ObserverStatus, observer_status
 
 
 @click.command("learn")

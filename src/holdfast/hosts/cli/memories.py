@@ -20,12 +20,12 @@ from holdfast.model.fence import visible
 from holdfast.model.kinds import KINDS
 from holdfast.model.query import MODES, Query
 from holdfast.model.record import GLOBAL, Draft, Link, record_to_json
-from holdfast.policy.admit import Waivers
-from holdfast.verbs.hydrate import LEVELS, Hydrated, Level, hydrate
-from holdfast.verbs.read import get, list_records, list_scopes
-from holdfast.verbs.recall import recall
-from holdfast.verbs.timeline import timeline
-from holdfast.verbs.write import write
+from holdfast.policy.admission.admit import Waivers
+from holdfast.verbs.records.read import get, list_records, list_scopes
+from holdfast.verbs.records.write import write
+from holdfast.verbs.search.recall import recall
+from holdfast.verbs.search.timeline import timeline
+from holdfast.verbs.truth.hydrate import LEVELS, Hydrated, Level, hydrate
 
 
 @click.command("remember")

@@ -8,15 +8,15 @@ import click
 from holdfast.compose import database_at, database_of, open_memory
 from holdfast.compose.settings import store_folder
 from holdfast.engine.database import Database
-from holdfast.engine.guard import let_serve, protect
-from holdfast.engine.moving import Moved, move
 from holdfast.engine.opening import open_store
+from holdfast.engine.postgres.row_security import let_serve, protect
+from holdfast.engine.recovery.copy_store import Moved, move
 from holdfast.engine.views.vectors import make_graph
 from holdfast.hosts.cli.options import settings
 from holdfast.hosts.cli.render import console, json_option, print_json
 from holdfast.model.errors import Invalid
 from holdfast.model.text import counted
-from holdfast.verbs.starters import plant
+from holdfast.verbs.sessions.starters import plant
 
 
 @click.command("migrate")

@@ -9,7 +9,7 @@ from holdfast.hosts.cli.render import SHORT, console, icon, print_json
 from holdfast.hosts.plain import plain
 from holdfast.model.errors import Conflict
 from holdfast.model.record import Record, record_to_json
-from holdfast.policy.admit import (
+from holdfast.policy.admission.admit import (
     OUTCOME_CODES,
     Duplicate,
     PreviouslyRemoved,
@@ -19,8 +19,8 @@ from holdfast.policy.admit import (
     Similar,
     Transient,
 )
-from holdfast.verbs.clash import Clash
-from holdfast.verbs.write import Held, Outcome, Written
+from holdfast.verbs.records.conflicts import Clash
+from holdfast.verbs.records.write import Held, Outcome, Written
 
 
 def present(outcome: Outcome, *, as_json: bool) -> None:

@@ -9,7 +9,7 @@ from holdfast.hosts.cli.options import opened
 from holdfast.hosts.cli.render import SHORT, console, icon, json_option, print_json
 from holdfast.model.record import record_to_json
 from holdfast.model.text import counted, shorten
-from holdfast.verbs.quarantine import UNKNOWN, Decided, accept, authors, reject, waiting
+from holdfast.verbs.records.quarantine import UNKNOWN, Decided, accept, authors, reject, waiting
 
 SHOWN = 20
 whom = click.argument("references", nargs=-1, metavar="[AUTHOR|ID]...")

@@ -14,14 +14,14 @@ from rich.text import Text
 
 from holdfast.compose.adapters import markdown_folder
 from holdfast.compose.settings import FILE, keep_out_of_git, store_folder
-from holdfast.engine import backup
-from holdfast.engine.salvage import Saved, salvage
+from holdfast.engine.recovery import backup
+from holdfast.engine.recovery.salvage import Saved, salvage
 from holdfast.hosts.cli.options import opened, settings
 from holdfast.hosts.cli.render import console, json_option, print_json
 from holdfast.hosts.worker import alone
 from holdfast.model.errors import Conflict, Invalid, NotFound, StoreBusy
 from holdfast.model.text import counted
-from holdfast.verbs.sync import take_from
+from holdfast.verbs.exchange.sync import take_from
 
 SHOWN = 10
 

@@ -22,8 +22,8 @@ from holdfast.model.query import Hit, Recalled
 from holdfast.model.record import Record, record_to_json
 from holdfast.model.text import counted, shorten
 from holdfast.policy.freshness import details, told
-from holdfast.verbs.hydrate import Hydrated
-from holdfast.verbs.read import Shown
+from holdfast.verbs.records.read import Shown
+from holdfast.verbs.truth.hydrate import Hydrated
 
 SHORT = 10  # characters of an id: time and a little chance, enough to tell memories apart
 FRESHNESS_STYLE = {"fresh": "green", "changed": "red", "missing": "red", "unverified": "dim", "unknown": "dim"}

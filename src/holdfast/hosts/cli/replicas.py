@@ -15,9 +15,9 @@ from holdfast.hosts.cli.values import MEMORY
 from holdfast.model.errors import HoldfastError, Invalid
 from holdfast.model.foreign import Remark
 from holdfast.model.text import counted
-from holdfast.verbs.quarantine import address
-from holdfast.verbs.replicas import REPLICAS, check_place, is_on, share, turn, unshare
-from holdfast.verbs.sync import Synced, sync, sync_afar
+from holdfast.verbs.exchange.replicas import REPLICAS, check_place, is_on, share, turn, unshare
+from holdfast.verbs.exchange.sync import Synced, sync, sync_afar
+from holdfast.verbs.records.quarantine import address
 
 if TYPE_CHECKING:
     from holdfast.model.record import Record

@@ -10,7 +10,7 @@ from rich.text import Text
 from holdfast.hosts.cli.options import opened
 from holdfast.hosts.cli.render import SHORT, console, json_option, print_json
 from holdfast.model.errors import Invalid
-from holdfast.verbs.scan import Leak, Looked, Redacted, look_through, redact, scan
+from holdfast.verbs.upkeep.scan import Leak, Looked, Redacted, look_through, redact, scan
 
 
 @click.command("scan")

@@ -11,11 +11,11 @@ from holdfast.model.errors import Conflict, Invalid
 from holdfast.model.foreign_json import parse_json
 from holdfast.surfaces.core import work
 from holdfast.surfaces.core.text import waiting_for
-from holdfast.verbs.close import LONGEST_PAYLOAD, NotClosed, close, payload_file
-from holdfast.verbs.scars import unanswered
-from holdfast.verbs.session import find_session, left_by, list_sessions, only_open, refresh, start
-from holdfast.verbs.topics import patterns, topics_of
-from holdfast.verbs.transcript import (
+from holdfast.verbs.sessions.close import LONGEST_PAYLOAD, NotClosed, close, payload_file
+from holdfast.verbs.sessions.scars import unanswered
+from holdfast.verbs.sessions.session import find_session, left_by, list_sessions, only_open, refresh, start
+from holdfast.verbs.sessions.topics import patterns, topics_of
+from holdfast.verbs.sessions.transcript import (
     LONGEST,
     drop_transcript,
     get_transcript,

@@ -8,8 +8,8 @@ from holdfast.hosts.cli.render import json_option, show
 from holdfast.hosts.cli.values import MEMORY
 from holdfast.surfaces.core import work
 from holdfast.surfaces.core.text import line
-from holdfast.verbs.suggest import dismiss, promote, suggestions
-from holdfast.verbs.thread import (
+from holdfast.verbs.sessions.suggest import dismiss, promote, suggestions
+from holdfast.verbs.sessions.thread import (
     Known,
     Opened,
     open_thread,

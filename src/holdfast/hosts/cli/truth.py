@@ -13,7 +13,7 @@ from holdfast.hosts.plain import plain
 from holdfast.model.errors import Invalid
 from holdfast.model.record import record_to_json
 from holdfast.model.text import counted, shorten
-from holdfast.verbs.verify import Checked, Falsified, check_all, falsified, verify
+from holdfast.verbs.truth.verify import Checked, Falsified, check_all, falsified, verify
 
 
 @click.command("verify")

@@ -7,14 +7,14 @@ from pathlib import Path
 import click
 from rich.text import Text
 
-from holdfast.engine import trail
+from holdfast.engine.raw import trail
 from holdfast.hosts.cli.options import opened, settings
 from holdfast.hosts.cli.render import console, json_option, print_json, progress
 from holdfast.model.config import Config
 from holdfast.model.errors import HoldfastError, Invalid, InvalidConfig
 from holdfast.model.text import counted
-from holdfast.verbs.embed import catch_up
-from holdfast.verbs.upkeep import Check, Status, examine, rebuild_vectors, rebuild_views, status
+from holdfast.verbs.search.embed import catch_up
+from holdfast.verbs.upkeep.doctor import Check, Status, examine, rebuild_vectors, rebuild_views, status
 
 
 @click.command("rebuild")

@@ -35,7 +35,7 @@ def _memories(ctx: click.Context, incomplete: str) -> Iterator[tuple[str, str]]:
     """Offer the latest memories of this project by id, with their titles."""
     from holdfast.hosts.cli.render import SHORT
     from holdfast.model.query import Query
-    from holdfast.verbs.browse import browse
+    from holdfast.verbs.records.browse import browse
 
     if memory := _quietly_opened(ctx):
         with memory:
@@ -46,7 +46,7 @@ def _memories(ctx: click.Context, incomplete: str) -> Iterator[tuple[str, str]]:
 
 def _scopes(ctx: click.Context, incomplete: str) -> Iterator[tuple[str, None]]:
     """Offer the scopes in use."""
-    from holdfast.verbs.read import list_scopes
+    from holdfast.verbs.records.read import list_scopes
 
     if memory := _quietly_opened(ctx):
         with memory:

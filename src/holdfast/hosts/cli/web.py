@@ -11,7 +11,7 @@ import click
 from holdfast.hosts.cli.options import opened, settings
 
 if TYPE_CHECKING:
-    from holdfast.verbs.stream import Item
+    from holdfast.verbs.upkeep.stream import Item
 
 
 @click.command("web")
@@ -64,8 +64,8 @@ def watch_command(
     """
     from holdfast.hosts.web.live import SECONDS, look
     from holdfast.model.errors import Invalid
-    from holdfast.verbs.project import project_called
-    from holdfast.verbs.stream import WHATS, Wanted, newer, older
+    from holdfast.verbs.records.project import project_called
+    from holdfast.verbs.upkeep.stream import WHATS, Wanted, newer, older
 
     for one in whats:
         if one not in WHATS:

@@ -12,15 +12,15 @@ from holdfast.hosts.demo.seat import Seat, by_hand
 from holdfast.hosts.demo.talk import save_talk
 from holdfast.model.query import Query
 from holdfast.model.record import Draft, Link
-from holdfast.verbs.absorb import absorb
-from holdfast.verbs.judge import judge
-from holdfast.verbs.keep import Revision, link, record_use, retire, revise
-from holdfast.verbs.recall import recall
-from holdfast.verbs.scars import Answer, unanswered
-from holdfast.verbs.session import start
-from holdfast.verbs.thread import Known, Opened, open_thread, reopen, resolve, touch
-from holdfast.verbs.verify import verify
-from holdfast.verbs.write import cancel, confirm
+from holdfast.verbs.records.lifecycle import Revision, link, record_use, retire, revise
+from holdfast.verbs.records.write import cancel, confirm
+from holdfast.verbs.search.recall import recall
+from holdfast.verbs.sessions.absorb import absorb
+from holdfast.verbs.sessions.judge import judge
+from holdfast.verbs.sessions.scars import Answer, unanswered
+from holdfast.verbs.sessions.session import start
+from holdfast.verbs.sessions.thread import Known, Opened, open_thread, reopen, resolve, touch
+from holdfast.verbs.truth.verify import verify
 
 Act = Callable[[], None]
 HITS = 6

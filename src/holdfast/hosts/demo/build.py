@@ -8,8 +8,8 @@ from pathlib import Path
 from random import Random
 
 from holdfast.compose.settings import FILE
-from holdfast.engine import transcripts
 from holdfast.engine.opening import open_store
+from holdfast.engine.raw import transcripts
 from holdfast.engine.sqlite import SQLite
 from holdfast.engine.views import records
 from holdfast.engine.views.records import Filter
@@ -22,11 +22,11 @@ from holdfast.model.config import Config
 from holdfast.model.errors import Conflict, Invalid
 from holdfast.model.event import Actor
 from holdfast.model.ids import Clock
-from holdfast.verbs.erasing import erase
 from holdfast.verbs.memory import Memory
-from holdfast.verbs.session import list_sessions
-from holdfast.verbs.thread import resolved_threads, triage
-from holdfast.verbs.upkeep import status
+from holdfast.verbs.records.erasing import erase
+from holdfast.verbs.sessions.session import list_sessions
+from holdfast.verbs.sessions.thread import resolved_threads, triage
+from holdfast.verbs.upkeep.doctor import status
 
 SEED = 7
 LEAST_DAYS, MOST_DAYS = 5, 730

@@ -3,10 +3,10 @@
 from typing import Any
 
 from holdfast.hosts.demo.seat import Seat
-from holdfast.policy.closing import QUESTIONS
-from holdfast.verbs.close import Closed, close
-from holdfast.verbs.keep import record_use
-from holdfast.verbs.suggest import dismiss, promote
+from holdfast.policy.sessions.closing import QUESTIONS
+from holdfast.verbs.records.lifecycle import record_use
+from holdfast.verbs.sessions.close import Closed, close
+from holdfast.verbs.sessions.suggest import dismiss, promote
 
 STATE = 0.12
 # What becomes of suggested threads, one after the other.

@@ -11,9 +11,9 @@ from holdfast.model.event import Actor
 from holdfast.model.ports import Unseen
 from holdfast.model.record import Confidence, Draft, Origin, Record
 from holdfast.model.session import Host
-from holdfast.policy.admit import Duplicate, PreviouslyRemoved
+from holdfast.policy.admission.admit import Duplicate, PreviouslyRemoved
 from holdfast.verbs.memory import Memory
-from holdfast.verbs.write import Held, Written, write
+from holdfast.verbs.records.write import Held, Written, write
 
 TYPO, PATH_ANYWAY, TEAM, DECLARES = 0.015, 0.3, 0.4, 0.4
 CONFIDENCES: tuple[Confidence, ...] = ("high", "medium", "low")

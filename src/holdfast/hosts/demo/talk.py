@@ -4,8 +4,8 @@ import json
 from typing import Any
 
 from holdfast.hosts.demo.seat import Seat
-from holdfast.verbs.mining import log_output, mine_outputs
-from holdfast.verbs.transcript import save_transcript
+from holdfast.verbs.capture.mining import log_output, mine_outputs
+from holdfast.verbs.sessions.transcript import save_transcript
 
 TOLD = 3  # sentences of a transcript that are worth keeping
 

@@ -22,7 +22,7 @@ from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from holdfast.engine.access import NOBODY, Access, asking
+from holdfast.engine.postgres.roles import NOBODY, Access, asking
 from holdfast.hosts.loopback import HOST, is_bearer, listening, names_at, port_of, serve, taken_in
 from holdfast.hosts.mcp.protocol import (
     INTERNAL,

@@ -43,7 +43,7 @@ def serving(names: Sequence[str], flags: Mapping[str, Any]) -> Iterator[Server]:
 
             memory = stack.enter_context(open_memory(load_settings(flags=flags)))
             if memory.embedder is not None:
-                from holdfast.verbs.embed import keeping_up  # noqa: PLC0415  numpy: only where meaning is searched
+                from holdfast.verbs.search.embed import keeping_up  # noqa: PLC0415  numpy: only where meaning is searched
 
                 stack.enter_context(keeping_up(memory))
             return memory
@@ -92,7 +92,7 @@ def steady(open_it: "Callable[[], Memory]", clock: Callable[[], float] = time.mo
 
 def _go_on(before: "Memory", fresh: "Memory") -> "Memory":
     """Let a memory that was opened anew work on as the one before did, in the same project and session."""
-    from holdfast.verbs.session import begin  # noqa: PLC0415  listing tools opens nothing
+    from holdfast.verbs.sessions.session import begin  # noqa: PLC0415  listing tools opens nothing
 
     fresh.move_to(before.project)
     fresh.actor = before.actor
@@ -144,8 +144,8 @@ def in_session(open_it: "Callable[[], Memory]", client: Client) -> "Callable[[],
 
 def join(memory: "Memory", client: str) -> None:
     """Let a client work under its own name, in a session of its own that it may announce later."""
-    from holdfast.verbs.session import begin  # noqa: PLC0415  listing tools opens nothing
-    from holdfast.verbs.starters import plant  # noqa: PLC0415
+    from holdfast.verbs.sessions.session import begin  # noqa: PLC0415  listing tools opens nothing
+    from holdfast.verbs.sessions.starters import plant  # noqa: PLC0415
 
     if not memory.config.agent:
         memory.actor = replace(memory.actor, kind="agent", name=client or memory.actor.name)

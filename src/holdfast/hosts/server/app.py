@@ -19,8 +19,8 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Mount, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from holdfast.engine.access import EVERYWHERE, NOBODY, Access, asking
-from holdfast.engine.keys import Key
+from holdfast.engine.postgres.roles import EVERYWHERE, NOBODY, Access, asking
+from holdfast.engine.raw.keys import Key
 from holdfast.hosts.loopback import taken_in
 from holdfast.hosts.mcp.http import PATH, transport
 from holdfast.hosts.mcp.protocol import Server
@@ -33,7 +33,7 @@ from holdfast.hosts.server.site import Site
 from holdfast.hosts.web.guard import OPEN as ASSETS
 from holdfast.hosts.web.guard import SAFE, protected
 from holdfast.model.errors import HoldfastError, StoreError
-from holdfast.verbs.access import authenticate
+from holdfast.verbs.upkeep.access import authenticate
 
 PROJECT, VISIBILITY, SESSION = "holdfast-project", "holdfast-visibility", "mcp-session-id"
 OPEN = ("/healthz", "/readyz")

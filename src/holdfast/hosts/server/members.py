@@ -10,8 +10,8 @@ from typing import Any
 
 from mcp.server.context import ServerRequestContext
 
-from holdfast.engine.access import Access
-from holdfast.engine.lexical import Frequencies
+from holdfast.engine.postgres.roles import Access
+from holdfast.engine.search.lexical import Frequencies
 from holdfast.engine.store import Store
 from holdfast.hosts.mcp.protocol import LONGEST_NAME, MODERN
 from holdfast.hosts.mcp.serving import join

@@ -14,8 +14,8 @@ import uvicorn
 
 from holdfast.compose import database_of, guarded_store, keys_store, open_memory
 from holdfast.compose.settings import Settings, store_folder
-from holdfast.engine.access import KEEPER
-from holdfast.engine.guard import check_protected, owns, protect
+from holdfast.engine.postgres.roles import KEEPER
+from holdfast.engine.postgres.row_security import check_protected, owns, protect
 from holdfast.hosts.heads import heads_within
 from holdfast.hosts.mcp.protocol import Server
 from holdfast.hosts.mcp.serving import offered, surface_named
@@ -25,9 +25,9 @@ from holdfast.hosts.server.members import Members
 from holdfast.hosts.server.site import Site
 from holdfast.model.errors import Invalid, Unreachable
 from holdfast.surfaces.tool import Call
-from holdfast.verbs.access import list_users
 from holdfast.verbs.memory import Memory
-from holdfast.verbs.starters import plant
+from holdfast.verbs.sessions.starters import plant
+from holdfast.verbs.upkeep.access import list_users
 
 LEAVING_SECONDS = 10  # how long requests may take to end once we are asked to stop
 KEPT_SECONDS = 75  # how long an idle connection stays: longer than clients and proxies wait before they use it again
@@ -93,7 +93,7 @@ def open_members(settings: Settings) -> Iterator[Members]:
         stack.callback(store.close)
         stack.callback(keys.close)
         if owner.embedder is not None:
-            from holdfast.verbs.embed import keeping_up  # noqa: PLC0415  numpy: only where meaning is searched
+            from holdfast.verbs.search.embed import keeping_up  # noqa: PLC0415  numpy: only where meaning is searched
 
             stack.enter_context(keeping_up(owner))
         yield Members(owner, store, replace(owner, store=keys))

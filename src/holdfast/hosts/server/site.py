@@ -10,7 +10,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.types import Receive, Scope, Send
 
 from holdfast.compose.settings import Settings
-from holdfast.engine.access import asking
+from holdfast.engine.postgres.roles import asking
 from holdfast.hosts.server.members import SCOPE, Members, Visit
 from holdfast.hosts.web.app import pages_and_api
 from holdfast.hosts.web.guard import SAFE, Keys

@@ -18,7 +18,7 @@ from holdfast.hosts.setup.own import NAME, command_line, own_hooks, runs_holdfas
 from holdfast.hosts.setup.places import Level, Machine
 from holdfast.hosts.setup.wanted import file_of, has_hooks, has_plugin
 from holdfast.model.errors import InvalidFile
-from holdfast.verbs.upkeep import Check
+from holdfast.verbs.upkeep.doctor import Check
 
 LEVELS: tuple[Level, Level] = ("user", "project")
 

@@ -13,24 +13,24 @@ from holdfast.model.errors import Invalid
 from holdfast.model.event import event_to_json
 from holdfast.model.query import Query
 from holdfast.model.record import Record, record_to_json
-from holdfast.policy.observed import OBSERVED, SESSION
+from holdfast.policy.activity.claude_mem_types import OBSERVED, SESSION
 from holdfast.surfaces.claude_mem import shapes
-from holdfast.verbs.browse import browse
-from holdfast.verbs.freshness import freshness
-from holdfast.verbs.health import health
+from holdfast.verbs.capture.prepare import brief_of
 from holdfast.verbs.memory import Memory, find
-from holdfast.verbs.observations import observation, recent, search_observations, timeline_of
-from holdfast.verbs.overview import day_by_day, projects
-from holdfast.verbs.picture import picture
-from holdfast.verbs.prepare import brief_of
-from holdfast.verbs.project import in_project, project_called
-from holdfast.verbs.read import get, history
-from holdfast.verbs.recall import recall
-from holdfast.verbs.scars import effects
-from holdfast.verbs.session import left_by, list_sessions
-from holdfast.verbs.stream import Wanted, older, place_of
-from holdfast.verbs.thread import triage
-from holdfast.verbs.upkeep import status
+from holdfast.verbs.records.browse import browse
+from holdfast.verbs.records.freshness import freshness
+from holdfast.verbs.records.project import in_project, project_called
+from holdfast.verbs.records.read import get, history
+from holdfast.verbs.records.subgraph import picture
+from holdfast.verbs.search.observations import observation, recent, search_observations, timeline_of
+from holdfast.verbs.search.recall import recall
+from holdfast.verbs.sessions.scars import effects
+from holdfast.verbs.sessions.session import left_by, list_sessions
+from holdfast.verbs.sessions.thread import triage
+from holdfast.verbs.upkeep.doctor import status
+from holdfast.verbs.upkeep.health import health
+from holdfast.verbs.upkeep.overview import day_by_day, projects
+from holdfast.verbs.upkeep.stream import Wanted, older, place_of
 
 Json = dict[str, Any]
 

@@ -19,9 +19,9 @@ from holdfast.model.errors import Invalid
 from holdfast.model.foreign_json import parse_json
 from holdfast.model.kinds import KINDS
 from holdfast.model.query import Mode
-from holdfast.verbs.observations import ORDERS
-from holdfast.verbs.picture import MOST_NODES
-from holdfast.verbs.stream import place_of
+from holdfast.verbs.records.subgraph import MOST_NODES
+from holdfast.verbs.search.observations import ORDERS
+from holdfast.verbs.upkeep.stream import place_of
 
 _PROJECT = Parameter(name="project", help=f"A project by its name or the last part of it; {EVERYWHERE} means all.")
 _ID = Parameter(name="id", help="An id, or enough of its beginning.", in_path=True)

@@ -11,8 +11,8 @@ from holdfast.model.freshness import Finding, Freshness
 from holdfast.model.record import Record
 from holdfast.policy.freshness import details, places_of
 from holdfast.policy.secrets import mask_secrets
-from holdfast.verbs.freshness import freshness
 from holdfast.verbs.memory import Memory
+from holdfast.verbs.records.freshness import freshness
 
 MOST_LINES, MOST_BYTES = 40, 200_000
 _WORDS = {

@@ -9,9 +9,9 @@ from pathlib import Path
 from anyio import to_thread
 
 from holdfast.model.errors import HoldfastError, StoreFull, StoreUnwritable
+from holdfast.verbs.capture.trail import drain
 from holdfast.verbs.memory import Memory
-from holdfast.verbs.stream import Place, Stream, Wanted, head, newer
-from holdfast.verbs.trail import drain
+from holdfast.verbs.upkeep.stream import Place, Stream, Wanted, head, newer
 
 SECONDS = 0.5
 SILENT_SECONDS = 15.0  # after so long an empty line shows that we are still there

@@ -10,7 +10,7 @@ from holdfast.hosts.loopback import HOST, listening, port_of, serve
 from holdfast.hosts.web.app import make_app
 from holdfast.hosts.web.guard import Keys
 from holdfast.model.errors import Invalid
-from holdfast.verbs.embed import keeping_up
+from holdfast.verbs.search.embed import keeping_up
 
 DEFAULT_PORT = 4654
 

@@ -13,8 +13,8 @@ from holdfast.hosts.web.live import Watcher
 from holdfast.model.errors import Invalid
 from holdfast.model.text import check_keepable
 from holdfast.verbs.memory import Memory
-from holdfast.verbs.project import project_called
-from holdfast.verbs.stream import Place, head
+from holdfast.verbs.records.project import project_called
+from holdfast.verbs.upkeep.stream import Place, head
 
 EVERYWHERE = "*"
 LONGEST_NUMBER = 16

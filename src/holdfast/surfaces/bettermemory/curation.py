@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from holdfast.model.text import shorten
-from holdfast.policy.drift import STALE_DAYS
 from holdfast.surfaces.bettermemory import shapes
+from holdfast.surfaces.bettermemory.curate import Chores, Curation, Row, ScopeHealth
+from holdfast.surfaces.bettermemory.drift import STALE_DAYS
 from holdfast.surfaces.bettermemory.given import category_of
-from holdfast.verbs.curate import Chores, Curation, Row, ScopeHealth
 from holdfast.verbs.memory import Memory
 
 ROWS = 20

@@ -8,9 +8,9 @@ from holdfast.model.errors import Invalid
 from holdfast.model.kinds import KINDS
 from holdfast.model.query import Query
 from holdfast.model.record import Draft, Record, Source
-from holdfast.policy.admit import Waivers
-from holdfast.policy.drift import anchors_of, verified_parts
-from holdfast.verbs.keep import Revision
+from holdfast.policy.admission.admit import Waivers
+from holdfast.surfaces.bettermemory.drift import anchors_of, verified_parts
+from holdfast.verbs.records.lifecycle import Revision
 
 SYSTEM = "bettermemory"
 # Kinds that are memories there; threads and summaries tell of sessions.

@@ -9,7 +9,7 @@ from holdfast.model.errors import HoldfastError, Invalid
 from holdfast.model.query import Hit
 from holdfast.model.record import Record
 from holdfast.model.text import shorten
-from holdfast.policy.admit import (
+from holdfast.policy.admission.admit import (
     SAME,
     Duplicate,
     PreviouslyRemoved,
@@ -19,13 +19,13 @@ from holdfast.policy.admit import (
     Similar,
     Transient,
 )
-from holdfast.policy.drift import STALE_DAYS, Checked, checked, verdict, verified_parts
-from holdfast.policy.overlap import words
+from holdfast.policy.language.overlap import words
+from holdfast.surfaces.bettermemory.drift import STALE_DAYS, Checked, checked, verdict, verified_parts
 from holdfast.surfaces.bettermemory.given import PENDING, category_of, source_of
-from holdfast.verbs.clash import Clash
-from holdfast.verbs.staleness import Staleness
-from holdfast.verbs.tombstones import Tombstone
-from holdfast.verbs.write import Held, Outcome, Written
+from holdfast.surfaces.bettermemory.staleness import Staleness
+from holdfast.surfaces.bettermemory.tombstones import Tombstone
+from holdfast.verbs.records.conflicts import Clash
+from holdfast.verbs.records.write import Held, Outcome, Written
 
 SNIPPET, SUMMARY, AROUND = 200, 80, 20
 LONG_WORDS = 500  # of an ambient memory, from which it is too long to stand in the background

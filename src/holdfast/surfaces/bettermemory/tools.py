@@ -6,19 +6,20 @@ from typing import Any
 from holdfast.model.query import Query
 from holdfast.model.record import Record
 from holdfast.surfaces.bettermemory import curation, given, shapes
+from holdfast.surfaces.bettermemory.curate import chores, curated
+from holdfast.surfaces.bettermemory.feedback import desk_of, mute, next_turn, shown, spoken_of, unmute
+from holdfast.surfaces.bettermemory.staleness import staleness_of, staleness_of_many
+from holdfast.surfaces.bettermemory.tombstones import tombstones
 from holdfast.surfaces.contract import read_contract
 from holdfast.surfaces.tool import Call
-from holdfast.verbs import keep, verify
-from holdfast.verbs.amend import amend
-from holdfast.verbs.browse import browse
-from holdfast.verbs.curate import chores, curated
-from holdfast.verbs.desk import desk_of, mute, next_turn, shown, spoken_of, unmute
 from holdfast.verbs.memory import find
-from holdfast.verbs.read import in_use, list_scopes, note_reading
-from holdfast.verbs.recall import recall
-from holdfast.verbs.staleness import staleness_of, staleness_of_many
-from holdfast.verbs.tombstones import tombstones
-from holdfast.verbs.write import confirm, drop_held, write
+from holdfast.verbs.records import lifecycle
+from holdfast.verbs.records.amend import amend
+from holdfast.verbs.records.browse import browse
+from holdfast.verbs.records.read import in_use, list_scopes, note_reading
+from holdfast.verbs.records.write import confirm, drop_held, write
+from holdfast.verbs.search.recall import recall
+from holdfast.verbs.truth import verify
 
 CONTRACT = read_contract(Path(__file__).parent)
 MOST_LISTED = 1_000
@@ -98,13 +99,13 @@ def memory_list(call: Call, with_bodies: bool, auto_scope: bool, scopes: tuple[s
 
 def memory_remove(call: Call, id_: str, reason: str) -> dict[str, Any]:
     """Take a memory out of use."""
-    record = keep.retire(next_turn(call.memory), id_, reason)
+    record = lifecycle.retire(next_turn(call.memory), id_, reason)
     return {"removed": record.id, "removed_reason": record.reason, "tombstone_path": None}
 
 
 def memory_restore(call: Call, id_: str) -> dict[str, Any]:
     """Put a removed memory back to use."""
-    return shapes.committed(keep.restore(next_turn(call.memory), id_))
+    return shapes.committed(lifecycle.restore(next_turn(call.memory), id_))
 
 
 def memory_list_tombstones(call: Call, auto_scope: bool, scopes: tuple[str, ...] = ()) -> list[dict[str, Any]]:
@@ -116,7 +117,7 @@ def memory_list_tombstones(call: Call, auto_scope: bool, scopes: tuple[str, ...]
 
 def memory_rename_scope(call: Call, old_scope: str, new_scope: str, include_tombstones: bool) -> dict[str, Any]:
     """Give the memories of a scope another one."""
-    found = keep.rename_scope(next_turn(call.memory), old_scope, new_scope, retired=include_tombstones)
+    found = lifecycle.rename_scope(next_turn(call.memory), old_scope, new_scope, retired=include_tombstones)
     return shapes.renamed(old_scope, new_scope, found)
 
 
@@ -124,7 +125,7 @@ def memory_record_use(call: Call, memory_ids: list[str], outcome: str, note: str
     """Say what became of memories."""
     used = [find(call.memory, one).record.id for one in memory_ids]
     spoken_of(call.memory, used)
-    return {"recorded": keep.record_use(next_turn(call.memory), used, outcome, note=note), "outcome": outcome}
+    return {"recorded": lifecycle.record_use(next_turn(call.memory), used, outcome, note=note), "outcome": outcome}
 
 
 def memory_health(call: Call, window_days: int, heavily_used_top_k: int, min_applied: int) -> dict[str, Any]:

@@ -13,8 +13,7 @@ from holdfast.engine.views import Entry
 from holdfast.model.errors import HoldfastError, Invalid
 from holdfast.model.record import Draft, Record
 from holdfast.model.text import counted, shorten
-from holdfast.policy.admit import Duplicate, PreviouslyRemoved, SecretFound
-from holdfast.policy.observed import (
+from holdfast.policy.activity.claude_mem_types import (
     SESSION,
     TYPES,
     concepts_of,
@@ -25,9 +24,10 @@ from holdfast.policy.observed import (
     reading_cost,
     type_of,
 )
-from holdfast.verbs.observations import CATEGORIES, Around, Found, Wanted
-from holdfast.verbs.read import Shown
-from holdfast.verbs.write import Held, Outcome, Written
+from holdfast.policy.admission.admit import Duplicate, PreviouslyRemoved, SecretFound
+from holdfast.verbs.records.read import Shown
+from holdfast.verbs.records.write import Held, Outcome, Written
+from holdfast.verbs.search.observations import CATEGORIES, Around, Found, Wanted
 
 SESSION_SIGN = "🎯"
 HEAD = "| ID | Time | T | Title | Read |\n|----|------|---|-------|------|"

@@ -3,15 +3,15 @@
 from pathlib import Path
 from typing import Any
 
-from holdfast.policy.admit import Waivers
+from holdfast.policy.admission.admit import Waivers
 from holdfast.surfaces.claude_mem import shapes
 from holdfast.surfaces.contract import read_contract
 from holdfast.surfaces.tool import Call
-from holdfast.verbs.observations import fetched, recent, search_observations, timeline_of
-from holdfast.verbs.project import in_project, project_called
-from holdfast.verbs.read import get
-from holdfast.verbs.session import find_session
-from holdfast.verbs.write import write
+from holdfast.verbs.records.project import in_project, project_called
+from holdfast.verbs.records.read import get
+from holdfast.verbs.records.write import write
+from holdfast.verbs.search.observations import fetched, recent, search_observations, timeline_of
+from holdfast.verbs.sessions.session import find_session
 
 CONTRACT = read_contract(Path(__file__).parent)
 FURTHER = 4  # times as far back as usual, for a full context

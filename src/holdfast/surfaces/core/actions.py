@@ -8,27 +8,27 @@ from holdfast.model.query import Query
 from holdfast.model.text import counted
 from holdfast.surfaces.core import care, knowledge, work
 from holdfast.surfaces.core.text import line, waiting_for, within
-from holdfast.verbs.absorb import candidates
-from holdfast.verbs.analyze import activity, blind_spots, reflections, wordings
-from holdfast.verbs.close import LEARNINGS, close, payload_file
-from holdfast.verbs.consolidate import proposals
-from holdfast.verbs.contradictions import conflicts, open_contradictions
-from holdfast.verbs.graph import connected
-from holdfast.verbs.health import health
-from holdfast.verbs.hot import hot_set
-from holdfast.verbs.maintain import quality
+from holdfast.verbs.capture.mining import mined
 from holdfast.verbs.memory import Memory, find
-from holdfast.verbs.mining import mined
-from holdfast.verbs.predict import predict
-from holdfast.verbs.read import list_records, list_scopes
-from holdfast.verbs.scars import effects, unanswered
-from holdfast.verbs.session import left_by, list_sessions, only_open, refresh, start
-from holdfast.verbs.suggest import dismiss, promote, suggestions
-from holdfast.verbs.thread import open_thread, open_threads, reopen, resolve, resolved_threads, touch, triage
-from holdfast.verbs.timeline import timeline
-from holdfast.verbs.topics import patterns, topics_of
-from holdfast.verbs.transcript import save_transcript, search_transcripts
-from holdfast.verbs.upkeep import status
+from holdfast.verbs.records.hot import hot_set
+from holdfast.verbs.records.read import list_records, list_scopes
+from holdfast.verbs.search.graph import connected
+from holdfast.verbs.search.predict import predict
+from holdfast.verbs.search.timeline import timeline
+from holdfast.verbs.sessions.absorb import candidates
+from holdfast.verbs.sessions.analyze import activity, blind_spots, reflections, wordings
+from holdfast.verbs.sessions.close import LEARNINGS, close, payload_file
+from holdfast.verbs.sessions.scars import effects, unanswered
+from holdfast.verbs.sessions.session import left_by, list_sessions, only_open, refresh, start
+from holdfast.verbs.sessions.suggest import dismiss, promote, suggestions
+from holdfast.verbs.sessions.thread import open_thread, open_threads, reopen, resolve, resolved_threads, touch, triage
+from holdfast.verbs.sessions.topics import patterns, topics_of
+from holdfast.verbs.sessions.transcript import save_transcript, search_transcripts
+from holdfast.verbs.truth.consolidate import proposals
+from holdfast.verbs.truth.contradictions import conflicts, open_contradictions
+from holdfast.verbs.upkeep.doctor import status
+from holdfast.verbs.upkeep.health import health
+from holdfast.verbs.upkeep.maintain import quality
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

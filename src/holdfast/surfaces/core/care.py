@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from holdfast.model.event import Event
 from holdfast.model.query import Recalled
 from holdfast.model.text import counted, shorten
-from holdfast.policy.health import word_for
+from holdfast.policy.ranking.health import word_for
 from holdfast.surfaces.core.text import SHORT, line, within
 from holdfast.surfaces.core.work import BUDGET
-from holdfast.verbs.graph import Traversal
-from holdfast.verbs.health import Chore, Health
-from holdfast.verbs.hot import Hot, Suggested
-from holdfast.verbs.maintain import Metrics, Quality, Upkeep
-from holdfast.verbs.predict import Prediction
-from holdfast.verbs.trust import Trust
+from holdfast.verbs.records.hot import Hot, Suggested
+from holdfast.verbs.search.graph import Traversal
+from holdfast.verbs.search.predict import Prediction
+from holdfast.verbs.truth.trust import Trust
+from holdfast.verbs.upkeep.health import Chore, Health
+from holdfast.verbs.upkeep.maintain import Metrics, Quality, Upkeep
 
 ENOUGH_TO_CLUSTER = 4
 

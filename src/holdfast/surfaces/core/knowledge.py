@@ -6,10 +6,10 @@ from holdfast.model.record import Record
 from holdfast.model.text import counted, shorten
 from holdfast.surfaces.core.text import SHORT, line, within
 from holdfast.surfaces.core.work import BUDGET
-from holdfast.verbs.clash import Clash
-from holdfast.verbs.consolidate import Proposal, Proposals
-from holdfast.verbs.contradictions import Dispute, Disputes, Moment, Resolved
-from holdfast.verbs.mining import Mined, OutputStatus, Run
+from holdfast.verbs.capture.mining import Mined, OutputStatus, Run
+from holdfast.verbs.records.conflicts import Clash
+from holdfast.verbs.truth.consolidate import Proposal, Proposals
+from holdfast.verbs.truth.contradictions import Dispute, Disputes, Moment, Resolved
 
 SETTLE = "revise(newer, links=[supersedes:older]) if one replaces the other, links=[relates_to:id] if both hold, forget(id, reason) if one is wrong."
 MERGE = "revise(base, text=…, links=[supersedes:id of each other]) does what is proposed; links=[relates_to:id] if both should stay."

@@ -3,16 +3,16 @@
 from typing import Annotated
 
 from holdfast.model.text import counted
-from holdfast.policy.closing import QUESTIONS
+from holdfast.policy.sessions.closing import QUESTIONS
 from holdfast.surfaces.core import work
 from holdfast.surfaces.core.table import surface
 from holdfast.surfaces.core.text import line, waiting_for
 from holdfast.surfaces.tool import Call
-from holdfast.verbs.absorb import candidates
-from holdfast.verbs.read import waiting_records
-from holdfast.verbs.scars import unanswered
-from holdfast.verbs.session import context
-from holdfast.verbs.suggest import suggestions
+from holdfast.verbs.records.read import waiting_records
+from holdfast.verbs.sessions.absorb import candidates
+from holdfast.verbs.sessions.scars import unanswered
+from holdfast.verbs.sessions.session import context
+from holdfast.verbs.sessions.suggest import suggestions
 
 
 @surface.prompt("Start of work")

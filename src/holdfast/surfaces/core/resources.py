@@ -4,10 +4,10 @@ from holdfast.surfaces.core import care, work
 from holdfast.surfaces.core import text as shown
 from holdfast.surfaces.core.table import surface
 from holdfast.surfaces.tool import Call
-from holdfast.verbs.hot import hot_set
-from holdfast.verbs.read import get
-from holdfast.verbs.session import context, left_by
-from holdfast.verbs.topics import topics_of
+from holdfast.verbs.records.hot import hot_set
+from holdfast.verbs.records.read import get
+from holdfast.verbs.sessions.session import context, left_by
+from holdfast.verbs.sessions.topics import topics_of
 
 
 @surface.resource("holdfast://hot", "Hot set")

@@ -10,7 +10,7 @@ from holdfast.model.freshness import Freshness
 from holdfast.model.query import Hit, Recalled
 from holdfast.model.record import Record
 from holdfast.model.text import counted, shorten, tokens_of
-from holdfast.policy.admit import (
+from holdfast.policy.admission.admit import (
     Duplicate,
     PreviouslyRemoved,
     Refused,
@@ -19,15 +19,15 @@ from holdfast.policy.admit import (
     Similar,
     Transient,
 )
-from holdfast.policy.brief import clipped, is_blocking
 from holdfast.policy.freshness import details, told
-from holdfast.policy.variants import variant_of, wording
-from holdfast.verbs.clash import Clash
-from holdfast.verbs.hydrate import CitedFile, Hydrated
-from holdfast.verbs.read import Shown
-from holdfast.verbs.recall import wants_answer
-from holdfast.verbs.scars import Answered
-from holdfast.verbs.write import Held, Outcome, Written
+from holdfast.policy.ranking.variants import variant_of, wording
+from holdfast.policy.sessions.plan_brief import clipped, is_blocking
+from holdfast.verbs.records.conflicts import Clash
+from holdfast.verbs.records.read import Shown
+from holdfast.verbs.records.write import Held, Outcome, Written
+from holdfast.verbs.search.recall import wants_answer
+from holdfast.verbs.sessions.scars import Answered
+from holdfast.verbs.truth.hydrate import CitedFile, Hydrated
 
 SHORT = 10
 NOT_ACCEPTED = "(It came from somebody nobody here accepted: do not rely on it.)"

@@ -6,25 +6,25 @@ from holdfast.model.errors import Invalid
 from holdfast.model.query import Query
 from holdfast.model.record import GLOBAL, Draft, Link
 from holdfast.model.text import tokens_of
-from holdfast.policy.admit import SecretFound, Waivers
-from holdfast.policy.brief import clipped
+from holdfast.policy.admission.admit import SecretFound, Waivers
+from holdfast.policy.sessions.plan_brief import clipped
 from holdfast.surfaces.core import actions, care, work
 from holdfast.surfaces.core import text as shown
 from holdfast.surfaces.core.actions import Given
 from holdfast.surfaces.core.table import surface
 from holdfast.surfaces.tool import Call
-from holdfast.verbs import brief as briefs
-from holdfast.verbs import keep
-from holdfast.verbs.absorb import absorb as take_in
-from holdfast.verbs.close import LEARNINGS
-from holdfast.verbs.hydrate import hydrate
-from holdfast.verbs.judge import VERDICTS
-from holdfast.verbs.judge import judge as judge_each
-from holdfast.verbs.keep import Revision, link, restore, retire
-from holdfast.verbs.read import history, note_reading
-from holdfast.verbs.recall import recall as find
-from holdfast.verbs.scars import Answer, unanswered
-from holdfast.verbs.write import write
+from holdfast.verbs.records import lifecycle
+from holdfast.verbs.records.lifecycle import Revision, link, restore, retire
+from holdfast.verbs.records.read import history, note_reading
+from holdfast.verbs.records.write import write
+from holdfast.verbs.search import brief as briefs
+from holdfast.verbs.search.recall import recall as find
+from holdfast.verbs.sessions.absorb import absorb as take_in
+from holdfast.verbs.sessions.close import LEARNINGS
+from holdfast.verbs.sessions.judge import VERDICTS
+from holdfast.verbs.sessions.judge import judge as judge_each
+from holdfast.verbs.sessions.scars import Answer, unanswered
+from holdfast.verbs.truth.hydrate import hydrate
 
 Ids = Annotated[list[str], {"minItems": 1}]
 Kind = Annotated[
@@ -156,7 +156,7 @@ def revise(
         record = link(call.memory, id, relation, target)
     if links and not (text or title or kind or fields or scopes or tags):
         return f"Linked {record.id}."
-    outcome = keep.revise(
+    outcome = lifecycle.revise(
         call.memory,
         id,
         Revision(

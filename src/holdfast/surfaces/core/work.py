@@ -3,24 +3,24 @@
 from collections.abc import Sequence
 from typing import Any
 
-from holdfast.engine.transcripts import Piece
+from holdfast.engine.raw.transcripts import Piece
 from holdfast.engine.views.links import Arrow
 from holdfast.model.kinds import KINDS, check_kind
 from holdfast.model.record import Record
 from holdfast.model.session import Session
 from holdfast.model.text import counted, plotted, shorten
-from holdfast.policy.brief import Brief
-from holdfast.policy.closing import QUESTIONS
+from holdfast.policy.sessions.closing import QUESTIONS
+from holdfast.policy.sessions.plan_brief import Brief
 from holdfast.surfaces.core.text import SHORT, line, refusal_of, waiting_for, within
-from holdfast.verbs.absorb import Absorbed, Candidate
-from holdfast.verbs.analyze import Activity, BlindSpots, Reply, Wording
-from holdfast.verbs.close import Closed, NotClosed
-from holdfast.verbs.graph import Neighbourhood
-from holdfast.verbs.scars import Effect
-from holdfast.verbs.session import Left, Opening
-from holdfast.verbs.thread import Known, Opened, Thread
-from holdfast.verbs.topics import Patterns, Topics
-from holdfast.verbs.upkeep import Status
+from holdfast.verbs.search.graph import Neighbourhood
+from holdfast.verbs.sessions.absorb import Absorbed, Candidate
+from holdfast.verbs.sessions.analyze import Activity, BlindSpots, Reply, Wording
+from holdfast.verbs.sessions.close import Closed, NotClosed
+from holdfast.verbs.sessions.scars import Effect
+from holdfast.verbs.sessions.session import Left, Opening
+from holdfast.verbs.sessions.thread import Known, Opened, Thread
+from holdfast.verbs.sessions.topics import Patterns, Topics
+from holdfast.verbs.upkeep.doctor import Status
 
 BUDGET = 1_500
 THREADS_AT_START = 5

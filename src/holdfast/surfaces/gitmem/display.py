@@ -8,15 +8,15 @@ from holdfast.model.errors import Invalid
 from holdfast.model.query import Hit, Recalled
 from holdfast.model.record import Record
 from holdfast.model.text import counted, shorten
-from holdfast.policy.brief import Brief, is_blocking
-from holdfast.policy.variants import variant_of, wording
+from holdfast.policy.ranking.variants import variant_of, wording
+from holdfast.policy.sessions.plan_brief import Brief, is_blocking
 from holdfast.surfaces.gitmem.shapes import ago, kind_of, refused, short
-from holdfast.verbs.close import Closed, NotClosed
-from holdfast.verbs.recall import wants_answer
-from holdfast.verbs.scars import Effect
-from holdfast.verbs.session import Opening
-from holdfast.verbs.thread import Known, Opened, Thread
-from holdfast.verbs.write import Outcome
+from holdfast.verbs.records.write import Outcome
+from holdfast.verbs.search.recall import wants_answer
+from holdfast.verbs.sessions.close import Closed, NotClosed
+from holdfast.verbs.sessions.scars import Effect
+from holdfast.verbs.sessions.session import Opening
+from holdfast.verbs.sessions.thread import Known, Opened, Thread
 
 THREADS, SUGGESTIONS = 5, 3
 FADED = 0.8  # what is left of a scar's weight below which it is told

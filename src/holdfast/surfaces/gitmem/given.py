@@ -6,11 +6,11 @@ from typing import Any
 from holdfast.model.errors import Invalid
 from holdfast.model.kinds import SEVERITIES
 from holdfast.model.record import Draft
-from holdfast.policy.admit import Waivers
+from holdfast.policy.admission.admit import Waivers
+from holdfast.surfaces.gitmem.uses import Use
 from holdfast.verbs.memory import Memory
-from holdfast.verbs.scars import Answer
-from holdfast.verbs.session import find_session
-from holdfast.verbs.uses import Use
+from holdfast.verbs.sessions.scars import Answer
+from holdfast.verbs.sessions.session import find_session
 
 COUNTER_ARGUMENTS = 2
 # Their names for our fields, where they differ.

@@ -6,12 +6,12 @@ from typing import Any
 
 from holdfast import __version__
 from holdfast.model.text import counted, shorten
-from holdfast.policy.triples import Stats, Triple
+from holdfast.policy.sessions.triples import Stats, Triple
 from holdfast.surfaces.contract import Contract
-from holdfast.verbs.analyze import Activity, BlindSpots, Reply
-from holdfast.verbs.graph import Traversal
-from holdfast.verbs.scars import Effect
-from holdfast.verbs.upkeep import Check, Status
+from holdfast.verbs.search.graph import Traversal
+from holdfast.verbs.sessions.analyze import Activity, BlindSpots, Reply
+from holdfast.verbs.sessions.scars import Effect
+from holdfast.verbs.upkeep.doctor import Check, Status
 
 Report = Activity | BlindSpots | Mapping[str, Sequence[Reply]]
 

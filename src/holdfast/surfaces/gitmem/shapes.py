@@ -4,19 +4,26 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from holdfast.engine.transcripts import Piece, Transcript
+from holdfast.engine.raw.transcripts import Piece, Transcript
 from holdfast.model.errors import HoldfastError, Invalid
 from holdfast.model.ids import days_between
 from holdfast.model.record import Record
 from holdfast.model.text import counted, shorten
-from holdfast.policy.admit import Duplicate, PreviouslyRemoved, Refused, ScopeMismatch, SecretFound, Transient
-from holdfast.verbs.absorb import Absorbed
-from holdfast.verbs.clash import Clash
+from holdfast.policy.admission.admit import (
+    Duplicate,
+    PreviouslyRemoved,
+    Refused,
+    ScopeMismatch,
+    SecretFound,
+    Transient,
+)
+from holdfast.surfaces.gitmem.uses import Noted
 from holdfast.verbs.memory import Memory
-from holdfast.verbs.scars import Answered, unanswered
-from holdfast.verbs.session import recalls
-from holdfast.verbs.uses import Noted
-from holdfast.verbs.write import Held, Outcome, Written
+from holdfast.verbs.records.conflicts import Clash
+from holdfast.verbs.records.write import Held, Outcome, Written
+from holdfast.verbs.sessions.absorb import Absorbed
+from holdfast.verbs.sessions.scars import Answered, unanswered
+from holdfast.verbs.sessions.session import recalls
 
 SHORT = 10
 

@@ -8,25 +8,27 @@ from holdfast.model.errors import Invalid
 from holdfast.model.ids import days_between
 from holdfast.model.query import Query
 from holdfast.model.text import shorten
-from holdfast.policy.transcript import form_of
+from holdfast.policy.activity.transcript import form_of
 from holdfast.surfaces.contract import read_contract
 from holdfast.surfaces.gitmem import display, given, reports, shapes
+from holdfast.surfaces.gitmem.lessons import recent_lessons, search_lessons
+from holdfast.surfaces.gitmem.uses import note_use, note_uses, reflect
 from holdfast.surfaces.tool import Call
-from holdfast.verbs import analyze as sums
-from holdfast.verbs import graph, suggest, thread, transcript, upkeep
-from holdfast.verbs.absorb import absorb
-from holdfast.verbs.brief import LESSONS, LONGEST_PLAN, brief
-from holdfast.verbs.close import LEARNINGS, PAYLOAD_FILES, close, payload_file
-from holdfast.verbs.keep import retire
-from holdfast.verbs.lessons import recent_lessons, search_lessons
 from holdfast.verbs.memory import Memory
-from holdfast.verbs.project import in_project, project_called
-from holdfast.verbs.read import list_records
-from holdfast.verbs.recall import recall as find_lessons
-from holdfast.verbs.scars import answer, effects
-from holdfast.verbs.session import refresh, start
-from holdfast.verbs.uses import note_use, note_uses, reflect
-from holdfast.verbs.write import write
+from holdfast.verbs.records.lifecycle import retire
+from holdfast.verbs.records.project import in_project, project_called
+from holdfast.verbs.records.read import list_records
+from holdfast.verbs.records.write import write
+from holdfast.verbs.search import graph
+from holdfast.verbs.search.brief import LESSONS, LONGEST_PLAN, brief
+from holdfast.verbs.search.recall import recall as find_lessons
+from holdfast.verbs.sessions import analyze as sums
+from holdfast.verbs.sessions import suggest, thread, transcript
+from holdfast.verbs.sessions.absorb import absorb
+from holdfast.verbs.sessions.close import LEARNINGS, PAYLOAD_FILES, close, payload_file
+from holdfast.verbs.sessions.scars import answer, effects
+from holdfast.verbs.sessions.session import refresh, start
+from holdfast.verbs.upkeep import doctor
 
 CONTRACT = read_contract(Path(__file__).parent)
 PAYLOAD = PAYLOAD_FILES[1]
@@ -209,7 +211,7 @@ def cleanup_threads(call: Call, auto_archive: bool, project: str = "") -> str:
 
 def health(call: Call, failure_limit: int) -> str:
     """Check the store and its indexes."""
-    return reports.healthy(upkeep.status(call.memory), list(upkeep.examine(call.memory)), failure_limit)
+    return reports.healthy(doctor.status(call.memory), list(doctor.examine(call.memory)), failure_limit)
 
 
 def analyze(
@@ -253,19 +255,19 @@ def search_transcripts(call: Call, query: str, match_count: int, similarity_thre
 def gitmem_cache_status(call: Call, project: str = "") -> dict[str, Any]:
     """Show what the search index holds."""
     memory = in_project(call.memory, project)
-    return reports.cache_status(upkeep.status(memory), _learnings(memory))
+    return reports.cache_status(doctor.status(memory), _learnings(memory))
 
 
 def gitmem_cache_health(call: Call, project: str = "") -> dict[str, Any]:
     """Compare the search index with the journal."""
-    return reports.cache_health(list(upkeep.examine(in_project(call.memory, project))))
+    return reports.cache_health(list(doctor.examine(in_project(call.memory, project))))
 
 
 def gitmem_cache_flush(call: Call, project: str = "") -> dict[str, Any]:
     """Make the search index anew."""
     memory = in_project(call.memory, project)
     before, began = _learnings(memory), memory.clock.now()
-    upkeep.rebuild_views(memory, call.progress)
+    doctor.rebuild_views(memory, call.progress)
     took = round(days_between(began, memory.clock.now()) * MS_PER_DAY)
     return {
         "success": True,
@@ -277,7 +279,7 @@ def gitmem_cache_flush(call: Call, project: str = "") -> dict[str, Any]:
 
 def gitmem_help(call: Call) -> str:
     """List the commands."""
-    return reports.helped(CONTRACT, upkeep.status(call.memory))
+    return reports.helped(CONTRACT, doctor.status(call.memory))
 
 
 def _learnings(memory: Memory) -> int:

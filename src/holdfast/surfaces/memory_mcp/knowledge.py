@@ -3,20 +3,21 @@
 from typing import Any
 
 from holdfast.engine.views.links import Arrow
-from holdfast.surfaces.memory_mcp import reports, shapes
+from holdfast.surfaces.memory_mcp import digest, reports, shapes
+from holdfast.surfaces.memory_mcp.numbered import id_of, numbers_of
+from holdfast.surfaces.memory_mcp.relations import linked_at, related, relations, unlink_all
 from holdfast.surfaces.tool import Call
-from holdfast.verbs import contradictions, digest, predict
-from holdfast.verbs.keep import link
-from holdfast.verbs.maintain import metrics
+from holdfast.verbs.capture.mining import outputs_logged
 from holdfast.verbs.memory import Memory
-from holdfast.verbs.mining import outputs_logged
-from holdfast.verbs.numbered import id_of, numbers_of
-from holdfast.verbs.project import in_project, project_at
-from holdfast.verbs.relations import linked_at, related, relations, unlink_all
-from holdfast.verbs.session import entitle, find_session, left_by, list_sessions
-from holdfast.verbs.topics import patterns, sessions_shown
-from holdfast.verbs.trust import change_trust, trust_of
-from holdfast.verbs.vitals import vitals_by_id
+from holdfast.verbs.records.lifecycle import link
+from holdfast.verbs.records.project import in_project, project_at
+from holdfast.verbs.records.vitals import vitals_by_id
+from holdfast.verbs.search import predict
+from holdfast.verbs.sessions.session import entitle, find_session, left_by, list_sessions
+from holdfast.verbs.sessions.topics import patterns, sessions_shown
+from holdfast.verbs.truth import contradictions
+from holdfast.verbs.truth.trust import change_trust, trust_of
+from holdfast.verbs.upkeep.maintain import metrics
 
 HOW = {"supersedes": "supersede", "delete": "remove", "weaken": "weaken"}
 LASTED_DAYS = 7.0

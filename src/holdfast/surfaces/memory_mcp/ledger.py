@@ -8,13 +8,13 @@ from holdfast.model.event import Event
 from holdfast.model.ids import days_between
 from holdfast.model.record import Record
 from holdfast.model.text import shorten
-from holdfast.policy.memory_types import type_of
-from holdfast.verbs.candidates import sort_of
-from holdfast.verbs.consolidate import Proposals
-from holdfast.verbs.hot import Hot
-from holdfast.verbs.maintain import Metrics, Upkeep
-from holdfast.verbs.mining import Mined, OutputStatus, Run
-from holdfast.verbs.upkeep import Status
+from holdfast.surfaces.memory_mcp.candidates import sort_of
+from holdfast.surfaces.memory_mcp.memory_types import type_of
+from holdfast.verbs.capture.mining import Mined, OutputStatus, Run
+from holdfast.verbs.records.hot import Hot
+from holdfast.verbs.truth.consolidate import Proposals
+from holdfast.verbs.upkeep.doctor import Status
+from holdfast.verbs.upkeep.maintain import Metrics, Upkeep
 
 SECONDS_PER_DAY = 86_400
 PATTERN = 100

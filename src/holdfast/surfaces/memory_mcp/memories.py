@@ -3,21 +3,21 @@
 from typing import Any
 
 from holdfast.model.query import Query
-from holdfast.policy.memory_types import draft_of, kinds_of, tags_of, type_of_kind
 from holdfast.surfaces.memory_mcp import reports, shapes
+from holdfast.surfaces.memory_mcp.join import keep_or_join
+from holdfast.surfaces.memory_mcp.memory_types import draft_of, kinds_of, tags_of, type_of_kind
+from holdfast.surfaces.memory_mcp.numbered import id_of
 from holdfast.surfaces.tool import Call
-from holdfast.verbs import hot
-from holdfast.verbs.bootstrap import bootstrap, confined, seed_file, seed_text
-from holdfast.verbs.browse import browse, census
-from holdfast.verbs.erasing import erase
-from holdfast.verbs.join import keep_or_join
-from holdfast.verbs.keep import record_use
-from holdfast.verbs.maintain import quality
-from holdfast.verbs.numbered import id_of
-from holdfast.verbs.recall import recall as find_answers
-from holdfast.verbs.recall import recall_with_fallback as find_in_turn
-from holdfast.verbs.session import context, in_session
-from holdfast.verbs.vitals import vitals_by_id
+from holdfast.verbs.exchange.bootstrap import bootstrap, confined, seed_file, seed_text
+from holdfast.verbs.records import hot
+from holdfast.verbs.records.browse import browse, census
+from holdfast.verbs.records.erasing import erase
+from holdfast.verbs.records.lifecycle import record_use
+from holdfast.verbs.records.vitals import vitals_by_id
+from holdfast.verbs.search.recall import recall as find_answers
+from holdfast.verbs.search.recall import recall_with_fallback as find_in_turn
+from holdfast.verbs.sessions.session import context, in_session
+from holdfast.verbs.upkeep.maintain import quality
 
 FALLBACK = (kinds_of("pattern"), kinds_of("project"), ())
 

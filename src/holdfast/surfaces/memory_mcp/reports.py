@@ -5,18 +5,18 @@ from typing import Any
 
 from holdfast.model.session import Session
 from holdfast.model.text import shorten
-from holdfast.policy.heat import helpfulness, uses_of
-from holdfast.policy.memory_types import category_of, type_of
+from holdfast.policy.ranking.heat import helpfulness, uses_of
 from holdfast.surfaces.memory_mcp import shapes
-from holdfast.verbs.bootstrap import Seeded
-from holdfast.verbs.browse import Census
-from holdfast.verbs.digest import Digest, Ended
-from holdfast.verbs.hot import Hot
-from holdfast.verbs.maintain import Metrics, Quality
-from holdfast.verbs.predict import HALF_LIFE_DAYS, LEAST, MOST
-from holdfast.verbs.session import Left, Opening
-from holdfast.verbs.trust import Trust
-from holdfast.verbs.vitals import Vitals
+from holdfast.surfaces.memory_mcp.digest import Digest, Ended
+from holdfast.surfaces.memory_mcp.memory_types import category_of, type_of
+from holdfast.verbs.exchange.bootstrap import Seeded
+from holdfast.verbs.records.browse import Census
+from holdfast.verbs.records.hot import Hot
+from holdfast.verbs.records.vitals import Vitals
+from holdfast.verbs.search.predict import HALF_LIFE_DAYS, LEAST, MOST
+from holdfast.verbs.sessions.session import Left, Opening
+from holdfast.verbs.truth.trust import Trust
+from holdfast.verbs.upkeep.maintain import Metrics, Quality
 
 EPISODE, SAID = 100, 300
 

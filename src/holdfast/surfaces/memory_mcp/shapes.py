@@ -12,19 +12,19 @@ from holdfast.model.ids import days_between
 from holdfast.model.query import Hit, Query, Recalled
 from holdfast.model.record import Record
 from holdfast.model.text import counted, shorten
-from holdfast.policy.heat import uses_of
-from holdfast.policy.memory_types import EPISODIC, kinds_of, tags_of, type_of
+from holdfast.policy.ranking.heat import uses_of
 from holdfast.surfaces.contract import read_contract
-from holdfast.verbs.clash import Clash
-from holdfast.verbs.contradictions import Dispute
-from holdfast.verbs.join import Joined
+from holdfast.surfaces.memory_mcp.join import Joined
+from holdfast.surfaces.memory_mcp.memory_types import EPISODIC, kinds_of, tags_of, type_of
+from holdfast.surfaces.memory_mcp.numbered import id_of, numbers_of
+from holdfast.surfaces.memory_mcp.relations import Relation
+from holdfast.surfaces.memory_mcp.relations import related as relations_of
 from holdfast.verbs.memory import Memory
-from holdfast.verbs.numbered import id_of, numbers_of
-from holdfast.verbs.predict import Habit, Prediction
-from holdfast.verbs.relations import Relation
-from holdfast.verbs.relations import related as relations_of
-from holdfast.verbs.topics import Pattern
-from holdfast.verbs.vitals import Vitals, vitals_by_id, vitals_of
+from holdfast.verbs.records.conflicts import Clash
+from holdfast.verbs.records.vitals import Vitals, vitals_by_id, vitals_of
+from holdfast.verbs.search.predict import Habit, Prediction
+from holdfast.verbs.sessions.topics import Pattern
+from holdfast.verbs.truth.contradictions import Dispute
 
 CONTRACT = read_contract(Path(__file__).parent)
 LIMITS: Mapping[str, int] = {"precision": 3, "balanced": 5, "exploratory": 10}

@@ -3,18 +3,19 @@
 from typing import Any
 
 from holdfast.model.query import Query
-from holdfast.policy.memory_types import type_of_kind
 from holdfast.surfaces.memory_mcp import ledger, reports, shapes
+from holdfast.surfaces.memory_mcp.candidates import approve_as, reject_sort
+from holdfast.surfaces.memory_mcp.memory_types import type_of_kind
+from holdfast.surfaces.memory_mcp.numbered import id_of, numbers_of
 from holdfast.surfaces.tool import Call
-from holdfast.verbs import consolidate, mining
-from holdfast.verbs import upkeep as keeping
-from holdfast.verbs.browse import census
-from holdfast.verbs.candidates import approve_as, reject_sort
-from holdfast.verbs.hot import hot_ids, hot_set
-from holdfast.verbs.maintain import maintain, metrics, taken_away
+from holdfast.verbs.capture import mining
 from holdfast.verbs.memory import Memory
-from holdfast.verbs.numbered import id_of, numbers_of
-from holdfast.verbs.session import current_session, in_session
+from holdfast.verbs.records.browse import census
+from holdfast.verbs.records.hot import hot_ids, hot_set
+from holdfast.verbs.sessions.session import current_session, in_session
+from holdfast.verbs.truth import consolidate
+from holdfast.verbs.upkeep import doctor as keeping
+from holdfast.verbs.upkeep.maintain import maintain, metrics, taken_away
 
 ENOUGH = 3
 

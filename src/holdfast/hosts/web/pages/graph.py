@@ -4,7 +4,7 @@ from starlette.responses import Response
 
 from holdfast.hosts.web import render
 from holdfast.hosts.web.viewer import Ask
-from holdfast.verbs.picture import MOST_NODES, Picture, picture
+from holdfast.verbs.records.subgraph import MOST_NODES, Picture, picture
 
 DEEPEST = 4
 

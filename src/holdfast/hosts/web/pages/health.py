@@ -9,19 +9,19 @@ from holdfast.hosts.web import render
 from holdfast.hosts.web.pages.record import objection
 from holdfast.hosts.web.viewer import Ask, is_large, once_until_something_happens
 from holdfast.model.errors import Invalid
-from holdfast.policy.admit import Waivers
-from holdfast.policy.health import word_for
-from holdfast.verbs.consolidate import consolidate, proposal_of, proposals
-from holdfast.verbs.contradictions import marked, open_contradictions, resolve
-from holdfast.verbs.health import Health, health
-from holdfast.verbs.keep import rename_scope, retire
+from holdfast.policy.admission.admit import Waivers
+from holdfast.policy.ranking.health import word_for
+from holdfast.verbs.capture.mining import approve, mined, reject
 from holdfast.verbs.memory import Memory, find
-from holdfast.verbs.mining import approve, mined, reject
-from holdfast.verbs.quarantine import UNKNOWN, Decided, accept, waiting
-from holdfast.verbs.quarantine import reject as turn_away
-from holdfast.verbs.read import waiting_records
-from holdfast.verbs.verify import verify
-from holdfast.verbs.write import Written, cancel, confirm
+from holdfast.verbs.records.lifecycle import rename_scope, retire
+from holdfast.verbs.records.quarantine import UNKNOWN, Decided, accept, waiting
+from holdfast.verbs.records.quarantine import reject as turn_away
+from holdfast.verbs.records.read import waiting_records
+from holdfast.verbs.records.write import Written, cancel, confirm
+from holdfast.verbs.truth.consolidate import consolidate, proposal_of, proposals
+from holdfast.verbs.truth.contradictions import marked, open_contradictions, resolve
+from holdfast.verbs.truth.verify import verify
+from holdfast.verbs.upkeep.health import Health, health
 
 DAYS, SHOWN = 30, 15
 SECTIONS = (

@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from holdfast.hosts.web import plots, render
 from holdfast.hosts.web.viewer import Ask, is_large, once_until_something_happens
-from holdfast.verbs.overview import Days, day_by_day
+from holdfast.verbs.upkeep.overview import Days, day_by_day
 
 CHOICES = (30, 90, 365)
 FAMILIES = {

@@ -4,7 +4,7 @@ from starlette.responses import Response
 
 from holdfast.hosts.web import render
 from holdfast.hosts.web.viewer import Ask, once_until_something_happens
-from holdfast.verbs.overview import projects
+from holdfast.verbs.upkeep.overview import projects
 
 
 def page(ask: Ask) -> Response:

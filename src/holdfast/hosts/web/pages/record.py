@@ -15,20 +15,20 @@ from holdfast.model.event import Event
 from holdfast.model.fold import fold
 from holdfast.model.kinds import KINDS
 from holdfast.model.record import CONFIDENCES, RELATIONS, Record
-from holdfast.policy.admit import Refused, SecretFound, Waivers
-from holdfast.policy.trust import REASONS
-from holdfast.verbs.amend import amend
-from holdfast.verbs.backups import backups_of
-from holdfast.verbs.erasing import erase
-from holdfast.verbs.hot import pin, promote, unpin
-from holdfast.verbs.keep import Revision, link, record_use, restore, retire, revise, unlink
+from holdfast.policy.admission.admit import Refused, SecretFound, Waivers
+from holdfast.policy.ranking.trust import REASONS
 from holdfast.verbs.memory import Memory
-from holdfast.verbs.read import get, history
-from holdfast.verbs.told import uses_of
-from holdfast.verbs.trust import change_trust, trust_of
-from holdfast.verbs.verify import verify
-from holdfast.verbs.vitals import vitals_by_id
-from holdfast.verbs.write import cancel, confirm
+from holdfast.verbs.records.amend import amend
+from holdfast.verbs.records.erasing import erase
+from holdfast.verbs.records.hot import pin, promote, unpin
+from holdfast.verbs.records.lifecycle import Revision, link, record_use, restore, retire, revise, unlink
+from holdfast.verbs.records.read import get, history
+from holdfast.verbs.records.usage_log import uses_of
+from holdfast.verbs.records.vitals import vitals_by_id
+from holdfast.verbs.records.write import cancel, confirm
+from holdfast.verbs.truth.trust import change_trust, trust_of
+from holdfast.verbs.truth.verify import verify
+from holdfast.verbs.upkeep.backups import backups_of
 
 OUTCOMES = ("applied", "acknowledged", "ignored", "contradicted")
 TEXTS = ("title", "body", "kind", "confidence", "visibility", "state")

@@ -5,9 +5,9 @@ from starlette.responses import Response
 from holdfast.hosts.web import render
 from holdfast.hosts.web.viewer import Ask, once_until_something_happens
 from holdfast.model.query import Query
-from holdfast.verbs.analyze import blind_spots, wordings
-from holdfast.verbs.browse import latest
-from holdfast.verbs.scars import effects
+from holdfast.verbs.records.browse import latest
+from holdfast.verbs.sessions.analyze import blind_spots, wordings
+from holdfast.verbs.sessions.scars import effects
 
 DAYS = (30, 90, 365)
 MOST, MOST_LISTED = 100, 1_000

@@ -12,8 +12,8 @@ from holdfast.hosts.web.viewer import Ask
 from holdfast.model.errors import Invalid
 from holdfast.model.kinds import KINDS
 from holdfast.model.query import Hit, Mode, Query, Recalled
-from holdfast.verbs.browse import browse, latest
-from holdfast.verbs.recall import recall
+from holdfast.verbs.records.browse import browse, latest
+from holdfast.verbs.search.recall import recall
 
 LIMIT, PAGE = 30, 40
 STATES = ("active", "pending", "held", "retired")

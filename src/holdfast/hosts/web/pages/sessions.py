@@ -5,10 +5,10 @@ from starlette.responses import Response
 from holdfast.hosts.web import render
 from holdfast.hosts.web.pages.stream import WORDS, outcome_of
 from holdfast.hosts.web.viewer import Ask
-from holdfast.verbs.receipts import told_unasked
-from holdfast.verbs.scars import unanswered
-from holdfast.verbs.session import find_session, left_by, list_sessions
-from holdfast.verbs.stream import MOST_LOOKED_AT, Wanted, older
+from holdfast.verbs.sessions.receipts import told_unasked
+from holdfast.verbs.sessions.scars import unanswered
+from holdfast.verbs.sessions.session import find_session, left_by, list_sessions
+from holdfast.verbs.upkeep.stream import MOST_LOOKED_AT, Wanted, older
 
 LIMIT = 50
 

@@ -12,9 +12,9 @@ from holdfast.hosts.web import render
 from holdfast.hosts.web.viewer import Ask
 from holdfast.model.config import Config
 from holdfast.model.errors import Invalid
-from holdfast.policy.opening import POLICIES, Prepared, budget_for
-from holdfast.policy.retention import CAPS, DAYS
-from holdfast.verbs.prepare import brief_of
+from holdfast.policy.ranking.retention import CAPS, DAYS
+from holdfast.policy.sessions.session_brief import POLICIES, Prepared, budget_for
+from holdfast.verbs.capture.prepare import brief_of
 
 # What may be changed here: how much is told and kept. Where memories are kept or sent is not a page's business.
 GROUPS = (

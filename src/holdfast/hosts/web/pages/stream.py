@@ -8,8 +8,8 @@ from holdfast.hosts.web import render
 from holdfast.hosts.web.live import look
 from holdfast.hosts.web.viewer import Ask
 from holdfast.model.errors import Invalid
-from holdfast.verbs.session import list_sessions
-from holdfast.verbs.stream import WHATS, Item, Place, Stream, Wanted, newer, older, place_of
+from holdfast.verbs.sessions.session import list_sessions
+from holdfast.verbs.upkeep.stream import WHATS, Item, Place, Stream, Wanted, newer, older, place_of
 
 LIMIT = 40
 WORDS = {

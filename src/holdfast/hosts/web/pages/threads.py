@@ -8,8 +8,17 @@ from holdfast.hosts.web import render
 from holdfast.hosts.web.viewer import Ask
 from holdfast.model.errors import Invalid
 from holdfast.verbs.memory import Memory
-from holdfast.verbs.suggest import dismiss, promote, suggestions
-from holdfast.verbs.thread import Known, Opened, open_thread, reopen, resolve, resolved_threads, touch, triage
+from holdfast.verbs.sessions.suggest import dismiss, promote, suggestions
+from holdfast.verbs.sessions.thread import (
+    Known,
+    Opened,
+    open_thread,
+    reopen,
+    resolve,
+    resolved_threads,
+    touch,
+    triage,
+)
 
 LANES = (
     ("emerging", "not a day old"),

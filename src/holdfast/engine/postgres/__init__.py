@@ -1,0 +1,1 @@
+"""The PostgreSQL engine: connections, timeouts, roles and row security."""

@@ -1,0 +1,1 @@
+"""Tables that are no views: the trail, outputs, transcripts, counters, keys."""

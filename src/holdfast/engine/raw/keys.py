@@ -1,0 +1,109 @@
+"""Users of a server and their keys: beside the journal, and of a key only its hash."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from holdfast.engine.database import Database, Row
+from holdfast.engine.postgres.roles import Role
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Key:
+    """A key as it is kept. What did not happen is empty."""
+
+    id: str
+    owner: str
+    hash: str
+    role: Role
+    projects: tuple[str, ...]
+    created_at: str
+    expires_at: str = ""
+    used_at: str = ""
+    revoked_at: str = ""
+
+
+def add_user(db: Database, name: str, at: str) -> bool:
+    """Keep a user; tell whether it is a new one."""
+    sql = "insert into users (name, created_at) values (:name, :at) on conflict (name) do nothing"
+    return db.execute(sql, {"name": name, "at": at}) > 0
+
+
+def users(db: Database) -> dict[str, str]:
+    """Give every user with when they were added."""
+    return {row[0]: row[1] for row in db.query("select name, created_at from users order by name")}
+
+
+def remove_user(db: Database, name: str, at: str) -> bool:
+    """Forget a user and revoke their keys; tell whether there was one."""
+    with db.transaction():
+        db.execute("update keys set revoked_at = :at where owner = :name and revoked_at = ''", {"name": name, "at": at})
+        return db.execute("delete from users where name = :name", {"name": name}) > 0
+
+
+def add(db: Database, key: Key) -> None:
+    """Keep a key."""
+    db.execute(
+        """
+        insert into keys (id, owner, hash, role, projects, created_at, expires_at, used_at, revoked_at)
+        values (:id, :owner, :hash, :role, :projects, :created_at, :expires_at, '', '')
+        """,
+        {
+            "id": key.id,
+            "owner": key.owner,
+            "hash": key.hash,
+            "role": key.role,
+            "projects": "\n".join(key.projects),
+            "created_at": key.created_at,
+            "expires_at": key.expires_at,
+        },
+    )
+
+
+def get(db: Database, key_id: str) -> Key | None:
+    """Give a key by its id."""
+    rows = db.query(f"select {_COLUMNS} from keys where id = :id", {"id": key_id})
+    return _key(rows[0]) if rows else None
+
+
+def every(db: Database, owner: str = "") -> list[Key]:
+    """Give the keys of a user, or all, oldest first."""
+    sql = f"select {_COLUMNS} from keys where owner = :owner or :owner = '' order by created_at, id"
+    return _keys(db.query(sql, {"owner": owner}))
+
+
+def revoke(db: Database, key_id: str, at: str) -> bool:
+    """Let a key open nothing any more; tell whether it did until now."""
+    sql = "update keys set revoked_at = :at where id = :id and revoked_at = ''"
+    return db.execute(sql, {"id": key_id, "at": at}) > 0
+
+
+def expire(db: Database, key_id: str, at: str) -> None:
+    """Let a key end at an instant, unless it ends sooner."""
+    sql = "update keys set expires_at = :at where id = :id and (expires_at = '' or expires_at > :at)"
+    db.execute(sql, {"id": key_id, "at": at})
+
+
+def used(db: Database, key_id: str, at: str) -> None:
+    """Note when a key was last shown."""
+    db.execute("update keys set used_at = :at where id = :id and used_at < :at", {"id": key_id, "at": at})
+
+
+_COLUMNS = "id, owner, hash, role, projects, created_at, expires_at, used_at, revoked_at"
+
+
+def _keys(rows: Sequence[Row]) -> list[Key]:
+    return [_key(row) for row in rows]
+
+
+def _key(row: Row) -> Key:
+    return Key(
+        id=row["id"],
+        owner=row["owner"],
+        hash=row["hash"],
+        role=row["role"],
+        projects=tuple(row["projects"].split("\n")),
+        created_at=row["created_at"],
+        expires_at=row["expires_at"],
+        used_at=row["used_at"],
+        revoked_at=row["revoked_at"],
+    )

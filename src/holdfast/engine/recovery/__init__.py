@@ -1,0 +1,1 @@
+"""Back up, salvage and copy stores."""

@@ -1,0 +1,201 @@
+"""Move a whole store into an empty one, on the same engine or another: every row of the journal, compared by hash.
+
+Rows go in the order of their keys, a page a transaction, so a move that was cut short is taken up where it ended.
+Views are made anew from the journal; vectors, which are expensive, are carried over.
+"""
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from hashlib import sha256
+
+from holdfast.engine.database import Bits, Database, Halves, Row
+from holdfast.engine.journal import fill_checksums
+from holdfast.engine.raw.transcripts import index_chunks
+from holdfast.engine.store import ALL_VIEWS, MOVING, Store
+from holdfast.engine.views import vectors
+from holdfast.model.errors import Conflict, StoreError
+
+Progress = Callable[[str, int, int], None]
+PAGE = 2_000
+MOVED = "moved from"  # the setting of a store that was filled: the first event of the other
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table to move: its key, in whose order rows go, and its other columns."""
+
+    name: str
+    key: tuple[str, ...]
+    columns: tuple[str, ...]
+
+
+def _table(name: str, key: str, columns: str = "") -> Table:
+    return Table(name, tuple(key.split()), tuple(columns.split()))
+
+
+EVENTS = _table("events", "seq", "id about verb at actor name session data")
+# What only grows, so that what is there already need not be copied again.
+GROWING = (
+    EVENTS,
+    _table("entries", "number", "id"),
+    _table("vectors", "number passage", "fingerprint stamp code vector"),
+)
+# What may have changed since a move was cut short, and is copied whole.
+CHANGING = (
+    _table("projects", "number", "name records"),
+    _table("transcripts", "session", "project format saved_at tokens body"),
+    _table("chunks", "number", "session place body"),
+    _table("outputs", "number", "project session at size body"),
+    _table("mining", "project", "watermark ran_at"),
+    _table("patterns", "id", "project key kind body confidence occurrences told first_at last_at"),
+    _table("sightings", "pattern session wording"),
+    _table("tallies", "name day", "value"),
+    _table("failures", "number", "name at said"),
+    _table("trail", "id", "at session event derived doc"),
+    _table("unembedded", "number"),
+    _table("settings", "name", "value"),
+    _table("counters", "name", "value"),
+)
+_KEPT_SETTINGS = ("schema", MOVING)  # the target's own
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Moved:
+    """What was moved, and the hash that both journals have."""
+
+    events: int
+    records: int
+    vectors: int
+    hash: str
+
+
+def move(source: Store, target: Store, progress: Progress = lambda *_: None) -> Moved:
+    """Copy everything, make the views, and compare; a target that holds something else is refused."""
+    identity = _claim(source, target)
+    vectors.drop_graph(target.db)
+    for table in GROWING:
+        _copy(source.db, target.db, table, progress)
+    with source.db.transaction():  # from here on nobody writes to the source
+        for table in GROWING:
+            _copy(source.db, target.db, table, progress)
+        for table in CHANGING:
+            _replace(source.db, target.db, table, progress)
+        told = _compare(source, target, progress)
+    records = target.rebuild(
+        [view for view in ALL_VIEWS if view is not vectors], lambda done, total: progress("views", done, total)
+    )
+    index_chunks(target.db)
+    progress("graph of vectors", 0, 1)
+    if size := _vector_size(target.db):
+        vectors.make_graph(target.db, size)
+    with target.db.transaction():
+        fill_checksums(target.db)
+        target.note(MOVING, "")
+        target.note(MOVED, identity)
+    return Moved(events=_count(target.db, "events"), records=records, vectors=_count(target.db, "vectors"), hash=told)
+
+
+def journal_hash(db: Database, progress: Callable[[int], None] = lambda _: None) -> str:
+    """Give one hash over every column of every event, in order."""
+    told, done = sha256(), 0
+    for rows in _pages(db, EVENTS, None):
+        for row in rows:
+            told.update(json.dumps(list(row), ensure_ascii=False).encode())
+        done += len(rows)
+        progress(done)
+    return told.hexdigest()
+
+
+def _claim(source: Store, target: Store) -> str:
+    """Mark the target as being filled from this source; refuse one that is not empty for another reason."""
+    if source.db.place == target.db.place:
+        raise Conflict("A store cannot be moved into itself.")
+    first = source.db.query("select id from events order by seq limit 1")
+    if not first:
+        raise Conflict("There is nothing to move.", hint="The store is empty.")
+    identity = str(first[0][0])
+    with target.db.transaction():
+        under_way = target.setting(MOVING)
+        if not under_way and target.setting(MOVED) == identity:
+            raise Conflict(
+                f"This store was moved to {target.db.place} already.",
+                hint="Nothing was changed. Set `database` to use it.",
+            )
+        if under_way != identity and (under_way or _count(target.db, "events")):
+            raise Conflict(
+                f"{target.db.place} already holds another store.", hint="Give an empty one. Nothing was changed."
+            )
+        target.note(MOVING, identity)
+    return identity
+
+
+def _copy(source: Database, target: Database, table: Table, progress: Progress) -> None:
+    """Copy the rows behind the last that is there."""
+    total, done = _count(source, table.name), _count(target, table.name)
+    order = ", ".join(f"{column} desc" for column in table.key)
+    last = target.query(f"select {', '.join(table.key)} from {table.name} order by {order} limit 1")
+    for rows in _pages(source, table, tuple(last[0]) if last else None):
+        _put(target, table, rows)
+        done += len(rows)
+        progress(table.name, done, total)
+
+
+def _replace(source: Database, target: Database, table: Table, progress: Progress) -> None:
+    """Copy a table anew, all or nothing; settings of the target's own stay."""
+    kept = " and ".join(f"name <> '{name}'" for name in _KEPT_SETTINGS) if table.name == "settings" else "1 = 1"
+    total, done = _count(source, table.name), 0
+    with target.transaction():
+        target.execute(f"delete from {table.name} where {kept}")
+        for rows in _pages(source, table, None):
+            _put(target, table, [row for row in rows if table.name != "settings" or row[0] not in _KEPT_SETTINGS])
+            done += len(rows)
+            progress(table.name, done, total)
+
+
+def _pages(db: Database, table: Table, after: tuple[object, ...] | None) -> Iterator[list[Row]]:
+    """Give the rows behind a key, in the order of keys."""
+    key = ", ".join(table.key)
+    names = ", ".join((*table.key, *table.columns))
+    behind = f"where ({key}) > ({', '.join(f':after{place}' for place in range(len(table.key)))})"
+    while True:
+        given = {f"after{place}": value for place, value in enumerate(after or ())}
+        sql = f"select {names} from {table.name} {behind if after else ''} order by {key} limit {PAGE}"
+        rows = list(db.query(sql, given))
+        if not rows:
+            return
+        yield rows
+        after = tuple(rows[-1][place] for place in range(len(table.key)))
+
+
+def _put(target: Database, table: Table, rows: list[Row]) -> None:
+    names = (*table.key, *table.columns)
+    wrap = {"code": Bits, "vector": Halves}
+    sql = f"insert into {table.name} ({', '.join(names)}) values ({', '.join(f':{name}' for name in names)})"
+    with target.transaction():
+        target.many(
+            sql, [{name: wrap[name](row[name]) if name in wrap else row[name] for name in names} for row in rows]
+        )
+
+
+def _compare(source: Store, target: Store, progress: Progress) -> str:
+    total = _count(source.db, "events")
+    told = journal_hash(source.db, lambda done: progress("hash of the source", done, total))
+    if told != journal_hash(target.db, lambda done: progress("hash of the target", done, total)):
+        hint = (
+            "The source was changed behind what was copied: empty the target and move again. The source is as it was."
+        )
+        raise StoreError("The two journals are not the same.", hint=hint)
+    for table in GROWING[1:]:
+        if _count(source.db, table.name) != _count(target.db, table.name):
+            raise StoreError(f"Not every row of {table.name} arrived.", hint="Empty the target and move again.")
+    return told
+
+
+def _count(db: Database, table: str) -> int:
+    return int(db.query(f"select count(*) from {table}")[0][0])
+
+
+def _vector_size(db: Database) -> int:
+    rows = db.query("select vector from vectors limit 1")
+    return len(rows[0][0]) // 2 if rows else 0

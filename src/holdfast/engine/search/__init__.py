@@ -1,0 +1,1 @@
+"""Find candidates: words, vectors, near-duplicates."""

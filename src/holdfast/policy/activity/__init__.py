@@ -1,0 +1,1 @@
+"""What an agent did: tools, commands, turns, observations and summaries of them."""

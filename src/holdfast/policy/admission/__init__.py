@@ -1,0 +1,1 @@
+"""What may be stored, imported and shared."""

@@ -1,0 +1,201 @@
+"""Which events tell, here, what another system knows of a memory: the first time, and when it has changed since."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from holdfast.model.event import Event, Verb
+from holdfast.model.foreign import Foreign, ForeignLink
+from holdfast.model.ids import named_id
+from holdfast.model.kinds import CODED
+from holdfast.model.record import GLOBAL, RELATIONS, Record
+from holdfast.model.scope import MAX_LABELS
+from holdfast.policy.admission.fitting import Fitted
+from holdfast.policy.secrets import masked
+
+# The outcome under which a memory is credited with having been known elsewhere too; nothing counts it.
+CREDITED = "imported"
+MOST_SHOWN = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Adoption:
+    """One record to be: what it came from, the id it has here, the project it belongs to, and the time of asking."""
+
+    system: str
+    foreign: Foreign
+    part: Fitted
+    about: str
+    project: str
+    now: str
+
+    @property
+    def name(self) -> str:
+        """What its ids are made of."""
+        return named(self.system, self.foreign, self.project, self.part.key)
+
+    @property
+    def imported(self) -> dict[str, Any]:
+        """Where it comes from, as the record says it."""
+        origin: dict[str, Any] = {"system": self.system, "id": self.part.key, "hash": self.part.hash}
+        there, before = self.foreign.draft.project, self.part.data["extra"].get("imported")
+        origin |= {"project": there} if there and there != self.project else {}
+        return origin | ({"before": before} if before else {})
+
+    def event(self, verb: Verb, data: Mapping[str, Any], *, what: str = "", at: str = "", after: str = "") -> Event:
+        """Give an event about it that has the same id whenever the same is told again."""
+        known = at or self.foreign.updated_at or self.foreign.draft.at
+        event_id = named_id(f"{self.name}\n{what or verb}", known if self.foreign.dated else "", after or self.about)
+        return Event(id=event_id, about=self.about, verb=verb, at=known or self.now, by=self.foreign.by, data=data)
+
+
+def named(system: str, foreign: Foreign, project: str, key: str) -> str:
+    """Give the name of a memory among all there are; one without a lasting time is told apart by its project too."""
+    return f"{system}\n{key}" if foreign.dated else f"{system}\n{project}\n{key}"
+
+
+def id_of(system: str, foreign: Foreign, project: str, key: str) -> str:
+    """Give the id a foreign memory has here, always the same."""
+    return named_id(named(system, foreign, project, key), foreign.draft.at if foreign.dated else "")
+
+
+def home_of(there: str | None, here: str, *, chosen: bool = False) -> str:
+    """Give the project a foreign memory belongs to; `chosen`: somebody said where those without one go.
+
+    Other systems often know a project by the name of its folder only: the one at hand answers to that too.
+    """
+    if there is None or (chosen and not there):
+        return here
+    parts = there.lower().strip("/").split("/")
+    own = here.rstrip("/").rsplit("/", 1)[-1].lower()
+    is_identity = there.startswith("/") or (len(parts) > 2 and "." in parts[0])
+    return here if there and not is_identity and own in (parts[0], parts[-1]) else there or GLOBAL
+
+
+def first_told(adoption: Adoption) -> list[Event]:
+    """Give the events of a memory that is new here."""
+    foreign = adoption.foreign
+    at = foreign.draft.at or adoption.now
+    data = _data(adoption) | ({"pending": True} if foreign.state == "pending" else {})
+    events = [Event(id=adoption.about, about=adoption.about, verb="recorded", at=at, by=foreign.by, data=data)]
+    if foreign.updated_at > at:
+        events.append(adoption.event("revised", {}))
+    return [*events, *_checked(adoption, ""), *_retired(adoption, at)]
+
+
+def told_again(adoption: Adoption, record: Record, past: Iterable[Event]) -> list[Event]:
+    """Give the events of what changed there since it was last told; what was changed only here stays."""
+    before = _last_told(past)
+    data = _data(adoption)
+    changed = {name: data.get(name, _nothing(name)) for name in (*data, *before) if data.get(name) != before.get(name)}
+    for name in ("project", "source", "origin", "pending"):
+        changed.pop(name, None)
+    changed["extra"] = {**record.extra, **data["extra"]}
+    at = max(adoption.foreign.updated_at or adoption.now, record.updated_at)
+    return [replace(adoption.event("revised", changed, what=adoption.part.hash, after=record.head), at=at)]
+
+
+def state_told(adoption: Adoption, record: Record, past: Iterable[Event]) -> list[Event]:
+    """Give the events that bring a record here to the state it has there, unless it was changed here."""
+    foreign = adoption.foreign
+    events = _checked(adoption, record.verified_at, after=record.head)
+    if foreign.state == "retired" and record.state in ("active", "pending"):
+        return [*events, *_retired(adoption, record.updated_at)]
+    if foreign.state == "active" and record.state == "pending":
+        return [*events, adoption.event("confirmed", {}, after=record.head)]
+    if foreign.state == "active" and record.state == "retired":
+        last = next((event for event in reversed(list(past)) if event.verb in ("retired", "restored")), None)
+        if last and last.data.get("imported") == adoption.system:
+            events.append(adoption.event("restored", {}, what=f"restored {last.id}", after=record.head))
+    return events
+
+
+def credit(adoption: Adoption, other: Record) -> list[Event]:
+    """Give the events that credit a record with saying what a foreign memory says.
+
+    The first holds everything that is not said here already, and is what a repeated import knows it by. The second
+    shows it on the record, for as many as anybody would look at.
+    """
+    data, foreign = adoption.part.data, adoption.foreign
+    beside = {name: data[name] for name in ("scopes", "tags", "confidence", "extra") if data[name]}
+    coded = {name: value for name, value in data["fields"].items() if name in CODED}
+    used = Event(
+        id=credit_id(adoption),
+        about=other.id,
+        verb="used",
+        at=foreign.draft.at or adoption.now,
+        by=foreign.by,
+        data={"outcome": CREDITED, **adoption.imported, **beside, **({"fields": coded} if coded else {})},
+    )
+    shown = _shown_credit(adoption, other)
+    if not shown:
+        return [used]
+    at = max(other.updated_at, foreign.updated_at, foreign.draft.at)
+    return [used, replace(adoption, about=other.id).event("revised", shown, what="credit", at=at, after=other.head)]
+
+
+def _shown_credit(adoption: Adoption, other: Record) -> dict[str, Any]:
+    """Give what a credited record shows of it: labels it did not have, and where else it is known."""
+    given = adoption.part.data
+    labels = {name: [*dict.fromkeys((*getattr(other, name), *given[name]))][:MAX_LABELS] for name in ("scopes", "tags")}
+    changed: dict[str, Any] = {name: found for name, found in labels.items() if found != list(getattr(other, name))}
+    known = other.extra.get("also")
+    also = known if isinstance(known, list) else []
+    if len(also) < MOST_SHOWN:
+        place = {"system": adoption.system, "id": adoption.part.key, "at": adoption.foreign.draft.at}
+        changed["extra"] = {**other.extra, "also": [*also, place]}
+    return changed
+
+
+def linked(adoption: Adoption, link: ForeignLink, source: str, target: str) -> Event:
+    """Give the event of an arrow from one record here to another."""
+    relation = link.relation if link.relation in RELATIONS else "relates_to"
+    data = {"relation": relation, "target": target} | ({"there": link.relation} if relation != link.relation else {})
+    what = f"linked {link.relation} {link.key}"
+    return replace(adoption, about=source).event("linked", data, what=what, at=link.at or adoption.foreign.draft.at)
+
+
+def credit_id(adoption: Adoption) -> str:
+    """Give the id of the event by which another record is credited with a foreign memory."""
+    return named_id(f"{adoption.name}\ncredit", adoption.foreign.draft.at if adoption.foreign.dated else "")
+
+
+def _data(adoption: Adoption) -> dict[str, Any]:
+    """Give everything a record should say, as its event carries it."""
+    origin = adoption.foreign.origin
+    data = {
+        **adoption.part.data,
+        "project": adoption.project,
+        "source": "imported",
+        "origin": {"branch": origin.branch, "worktree": origin.worktree, "commit": origin.commit},
+        "extra": {**adoption.part.data["extra"], "imported": adoption.imported},
+    }
+    return {name: value for name, value in data.items() if value not in ([], {}, "")}
+
+
+def _last_told(past: Iterable[Event]) -> dict[str, Any]:
+    """Give what imports said of a record last, part by part."""
+    told: dict[str, Any] = {}
+    for event in past:
+        extra = event.data.get("extra")
+        if event.verb in ("recorded", "revised") and isinstance(extra, dict) and "imported" in extra:
+            told |= event.data
+    return told
+
+
+def _nothing(name: str) -> Any:
+    return {} if name in ("fields", "extra") else "" if name in ("title", "body") else []
+
+
+def _checked(adoption: Adoption, before: str, after: str = "") -> list[Event]:
+    at = adoption.foreign.verified_at
+    return [adoption.event("verified", {}, what=f"verified {at}", at=at, after=after)] if at > before else []
+
+
+def _retired(adoption: Adoption, at: str) -> list[Event]:
+    foreign = adoption.foreign
+    if foreign.state != "retired":
+        return []
+    data = {"reason": masked(foreign.reason) or "no longer used there", "imported": adoption.system}
+    when = foreign.retired_at or foreign.updated_at or at
+    return [adoption.event("retired", data, what=f"retired {foreign.retired_at}", at=when)]

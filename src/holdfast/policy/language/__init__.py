@@ -1,0 +1,1 @@
+"""What a text says: statements, quantities, contradictions, signals, titles."""

@@ -1,0 +1,98 @@
+"""What a text says was left behind: moved from one thing to another, replaced, renamed, dropped, deprecated."""
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+
+from holdfast.policy.language.statements import (
+    LONGEST_SENTENCE,
+    MOST_CHARACTERS,
+    Word,
+    content_words,
+    keys_of,
+    sentences,
+    turned_down,
+)
+
+_VERB = r"(?:moved|migrated|switched|changed|converted|ported|upgraded|transitioned|renamed|went|downgraded)"
+_END = r"(?=\s+(?:in|for|as|after|on|last|when|because|since|this|with|by|during|to)\b|[,;]|[.:](?:\s|$)|$)"
+_THING = r"(?:the |an? |our )?(?P<{}>(?:[^,;:]|:(?=\S)){{1,50}}?)"
+_GONE, _GAINED = _THING.format("gone"), _THING.format("gained")
+_OVER = r"(?:deprecated|obsolete|retired|gone|removed|discontinued|dead|dropped|phased out|shut down)"
+_LEFT = (
+    r"(?:dropped|left|ditched|abandoned|removed|got rid of|retired|deprecated|stopped using|moved (?:away from|off))"
+)
+_PATTERNS = tuple(
+    re.compile(pattern, re.IGNORECASE)
+    for pattern in (
+        rf"\b{_VERB}\b.*?\bfrom {_GONE} (?:over )?to {_GAINED}{_END}",
+        rf"\breplac(?:ed|es|ing) {_GONE} (?:with|by) {_GAINED}{_END}",
+        rf"^{_GONE} (?:was|is|were|are|has been|have been) (?:now )?(?:replaced|superseded) (?:with|by) {_GAINED}{_END}",
+        rf"^{_GAINED} (?:has |have )?(?:replaced|replaces|supersedes|superseded) {_GONE}{_END}",
+        rf"(?:^|[,;:]\s+(?:and )?){_GONE} (?:was|is|were|are|has been|have been) renamed to {_GAINED}{_END}",
+        rf"(?:^|[,;:]\s+(?:and )?){_GONE} (?:is|are|was|were|has been|have been)(?: now)? {_OVER}\b",
+        rf"\b{_LEFT} {_GONE}(?:{_END}| in favou?r of {_GAINED}{_END})",
+        rf"\b(?:dropped|left|ditched|abandoned|removed) {_GONE} in favou?r of {_GAINED}{_END}",
+        rf"^{_GAINED} took over (?:from )?{_GONE}{_END}",
+    )
+)
+_ARRIVED = re.compile(
+    rf"^(?P<before>[^,;:]*?)\b(?:{_VERB}|rewritten|relocated|raised|lowered|bumped)\b(?P<between>[^,;:]*?)"
+    rf"\b(?:to|into|in) {_GAINED}{_END}",
+    re.IGNORECASE,
+)
+# Said of a state of affairs that has not always been so.
+_NOW = re.compile(
+    r"\b(?:now|nowadays|these days|as of|from now on|by now|since (?:the|we|v?\d)|from this \w+ on)\b", re.IGNORECASE
+)
+_I = re.compile(r"\bI\b")
+_CUE_WORDS = """
+    moved migrated switched changed converted ported upgraded transitioned renamed went downgraded replaced replaces
+    replacing superseded supersedes deprecated obsolete retired gone removed rewritten relocated raised lowered bumped
+    discontinued dead dropped left ditched abandoned favour favor took rid stopped phased shut instead rather not more over
+""".split()
+_CUE = re.compile(rf"\b(?:{'|'.join(_CUE_WORDS)})\b", re.IGNORECASE)
+_CUES = keys_of(" ".join(_CUE_WORDS))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """What came in place of what (either may be unsaid), and what else the sentence is about."""
+
+    gone: frozenset[str]
+    gained: frozenset[str]
+    about: frozenset[str]
+    words: tuple[Word, ...]
+    raw: str
+
+
+@lru_cache(maxsize=2_048)
+def changes(text: str) -> tuple[Change, ...]:
+    """Give every change a text reports."""
+    short = (sentence for sentence in sentences(text[:MOST_CHARACTERS]) if len(sentence) <= LONGEST_SENTENCE)
+    return tuple(change for sentence in short if _CUE.search(sentence) for change in _of_sentence(sentence))
+
+
+def mentions_now(sentence: str) -> bool:
+    """Tell whether a sentence presents what it says as new; "I can now …" tells of the writer."""
+    return bool(_NOW.search(sentence)) and not _I.search(sentence)
+
+
+def _of_sentence(sentence: str) -> list[Change]:
+    plain = sentence.rstrip(" .!")
+    found = []
+    for pattern in _PATTERNS:
+        for match in pattern.finditer(plain):
+            parts = match.groupdict()
+            found.append((keys_of(parts["gone"]), keys_of(parts.get("gained") or "")))
+    if down := turned_down(plain):
+        found.append((down, frozenset()))
+    if not found and (arrived := _ARRIVED.search(plain)):
+        found.append((frozenset(), keys_of(arrived["gained"])))
+    words = tuple(content_words(plain))
+    keys = frozenset(word.key for word in words)
+    return [
+        Change(gone=gone, gained=gained, about=keys - gone - gained - _CUES, words=words, raw=plain)
+        for gone, gained in found
+        if gone or gained
+    ]

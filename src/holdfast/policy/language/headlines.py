@@ -1,0 +1,117 @@
+"""Titles and sentences out of what was asked and answered: the request without its politeness, the answer's own summary."""
+
+import re
+from collections.abc import Sequence
+
+from holdfast.model.text import shorten
+from holdfast.policy.language.prose import own_words, passages
+
+TITLE = 100
+
+_POLITE = re.compile(
+    r"^(?:(?:please|pls|hey|hi|hello|ok(?:ay)?|so|now|great|thanks|thank you|cool|nice|perfect|yes|yep|no|and|also|then|next|alright|"
+    r"actually|first|finally|good|well|wait|hm+)\b[\s,!.:;—-]*)+",
+    re.IGNORECASE,
+)
+_ASKING = re.compile(
+    r"^(?:(?:can|could|would|will) (?:you|we)(?: please)?|i(?:'d| would) like (?:you )?to|i (?:want|need) (?:you )?to|"
+    r"let(?:'|’)?s|we (?:need|should|have) to|you (?:should|need to|can)|go ahead and|help me(?: to)?|try to|make sure (?:to|that you)|"
+    r"your task is to|go and|tell me|show me|explain(?: to me)?)\s+(?:please\s+)?",
+    re.IGNORECASE,
+)
+_VAGUE = re.compile(
+    r"(?:continue|go (?:on|ahead)|resume|yes|yep|no|ok(?:ay)?|sure|do (?:it|that|this|so)|try again|again|proceed|next|keep going|"
+    r"sounds good|lgtm|please do|same|thanks?(?: you)?|(?:and )?commit(?: it| this| that| everything| the changes)?(?: and push)?|push|"
+    r"run (?:it|them|the tests)|fix (?:it|this|that|them)|done|\w|\d+|option \w|the (?:first|second) one|retry|stop|hello|hi|test|"
+    r"great|perfect|nice|looks good)[\s.!]*",
+    re.IGNORECASE,
+)
+_TRAILING = re.compile(
+    r"[\s,;.!-]+(?:(?:please|pls|thanks|thank you|thx)(?: (?:fix|repair|do it))?)[\s.!]*$", re.IGNORECASE
+)
+_OUTCOME = re.compile(
+    r"^(?:(?:done|all (?:done|set)|great|ok(?:ay)?|perfect|good|summary|in short|finished|success)\b[\s,.!:;—-]*)*"
+    r"(?:(?:i|we)(?:['’]ve| have)?\s+|it is |this )?(?:(?:now|also|just|successfully|then|finally)\s+)*"
+    r"(?P<verb>fixed|added|implemented|created|updated|changed|refactored|renamed|removed|moved|extracted|replaced|wrote|rewrote|"
+    r"introduced|split|migrated|upgraded|bumped|configured|enabled|disabled|corrected|resolved|documented|simplified|converted|made|"
+    r"set up|set|cleaned up|optimi[sz]ed|deleted|switched|pinned|wired|merged|reverted|patched|deployed|installed|restored|rebuilt|reworked|"
+    r"tightened|cached|translated|unified|inlined|formatted|regenerated|released|published|tagged|handled|stopped|dropped)\b(?P<rest>\s[^;]+)",
+    re.IGNORECASE,
+)
+_CONVENTIONAL = re.compile(r"^(?P<type>[a-z]+)(?:\((?P<scope>[^)]*)\))?!?:\s+(?P<rest>.+)$")
+_STOP = re.compile(r"(?:,| —| –|;|:)\s")
+_HEADING = re.compile(r"^\s*(?:#{1,6}\s.*|\*\*[^*]+\*\*:?)\s*$", re.MULTILINE)
+
+
+def request_of(prompt: str) -> str:
+    """Give what was asked in one line, without politeness; nothing where it says nothing alone."""
+    for line in _plain_lines(prompt):
+        asked = _ASKING.sub("", _POLITE.sub("", line))
+        asked = _TRAILING.sub("", _ASKING.sub("", _POLITE.sub("", asked))).strip()
+        if len(asked) > 3 and not _VAGUE.fullmatch(asked):
+            return _capital(one_line(asked, TITLE))
+    return ""
+
+
+def outcome_of(said: str) -> str:
+    """Give the sentence of an answer that says what was done, as a title; nothing if there is none."""
+    for sentence in sentences_of(said)[:6]:
+        if found := _OUTCOME.match(sentence):
+            return one_line(_capital(found["verb"].lower()) + found["rest"], TITLE)
+    return ""
+
+
+def answer_of(said: str, besides: str = "") -> str:
+    """Give the first sentence of an answer that says something, and something else than a title already does."""
+    known = besides.partition(" ")[2][:25] or besides
+    for sentence in sentences_of(said):
+        says = len(sentence) >= 30 and not sentence.endswith(":") and not _OPENING.match(sentence)
+        if says and not (known and known in sentence):
+            return sentence
+    return ""
+
+
+_OPENING = re.compile(
+    r"^(?:let me|i'll|i will|sure|great|of course|here(?:'s| is| are)|okay|looking|now\b|i (?:looked|read|checked))",
+    re.IGNORECASE,
+)
+
+
+def subject_of(commit: str) -> tuple[str, str]:
+    """Give a commit's subject without its conventional type, and that type."""
+    if found := _CONVENTIONAL.match(commit):
+        return _capital(found["rest"].strip()), found["type"]
+    return _capital(commit.strip()), ""
+
+
+def sentences_of(text: str) -> list[str]:
+    """Give the sentences somebody wrote, without code, output, quotes and headings."""
+    return [one.text for one in passages(_HEADING.sub("", text)) if one.form == "sentence" and one.text]
+
+
+def one_line(text: str, most: int) -> str:
+    """Give a text in one line, cut at the end of a clause where that keeps most of it."""
+    flat = " ".join(text.split()).rstrip(" .;:,")
+    if len(flat) <= most:
+        return flat
+    ends = [found.start() for found in _STOP.finditer(flat) if most // 3 <= found.start() <= most]
+    return flat[: ends[-1]] if ends else shorten(flat, most)
+
+
+def joined(items: Sequence[str], most: int = 5) -> str:
+    """Write some items as a list in a sentence, and how many more there are."""
+    shown = list(items[:most])
+    more = len(items) - len(shown)
+    if more:
+        return f"{', '.join(shown)} and {more} more"
+    return " and ".join((", ".join(shown[:-1]), shown[-1])) if len(shown) > 1 else "".join(shown)
+
+
+def _plain_lines(text: str) -> list[str]:
+    said, _ = own_words(text)
+    lines = [line.strip(" #*->\t•") for line in said.splitlines()]
+    return [piece for line in lines for piece in re.split(r"(?<=[\w)][.!?])\s+(?=[A-Z])", line) if piece]
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]

@@ -1,0 +1,194 @@
+"""Reusable knowledge in what a session said: whole sentences with a kind, and how sure the wording makes it."""
+
+import math
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from itertools import chain
+
+from holdfast.policy.language import cues
+from holdfast.policy.language.lexicon import TECHNOLOGIES
+from holdfast.policy.language.prose import Passage, passages
+from holdfast.policy.language.statements import keys_of, statements
+from holdfast.policy.secrets import find_secrets
+
+SHORTEST, LONGEST = 15, 400
+# A pattern counts in full after so many occurrences, and half as much with each week it is not seen.
+FULL_OCCURRENCES, HALF_LIFE_DAYS = 10, 7.0
+# Seen so often, it is worth showing to somebody; said so plainly, it may be kept at once; unseen so long, it is let go.
+REVIEW_OCCURRENCES, KEEP_CONFIDENCE, EXPIRE_DAYS = 3, 0.8, 30
+
+# Kinds that readers would not always tell apart: what a thing is made of, what it is set to, why it is so.
+FAMILIES: Mapping[str, str] = {
+    "fact": "fact",
+    "architecture": "fact",
+    "tech_stack": "fact",
+    "configuration": "configuration",
+    "dependency": "configuration",
+    "explanation": "explanation",
+    "insight": "explanation",
+    "command": "command",
+    "decision": "decision",
+    "api_endpoint": "api_endpoint",
+}
+_PASSED_OVER = (cues.UNFINISHED, cues.NO_VERB, cues.VAGUE, cues.MOMENTARY, cues.SUPPOSED, cues.TASK)
+_Verdict = tuple[str, float] | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """Something worth keeping: what it is, the whole sentence, how sure, and where in the log."""
+
+    kind: str
+    text: str
+    confidence: float
+    span: tuple[int, int]
+
+
+def mine(text: str) -> list[Found]:
+    """Give what a session's log says that will be true next time, once each, in order."""
+    found: dict[str, Found] = {}
+    for passage in passages(text):
+        if one := _judge(passage):
+            found.setdefault(pattern_key(one), one)
+    return list(found.values())
+
+
+def pattern_key(found: Found) -> str:
+    """Give the identity of what was found: the same command, route or words in any order have the same key."""
+    family = FAMILIES[found.kind]
+    if family == "command" and (command := _command_in(found.text)):
+        return f"command {' '.join(command.split())}"
+    if family == "api_endpoint" and (endpoint := _endpoint_in(found.text)):
+        return f"api_endpoint {endpoint}"
+    denied = sum(not claim.affirms for claim in statements(found.text)) % 2
+    return " ".join((family, *(["not"] if denied else []), *sorted(keys_of(found.text))))
+
+
+def score(occurrences: int, days: float, confidence: float) -> float:
+    """Give how much a pattern counts: said often, lately and plainly."""
+    return min(occurrences / FULL_OCCURRENCES, 1.0) * math.pow(0.5, days / HALF_LIFE_DAYS) * confidence
+
+
+def _judge(passage: Passage) -> Found | None:
+    if find_secrets(passage.text):
+        return None
+    verdict: _Verdict = None
+    match passage.form:
+        case "command":
+            verdict = _typed(passage.text)
+        case "route":
+            verdict = ("api_endpoint", 0.85)
+        case "sentence" if _lasting(passage.text):
+            verdict = next((found for rule in _RULES if (found := rule(passage.text))), None)
+    if verdict is None:
+        return None
+    return Found(kind=verdict[0], text=passage.text, confidence=verdict[1], span=(passage.start, passage.end))
+
+
+def _lasting(sentence: str) -> bool:
+    """Tell whether a sentence states something that is meant, stands alone and outlasts the session."""
+    if not SHORTEST <= len(sentence) <= LONGEST or sentence.endswith("?"):
+        return False
+    if any(cue.search(sentence) for cue in _PASSED_OVER):
+        return False
+    if cues.DANGLING.search(sentence) and not cues.ENDPOINT.search(sentence):
+        return False
+    textbook = cues.TEXTBOOK.match(sentence)
+    if textbook and textbook[1].lower() in TECHNOLOGIES:
+        return False
+    return bool(cues.DECIDED.search(sentence)) or not (cues.CHATTER.search(sentence) or cues.ASIDE.search(sentence))
+
+
+def _typed(command: str) -> _Verdict:
+    worth = cues.COMMAND.match(command) and not cues.TRIVIAL.search(command) and len(command) <= 200
+    return ("command", 0.6) if worth else None
+
+
+def _decision(sentence: str) -> _Verdict:
+    if not cues.DECIDED.search(sentence) or cues.NO_DECISION.search(sentence):
+        return None
+    grounds = bool(cues.ALTERNATIVE.search(sentence)) + bool(cues.REASON.search(sentence))
+    return "decision", (0.7, 0.8, 0.9)[grounds]
+
+
+def _endpoint(sentence: str) -> _Verdict:
+    return ("api_endpoint", 0.9) if cues.ENDPOINT.search(sentence) and not cues.ACCESS_LOG.search(sentence) else None
+
+
+def _insight(sentence: str) -> _Verdict:
+    return ("insight", 0.8) if cues.INSIGHT.search(sentence) and _concrete(sentence) else None
+
+
+def _command(sentence: str) -> _Verdict:
+    quoted = cues.QUOTED_COMMAND.search(sentence)
+    return ("command", 0.8) if quoted and not cues.TRIVIAL.search(quoted[1]) else None
+
+
+def _configuration(sentence: str) -> _Verdict:
+    if cues.SET_TO.search(sentence):
+        return "configuration", 0.8
+    if cues.BY_ENVIRONMENT.search(sentence):
+        return "configuration", 0.75
+    return ("configuration", 0.65) if cues.BY_DEFAULT.search(sentence) else None
+
+
+def _dependency(sentence: str) -> _Verdict:
+    if cues.VERSIONED.search(sentence):
+        return "dependency", 0.85
+    return ("dependency", 0.65) if cues.INSTALLED.search(sentence) else None
+
+
+def _explanation(sentence: str) -> _Verdict:
+    return ("explanation", 0.65) if cues.BECAUSE.search(sentence) and _concrete(sentence) else None
+
+
+def _tech_stack(sentence: str) -> _Verdict:
+    return ("tech_stack", 0.8) if cues.STACK.search(sentence) and _technologies(sentence) else None
+
+
+def _architecture(sentence: str) -> _Verdict:
+    return ("architecture", 0.7) if cues.ARCHITECTURE.search(sentence) and _concrete(sentence) else None
+
+
+def _fact(sentence: str) -> _Verdict:
+    if cues.RULE.search(sentence) and _concrete(sentence, least=3) and not cues.FAILING.search(sentence):
+        return "fact", 0.7
+    return ("fact", 0.6) if cues.STATE.search(sentence) and _concrete(sentence) else None
+
+
+# The plainest wording first: a decision that gives its reason is a decision.
+_RULES: tuple[Callable[[str], _Verdict], ...] = (
+    _decision,
+    _endpoint,
+    _insight,
+    _command,
+    _configuration,
+    _dependency,
+    _explanation,
+    _tech_stack,
+    _architecture,
+    _fact,
+)
+
+
+def _concrete(sentence: str, least: int = 4) -> bool:
+    """Tell whether a sentence names something: code, a number, a technology, or at least some words of content."""
+    return bool(cues.CODE.search(sentence)) or _technologies(sentence) or len(keys_of(sentence)) >= least
+
+
+def _technologies(sentence: str) -> bool:
+    return any(word.strip("`.,;:()").lower() in TECHNOLOGIES for word in sentence.split())
+
+
+def _command_in(text: str) -> str:
+    quoted = cues.QUOTED_COMMAND.search(text)
+    return quoted[1] if quoted else text if cues.COMMAND.match(text) else ""
+
+
+def _endpoint_in(text: str) -> str:
+    """Give method and path, the names of parameters left out."""
+    for match in chain(cues.ENDPOINT.finditer(text), cues.ROUTE.finditer(text)):
+        path = re.sub(r"\{[^}]*\}|:\w+|<[^>]*>", "{}", match[2].partition("?")[0]).rstrip("/.")
+        return f"{match[1].upper()} {path}"
+    return ""

@@ -1,0 +1,1 @@
+"""What counts more: weight, decay, trust, heat, diversity."""

@@ -1,0 +1,54 @@
+"""How much a record counts beside how well it fits: freshness, trust, severity, scope and use, each near 1; and decay."""
+
+from collections.abc import Mapping, Sequence
+
+from holdfast.model.ids import days_between
+from holdfast.model.kinds import KINDS
+from holdfast.model.query import Usage
+from holdfast.model.record import Record
+from holdfast.policy.ranking.decay import decay
+from holdfast.policy.ranking.trust import trust
+
+# How far a factor can push a score. Small on purpose: they order what fits about equally well, nothing more.
+FRESHNESS, TRUST, SEVERITY, SCOPE, USE = 0.10, 0.10, 0.10, 0.05, 0.10
+WORTH_SAYING = 0.005
+
+_SEVERITIES = {"critical": 1.0, "high": 0.6, "medium": 0.2, "low": 0.0}
+
+
+def weigh(
+    record: Record,
+    usage: Usage,
+    *,
+    project: str,
+    now: str,
+    outcomes: Sequence[str] = (),
+    deltas: Sequence[float] = (),
+) -> Mapping[str, float]:
+    """Give a factor for each signal that says something about this record.
+
+    A scar decays in full, by its type and by the outcomes of its recent uses: one nobody heeds should make room.
+    """
+    signals = {
+        "freshness": FRESHNESS * (freshness(record, now) - 1),
+        "trust": TRUST * (trust(record, deltas) - 1),
+        "severity": SEVERITY * _SEVERITIES.get(str(record.fields.get("severity")), 0.0),
+        "scope": SCOPE if project and record.project == project else 0.0,
+        "use": USE * use(usage),
+    }
+    factors = {name: 1 + push for name, push in signals.items() if abs(push) >= WORTH_SAYING}
+    left = decay(record, outcomes, now) if record.kind == "scar" else 1.0
+    return factors if left == 1.0 else {**factors, "decay": left}
+
+
+def freshness(record: Record, now: str) -> float:
+    """Give 1 for what was just said or checked, falling with the half-life of its kind."""
+    age = days_between(max(record.updated_at, record.verified_at), now)
+    half_life = KINDS[record.kind].half_life if record.kind in KINDS else None
+    return float(0.5 ** (age / half_life)) if half_life else 1.0
+
+
+def use(usage: Usage) -> float:
+    """Give -1 for a record that was only ever contradicted, 1 for one that always helped, 0 when nobody said."""
+    good, bad = usage.applied + usage.corrected, 2 * usage.contradicted + 0.25 * usage.ignored
+    return (good - bad) / (good + bad + 2)

@@ -1,0 +1,1 @@
+"""What a session is told and asked: briefs, closing, evidence, triggers."""

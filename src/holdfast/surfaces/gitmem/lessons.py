@@ -1,0 +1,46 @@
+"""Lessons and decisions of a project, searched or listed by kind and severity, without leaving a trace in the session."""
+
+from collections.abc import Sequence
+
+from holdfast.model.ids import days_before
+from holdfast.model.query import Hit, Query, Recalled
+from holdfast.model.record import Record
+from holdfast.verbs.memory import Memory, find, is_reference
+from holdfast.verbs.records.read import MOST_LISTED, list_records
+from holdfast.verbs.search.brief import LESSONS
+from holdfast.verbs.search.recall import recall
+from holdfast.verbs.sessions.close import LEARNINGS
+
+MORE = 3  # times as many are looked at where some are then passed over
+
+
+def search_lessons(
+    memory: Memory, text: str, *, kinds: Sequence[str] = LESSONS, severity: str = "", limit: int = 5
+) -> Recalled:
+    """Find lessons by question; an id gives the record it means."""
+    if is_reference(text):
+        record = find(memory, text).record
+        return Recalled(hits=(Hit(record=record, score=1.0, confidence="strong", why={"id": 1.0}, fit=1.0),))
+    wanted = limit * MORE if severity else limit
+    found = recall(memory, Query(text=text, kinds=tuple(kinds), limit=wanted), surface=False)
+    hits = [hit for hit in found.hits if _is_as_severe(hit.record, severity)]
+    return Recalled(hits=tuple(hits[:limit]), search=found.search, gated=found.gated, notes=found.notes)
+
+
+def recent_lessons(
+    memory: Memory,
+    *,
+    kinds: Sequence[str] = (*LEARNINGS, "decision"),
+    severity: str = "",
+    days: float = 0,
+    limit: int = 10,
+) -> list[Record]:
+    """Give what was learned and decided, latest first; lessons that came with the product are no news."""
+    since = days_before(memory.clock.now(), days) if days else ""
+    page = list_records(memory, Query(text="", kinds=tuple(kinds), since=since, limit=MOST_LISTED))
+    own = [record for record in page.records if record.source != "starter" and _is_as_severe(record, severity)]
+    return own[:limit]
+
+
+def _is_as_severe(record: Record, severity: str) -> bool:
+    return severity in ("", record.fields.get("severity"))

@@ -1,0 +1,89 @@
+"""What a session comes to: its memories sorted by what they are good for, and the best of what only it would have kept."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from holdfast.engine.views import Entry, records
+from holdfast.model.record import Record
+from holdfast.model.session import Session
+from holdfast.policy.ranking.salience import importance
+from holdfast.surfaces.memory_mcp.memory_types import EPISODIC, category_of, draft_of, type_of
+from holdfast.verbs.memory import Memory
+from holdfast.verbs.records.hot import promote
+from holdfast.verbs.records.lifecycle import Revision, revise
+from holdfast.verbs.records.vitals import Vitals, vitals_of
+from holdfast.verbs.sessions.session import find_session
+
+MOST_READ, MOST_SHOWN = 500, 20
+PROMOTED, WORTH = 3, 0.6
+GROUPS: Mapping[str, str] = {
+    "decision": "decisions",
+    "lesson": "insights",
+    "antipattern": "insights",
+    "landmine": "insights",
+    "constraint": "insights",
+    "todo": "action_items",
+    "bug": "action_items",
+}
+_ACTIONS = ("thread", "blocker")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Digest:
+    """A session's memories by group, what matters most first."""
+
+    session: Session
+    total: int
+    groups: Mapping[str, tuple[Entry, ...]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ended:
+    """A session that ended: what was bound to it, best first, and what of that is kept for good."""
+
+    session: Session
+    episodes: tuple[Vitals, ...] = ()
+    promoted: tuple[Record, ...] = ()
+
+
+def digest(memory: Memory, reference: str) -> Digest:
+    """Sort what a session kept into decisions, insights, things to do and the rest."""
+    session = find_session(memory, reference)
+    found = [one for one in records.of_session(memory.store.db, session.id, limit=MOST_READ) if _in_use(one)]
+    ranked = sorted(found, key=lambda entry: -importance(entry.record.text))
+    groups: dict[str, list[Entry]] = {name: [] for name in ("decisions", "insights", "action_items", "context")}
+    for entry in ranked:
+        groups[_group(entry.record)].append(entry)
+    shown = {name: tuple(entries[:MOST_SHOWN]) for name, entries in groups.items()}
+    return Digest(session=session, total=len(found), groups=shown)
+
+
+def end_session(memory: Memory, reference: str, *, keep: bool = True, memory_type: str = "project") -> Ended:
+    """End a session; of what was bound to it the best becomes lasting, and hot."""
+    session = find_session(memory, reference)
+    found = [one for one in records.of_session(memory.store.db, session.id, limit=MOST_READ) if _in_use(one)]
+    episodes = vitals_of(memory, [one for one in found if type_of(one.record) == EPISODIC])
+    ranked = sorted(episodes, key=lambda one: (-one.salience, one.record.id))
+    chosen = [one.record for one in ranked[:PROMOTED] if one.salience >= WORTH] if keep else []
+    with memory.store.db.transaction():
+        lasting = [_lasting(memory, record, memory_type) for record in chosen]
+        if session.is_open:
+            event = memory.event("closed", session.id, data={"type": "ended"}, after=max(session.last, session.end))
+            memory.commit([replace(event, by=replace(event.by, session=session.id))])
+    return Ended(session=find_session(memory, session.id), episodes=tuple(ranked), promoted=tuple(lasting))
+
+
+def _lasting(memory: Memory, record: Record, memory_type: str) -> Record:
+    tags = tuple(tag for tag in record.tags if tag != EPISODIC)
+    kind = draft_of(record.body, memory_type).kind
+    revised = revise(memory, record.id, Revision(kind=kind, tags=tags, fields={}))
+    promote(memory, record.id, why="session_end")
+    return revised if isinstance(revised, Record) else record
+
+
+def _in_use(entry: Entry) -> bool:
+    return entry.record.state == "active"
+
+
+def _group(record: Record) -> str:
+    return "action_items" if record.kind in _ACTIONS else GROUPS.get(category_of(record), "context")

@@ -1,0 +1,34 @@
+"""Records by their local numbers, for callers who know memories by integers."""
+
+from collections.abc import Iterable
+
+from holdfast.engine.raw import imported
+from holdfast.engine.views import Entry, records
+from holdfast.model.errors import NotFound
+from holdfast.model.record import GLOBAL
+from holdfast.surfaces.memory_mcp.memory_types import SYSTEM
+from holdfast.verbs.memory import Memory
+
+LARGEST = 2**63
+
+
+def by_number(memory: Memory, number: int) -> Entry:
+    """Give the record of a number, or of the number it had in Memory MCP; erased ones are gone."""
+    db = memory.store.db
+    own = records.by_numbers(db, [number] if 0 < number < LARGEST else []).get(number)
+    if own is None or own.project == GLOBAL:  # small numbers are rather those of what was imported
+        for entry in imported.by_foreign_id(db, str(number), whole=True, system=SYSTEM):
+            return entry
+    if own is None or own.state == "erased":
+        raise NotFound(f"Memory not found: {number}.", hint="list_memories shows the ids there are.")
+    return Entry(number=number, record=own)
+
+
+def id_of(memory: Memory, number: int) -> str:
+    """Give the id of the record with a number."""
+    return by_number(memory, number).record.id
+
+
+def numbers_of(memory: Memory, ids: Iterable[str]) -> dict[str, int]:
+    """Give the number of each record."""
+    return {one: entry.number for one, entry in records.by_ids(memory.store.db, ids).items()}

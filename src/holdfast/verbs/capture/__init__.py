@@ -1,0 +1,1 @@
+"""Learn from what agents do: the trail, observations, mining, what hooks answer with."""

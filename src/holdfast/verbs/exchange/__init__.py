@@ -1,0 +1,1 @@
+"""Bring records in and out: replicas, imports, exports."""

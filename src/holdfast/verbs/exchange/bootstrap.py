@@ -1,0 +1,176 @@
+"""Fill a memory from what a project's documents say already. Done again it changes nothing."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import zip_longest
+from pathlib import Path
+
+from holdfast.engine.views import records
+from holdfast.engine.views.records import fingerprint
+from holdfast.model.errors import Invalid
+from holdfast.model.event import Event
+from holdfast.model.fold import fold
+from holdfast.model.ports import Elsewhere
+from holdfast.model.record import Draft, Record
+from holdfast.model.text import check_text, counted, shorten
+from holdfast.policy.language.documents import FILES, MARKDOWN, is_text, pieces
+from holdfast.verbs.memory import Memory
+from holdfast.verbs.records.hot import hot_set, promote
+from holdfast.verbs.records.write import draft_event
+
+LARGEST = 1_000_000  # bytes of one document
+MOST_PIECES = 2_000
+MOST_FILES = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seeded:
+    """What documents became: how many were there and read, what is kept now, what was known, and what went wrong."""
+
+    found: int = 0
+    read: int = 0
+    kept: tuple[Record, ...] = ()
+    known: int = 0
+    hot: int = 0
+    problems: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        files = f"{counted(self.read, 'document')} read: " if self.found else ""
+        return f"{files}{counted(len(self.kept), 'new memory')}, {self.known} known, {self.hot} put into the hot set."
+
+
+def bootstrap(memory: Memory, like: Draft, *, root: str = ".", files: Sequence[str] = (), hot: bool = True) -> Seeded:
+    """Keep what the documents of a project say; those that cannot be read are named, and spoil nothing.
+
+    `like` gives the kind and labels of the memories. Documents that matter most come first, also into the hot set.
+    """
+    folder = confined(memory, root)
+    if not folder.is_dir():
+        raise Invalid(f"{root} is no folder of this project.", hint="Give a folder inside it, or run this there.")
+    done, seen = Seeded(), set[Path]()
+    for name in files or FILES:
+        for path in _named(folder, name):
+            if path not in seen and len(seen) < MOST_FILES:
+                seen.add(path)
+                done = _joined(done, _document(memory, path, like, folder))
+    missing = [f"{name}: there is no such file" for name in files if not any(_named(folder, name))]
+    return _warmed(memory, replace(done, problems=(*done.problems, *missing)), hot=hot)
+
+
+def seed_text(memory: Memory, text: str, like: Draft, *, hot: bool = False) -> Seeded:
+    """Keep each item and paragraph of a text as a memory of its own."""
+    said = check_text(text, "text", LARGEST)
+    return _warmed(memory, _kept(memory, [one.under("") for one in pieces(said)], like), hot=hot)
+
+
+def seed_file(memory: Memory, path: Path, like: Draft, *, hot: bool = False) -> Seeded:
+    """Keep what one file says."""
+    done = _document(memory, path, like, path.parent)
+    return _warmed(memory, done, hot=hot)
+
+
+def confined(memory: Memory, path: str) -> Path:
+    """Give the place a path names, if it lies in the project's folder; links that lead out of it do not."""
+    if isinstance(memory.checkout, Elsewhere):
+        raise Invalid(
+            "A server reads no files.", hint="Run this on the machine that has the checkout, or give the text."
+        )
+    top = memory.checkout.top().resolve()
+    try:
+        place = (top / Path(path).expanduser()).resolve()
+        place.exists()
+    except (OSError, ValueError, RuntimeError) as problem:  # too long, not to be spelled on a disk, of nobody's home
+        raise Invalid(f"{shorten(path, 80)!r} is no path.") from problem
+    if not place.is_relative_to(top):
+        raise Invalid(f"{path} lies outside of the project.", hint=f"Name something below {top}.")
+    return place
+
+
+def _named(folder: Path, name: str) -> list[Path]:
+    """Give the files of a name or pattern, none of them outside of the folder."""
+    if name.startswith(("/", "~")) or ".." in Path(name).parts:
+        return []
+    try:
+        found = sorted(folder.glob(name))
+        return [path for path in found if path.is_file() and path.resolve().is_relative_to(folder)]
+    except (OSError, ValueError, NotImplementedError):
+        return []  # no pattern, so there is no such file
+
+
+def _document(memory: Memory, path: Path, like: Draft, folder: Path) -> Seeded:
+    name = path.relative_to(folder).as_posix()
+    text = _text(path)
+    if isinstance(text, Invalid):
+        return Seeded(found=1, problems=(f"{name}: {text.message}",))
+    said = [one.under(name) for one in pieces(text, markdown=path.suffix.lower() in MARKDOWN or not path.suffix)]
+    drafted = replace(like, anchors=(name,), extra={**like.extra, "document": name})
+    return replace(_kept(memory, said, drafted), found=1, read=1)
+
+
+def _text(path: Path) -> str | Invalid:
+    """Give the text of a file, or why it has none."""
+    try:
+        size = path.stat().st_size
+        raw = path.read_bytes() if 0 < size <= LARGEST else b""
+    except OSError as problem:
+        return Invalid(f"it cannot be read ({problem.strerror})")
+    if not raw.strip():
+        return Invalid("it is empty" if size <= LARGEST else f"it is larger than {LARGEST:,} bytes")
+    if not is_text(raw):
+        return Invalid("it is a binary file")
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return Invalid("it is not UTF-8")
+
+
+def _kept(memory: Memory, said: Sequence[str], like: Draft) -> Seeded:
+    """Keep texts in one transaction, but for those that stand here word for word; credentials in them are masked."""
+    events = [event for text in said[:MOST_PIECES] if (event := _fresh(memory, replace(like, body=text)))]
+    unique = {fingerprint(_record(event)): event for event in reversed(events)}
+    made = memory.commit(list(reversed(unique.values()))) if unique else []
+    left = (f"{len(said) - MOST_PIECES} pieces were left out",) if len(said) > MOST_PIECES else ()
+    return Seeded(kept=tuple(entry.record for entry in made), known=len(said) - len(made), problems=left)
+
+
+def _fresh(memory: Memory, draft: Draft) -> Event | None:
+    """Give the event that keeps a draft, unless this project has it, in use or retired."""
+    event = draft_event(memory, draft)
+    record = _record(event)
+    same = records.with_fingerprint(memory.store.db, fingerprint(record))
+    return None if any(entry.record.project == record.project for entry in same) else event
+
+
+def _record(event: Event) -> Record:
+    record = fold(None, event)
+    assert record is not None
+    return record
+
+
+def _joined(one: Seeded, other: Seeded) -> Seeded:
+    return Seeded(
+        found=one.found + other.found,
+        read=one.read + other.read,
+        kept=(*one.kept, *other.kept),
+        known=one.known + other.known,
+        problems=(*one.problems, *other.problems),
+    )
+
+
+def _warmed(memory: Memory, done: Seeded, *, hot: bool) -> Seeded:
+    """Put what is new into the hot set as far as there is room: nothing has to leave for it."""
+    if not hot or not done.kept:
+        return done
+    room = max(0, memory.config.hot_capacity - len(hot_set(memory)))
+    chosen = list(_spread(done.kept))[:room]
+    for record in chosen:
+        promote(memory, record.id, why="bootstrap")
+    return replace(done, hot=len(chosen))
+
+
+def _spread(kept: Sequence[Record]) -> Iterator[Record]:
+    """Give records so that each document has its turn, in the order of documents and of what they say."""
+    by_document: dict[str, list[Record]] = {}
+    for record in kept:
+        by_document.setdefault(str(record.extra.get("document", "")), []).append(record)
+    return (record for turn in zip_longest(*by_document.values()) for record in turn if record)

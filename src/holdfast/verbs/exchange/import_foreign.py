@@ -1,0 +1,356 @@
+"""Bring in what another system kept, at its original times; whatever is here already changes nothing."""
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import islice
+
+from holdfast.engine.raw import transcripts
+from holdfast.engine.views import records
+from holdfast.engine.views.records import fingerprint
+from holdfast.model.errors import Invalid
+from holdfast.model.event import Event
+from holdfast.model.fold import fold
+from holdfast.model.foreign import Foreign, ForeignLink, ForeignSession, Happened, Item, Remark, Said
+from holdfast.model.ids import named_id
+from holdfast.model.record import Record
+from holdfast.model.text import check_keepable
+from holdfast.policy.admission.adopt import (
+    CREDITED,
+    Adoption,
+    credit,
+    credit_id,
+    first_told,
+    home_of,
+    id_of,
+    linked,
+    state_told,
+    told_again,
+)
+from holdfast.policy.admission.fitting import Fitted, fitted
+from holdfast.policy.secrets import masked
+from holdfast.verbs.exchange.incoming import marks_of
+from holdfast.verbs.memory import Memory
+from holdfast.verbs.sessions.transcript import save_transcript
+
+BATCH = 500
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Brought:
+    """One record that came: its key there, its id here, and what it is."""
+
+    key: str
+    id: str
+    kind: str
+    title: str
+    project: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """What an import did, or would do: everything that was in the source is in one of these."""
+
+    system: str
+    taken: tuple[Brought, ...] = ()
+    revised: tuple[Brought, ...] = ()
+    merged: tuple[Brought, ...] = ()
+    known: int = 0
+    masked: int = 0
+    # Events besides those that make a record, by their verb: sessions, uses, links.
+    events: Mapping[str, int] = field(default_factory=dict)
+    transcripts: int = 0
+    asides: tuple[Remark, ...] = ()
+    skipped: tuple[Remark, ...] = ()
+
+
+def bring_in(
+    memory: Memory,
+    system: str,
+    items: Iterable[Item],
+    *,
+    project: str = "",
+    dry_run: bool = False,
+    held_as: str = "",
+    progress: Callable[[int], None] = lambda _: None,
+) -> Report:
+    """Take in what a reader gives, batch by batch; repeated or resumed, it goes on from where it was.
+
+    `held_as` names where it comes from if that is not the user's own: what it brings waits to be accepted.
+    """
+    intake = _Intake(memory=memory, system=system, project=project, dry_run=dry_run, held_as=held_as)
+    source, done = iter(items), 0
+    while page := list(islice(source, BATCH)):
+        intake.take(page)
+        done += len(page)
+        progress(done)
+    return intake.finish()
+
+
+@dataclass(slots=True, kw_only=True)
+class _Intake:
+    """One import under way: what it has seen so far."""
+
+    memory: Memory
+    system: str
+    project: str
+    dry_run: bool
+    held_as: str = ""
+    ids: dict[str, str] = field(default_factory=dict)  # key there → id here
+    texts: dict[tuple[str, str], str] = field(default_factory=dict)  # project and fingerprint → id
+    fresh: dict[str, Record] = field(default_factory=dict)  # records as this batch leaves them, not kept yet
+    waiting: dict[str, list[tuple[Adoption, ForeignLink]]] = field(default_factory=dict)  # by the key they wait for
+    counts: Counter[str] = field(default_factory=Counter)
+    taken: list[Brought] = field(default_factory=list)
+    revised: list[Brought] = field(default_factory=list)
+    merged: list[Brought] = field(default_factory=list)
+    asides: list[Remark] = field(default_factory=list)
+    skipped: list[Remark] = field(default_factory=list)
+
+    def take(self, page: Sequence[Item]) -> None:
+        """Take in one batch, in one transaction."""
+        adoptions = [one for item in page if isinstance(item, Foreign) for one in self._adoptions(item)]
+        events = [*self._adopt(adoptions), *self._links(adoptions)]
+        for item in page:
+            match item:
+                case ForeignSession():
+                    events += self._keepable(item.where, self._session(item))
+                case Happened():
+                    events += self._keepable(item.where, self._happened(item))
+                case Remark():
+                    self.skipped.append(item)
+        self._keep(events)
+        for item in page:
+            if isinstance(item, Said):
+                self._said(item)
+
+    def _keepable(self, where: str, events: list[Event]) -> list[Event]:
+        """Give events that the store could give back unchanged; the others are skipped."""
+        try:
+            for event in events:
+                check_keepable([event.about, event.by.name, event.by.session, event.data])
+        except Invalid as problem:
+            self.skipped.append(Remark(where=where, why=problem.message))
+            return []
+        return events
+
+    def finish(self) -> Report:
+        """Give the report; links that still wait lead nowhere."""
+        for key, left in self.waiting.items():
+            for one, link in left:
+                why = f"it points at {key} ({link.relation}), which is not there"
+                self.skipped.append(Remark(where=one.foreign.where, why=why))
+        verbs = ("started", "closed", "linked", "used", "surfaced", "touched")
+        return Report(
+            system=self.system,
+            taken=tuple(self.taken),
+            revised=tuple(self.revised),
+            merged=tuple(self.merged),
+            known=self.counts["known"],
+            masked=self.counts["masked"],
+            events={verb: self.counts[verb] for verb in verbs if self.counts[verb]},
+            transcripts=self.counts["transcripts"],
+            asides=tuple(map(_printable, self.asides)),
+            skipped=tuple(map(_printable, self.skipped)),
+        )
+
+    def _adoptions(self, foreign: Foreign) -> list[Adoption]:
+        parts = fitted(foreign)
+        if isinstance(parts, Remark):
+            self.skipped.append(parts)
+            return []
+        self.asides += [Remark(where=foreign.where, why=why) for part in parts for why in part.asides]
+        home = self._home(foreign.draft.project)
+        return [self._adoption(foreign, part, home) for part in parts]
+
+    def _adoption(self, foreign: Foreign, part: Fitted, home: str) -> Adoption:
+        if part.key != foreign.key:  # a text too long for one record: its parts hang together
+            foreign = replace(foreign, links=(ForeignLink(relation="elaborates", key=foreign.key),))
+        about = id_of(self.system, foreign, home, part.key)
+        now = self.memory.clock.now()
+        return Adoption(system=self.system, foreign=foreign, part=part, about=about, project=home, now=now)
+
+    def _home(self, there: str | None) -> str:
+        return home_of(there, self.project or self.memory.project, chosen=bool(self.project))
+
+    def _adopt(self, adoptions: Sequence[Adoption]) -> list[Event]:
+        store = self.memory.store
+        known = records.by_ids(store.db, [one.about for one in adoptions])
+        new = [credit_id(one) for one in adoptions if one.about not in known]
+        credited = store.events_with(new) if new else {}
+        self.fresh = {about: entry.record for about, entry in known.items()}
+        events: list[Event] = []
+        for one in adoptions:
+            if record := self.fresh.get(one.about):
+                events += self._known(one, record, events)
+            elif (before := credited.get(credit_id(one))) and before.data.get("hash") in (None, one.part.hash):
+                self._credited(one, before)
+            elif self.dry_run and one.part.key in self.ids:  # seen in an earlier batch, which was not kept
+                self.counts["known"] += 1
+            else:
+                events += self._new(one)
+        return events
+
+    def _credited(self, one: Adoption, before: Event) -> None:
+        """Know again what another record was credited with; erasure of that one leaves nothing of the credit but its outcome."""
+        if "hash" in before.data:
+            self._note(one, before.about)
+        else:
+            self.skipped.append(Remark(where=one.foreign.where, why="it was erased here"))
+
+    def _note(self, one: Adoption, about: str) -> None:
+        self.ids[one.part.key] = about
+        self.counts["known"] += 1
+
+    def _known(self, one: Adoption, record: Record, batch: Sequence[Event]) -> list[Event]:
+        """Give the events of what changed there since the last import."""
+        if record.state == "erased":
+            self.skipped.append(Remark(where=one.foreign.where, why="it was erased here"))
+            return []
+        told = record.extra.get("imported")
+        same = isinstance(told, dict) and told.get("hash") == one.part.hash
+        if same and record.state == one.foreign.state and one.foreign.verified_at <= record.verified_at:
+            self._note(one, one.about)
+            return []
+        past = self.memory.store.events_about(one.about) or [event for event in batch if event.about == one.about]
+        if same:
+            self._note(one, one.about)
+            return state_told(one, record, past)
+        self.ids[one.part.key] = one.about
+        self.revised.append(_brought(one, record.id))
+        self.counts["masked"] += one.part.masked
+        changed = told_again(one, record, past)
+        return [*changed, *state_told(one, _after(record, changed), past)]
+
+    def _new(self, one: Adoption) -> list[Event]:
+        """Give the events of a memory nobody here knows, or of the credit due to the record that says the same."""
+        events = first_told(one)
+        record = _after(None, events)
+        same = self._same(record) if one.foreign.state == "active" else ""
+        if same:
+            self.ids[one.part.key] = same
+            self.merged.append(_brought(one, same))
+            return self._credit(one, same)
+        self.ids[one.part.key] = one.about
+        self.fresh[one.about] = record
+        self.taken.append(_brought(one, one.about))
+        self.counts["masked"] += one.part.masked
+        return events
+
+    def _same(self, record: Record) -> str:
+        """Give the active record of the same project that says exactly this, and remember it otherwise."""
+        value = fingerprint(record)
+        if found := self.texts.get((record.project, value)):
+            return found
+        for entry in records.with_fingerprint(self.memory.store.db, value):
+            if entry.record.state == "active" and entry.record.project == record.project:
+                return entry.record.id
+        self.texts[record.project, value] = record.id
+        return ""
+
+    def _credit(self, one: Adoption, same: str) -> list[Event]:
+        kept = records.by_ids(self.memory.store.db, [same]) if same not in self.fresh else {}
+        other = self.fresh.get(same) or (kept[same].record if same in kept else None)
+        if other is None:  # a rehearsal keeps nothing, so the record is not there
+            return []
+        events = credit(one, other)
+        self.fresh[same] = _after(other, [event for event in events if event.verb == "revised"])
+        return events
+
+    def _links(self, adoptions: Sequence[Adoption]) -> list[Event]:
+        """Give the arrows whose two ends are known by now, from this batch or to it."""
+        pairs = [(one, link) for one in adoptions for link in one.foreign.links if one.part.key in self.ids]
+        pairs += [pair for one in adoptions if one.part.key in self.ids for pair in self.waiting.pop(one.part.key, [])]
+        events = []
+        for one, link in pairs:
+            source, target = self.ids[one.part.key], self.ids.get(link.key)
+            if target is None:
+                self.waiting.setdefault(link.key, []).append((one, link))
+            elif target != source:
+                events.append(linked(one, link, source, target))
+        return events
+
+    def _session(self, item: ForeignSession) -> list[Event]:
+        name, by = f"{self.system}\nsession\n{item.id}", replace(item.by, session=item.id)
+        extra = {"imported": {"system": self.system, **item.extra}}
+        told = {"project": self._home(item.project), "title": item.title, "issue": item.issue}
+        data = masked({key: value for key, value in told.items() if value} | extra)
+        start = named_id(f"{name}\nstarted", item.at)
+        at = item.at or self.memory.clock.now()
+        events = [Event(id=start, about=item.id, verb="started", at=at, by=by, data=data)]
+        if item.closed_at:
+            left = {what: self.ids[key] for what, key in item.left.items() if key in self.ids}
+            end = named_id(f"{name}\nclosed", item.closed_at, start)
+            close = masked({**item.close, **left})
+            events.append(Event(id=end, about=item.id, verb="closed", at=item.closed_at, by=by, data=close))
+        return events
+
+    def _happened(self, item: Happened) -> list[Event]:
+        found = [self.ids[key] for key in item.of if key in self.ids]
+        gone = [key for key in item.of if key not in self.ids]
+        if not found and gone:
+            why = f"it is about {', '.join(gone[:3])}, which is not there"
+            self.skipped.append(Remark(where=item.where, why=why))
+            return []
+        data = masked(dict(item.data) | ({"gone": gone} if gone else {}))
+        at = item.at or self.memory.clock.now()
+        named = f"{self.system}\n{item.verb}\n{item.key}"
+        if item.verb == "surfaced":
+            about = item.by.session or self.system
+            shown = {**data, "ids": found}
+            return [Event(id=named_id(named, item.at), about=about, verb="surfaced", at=at, by=item.by, data=shown)]
+        return [
+            Event(id=named_id(f"{named}\n{about}", item.at), about=about, verb=item.verb, at=at, by=item.by, data=data)
+            for about in dict.fromkeys(found)
+        ]
+
+    def _keep(self, events: Sequence[Event]) -> None:
+        """Commit what is not here yet."""
+        here = self.memory.store.events_with([event.id for event in events])
+        fresh = {event.id: event for event in events if event.id not in here}
+        self.counts.update(event.verb for event in fresh.values() if event.data.get("outcome") != CREDITED)
+        if fresh and not self.dry_run:
+            self.memory.clock.observe(max(fresh))
+            events = list(fresh.values())
+            marks = marks_of(self.memory, events, self.held_as, "import") if self.held_as else []
+            self.memory.commit([*marks, *events])
+
+    def _said(self, item: Said) -> None:
+        """Keep what was said in a session as its transcript, unless it has one of its own."""
+        lines = [json.dumps({**turn, "imported": self.system}, ensure_ascii=False) for turn in item.turns]
+        text = masked("\n".join(lines)).strip()
+        if not self._keepable(item.where, [Event(id="", about=item.session, verb="started", at="", data={"": text})]):
+            return
+        before = transcripts.get(self.memory.store.db, item.session)
+        if before and before.body == text:
+            return
+        if before and '"imported"' not in before.body.split("\n", 1)[0]:
+            self.skipped.append(Remark(where=item.where, why="the session has a transcript of its own"))
+            return
+        try:
+            if not self.dry_run:
+                save_transcript(self.memory, text, session=item.session, form="json")
+        except Invalid as problem:
+            self.skipped.append(Remark(where=item.where, why=problem.message))
+            return
+        self.counts["transcripts"] += 1
+
+
+def _printable(remark: Remark) -> Remark:
+    """Give a remark that any terminal can show, whatever bytes stand in the names it tells of."""
+    where, why = (text.encode(errors="replace").decode() for text in (remark.where, remark.why))
+    return Remark(where=where, why=why)
+
+
+def _after(record: Record | None, events: Iterable[Event]) -> Record:
+    """Give a record as some more events leave it."""
+    for event in events:
+        record = fold(record, event)
+    assert record is not None
+    return record
+
+
+def _brought(one: Adoption, record_id: str) -> Brought:
+    data = one.part.data
+    return Brought(key=one.part.key, id=record_id, kind=data["kind"], title=data["title"], project=one.project)

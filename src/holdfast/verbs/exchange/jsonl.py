@@ -1,0 +1,110 @@
+"""Carry memories between stores: export the journal as JSON lines, and take such an export in."""
+
+import json
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import Any
+
+from holdfast.engine.views import records
+from holdfast.model.errors import Invalid
+from holdfast.model.event import SHARED, Event, event_from_json, event_to_json
+from holdfast.model.foreign_json import TooDeep, parse_json
+from holdfast.model.record import Record, record_to_json
+from holdfast.policy.secrets import masked
+from holdfast.verbs.exchange.incoming import marks_of
+from holdfast.verbs.memory import Memory
+
+FORMAT = 1
+PAGE = 1_000
+LONGEST_LINE = 4_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Taken:
+    """What an import brought."""
+
+    events: int
+    records: int
+
+
+def export(memory: Memory) -> Iterator[str]:
+    """Give the whole store as lines: a header, then every event in order of arrival."""
+    yield json.dumps({"holdfast": "export", "format": FORMAT})
+    for _, event in memory.store.journal():
+        yield json.dumps(event_to_json(event), ensure_ascii=False)
+
+
+def records_of(memory: Memory) -> Iterator[Record]:
+    """Give every record there is, in use or retired, in the order of their numbers; what waits or is erased is not among them."""
+    last, db = -1, memory.store.db
+    while page := records.after(db, last, PAGE):
+        yield from (entry.record for entry in page if entry.record.state in ("active", "retired"))
+        last = page[-1].number
+
+
+def export_records(memory: Memory) -> Iterator[str]:
+    """Give the records as one JSON array, line by line."""
+    yield "["
+    before = ""
+    for record in records_of(memory):
+        if before:
+            yield before + ","
+        before = json.dumps(record_to_json(record), ensure_ascii=False)
+    yield from [before] if before else []
+    yield "]"
+
+
+def take_in(
+    memory: Memory, lines: Iterable[str], progress: Callable[[int], None] = lambda _: None, *, held_as: str = ""
+) -> Taken:
+    """Import an export. What is here already changes nothing, so it may be repeated or resumed.
+
+    `held_as` names where a file comes from that is somebody else's: its memories wait to be accepted, and what it says of
+    trust, use and acceptance is left out.
+    """
+    numbered = enumerate(lines, start=1)
+    _check_header(next(numbered, (1, ""))[1])
+    events, changed = 0, set[str]()
+    while page := list(islice(numbered, PAGE)):
+        batch = [_event(place, line) for place, line in page if line.strip()]
+        for event in batch:
+            memory.clock.observe(event.id)
+        if held_as:
+            batch = [event for event in batch if event.verb in SHARED]
+            batch = [*marks_of(memory, batch, held_as, "import"), *batch]
+        changed.update(entry.record.id for entry in memory.commit(batch))
+        events += len(batch)
+        progress(events)
+    return Taken(events=events, records=len(changed))
+
+
+def _check_header(line: str) -> None:
+    header = _parsed(1, line)
+    if not isinstance(header, dict) or header.get("holdfast") != "export":
+        raise Invalid(
+            "This is not a Holdfast export.", hint="Its first line should say so. Other systems are read with --from."
+        )
+    if header.get("format") != FORMAT:
+        raise Invalid(f"This export has format {header.get('format')}; {FORMAT} is known.", hint="Upgrade Holdfast.")
+
+
+def _event(place: int, line: str) -> Event:
+    try:
+        event = event_from_json(_parsed(place, line))
+    except Invalid as problem:
+        raise Invalid(f"Line {place}: {problem.message}", hint=problem.hint) from problem
+    return replace(event, data=masked(dict(event.data)))
+
+
+def _parsed(place: int, line: str) -> Any:
+    if len(line) > LONGEST_LINE:
+        raise Invalid(f"Line {place} is longer than {LONGEST_LINE:,} characters.")
+    try:
+        return parse_json(line)
+    except TooDeep as problem:
+        raise Invalid(
+            f"Line {place} cannot be used: {problem}.", hint="Remove that line; nothing was imported."
+        ) from problem
+    except ValueError as problem:
+        raise Invalid(f"Line {place} is not JSON.", hint="The file may be cut short or of another kind.") from problem

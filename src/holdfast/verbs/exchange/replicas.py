@@ -1,0 +1,100 @@
+"""Which replicas are turned on, and which memories may go to a team."""
+
+import json
+from collections.abc import Iterable
+
+from holdfast.model.errors import Conflict, Invalid
+from holdfast.model.record import Record
+from holdfast.model.scope import project_of_remote
+from holdfast.verbs.memory import Memory, find
+from holdfast.verbs.records.lifecycle import Revision, revise
+
+# Each with what it is; all are off until somebody turns them on.
+REPLICAS = {
+    "notes": "git notes of this repository: memories of the team, carried to its remote",
+    "repository": "markdown files in this repository (.holdfast/memories/): memories of the team, reviewed in pull requests",
+    "folder": "markdown files beside the store: everything of yours, to read and edit",
+}
+
+
+def is_on(memory: Memory, name: str) -> bool:
+    """True if a replica is turned on for this machine and, unless it is the user's own folder, for this project."""
+    return _setting(memory, name).startswith("on")
+
+
+def turn(memory: Memory, name: str, *, on: bool, addresses: Iterable[str] = ()) -> None:
+    """Turn a replica on or off; what it holds stays where it is.
+
+    A replica of a team is turned on for the repository at hand and the remotes at `addresses`, and for no other:
+    `check_place` refuses to sync it anywhere else.
+    """
+    if name not in REPLICAS:
+        raise Invalid(f"There is no replica {name!r}.", hint=f"Use one of {', '.join(REPLICAS)}.")
+    if not on:
+        memory.store.note(_key(memory, name), "off")
+        return
+    places = {} if name == "folder" else _places(memory, addresses)
+    known = _allowed(memory, name) if is_on(memory, name) else ()
+    memory.store.note(_key(memory, name), f"on {json.dumps(sorted({*places, *known}))}")
+
+
+def check_place(memory: Memory, name: str, addresses: Iterable[str] = ()) -> None:
+    """Refuse to sync a replica with a repository or remote that it was not turned on for.
+
+    Earlier versions did not note the place: there it counts where git itself says that this is the project.
+    """
+    if name == "folder":
+        return
+    places = _places(memory, addresses)
+    if _setting(memory, name) == "on":
+        allowed = tuple(places) if memory.checkout.project() == memory.project else ()
+    else:
+        allowed = _allowed(memory, name)
+    if others := [place for place in places if place not in allowed]:
+        raise Conflict(
+            f"{name} is turned on for {', '.join(allowed) or 'another repository'}, not for {', '.join(others)}.",
+            hint=f"To share {memory.project} there too, run: holdfast replica on {name}",
+        )
+
+
+def share(memory: Memory, references: Iterable[str]) -> list[Record]:
+    """Let memories of this project go to its team, with their whole history; all of them or none."""
+    found = [find(memory, reference).record for reference in references]
+    for record in found:
+        if record.project != memory.project:
+            where = record.project or "every project"
+            raise Conflict(
+                f"{record.id} belongs to {where}, not to this repository.",
+                hint="Only what belongs here is shared here.",
+            )
+    return [_made(memory, record, "team") for record in found]
+
+
+def unshare(memory: Memory, references: Iterable[str]) -> list[Record]:
+    """Keep memories here from now on; what was shared of them stays shared."""
+    return [_made(memory, find(memory, reference).record, "private") for reference in references]
+
+
+def _made(memory: Memory, record: Record, visibility: str) -> Record:
+    changed = revise(memory, record.id, Revision(visibility=visibility))
+    if not isinstance(changed, Record):
+        raise Conflict(f"{record.id} holds a secret ({', '.join(changed.names)}).", hint="Revise it first.")
+    return changed
+
+
+def _places(memory: Memory, addresses: Iterable[str]) -> dict[str, None]:
+    """Return what identifies the repository at hand and remotes, without user names or passwords."""
+    return dict.fromkeys(project_of_remote(address) or address for address in (memory.checkout.address(), *addresses))
+
+
+def _allowed(memory: Memory, name: str) -> tuple[str, ...]:
+    return tuple(json.loads(_setting(memory, name).removeprefix("on") or "[]"))
+
+
+def _setting(memory: Memory, name: str) -> str:
+    return memory.store.setting(_key(memory, name)) or ""
+
+
+def _key(memory: Memory, name: str) -> str:
+    place = "" if name == "folder" else f" {memory.project}"
+    return f"replica {memory.host.name} {name}{place}"

@@ -1,0 +1,240 @@
+"""Sync the store with a replica, both ways: take in what arrived, then tell what changed."""
+
+import sys
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+from holdfast.engine.turns import turn
+from holdfast.engine.views import records
+from holdfast.model.event import FOLDING, SHARED, Event
+from holdfast.model.fold import REJECTED, set_aside
+from holdfast.model.foreign import Remark
+from holdfast.model.ports import Replica, Travelling
+from holdfast.model.record import Record, record_to_json
+from holdfast.model.replica import Arrived, Gone, Put, Settled, Telling
+from holdfast.model.text import counted
+from holdfast.policy.admission.admit import secret_names
+from holdfast.policy.admission.sharing import Sharing, is_carried
+from holdfast.policy.secrets import texts_of
+from holdfast.verbs.exchange.edits import Plan, plan_edits, plan_retirements
+from holdfast.verbs.exchange.incoming import FROM_THE_FUTURE, TOO_EARLY, Carriers, Passed, keep_events, passed
+from holdfast.verbs.memory import Memory
+
+PAGE = 1_000
+TRIES = 5
+Agree = Callable[[str], bool]
+
+
+def never(_question: str) -> bool:
+    """Agree to nothing that needs asking."""
+    return False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Synced:
+    """What a sync did, or would do."""
+
+    replica: str
+    came: int = 0  # records that changed here
+    retired: int = 0  # of these, because their file was removed
+    put: Put = field(default_factory=Put)
+    remarks: tuple[Remark, ...] = ()
+    missing: int = 0  # files that are gone and that nobody said anything about
+    offline: str = ""
+    pushed: int = 0
+    held: Mapping[str, int] = field(default_factory=dict)  # memories that wait to be accepted, by who brought them
+
+
+def sync(
+    memory: Memory,
+    replica: Replica,
+    sharing: Sharing,
+    *,
+    agree: Agree = never,
+    put_back: bool = False,
+    dry_run: bool = False,
+) -> Synced:
+    """Bring store and replica together. Done again it finds nothing to do; cut short it can be done again."""
+    with turn(memory.store.folder):  # what is erased meanwhile must not be written afterwards
+        return _sync(memory, replica, sharing, agree=agree, put_back=put_back, dry_run=dry_run)
+
+
+def _sync(memory: Memory, replica: Replica, sharing: Sharing, *, agree: Agree, put_back: bool, dry_run: bool) -> Synced:
+    last = memory.store.last_seq()
+    cursor = replica.cursor
+    arrived = replica.read(afresh=cursor > last)
+    plan = plan_edits(memory, arrived, sharing, lost=not cursor)
+    gone, missing = _gone(arrived, agree=agree, put_back=put_back)
+    retired = plan_retirements(memory, gone, plan)
+    border = passed(
+        memory, [*arrived.events, *plan.arriving], sharing, way=replica.name, carriers=_carriers(replica, plan)
+    )
+    events = [*border.marks, *border.events, *plan.events, *retired]
+    refused = (*arrived.remarks, *plan.refused, *plan.remarks, *border.remarks)
+    more = {*plan.touched, *arrived.owed, *((one.about for one in arrived.gone) if put_back else ())}
+    begin = 0 if cursor > last else cursor
+    outgoing = partial(
+        _outgoing, memory, replica, sharing, begin, {about: path for path, about in plan.born.items()}, more
+    )
+    if dry_run:
+        tellings, held = outgoing()
+        would = Put(records=len(tellings))
+        return _synced(replica, events, retired, would, (*refused, *held), missing, border.held)
+    came = keep_events(memory, events)
+    upto = memory.store.last_seq()  # before looking: what others write meanwhile is told next time
+    tellings, held = outgoing()
+    put = replica.write(tellings, _settled(plan, border, arrived, put_back=put_back), cursor=upto)
+    done = _synced(replica, events, retired, put, (*refused, *held, *put.remarks), missing, border.held)
+    return replace(done, came=len({record.id for record in came} - _waiting_in(events)))
+
+
+def take_from(memory: Memory, replica: Replica, sharing: Sharing) -> Synced:
+    """Take in what a replica holds, and tell it nothing."""
+    arrived = replica.read(afresh=True)
+    plan = plan_edits(memory, arrived, sharing, lost=True)
+    border = passed(memory, [*arrived.events, *plan.arriving], sharing)
+    came = keep_events(memory, [*border.events, *plan.events])
+    remarks = (*arrived.remarks, *plan.refused, *plan.remarks, *border.remarks)
+    return Synced(replica=replica.name, came=len(came), remarks=remarks)
+
+
+def sync_afar(
+    memory: Memory, replica: Travelling, sharing: Sharing, remote: str, *, push: bool = True, dry_run: bool = False
+) -> Synced:
+    """Sync with a replica that travels: fetch, unite, sync, push; again if somebody was faster. Offline it syncs what is here."""
+    whole = Synced(replica=replica.name)
+    for _ in range(TRIES):
+        reached = replica.fetch(remote) if remote and not dry_run else None
+        whole = _added(whole, sync(memory, replica, sharing, dry_run=dry_run))
+        if reached is None or reached.problem or not push:
+            return replace(whole, offline=reached.problem if reached else "")
+        sent = replica.push(remote)
+        if not sent.rejected:
+            return replace(whole, offline=sent.problem, pushed=sent.refs)
+    return replace(whole, offline=f"{remote} kept moving on or refuses: {sent.problem}")
+
+
+def _synced(
+    replica: Replica,
+    events: Sequence[Event],
+    retired: Sequence[Event],
+    put: Put,
+    remarks: Sequence[Remark],
+    missing: int,
+    held: Mapping[str, int],
+) -> Synced:
+    came = len({event.about for event in events} - _waiting_in(events))
+    return Synced(
+        replica=replica.name,
+        came=came,
+        retired=len(retired),
+        put=put,
+        remarks=tuple(remarks),
+        missing=missing,
+        held=held,
+    )
+
+
+def _carriers(replica: Replica, plan: Plan) -> Carriers:
+    """Give who brought events: those of files say so, of others the replica is asked."""
+
+    def brought(ids: Collection[str]) -> Mapping[str, str | None]:
+        return {**replica.carriers([one for one in ids if one not in plan.authors]), **plan.authors}
+
+    return brought
+
+
+def _waiting_in(events: Sequence[Event]) -> set[str]:
+    """Give the records of which only something that waits came."""
+    marks = [event for event in events if event.verb == "arrived" and event.data["held"]]
+    waits = {one for mark in marks for one in mark.data["events"]}
+    return {mark.about for mark in marks} - {
+        event.about for event in events if event.verb in SHARED and event.id not in waits
+    }
+
+
+def _added(one: Synced, other: Synced) -> Synced:
+    put = replace(
+        other.put,
+        records=one.put.records + other.put.records,
+        events=one.put.events + other.put.events,
+        removed=one.put.removed + other.put.removed,
+        scrubbed=one.put.scrubbed + other.put.scrubbed,
+    )
+    remarks = tuple(dict.fromkeys((*one.remarks, *other.remarks)))
+    held = {who: one.held.get(who, 0) + other.held.get(who, 0) for who in (*one.held, *other.held)}
+    came, retired = one.came + other.came, one.retired + other.retired
+    return replace(other, came=came, retired=retired, put=put, remarks=remarks, held=held)
+
+
+def _gone(arrived: Arrived, *, agree: Agree, put_back: bool) -> tuple[list[Gone], int]:
+    """Give the records whose files were removed on purpose, and how many are missing without anybody having said so.
+
+    A folder that vanished, or many files at once, may be an accident: that is asked.
+    """
+    abouts = list(arrived.gone)
+    if not abouts or put_back or arrived.jumped:
+        return [], 0
+    many = len(abouts) > 1 and 5 * len(abouts) > arrived.files
+    if not arrived.vanished and not many:
+        return abouts, 0
+    what = "The folder is gone" if arrived.vanished else f"{len(abouts)} of {counted(arrived.files, 'file')} are gone"
+    if agree(f"{what}. Retire {counted(len(abouts), 'memory')}?"):
+        return abouts, 0
+    return [], len(abouts)
+
+
+def _settled(plan: Plan, border: Passed, arrived: Arrived, *, put_back: bool) -> Settled:
+    turned_away = border.remarks
+    refused = {remark.where for remark in plan.refused}
+    about = {remark.where for remark in turned_away}
+    refused |= {edit.where for edit in arrived.edits if edit.about in about}
+    back = frozenset(one.about for one in arrived.gone) if put_back else frozenset()
+    again = border.left or any(remark.why in (TOO_EARLY, FROM_THE_FUTURE) for remark in turned_away)
+    kept = {event.about for event in border.events}
+    refused |= {edit.where for edit in arrived.edits if border.left and edit.author and edit.about not in kept}
+    return Settled(refused=frozenset(refused), old=plan.old, put_back=back, again=again)
+
+
+def _outgoing(
+    memory: Memory, replica: Replica, sharing: Sharing, cursor: int, where: Mapping[str, str], more: set[str]
+) -> tuple[list[Telling], list[Remark]]:
+    """Give what the replica should be told: what changed since it was last told, and what its own files brought."""
+    told, held = [], []
+    for record in _changed(memory, cursor, sharing, {*where, *more}):
+        carried = is_carried(record, sharing)
+        history = memory.store.events_about(record.id) if sharing.team else []
+        aside = set_aside(history)
+        if record.state == "held" or record.reason == REJECTED:
+            continue
+        if "waits" in aside.values() and not replica.tells_history:
+            continue  # a file that says what nobody accepted yet is neither followed nor undone
+        events = tuple(event for event in history if event.verb in SHARED and event.id not in aside)
+        if not carried and not _was_told(record, events):
+            continue
+        said = [dict(event.data) for event in events] if replica.tells_history else [record_to_json(record)]
+        if carried and sharing.team and (names := secret_names("\n".join(texts_of(said)))):
+            held.append(Remark(where=record.id, why=f"it holds a secret ({', '.join(names)}), so it does not leave"))
+            continue
+        told.append(Telling(record=record, events=events, carried=carried, where=where.get(record.id, "")))
+    return told, held
+
+
+def _was_told(record: Record, events: Sequence[Event]) -> bool:
+    """Tell whether a record that is not shared may have been: of an erased one nobody knows any more."""
+    return record.state == "erased" or any(event.data.get("visibility") == "team" for event in events)
+
+
+def _changed(memory: Memory, cursor: int, sharing: Sharing, more: set[str]) -> Iterator[Record]:
+    if cursor:
+        new = (event.about for _, event in memory.store.journal(cursor) if event.verb in FOLDING)
+        for about in dict.fromkeys((*new, *sorted(more))):
+            if record := memory.store.folded(about):
+                yield record
+        return
+    low, high = records.span(memory.store.project_number(sharing.project)) if sharing.team else (0, sys.maxsize)
+    last = low - 1
+    while page := [entry for entry in records.after(memory.store.db, last, PAGE) if entry.number <= high]:
+        yield from (entry.record for entry in page)
+        last = page[-1].number

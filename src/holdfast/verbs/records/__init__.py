@@ -1,0 +1,1 @@
+"""Records themselves: write, read, change, retire, list them."""

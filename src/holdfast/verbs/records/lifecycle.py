@@ -1,0 +1,167 @@
+"""Care for what is kept: revise, retire, restore, link, rename scopes, record what became of it."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+from holdfast.engine.views import records
+from holdfast.engine.views.records import Filter
+from holdfast.engine.views.usage import OUTCOMES, worded_in
+from holdfast.model.anchor import sight_to_json
+from holdfast.model.errors import Conflict, Invalid, NotFound
+from holdfast.model.event import Verb
+from holdfast.model.fold import REJECTED
+from holdfast.model.record import Draft, Link, Record
+from holdfast.model.scope import check_scopes
+from holdfast.model.text import check_keepable, check_text
+from holdfast.policy.admission.admit import SecretFound
+from holdfast.policy.secrets import masked
+from holdfast.verbs.memory import Memory, find
+from holdfast.verbs.records.freshness import sight_of
+from holdfast.verbs.records.hot import tend
+from holdfast.verbs.records.write import allowed_scopes, check_draft, check_links, refuse_secrets
+
+LONGEST_REASON = 1_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Revision:
+    """New values for some parts of a record; None leaves a part as it is."""
+
+    body: str | None = None
+    title: str | None = None
+    kind: str | None = None
+    fields: Mapping[str, Any] | None = None
+    scopes: tuple[str, ...] | None = None
+    tags: tuple[str, ...] | None = None
+    visibility: str | None = None
+    confidence: str | None = None
+    anchors: tuple[str, ...] | None = None
+    triggers: tuple[str, ...] | None = None
+
+
+def revise(memory: Memory, reference: str, revision: Revision, *, redact: bool = False) -> Record | SecretFound:
+    """Give parts of a record new values; the old ones stay in its history."""
+    record = find(memory, reference).record
+    if record.state not in ("active", "pending"):
+        raise Conflict(f"{record.id} is {record.state}.", hint="Restore it first.")
+    given = {spec.name: value for spec in fields(revision) if (value := getattr(revision, spec.name)) is not None}
+    if not given:
+        raise Invalid("Nothing to revise.", hint="Give a new text, title, kind, fields, scopes, tags or confidence.")
+    if "body" in given and "title" not in given and record.body.startswith(record.title.rstrip("…")):
+        given["title"] = ""  # the title was taken from the text, so it follows it
+    current = {spec.name: getattr(record, spec.name) for spec in fields(Draft) if spec.name not in ("at", "links")}
+    draft = check_draft(memory, Draft(**{**current, **given, "body": given.get("body", record.body)}), redact=redact)
+    changed = {name: getattr(draft, name) for name in given if getattr(draft, name) != getattr(record, name)}
+    if found := refuse_secrets(changed):
+        return found
+    if not changed:
+        return record
+    plain = _plain(changed)
+    if changed.keys() & {"body", "anchors", "kind"}:
+        seen = sight_of(memory, replace(draft, project=record.project))
+        plain["seen"] = sight_to_json(seen) if seen else {"marks": {}}
+    return happened(memory, "revised", record, plain)
+
+
+def retire(memory: Memory, reference: str, reason: str) -> Record:
+    """Take a record out of use, for a reason that is shown if its like is written again."""
+    record = find(memory, reference).record
+    if record.state == "retired":
+        raise Conflict(f"{record.id} is retired already ({record.reason}).")
+    return happened(memory, "retired", record, {"reason": remark(reason)})
+
+
+def restore(memory: Memory, reference: str) -> Record:
+    """Put a retired record back to use."""
+    record = find(memory, reference).record
+    if record.state != "retired":
+        raise Conflict(f"{record.id} is {record.state}, not retired.", hint="There is nothing to restore.")
+    if record.reason == REJECTED:
+        raise Conflict(f"{record.id} was rejected.", hint=f"`holdfast accept {record.id[:10]}` takes it in.")
+    return happened(memory, "restored", record)
+
+
+def link(memory: Memory, source: str, relation: str, target: str, *, note: str = "") -> Record:
+    """Point one record at another; a note on why stays in the history."""
+    record = find(memory, source).record
+    arrow = check_links(memory, (Link(relation=relation, target=target),))[0]
+    if arrow.target == record.id:
+        raise Invalid("A memory cannot point at itself.")
+    if arrow in record.links:
+        return record
+    why = {"note": remark(note)} if note else {}
+    return happened(memory, "linked", record, {"relation": arrow.relation, "target": arrow.target, **why})
+
+
+def unlink(memory: Memory, source: str, relation: str, target: str) -> Record:
+    """Take an arrow away."""
+    record = find(memory, source).record
+    arrow = check_links(memory, (Link(relation=relation, target=target),))[0]
+    if arrow not in record.links:
+        raise NotFound(
+            f"{record.id} has no link {relation} to {arrow.target}.",
+            hint=f"`holdfast show {record.id}` shows its links.",
+        )
+    return happened(memory, "unlinked", record, {"relation": arrow.relation, "target": arrow.target})
+
+
+def rename_scope(memory: Memory, old: str, new: str, *, retired: bool = True) -> list[Record]:
+    """Give every record of a scope, and of scopes nested in it, another one; all of them or none."""
+    old, new = check_scopes((old,))[0], allowed_scopes(memory, (new,))[0]
+    if old == new:
+        raise Invalid("The two scopes are the same.")
+    states = ("active", "pending", "retired") if retired else ("active", "pending")
+    found = records.page(memory.store.db, Filter(scopes=(old,), states=states), limit=1_000_000)
+    if not found:
+        raise NotFound(f"No memory has the scope {old}.", hint="`holdfast list --scopes` shows which there are.")
+    events = [
+        memory.event(
+            "revised",
+            entry.record.id,
+            data={"scopes": _renamed(entry.record.scopes, old, new)},
+            after=entry.record.head,
+        )
+        for entry in found
+    ]
+    return [entry.record for entry in memory.commit(events)]
+
+
+def record_use(memory: Memory, references: Iterable[str], outcome: str, *, note: str = "") -> list[str]:
+    """Say what became of records, as one of `OUTCOMES`; give their ids."""
+    if outcome not in OUTCOMES:
+        raise Invalid(f"{outcome!r} is no outcome.", hint=f"Use one of {', '.join(OUTCOMES)}.")
+    data = {"outcome": outcome} | ({"note": remark(note)} if note else {})
+    used = [find(memory, reference).record for reference in references]
+    if not used:
+        raise Invalid("Name at least one memory.")
+    shown = {one.id: one.variant for one in worded_in(memory.store.db, memory.actor.session)}
+    wording = {record.id: {"variant": shown[record.id]} if record.id in shown else {} for record in used}
+    memory.commit([memory.event("used", record.id, data=data | wording[record.id]) for record in used])
+    tend(memory, [record.id for record in used])
+    return [record.id for record in used]
+
+
+def happened(memory: Memory, verb: Verb, record: Record, data: Mapping[str, Any] | None = None) -> Record:
+    """Commit what happened to a record; give it as it is now."""
+    check_keepable(data)
+    if record.state == "held" and verb != "erased":
+        hint = f"`holdfast accept {record.id[:10]}` or `holdfast reject {record.id[:10]}` first."
+        raise Conflict(f"{record.id} waits to be accepted.", hint=hint)
+    return memory.commit([memory.event(verb, record.id, data=data, after=record.head)])[0].record
+
+
+def remark(text: str) -> str:
+    """Give a side remark checked; credentials in it are masked, since nobody is asked again."""
+    return check_text(masked(text), "reason", LONGEST_REASON)
+
+
+def _plain(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
+
+
+def _renamed(scopes: tuple[str, ...], old: str, new: str) -> list[str]:
+    inside = (
+        f"{new}{scope.removeprefix(old)}" if scope == old or scope.startswith(old + ":") else scope for scope in scopes
+    )
+    return list(dict.fromkeys(inside))

@@ -1,0 +1,79 @@
+"""Everything that is measured about records, read for many at once: their number, use, trust and heat."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from holdfast.engine.views import Entry, heat, records, trusts, usage
+from holdfast.model.ids import days_between
+from holdfast.model.query import Usage
+from holdfast.model.record import GLOBAL, Record
+from holdfast.policy.ranking.heat import hot_score, turned_away, uses_of
+from holdfast.policy.ranking.salience import importance, salience
+from holdfast.policy.ranking.trust import decayed, trust
+from holdfast.policy.ranking.weight import freshness
+from holdfast.verbs.memory import Memory
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Vitals:
+    """A record with what is measured about it. `why` is the reason it is hot, empty where it is not."""
+
+    record: Record
+    number: int
+    usage: Usage
+    trust: float
+    trust_now: float
+    freshness: float
+    salience: float
+    heat: float
+    hot: bool = False
+    pinned: bool = False
+    why: str = ""
+
+    @property
+    def deserves_heat(self) -> bool:
+        """Whether use has earned it a place in the hot set that it does not have."""
+        return not self.hot and not turned_away(self.record, self.usage, self.salience)
+
+
+def vitals_of(memory: Memory, entries: Sequence[Entry]) -> list[Vitals]:
+    """Give what is measured about records, in their order."""
+    db, ids = memory.store.db, [entry.record.id for entry in entries]
+    used, changes = usage.of(db, ids), trusts.of(db, ids)
+    places = (memory.store.project_number(name) for name in dict.fromkeys((memory.project, GLOBAL)))
+    warm = {one.id: one for one in heat.hot(db, tuple(places))}
+    return [
+        _vitals(
+            entry,
+            used.get(entry.record.id, Usage()),
+            trust(entry.record, [change.delta for change in changes.get(entry.record.id, ())]),
+            warm.get(entry.record.id),
+            memory.clock.now(),
+        )
+        for entry in entries
+    ]
+
+
+def vitals_by_id(memory: Memory, ids: Iterable[str]) -> dict[str, Vitals]:
+    """Give what is measured about the records of ids."""
+    found = vitals_of(memory, list(records.by_ids(memory.store.db, ids).values()))
+    return {one.record.id: one for one in found}
+
+
+def _vitals(entry: Entry, used: Usage, value: float, warm: heat.Warm | None, now: str) -> Vitals:
+    record, uses = entry.record, uses_of(used)
+    idle = days_between(max(record.updated_at, record.verified_at, used.last_used_at), now)
+    since_use = days_between(used.last_used_at, now) if used.last_used_at else None
+    return Vitals(
+        record=record,
+        number=entry.number,
+        usage=used,
+        trust=value,
+        trust_now=decayed(value, record.kind, idle_days=idle, uses=uses),
+        freshness=freshness(record, now),
+        salience=salience(importance=importance(record.text), trust=value, uses=uses, idle_days=since_use),
+        heat=hot_score(uses, since_use),
+        hot=warm is not None,
+        pinned=warm is not None and warm.pinned,
+        why=warm.why if warm else "",
+    )

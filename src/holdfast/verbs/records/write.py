@@ -1,0 +1,296 @@
+"""Keep something: judge the draft, and commit it, hold it for a yes, or say why not."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from holdfast.engine.raw import counters
+from holdfast.engine.search.similar import similar
+from holdfast.engine.views import labels
+from holdfast.model.anchor import check_anchors, sight_to_json
+from holdfast.model.errors import Conflict, Invalid, NotFound
+from holdfast.model.event import Event
+from holdfast.model.fold import fold
+from holdfast.model.ids import parse_instant
+from holdfast.model.kinds import check_fields, check_kind
+from holdfast.model.record import (
+    CONFIDENCES,
+    RELATIONS,
+    SOURCES,
+    VISIBILITIES,
+    Draft,
+    Link,
+    Record,
+)
+from holdfast.model.scope import check_scopes, check_tags, within
+from holdfast.model.text import LONGEST_BODY, LONGEST_TITLE, check_keepable, check_text, headline
+from holdfast.policy.admission.admit import (
+    SAME,
+    Admitted,
+    Pending,
+    Refused,
+    SecretFound,
+    Similar,
+    Transient,
+    Verdict,
+    Waivers,
+    admit,
+    transient_markers,
+)
+from holdfast.policy.freshness import wrong_claims
+from holdfast.policy.secrets import drop_private, masked, secrets_in, texts_of
+from holdfast.policy.sessions.triggers import problem_with
+from holdfast.verbs.memory import Memory, find, lapsed
+from holdfast.verbs.records.conflicts import Clash, clashes, why_not_both
+from holdfast.verbs.records.freshness import sight_of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Written:
+    """It is kept, findable by its words from now on; what it seems to contradict is named, and left to the writer."""
+
+    record: Record
+    related: tuple[Similar, ...] = ()
+    conflicts: tuple[Clash, ...] = ()
+    doubts: tuple[str, ...] = ()  # anchors that do not hold even now
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Held:
+    """It is kept but not used until somebody says yes."""
+
+    record: Record
+    why: str
+    related: tuple[Similar, ...] = ()
+
+
+Outcome = Written | Held | Refused
+
+
+def write(memory: Memory, draft: Draft, *, waivers: Waivers | None = None, redact: bool = False) -> Outcome:
+    """Keep a draft, or say what stands in the way. `redact` masks credentials instead of refusing them."""
+    clean = check_draft(memory, draft, redact=redact)
+    event = memory.event("recorded", data=_data(memory, clean), at=clean.at)
+    preview = _preview(event)
+    verdict, conflicts = _judge(memory, clean, preview, waivers)
+    _tally(memory, clean, verdict, waivers)
+    match verdict:
+        case Admitted(related=related):
+            doubts = tuple(wrong_claims(preview.anchors, preview.seen))
+            kept = memory.commit([event])[0].record
+            return Written(record=kept, related=related, conflicts=conflicts, doubts=doubts)
+        case Pending(why=why, related=related):
+            held = replace(event, data={**event.data, "pending": True})
+            return Held(record=memory.commit([held])[0].record, why=why, related=related)
+    return verdict
+
+
+def draft_event(memory: Memory, draft: Draft, *, pending: bool = False) -> Event:
+    """Give the event that keeps a draft as it is, credentials masked: for what is written by rule, not by choice."""
+    clean = check_draft(memory, draft, redact=True)
+    return memory.event("recorded", data=_data(memory, clean) | ({"pending": True} if pending else {}), at=clean.at)
+
+
+def verdict_on(memory: Memory, draft: Draft, *, waivers: Waivers | None = None) -> Verdict:
+    """Judge a draft without keeping it."""
+    clean = check_draft(memory, draft)
+    return _judge(memory, clean, _preview(memory.event("recorded", data=_data(memory, clean))), waivers)[0]
+
+
+def confirm(memory: Memory, reference: str, *, waivers: Waivers | None = None) -> Outcome:
+    """Say yes to a held record. It is judged again: the world may have moved on since."""
+    record = _pending(memory, reference)
+    draft = Draft(kind=record.kind, body=record.body, scopes=record.scopes)
+    waived = replace(waivers or Waivers(), transient=True, scope=True)
+    verdict, conflicts = _judge(memory, draft, record, waived)
+    match verdict:
+        case Admitted(related=related) | Pending(related=related):
+            event = memory.event("confirmed", record.id, after=record.head)
+            return Written(record=memory.commit([event])[0].record, related=related, conflicts=conflicts)
+    return verdict
+
+
+def cancel(memory: Memory, reference: str) -> Record:
+    """Say no to a held record."""
+    record = _pending(memory, reference)
+    event = memory.event("retired", record.id, data={"reason": "never confirmed"}, after=record.head)
+    return memory.commit([event])[0].record
+
+
+def drop_held(memory: Memory, reference: str) -> bool:
+    """Say no to a held record if it still waits; give whether it did."""
+    try:
+        cancel(memory, reference)
+    except (NotFound, Conflict):
+        return False
+    return True
+
+
+def check_draft(memory: Memory, draft: Draft, *, redact: bool = False) -> Draft:
+    """Give the draft with every part checked and cleaned, or say what cannot be kept."""
+    kind = check_kind(draft.kind)
+    draft = _without_private(draft, mask=redact)
+    body = check_text(draft.body, "text", LONGEST_BODY)
+    title = check_text(draft.title, "title", LONGEST_TITLE) if draft.title.strip() else headline(body)
+    for value, allowed, what in (
+        (draft.visibility, VISIBILITIES, "visibility"),
+        (draft.confidence, CONFIDENCES, "confidence"),
+        (draft.source, SOURCES, "source"),
+    ):
+        if value not in allowed:
+            raise Invalid(f"{value!r} is no {what}.", hint=f"Use one of {', '.join(allowed)}.")
+    check_keepable([dict(draft.extra), *draft.triggers])
+    if problem := problem_with(draft.triggers):
+        raise Invalid(
+            f"This cannot be kept: {problem}.",
+            hint="A trigger is a command or a path, such as `git push` or src/api/*.py.",
+        )
+    return replace(
+        draft,
+        body=body,
+        title=title,
+        project=check_text(draft.project, "project", LONGEST_TITLE) if draft.project else draft.project,
+        fields=check_fields(kind, draft.fields),
+        scopes=allowed_scopes(memory, draft.scopes),
+        tags=check_tags(draft.tags),
+        links=check_links(memory, draft.links),
+        anchors=check_anchors(draft.anchors),
+        at=parse_instant(draft.at) if draft.at else "",
+    )
+
+
+def allowed_scopes(memory: Memory, scopes: tuple[str, ...]) -> tuple[str, ...]:
+    """Give scopes that are well-formed and, where the settings name some, among those."""
+    checked, allowed = check_scopes(scopes), memory.config.allowed_scopes
+    for scope in checked:
+        if allowed and not any(within(scope, outer) for outer in allowed):
+            raise Invalid(f"The scope {scope} is not allowed here.", hint=f"allowed_scopes are {', '.join(allowed)}.")
+    return checked
+
+
+def check_links(memory: Memory, links: tuple[Link, ...]) -> tuple[Link, ...]:
+    """Give links with full ids to records that exist."""
+    for link in links:
+        if link.relation not in RELATIONS:
+            raise Invalid(f"{link.relation!r} is no relation.", hint=f"Use one of {', '.join(RELATIONS)}.")
+    return tuple(replace(link, target=find(memory, link.target).record.id) for link in links)
+
+
+def refuse_secrets(value: Mapping[str, Any]) -> SecretFound | None:
+    """Give the refusal if any text in a value holds credentials."""
+    names = secrets_in(value)
+    return SecretFound(names=names) if names else None
+
+
+def _without_private(draft: Draft, *, mask: bool) -> Draft:
+    clean = masked if mask else _dropped
+    return replace(
+        draft,
+        body=clean(draft.body),
+        title=clean(draft.title),
+        fields=clean(dict(draft.fields)),
+        tags=tuple(clean(list(draft.tags))),
+        extra=clean(dict(draft.extra)),
+        anchors=tuple(clean(list(draft.anchors))),
+        triggers=tuple(clean(list(draft.triggers))),
+    )
+
+
+def _dropped(value: Any) -> Any:
+    match value:
+        case str():
+            return drop_private(value)
+        case dict():
+            return {drop_private(key): _dropped(item) for key, item in value.items()}
+        case list():
+            return [_dropped(item) for item in value]
+    return value
+
+
+def _data(memory: Memory, draft: Draft) -> dict[str, Any]:
+    origin = memory.checkout.origin()
+    project = memory.project if draft.project is None else draft.project
+    value: dict[str, Any] = {
+        "kind": draft.kind,
+        "title": draft.title,
+        "body": draft.body,
+        "fields": dict(draft.fields),
+        "scopes": list(draft.scopes),
+        "tags": list(draft.tags),
+        "project": project,
+        "origin": {"branch": origin.branch, "worktree": origin.worktree, "commit": origin.commit},
+        "visibility": draft.visibility,
+        "confidence": draft.confidence,
+        "source": draft.source,
+        "anchors": list(draft.anchors),
+        "triggers": list(draft.triggers),
+        "links": [{"relation": link.relation, "target": link.target} for link in draft.links],
+        "extra": dict(draft.extra),
+        "seen": sight_to_json(seen) if (seen := sight_of(memory, draft)) else {},
+    }
+    return {name: item for name, item in value.items() if item not in ([], {}, "")}
+
+
+def _preview(event: Event) -> Record:
+    """Give the record the event would make."""
+    record = fold(None, event)
+    assert record is not None
+    return record
+
+
+_TEXTS = ("title", "body", "fields", "tags", "scopes", "anchors", "triggers", "extra")
+
+
+def _judge(memory: Memory, draft: Draft, record: Record, waivers: Waivers | None) -> tuple[Verdict, tuple[Clash, ...]]:
+    """Judge a draft, and name what it contradicts."""
+    if found := refuse_secrets({name: getattr(record, name) for name in _TEXTS}):
+        return found, ()
+    waived = waivers or Waivers()
+    active = _near(memory, record)
+    conflicts = clashes(memory, record, active)
+    disputed = {one.record.id for one in conflicts}
+    verdict = admit(
+        draft,
+        "\n".join((record.title, record.text, *record.tags, *texts_of(dict(record.extra)))),
+        active=_not_opposed(record, [one for one in active if one.record.id not in disputed]),
+        removed=[] if waived.duplicate else _not_opposed(record, _near(memory, record, retired=True)),
+        known_scopes=[] if waived.scope else labels.scopes_under(memory.store.db, "projects"),
+        waivers=waived,
+        confirm_all=memory.config.confirm_writes,
+    )
+    return verdict, conflicts
+
+
+def _not_opposed(record: Record, near: Sequence[Similar]) -> list[Similar]:
+    """Leave out what shares nearly all words but says the opposite: that is no duplicate."""
+    return [one for one in near if one.similarity < SAME or not why_not_both(record, one)]
+
+
+def _tally(memory: Memory, draft: Draft, verdict: Verdict, waivers: Waivers | None) -> None:
+    """Count which wordings were refused as transient, and which somebody insisted on: so the list can be judged."""
+    if isinstance(verdict, Transient):
+        names = [f"transient.fired.{marker}" for marker in verdict.markers]
+    elif waivers and waivers.transient:
+        names = [f"transient.insisted.{marker}" for marker in transient_markers(draft)]
+    else:
+        return
+    for name in names:
+        counters.add(memory.store.db, name, memory.clock.now())
+
+
+def _near(memory: Memory, record: Record, *, retired: bool = False) -> list[Similar]:
+    found = similar(memory.store, record, retired=retired)
+    return [Similar(record=other, similarity=share) for other, share in found]
+
+
+def _pending(memory: Memory, reference: str) -> Record:
+    record = find(memory, reference).record
+    if record.state != "pending":
+        raise Conflict(
+            f"{record.id} is {record.state}, it waits for nothing.",
+            hint="`holdfast list --state pending` shows what does.",
+        )
+    if lapsed(memory, record):
+        days = memory.config.mined_days if "pattern" in record.extra else memory.config.pending_days
+        raise Conflict(f"{record.id} waited longer than {days} days.", hint="Write it again.")
+    return record

@@ -1,0 +1,1 @@
+"""Find records: recall, vectors, timelines, the graph."""

@@ -1,0 +1,37 @@
+"""Prepare what a sub-agent should know about its task, without leaving a trace in the session."""
+
+from holdfast.model.errors import Invalid
+from holdfast.model.query import Query
+from holdfast.model.text import check_text
+from holdfast.policy.sessions.plan_brief import BUDGETS, FORMATS, SMALLEST, Brief
+from holdfast.policy.sessions.plan_brief import brief as written
+from holdfast.verbs.memory import Memory
+from holdfast.verbs.search.recall import recall
+
+LONGEST_PLAN = 500
+HITS = {"full": 10, "compact": 8, "gate": 20}
+LESSONS = (
+    "scar",
+    "anti_pattern",
+    "win",
+    "pattern",
+    "learning",
+    "decision",
+    "fact",
+    "reference",
+    "preference",
+    "blocker",
+)
+
+
+def brief(memory: Memory, plan: str, *, form: str = "compact", budget: int = 0) -> Brief:
+    """Give what is known about a plan as `full`, `compact` or `gate` (only what blocks), never above the budget."""
+    said = check_text(plan, "plan", LONGEST_PLAN)
+    if form not in FORMATS:
+        raise Invalid(f"There is no brief {form!r}.", hint=f"Use one of {', '.join(FORMATS)}.")
+    room = budget or BUDGETS[form]
+    if room < SMALLEST:
+        raise Invalid(f"A brief needs at least {SMALLEST} tokens.")
+    kinds = ("scar",) if form == "gate" else LESSONS
+    found = recall(memory, Query(text=said, kinds=kinds, limit=HITS[form]), surface=False)
+    return written(said, [hit.record for hit in found.hits], form, room)

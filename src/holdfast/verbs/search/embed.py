@@ -1,0 +1,160 @@
+"""Let vectors catch up with what was written."""
+
+import logging
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+
+from holdfast.engine.passages import passages
+from holdfast.engine.raw import counters
+from holdfast.engine.views import records, vectors
+from holdfast.engine.views.records import fingerprint
+from holdfast.engine.views.vectors import Passage
+from holdfast.model.errors import EmbedderError, HoldfastError, StoreError
+from holdfast.model.ports import Embedder
+from holdfast.model.record import Record
+from holdfast.policy.secrets import mask_secrets
+from holdfast.verbs.memory import Memory
+
+BATCH = 32
+PATIENCE = 0.3  # seconds: about what one batch takes
+log = logging.getLogger(__name__)
+
+
+def catch_up(
+    memory: Memory,
+    *,
+    limit: int | None = None,
+    projects: Iterable[int] | None = None,
+    progress: Callable[[int], None] = lambda _: None,
+    stop: Callable[[], bool] = lambda: False,
+) -> int:
+    """Embed records that have no vectors yet, newest first; give how many were done.
+
+    With a limit somebody waits: when another thread has its hands full, that is left to it after a moment.
+    """
+    embedder, done = memory.embedder, 0
+    if embedder is None:
+        return 0
+    wanted = None if projects is None else tuple(projects)
+    while not stop() and (limit is None or done < limit):
+        if not memory.embedding.acquire(timeout=-1 if limit is None else PATIENCE):
+            break
+        try:
+            most = BATCH if limit is None else min(BATCH, limit - done)
+            numbers = vectors.waiting(memory.store.db, wanted, most)
+            if not numbers:
+                break
+            _embed(memory, embedder, numbers)
+        finally:
+            memory.embedding.release()
+        done += len(numbers)
+        progress(done)
+    return done
+
+
+@contextmanager
+def keeping_up(memory: Memory) -> Iterator[threading.Event]:
+    """Embed in the background what is written while this lasts; gives an event that is set when nothing waits.
+
+    For hosts that stay: a write then returns at once, and can be found by meaning a moment later.
+    """
+    stopping, idle = threading.Event(), threading.Event()
+
+    def work() -> None:
+        while not stopping.is_set():
+            memory.wrote.clear()
+            try:
+                if done := catch_up(memory, stop=stopping.is_set):
+                    counters.add(memory.store.db, "vectors.made", memory.clock.now(), done)
+            except HoldfastError as problem:
+                log.warning("vectors wait: %s", problem)
+                _note_failure(memory, problem)
+            idle.set()
+            memory.wrote.wait()
+            idle.clear()
+
+    thread = threading.Thread(target=work, name="holdfast-vectors", daemon=True)
+    thread.start()
+    try:
+        yield idle
+    finally:
+        stopping.set()
+        memory.wrote.set()
+        thread.join()
+
+
+def _note_failure(memory: Memory, problem: HoldfastError) -> None:
+    try:
+        counters.fail(memory.store.db, "vectors", memory.clock.now(), mask_secrets(str(problem)))
+    except StoreError as worse:
+        log.warning("not even that could be noted: %s", worse)
+
+
+def start_over(memory: Memory) -> None:
+    """Drop all vectors, so that `catch_up` makes them anew with the embedder at hand."""
+    with memory.store.db.transaction():
+        vectors.forget_all(memory.store.db)
+        memory.store.note("embedder", "")
+
+
+def usable(memory: Memory) -> str:
+    """Give nothing when the vectors here were made by the embedder at hand, else what to do about it."""
+    if memory.embedder is None:
+        return "No embedder is set: searched by words only."
+    made_by = memory.store.setting("embedder")
+    if made_by and not _made(memory.embedder, made_by):
+        return f"The vectors here are by {made_by}, the embedder is {memory.embedder.name}: run `holdfast rebuild vectors`."
+    return ""
+
+
+def _embed(memory: Memory, embedder: Embedder, numbers: Sequence[int]) -> None:
+    found = records.by_numbers(memory.store.db, numbers)
+    texts = [(number, place, text) for number in found for place, text in enumerate(_passages(found[number]))]
+    if not texts:
+        vectors.store(memory.store.db, numbers, [])
+        return
+    _check(memory)  # before the work, and after it: an endpoint tells its size only by answering
+    import numpy as np  # noqa: PLC0415  a tenth of a second: only when there is something to embed
+
+    from holdfast.engine.search.sqlite_vectors import code_of  # noqa: PLC0415
+
+    made = embedder.embed([text for _, _, text in texts])
+    _check(memory)
+    codes, halves = code_of(made, embedder.center), np.asarray(made, dtype=np.float16)
+    rows = [
+        Passage(
+            number=number,
+            passage=place,
+            fingerprint=fingerprint(found[number]),
+            code=codes[row].tobytes(),
+            vector=halves[row].tobytes(),
+        )
+        for row, (number, place, _) in enumerate(texts)
+    ]
+    with memory.store.db.transaction():
+        if not memory.store.setting("embedder"):
+            memory.store.note("embedder", _name(embedder))
+        # A record revised meanwhile keeps its place in the queue.
+        current = records.by_numbers(memory.store.db, numbers)
+        same = [number for number in numbers if number not in current or current[number].head == found[number].head]
+        vectors.store(memory.store.db, same, [row for row in rows if row.number in same])
+
+
+def _check(memory: Memory) -> None:
+    if problem := usable(memory):
+        raise EmbedderError(problem)
+
+
+def _passages(record: Record) -> list[str]:
+    return passages(record.text) if record.state != "erased" else []
+
+
+def _made(embedder: Embedder, made_by: str) -> bool:
+    """Tell whether an embedder is the one that made the vectors; one that never answered does not know its size yet."""
+    name, _, size = made_by.rpartition("/")
+    return embedder.name == name and embedder.size in (0, int(size))
+
+
+def _name(embedder: Embedder) -> str:
+    return f"{embedder.name}/{embedder.size}"

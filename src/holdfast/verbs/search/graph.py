@@ -1,0 +1,128 @@
+"""What a record is connected to along its links, and the graph that records and sessions make together."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from holdfast.engine.views import links, records, sessions
+from holdfast.engine.views.links import Arrow
+from holdfast.engine.views.records import Filter
+from holdfast.model.errors import Invalid
+from holdfast.model.record import Record
+from holdfast.policy.sessions.triples import (
+    LENSES,
+    PREDICATES,
+    Hop,
+    Stats,
+    Triple,
+    connected_to,
+    label,
+    nodes_called,
+    of_record,
+    of_session,
+    produced_by,
+    provenance,
+    stats_of,
+)
+from holdfast.verbs.memory import Memory, find, is_reference
+from holdfast.verbs.search.brief import LESSONS
+
+MOST = 200
+MOST_RECORDS, MOST_SESSIONS = 5_000, 1_000  # of a project: what its graph is read off, newest first
+DEEPEST = 10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Neighbourhood:
+    """A record, the arrows around it, and the records they lead to."""
+
+    center: Record
+    arrows: tuple[Arrow, ...] = ()
+    records: tuple[Record, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Traversal:
+    """What one look at the graph of a project found. `cut` triples were left out of it."""
+
+    lens: str
+    nodes: tuple[str, ...] = ()
+    triples: tuple[Triple, ...] = ()
+    hops: tuple[Hop, ...] = ()
+    stats: Stats | None = None
+    scanned: int = 0
+    cut: int = 0
+
+
+def connected(memory: Memory, reference: str, *, depth: int = 2) -> Neighbourhood:
+    """Give everything that links lead to from a record, in either direction, within some steps."""
+    center, db = find(memory, reference).record, memory.store.db
+    arrows: dict[Arrow, None] = {}
+    reached, edge = {center.id}, [center.id]
+    for _ in range(depth):
+        fresh = [arrow for one in edge for arrow in links.around(db, one) if arrow not in arrows]
+        arrows |= dict.fromkeys(fresh)
+        edge = [
+            one
+            for one in dict.fromkeys(end for arrow in fresh for end in (arrow.source, arrow.target))
+            if one not in reached
+        ]
+        reached |= set(edge)
+        if not edge or len(arrows) >= MOST:
+            break
+    found = records.by_ids(db, reached - {center.id})
+    return Neighbourhood(
+        center=center, arrows=tuple(arrows)[:MOST], records=tuple(entry.record for entry in found.values())
+    )
+
+
+def traverse(
+    memory: Memory, lens: str, node: str = "", *, predicate: str = "", depth: int = 3, limit: int = 50
+) -> Traversal:
+    """Look at the graph of this project through one of four lenses; a node is a label, an id, an issue or a name."""
+    _check(lens, predicate)
+    triples = _graph(memory)
+    if lens == "stats":
+        return Traversal(lens=lens, stats=stats_of(triples), scanned=len(triples))
+    nodes = _nodes(memory, triples, node)
+    if lens == "provenance":
+        hops = provenance(triples, nodes, min(depth, DEEPEST), predicate)
+        return Traversal(
+            lens=lens, nodes=tuple(nodes), hops=tuple(hops[:limit]), scanned=len(triples), cut=len(hops[limit:])
+        )
+    look = connected_to if lens == "connected_to" else produced_by
+    found = look(triples, nodes, predicate)
+    return Traversal(
+        lens=lens, nodes=tuple(nodes), triples=tuple(found[:limit]), scanned=len(triples), cut=len(found[limit:])
+    )
+
+
+def _check(lens: str, predicate: str) -> None:
+    if lens not in LENSES:
+        raise Invalid(f"There is no lens {lens!r}.", hint=f"Use one of {', '.join(LENSES)}.")
+    if predicate and predicate not in (*PREDICATES, "demonstrates"):
+        raise Invalid(f"There is no predicate {predicate!r}.", hint=f"Use one of {', '.join(PREDICATES)}.")
+
+
+def _graph(memory: Memory) -> list[Triple]:
+    """Read the triples of this project off its records and sessions; nothing of them is stored."""
+    db, here = memory.store.db, memory.store.project_number(memory.project)
+    kept = records.page(db, Filter(projects=(here,), kinds=(*LESSONS, "thread")), limit=MOST_RECORDS)
+    done = records.page(db, Filter(projects=(here,), kinds=("thread",), states=("retired",)), limit=MOST_RECORDS)
+    known = {entry.record.id: entry.record for entry in (*kept, *done)}
+    found = [triple for record in known.values() for triple in of_record(record, known, _resolved_in(memory, record))]
+    worked = sessions.page(db, memory.project, limit=MOST_SESSIONS)
+    return [*found, *(triple for session in worked for triple in of_session(session))]
+
+
+def _resolved_in(memory: Memory, record: Record) -> str:
+    """Give the session that resolved a thread."""
+    if record.kind != "thread" or record.state != "retired":
+        return ""
+    ends = [event for event in memory.store.events_about(record.id) if event.verb == "retired"]
+    return ends[-1].by.session if ends else ""
+
+
+def _nodes(memory: Memory, triples: Sequence[Triple], node: str) -> list[str]:
+    if not node.strip():
+        raise Invalid("Which node?", hint="Name an issue, an agent, a title or an id; only stats needs none.")
+    return nodes_called(triples, label(find(memory, node).record) if is_reference(node) else node)

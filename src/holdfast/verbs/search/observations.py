@@ -1,0 +1,229 @@
+"""Everything a project kept, seen as observations: searched, listed, fetched by number, laid out in time. No trace is left."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from holdfast.engine.raw import imported
+from holdfast.engine.views import Entry, records
+from holdfast.engine.views.records import Filter
+from holdfast.model.errors import Invalid, NotFound
+from holdfast.model.ids import LAST, days_before, instant, parse_instant
+from holdfast.model.query import Query
+from holdfast.model.record import GLOBAL, Record
+from holdfast.model.text import whole_number
+from holdfast.policy.activity.claude_mem_types import OBSERVED, SESSION, SYSTEM, concepts_of, touches, type_of
+from holdfast.verbs.memory import Memory, find, is_reference
+from holdfast.verbs.search.recall import recall
+from holdfast.verbs.search.timeline import around
+
+ORDERS = ("relevance", "date_desc", "date_asc")
+CATEGORIES = ("observations", "sessions", "prompts")
+MOST, MORE, MOST_SCANNED, PAGE = 100, 5, 5_000, 500
+DATE = 10  # characters of an instant that tell the day
+RECENT, RECENT_SESSIONS = 50, 10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """Which observations are meant. Without a question they are listed by date."""
+
+    question: str = ""
+    category: str = ""
+    types: tuple[str, ...] = ()
+    concepts: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+    since: str = ""
+    until: str = ""
+    agent: str = ""
+    everywhere: bool = False
+    limit: int = 20
+    offset: int = 0
+    order: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """One page of observations and sessions, and how many there are in all as far as was looked."""
+
+    entries: tuple[Entry, ...] = ()
+    total: int = 0
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Around:
+    """What was kept around a record, or around a moment."""
+
+    entries: tuple[Entry, ...]
+    center: Entry | None = None
+    at: str = ""
+
+
+def search_observations(memory: Memory, wanted: Wanted) -> Found:
+    """Find observations by question and by what they are, or list them."""
+    _check(wanted)
+    if wanted.category == "prompts":
+        return Found(notes=("Prompts are not kept as memories of their own.",))
+    entries, notes = _asked(memory, wanted) if wanted.question.strip() else (_listed(memory, wanted), ())
+    fitting = [entry for entry in entries if _is_meant(entry.record, wanted)]
+    if wanted.order in ("date_desc", "date_asc"):
+        fitting.sort(key=lambda entry: (entry.record.created_at, entry.number), reverse=wanted.order == "date_desc")
+    page = fitting[wanted.offset : wanted.offset + wanted.limit]
+    return Found(entries=tuple(page), total=len(fitting), notes=notes)
+
+
+def numbered(memory: Memory, numbers: Sequence[int], *, sessions: bool = False) -> list[Entry]:
+    """Give records by their numbers, or by those they had in claude-mem, in the order asked for.
+
+    There sessions and observations are numbered apart: `sessions` says which are meant.
+    """
+    own = records.by_numbers(memory.store.db, [number for number in numbers if 0 < number < 2**63])
+    found = (_numbered(memory, number, own.get(number), sessions=sessions) for number in dict.fromkeys(numbers))
+    return [entry for entry in found if entry]
+
+
+def fetched(memory: Memory, numbers: Sequence[int], *, order: str = "", limit: int = MOST) -> list[Entry]:
+    """Give records by number, in the order asked for or by date; raises if there is none of them."""
+    found = numbered(memory, numbers)
+    if not found:
+        raise NotFound(
+            f"There is no observation {', '.join(map(str, numbers))}.", hint="search shows the ids there are."
+        )
+    if order:
+        found.sort(key=lambda entry: (entry.record.created_at, entry.number), reverse=order == "date_desc")
+    return found[:limit]
+
+
+def observation(memory: Memory, reference: str) -> Entry:
+    """Give the record of a number, with or without the sign before it, or of an id."""
+    said = reference.strip().lstrip("#").upper()
+    number = said.removeprefix("S")
+    read = whole_number(number)
+    found = numbered(memory, [read], sessions=said != number) if read is not None else []
+    if found:
+        return found[0]
+    if is_reference(reference):
+        return find(memory, reference)
+    raise NotFound(f"There is no observation {reference}.", hint="search shows the ids there are.")
+
+
+def timeline_of(
+    memory: Memory, *, anchor: str = "", question: str = "", before: int = 3, after: int = 3, everywhere: bool = False
+) -> Around:
+    """Give what was kept around an observation (its number), a moment (an ISO time) or the best answer to a question."""
+    if bool(anchor.strip()) == bool(question.strip()):
+        raise Invalid("A timeline needs either an anchor or a query.", hint="Give one of them, not both.")
+    kinds = (*OBSERVED, SESSION)
+    if moment := _moment(anchor):
+        found = around(memory, moment, before=before, after=after, kinds=kinds, everywhere=everywhere)
+        return Around(entries=tuple(found), at=moment)
+    center = observation(memory, anchor) if anchor.strip() else _best(memory, question, everywhere=everywhere)
+    found = around(memory, center, before=before, after=after, kinds=kinds)
+    return Around(entries=tuple(found), center=center, at=center.record.created_at)
+
+
+def recent(memory: Memory, projects: Sequence[str], *, agent: str = "", times: int = 1) -> list[Entry]:
+    """Give what was kept last in some projects, with the last sessions in between, oldest first."""
+    here, db = tuple(memory.store.project_number(name) for name in projects), memory.store.db
+    seen = records.page(db, Filter(projects=here, kinds=OBSERVED), limit=times * RECENT)
+    told = records.page(db, Filter(projects=here, kinds=(SESSION,)), limit=times * RECENT_SESSIONS)
+    found = [entry for entry in (*seen, *told) if agent.lower() in entry.record.by.name.lower()]
+    return sorted(found, key=lambda entry: (entry.record.created_at, entry.number))
+
+
+def _check(wanted: Wanted) -> None:
+    if wanted.order and wanted.order not in ORDERS:
+        raise Invalid(f"{wanted.order!r} is no order.", hint=f"Use one of {', '.join(ORDERS)}.")
+    if not 1 <= wanted.limit <= MOST or wanted.offset < 0:
+        raise Invalid(f"A limit lies between 1 and {MOST}, an offset is not negative.")
+
+
+def _asked(memory: Memory, wanted: Wanted) -> tuple[list[Entry], tuple[str, ...]]:
+    query = Query(
+        text=wanted.question,
+        kinds=_kinds(wanted),
+        since=_since(wanted),
+        until=_until(wanted),
+        everywhere=wanted.everywhere,
+        limit=(wanted.offset + wanted.limit) * MORE,
+    )
+    found = recall(memory, query, surface=False)
+    known = records.by_ids(memory.store.db, [hit.record.id for hit in found.hits])
+    gated = (f"{found.gated} weaker left out.",) if found.gated else ()
+    return [known[hit.record.id] for hit in found.hits], (*found.notes, *gated)
+
+
+def _listed(memory: Memory, wanted: Wanted) -> list[Entry]:
+    names = (memory.project, GLOBAL)
+    projects = None if wanted.everywhere else tuple(memory.store.project_number(name) for name in names)
+    chosen = Filter(projects=projects, kinds=_kinds(wanted), since=_since(wanted), until=_until(wanted))
+    return list(_pages(memory, chosen))
+
+
+def _pages(memory: Memory, chosen: Filter) -> Iterator[Entry]:
+    for offset in range(0, MOST_SCANNED, PAGE):
+        page = records.page(memory.store.db, chosen, limit=PAGE, offset=offset)
+        yield from page
+        if len(page) < PAGE:
+            return
+
+
+def _is_meant(record: Record, wanted: Wanted) -> bool:
+    if record.source == "starter" or (record.kind == SESSION and (wanted.types or wanted.concepts)):
+        return False
+    return (
+        (not wanted.types or type_of(record) in wanted.types)
+        and (not wanted.concepts or bool(set(wanted.concepts) & set(concepts_of(record))))
+        and (not wanted.files or any(touches(record, one) for one in wanted.files))
+        and wanted.agent.lower() in record.by.name.lower()
+    )
+
+
+def _kinds(wanted: Wanted) -> tuple[str, ...]:
+    if wanted.category == "sessions":
+        return (SESSION,)
+    return OBSERVED if wanted.category == "observations" else (*OBSERVED, SESSION)
+
+
+def _since(wanted: Wanted) -> str:
+    return _instant(wanted.since)
+
+
+def _until(wanted: Wanted) -> str:
+    """Give the end of a range; one given as a day ends with that day."""
+    end = _instant(wanted.until)
+    return days_before(end, -1) if end and len(wanted.until.strip()) <= DATE and not wanted.until.isdecimal() else end
+
+
+def _instant(text: str) -> str:
+    """Read a time as ISO or as milliseconds."""
+    said = text.strip()
+    if not said:
+        return ""
+    if len(said) > DATE and (milliseconds := whole_number(said)) is not None:
+        return instant(min(milliseconds / 1000, LAST))
+    return parse_instant(said)
+
+
+def _moment(anchor: str) -> str:
+    """Give the instant an anchor names; nothing if it is no time."""
+    said = anchor.strip()
+    return parse_instant(said) if "-" in said and said[:4].isdecimal() and not is_reference(said) else ""
+
+
+def _numbered(memory: Memory, number: int, own: Record | None, *, sessions: bool) -> Entry | None:
+    if own is not None and own.project != GLOBAL:
+        return Entry(number=number, record=own) if own.state != "erased" else None
+    # Small numbers may be those of what was imported: few records of ours hold everywhere.
+    found = imported.by_foreign_id(memory.store.db, str(number), whole=True, system=SYSTEM)
+    if fitting := [entry for entry in found if (entry.record.kind == SESSION) == sessions]:
+        return fitting[0]
+    return Entry(number=number, record=own) if own and own.state != "erased" else None
+
+
+def _best(memory: Memory, question: str, *, everywhere: bool) -> Entry:
+    query = Query(text=question, kinds=(*OBSERVED, SESSION), limit=1, everywhere=everywhere)
+    found = recall(memory, query, surface=False)
+    if not found.hits:
+        raise NotFound(f"Nothing fits {question!r}.", hint="Try other words.")
+    return find(memory, found.hits[0].record.id)

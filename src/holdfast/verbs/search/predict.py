@@ -1,0 +1,79 @@
+"""Guess which memories a session will turn to next, from what sessions turned to before."""
+
+from dataclasses import dataclass
+
+from holdfast.engine.views import records, steps
+from holdfast.model.ids import days_between
+from holdfast.model.record import Record
+from holdfast.verbs.memory import Memory, find, is_at_hand
+from holdfast.verbs.records.hot import Hot, promote
+
+LEAST, MOST = 0.3, 3
+HALF_LIFE_DAYS = 30.0
+MOST_HABITS = 1_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prediction:
+    """A memory that may be wanted next, how likely, and how often it was."""
+
+    record: Record
+    probability: float
+    times: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Habit:
+    """Two memories that sessions turned to one after the other, how often, and in which share of cases."""
+
+    source: Record
+    target: Record
+    times: int
+    probability: float
+    last_at: str
+
+
+def predict(memory: Memory, reference: str, *, least: float = LEAST, limit: int = MOST) -> list[Prediction]:
+    """Give what sessions of this project turned to after a memory, likeliest first; old habits count less."""
+    source, now = find(memory, reference).record, memory.clock.now()
+    found = steps.after(memory.store.db, source.id)
+    known = records.by_ids(memory.store.db, [one.target for one in found])
+    here = [one for one in found if one.target in known and is_at_hand(memory, known[one.target].record)]
+    weights = {one.target: one.times * 0.5 ** (days_between(one.last_at, now) / HALF_LIFE_DAYS) for one in here}
+    total = sum(weights.values())
+    guesses = [
+        Prediction(record=known[one.target].record, probability=weights[one.target] / total, times=one.times)
+        for one in here
+        if total
+    ]
+    likely = [one for one in guesses if one.probability >= least]
+    return sorted(likely, key=lambda one: (-one.probability, one.record.id))[:limit]
+
+
+def habits(memory: Memory, reference: str = "", *, least: int = 2, limit: int = 20) -> list[Habit]:
+    """Give what sessions of this project turned to after a memory, or after any, most often first."""
+    db = memory.store.db
+    source = find(memory, reference).record.id if reference else ""
+    found = [(source, one) for one in steps.after(db, source)] if source else steps.most(db, least, MOST_HABITS)
+    known = records.by_ids(db, {end for start, one in found for end in (start, one.target)})
+    here = {one for one, entry in known.items() if is_at_hand(memory, entry.record)}
+    totals = {start: sum(one.times for one in steps.after(db, start)) for start in {start for start, _ in found} & here}
+    return [
+        Habit(
+            source=known[start].record,
+            target=known[one.target].record,
+            times=one.times,
+            probability=one.times / totals[start],
+            last_at=one.last_at,
+        )
+        for start, one in found
+        if start in here and one.target in here and one.times >= least
+    ][:limit]
+
+
+def warm(memory: Memory, reference: str) -> list[Hot]:
+    """Put what will likely be wanted after a memory into the hot set."""
+    hot: list[Hot] = []
+    for guess in predict(memory, reference):
+        hot = promote(memory, guess.record.id, why="predicted")
+    return hot

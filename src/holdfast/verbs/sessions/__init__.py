@@ -1,0 +1,1 @@
+"""Work in sessions: start and close, threads, scars, transcripts."""

@@ -1,0 +1,1 @@
+"""Keep records true: verify, trust, contradictions, duplicates."""

@@ -1,0 +1,96 @@
+"""Say how far memories are to be believed, and see what that is made of."""
+
+from dataclasses import dataclass
+
+from holdfast.engine.views import trusts, usage
+from holdfast.model.errors import Invalid
+from holdfast.model.event import Event
+from holdfast.model.ids import days_between
+from holdfast.model.query import Usage
+from holdfast.model.record import Record
+from holdfast.model.text import check_text
+from holdfast.policy.ranking.heat import uses_of
+from holdfast.policy.ranking.trust import REASONS, base_trust, decayed, trust
+from holdfast.policy.secrets import masked
+from holdfast.verbs.memory import Memory, find
+
+LONGEST_NOTE = 1_000
+LARGEST = 1.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """One change of trust."""
+
+    at: str
+    by: str
+    reason: str
+    delta: float
+    value: float
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trust:
+    """How far a record is believed: at first, after what was said of it, and now that time has passed."""
+
+    record: Record
+    base: float
+    value: float
+    now: float
+    history: tuple[Step, ...] = ()
+
+
+def trust_of(memory: Memory, reference: str) -> Trust:
+    """Give how far a record is believed, with every change and its note."""
+    record = find(memory, reference).record
+    changes = trusts.of(memory.store.db, [record.id]).get(record.id, [])
+    events = memory.store.events_with(change.event for change in changes)
+    used = usage.of(memory.store.db, [record.id]).get(record.id, Usage())
+    last = max(record.updated_at, record.verified_at, used.last_used_at)
+    idle = days_between(last, memory.clock.now())
+    value = trust(record, [change.delta for change in changes])
+    return Trust(
+        record=record,
+        base=base_trust(record),
+        value=value,
+        now=decayed(value, record.kind, idle_days=idle, uses=uses_of(used)),
+        history=_history(record, changes, events),
+    )
+
+
+def change_trust(
+    memory: Memory, reference: str, reason: str = "", *, raises: bool = True, delta: float | None = None, note: str = ""
+) -> Trust:
+    """Raise or lower trust for a reason, or by an amount; without either by a tenth."""
+    if reason and reason not in REASONS:
+        raise Invalid(f"{reason!r} is no reason.", hint=f"Use one of {', '.join(REASONS)}.")
+    if reason and (REASONS[reason] > 0) != raises:
+        raise Invalid(f"{reason} {'lowers' if raises else 'raises'} trust.", hint="Use the other direction.")
+    record = find(memory, reference).record
+    size = abs(delta) if delta is not None else abs(REASONS[reason]) if reason else 0.1
+    if not size <= LARGEST:  # what is not a number is not above it either
+        raise Invalid("Trust changes by 1 at most.")
+    data = {"reason": reason or ("used_correctly" if raises else "outdated"), "delta": size if raises else -size}
+    if note:
+        data["note"] = check_text(masked(note), "note", LONGEST_NOTE)
+    memory.commit([memory.event("trusted", record.id, data=data)])
+    return trust_of(memory, record.id)
+
+
+def _history(record: Record, changes: list[trusts.Change], events: dict[str, Event]) -> tuple[Step, ...]:
+    found, value = [], base_trust(record)
+    for change in changes:
+        value = min(1.0, max(0.0, value + change.delta))
+        event = events[change.event]
+        found.append(
+            Step(
+                at=change.at,
+                by=event.by.name or event.by.kind,
+                reason=change.reason,
+                delta=change.delta,
+                value=value,
+                note=str(event.data.get("note", "")),
+            )
+        )
+    return tuple(found)

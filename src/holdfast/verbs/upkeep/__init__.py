@@ -1,0 +1,1 @@
+"""Look after the store: health, maintenance, checks, overviews."""

@@ -1,0 +1,201 @@
+"""Keep the store in order: what is in it, whether everything works, and making views anew."""
+
+import os
+import sqlite3
+import stat
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from holdfast.engine.journal import changed_rows
+from holdfast.engine.locks import file_system_of, is_remote, problem_with_locks
+from holdfast.engine.raw import counters, trail
+from holdfast.engine.sqlite import SQLite
+from holdfast.engine.store import Progress
+from holdfast.engine.views import records, vectors
+from holdfast.engine.views.records import Filter
+from holdfast.model.errors import HoldfastError
+from holdfast.model.ids import days_before
+from holdfast.model.text import counted
+from holdfast.verbs.capture.trail import SET_ASIDE
+from holdfast.verbs.memory import Memory
+from holdfast.verbs.search.embed import catch_up, start_over, usable
+from holdfast.verbs.sessions.receipts import became_of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Status:
+    """What the store holds and how it is doing."""
+
+    place: str
+    project: str
+    here: int
+    everywhere: int
+    pending: int
+    retired: int
+    projects: int
+    events: int
+    bytes: int
+    embedder: str
+    lagging: int
+    told: int = 0  # happenings in the trail
+    waiting: int = 0  # of them not derived yet
+    spooled: int = 0  # files of hooks not taken in yet
+    injected: int = 0  # tokens put into contexts unasked, in the last 7 days
+    receipts: int = 0  # how often that was
+    arrived: int = 0  # memories here of which something waits to be accepted
+    became: Mapping[str, int] = field(default_factory=dict)  # of what was put in
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """One thing the doctor looked at; an empty `fix` means that all is well."""
+
+    name: str
+    found: str
+    fix: str = ""
+
+
+def status(memory: Memory) -> Status:
+    """Tell what the store holds."""
+    db = memory.store.db
+    here = memory.store.project_number(memory.project)
+    told, waiting = trail.size(db)
+    week = days_before(memory.clock.now(), 7)
+    recent = memory.store.happened(("injected",), week, 10_000)
+    spool = memory.store.folder / "spool" if memory.store.folder else None
+    return Status(
+        place=db.place,
+        project=memory.project,
+        here=records.counted(db, Filter(projects=(here,))),
+        everywhere=records.counted(db, Filter()),
+        pending=records.counted(db, Filter(states=("pending",))),
+        retired=records.counted(db, Filter(states=("retired",))),
+        projects=len([name for name, count in memory.store.projects().items() if name and count]),
+        events=int(db.query("select count(*) from events")[0][0]),
+        bytes=db.size,
+        embedder=memory.embedder.name if memory.embedder else "none",
+        lagging=vectors.lag(db),
+        told=told,
+        waiting=waiting,
+        spooled=sum(1 for _ in spool.glob("*.json")) if spool else 0,
+        injected=sum(tokens for event in recent if isinstance(tokens := event.data.get("tokens"), int)),
+        receipts=len(recent),
+        arrived=records.counted(db, Filter(projects=(here,), states=(), waits=True)),
+        became=became_of(memory, recent, week),
+        note=usable(memory),
+    )
+
+
+def rebuild_views(memory: Memory, progress: Progress) -> int:
+    """Make every view but the vectors anew from the journal; give how many records there are."""
+    return memory.store.rebuild(progress=progress)
+
+
+def rebuild_vectors(memory: Memory, progress: Callable[[int], None]) -> int:
+    """Embed every record anew with the embedder at hand; give how many there are. Without one nothing is touched."""
+    if memory.embedder is None:
+        return 0
+    start_over(memory)
+    return catch_up(memory, progress=progress)
+
+
+def examine(memory: Memory) -> Iterator[Check]:
+    """Look at everything that could be wrong, one check after the other."""
+    db = memory.store.db
+    if isinstance(db, SQLite):
+        yield Check(name="sqlite", found=f"SQLite {sqlite3.sqlite_version}")
+        yield _integrity(db)
+        yield _permissions(db)
+        yield _locks(db)
+    else:
+        yield Check(name="server", found=f"{db.place} answers: {db.query(_SERVER)[0][0]}")
+    yield _agreement(memory)
+    yield _embedder(memory)
+    yield _lag(memory)
+    yield from _hooks(memory)
+
+
+_SERVER = """
+select 'PostgreSQL ' || current_setting('server_version') || ', pgvector ' || extversion from pg_extension
+where extname = 'vector'
+"""
+
+
+def _integrity(db: SQLite) -> Check:
+    damage = db.damage()
+    if not damage:
+        damage = [f"event {one} is not as it was written" for one in changed_rows(db)]
+    if not damage:
+        return Check(name="pages", found=f"{db.path} is sound")
+    fix = "holdfast recover saves what can be read; holdfast restore FILE puts a backup back"
+    return Check(name="pages", found="; ".join(damage[:3]), fix=fix)
+
+
+def _permissions(db: SQLite) -> Check:
+    loose = [path for path in (db.path, db.path.parent) if stat.S_IMODE(path.stat().st_mode) & 0o077]
+    if not loose or os.name == "nt":
+        return Check(name="permissions", found="only you can read the store")
+    return Check(name="permissions", found=f"others can read {loose[0]}", fix=f"chmod go-rwx '{loose[0]}'")
+
+
+def _locks(db: SQLite) -> Check:
+    """Try whether processes that share the store keep each other out, and look at the kind of file system."""
+    kind, move = file_system_of(db.path.parent), "move the store to a local disk and set HOLDFAST_HOME"
+    try:
+        problem = problem_with_locks(db.path.parent)
+    except OSError as unwritable:
+        return Check(name="locks", found=f"not tried: {unwritable.strerror}")
+    if problem:
+        return Check(name="locks", found=f"{problem}: processes could damage the store", fix=move)
+    if is_remote(kind):
+        return Check(name="locks", found=f"the store is on {kind}, where locks may not reach other machines", fix=move)
+    return Check(name="locks", found="two processes keep each other out")
+
+
+def _agreement(memory: Memory) -> Check:
+    """Compare the newest records with what their events say."""
+    sample = records.page(memory.store.db, Filter(states=()), limit=200)
+    from_journal = {entry.record.id: memory.store.folded(entry.record.id) for entry in sample}
+    wrong = [entry.record.id for entry in sample if from_journal[entry.record.id] != entry.record]
+    if not wrong:
+        return Check(name="views", found=f"the newest {len(sample)} records agree with the journal")
+    return Check(
+        name="views", found=f"{len(wrong)} of {len(sample)} records disagree with the journal", fix="holdfast rebuild"
+    )
+
+
+def _hooks(memory: Memory) -> Iterator[Check]:
+    """Report events that could not be used, and hooks that failed."""
+    folder = memory.store.folder
+    aside = sorted((folder / "spool").glob(f"*{SET_ASIDE}")) if folder else []
+    failed = [
+        one for one in counters.failures(memory.store.db, counters.KEPT_FAILURES) if one.name in ("spool", "derive")
+    ]
+    if aside:
+        reasons = [one.said for one in failed if one.name == "spool"]
+        why = f" ({reasons[0]})" if reasons else ""
+        fix = f"Look at {aside[0].parent}/*{SET_ASIDE} and delete them; nothing else waits for them"
+        yield Check(name="spool", found=f"{counted(len(aside), 'event')} set aside{why}", fix=fix)
+    lost = [one for one in failed if one.name == "derive" and one.at > days_before(memory.clock.now(), 7)]
+    if lost:
+        yield Check(name="sessions", found=f"{counted(len(lost), 'session')} could not be read: {lost[0].said}")
+
+
+def _embedder(memory: Memory) -> Check:
+    if memory.embedder is None:
+        return Check(name="embedder", found="none is set: search is by words only")
+    try:
+        memory.embedder.embed(["a memory"])
+    except HoldfastError as problem:
+        return Check(name="embedder", found=problem.message, fix=problem.hint or "Set embedder to local.")
+    return Check(name="embedder", found=f"{memory.embedder.name} answers")
+
+
+def _lag(memory: Memory) -> Check:
+    waiting = vectors.lag(memory.store.db)
+    if problem := usable(memory) if memory.embedder else "":
+        return Check(name="vectors", found=problem, fix="holdfast rebuild vectors")
+    if not waiting or memory.embedder is None:
+        return Check(name="vectors", found="up to date" if not waiting else "not in use")
+    return Check(name="vectors", found=f"{waiting} records wait for theirs; recall catches up by itself")

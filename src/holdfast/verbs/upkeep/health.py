@@ -1,0 +1,202 @@
+"""How healthy the memory of a project is, and what to do about it first."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from holdfast.engine.raw import counters
+from holdfast.engine.views import health_queries, labels, links, records, usage
+from holdfast.engine.views.health_queries import Found
+from holdfast.model.ids import days_before
+from holdfast.model.record import Record
+from holdfast.policy.ranking.health import Measure, measures, score
+from holdfast.verbs.memory import Memory
+from holdfast.verbs.records.freshness import freshness, is_here
+from holdfast.verbs.records.read import waiting_records
+
+ROWS = 20
+MOST_CHECKED = 500
+HEAVY = 3
+RARE = 1  # a scope so rare may be a slip of the pen
+NEAR = 2  # letters that may differ
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Typo:
+    """A scope that looks like another, commoner one."""
+
+    scope: str
+    meant: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chore:
+    """One thing to do, why, and the command that does it."""
+
+    what: str
+    why: str
+    command: str
+    record: Record | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sample:
+    """How many records there are of a sort, and some of them."""
+
+    total: int
+    records: tuple[Record, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Health:
+    """How a project's memory is doing."""
+
+    days: int
+    total: int
+    score: int
+    measures: tuple[Measure, ...]
+    contradicted: Sample
+    dead: Sample
+    cold: Sample
+    unverified: Sample
+    stale: Sample
+    drifted: Sample | None = None  # None: other code is at hand
+    unlooked: int = 0  # how many cite code and were not compared with it
+    heavy: tuple[tuple[Record, int], ...] = ()
+    conflicts: tuple[tuple[str, str], ...] = ()
+    scopes: dict[str, int] = field(default_factory=dict)
+    typos: tuple[Typo, ...] = ()
+    markers: dict[str, tuple[int, int]] = field(default_factory=dict)
+    strangers: tuple[str, ...] = ()
+    waiting: tuple[Record, ...] = ()
+    queue: tuple[Chore, ...] = ()
+
+
+def health(memory: Memory, *, days: int = 30) -> Health:
+    """Look at everything that makes a memory less useful, and say what to do first."""
+    db, here = memory.store.db, memory.store.project_number(memory.project)
+    before = days_before(memory.clock.now(), days)
+    found = {
+        "contradicted": health_queries.contradicted(db, here, ROWS),
+        "dead": health_queries.dead(db, here, before, ROWS),
+        "cold": health_queries.cold(db, here, before, ROWS),
+        "unverified": health_queries.unverified(db, here, before, ROWS),
+        "stale": health_queries.stale(db, here, before, ROWS),
+    }
+    samples = {name: _sample(memory, one) for name, one in found.items()}
+    scopes = labels.counts(db, "scope", here)
+    typos, conflicts = tuple(typos_in(scopes)), tuple(links.pairs(db, "contradicts", here))
+    total = health_queries.total(db, here)
+    drifted, unlooked = _drifted(memory, here)
+    counts = {name: one.total for name, one in found.items()} | {"drifted": drifted.total if drifted else 0}
+    judged = measures({**counts, "total": total, "conflicts": len(conflicts), "typos": len(typos)})
+    waiting = tuple(waiting_records(memory))
+    return Health(
+        days=days,
+        total=total,
+        score=score(judged),
+        measures=tuple(judged),
+        **samples,
+        drifted=drifted,
+        unlooked=unlooked,
+        heavy=_heavy(memory, here),
+        conflicts=conflicts,
+        scopes=scopes,
+        typos=typos,
+        markers=_markers(memory, before),
+        strangers=tuple(usage.strangers(db)),
+        waiting=waiting,
+        queue=tuple(_queue({**samples, "drifted": drifted or Sample(total=0)}, conflicts, typos, waiting)),
+    )
+
+
+def typos_in(scopes: dict[str, int]) -> list[Typo]:
+    """Give the rare scopes that differ by a letter or two from a commoner one."""
+    from rapidfuzz.distance import Levenshtein  # noqa: PLC0415  only here
+
+    found = []
+    for scope in (name for name, count in scopes.items() if count <= RARE):
+        common = [name for name, count in scopes.items() if count > RARE and len(name) > NEAR + 1]
+        near = [(Levenshtein.distance(scope, name, score_cutoff=NEAR), name) for name in common]
+        close = [pair for pair in near if 0 < pair[0] <= NEAR]
+        if close:
+            found.append(Typo(scope=scope, meant=min(close)[1]))
+    return found
+
+
+def _sample(memory: Memory, found: Found) -> Sample:
+    known = records.by_ids(memory.store.db, found.ids)
+    return Sample(total=found.total, records=tuple(known[one].record for one in found.ids if one in known))
+
+
+def _drifted(memory: Memory, here: int) -> tuple[Sample | None, int]:
+    """Give the records that cite code and no longer hold in the code at hand, and how many were not looked at.
+
+    None if other code is at hand: then nobody can tell.
+    """
+    citing = health_queries.citing(memory.store.db, here, MOST_CHECKED)
+    if not is_here(memory, memory.project):
+        return None, citing.total
+    known = [entry.record for entry in records.by_ids(memory.store.db, citing.ids).values()]
+    judged = freshness(memory, known)
+    moved = [one for one in known if one.id in judged and judged[one.id].troubles]
+    return Sample(total=len(moved), records=tuple(moved[:ROWS])), citing.total - len(citing.ids)
+
+
+def _heavy(memory: Memory, here: int) -> tuple[tuple[Record, int], ...]:
+    found = health_queries.heavy(memory.store.db, here, HEAVY, ROWS)
+    known = records.by_ids(memory.store.db, [one for one, _ in found])
+    return tuple((known[one].record, times) for one, times in found if one in known)
+
+
+def _markers(memory: Memory, since: str) -> dict[str, tuple[int, int]]:
+    """Give how often each transient wording was refused, and how often somebody insisted."""
+    fired = counters.totals(memory.store.db, "transient.fired.", since)
+    insisted = counters.totals(memory.store.db, "transient.insisted.", since)
+    words = {name.rpartition(".")[2] for name in (*fired, *insisted)}
+    return {
+        word: (fired.get(f"transient.fired.{word}", 0), insisted.get(f"transient.insisted.{word}", 0))
+        for word in sorted(words)
+    }
+
+
+def _queue(
+    samples: dict[str, Sample], conflicts: Sequence[tuple[str, str]], typos: Sequence[Typo], waiting: Sequence[Record]
+) -> list[Chore]:
+    """Give what to do, most pressing first; each with one command."""
+    decide = [
+        Chore(
+            what="decide",
+            why="these two contradict each other",
+            command=f"holdfast contradictions resolve {one} {other}",
+        )
+        for one, other in conflicts
+    ]
+    rename = [
+        Chore(what="rename", why=f"it looks like {one.meant}", command=f"holdfast rename-scope {one.scope} {one.meant}")
+        for one in typos
+    ]
+    chores = {name: _chores(name, sample.records) for name, sample in samples.items()} | {
+        "conflicts": decide,
+        "waiting": _chores("waiting", waiting),
+        "typos": rename,
+    }
+    return [chore for name in _ORDER for chore in chores[name]]
+
+
+_ORDER = ("contradicted", "conflicts", "waiting", "drifted", "stale", "unverified", "typos", "dead")
+# What to do about each sort of record, why, and the command that does it.
+_ADVICE = {
+    "contradicted": ("mend or retire", "somebody called it wrong", "holdfast revise {} --text …"),
+    "waiting": ("say yes or no", "it waits", "holdfast confirm {}"),
+    "drifted": ("check", "the code it cites is not what it was", "holdfast show {}"),
+    "stale": ("check", "it was checked long ago", "holdfast verify {}"),
+    "unverified": ("check", "nobody ever did", "holdfast verify {}"),
+    "dead": ("reword or retire", "shown, and never helped", "holdfast forget {} --reason …"),
+}
+
+
+def _chores(name: str, found: Sequence[Record]) -> list[Chore]:
+    if name not in _ADVICE:
+        return []
+    what, why, command = _ADVICE[name]
+    return [Chore(what=what, why=why, command=command.format(one.id), record=one) for one in found]

@@ -1,0 +1,131 @@
+"""Keep a store small and quick: what has served its time is retired, space is given back, and what happened is told."""
+
+from dataclasses import dataclass
+
+from holdfast.engine.raw import counters
+from holdfast.engine.raw.counters import Failure
+from holdfast.engine.views import heat, records, steps, usage
+from holdfast.model.event import Event
+from holdfast.model.ids import days_before
+from holdfast.model.record import GLOBAL, Record
+from holdfast.policy.ranking.retention import CAPS, DAYS, outlived
+from holdfast.verbs.memory import Memory
+from holdfast.verbs.records.hot import cool
+
+DESTRUCTIVE = ("retired", "erased", "redacted", "unlinked", "restored")
+MOST_AUDITED = 2_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Upkeep:
+    """What maintenance did, or would do."""
+
+    retired: tuple[Record, ...] = ()
+    cooled: tuple[Record, ...] = ()
+    bytes_before: int = 0
+    bytes_after: int = 0
+    dry_run: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Quality:
+    """What recall cost lately, and whether it helped. Declared uses were said by somebody, observed ones seen by a rule."""
+
+    sessions: int
+    recalls: int
+    empty: int
+    tokens: int
+    shown: int
+    declared: dict[str, int]
+    observed: dict[str, int]
+
+    @property
+    def helped(self) -> float:
+        """The share of showings that somebody said helped."""
+        return self.declared.get("applied", 0) / self.shown if self.shown else 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Metrics:
+    """What was counted: the hot set, steps between memories, background work, and its last failures."""
+
+    hot: dict[str, int]
+    steps: int
+    steps_taken: int
+    tallies: dict[str, int]
+    failures: tuple[Failure, ...] = ()
+
+
+def maintain(memory: Memory, *, dry_run: bool = False, retiring: bool = True) -> Upkeep:
+    """Retire what outlived its retention unused, cool the hot set and give space back. Nothing is deleted."""
+    old = _outlived(memory) if retiring else []
+    before = memory.store.db.size
+    if dry_run:
+        return Upkeep(retired=tuple(old), bytes_before=before, bytes_after=before, dry_run=True)
+    if old:
+        why = {record.id: f"kept {DAYS.get(record.kind, 0)} days without use" for record in old}
+        memory.commit([memory.event("retired", one.id, data={"reason": why[one.id]}, after=one.head) for one in old])
+    cooled = cool(memory)
+    memory.store.db.compact()
+    return Upkeep(retired=tuple(old), cooled=tuple(cooled), bytes_before=before, bytes_after=memory.store.db.size)
+
+
+def audit(memory: Memory, *, days: float = 90, verb: str = "", limit: int = 100) -> list[Event]:
+    """Give what was taken away or put back lately, latest first, by whom and why."""
+    since = days_before(memory.clock.now(), days)
+    return memory.store.happened((verb,) if verb else DESTRUCTIVE, since, limit)
+
+
+def taken_away(memory: Memory, *, most: int = MOST_AUDITED) -> list[Event]:
+    """Give what was taken away in this project, also out of the hot set, or put back; latest first."""
+    events = memory.store.happened((*DESTRUCTIVE, "heated"), "", most)
+    gone = [event for event in events if event.verb != "heated" or event.data.get("hot") is not True]
+    known = records.by_ids(memory.store.db, {event.about for event in gone})
+    here = {one for one, entry in known.items() if entry.record.project in (memory.project, GLOBAL)}
+    return [event for event in gone if event.about in here]
+
+
+def quality(memory: Memory, *, days: float = 30) -> Quality:
+    """Tell what recall cost lately and whether it helped."""
+    db, since = memory.store.db, days_before(memory.clock.now(), days)
+    costs = usage.costs_since(db, since)
+    declared: dict[str, int] = {}
+    observed: dict[str, int] = {}
+    for use in usage.all_since(db, since):
+        counts = observed if use.observed else declared
+        counts[use.outcome] = counts.get(use.outcome, 0) + 1
+    return Quality(
+        sessions=len(costs),
+        recalls=sum(one.recalls for one in costs),
+        empty=sum(one.empty for one in costs),
+        tokens=sum(one.tokens for one in costs),
+        shown=len(usage.shown_since(db, since)),
+        declared=declared,
+        observed=observed,
+    )
+
+
+def metrics(memory: Memory) -> Metrics:
+    """Give everything that was counted."""
+    db = memory.store.db
+    different, taken = steps.counted(db)
+    return Metrics(
+        hot=heat.counts(db),
+        steps=different,
+        steps_taken=taken,
+        tallies=counters.totals(db, ""),
+        failures=tuple(counters.failures(db)),
+    )
+
+
+def _outlived(memory: Memory) -> list[Record]:
+    """Give the records of this project that nobody used within the time their kind is kept, or beyond its cap."""
+    here, now = memory.store.project_number(memory.project), memory.clock.now()
+    found: list[Record] = []
+    for kind in DAYS:
+        entries = records.newest(memory.store.db, kind, here, limit=1_000_000)
+        used = usage.of(memory.store.db, [entry.record.id for entry in entries])
+        for place, entry in enumerate(entries):
+            if outlived(entry.record, used.get(entry.record.id), now) or place >= CAPS[kind]:
+                found.append(entry.record)
+    return found

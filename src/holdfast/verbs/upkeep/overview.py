@@ -1,0 +1,133 @@
+"""The store from above: its projects, and how memories, recalls, tokens and outcomes went day by day."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from holdfast.engine.raw import trail
+from holdfast.engine.views import records, sessions, usage
+from holdfast.engine.views.records import Filter
+from holdfast.model.ids import days_before
+from holdfast.model.record import GLOBAL
+from holdfast.verbs.memory import Memory
+
+MOST_TOLD, MOST_TIMED = 100_000, 2_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Project:
+    """A project: what it holds, how many sessions worked on it, and when something was last kept."""
+
+    name: str
+    kept: int  # ever, whatever became of it
+    sessions: int
+    kinds: tuple[tuple[str, int], ...]
+    last_at: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Timing:
+    """What one sort of hook cost lately, in milliseconds of CPU, as the hooks themselves told."""
+
+    event: str
+    times: int
+    p50: float
+    p95: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Days:
+    """What happened day by day; a day on which nothing did is there too. Every mapping goes from a day to counts by name."""
+
+    days: tuple[str, ...]
+    kept: Mapping[str, Counter[str]] = field(default_factory=dict)
+    recalls: Mapping[str, Counter[str]] = field(default_factory=dict)  # answered, empty
+    tokens: Mapping[str, Counter[str]] = field(default_factory=dict)  # recalled, injected
+    outcomes: Mapping[str, Counter[str]] = field(default_factory=dict)
+    observed: int = 0  # outcomes that only a rule saw
+    timings: tuple[Timing, ...] = ()
+
+
+def projects(memory: Memory) -> list[Project]:
+    """Give the projects with anything in them, the one with most first."""
+    found = [_project(memory, name) for name, count in memory.store.projects().items() if count]
+    return sorted(found, key=lambda one: (-one.kept, one.name))
+
+
+def day_by_day(memory: Memory, *, days: int = 90, everywhere: bool = False) -> Days:
+    """Tell how a project, or all of them, went lately."""
+    db, since = memory.store.db, days_before(memory.clock.now(), days - 1)[:10]
+    here = None if everywhere else (memory.store.project_number(memory.project),)
+    own = None if everywhere else {one.id for one in sessions.page(db, memory.project, limit=100_000, since=since)}
+    kept: dict[str, Counter[str]] = {}
+    for day, kind, count in records.daily(db, Filter(projects=here, since=since, states=(), starters=False)):
+        kept.setdefault(day, Counter())[kind] += count
+    recalls, tokens = _asked(memory, since, own)
+    outcomes, observed = _outcomes(memory, since, own)
+    return Days(
+        days=tuple(days_before(memory.clock.now(), back)[:10] for back in range(days - 1, -1, -1)),
+        kept=kept,
+        recalls=recalls,
+        tokens=tokens,
+        outcomes=outcomes,
+        observed=observed,
+        timings=tuple(timings(memory)),
+    )
+
+
+def timings(memory: Memory) -> list[Timing]:
+    """Give what hooks cost lately, by event; only those that told."""
+    times: dict[str, list[float]] = {}
+    for one in trail.before(memory.store.db, "~", MOST_TIMED):
+        if one.took_ms and one.event != "Injected":
+            times.setdefault(one.event, []).append(one.took_ms)
+    return [
+        Timing(event=event, times=len(found), p50=_at(found, 0.5), p95=_at(found, 0.95))
+        for event, found in sorted(times.items())
+    ]
+
+
+def _project(memory: Memory, name: str) -> Project:
+    db, number = memory.store.db, memory.store.project_number(name)
+    kinds = records.kinds_of(db, number)
+    return Project(
+        name=name,
+        kept=sum(kinds.values()),
+        sessions=sessions.counted(db, name) if name != GLOBAL else 0,
+        kinds=tuple(kinds.items()),
+        last_at=records.last_made(db, number),
+    )
+
+
+def _asked(memory: Memory, since: str, own: set[str] | None) -> tuple[dict[str, Counter[str]], dict[str, Counter[str]]]:
+    """Count recalls and the tokens they and unasked tellings took; a session counts on the day it last asked."""
+    recalls: dict[str, Counter[str]] = {}
+    tokens: dict[str, Counter[str]] = {}
+    for cost in usage.costs_since(memory.store.db, since):
+        if own is None or cost.session in own:
+            day = cost.at[:10]
+            recalls.setdefault(day, Counter()).update(answered=cost.recalls - cost.empty, empty=cost.empty)
+            tokens.setdefault(day, Counter())["recalled"] += cost.tokens
+    for event in memory.store.happened(("injected",), since, MOST_TOLD):
+        if own is None or event.about in own:
+            size = event.data.get("tokens")
+            tokens.setdefault(event.at[:10], Counter())["injected"] += size if isinstance(size, int) else 0
+    return recalls, tokens
+
+
+def _outcomes(memory: Memory, since: str, own: set[str] | None) -> tuple[dict[str, Counter[str]], int]:
+    found: dict[str, Counter[str]] = {}
+    observed = 0
+    for use in usage.all_since(memory.store.db, since):
+        if own is not None and use.session not in own:
+            continue
+        if use.observed:
+            observed += 1
+        else:
+            found.setdefault(use.at[:10], Counter())[use.outcome] += 1
+    return found, observed
+
+
+def _at(times: Sequence[float], share: float) -> float:
+    ordered = sorted(times)
+    return ordered[min(len(ordered) - 1, int(len(ordered) * share))]
