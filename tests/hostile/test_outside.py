@@ -24,7 +24,7 @@ from holdfast.hosts.mcp.serving import serving
 from holdfast.model.errors import HoldfastError
 from holdfast.policy.language.statements import keys_of
 from holdfast.policy.ranking.salience import importance
-from holdfast.policy.secrets import masked
+from holdfast.policy.secrets.find import masked
 from holdfast.verbs.exchange.import_foreign import bring_in
 from holdfast.verbs.exchange.jsonl import take_in
 from holdfast.verbs.memory import Memory

@@ -112,7 +112,7 @@ exec(open({str(CLIENT)!r}).read(), {{"__name__": "__main__", "__file__": {str(CL
     used = ("hook", "happening", "places", *parts)
     assert {name for name in shown if name.startswith("holdfast")} == {
         *("holdfast", "holdfast.hosts", "holdfast.hosts.hooks", "holdfast.policy", "holdfast.policy.secrets"),
-        *(f"holdfast.policy.secret_{part}" for part in ("places", "rules", "words")),
+        *(f"holdfast.policy.secrets.{part}" for part in ("find", "places", "rules", "words")),
         *("holdfast.model", "holdfast.model.foreign_json"),
         *(f"holdfast.hosts.hooks.{name}" for name in used),
     }

@@ -20,7 +20,7 @@ from holdfast.policy.admission.admit import (
 )
 from holdfast.policy.ranking.trust import trust
 from holdfast.policy.ranking.weight import freshness, use, weigh
-from holdfast.policy.secrets import drop_private, find_secrets, mask_secrets, masked
+from holdfast.policy.secrets.find import drop_private, find_secrets, mask_secrets, masked
 
 # Put together here, so that no scanner takes this file for a leak.
 SECRETS = {

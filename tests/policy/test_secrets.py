@@ -7,8 +7,8 @@ import pytest
 from holdfast.hosts.bench import planting
 from holdfast.hosts.bench.labelled import SPLITS
 from holdfast.hosts.bench.leaks import hit, look_alikes, ours, planted, run, score, score_wrapped
-from holdfast.policy.secret_rules import RULES
-from holdfast.policy.secrets import KINDS, mask_secrets, masked, secrets_in
+from holdfast.policy.secrets.find import KINDS, mask_secrets, masked, secrets_in
+from holdfast.policy.secrets.rules import RULES
 
 PLANTED = [row for split in SPLITS for row in planted(split)]
 PASSWORD = "Xk9!mQ2#" + "vLw7"

@@ -5,8 +5,8 @@ from collections.abc import Callable
 
 import pytest
 
-from holdfast.policy.secret_rules import COMMANDS, RULES
-from holdfast.policy.secrets import drop_private, find_secrets
+from holdfast.policy.secrets.find import drop_private, find_secrets
+from holdfast.policy.secrets.rules import COMMANDS, RULES
 
 SIZE = 20_000  # characters
 MOST = 60  # times what prose of the same length takes

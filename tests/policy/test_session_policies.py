@@ -8,7 +8,7 @@ from holdfast.model.ids import instant
 from holdfast.model.record import Record
 from holdfast.model.text import tokens_of
 from holdfast.policy.activity.transcript import CHUNK, OVERLAP, chunks, form_of, said_in
-from holdfast.policy.candidates import lesson_cue
+from holdfast.policy.language.lesson_cues import lesson_cue
 from holdfast.policy.language.overlap import is_same, overlap, same_issue
 from holdfast.policy.ranking.decay import by_dismissal, by_type, decay, dismissed_share
 from holdfast.policy.ranking.variants import VARIANTS, variant_of, wording

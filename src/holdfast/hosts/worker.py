@@ -18,8 +18,8 @@ from typing import Any, NamedTuple
 from holdfast.compose import open_memory, refresh_copy
 from holdfast.compose.adapters import open_replica
 from holdfast.compose.settings import load_settings
+from holdfast.engine.locks import try_lock, turn
 from holdfast.engine.raw import counters, trail
-from holdfast.engine.turns import try_lock, turn
 from holdfast.hosts.hooks.places import (
     OF_A_SESSION,
     checkout_root,
@@ -31,7 +31,7 @@ from holdfast.hosts.hooks.places import (
 from holdfast.model.errors import HoldfastError, StoreError
 from holdfast.model.trail import Happening
 from holdfast.policy.activity.recap import handover
-from holdfast.policy.secrets import mask_secrets
+from holdfast.policy.secrets.find import mask_secrets
 from holdfast.verbs.capture.derive import derive, summarise
 from holdfast.verbs.capture.mining import log_output, mine_outputs
 from holdfast.verbs.capture.observer import Observed

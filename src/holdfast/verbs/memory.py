@@ -24,7 +24,7 @@ from holdfast.model.record import GLOBAL, Record
 from holdfast.model.replica import Outdated, Scrubbed, Telling
 from holdfast.model.session import Host
 from holdfast.model.text import check_keepable
-from holdfast.policy.secrets import masked
+from holdfast.policy.secrets.find import masked
 from holdfast.policy.sessions.feedback import Desk
 
 if TYPE_CHECKING:

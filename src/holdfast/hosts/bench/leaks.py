@@ -12,7 +12,7 @@ from typing import Any
 from holdfast.hosts.bench import planting
 from holdfast.hosts.bench.labelled import SPLITS, rows_of
 from holdfast.hosts.bench.measure import cpu_seconds, table
-from holdfast.policy.secrets import find_secrets
+from holdfast.policy.secrets.find import find_secrets
 
 LEAST_RECALL, MOST_FALSE = 0.97, 0.01
 MARK = "§"  # where the secret stands in its surroundings

@@ -14,7 +14,7 @@ from holdfast.hosts.hooks.places import (
     remotes_of,
     session_settings,
 )
-from holdfast.policy.secrets import mask_secrets
+from holdfast.policy.secrets.find import mask_secrets
 
 MYPY = False
 if MYPY:

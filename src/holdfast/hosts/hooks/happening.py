@@ -7,7 +7,7 @@ import os
 import time
 
 from holdfast.model.foreign_json import parse_json
-from holdfast.policy.secrets import drop_private, mask_secrets, masked
+from holdfast.policy.secrets.find import drop_private, mask_secrets, masked
 
 MYPY = False
 if MYPY:

@@ -10,7 +10,7 @@ import time
 from holdfast.hosts.hooks.happening import cut_off, happening, is_late, is_private, now
 from holdfast.hosts.hooks.places import client_note, data_folder, home_of, private_mark, session_settings
 from holdfast.model.foreign_json import parse_json
-from holdfast.policy.secrets import mask_secrets
+from holdfast.policy.secrets.find import mask_secrets
 
 MYPY = False
 if MYPY:

@@ -10,7 +10,7 @@ from holdfast.model.anchor import Mark, parse_anchor
 from holdfast.model.freshness import Finding, Freshness
 from holdfast.model.record import Record
 from holdfast.policy.freshness import details, places_of
-from holdfast.policy.secrets import mask_secrets
+from holdfast.policy.secrets.find import mask_secrets
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.freshness import freshness
 

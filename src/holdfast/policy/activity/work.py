@@ -9,7 +9,7 @@ from holdfast.model.text import tokens_of
 from holdfast.model.trail import OBSERVER_FOLDER, Happening
 from holdfast.policy.activity import commands, tools
 from holdfast.policy.language.prose import tagged
-from holdfast.policy.secrets import drop_private, texts_of
+from holdfast.policy.secrets.find import drop_private, texts_of
 
 # What clients and hooks put into a conversation themselves: nobody said it.
 # Memory that was cut off has no end; what clients add always has one.

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from holdfast.model.kinds import KINDS
 from holdfast.model.record import Draft, Record
 from holdfast.model.scope import within
-from holdfast.policy.secrets import find_secrets
+from holdfast.policy.secrets.find import find_secrets
 
 # Share of words in common (Jaccard): above the first two texts say the same, above the second they are related.
 SAME, RELATED = 0.75, 0.40

@@ -11,7 +11,7 @@ from holdfast.model.kinds import CODED
 from holdfast.model.record import GLOBAL, RELATIONS, Record
 from holdfast.model.scope import MAX_LABELS
 from holdfast.policy.admission.fitting import Fitted
-from holdfast.policy.secrets import masked
+from holdfast.policy.secrets.find import masked
 
 # The outcome under which a memory is credited with having been known elsewhere too; nothing counts it.
 CREDITED = "imported"

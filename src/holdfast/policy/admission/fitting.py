@@ -11,7 +11,7 @@ from holdfast.model.foreign import Foreign, Remark
 from holdfast.model.kinds import check_kind, fit_fields
 from holdfast.model.scope import MAX_LABEL, MAX_LABELS, SCOPE
 from holdfast.model.text import LONGEST_BODY, LONGEST_TITLE, check_keepable, headline
-from holdfast.policy.secrets import masked
+from holdfast.policy.secrets.find import masked
 
 # An event must fit a line of an export with room to spare.
 LONGEST_EVENT = 2_000_000

@@ -10,7 +10,7 @@ from holdfast.policy.language import cues
 from holdfast.policy.language.lexicon import TECHNOLOGIES
 from holdfast.policy.language.prose import Passage, passages
 from holdfast.policy.language.statements import keys_of, statements
-from holdfast.policy.secrets import find_secrets
+from holdfast.policy.secrets.find import find_secrets
 
 SHORTEST, LONGEST = 15, 400
 # A pattern counts in full after so many occurrences, and half as much with each week it is not seen.

@@ -8,9 +8,9 @@ from typing import Literal
 from holdfast.policy.language import wording
 from holdfast.policy.language.markers import Mark, blocks, inline
 from holdfast.policy.language.prose import Passage, own_words, passages
+from holdfast.policy.language.quotes import without_quotes
 from holdfast.policy.language.statements import keys_of
-from holdfast.policy.quotes import without_quotes
-from holdfast.policy.secrets import find_secrets
+from holdfast.policy.secrets.find import find_secrets
 
 How = Literal["block", "inline", "wording"]
 Tier = Literal["auto", "suggest", "skip"]

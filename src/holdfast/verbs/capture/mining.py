@@ -14,7 +14,7 @@ from holdfast.model.event import Actor, Event
 from holdfast.model.ids import days_before, days_between, fixed_id
 from holdfast.model.record import Draft, Record
 from holdfast.policy.admission.admit import Admitted, Pending, Waivers
-from holdfast.policy.secrets import drop_private, masked
+from holdfast.policy.secrets.find import drop_private, masked
 from holdfast.verbs.memory import Memory, find, lapsed
 from holdfast.verbs.records.lifecycle import retire
 from holdfast.verbs.records.write import Outcome, confirm, draft_event, verdict_on

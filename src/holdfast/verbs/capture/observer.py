@@ -25,7 +25,7 @@ from holdfast.policy.activity.asking import most_spent, question_of
 from holdfast.policy.activity.recap import handover
 from holdfast.policy.activity.reply import Malformed, Told, drafts_of, read_reply, summary_draft
 from holdfast.policy.activity.work import Turn
-from holdfast.policy.secrets import mask_secrets
+from holdfast.policy.secrets.find import mask_secrets
 from holdfast.verbs.memory import Memory
 
 TOKENS, CALLS, WAIT = "observer.tokens", "observer.calls", "observer.wait"

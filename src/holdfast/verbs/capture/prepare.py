@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from holdfast.engine.turns import turn
+from holdfast.engine.locks import turn
 from holdfast.engine.views import records
 from holdfast.model.errors import InvalidConfig
 from holdfast.model.fence import defused, inline

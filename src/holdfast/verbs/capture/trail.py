@@ -5,15 +5,15 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
+from holdfast.engine.locks import turn
 from holdfast.engine.raw import counters, trail
-from holdfast.engine.turns import turn
 from holdfast.engine.views import sessions
 from holdfast.model.errors import HoldfastError, StoreError
 from holdfast.model.event import Actor, Event, Verb
 from holdfast.model.foreign_json import parse_json
 from holdfast.model.ids import days_before, fixed_id, parse_instant
 from holdfast.model.trail import Happening, happening_from_json, problem_with
-from holdfast.policy.secrets import masked
+from holdfast.policy.secrets.find import masked
 from holdfast.verbs.memory import Memory
 
 BATCH = 500

@@ -29,7 +29,7 @@ from holdfast.policy.admission.adopt import (
     told_again,
 )
 from holdfast.policy.admission.fitting import Fitted, fitted
-from holdfast.policy.secrets import masked
+from holdfast.policy.secrets.find import masked
 from holdfast.verbs.exchange.incoming import marks_of
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.sessions.transcript import save_transcript

@@ -11,7 +11,7 @@ from holdfast.model.record import Record
 from holdfast.model.text import counted
 from holdfast.policy.admission.incoming import problem_of
 from holdfast.policy.admission.sharing import Sharing, is_of_team
-from holdfast.policy.secrets import masked
+from holdfast.policy.secrets.find import masked
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.quarantine import UNKNOWN, address, standing, waiting
 

@@ -11,7 +11,7 @@ from holdfast.model.errors import Invalid
 from holdfast.model.event import SHARED, Event, event_from_json, event_to_json
 from holdfast.model.foreign_json import TooDeep, parse_json
 from holdfast.model.record import Record, record_to_json
-from holdfast.policy.secrets import masked
+from holdfast.policy.secrets.find import masked
 from holdfast.verbs.exchange.incoming import marks_of
 from holdfast.verbs.memory import Memory
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from holdfast.engine.turns import turn
+from holdfast.engine.locks import turn
 from holdfast.engine.views import records
 from holdfast.model.event import FOLDING, SHARED, Event
 from holdfast.model.fold import REJECTED, set_aside
@@ -16,7 +16,7 @@ from holdfast.model.replica import Arrived, Gone, Put, Settled, Telling
 from holdfast.model.text import counted
 from holdfast.policy.admission.admit import secret_names
 from holdfast.policy.admission.sharing import Sharing, is_carried
-from holdfast.policy.secrets import texts_of
+from holdfast.policy.secrets.find import texts_of
 from holdfast.verbs.exchange.edits import Plan, plan_edits, plan_retirements
 from holdfast.verbs.exchange.incoming import FROM_THE_FUTURE, TOO_EARLY, Carriers, Passed, keep_events, passed
 from holdfast.verbs.memory import Memory

@@ -15,7 +15,7 @@ from holdfast.model.record import Draft, Link, Record
 from holdfast.model.scope import check_scopes
 from holdfast.model.text import check_keepable, check_text
 from holdfast.policy.admission.admit import SecretFound
-from holdfast.policy.secrets import masked
+from holdfast.policy.secrets.find import masked
 from holdfast.verbs.memory import Memory, find
 from holdfast.verbs.records.freshness import sight_of
 from holdfast.verbs.records.hot import tend

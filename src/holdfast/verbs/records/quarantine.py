@@ -13,7 +13,7 @@ from holdfast.model.event import LOCAL, Event
 from holdfast.model.fold import fold_all, set_aside
 from holdfast.model.record import Record
 from holdfast.model.scope import without_userinfo
-from holdfast.policy.secrets import masked
+from holdfast.policy.secrets.find import masked
 from holdfast.verbs.memory import Memory, find, is_reference
 
 UNKNOWN = "somebody git does not know"

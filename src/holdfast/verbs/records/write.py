@@ -38,7 +38,7 @@ from holdfast.policy.admission.admit import (
     transient_markers,
 )
 from holdfast.policy.freshness import wrong_claims
-from holdfast.policy.secrets import drop_private, masked, secrets_in, texts_of
+from holdfast.policy.secrets.find import drop_private, masked, secrets_in, texts_of
 from holdfast.policy.sessions.triggers import problem_with
 from holdfast.verbs.memory import Memory, find, lapsed
 from holdfast.verbs.records.conflicts import Clash, clashes, why_not_both

@@ -13,7 +13,7 @@ from holdfast.engine.views.vectors import Passage
 from holdfast.model.errors import EmbedderError, HoldfastError, StoreError
 from holdfast.model.ports import Embedder
 from holdfast.model.record import Record
-from holdfast.policy.secrets import mask_secrets
+from holdfast.policy.secrets.find import mask_secrets
 from holdfast.verbs.memory import Memory
 
 BATCH = 32

@@ -23,7 +23,7 @@ from holdfast.policy.ranking.decay import WINDOW_DAYS
 from holdfast.policy.ranking.diversity import collapsed, is_varied, spread
 from holdfast.policy.ranking.variants import variant_of
 from holdfast.policy.ranking.weight import weigh
-from holdfast.policy.secrets import masked
+from holdfast.policy.secrets.find import masked
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.branches import outside
 from holdfast.verbs.records.freshness import freshness

@@ -9,7 +9,7 @@ from holdfast.model.errors import HoldfastError, Invalid
 from holdfast.model.record import Draft, Record
 from holdfast.model.text import shorten
 from holdfast.policy.admission.admit import Duplicate, Waivers
-from holdfast.policy.candidates import lesson_cue
+from holdfast.policy.language.lesson_cues import lesson_cue
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.write import Held, Written, write
 

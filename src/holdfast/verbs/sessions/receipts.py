@@ -10,7 +10,7 @@ from holdfast.model.event import Actor, Event
 from holdfast.model.ids import days_before, fixed_id, parse_instant
 from holdfast.model.record import Record
 from holdfast.model.trail import Happening
-from holdfast.policy.secrets import texts_of
+from holdfast.policy.secrets.find import texts_of
 from holdfast.policy.sessions.outcomes import distinctive, outcome_of
 from holdfast.verbs.memory import Memory
 

@@ -17,7 +17,7 @@ from holdfast.policy.ranking.decay import (
     by_dismissal,
     dismissed_share,
 )
-from holdfast.policy.secrets import masked
+from holdfast.policy.secrets.find import masked
 from holdfast.policy.sessions.evidence import OUTCOME_OF, problem_with
 from holdfast.verbs.memory import Memory, find, is_at_hand
 from holdfast.verbs.records.hot import tend

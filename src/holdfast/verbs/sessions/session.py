@@ -9,7 +9,7 @@ from holdfast.model.ids import check_prefix, days_before, is_prefix
 from holdfast.model.record import Record
 from holdfast.model.session import Session
 from holdfast.model.text import check_keepable, check_text
-from holdfast.policy.secrets import mask_secrets, masked
+from holdfast.policy.secrets.find import mask_secrets, masked
 from holdfast.policy.sessions.closing import rapport_of
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.hot import cool

@@ -5,7 +5,7 @@ from holdfast.engine.raw.transcripts import Piece, Transcript
 from holdfast.model.errors import Invalid, NotFound
 from holdfast.model.text import check_text, tokens_of
 from holdfast.policy.activity.transcript import chunks, said_in
-from holdfast.policy.secrets import masked
+from holdfast.policy.secrets.find import masked
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.sessions.session import check_own, find_session, only_open
 

@@ -11,7 +11,7 @@ from holdfast.model.record import Record
 from holdfast.model.text import check_text
 from holdfast.policy.ranking.heat import uses_of
 from holdfast.policy.ranking.trust import REASONS, base_trust, decayed, trust
-from holdfast.policy.secrets import masked
+from holdfast.policy.secrets.find import masked
 from holdfast.verbs.memory import Memory, find
 
 LONGEST_NOTE = 1_000

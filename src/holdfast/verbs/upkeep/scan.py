@@ -15,7 +15,7 @@ from holdfast.model.event import COUNTED, FOLDING, Event
 from holdfast.model.foreign_json import parse_json
 from holdfast.model.text import headline
 from holdfast.policy.activity.transcript import chunks, said_in
-from holdfast.policy.secrets import mask_secrets, masked, secret_texts
+from holdfast.policy.secrets.find import mask_secrets, masked, secret_texts
 from holdfast.verbs.memory import Memory
 
 # What hooks and the worker leave beside the database. Settings and our own token are meant to hold credentials.

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from holdfast.policy.secret_rules import COMMANDS
-from holdfast.policy.secret_words import is_about, is_name, is_secret, promised
+from holdfast.policy.secrets.rules import COMMANDS
+from holdfast.policy.secrets.words import is_about, is_name, is_secret, promised
 
 MYPY = False
 if MYPY:

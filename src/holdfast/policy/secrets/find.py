@@ -12,9 +12,9 @@ from collections import namedtuple
 from collections.abc import Iterator, Mapping
 from functools import cache
 
-from holdfast.policy.secret_places import arguments, assigned, columns, manifests
-from holdfast.policy.secret_rules import JUDGED, RULES, WHOLE
-from holdfast.policy.secret_words import is_name, is_secret, is_stand_in
+from holdfast.policy.secrets.places import arguments, assigned, columns, manifests
+from holdfast.policy.secrets.rules import JUDGED, RULES, WHOLE
+from holdfast.policy.secrets.words import is_name, is_secret, is_stand_in
 
 MYPY = False
 if MYPY:  # what `typing` costs to import is a third of a hook
@@ -159,7 +159,7 @@ def _everywhere(text: str, encoded: int) -> Iterator[Secret]:
     yield from _candidates(text, encoded)
     if _is_plain(text):
         return
-    from holdfast.policy.unwrap import spellings  # noqa: PLC0415  most hooks do without it
+    from holdfast.policy.secrets.unwrap import spellings  # noqa: PLC0415  most hooks do without it
 
     for spelling, back in spellings(text):
         for secret in _candidates(spelling, encoded):
@@ -235,7 +235,7 @@ def _is_plain(text: str) -> bool:
 def _plain(text: str) -> str:
     if _is_plain(text):
         return text
-    from holdfast.policy.unwrap import plain  # noqa: PLC0415  most hooks do without it
+    from holdfast.policy.secrets.unwrap import plain  # noqa: PLC0415  most hooks do without it
 
     return plain(text)
 
