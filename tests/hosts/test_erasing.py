@@ -15,7 +15,7 @@ import pytest
 
 from holdfast.engine.recovery.backup import look_at
 from holdfast.hosts.hooks import client
-from tests.hosts.running import Run, answer, kept, runner
+from tests.hosts.running import Run, answer, hold_worker, kept, release_worker, runner
 from tests.replicas.seats import git, remote_with_commit
 
 CLIENT = Path(client.__file__)
@@ -47,6 +47,7 @@ class Stage:
 
     def hook(self, event: str, folder: Path, **given: Any) -> str:
         told = {"session_id": "abc-1", "cwd": str(folder), "hook_event_name": event, **given}
+        hold_worker(self.home)  # so that hooks start no worker of their own
         done = subprocess.run(
             [sys.executable, "-I", "-S", str(CLIENT), event, "--home", str(self.home)],
             input=json.dumps(told).encode(),
@@ -54,6 +55,7 @@ class Stage:
             check=False,
             cwd=folder,
         )
+        release_worker(self.home)
         assert (done.returncode, done.stderr) == (0, b"")
         return done.stdout.decode()
 
@@ -111,7 +113,6 @@ def full(stage: Stage) -> tuple[Stage, str]:
     run = stage.run
     record = kept(run, TEXT, *SCAR, "--team")
     kept(run, "Orders live in PostgreSQL, since the beginning of time.", "--kind", "decision", "--team")
-    (stage.home / "work.lock").write_text(str(os.getpid()))  # so that hooks start no worker of their own
     prompt = f"Please keep this in mind: {TEXT} And now fix the tests."
     stage.hook("SessionStart", stage.shop)
     stage.hook("UserPromptSubmit", stage.shop, prompt=prompt)
@@ -120,7 +121,6 @@ def full(stage: Stage) -> tuple[Stage, str]:
     )
     stage.hook("Stop", stage.shop, last_assistant_message=f"I know: {TEXT} Done.")
     stage.hook("PreCompact", stage.shop)
-    (stage.home / "work.lock").unlink()
     assert run("recover", "--yes").returncode == 0
     for name in ("notes", "repository", "folder"):
         run("replica", "on", name)
@@ -134,7 +134,6 @@ def full(stage: Stage) -> tuple[Stage, str]:
     assert run("session", "transcript", "save", str(transcript), "--session", session).returncode == 0
     assert run("backup").returncode == 0
     assert run("backup", str(stage.elsewhere / "mine.db")).returncode == 0
-    (stage.home / "work.lock").write_text(str(os.getpid()))
     stage.hook("UserPromptSubmit", stage.other, session_id="waiting", prompt=prompt)
     (stage.home / "spool" / "1-broken.unreadable").write_text(json.dumps({"text": prompt})[:-9])
     (stage.home / "hooks.log").write_text(f"ValueError: {TEXT}\n")

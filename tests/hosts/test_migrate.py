@@ -19,7 +19,7 @@ def test_a_store_moves_to_a_server_and_back_into_a_file(run: Run, tmp_path: Path
     said = run("migrate", "--to", back, **there)
     assert (said.returncode, "1 memory" in said.stdout, moved["hash"][:16] in said.stdout) == (0, True, True)
     again = run("migrate", "--to", server, **own)
-    assert (again.returncode, "already holds another store" in again.stderr) == (4, True)
+    assert (again.returncode, "was moved to" in again.stderr) == (4, True)
     home = {"HOLDFAST_HOME": back, "HOLDFAST_DATABASE": ""}
     assert [hit["record"]["id"] for hit in answer(run("recall", "staging", "--json", **home))["hits"]] == [record]
 

@@ -16,7 +16,7 @@ import pytest
 from holdfast.compose import open_memory
 from holdfast.compose.settings import load_settings
 from holdfast.hosts.hooks import answers
-from holdfast.hosts.hooks.places import handover_file, prepared_file
+from holdfast.hosts.hooks.places import handover_file, prepared_file, remotes_of
 from holdfast.hosts.mcp.protocol import ProtocolError, server_of
 from holdfast.hosts.mcp.serving import SURFACES, surface_named
 from holdfast.model.errors import HoldfastError
@@ -66,7 +66,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
     flags |= {"prompt_hints": True, "inject": "full", "block_actions": True}
     memory = open_memory(load_settings(folder=work, environment={}, flags=flags), folder=work)
     ids = planted(memory)
-    prepare(memory, Path(prepared_file(str(folder), str(work))))
+    prepare(memory, Path(prepared_file(str(folder), str(work))), path=str(work), remotes=remotes_of(str(work)))
     hand_over(Path(handover_file(str(folder), "s1")), POISON)
     settings = {f"HOLDFAST_{name.upper()}": str(value).lower() if isinstance(value, bool) else str(value) for name, value in flags.items()}  # fmt: skip
     run = runner(work, folder)
@@ -86,7 +86,7 @@ def planted(memory: Memory) -> dict[str, str]:
         "action_protocol": [POISON],
     }
     lesson |= {"applies_when": [POISON], "blocking": True, "verify_with": [SHORT], "must_show": SHORT}
-    scar = kept(memory, kind="scar", fields=lesson, triggers=("git push", "path:a/*"))
+    scar = kept(memory, kind="scar", fields=lesson, triggers=("git push", "path:api/*"))
     fact = kept(memory, anchors=("src/a.py",), extra={"note": POISON})
     decision = kept(memory, kind="decision", fields={"rationale": POISON, "alternatives": [POISON]})
     for kind in ("learning", "pattern", "win", "observation", "progress"):
@@ -181,7 +181,7 @@ def test_no_hook_shows_a_marker(place: Place) -> None:
         ("UserPromptSubmit", {"text": f"{WORD} hook_context zq start inst"}, {}),
         ("PreToolUse", {"tool": "Bash"}, {"tool_input": {"command": "git push"}}),
         ("PreToolUse", {"tool": "Edit"}, {"tool_input": {"file_path": "src/a.py"}}),
-        ("PreToolUse", {"tool": "Edit"}, {"tool_input": {"file_path": "a/b.py"}}),
+        ("PreToolUse", {"tool": "Edit"}, {"tool_input": {"file_path": "api/b.py"}}),
     ):
         told = {"event": event, "session": "s1", "cwd": cwd, "client": "claude", **more}
         said.append(json.dumps(answers.answer(home, told, given), ensure_ascii=False).replace("\\n", "\n"))

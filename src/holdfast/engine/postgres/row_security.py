@@ -105,7 +105,7 @@ CHANGED: dict[str, str] = {
     "sessions": _OWN_OR_ADMIN,
 }
 # What the role of servers may do at all, where that is not everything.
-GRANTED: dict[str, str] = {"events": "select, insert, update (data)", "counters": "select, update"}
+GRANTED: dict[str, str] = {"events": "select, insert, update (data, checksum)", "counters": "select, update"}
 # Rows that may be added by who cannot see them.
 _UNSEEN = {"unembedded": _SEEN.format(number="unembedded.number"), "failures": "holdfast_user() <> ''"}
 

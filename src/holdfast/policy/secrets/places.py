@@ -21,12 +21,13 @@ _BARE = r"((?:[^\s\"'`,;(){}<>\[\]\\&]|&(?![\w#]{1,40}[=;])|\\(?![\\nrtuxe\"'/\s
 _ASSIGNED = (
     r"([\w.\-]{0,60}+)(?:"
     r"[ \t]{0,4}:[ \t]{0,4}[A-Za-z][\w.<>\[\]|?]{0,30}+[ \t]{0,4}=[ \t]{0,4}" + _QUOTED +  # name: Type = "value"
-    r"|[\"'`]?\]?[ \t]{0,16}(?:=>|:=|<-|[:=])[ \t]{0,8}(?:" + _QUOTED + "|" + _BARE + ")"  # name = value, "name": "value"
+    r"|[\"'`]?\]?[ \t]{0,16}(?:=>|:=|<-|[:=：])[ \t]{0,8}(?:" + _QUOTED + "|" + _BARE + ")"  # name = value, "name": "value"
     r"|[\"'`][ \t]{0,4},\s{0,8}" + _QUOTED +  # define("name", "value")
     r"|\([ \t]{0,4}" + _QUOTED +  # setName("value")
     r"|[\"']?[^<>\n]{0,80}>(?:</key>)?\s{0,20}(?:<string>)?([^<>\s]{4,400}+)(?=\s{0,20}</)"  # <name>value</name>
     r"|</key>\s{0,20}<string>([^<>\s]{4,400}+)(?=</)"
-    r"|[\"'][ \t]{1,8}value[ \t]?=[ \t]?" + _QUOTED +  # name="name" value="value"
+    r"|[\"']?[ \t]{1,8}value[ \t]?=[ \t]?" + _QUOTED +  # name="name" value="value"
+    r"|[\"']?,?\s{1,40}[\"']?value[\"']?[ \t]{0,4}[:=][ \t]{0,4}(?:" + _QUOTED + "|" + _BARE + ")"  # - name: name, value: value
     r"|[\"']?[ \t]{1,4}" + _QUOTED +  # PASSWORD 'value'
     r"|[\"']?[ \t]{0,4}[:=][ \t]{0,4}(?:[>|][+\-]?\d?[ \t]{0,4})?\r?\n[ \t]{0,40}(?:" + _QUOTED + "|" + _BARE + r"(?=[ \t,]{0,8}(?:[\r\n]|\Z)))"
     r"|[ \t]\d[ \t]" + _BARE +  # of routers: password 7 value
@@ -37,7 +38,10 @@ _WHOLE_LINE = r"[A-Z0-9_]{0,60}+=([^\s\"'`$(<\\][^\s\"'`\\]{5,}+)(?=[ \t]*(?:[\r
 # NAME value, where the command before it says so.
 _SET = r"(?i)(?:^|[\s;&|\"'`])(?:setx|env|arg|set(?:[ \t]+-[\w\-]+){0,3}|(?:configure|config|secrets?|variable)[ \t]+set)[ \t]+[\"']?[\w.:/\-]{0,60}$"
 _SET_TO = r"[\w.\-]{0,60}+[\"']?[ \t]{1,4}" + _BARE
-_SPOKEN = ("passw", "pwd", "pass", "pw", "passphrase", "kennwort")
+_SPOKEN = (
+    *("passw", "pwd", "pass", "pw", "passphrase", "kennwort", "contrase", "senha", "mot de passe", "wachtwoord"),
+    *("lösenord", "hasło", "пароль", "密码", "密碼", "口令", "パスワード", "비밀번호"),
+)
 _COMMANDS: dict[str, list[tuple[str, str]]] = {}
 for _names, _word, _flags in COMMANDS:
     for _name in _names.split():

@@ -175,13 +175,17 @@ RULES: tuple[tuple[str, str, str, str], ...] = (
     ("password of a command", "echo printf", r"(?:echo|printf)\s{1,4}(?:-\w\s{1,2})?[\"']?(?:[\w.\-]{1,60}:)?([^\s\"'|:]{5,200}+)[\"']?\s{0,4}\|\s{0,4}(?:sudo\s{1,4}(?:-S\b|chpasswd|passwd)|chpasswd|passwd\s|cryptsetup)", "sudo(8), chpasswd(8)"),
     ("password in SQL", "DENTIFIED dentified", r"(?i)dentified\s{1,8}(?:with\s{1,4}\S{1,60}+\s{1,4})?(?:by|as)\s{1,4}(?:password\s{1,4})?['\"]([^'\"\n]{4,200}+)['\"]", "dev.mysql.com: CREATE USER"),
     ("password of a device", "snmp-server", r"snmp-server community (\S{5,60}+)", "cisco.com: snmp-server community"),
+    ("password on standard input", "echo printf", r"^(?:echo|printf)\s{1,4}(?:-[neE]{1,3}\s{1,4}|[\"']%s(?:\\n)?[\"']\s{1,4})?[\"']?((?!\$)[^\s\"'|<>]{4,200}+)[\"']?\s{0,4}\|[^|\n]{0,200}?(?:--password-stdin|--pass(?:word)?-fd[ =]0|sudo\s(?:-\w{1,4}\s){0,3}?-\w{0,3}S|chpasswd|passwd --stdin|cryptsetup)", "docs.docker.com: docker login; sudo(8)"),
+    ("password on standard input", "sudo", r"^sudo\s(?:-\w{1,10}\s){0,4}?-\w{0,3}S[^\n<]{0,200}<<<\s{0,4}[\"']?((?!\$)[^\s\"']{4,200}+)", "sudo(8)"),
+    ("password sent by expect", "assword assphrase", r"ass(?:word|phrase)[^\n\"'}]{0,20}[\"'}][\s;{}]{1,20}(?:exp_)?send(?:_user)?\s{1,4}(?:--\s{1,4})?[\"']((?!\$)[^\"'\\\n]{4,200}+)", "expect(1)"),
+    ("password beside a user", "auth Auth credentials Credentials Credential login Login authenticate", r"(?:[Aa]uth|[Cc]redentials?|[Ll]ogin|authenticate)(?:\s?=\s?)?\([\"'][^\"'\n]{1,100}[\"']\s?,\s?[\"']([^\"'\s\\]{6,200}+)[\"']", "requests.readthedocs.io: authentication"),
     ("session cookie", "~ ookie", r"(?i)(?<![\w.\-])(?=[\w.\-]{0,80}(?:sess|sid|auth|token|jwt|remember))[\w.\-]{1,80}+=([^\s;,\"']{16,}+)", "RFC 6265"),
     ("password in prose", "password Password PASSWORD passphrase Passphrase passcode Passcode passwort Passwort", r"(?i)(?:password|passphrase|passcode|passwort)(?: [\w\-]{1,20}+){0,4}? (?:is|was|ist|lautet) [\"'`]?((?:[^\s\"'`,;\\]|\\(?![\\\"'nrt])){6,200}+)", "English, German"),
 )  # fmt: skip
 # What could be words as well as a credential: only taken for one if it looks random.
 JUDGED = frozenset((
     "OpenAI key", "Hugging Face token", "Slack token", "Fireworks key", "bearer token", "key in a URL", "password of a command",
-    "password of a device", "password in SQL", "session cookie", "password in prose", "docker auth", "registry token",
+    "password of a device", "password in SQL", "session cookie", "password on standard input", "password sent by expect", "password beside a user", "password in prose", "docker auth", "registry token",
     "password of pgpass", "Voyage key",
 ))  # fmt: skip
 # A key ends where it ends, whatever it seems to say in between.
@@ -209,6 +213,7 @@ COMMANDS: tuple[tuple[str, str, str], ...] = (
     ("lftp", "", r"-u\s?[^\s,]{1,100},@"),
     ("plink pscp psftp putty kitty", "", r"-pw\s@"),
     ("net", "use", r"\\{1,2}\S{1,200}+\s@(?=\s{1,4}/)"),
+    ("net", "use", r"/user:[^\s]{1,100}+\s@"),
     ("net", "user", r"user\s{1,4}[^\s/]{1,60}\s@(?=\s{1,4}/)"),
     ("snmpwalk snmpget snmpset snmpbulkwalk", "", r"-[AX]\s@"),
     ("htpasswd", "", r"-\w{0,6}b\w{0,6}(?:\s[^\s]{1,100}+){1,4}?\s@(?=[\s\"'}]*\Z)"),

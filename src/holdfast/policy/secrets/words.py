@@ -21,9 +21,20 @@ _NAMES = (
     "secret",
     "token",
     "credential",
+    # The word in other languages people type.
     "kennwort",
     "contrase",
     "senha",
+    "mot de passe",
+    "wachtwoord",
+    "lösenord",
+    "hasło",
+    "пароль",
+    "密码",
+    "密碼",
+    "口令",
+    "パスワード",
+    "비밀번호",
 )
 # Short names that are part of many words: they count only where they stand alone in a name (smtp_pass, dbPw).
 _SHORT = ("pass", "pw", "psk", "pin")
@@ -42,7 +53,7 @@ _ABOUT = (
 )
 _PLACEHOLDER = (
     r"(?i)^(?:\$(?![156y2]\$)|%[({a-z]|\{|<|\*{3,}|x{3,}|\.{3}|\[|&lt;|!|\.[*+])|\*{3,}|example|placeholder|your[_\-]|change.?(?:me|it)|redacted|"
-    r"omitted|dummy|x{8,}|\*{6,}|replace.?me|not.?a.?real|\.\.\.|…|os\.environ|getenv|process\.env|(?<!\w)secrets?\.|vault|\$\{|\{\{|\$\(|=\$[A-Z]|"
+    r"omitted|dummy|x{8,}|\*{6,}|replace.?me|not.?a.?real|\.\.\.|…|os\.environ|getenv|process\.env|(?<!\w)secrets?\.|vault|\$\{|\{\{|\$\(|=\$[A-Z]|[a-z\]]==\d|"
     r"^(?:none|null|true|false|undefined|string|str|optional)\b|^(?:env|file|fd|stdin|var|ref|arn|op|projects?):"
 )
 # Passwords that everybody uses for what nobody can reach.
@@ -128,6 +139,8 @@ def is_wordy(value: str) -> bool:
 def _is_word(part: str) -> bool:
     if _compiled(_WORD).fullmatch(part):
         return True
+    if len(part) > 36:  # names run together are shorter
+        return False
     camel = _compiled(_CAMEL).fullmatch(part) or (len(part) > 8 and _compiled(_CAMEL_NUMBERED).fullmatch(part))
     return bool(camel) and 3.5 * len(_compiled(r"[A-Z]+").findall(part)) <= len(part)
 
