@@ -13,13 +13,13 @@ from typing import Literal
 
 from PIL import Image
 from playwright.sync_api import Browser, Page
-from tests.web.running import HEIGHT, WIDTH, Viewer, checkout, chromium, hook
 
 from holdfast.compose import open_memory
 from holdfast.compose.settings import load_settings
 from holdfast.hosts.demo.build import build
 from holdfast.model.query import Query
 from holdfast.verbs.records.browse import browse
+from tests.web.running import HEIGHT, WIDTH, Viewer, checkout, chromium, hook
 
 ROOT = Path(__file__).parents[1]
 OUT = ROOT / "docs" / "screenshots"

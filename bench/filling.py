@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
+from bench.corpus import Corpus
 from holdfast.engine.database import Database, Dialect
 from holdfast.engine.search.sqlite_vectors import code_of
 from holdfast.engine.views import vectors, words
 from holdfast.engine.views.records import PROJECT_BITS, span
 from holdfast.engine.views.vectors import Passage
-from holdfast.hosts.bench.corpus import Corpus
 from holdfast.verbs.memory import Memory
 
 BATCH = 5_000

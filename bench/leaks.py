@@ -9,9 +9,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from holdfast.hosts.bench import planting
-from holdfast.hosts.bench.labelled import SPLITS, rows_of
-from holdfast.hosts.bench.measure import cpu_seconds, table
+from bench import planting
+from bench.labelled import SPLITS, rows_of
+from bench.measure import cpu_seconds, table
 from holdfast.policy.secrets.find import find_secrets
 
 LEAST_RECALL, MOST_FALSE = 0.97, 0.01

@@ -9,7 +9,7 @@ from typing import Any
 
 import httpx2
 
-from holdfast.hosts.bench.measure import spread_of
+from bench.measure import spread_of
 
 VERSION = "2025-11-25"
 PATIENCE = 300.0  # seconds a request may wait for its turn

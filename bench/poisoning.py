@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from holdfast.hosts.bench.measure import table
-from holdfast.hosts.bench.stage import ADA, QUESTION, SCAR, Stage, staged
+from bench.measure import table
+from bench.stage import ADA, QUESTION, SCAR, Stage, staged
 from holdfast.model.event import Actor, Event
 from holdfast.model.query import Query
 from holdfast.model.text import counted

@@ -3,16 +3,17 @@
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from importlib.resources import files
+from pathlib import Path
 from typing import Any, Protocol
 
-from holdfast.hosts.bench.measure import table
-from holdfast.hosts.bench.naive import bare_patterns
+from bench.measure import table
+from bench.naive import bare_patterns
 from holdfast.policy.language.contradict import contradicts
 from holdfast.policy.language.mine import FAMILIES, Found, mine
 from holdfast.policy.language.signals import KINDS, Signal, signals, tier
 from holdfast.policy.language.statements import keys_of, sentences
 
+DATA = Path(__file__).parent / "data"
 SPLITS = ("dev", "held")
 LEAST_PRECISION, LEAST_RECALL = 0.8, 0.6
 LEAST_SIGNAL_PRECISION = 0.9  # what is kept without being asked for must be right more often
@@ -53,8 +54,8 @@ class Score:
 
 
 def rows_of(name: str, split: str) -> list[dict[str, Any]]:
-    """Read one half of a labelled set that travels with the package."""
-    text = files("holdfast.hosts.bench").joinpath("data", f"{name}.jsonl").read_text(encoding="utf-8")
+    """Read one half of a labelled set from `bench/data`."""
+    text = (DATA / f"{name}.jsonl").read_text(encoding="utf-8")
     return [row for row in map(json.loads, text.splitlines()) if row["split"] == split]
 
 

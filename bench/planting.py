@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from urllib.parse import quote
 
-from holdfast.hosts.bench.labelled import rows_of
+from bench.labelled import rows_of
 
 MARK = "§"  # where the secret stands in its surroundings
 BASE64 = "b64:"  # what follows is the secret before it was encoded

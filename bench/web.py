@@ -14,11 +14,11 @@ from urllib.parse import quote_plus
 
 from starlette.types import ASGIApp, Message
 
+from bench.corpus import Corpus
+from bench.knowledge import fill, worked
+from bench.measure import table
+from bench.speed import PROJECT, fake_vectors, open_bench
 from holdfast.compose.settings import Settings, load_settings
-from holdfast.hosts.bench.corpus import Corpus
-from holdfast.hosts.bench.knowledge import fill, worked
-from holdfast.hosts.bench.measure import table
-from holdfast.hosts.bench.speed import PROJECT, fake_vectors, open_bench
 from holdfast.hosts.web.app import make_app
 from holdfast.hosts.web.guard import Keys
 from holdfast.verbs.memory import Memory

@@ -17,9 +17,9 @@ from typing import Any
 
 import numpy as np
 
+from bench.measure import Spread, spread, table
 from holdfast.compose import open_memory
 from holdfast.compose.settings import load_settings
-from holdfast.hosts.bench.measure import Spread, spread, table
 from holdfast.model.errors import NotFound
 from holdfast.model.event import Actor, Event
 from holdfast.model.ids import instant, parse_instant
@@ -105,7 +105,7 @@ def run(folder: Path, names: Sequence[str], cache: Path | None, *, url: str | No
 
 def on_postgres(tasks: list[Task], url: str, cache: Path | None) -> Score:
     """Measure a set with every haystack in a schema of its own on a server; one is started if the URL is empty."""
-    from holdfast.hosts.bench.scale import server
+    from bench.scale import server
 
     with ExitStack() as stack:
         scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="holdfast-bench-")))

@@ -7,11 +7,11 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
+from bench.corpus import Corpus
+from bench.measure import table
 from holdfast.compose import open_memory
 from holdfast.compose.adapters import open_replica
 from holdfast.compose.settings import load_settings
-from holdfast.hosts.bench.corpus import Corpus
-from holdfast.hosts.bench.measure import table
 from holdfast.model.event import Event
 from holdfast.verbs.exchange.sync import sync
 from holdfast.verbs.memory import Memory

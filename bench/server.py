@@ -18,9 +18,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from holdfast.hosts.bench.corpus import Corpus
-from holdfast.hosts.bench.measure import Spread, best, resident_mib, spread_of, table
-from holdfast.hosts.bench.speed import PROJECT, Case, fake_vectors, fill, open_bench
+from bench.corpus import Corpus
+from bench.measure import Spread, best, resident_mib, spread_of, table
+from bench.speed import PROJECT, Case, fake_vectors, fill, open_bench
 from holdfast.model.errors import Invalid
 
 RECORDS = 10_000

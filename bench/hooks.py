@@ -10,8 +10,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+from bench.measure import Spread, spread_of, table
 from holdfast.engine.raw import trail
-from holdfast.hosts.bench.measure import Spread, spread_of, table
 from holdfast.hosts.hooks import client
 from holdfast.hosts.hooks.hook import ANSWERED
 from holdfast.hosts.worker import alone

@@ -10,9 +10,12 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import Any
 
-from holdfast.hosts.bench.measure import Spread, spread_of
+from bench.measure import Spread, spread_of
+
+ROOT = Path(__file__).parent.parent  # `bench` is not installed: it is found from here
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,8 +70,8 @@ def many(clients: int, load: Load, *, write: bool) -> Answered:
 
 class _Client:
     def __init__(self, place: int) -> None:
-        command = [sys.executable, "-m", "holdfast.hosts.bench.clients", str(place)]
-        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)  # noqa: S603
+        command = [sys.executable, "-m", "bench.clients", str(place)]
+        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT)  # noqa: S603
 
     def say(self, text: str) -> None:
         assert self._process.stdin is not None
@@ -118,7 +121,7 @@ def _recalls(told: dict[str, Any], place: int) -> Iterator[None]:
 
 def _writes(told: dict[str, Any], place: int) -> Iterator[None]:
     """Write to one project after the other, checked for what is said already as any write is."""
-    from holdfast.hosts.bench.corpus import Corpus
+    from bench.corpus import Corpus
     from holdfast.model.record import Draft
     from holdfast.policy.admission.admit import Waivers
     from holdfast.verbs.records.write import write

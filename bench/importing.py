@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
 
+from bench.corpus import Corpus
+from bench.foreign import CLAUDE_MEM, MEMORY_MCP, write_database, write_json, write_notes
+from bench.measure import table
 from holdfast.compose import open_memory
 from holdfast.compose.adapters import foreign_items
 from holdfast.compose.settings import load_settings
-from holdfast.hosts.bench.corpus import Corpus
-from holdfast.hosts.bench.foreign import CLAUDE_MEM, MEMORY_MCP, write_database, write_json, write_notes
-from holdfast.hosts.bench.measure import table
 from holdfast.model.ids import instant, named_id
 from holdfast.verbs.exchange.import_foreign import Report, bring_in
 from holdfast.verbs.exchange.jsonl import records_of

@@ -21,13 +21,13 @@ from typing import Any
 
 import numpy as np
 
+from bench.corpus import Corpus
+from bench.measure import Spread, best, cpu_seconds, resident_mib, spread, table
 from holdfast.compose import open_memory
 from holdfast.compose.settings import load_settings
 from holdfast.engine.search.sqlite_vectors import code_of
 from holdfast.engine.views import vectors
 from holdfast.engine.views.vectors import Passage
-from holdfast.hosts.bench.corpus import Corpus
-from holdfast.hosts.bench.measure import Spread, best, cpu_seconds, resident_mib, spread, table
 from holdfast.model.query import Query
 from holdfast.model.record import Draft
 from holdfast.policy.admission.admit import Waivers

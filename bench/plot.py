@@ -6,7 +6,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from holdfast.hosts.bench.scale import Result
+    from bench.scale import Result
 
 WIDTH, HEIGHT, LEFT, BOTTOM, TOP, RIGHT = 420, 300, 58, 44, 40, 16
 COLOURS = {"sqlite": "#2f6f4f", "postgres": "#2b5b9e"}

@@ -12,11 +12,11 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+from bench.corpus import Corpus
+from bench.labelled import SPLITS, rows_of
+from bench.measure import Spread, cpu_seconds, spread, table
+from bench.speed import PROJECT, fake_vectors, open_bench
 from holdfast.engine.search.similar import similar
-from holdfast.hosts.bench.corpus import Corpus
-from holdfast.hosts.bench.labelled import SPLITS, rows_of
-from holdfast.hosts.bench.measure import Spread, cpu_seconds, spread, table
-from holdfast.hosts.bench.speed import PROJECT, fake_vectors, open_bench
 from holdfast.model.query import Query
 from holdfast.model.record import Draft, Record
 from holdfast.model.session import Session

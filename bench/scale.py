@@ -20,16 +20,16 @@ from typing import Any
 
 import numpy as np
 
+from bench.clients import Load, many
+from bench.filling import fill, note, project_name
+from bench.measure import table
+from bench.reach import Pair, Reached, guarded, reached, recalls
 from holdfast.compose import open_memory
 from holdfast.compose.settings import load_settings
 from holdfast.engine.postgres.roles import EVERYWHERE
 from holdfast.engine.search.postgres_vectors import LARGE
 from holdfast.engine.views import vectors
 from holdfast.engine.views.records import span
-from holdfast.hosts.bench.clients import Load, many
-from holdfast.hosts.bench.filling import fill, note, project_name
-from holdfast.hosts.bench.measure import table
-from holdfast.hosts.bench.reach import Pair, Reached, guarded, reached, recalls
 from holdfast.model.errors import MissingPackage
 from holdfast.model.query import Query
 from holdfast.verbs.memory import Memory

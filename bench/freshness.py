@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from bench.measure import table
 from holdfast.compose import open_memory
 from holdfast.compose.adapters import checkout_of
 from holdfast.compose.settings import load_settings
-from holdfast.hosts.bench.measure import table
 from holdfast.model.ids import Clock
 from holdfast.model.record import Draft, Record
 from holdfast.policy.admission.admit import Waivers

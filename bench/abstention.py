@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from random import Random
 
-from holdfast.hosts.bench.measure import table
-from holdfast.hosts.bench.quality import NOT_HEADLINE, Task, Text, filled, load
+from bench.measure import table
+from bench.quality import NOT_HEADLINE, Task, Text, filled, load
 from holdfast.model.query import Mode, Query
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.search.recall import least_for, recall
