@@ -63,6 +63,10 @@ fix:
 bench-retrieval data:
     python3 dev.py bench retrieval --data {{data}} --cache .bench
 
+# The store of `holdfast demo` again, after a change to its story or to what is kept of it.
+demo:
+    python3 dev.py demo
+
 # Speed at 1k, 10k and 100k records, a fresh process, many writers and kill -9.
 bench:
     python3 dev.py bench speed

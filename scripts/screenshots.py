@@ -16,7 +16,6 @@ from playwright.sync_api import Browser, Page
 
 from holdfast.compose import open_memory
 from holdfast.compose.settings import load_settings
-from holdfast.hosts.demo.build import build
 from holdfast.model.query import Query
 from holdfast.verbs.records.browse import browse
 from tests.web.running import HEIGHT, WIDTH, Viewer, checkout, chromium, hook
@@ -45,7 +44,7 @@ def main() -> None:
     folder = Path(tempfile.mkdtemp(prefix="holdfast-screenshots-"))
     try:
         home, code = folder / "store", checkout(folder / "storefront", PROJECT)
-        build(home, until=time.time())
+        load_into(home)
         _files(home, code)
         _work(home, code)
         _story(home, code)

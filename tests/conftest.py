@@ -132,7 +132,7 @@ def memory(tmp_path: Path, time: Time) -> Iterator[Memory]:
 @pytest.fixture(scope="session")
 def demo_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Give the folder of the whole made-up store, which ends at START; copy it before writing to it."""
-    from holdfast.hosts.demo.build import build
+    from demo.build import build
 
     folder = tmp_path_factory.mktemp("demo") / "store"
     build(folder, until=START)

@@ -16,9 +16,9 @@ from holdfast.engine.search.similar import similar
 from holdfast.engine.sqlite import SQLite
 from holdfast.engine.views import links, records, usage
 from holdfast.engine.views.records import Filter
-from holdfast.hosts.demo.build import build
-from holdfast.hosts.demo.seat import Branch
-from holdfast.hosts.demo.story import Story, read_story
+from demo.build import build
+from demo.seat import Branch
+from demo.story import Story, read_story
 from holdfast.model.config import Config
 from holdfast.model.errors import Conflict, Invalid
 from holdfast.model.event import Actor

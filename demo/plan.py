@@ -7,8 +7,8 @@ from datetime import UTC, datetime, timedelta
 from random import Random
 from typing import Literal, TypeVar
 
-from holdfast.hosts.demo.beats import Beat, Group, all_beats
-from holdfast.hosts.demo.story import Area, Episode, Story
+from demo.beats import Beat, Group, all_beats
+from demo.story import Area, Episode, Story
 
 DAY = 86_400.0
 FULL_DAYS = 90.0  # the story is written for so many; fewer take a part of it

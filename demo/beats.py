@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from random import Random
 from typing import Any, Literal
 
-from holdfast.hosts.demo.story import Story
+from demo.story import Story
 from holdfast.model.record import Draft
 
 Deed = Literal["keep", "revise", "retire", "object", "confirm", "cancel"]

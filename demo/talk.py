@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from holdfast.hosts.demo.seat import Seat
+from demo.seat import Seat
 from holdfast.verbs.capture.mining import log_output, mine_outputs
 from holdfast.verbs.sessions.transcript import save_transcript
 

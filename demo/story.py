@@ -4,11 +4,12 @@ import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib.resources import files
+from pathlib import Path
 from random import Random
 from typing import Any
 
 _ONE_OR_OTHER = re.compile(r"<([^<>]*)>")
+DATA = Path(__file__).parent / "data"
 _WORK = ("backend", "frontend", "infra", "data", "side")
 
 
@@ -83,7 +84,7 @@ class Story:
 
 
 def read_story() -> Story:
-    """Read the story that travels with the package."""
+    """Read the story from `demo/data`."""
     cast, told = _read("cast"), _read("facts") | _read("knowledge") | _read("scars")
     work = {part: _read(part)["episode"] for part in _WORK}
     of_side = {item["area"] for item in work["side"]}
@@ -102,7 +103,7 @@ def read_story() -> Story:
 
 
 def _read(name: str) -> dict[str, Any]:
-    return tomllib.loads(files(__package__).joinpath("data", f"{name}.toml").read_text(encoding="utf-8"))
+    return tomllib.loads((DATA / f"{name}.toml").read_text(encoding="utf-8"))
 
 
 def _tuples(given: Mapping[str, Any]) -> dict[str, Any]:

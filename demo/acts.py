@@ -6,10 +6,10 @@ from functools import partial
 from random import Random
 from typing import Any
 
-from holdfast.hosts.demo.beats import Beat
-from holdfast.hosts.demo.ending import end, write_up
-from holdfast.hosts.demo.seat import Seat, by_hand
-from holdfast.hosts.demo.talk import save_talk
+from demo.beats import Beat
+from demo.ending import end, write_up
+from demo.seat import Seat, by_hand
+from demo.talk import save_talk
 from holdfast.model.query import Query
 from holdfast.model.record import Draft, Link
 from holdfast.verbs.records.lifecycle import Revision, link, record_use, retire, revise

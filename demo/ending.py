@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from holdfast.hosts.demo.seat import Seat
+from demo.seat import Seat
 from holdfast.policy.sessions.closing import QUESTIONS
 from holdfast.verbs.records.lifecycle import record_use
 from holdfast.verbs.sessions.close import Closed, close

@@ -4,8 +4,8 @@ import re
 from dataclasses import dataclass, field, replace
 from random import Random
 
-from holdfast.hosts.demo.plan import Visit
-from holdfast.hosts.demo.story import Area, Story
+from demo.plan import Visit
+from demo.story import Area, Story
 from holdfast.model.errors import Invalid
 from holdfast.model.event import Actor
 from holdfast.model.ports import Unseen
