@@ -6,14 +6,14 @@ from functools import partial
 from pathlib import Path
 from random import Random
 
-from holdfast.compose.settings import FILE
-from holdfast.engine.opening import open_store
-from holdfast.engine.sqlite import SQLite
 from demo.acts import Act, acts_of
 from demo.beats import Beat
 from demo.plan import FULL_DAYS, Plan, make_plan
 from demo.seat import Branch, Desk, by_hand, keep, take_seat
 from demo.story import read_story
+from holdfast.compose.settings import FILE
+from holdfast.engine.opening import open_store
+from holdfast.engine.sqlite import SQLite
 from holdfast.model.config import Config
 from holdfast.model.errors import Invalid
 from holdfast.model.event import Actor
@@ -36,9 +36,7 @@ class Hand:
         return self.now
 
 
-def build(
-    folder: Path, *, until: float, days: float = FULL_DAYS, seed: int = SEED, steps: int | None = None
-) -> None:
+def build(folder: Path, *, until: float, days: float = FULL_DAYS, seed: int = SEED, steps: int | None = None) -> None:
     """Make a store in a new folder with some days of work that end at an instant; the same seed makes the same store.
 
     With `steps` only the beginning is played: as many steps of all sessions together.

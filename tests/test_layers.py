@@ -73,6 +73,7 @@ OWN_JSON = {
     "engine/raw/trail.py",
     "engine/views/records.py",
     "engine/views/words.py",
+    "verbs/exchange/demo.py",
     "verbs/records/branches.py",
     "verbs/capture/observer.py",
     "verbs/records/quarantine.py",

@@ -60,9 +60,7 @@ CHANGING = (
 )
 # Transcripts and logged output, with what was counted in it.
 RAW = tuple(
-    table
-    for table in CHANGING
-    if table.name in ("transcripts", "chunks", "outputs", "mining", "patterns", "sightings")
+    table for table in CHANGING if table.name in ("transcripts", "chunks", "outputs", "mining", "patterns", "sightings")
 )
 _KEPT_SETTINGS = ("schema", MOVING)  # the target's own
 

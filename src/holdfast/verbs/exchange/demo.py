@@ -23,8 +23,7 @@ from holdfast.engine.recovery.copy_store import put_raw_rows, raw_rows
 from holdfast.engine.views import records
 from holdfast.engine.views.records import Filter
 from holdfast.model.errors import Conflict
-from holdfast.model.event import event_from_json
-from holdfast.model.foreign_json import parse_json
+from holdfast.model.event import Actor, Event
 from holdfast.model.ids import ULID, moved_id
 from holdfast.model.ports import Embedder, Vectors
 from holdfast.verbs.exchange.jsonl import FORMAT, export
@@ -66,11 +65,15 @@ def load_demo(memory: Memory, until: str) -> None:
     """Fill an empty store with the demo, moved in time so that it ends at an instant."""
     if memory.store.last_id():
         raise Conflict("The demo needs an empty store.", hint="Name a new folder: holdfast demo FOLDER")
-    header, *lines = map(parse_json, gzip.decompress(STORE.read_bytes()).decode().splitlines())
-    move = Move(since=_epoch(header["since"]), until=_epoch(header["until"]), by=_epoch(until) - _epoch(header["until"]))
+    header, *lines = map(json.loads, gzip.decompress(STORE.read_bytes()).decode().splitlines())
+    move = Move(
+        since=_epoch(header["since"]), until=_epoch(header["until"]), by=_epoch(until) - _epoch(header["until"])
+    )
     moved = [move.everything(line) for line in lines]
-    # Made by our own verbs, so there is nothing to check or mask; in one piece, so that each record is folded once.
-    memory.store.commit([event_from_json(line) for line in moved if "verb" in line])
+    # Our own verbs made these, so nothing needs checking or masking; in one piece, so that each record is folded once.
+    events = [Event(**line | {"by": Actor(**line["by"])}) for line in moved if "verb" in line]
+    memory.store.commit(events)
+    memory.clock.observe(memory.store.last_id())
     put_raw_rows(memory.store.db, ((line["table"], line["row"]) for line in moved if "table" in line))
     memory.store.note("starters", starters.VERSION)
     if memory.embedder and (shipped := Shipped(memory.embedder)).fits:
@@ -124,7 +127,7 @@ class Move:
         if isinstance(value, str):
             return _TIMED.sub(self._moved, value) if len(value) >= len("2026-01-01T00:00:00.000Z") else value
         if isinstance(value, dict):
-            return {name: self.everything(inner) for name, inner in value.items()}
+            return {self.everything(name): self.everything(inner) for name, inner in value.items()}
         return [self.everything(inner) for inner in value] if isinstance(value, list) else value
 
     def _moved(self, found: re.Match[str]) -> str:
@@ -172,7 +175,7 @@ class Shipped:
     @cached_property
     def _read(self) -> tuple[dict[str, Any], dict[bytes, int], bytes]:
         head, _, rest = gzip.decompress(VECTORS.read_bytes()).partition(b"\n")
-        told = parse_json(head.decode())
+        told = json.loads(head)
         end = told["texts"] * KEY
         return told, {rest[at : at + KEY]: at // KEY for at in range(0, end, KEY)}, rest[end:]
 
@@ -185,8 +188,8 @@ def packed_vectors(embedder: Embedder, texts: Sequence[str]) -> bytes:
     step = float(round(2 * REACH * float(around.std()) / LEVELS, 6))
     levels = np.clip(np.floor(around / step) + LEVELS // 2, 0, LEVELS - 1).astype(np.uint8)
     head = {"embedder": embedder.name, "size": embedder.size, "step": step, "texts": len(texts)}
-    keys = b"".join(map(key_of, texts))
-    return json.dumps(head).encode() + b"\n" + keys + (levels[:, ::2] << 4 | levels[:, 1::2]).tobytes()
+    packed = np.asarray(levels[:, ::2] << 4 | levels[:, 1::2])
+    return b"".join([json.dumps(head).encode(), b"\n", *map(key_of, texts), packed.tobytes()])
 
 
 def key_of(text: str) -> bytes:
