@@ -3,6 +3,8 @@
 python3 dev.py holdfast [ARGUMENTS]   install what is needed into ./.venv and run the command
 python3 dev.py test [PYTEST ARGUMENTS]   formatting, lint, types and every test
 python3 dev.py fuzz [PYTEST ARGUMENTS]   made-up input for hooks (10,000 cases: HOOK_CASES), and for verbs, tools, files, notes and HTTP (20 times what a test run tries: HOSTILE)
+python3 dev.py bench NAME [OPTIONS]   measure quality and speed on this machine; `bench --help` lists what there is
+python3 dev.py demo                   the store of `holdfast demo` again, after a change to its story or to what is kept of it
 python3 dev.py postgres [PYTEST ARGUMENTS]   every test once more, on PostgreSQL
 python3 dev.py soak [SECONDS]         everything at once on one store while things go wrong (ten minutes unless given)
 python3 dev.py coverage [TESTS]       how many lines of model, policy, engine and verbs the tests run; fails under 95 % of any
@@ -32,6 +34,8 @@ TASKS = {
     "holdfast": (*RUN, "--no-dev", "--inexact", "--project", str(ROOT), "holdfast"),
     "test": PYTEST,
     "fuzz": (*RUN, "pytest", "tests/hosts/test_hooks.py::test_whatever_comes_in_nothing_breaks", "tests/hostile"),
+    "bench": (*RUN, "python", "-m", "bench"),
+    "demo": (*RUN, "python", "-m", "demo"),
     "postgres": PYTEST,
     "soak": (*RUN, "python", "-m", "tests.soak.run"),
     "coverage": (*RUN, "python", "scripts/coverage.py"),

@@ -59,20 +59,20 @@ fix:
     python3 dev.py uv run ruff check --fix
     python3 dev.py uv run ruff format
 
-# Coverage of the layers that hold the meaning.
-coverage:
-    python3 dev.py uv run pytest -n auto --cov=holdfast --cov-report=term-missing:skip-covered
-
 # Retrieval quality on labelled sets, beside plain FTS5: just bench-retrieval DATA_FOLDER
 bench-retrieval data:
-    python3 dev.py holdfast bench retrieval --data {{data}} --cache .bench
+    python3 dev.py bench retrieval --data {{data}} --cache .bench
+
+# The store of `holdfast demo` again, after a change to its story or to what is kept of it.
+demo:
+    python3 dev.py demo
 
 # Speed at 1k, 10k and 100k records, a fresh process, many writers and kill -9.
 bench:
-    python3 dev.py holdfast bench speed
-    python3 dev.py holdfast bench fresh
-    python3 dev.py holdfast bench durability
+    python3 dev.py bench speed
+    python3 dev.py bench fresh
+    python3 dev.py bench durability
 
 # The same at a million records in a hundred projects (about a quarter of an hour).
 bench-million:
-    python3 dev.py holdfast bench speed --size 1m
+    python3 dev.py bench speed --size 1m

@@ -1,8 +1,8 @@
 """Write the small stores of other systems that the tests import: tests/data/importers/.
 
-Run it as `uv run python scripts/make_import_fixtures.py`; the same files come out every time.
+Run it as `python3 dev.py uv run python -m scripts.make_import_fixtures`; the same files come out every time.
 
-The schemas in `holdfast.hosts.bench.foreign` were compared once with those of the real packages:
+The schemas in `bench.foreign` were compared once with those of the real packages:
 - hot-memory-mcp 0.8.0: its own migrations, run to version 18, give the same columns in every table that is read;
 - claude-mem 13.25.3: a database made by its own SessionStore has the same columns in the tables that are read;
 - bettermemory 1.5.0: its Store loads the good files written here, and all that `holdfast export --as bettermemory` writes;
@@ -19,7 +19,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from holdfast.hosts.bench.foreign import CLAUDE_MEM, MEMORY_MCP, write_database, write_json, write_notes
+from bench.foreign import CLAUDE_MEM, MEMORY_MCP, write_database, write_json, write_notes
 
 HERE = Path(__file__).parent.parent / "tests" / "data" / "importers"
 SECRET = "DB_PASSWORD=tr0ub4dor-Zq9xk31"  # noqa: S105  made up, to see it masked

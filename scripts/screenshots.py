@@ -7,19 +7,18 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 from typing import Literal
 
 from PIL import Image
 from playwright.sync_api import Browser, Page
-from tests.web.running import HEIGHT, WIDTH, Viewer, checkout, chromium, hook
 
 from holdfast.compose import open_memory
 from holdfast.compose.settings import load_settings
-from holdfast.hosts.demo.build import build
 from holdfast.model.query import Query
+from holdfast.verbs.exchange.demo import load_demo
 from holdfast.verbs.records.browse import browse
+from tests.web.running import HEIGHT, WIDTH, Viewer, checkout, chromium, hook
 
 ROOT = Path(__file__).parents[1]
 OUT = ROOT / "docs" / "screenshots"
@@ -45,7 +44,8 @@ def main() -> None:
     folder = Path(tempfile.mkdtemp(prefix="holdfast-screenshots-"))
     try:
         home, code = folder / "store", checkout(folder / "storefront", PROJECT)
-        build(home, until=time.time())
+        with open_memory(load_settings(flags={"home": str(home), "project": PROJECT})) as memory:
+            load_demo(memory, memory.clock.now())
         _files(home, code)
         _work(home, code)
         _story(home, code)

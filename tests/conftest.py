@@ -14,7 +14,7 @@ from holdfast.engine.sqlite import SQLite
 from holdfast.engine.store import Store
 from holdfast.model.config import Config
 from holdfast.model.event import Actor, Event
-from holdfast.model.ids import Clock
+from holdfast.model.ids import Clock, instant
 from holdfast.model.record import Draft, Record
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.write import Written, write
@@ -131,11 +131,13 @@ def memory(tmp_path: Path, time: Time) -> Iterator[Memory]:
 
 @pytest.fixture(scope="session")
 def demo_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Give the folder of the whole made-up store, which ends at START; copy it before writing to it."""
-    from holdfast.hosts.demo.build import build
+    """Return the folder of the demo store, which ends at START; copy it before writing to it."""
+    from demo.build import open_demo
+    from holdfast.verbs.exchange.demo import load_demo
 
     folder = tmp_path_factory.mktemp("demo") / "store"
-    build(folder, until=START)
+    with open_demo(folder, lambda: START) as memory:
+        load_demo(memory, instant(START))
     return folder
 
 

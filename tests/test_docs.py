@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from bench.__main__ import bench
 from tests.hosts.running import runner
 from tests.importing import copied
 
@@ -26,6 +27,12 @@ def test_links_between_pages_lead_somewhere(page: Path) -> None:
     links = re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)|src(?:set)?=\"([^\"]+)\"", text)
     near = [one for pair in links for one in pair if one and not re.match(r"[a-z]+:", one)]
     assert [one for one in near if not (page.parent / one).exists()] == []
+
+
+@pytest.mark.parametrize("page", ["README.md", "AGENTS.md", "justfile", *PAGES], ids=str)
+def test_every_benchmark_named_there_can_be_run(page: str | Path) -> None:
+    named = re.findall(r"dev\.py bench ([a-z]+)", (ROOT / page).read_text(encoding="utf-8"))
+    assert set(named) <= set(bench.commands)
 
 
 IMPORTED = {

@@ -40,6 +40,17 @@ def test_imports_point_left() -> None:
     assert seen > 50
 
 
+def test_the_product_needs_nothing_of_the_checkout_around_it() -> None:
+    """Only `src/holdfast` is in the wheel."""
+    around = {path.name for path in SOURCE.parents[1].iterdir() if path.is_dir() and any(path.glob("*.py"))}
+    assert around >= {"bench", "scripts", "tests"}
+    for path in SOURCE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ImportFrom | ast.Import):
+                name = (node.module or "") if isinstance(node, ast.ImportFrom) else node.names[0].name
+                assert name.split(".")[0] not in around, f"{path} imports {name}"
+
+
 def test_adapters_see_only_the_model() -> None:
     assert {there for _, here, there in holdfast_imports() if here == "adapters"} <= {"model", "adapters"}
 
@@ -62,6 +73,7 @@ OWN_JSON = {
     "engine/raw/trail.py",
     "engine/views/records.py",
     "engine/views/words.py",
+    "verbs/exchange/demo.py",
     "verbs/records/branches.py",
     "verbs/capture/observer.py",
     "verbs/records/quarantine.py",
@@ -82,4 +94,4 @@ def test_json_from_outside_is_parsed_with_bounds() -> None:
         for path in SOURCE.rglob("*.py")
         if "json.loads" in path.read_text() or "json.load(" in path.read_text()
     }
-    assert {name for name in calling if not name.startswith("hosts/bench/")} - OWN_JSON == set()
+    assert calling - OWN_JSON == set()

@@ -335,7 +335,7 @@ def test_git_notes_keep_every_entry_with_its_commit(memory: Memory, tmp_path: Pa
 
 
 def test_notes_that_git_has_spread_over_folders_are_all_found(memory: Memory, tmp_path: Path) -> None:
-    from holdfast.hosts.bench.foreign import write_notes
+    from bench.foreign import write_notes
 
     notes = [
         (

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from bench.durability import concurrent, killed
 from holdfast.engine.opening import open_store
 from holdfast.engine.sqlite import SQLite
-from holdfast.hosts.bench.durability import concurrent, killed
 from holdfast.model.errors import StoreBusy, StoreFull, StoreUnwritable
 from holdfast.model.ids import Clock
 from holdfast.model.query import Query

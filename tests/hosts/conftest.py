@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests import engines
-from tests.hosts.running import Run, runner
+from tests.hosts.running import ROOT, Run, runner
 
 
 def environment_of(folder: Path) -> dict[str, str]:
@@ -34,3 +34,9 @@ def run(tmp_path: Path, own_home: Path) -> Run:
     work = tmp_path / "work"
     work.mkdir()
     return runner(work, own_home)
+
+
+@pytest.fixture
+def bench(own_home: Path) -> Run:
+    """Return a function that runs `python -m bench`, as `python3 dev.py bench` does."""
+    return runner(ROOT, own_home, "bench")

@@ -11,11 +11,12 @@ from typing import Any
 
 from tests import engines
 
+ROOT = Path(__file__).parent.parent.parent
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
 
-def runner(work: Path, home: Path) -> Run:
-    """Give a function that runs `holdfast` in a folder with a home of its own."""
+def runner(work: Path, home: Path, module: str = "holdfast") -> Run:
+    """Return a function that runs `holdfast`, or another module, in a folder with a home of its own."""
 
     def holdfast(
         *arguments: str, stdin: str | bytes | None = None, cwd: Path = work, **environment: str
@@ -25,7 +26,7 @@ def runner(work: Path, home: Path) -> Run:
         clean = engines.setting(clean.get("HOLDFAST_HOME", str(home))) | clean
         given = stdin.encode() if isinstance(stdin, str) else stdin
         done = subprocess.run(
-            [sys.executable, "-m", "holdfast", *arguments],
+            [sys.executable, "-m", module, *arguments],
             cwd=cwd,
             env=clean,
             input=given or b"",

@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from bench import abstention, filling, importing, knowledge, quality, replicas, server, speed
+from bench import labelled as judgements
+from bench.measure import Spread, best, spread
 from holdfast.compose import open_memory
 from holdfast.compose.settings import load_settings
-from holdfast.hosts.bench import abstention, filling, importing, knowledge, quality, replicas, server, speed
-from holdfast.hosts.bench import labelled as judgements
-from holdfast.hosts.bench.measure import Spread, best, spread
 from holdfast.verbs.memory import Memory
 
 

@@ -1,4 +1,4 @@
-"""`holdfast learn`, `holdfast observer` and `holdfast bench signals` from the command line."""
+"""`holdfast learn`, `holdfast observer` and `python3 dev.py bench signals` from the command line."""
 
 import json
 import subprocess
@@ -65,7 +65,7 @@ def test_a_repository_may_not_turn_an_observer_on(run: Run, tmp_path: Path) -> N
     assert "evil.example" not in done.stdout
 
 
-def test_signals_are_measured(run: Run) -> None:
-    done = run("bench", "signals")
+def test_signals_are_measured(bench: Run) -> None:
+    done = bench("signals")
     assert done.returncode == 0, done.stdout
     assert "bare patterns" in done.stdout

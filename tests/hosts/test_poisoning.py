@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from bench.poisoning import ATTACKS, outcomes
 from holdfast.compose.settings import CHOICES, load_settings, store_folder
-from holdfast.hosts.bench.poisoning import ATTACKS, outcomes
 from holdfast.hosts.hooks import places
 from holdfast.model.errors import InvalidConfig
 from holdfast.model.fence import attribute, escaped, inline

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holdfast.hosts.bench.labelled import LEAST_PRECISION, LEAST_RECALL, SPLITS, alike, rows_of, score_pairs
+from bench.labelled import LEAST_PRECISION, LEAST_RECALL, SPLITS, alike, rows_of, score_pairs
 from holdfast.policy.language.contradict import Contradiction, contradicts
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holdfast.hosts.bench.labelled import LEAST_PRECISION, LEAST_RECALL, SPLITS, every_sentence, rows_of, score_passages
+from bench.labelled import LEAST_PRECISION, LEAST_RECALL, SPLITS, every_sentence, rows_of, score_passages
 from holdfast.policy.language.mine import FAMILIES, Found, mine, pattern_key, score
 from holdfast.policy.language.prose import passages
 

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from holdfast.hosts.bench import planting
-from holdfast.hosts.bench.labelled import SPLITS
-from holdfast.hosts.bench.leaks import hit, look_alikes, ours, planted, run, score, score_wrapped
+from bench import planting
+from bench.labelled import SPLITS
+from bench.leaks import hit, look_alikes, ours, planted, run, score, score_wrapped
 from holdfast.policy.secrets.find import KINDS, mask_secrets, masked, secrets_in
 from holdfast.policy.secrets.rules import RULES
 

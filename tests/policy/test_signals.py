@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holdfast.hosts.bench.labelled import (
+from bench.labelled import (
     LEAST_RECALL,
     LEAST_SIGNAL_PRECISION,
     SPLITS,
@@ -14,7 +14,7 @@ from holdfast.hosts.bench.labelled import (
     rows_of,
     score_passages,
 )
-from holdfast.hosts.bench.naive import bare_patterns
+from bench.naive import bare_patterns
 from holdfast.model.kinds import KINDS as RECORD_KINDS
 from holdfast.policy.language.signals import KINDS, Signal, signals, tier, worth
 

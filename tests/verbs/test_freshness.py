@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from bench.freshness import verdicts
 from holdfast.adapters.checkout import GitCheckout
-from holdfast.hosts.bench import freshness as bench
 from holdfast.model.errors import Conflict, Invalid
 from holdfast.model.ports import Elsewhere
 from holdfast.model.query import Query
@@ -344,7 +344,7 @@ def test_a_repository_without_commits_or_git_is_no_error(tmp_path: Path, time: T
 
 
 def test_verdicts_are_right_on_a_history_whose_every_change_is_known(tmp_path: Path) -> None:
-    assert bench.verdicts(tmp_path)
+    assert verdicts(tmp_path)
 
 
 def test_a_shared_record_of_an_unreadable_shape_is_still_judged(here: Memory) -> None:

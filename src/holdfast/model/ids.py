@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from hashlib import blake2b
 from secrets import randbits
 
-from ulid_transform import bytes_to_ulid, ulid_to_timestamp
+from ulid_transform import bytes_to_ulid, ulid_to_bytes, ulid_to_timestamp
 
 from holdfast.model.errors import Invalid
 
@@ -79,6 +79,12 @@ def named_id(name: str, at: str = "", after: str = "") -> str:
     if after:
         stamp = max(stamp, ulid_to_timestamp(after) + 1)
     return bytes_to_ulid(stamp.to_bytes(6) + digest)
+
+
+def moved_id(event_id: str, milliseconds: int) -> str:
+    """Return an id as if it had been made so much later: the same but for its time."""
+    stamp = ulid_to_timestamp(event_id) + milliseconds
+    return bytes_to_ulid(stamp.to_bytes(6) + ulid_to_bytes(event_id)[6:])
 
 
 def _stamp(at: str) -> int:

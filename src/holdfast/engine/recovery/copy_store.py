@@ -5,9 +5,10 @@ Views are made anew from the journal; vectors, which are expensive, are carried 
 """
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
+from typing import Any
 
 from holdfast.engine.database import Bits, Database, Halves, Row
 from holdfast.engine.journal import fill_checksums
@@ -57,6 +58,10 @@ CHANGING = (
     _table("settings", "name", "value"),
     _table("counters", "name", "value"),
 )
+# Transcripts and logged output, with what was counted in it.
+RAW = tuple(
+    table for table in CHANGING if table.name in ("transcripts", "chunks", "outputs", "mining", "patterns", "sightings")
+)
 _KEPT_SETTINGS = ("schema", MOVING)  # the target's own
 
 
@@ -94,6 +99,27 @@ def move(source: Store, target: Store, progress: Progress = lambda *_: None) -> 
         target.note(MOVING, "")
         target.note(MOVED, identity)
     return Moved(events=_count(target.db, "events"), records=records, vectors=_count(target.db, "vectors"), hash=told)
+
+
+def raw_rows(db: Database) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield what sessions left beside the journal, row by row with the name of its table."""
+    for table in RAW:
+        for rows in _pages(db, table, None):
+            yield from ((table.name, {name: row[name] for name in (*table.key, *table.columns)}) for row in rows)
+
+
+def put_raw_rows(db: Database, given: Iterable[tuple[str, Mapping[str, Any]]]) -> None:
+    """Store such rows in a store that has none, and index the transcripts among them."""
+    by_table: dict[str, list[Mapping[str, Any]]] = {table.name: [] for table in RAW}
+    for name, row in given:
+        by_table[name].append(row)
+    with db.transaction():
+        for table in RAW:
+            _put(db, table, by_table[table.name])
+        for name in ("chunks", "outputs"):
+            sql = f"update counters set value = (select coalesce(max(number), 0) from {name}) where name = :name"
+            db.execute(sql, {"name": name})
+        index_chunks(db)
 
 
 def journal_hash(db: Database, progress: Callable[[int], None] = lambda _: None) -> str:
@@ -168,7 +194,7 @@ def _pages(db: Database, table: Table, after: tuple[object, ...] | None) -> Iter
         after = tuple(rows[-1][place] for place in range(len(table.key)))
 
 
-def _put(target: Database, table: Table, rows: list[Row]) -> None:
+def _put(target: Database, table: Table, rows: Sequence[Row | Mapping[str, Any]]) -> None:
     names = (*table.key, *table.columns)
     wrap = {"code": Bits, "vector": Halves}
     sql = f"insert into {table.name} ({', '.join(names)}) values ({', '.join(f':{name}' for name in names)})"

@@ -1,6 +1,6 @@
 """Find candidates by words and by meaning, score each exactly, and let sessions, people and dates speak.
 
-The constants were measured on the development benchmark (`holdfast bench retrieval`); each sits on a plateau.
+The constants were measured on the development benchmark (`python3 dev.py bench retrieval`); each sits on a plateau.
 """
 
 import heapq

@@ -1,15 +1,15 @@
 """`holdfast demo`: a store to look around in before there is one of your own."""
 
 import shlex
-import time
-from datetime import datetime
 from pathlib import Path
 
 import click
 
-from holdfast.hosts.cli.render import json_option, progress, show
-from holdfast.hosts.demo.build import LEAST_DAYS, MOST_DAYS, SEED, Built, build
+from holdfast.hosts.cli.options import opened
+from holdfast.hosts.cli.render import json_option, show
+from holdfast.model.errors import Conflict
 from holdfast.model.ids import parse_instant
+from holdfast.verbs.exchange.demo import PROJECT, Contents, contents_of, load_demo
 
 SIDE = "github.com/fernhill/label-printer"
 TRY = (
@@ -26,45 +26,52 @@ TRY = (
     ("holdfast contradictions", "what cannot both be true"),
     ("holdfast duplicates", "what should become one"),
     ("holdfast absorb --candidates", "what may be worth a lesson"),
-    ("holdfast rebuild vectors --missing", "search by meaning too (half a minute)"),
 )
 
 
 @click.command("demo")
 @click.argument("folder", type=click.Path(path_type=Path), default="holdfast-demo")
-@click.option("--days", default=90, show_default=True, type=click.IntRange(LEAST_DAYS, MOST_DAYS), help="How many.")
-@click.option("--seed", default=SEED, show_default=True, help="The same seed makes the same store.")
 @click.option("--until", default="", metavar="DATE", help="When the story ends; now unless given.")
 @json_option
-def demo_command(folder: Path, days: int, seed: int, until: str, as_json: bool) -> None:
-    """Build a store to look around in: three months of a made-up team, in a new FOLDER.
+def demo_command(folder: Path, until: str, as_json: bool) -> None:
+    """Load a store to look around in: three months of a made-up team, in a new FOLDER.
 
     \b
     holdfast demo
-    holdfast demo ~/demo --days 30
+    holdfast demo ~/demo
     """
-    end = datetime.fromisoformat(parse_instant(until)).timestamp() if until else time.time()
-    with progress("playing the story", None, quiet=as_json) as moved:
-        built = build(folder.resolve(), until=end, days=days, seed=seed, progress=lambda done, _all: moved(done))
-    show(built, f"{_contents(built)}\n\n{_to_try(built)}", as_json=as_json)
+    place = folder.resolve()
+    if place.exists() and (not place.is_dir() or any(place.iterdir())):
+        raise Conflict(f"{place} is not empty.", hint="Name a new folder: holdfast demo FOLDER")
+    with opened(home=str(place), project=PROJECT, database="") as memory:
+        load_demo(memory, parse_instant(until) if until else memory.clock.now())
+        contents = contents_of(memory, place)
+    show(contents, f"{_contents(contents)}\n\n{_to_try(contents)}", as_json=as_json)
 
 
-def _contents(built: Built) -> str:
+def _contents(contents: Contents) -> str:
     lines = {
-        "store": built.folder,
-        "memories": f"{built.records:,}: {_counts(built.kinds)}",
-        "projects": _counts(built.projects),
-        "states": _counts(built.states),
-        "sessions": f"{built.sessions}, {built.open_sessions} never closed, {built.transcripts} with a transcript",
-        "threads": _counts(built.threads),
-        "journal": f"{built.events:,} events",
+        "store": contents.folder,
+        "memories": f"{contents.records:,}: {_counts(contents.kinds)}",
+        "projects": _counts(contents.projects),
+        "states": _counts(contents.states),
+        "sessions": f"{contents.sessions}, {contents.open_sessions} never closed, {contents.transcripts} with a transcript",
+        "threads": _counts(contents.threads),
+        "journal": f"{contents.events:,} events",
+        "search": _search(contents),
     }
     return "\n".join(f"{name:<9} {line}" for name, line in lines.items())
 
 
-def _to_try(built: Built) -> str:
+def _search(contents: Contents) -> str:
+    if not contents.without_vectors:
+        return "by words and by meaning"
+    return f"by words; {contents.without_vectors:,} memories have no vectors (`holdfast rebuild vectors --missing`)"
+
+
+def _to_try(contents: Contents) -> str:
     width = max(len(command) for command, _ in TRY)
-    settings = {"HOLDFAST_HOME": built.folder, "HOLDFAST_PROJECT": built.project}
+    settings = {"HOLDFAST_HOME": contents.folder, "HOLDFAST_PROJECT": contents.project}
     export = " ".join(f"{name}={shlex.quote(value)}" for name, value in settings.items())
     return "\n".join(["To look around:", f"  export {export}", *(f"  {one:<{width}}  # {why}" for one, why in TRY)])
 

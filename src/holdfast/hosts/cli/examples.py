@@ -84,7 +84,6 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "status": ("holdfast status", "holdfast status --json"),
     "doctor": ("holdfast doctor",),
     "config": ("holdfast config", "holdfast --set recall_limit=3 config"),
-    "bench": ("holdfast bench speed --size 1k", "holdfast bench fresh", "holdfast bench durability"),
 }
 
 

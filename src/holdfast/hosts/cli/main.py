@@ -87,8 +87,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "serve": ("serve", "Serve the memory to a team: many users, each with a key."),
     "user": ("access", "Add, list and remove the users of a server."),
     "key": ("access", "Make, list, rotate and revoke the keys of a server's users."),
-    "demo": ("demo", "Build a store to look around in: three months of a made-up team."),
-    "bench": ("bench", "Measure retrieval quality and speed."),
+    "demo": ("demo", "Load a store to look around in: three months of a made-up team."),
 }
 # Headings of the overview, each above the command that opens its part.
 HEADINGS = {
@@ -101,7 +100,7 @@ HEADINGS = {
     "contradictions": "Sort out and take in",
     "sync": "Share and carry",
     "rebuild": "Look after the store and the clients",
-    "demo": "Try and measure",
+    "demo": "Try it out",
 }
 EXIT_CODES = """\b
 Exit codes:

@@ -103,7 +103,7 @@ def least_fit(documents: int) -> float:
     """Give the fit below which a record is no answer.
 
     The best of many strangers looks more familiar than the best of few, so it grows with what is searched. Measured on
-    the development sets at 5 to 2,500 records (`holdfast bench abstention`): 98 to 100 % of right answers are kept, 4 to
+    the development sets at 5 to 2,500 records (`python3 dev.py bench abstention`): 98 to 100 % of right answers are kept, 4 to
     9 % of off-topic questions get one.
     """
     return min(0.45, 0.20 + 0.03 * math.log(max(documents, 1)))

@@ -1,0 +1,271 @@
+"""`python3 dev.py bench`: the figures of the documentation, measured here and now."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+data_option = click.option(
+    "--data",
+    required=True,
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="Folder of the labelled sets (*.json.gz).",
+)
+cache_option = click.option(
+    "--cache",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Keep vectors here, so that a second run takes seconds.",
+)
+
+
+@click.group()
+def bench() -> None:
+    """Measure retrieval quality and speed on this machine.
+
+    Every figure is CPU time or a ratio, printed beside a baseline measured in the same run.
+    """
+
+
+@bench.command("retrieval")
+@data_option
+@click.option("--set", "names", multiple=True, help="Only this set; repeatable.")
+@cache_option
+@click.option("--postgres", "url", help="Also on a PostgreSQL server by its URL; - starts one from PyPI.")
+def retrieval(data: Path, names: tuple[str, ...], cache: Path | None, url: str | None) -> None:
+    """Measure how well the right memory is found. Exit code 1 if a bar is missed."""
+    from bench.quality import SETS, run
+
+    if not run(data, names or SETS, cache, url="" if url == "-" else url):
+        raise click.exceptions.Exit(1)
+
+
+@bench.command("abstention")
+@data_option
+@cache_option
+@click.option(
+    "--mode",
+    type=click.Choice(["precision", "balanced", "exploratory"]),
+    default="balanced",
+    show_default=True,
+    help="How well an answer must fit.",
+)
+def abstention(data: Path, cache: Path | None, mode: Any) -> None:
+    """Measure how honest *nothing fits* is, at several sizes."""
+    from bench.abstention import run
+
+    run(data, cache, mode)
+
+
+@bench.command("contradictions")
+def contradictions() -> None:
+    """Measure how well contradicting memories are told from similar ones. Exit code 1 if a bar is missed."""
+    from bench.labelled import run_contradictions
+
+    if not run_contradictions():
+        raise click.exceptions.Exit(1)
+
+
+@bench.command("mining")
+def mining() -> None:
+    """Measure how well knowledge is told from chatter in session logs. Exit code 1 if a bar is missed."""
+    from bench.labelled import run_mining
+
+    if not run_mining():
+        raise click.exceptions.Exit(1)
+
+
+@bench.command("signals")
+def signals() -> None:
+    """Measure how well what wants keeping is told from talk. Exit code 1 if a bar is missed."""
+    from bench.labelled import run_signals
+
+    if not run_signals():
+        raise click.exceptions.Exit(1)
+
+
+@bench.command("knowledge")
+def knowledge() -> None:
+    """Measure conflicts of a write, contradictions and duplicates at 2,000 and 100,000 records, mining. Exit code 1 if a target is missed."""
+    from bench.knowledge import run
+
+    if not run():
+        raise click.exceptions.Exit(1)
+
+
+@bench.command("speed")
+@click.option(
+    "--size",
+    "names",
+    multiple=True,
+    type=click.Choice(["1k", "10k", "100k", "1m"]),
+    help="Repeatable; 1k, 10k and 100k unless given. 1m takes about an hour of CPU.",
+)
+def speed(names: tuple[str, ...]) -> None:
+    """Measure open, write, import and recall at several sizes."""
+    from bench.speed import run
+
+    run(list(names or ("1k", "10k", "100k")))
+
+
+@bench.command("scale")
+@click.option("--records", "sizes", multiple=True, type=int, help="Repeatable; 100000 unless given.")
+@click.option("--projects", default=100, show_default=True, help="How many they are in.")
+@click.option("--clients", default=16, show_default=True, help="How many ask and write at once.")
+@click.option(
+    "--engine", "engines", multiple=True, type=click.Choice(["sqlite", "postgres"]), help="Both unless given."
+)
+@click.option("--no-graph", is_flag=True, help="Without the graph of vectors, and so only inside projects.")
+@click.option("--url", default="", help="A PostgreSQL server; one from PyPI is started unless given.")
+@click.option("--keep", default="", help="Keep the store in this schema of --url; if it is there, measure it again.")
+@click.option("--json", "out", type=click.Path(dir_okay=False, path_type=Path), help="Keep the figures here.")
+@click.option("--plot", type=click.Path(dir_okay=False, path_type=Path), help="Draw them here, as SVG.")
+def scale(
+    sizes: tuple[int, ...],
+    projects: int,
+    clients: int,
+    engines: tuple[str, ...],
+    no_graph: bool,
+    url: str,
+    keep: str,
+    out: Path | None,
+    plot: Path | None,
+) -> None:
+    """Measure how cost grows with the store, on both engines, with many clients at once.
+
+    A million records take about an hour.
+    """
+    from bench.plot import draw
+    from bench.scale import run
+
+    chosen = engines or ("sqlite", "postgres")
+    found = run(
+        sizes or (100_000,),
+        projects=projects,
+        clients=clients,
+        engines=chosen,
+        url=url,
+        out=out,
+        graph=not no_graph,
+        keep=keep,
+    )
+    if plot:
+        plot.write_text(draw(found), encoding="utf-8")
+
+
+@bench.command("import")
+@click.option("--records", default=10_000, show_default=True, help="How many of each format.")
+def importing(records: int) -> None:
+    """Take in made-up stores of other systems, compare every text, take them in again. Exit code 1 if a bar is missed."""
+    from bench.importing import run
+
+    if not run(records):
+        raise click.exceptions.Exit(1)
+
+
+@bench.command("fresh")
+def fresh() -> None:
+    """Measure what a new process costs until its first answer."""
+    from bench.speed import fresh as measure
+
+    measure()
+
+
+@bench.command("freshness")
+def freshness() -> None:
+    """Measure false alarms and misses of verdicts about cited code, and what a page of hits costs. Exit code 1 if a target is missed."""
+    from bench.freshness import run
+
+    if not run():
+        raise click.exceptions.Exit(1)
+
+
+@bench.command("mcp")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def mcp(as_json: bool) -> None:
+    """Measure the MCP server: start, recall at 10,000 records, memory. Exit code 1 if a target is missed."""
+    from bench.server import run
+
+    if not run(as_json=as_json):
+        raise click.exceptions.Exit(1)
+
+
+@bench.command("hooks")
+@click.option(
+    "--storm", "events", type=int, help="Also tell so many events from eight processes while workers are killed."
+)
+def hooks(events: int | None) -> None:
+    """Measure what each hook costs beside a bare interpreter. Exit code 1 if a target is missed or anything was lost."""
+    from bench.hooks import run, storm
+
+    fine = run()
+    if (events and not storm(events=events)) or not fine:
+        raise click.exceptions.Exit(1)
+
+
+@bench.command("replicas")
+@click.option("--size", default=10_000, show_default=True, help="How many records.")
+def replicas(size: int) -> None:
+    """Measure markdown files and git notes: scan, write, read. Exit code 1 if the target is missed."""
+    from bench.replicas import run
+
+    if not run(size=size):
+        raise click.exceptions.Exit(1)
+
+
+@bench.command("durability")
+@click.option("--rounds", default=20, show_default=True, help="How often a writer is killed.")
+def durability(rounds: int) -> None:
+    """Write from four processes at once, then kill writers in the middle; count what was lost."""
+    from bench.durability import concurrent, killed
+
+    written, lost, failed = concurrent()
+    print(f"4 processes x 250 writes: {written} acknowledged, {lost} lost, {failed} processes failed")
+    survived, gone = killed(rounds)
+    print(f"{rounds} rounds of kill -9: {survived} acknowledged, {gone} lost")
+    if lost or failed or gone:
+        raise click.exceptions.Exit(1)
+
+
+@bench.command("secrets")
+def secrets() -> None:
+    """Measure how well credentials are told from look-alikes. Exit code 1 if a bar is missed."""
+    from bench.leaks import run
+
+    if not run():
+        raise click.exceptions.Exit(1)
+
+
+@bench.command("web")
+@click.option("--records", default=100_000, show_default=True, type=click.IntRange(1_000), help="How many.")
+def web(records: int) -> None:
+    """Measure what each page of the viewer costs. Exit code 1 if a target is missed."""
+    from bench.web import run
+
+    if not run(records):
+        raise click.exceptions.Exit(1)
+
+
+@bench.command("sessions")
+@click.argument("url")
+@click.option("--key", envvar="HOLDFAST_KEY", required=True, help="A key to write; or HOLDFAST_KEY.")
+@click.option("--project", required=True, help="A project the key opens: it is written to.")
+@click.option("--sessions", default=1000, show_default=True, help="How many at once.")
+def sessions_at_once(url: str, key: str, project: str, sessions: int) -> None:
+    """Hold many sessions at once on a server (`holdfast serve`). Exit code 1 if any of them failed."""
+    from bench.sessions import run
+
+    if not run(url, key, project, sessions):
+        raise click.exceptions.Exit(1)
+
+
+@bench.command("poisoning")
+def poisoning() -> None:
+    """Try some forty attacks on stores of their own, beside plain concatenation. Exit code 1 if one gets through."""
+    from bench.poisoning import run
+
+    if not run():
+        raise click.exceptions.Exit(1)
+
+
+if __name__ == "__main__":
+    bench(prog_name="python3 dev.py bench")

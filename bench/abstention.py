@@ -1,0 +1,74 @@
+"""How honest *nothing fits* is: questions with an answer in the store, and questions about something else entirely."""
+
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from random import Random
+
+from bench.measure import table
+from bench.quality import NOT_HEADLINE, Task, Text, filled, load
+from holdfast.model.query import Mode, Query
+from holdfast.verbs.memory import Memory
+from holdfast.verbs.search.recall import least_for, recall
+
+SETS = ("locomo-turn", "swe-notes", "gitbugs", "cosqa")
+SIZES = (5, 20, 100, 500, 2_500)
+QUESTIONS = 25  # of a set, at each size
+STRANGERS = 10  # from each other set
+
+
+def run(folder: Path, cache: Path | None, mode: Mode = "balanced") -> None:
+    """Print, for stores of several sizes, how many right answers are kept and how many strangers get an answer."""
+    tasks = {name: load(folder, name)[0] for name in SETS}
+    rows = []
+    for size in SIZES:
+        kept, right, answered, asked = 0, 0, 0, 0
+        for name, task in tasks.items():
+            others = [other for other_name, other in tasks.items() if other_name != name]
+            for turn in range(6 if size < 100 else 1):
+                found = _try(task, others, size, Random(f"{size} {name} {turn}"), cache, mode)
+                kept, right, answered, asked = kept + found[0], right + found[1], answered + found[2], asked + found[3]
+        rows.append(
+            (
+                size,
+                f"{least_for(Query(text='', mode=mode), size):.2f}",
+                f"{kept / right:.1%} of {right}",
+                f"{answered / asked:.1%} of {asked}",
+            )
+        )
+    columns = ("records", "least fit", "right answers kept", "off-topic questions answered")
+    title = f"abstention, mode {mode}: four sets, records drawn at random, questions of the other sets as strangers"
+    table(title, columns, rows)
+
+
+def _try(
+    task: Task, others: Sequence[Task], size: int, random: Random, cache: Path | None, mode: Mode
+) -> tuple[int, int, int, int]:
+    questions = random.sample(
+        [query for query in task.queries if query[2].get("category") not in NOT_HEADLINE], QUESTIONS
+    )
+    questions = questions[: max(1, size // 3)]
+    with tempfile.TemporaryDirectory(prefix="holdfast-bench-") as scratch:
+        memory = filled(_haystack(task, questions, size, random), Path(scratch), cache)
+        right = [query for query in questions if _answer(memory, query, weak=True) in task.relevant[query[0]]]
+        kept = [query for query in right if _answer(memory, query, mode=mode) in task.relevant[query[0]]]
+        strangers = [query for other in others for query in random.sample(other.queries, STRANGERS)]
+        answered = [query for query in strangers if _answer(memory, query, mode=mode)]
+        memory.close()
+    return len(kept), len(right), len(answered), len(strangers)
+
+
+def _haystack(task: Task, questions: Sequence[Text], size: int, random: Random) -> list[Text]:
+    """Give so many records: the answers to the questions, the rest drawn at random, the questions themselves not."""
+    answers = {doc for query in questions for doc in task.relevant[query[0]]}
+    asked = {query[0] for query in questions}
+    wanted = [doc for doc in task.docs if doc[0] in answers]
+    rest = [doc for doc in task.docs if doc[0] not in answers | asked]
+    drawn = [*wanted, *random.sample(rest, min(len(rest), max(0, size - len(wanted))))]
+    random.shuffle(drawn)
+    return drawn
+
+
+def _answer(memory: Memory, query: Text, *, weak: bool = False, mode: Mode = "balanced") -> str:
+    found = recall(memory, Query(text=query[1], limit=1, weak=weak, mode=mode))
+    return str(found.hits[0].record.extra["doc"]) if found.hits else ""

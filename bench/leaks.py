@@ -1,0 +1,174 @@
+"""How well credentials are told from what looks like them: planted ones in their surroundings, and look-alikes."""
+
+import math
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from bench import planting
+from bench.labelled import SPLITS, rows_of
+from bench.measure import cpu_seconds, table
+from holdfast.policy.secrets.find import find_secrets
+
+LEAST_RECALL, MOST_FALSE = 0.97, 0.01
+MARK = "§"  # where the secret stands in its surroundings
+RANDOM = r"[A-Za-z0-9+/=_\-]{16,}"  # what the entropy rule looks at
+LEAST_ENTROPY = 3.5  # bits a character
+
+# What a judge takes for credentials in a text: the stretches themselves.
+Judge = Callable[[str], list[str]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Leaks:
+    """How many planted secrets a judge found, and how many look-alikes it took for one."""
+
+    planted: int
+    found: int
+    alike: int
+    false: int
+    milliseconds: float
+
+    @property
+    def recall(self) -> float:
+        """The share of planted secrets that were found."""
+        return self.found / self.planted
+
+    @property
+    def alarms(self) -> float:
+        """The share of look-alikes that were taken for a secret."""
+        return self.false / self.alike
+
+
+def run() -> bool:
+    """Print recall and false alarms, ours beside others', and tell whether the held-back part suffices."""
+    judges: dict[str, Judge] = {f"entropy ≥ {LEAST_ENTROPY}": random_words}
+    if library := detect_secrets():
+        judges["detect-secrets, all its rules"] = library
+    judges["holdfast"] = ours
+    scores = {(split, name): score(judge, split) for split in SPLITS for name, judge in judges.items()}
+    table("secrets: planted in commands, settings, code, logs and prose; and what only looks like one",
+        ("split", "judge", "recall", "found", "false alarms", "of", "share", "ms a text"), [
+        (split, judge, one.recall, f"{one.found}/{one.planted}", one.false, one.alike, one.alarms, one.milliseconds)
+        for (split, judge), one in scores.items()
+    ])  # fmt: skip
+    wrapped = _wrapped({name: judge for name, judge in judges.items() if judge is not random_words})
+    if not library:
+        print("detect-secrets is not installed: `pip install detect-secrets` adds its line.")
+    held = scores["held", "holdfast"]
+    return all(one.recall >= LEAST_RECALL and one.alarms <= MOST_FALSE for one in (held, *wrapped))
+
+
+def _wrapped(judges: Mapping[str, Judge]) -> list[Leaks]:
+    """Print how judges do on the second set, plain and in each wrapping; return our scores on its held-back half."""
+    scores = {
+        (wrapping, split, name): score_wrapped(judge, split, wrapping)
+        for wrapping in planting.WRAPPINGS for split in SPLITS for name, judge in judges.items()
+        if judge is ours or split == "held"  # the library is slow, and was tuned on neither
+    }  # fmt: skip
+    table("secrets, second set: each masked whole where holdfast looks, found in part where the library does",
+        ("wrapped in", "split", "judge", "recall", "found", "false alarms", "share", "ms a text"), [
+        (*key, one.recall, f"{one.found}/{one.planted}", f"{one.false}/{one.alike}", one.alarms, one.milliseconds)
+        for key, one in scores.items()
+    ])  # fmt: skip
+    return [one for (_, split, name), one in scores.items() if (split, name) == ("held", "holdfast")]
+
+
+def score_wrapped(judge: Judge, split: str, wrapping: str) -> Leaks:
+    """Count how a judge does on one half of the second set; ours has to find the whole secret."""
+    secrets, others = planting.planted(split, wrapping), planting.look_alikes(split, wrapping)
+    right = covers if judge is ours else hit
+    tally: Counter[str] = Counter()
+
+    def look() -> None:
+        tally["found"] = sum(right(judge(one.text), one.secret) for one in secrets)
+        tally["false"] = sum(bool(judge(text)) for text in others)
+
+    seconds = cpu_seconds(look)
+    return Leaks(
+        planted=len(secrets),
+        found=tally["found"],
+        alike=len(others),
+        false=tally["false"],
+        milliseconds=1000 * seconds / (len(secrets) + len(others)),
+    )
+
+
+def covers(found: list[str], secret: str) -> bool:
+    """Tell whether a find holds the whole secret, as it is spelled in the text."""
+    return any(secret.strip() in one for one in found)
+
+
+def planted(split: str) -> list[tuple[str, str, str]]:
+    """Give the planted secrets of one part: kind, secret, and the text it stands in."""
+    rows = [row for row in rows_of("secrets", split) if "parts" in row]
+    return [(row["kind"], secret_of(row), row["around"].replace(MARK, secret_of(row))) for row in rows]
+
+
+def secret_of(row: Mapping[str, Any]) -> str:
+    """Put a secret together; in the file it lies in parts, so that no scanner takes the file for a leak."""
+    return "".join(row["parts"])
+
+
+def look_alikes(split: str) -> list[str]:
+    """Give the texts of one part that hold no secret."""
+    return [row["text"] for row in rows_of("secrets", split) if "text" in row]
+
+
+def score(judge: Judge, split: str) -> Leaks:
+    """Count how a judge does on one part."""
+    secrets, others = planted(split), look_alikes(split)
+    tally: Counter[str] = Counter()
+
+    def look() -> None:
+        tally["found"] = sum(hit(judge(text), secret) for _, secret, text in secrets)
+        tally["false"] = sum(bool(judge(text)) for text in others)
+
+    seconds = cpu_seconds(look)
+    return Leaks(
+        planted=len(secrets),
+        found=tally["found"],
+        alike=len(others),
+        false=tally["false"],
+        milliseconds=1000 * seconds / (len(secrets) + len(others)),
+    )
+
+
+def hit(found: list[str], secret: str) -> bool:
+    """Tell whether a find covers a secret: lenient to judges that read line by line and name a part of it."""
+    return any(one and (one in secret or secret.strip() in one) for one in found)
+
+
+def ours(text: str) -> list[str]:
+    """Look as every write does."""
+    return [text[secret.start : secret.end] for secret in find_secrets(text)]
+
+
+def random_words(text: str) -> list[str]:
+    """Take every long word with many different characters for a secret: the naive baseline."""
+    return [word for word in re.findall(RANDOM, text) if _entropy(word) >= LEAST_ENTROPY]
+
+
+def _entropy(word: str) -> float:
+    return -sum(n / len(word) * math.log2(n / len(word)) for n in Counter(word).values())
+
+
+def detect_secrets() -> Judge | None:
+    """Give the judge of the library `detect-secrets` with everything it comes with, if it is installed."""
+    try:
+        from detect_secrets.core.scan import scan_file
+        from detect_secrets.settings import default_settings
+    except ImportError:
+        return None
+
+    def judge(text: str) -> list[str]:
+        with TemporaryDirectory() as folder, default_settings():
+            file = Path(folder) / "text.txt"  # asked for single lines it takes nearly every word for a secret
+            file.write_text(text, encoding="utf-8")
+            return [found.secret_value or "" for found in scan_file(str(file))]
+
+    return judge

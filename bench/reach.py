@@ -1,0 +1,124 @@
+"""What one client pays for an answer: inside a project, inside a large part of the store, everywhere, and behind the policies.
+
+CPU time is that of this process, the embedding of the question included, and of the server's process that answers where it
+runs on this machine. The search for vectors is measured by itself as well, beside a scan that misses nothing.
+"""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bench.measure import spread_of
+from holdfast.compose import guarded_store
+from holdfast.engine.database import Halves
+from holdfast.engine.postgres.roles import Access, asking
+from holdfast.engine.postgres.row_security import protect
+from holdfast.engine.views.words import Span
+from holdfast.model.ports import Elsewhere
+from holdfast.model.query import Query
+from holdfast.verbs.memory import Memory
+from holdfast.verbs.search.recall import recall
+
+Pair = tuple[float, float]  # median and 95th percentile
+K = 10
+SLICES = 50  # of all vectors, so that their float32 form never lies in memory at once
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reached:
+    """How the search for vectors does in a part of the store: ms of CPU, an exact scan's beside it, and its share of the true ten nearest."""
+
+    records: int
+    quick: Pair
+    exact: Pair
+    share: float
+
+
+def recalls(memory: Memory, questions: Sequence[str], query: Query) -> tuple[Pair, Pair]:
+    """Measure recall: CPU and clock."""
+    asked = [replace(query, text=text) for text in questions]
+    for one in asked:  # words are counted once while a process lives
+        recall(memory, one)
+    times = [_timed(memory, lambda one=one: recall(memory, one)) for one in asked]  # type: ignore[misc]
+    return _pair([cpu for cpu, _ in times]), _pair([wall for _, wall in times])
+
+
+def reached(memory: Memory, questions: Sequence[str], place: Span) -> Reached:
+    """Measure the search for the nearest vectors of a span against the true ones."""
+    assert memory.embedder is not None
+    numbers, matrix = _all(memory, place)
+    quick, exact, shares = [], [], []
+    for vector in memory.embedder.embed(list(questions)):
+        memory.codes.nearest(vector, [place], most=K)
+        found: dict[int, float] = {}
+        quick.append(_timed(memory, lambda v=vector, f=found: f.update(memory.codes.nearest(v, [place], most=K)))[0])  # type: ignore[misc]
+        exact.append(_timed(memory, lambda v=vector: _scan(memory, v, place, matrix))[0])  # type: ignore[misc]
+        true = set(numbers[np.argsort(-_cosines(matrix, vector))[:K]].tolist())
+        shares.append(len(true & set(found)) / K)
+    return Reached(records=len(numbers), quick=_pair(quick), exact=_pair(exact), share=sum(shares) / len(shares))
+
+
+@contextmanager
+def guarded(memory: Memory, projects: tuple[str, ...]) -> Iterator[Memory]:
+    """Give the same memory as a user of a server has it: behind the policies of the database, in these projects."""
+    protect(memory.store.db)
+    store = guarded_store(memory.config)
+    user = Access(user="bench", role="write", projects=projects)
+    try:
+        with asking(user):
+            yield replace(memory, store=store, checkout=Elsewhere(memory.project), user=user.user, desks={})
+    finally:
+        store.close()
+
+
+def _all(memory: Memory, place: Span) -> tuple[Any, Any]:
+    """Give every vector of a span, and the numbers of their records."""
+    rows = memory.store.db.query(
+        "select number, vector from vectors where number between :low and :high", {"low": place[0], "high": place[1]}
+    )
+    matrix = np.frombuffer(b"".join(row[1] for row in rows), dtype=np.float16).reshape(len(rows), -1)
+    return np.array([row[0] for row in rows]), matrix
+
+
+def _cosines(matrix: Any, vector: Any) -> Any:
+    return np.concatenate([part.astype(np.float32) @ vector for part in np.array_split(matrix, SLICES)])
+
+
+def _scan(memory: Memory, vector: Any, place: Span, matrix: Any) -> object:
+    """Look at every vector: in the server, which has no index for a vector whose size it is not told; else in memory."""
+    if memory.store.db.dialect == "sqlite":
+        return np.argsort(-_cosines(matrix, vector))[:K]
+    halves = Halves(np.asarray(vector, dtype=np.float16).tobytes())
+    return memory.store.db.query(_EXACTLY, {"vector": halves, "low": place[0], "high": place[1], "most": K})
+
+
+_EXACTLY = """
+select number from vectors where number between :low and :high order by vector <#> :vector limit :most
+"""
+
+
+def _timed(memory: Memory, step: Callable[[], object]) -> tuple[float, float]:
+    """Give the milliseconds of CPU, the server's included, and of the clock that a step takes."""
+    cpu, served, wall = time.process_time(), _served(memory), time.perf_counter()
+    step()
+    took = time.process_time() - cpu + _served(memory) - served
+    return 1000 * took, 1000 * (time.perf_counter() - wall)
+
+
+def _served(memory: Memory) -> float:
+    """Give the CPU seconds so far of the server's process that answers us, if it runs here."""
+    if memory.store.db.dialect == "sqlite":
+        return 0.0
+    backend = int(memory.store.db.query("select pg_backend_pid()")[0][0])
+    path = Path(f"/proc/{backend}/schedstat")
+    return int(path.read_text().split()[0]) / 1e9 if path.exists() else 0.0
+
+
+def _pair(times: Sequence[float]) -> Pair:
+    one = spread_of(times)
+    return one.p50, one.p95

@@ -1,0 +1,140 @@
+"""What the viewer's pages cost at 100,000 records, in CPU of the whole process, beside what is promised.
+
+Each page is asked as a browser asks it, through the whole application, each time after something has happened, so that nothing
+found out before helps. What it takes to look through a whole project is no part of a page: pages fetch it once painted.
+"""
+
+import asyncio
+import shutil
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote_plus
+
+from starlette.types import ASGIApp, Message
+
+from bench.corpus import Corpus
+from bench.knowledge import fill, worked
+from bench.measure import table
+from bench.speed import PROJECT, fake_vectors, open_bench
+from holdfast.compose.settings import Settings, load_settings
+from holdfast.hosts.web.app import make_app
+from holdfast.hosts.web.guard import Keys
+from holdfast.verbs.memory import Memory
+from holdfast.verbs.records.lifecycle import link
+from holdfast.verbs.records.read import get
+
+RECORDS, SESSIONS, ROUNDS = 100_000, 60, 5
+TARGET_MS = 50.0
+PORT, TOKEN = 4654, "bench"
+PAGES = {
+    "stream": "/",
+    "stream, filtered": "/?what=use",
+    "search, listed": "/search",
+    "search": "/search/hits?q={question}",
+    "search, all projects": "/search/hits?project=*&q={question}",
+    "record": "/r/{record}",
+    "history": "/r/{record}/history",
+    "sessions": "/sessions",
+    "session": "/sessions/bench-1",
+    "threads": "/threads",
+    "scars": "/scars",
+    "graph": "/graph",
+    "graph as JSON": "/api/graph?node={record}",
+    "health": "/health",
+    "insights": "/insights",
+    "projects": "/projects",
+    "settings": "/settings",
+    "brief, previewed": "/settings/preview?inject=full",
+}
+# Parts that pages fetch afterwards, since they compare what texts say: told, and no part of the promise.
+PARTS = {
+    "queue of health (a part, fetched later)": "/health/queue",
+    "plots (a part, fetched later)": "/insights/plots",
+    "contradictions (a part, fetched later)": "/health/disputes",
+    "near-duplicates (a part, fetched later)": "/health/duplicates",
+}
+
+
+def run(records: int = RECORDS) -> bool:
+    """Measure, print, and tell whether every page keeps its promise."""
+    folder = Path(tempfile.mkdtemp(prefix="holdfast-bench-"))
+    try:
+        with open_bench(folder) as memory:
+            found = _prepared(memory, records)
+            app = make_app(memory, lambda: _settings(folder), keys=Keys(token=TOKEN), port=PORT)
+            rows = [_measured(memory, app, name, path.format(**found)) for name, path in (PAGES | PARTS).items()]
+    finally:
+        shutil.rmtree(folder)
+    columns = ("page", "first in a process, CPU ms", "CPU ms", "kB", "target")
+    shown = [
+        (name, f"{first:.1f}", f"{then:.1f}", f"{size / 1000:.0f}", _verdict(name, then))
+        for name, first, then, size in rows
+    ]
+    table(f"pages of the viewer at {records:,} records, quickest of {ROUNDS}", columns, shown)
+    return all(then <= TARGET_MS for name, _, then, _ in rows if name in PAGES)
+
+
+def _settings(folder: Path) -> Settings:
+    return load_settings(flags={"home": str(folder), "project": PROJECT, "embedder": "none"})
+
+
+def _verdict(name: str, milliseconds: float) -> str:
+    if name in PARTS:
+        return ""
+    return f"≤ {TARGET_MS:.0f}: {'met' if milliseconds <= TARGET_MS else 'missed'}"
+
+
+def _prepared(memory: Memory, records: int) -> dict[str, str]:
+    """Fill a store, and let sessions ask, use and link some of it."""
+    fill(memory, records)
+    fake_vectors(memory)
+    corpus, last = Corpus(), ""
+    for number in range(SESSIONS):
+        there, shown = worked(memory, f"bench-{number}", corpus, each=2)
+        if last and last != shown[0]:
+            link(there, shown[0], "relates_to", last)
+        last = shown[0]
+    words = get(memory, last).record.body.split()[:6]
+    return {"record": last, "question": quote_plus(" ".join(words))}
+
+
+def _measured(memory: Memory, app: ASGIApp, name: str, path: str) -> tuple[str, float, float, int]:
+    times = []
+    for _ in range(ROUNDS + 1):
+        memory.commit([memory.event("started", "bench-0", data={"project": PROJECT})])
+        start = time.process_time()
+        status, size = asyncio.run(_asked(app, path))
+        times.append(1000 * (time.process_time() - start))
+        assert status == 200, (name, path, status)
+    return name, times[0], min(times[1:]), size
+
+
+async def _asked(app: ASGIApp, path: str) -> tuple[int, int]:
+    """Ask the application as a server would, without a socket."""
+    where, _, query = path.partition("?")
+    told: dict[str, Any] = {"status": 0, "size": 0}
+    headers = [(b"host", f"127.0.0.1:{PORT}".encode()), (b"authorization", f"Bearer {TOKEN}".encode())]
+    scope = {
+        "type": "http",
+        "method": "GET",
+        "path": where,
+        "raw_path": where.encode(),
+        "query_string": query.encode(),
+        "headers": headers,
+        "server": ("127.0.0.1", PORT),
+        "scheme": "http",
+        "http_version": "1.1",
+        "root_path": "",
+    }
+
+    async def receive() -> Message:
+        return {"type": "http.request", "body": b"", "more_body": False}
+
+    async def send(message: Message) -> None:
+        told["status"] = message.get("status", told["status"])
+        told["size"] += len(message.get("body", b""))
+
+    await app(scope, receive, send)
+    return told["status"], told["size"]

@@ -1,0 +1,104 @@
+"""Play the story into a new store: the real verbs, under a clock that is moved through the days."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from random import Random
+
+from demo.acts import Act, acts_of
+from demo.beats import Beat
+from demo.plan import FULL_DAYS, Plan, make_plan
+from demo.seat import Branch, Desk, by_hand, keep, take_seat
+from demo.story import read_story
+from holdfast.compose.settings import FILE
+from holdfast.engine.opening import open_store
+from holdfast.engine.sqlite import SQLite
+from holdfast.model.config import Config
+from holdfast.model.errors import Invalid
+from holdfast.model.event import Actor
+from holdfast.model.ids import Clock
+from holdfast.verbs.memory import Memory
+from holdfast.verbs.records.erasing import erase
+
+SEED = 7
+LEAST_DAYS, MOST_DAYS = 5, 730
+
+
+@dataclass(slots=True)
+class Hand:
+    """The hand of a clock that is moved from step to step."""
+
+    now: float = 0.0
+
+    def __call__(self) -> float:
+        """Give the instant it points at."""
+        return self.now
+
+
+def build(folder: Path, *, until: float, days: float = FULL_DAYS, seed: int = SEED, steps: int | None = None) -> None:
+    """Make a store in a new folder with some days of work that end at an instant; the same seed makes the same store.
+
+    With `steps` only the beginning is played: as many steps of all sessions together.
+    """
+    if not LEAST_DAYS <= days <= MOST_DAYS:
+        raise Invalid(f"{days:g} days cannot be told.", hint=f"Between {LEAST_DAYS} and {MOST_DAYS} can.")
+    story, hand = read_story(), Hand()
+    plan = make_plan(story, days=days, seed=seed, until=until)
+    with open_demo(folder, hand, seed) as memory:
+        desk = Desk(memory=memory, story=story)
+        with memory.store.db.transaction():  # one, or most of the time would go into waiting for the disk
+            _play(_timeline(desk, plan, seed)[:steps], hand)
+        hand.now = until
+        _erase(desk)
+
+
+def open_demo(folder: Path, now: Callable[[], float], seed: int = SEED) -> Memory:
+    """Open the memory of a store that is made, under a clock of its own."""
+    story, chance = read_story(), Random(f"{seed} ids")
+    return Memory(
+        store=open_store(SQLite(folder / FILE)),
+        config=Config(project=story.main),
+        checkout=Branch(name=story.main, branch="main", commit=""),
+        embedder=None,
+        actor=Actor(kind="user", name=story.users[0]),
+        clock=Clock(now, chance.getrandbits),
+    )
+
+
+_Step = tuple[float, int, int, Act]
+
+
+def _timeline(desk: Desk, plan: Plan, seed: int) -> list[_Step]:
+    """Give every step of every session with its instant: sessions that overlap take turns."""
+    steps: list[_Step] = []
+    for number, visit in enumerate(plan.visits):
+        chance = Random(f"{seed} {number}")
+        acts = acts_of(take_seat(desk, visit, chance))
+        pace = (visit.end - visit.start) / max(1, len(acts) - 1)
+        steps += [(visit.start + place * pace, number, place, act) for place, act in enumerate(acts)]
+    for place, (at, beat) in enumerate(plan.by_hand):
+        steps.append((at, len(plan.visits), place, partial(_keep_by_hand, desk, beat, place)))
+    return sorted(steps, key=lambda step: step[:3])
+
+
+def _play(steps: list[_Step], hand: Hand) -> None:
+    for at, _, _, act in steps:
+        hand.now = at
+        act()
+
+
+def _keep_by_hand(desk: Desk, beat: Beat, place: int) -> None:
+    """Keep what a person types at the command line."""
+    assert beat.draft is not None
+    users, area = desk.story.users, desk.story.areas.get(beat.area)
+    memory = by_hand(desk, users[place % len(users)], area.project if area else desk.story.main)
+    draft = replace(beat.draft, scopes=(area.scope,)) if area else beat.draft
+    if record := keep(desk, memory, draft):
+        desk.known[beat.key] = record.id
+
+
+def _erase(desk: Desk) -> None:
+    """Erase what should never have been kept; not before the end, for it rewrites the file."""
+    if leaked := desk.known.get(desk.story.told["leaked"][1]):
+        erase(desk.memory, leaked)

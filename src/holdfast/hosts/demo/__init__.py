@@ -1,1 +1,0 @@
-"""A made-up store to look around in: three months of a team of two people and their agents."""

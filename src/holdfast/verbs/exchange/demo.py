@@ -1,0 +1,201 @@
+"""The demo store: three months of a made-up team, shipped as an export that ends whenever it is loaded.
+
+`python3 dev.py demo` makes the two files. Everything in them has a date, so loading moves all of it in time: events, the
+ids that carry their time, and every id and instant inside their texts.
+"""
+
+import gzip
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from functools import cached_property
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+from ulid_transform import ulid_to_timestamp
+
+from holdfast.engine.raw import transcripts
+from holdfast.engine.recovery.copy_store import put_raw_rows, raw_rows
+from holdfast.engine.views import records
+from holdfast.engine.views.records import Filter
+from holdfast.model.errors import Conflict
+from holdfast.model.event import Actor, Event
+from holdfast.model.ids import ULID, moved_id
+from holdfast.model.ports import Embedder, Vectors
+from holdfast.verbs.exchange.jsonl import FORMAT, export
+from holdfast.verbs.memory import Memory
+from holdfast.verbs.search.embed import catch_up
+from holdfast.verbs.sessions import starters
+from holdfast.verbs.sessions.session import list_sessions
+from holdfast.verbs.sessions.thread import resolved_threads, triage
+from holdfast.verbs.upkeep.doctor import status
+
+DATA = Path(__file__).parent / "data"
+STORE, VECTORS = DATA / "demo.jsonl.gz", DATA / "demo-vectors.gz"
+PROJECT = "github.com/fernhill/storefront"
+LEVELS = 16  # a shipped value takes four bits
+REACH = 4.0  # standard deviations from the centre that the levels cover
+KEY = 8  # bytes that identify a text
+_TIMED = re.compile(rf"\b(?:{ULID.pattern}|\d{{4}}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{{3}}Z)\b")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contents:
+    """What is in a demo store."""
+
+    folder: str
+    project: str
+    records: int
+    events: int
+    sessions: int
+    open_sessions: int
+    transcripts: int
+    without_vectors: int
+    projects: dict[str, int] = field(default_factory=dict)
+    kinds: dict[str, int] = field(default_factory=dict)
+    states: dict[str, int] = field(default_factory=dict)
+    threads: dict[str, int] = field(default_factory=dict)
+
+
+def load_demo(memory: Memory, until: str) -> None:
+    """Fill an empty store with the demo, moved in time so that it ends at an instant."""
+    if memory.store.last_id():
+        raise Conflict("The demo needs an empty store.", hint="Name a new folder: holdfast demo FOLDER")
+    header, *lines = map(json.loads, gzip.decompress(STORE.read_bytes()).decode().splitlines())
+    move = Move(
+        since=_epoch(header["since"]), until=_epoch(header["until"]), by=_epoch(until) - _epoch(header["until"])
+    )
+    moved = [move.everything(line) for line in lines]
+    # Our own verbs made these, so nothing needs checking or masking; in one piece, so that each record is folded once.
+    events = [Event(**line | {"by": Actor(**line["by"])}) for line in moved if "verb" in line]
+    memory.store.commit(events)
+    memory.clock.observe(memory.store.last_id())
+    put_raw_rows(memory.store.db, ((line["table"], line["row"]) for line in moved if "table" in line))
+    memory.store.note("starters", starters.VERSION)
+    if memory.embedder and (shipped := Shipped(memory.embedder)).fits:
+        catch_up(replace(memory, embedder=shipped))
+
+
+def contents_of(memory: Memory, folder: Path) -> Contents:
+    """Count what is in a demo store."""
+    db = memory.store.db
+    kept = [entry.record for entry in records.page(db, Filter(states=()), limit=1_000_000)]
+    begun = list_sessions(memory, limit=1_000_000, everywhere=True)
+    stages = {stage: len(found) for stage, found in triage(memory).items()}
+    about = status(memory)
+    return Contents(
+        folder=str(folder),
+        project=memory.project,
+        records=len(kept),
+        events=about.events,
+        sessions=len(begun),
+        open_sessions=sum(session.is_open for session in begun),
+        transcripts=transcripts.counted(db),
+        without_vectors=about.lagging,
+        projects=dict(Counter(record.project or "everywhere" for record in kept).most_common()),
+        kinds=dict(Counter(record.kind for record in kept).most_common()),
+        states=dict(Counter(record.state for record in kept).most_common()),
+        threads={**stages, "resolved": len(resolved_threads(memory, limit=1_000))},
+    )
+
+
+def demo_lines(memory: Memory, *, since: str, until: str, story: str) -> Iterator[str]:
+    """Yield the lines of the demo's file from the store it is made in; `story` identifies what it was made from."""
+    header = {"holdfast": "export", "format": FORMAT, "since": since, "until": until, "story": story}
+    yield json.dumps(header)
+    events = export(memory)
+    next(events)  # its header
+    yield from events
+    for table, row in raw_rows(memory.store.db):
+        yield json.dumps({"table": table, "row": row}, ensure_ascii=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Move:
+    """Moves whatever happened between two instants to another time; all in milliseconds."""
+
+    since: int
+    until: int
+    by: int
+
+    def everything(self, value: Any) -> Any:
+        """Return a JSON value with every id and instant in it moved."""
+        if isinstance(value, str):
+            return _TIMED.sub(self._moved, value) if len(value) >= len("2026-01-01T00:00:00.000Z") else value
+        if isinstance(value, dict):
+            return {self.everything(name): self.everything(inner) for name, inner in value.items()}
+        return [self.everything(inner) for inner in value] if isinstance(value, list) else value
+
+    def _moved(self, found: re.Match[str]) -> str:
+        text = found[0]
+        is_id = len(text) == 26
+        at = ulid_to_timestamp(text) if is_id else _epoch(text)
+        if not self.since <= at <= self.until:
+            return text  # a record that is the same in every store, or an id without a time
+        if is_id:
+            return moved_id(text, self.by)
+        later = datetime.fromisoformat(text) + timedelta(milliseconds=self.by)
+        return later.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+class Shipped:
+    """An embedder that only knows the demo's texts: their vectors were made by another one and are shipped."""
+
+    def __init__(self, made_by: Embedder) -> None:
+        self.name, self.size = made_by.name, made_by.size
+        self.floor, self.ceiling = made_by.floor, made_by.ceiling
+        self._made_by = made_by
+
+    @property
+    def center(self) -> Vectors:
+        """The centre of the one that made the vectors."""
+        return self._made_by.center
+
+    @property
+    def fits(self) -> bool:
+        """True if the shipped vectors were made by the embedder at hand."""
+        head, *_ = self._read
+        return (head["embedder"], head["size"]) == (self.name, self.size)
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """Return the vectors of texts of the demo, to four bits a value."""
+        import numpy as np  # noqa: PLC0415  a tenth of a second: only when there is something to embed
+
+        head, places, packed = self._read
+        rows = np.frombuffer(packed, dtype=np.uint8).reshape(len(places), -1)
+        chosen = rows[[places[key_of(text)] for text in texts]]
+        levels = np.stack([chosen >> 4, chosen & 15], axis=-1).reshape(len(texts), -1)
+        made = self.center + (levels.astype(np.float32) - (LEVELS - 1) / 2) * head["step"]
+        return made / np.linalg.norm(made, axis=1, keepdims=True)
+
+    @cached_property
+    def _read(self) -> tuple[dict[str, Any], dict[bytes, int], bytes]:
+        head, _, rest = gzip.decompress(VECTORS.read_bytes()).partition(b"\n")
+        told = json.loads(head)
+        end = told["texts"] * KEY
+        return told, {rest[at : at + KEY]: at // KEY for at in range(0, end, KEY)}, rest[end:]
+
+
+def packed_vectors(embedder: Embedder, texts: Sequence[str]) -> bytes:
+    """Return the content of the file of vectors: a line about it, the keys of the texts, and four bits a value."""
+    import numpy as np  # noqa: PLC0415
+
+    around = embedder.embed(texts) - embedder.center
+    step = float(round(2 * REACH * float(around.std()) / LEVELS, 6))
+    levels = np.clip(np.floor(around / step) + LEVELS // 2, 0, LEVELS - 1).astype(np.uint8)
+    head = {"embedder": embedder.name, "size": embedder.size, "step": step, "texts": len(texts)}
+    packed = np.asarray(levels[:, ::2] << 4 | levels[:, 1::2])
+    return b"".join([json.dumps(head).encode(), b"\n", *map(key_of, texts), packed.tobytes()])
+
+
+def key_of(text: str) -> bytes:
+    """Return what identifies a text among those of the demo."""
+    return blake2b(text.encode(), digest_size=KEY).digest()
+
+
+def _epoch(at: str) -> int:
+    return round(datetime.fromisoformat(at).timestamp() * 1000)
