@@ -1,5 +1,6 @@
 """Take in what sub-agents saw, and point out what should become a lesson."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -9,13 +10,17 @@ from holdfast.model.errors import HoldfastError, Invalid
 from holdfast.model.record import Draft, Record
 from holdfast.model.text import shorten
 from holdfast.policy.admission.admit import Duplicate, Waivers
-from holdfast.policy.language.lesson_cues import lesson_cue
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.write import Held, Written, write
 
 SEVERITIES = ("info", "warning", "scar_candidate")
 LONGEST_TEXT, LONGEST_SOURCE = 5_000, 500
 MOST = 500
+_LESSON = re.compile(
+    r"\b(?:unexpected(?:ly)?|failed silently|silently fail\w*|assum(?:ed|ption)|did(?:n['’]t| not) (?:realize|realise|know)|"
+    r"broken|missing|no tests?|untested|data loss|lost data)\b",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,6 +78,14 @@ def candidates(memory: Memory, *, limit: int = 50) -> list[Candidate]:
     entries = records.newest(db, "observation", memory.store.project_number(memory.project), limit=500)
     found = [one for entry in entries if (one := _candidate(entry.record))]
     return [one for one in found if not links.around(db, one.record.id)][:limit]
+
+
+def lesson_cue(text: str, severity: str = "") -> str:
+    """Return why an observation is a candidate for a scar; "" if it is not."""
+    if severity == "scar_candidate":
+        return "marked as a candidate"
+    cue = _LESSON.search(text)
+    return f"says “{cue[0]}”" if cue else ""
 
 
 def _candidate(record: Record) -> Candidate | None:
