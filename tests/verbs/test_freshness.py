@@ -84,8 +84,8 @@ def test_an_anchor_that_does_not_hold_is_told_at_once_and_nothing_is_lost(here: 
     assert isinstance(outcome, Written)
     assert outcome.doubts == (
         "app.py::LIMIT=6 (it is 5 now)",
-        "gone.py (there is no such thing)",
-        "!app.py (it is there again)",
+        "gone.py (it does not exist)",
+        "!app.py (it exists again)",
     )
 
 

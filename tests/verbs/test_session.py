@@ -284,7 +284,7 @@ def test_a_reflection_told_in_one_piece_closes_a_session_and_is_remarked_on(proc
     told = {"closing_reflection": "Most of the time went into the login, which works now.", "human_corrections": ""}
     closed = close(memory, payload=told)
     assert isinstance(closed, Closed)
-    assert any("told in one piece" in one for one in closed.remarks)
+    assert any("the reflection is one text" in one for one in closed.remarks)
 
 
 def test_threads_of_a_payload_may_be_named_by_id_with_their_text(process: Open) -> None:

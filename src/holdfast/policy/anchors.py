@@ -1,4 +1,4 @@
-"""Places in code that a text names: with care, since much that has a slash or a dot is no file. Pure."""
+"""Find places in code that a text names, carefully: much that has a slash or a dot is not a file."""
 
 import re
 
@@ -14,17 +14,17 @@ _PLACE = re.compile(
 )
 _QUOTED = re.compile(r"`([^`\n]{3,200})`")
 _ADDRESS = re.compile(r"\b(?:https?|ftp|ssh|git|file)://\S+|\b\w[\w.-]*@[\w.-]+:\S+")
-# Names that stand for any name.
+# Placeholder names.
 _EXAMPLE = re.compile(r"(?:^|/)(?:path/to|some|your|my|foo|bar|baz|example|examples?-?\w*|dir|tmp)(?:/|\.|$)|[<>{}*…$]")
 
 
 def anchors_in(text: str) -> list[str]:
-    """Give the places a text names, those in backticks first; addresses, routes, commands and examples are none.
+    """Return the places a text names, those in backticks first, without URLs, routes, commands and examples.
 
-    A bare name without a folder counts only in backticks: in prose `node.js` is no file.
+    A bare name without a folder counts only in backticks: in prose `node.js` is not a file.
     """
     bare = _ADDRESS.sub(" ", text)
     quoted = [match[0] for quote in _QUOTED.findall(bare) if (match := _PLACE.fullmatch(quote.strip()))]
     prose = [match[0] for match in _PLACE.finditer(_QUOTED.sub(" ", bare)) if "/" in match["path"]]
-    found = dict.fromkeys(one.removeprefix("./") for one in (*quoted, *prose) if not _EXAMPLE.search(one))
-    return list(found)[:MOST]
+    places = dict.fromkeys(place.removeprefix("./") for place in (*quoted, *prose) if not _EXAMPLE.search(place))
+    return list(places)[:MOST]
