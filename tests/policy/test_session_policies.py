@@ -156,7 +156,7 @@ LONG = "The migration ran twice against the staging copy and both row counts mat
         ("APPLYING", "We're going to run the migration on staging first and compare the counts.", "is a promise"),
         ("REFUTED", LONG, "which risk"),
         ("applying", LONG, "is not a decision"),
-        ("N_A", "x" * 2_001, "2000 are the most"),
+        ("N_A", "x" * 2_001, "2000 is the limit"),
     ],
 )
 def test_an_answer_needs_evidence_somebody_could_check(decision: str, evidence: str, says: str) -> None:

@@ -182,7 +182,7 @@ def test_a_check_whose_claim_is_false_is_refused(here: Memory, code: Path, git: 
     change(code, git, "LIMIT = 5", "LIMIT = 7")
     with pytest.raises(Conflict, match="it is 7 now"):
         verify(here, record.id)
-    with pytest.raises(Conflict, match="no such thing"):
+    with pytest.raises(Conflict, match="does not exist"):
         verify(here, record.id, anchors=("nowhere.py",))
     assert verify(here, record.id, anchors=("app.py::LIMIT=7",)).anchors == ("app.py::LIMIT=7",)
 

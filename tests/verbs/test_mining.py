@@ -172,14 +172,14 @@ def test_two_processes_mining_at_once_count_once(
 ) -> None:
     said(anywhere, RECURRING)
     other = replace(anywhere, store=open_store(database()))
-    real = mining._found
+    real = mining._patterns
 
     def overtaken(memory: Memory, output: outputs.Output) -> list[outputs.Pattern]:
-        monkeypatch.setattr(mining, "_found", real)
+        monkeypatch.setattr(mining, "_patterns", real)
         mine_outputs(other)  # another process is faster
         return real(memory, output)
 
-    monkeypatch.setattr(mining, "_found", overtaken)
+    monkeypatch.setattr(mining, "_patterns", overtaken)
     assert mine_outputs(anywhere).outputs == 0
     assert occurrences(anywhere) == {RECURRING: 1}
 

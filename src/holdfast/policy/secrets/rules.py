@@ -1,4 +1,4 @@
-"""The shapes of credentials: a table to read and to extend.
+"""The shapes of credentials, as a table that is easy to extend.
 
 A row is a name, its hints, a pattern, and where its format is described. The hints are texts, one of which the pattern
 begins with: they are looked for first, since that is cheap, and the pattern is tried only there; after a `~` a hint may be
@@ -178,16 +178,16 @@ RULES: tuple[tuple[str, str, str, str], ...] = (
     ("session cookie", "~ ookie", r"(?i)(?<![\w.\-])(?=[\w.\-]{0,80}(?:sess|sid|auth|token|jwt|remember))[\w.\-]{1,80}+=([^\s;,\"']{16,}+)", "RFC 6265"),
     ("password in prose", "password Password PASSWORD passphrase Passphrase passcode Passcode passwort Passwort", r"(?i)(?:password|passphrase|passcode|passwort)(?: [\w\-]{1,20}+){0,4}? (?:is|was|ist|lautet) [\"'`]?((?:[^\s\"'`,;\\]|\\(?![\\\"'nrt])){6,200}+)", "English, German"),
 )  # fmt: skip
-# What could be words as well as a credential: only taken for one if it looks random.
+# Rules whose matches could also be words: they count only if they look random.
 JUDGED = frozenset((
     "OpenAI key", "Hugging Face token", "Slack token", "Fireworks key", "bearer token", "key in a URL", "password of a command",
     "password of a device", "password in SQL", "session cookie", "password in prose", "docker auth", "registry token",
     "password of pgpass", "Voyage key",
 ))  # fmt: skip
-# A key ends where it ends, whatever it seems to say in between.
+# Rules whose whole match is the secret, whatever it contains.
 WHOLE = frozenset(("private key", "PuTTY key", "password hash"))
 
-# Commands that take a password, a word that must be among their arguments, and where it stands: @ is the password.
+# Commands that take a password, a word that must be among their arguments, and its place: @ is the password.
 COMMANDS: tuple[tuple[str, str, str], ...] = (
     ("curl", "", r"(?:-[a-zA-Z]{0,8}u|--user|-U|--proxy-user)[ =]{0,3}[\"']?[^\s:\"']{0,100}[\"']?:@"),
     ("http https xh", "", r"(?:-a|--auth)[ =]{1,3}[\"']?[^\s:\"']{1,100}:@"),
