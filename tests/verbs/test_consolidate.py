@@ -140,7 +140,7 @@ def test_never_across_projects_kinds_or_states(memory: Memory, time: Time) -> No
         proposal_of(memory, [here.id, here.id])
     first, second = two(memory, time)
     consolidate(memory, proposal_of(memory, [first.id, second.id]))
-    with pytest.raises(Conflict, match="only memories in use"):
+    with pytest.raises(Conflict, match="only active memories"):
         proposal_of(memory, [first.id, here.id])
 
 

@@ -229,7 +229,7 @@ def test_removing_retires_with_a_reason_and_can_be_undone(memory: Memory, time: 
     done = resolve(memory, older.id, newer.id, "remove", note="see the gateway")
     assert (done.other.state, done.other.reason) == ("retired", f"contradicted by {newer.id}: see the gateway")
     assert open_contradictions(memory).found == ()
-    with pytest.raises(Conflict, match="only memories in use"):
+    with pytest.raises(Conflict, match="only active memories"):
         resolve(memory, older.id, newer.id, "supersede")
 
 

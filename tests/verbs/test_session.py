@@ -417,7 +417,7 @@ def test_what_was_not_shown_or_is_no_scar_takes_no_answer(process: Open) -> None
     told = answer(memory, [Answer(scar=one, decision="N_A", evidence=EVIDENCE) for one in (hidden.id, fact.id)])
     assert told.taken == ()
     assert "was not shown" in told.problems[0]
-    assert "only scars want an answer" in told.problems[1]
+    assert "only scars need an answer" in told.problems[1]
 
 
 def test_closing_settles_what_was_shown(process: Open) -> None:
@@ -438,7 +438,7 @@ def test_closing_settles_what_was_shown(process: Open) -> None:
     outcomes = {use.id: use.outcome for use in usage.in_session(memory.store.db, closed.session.id)}
     assert outcomes == {named.id: "applied", silent.id: "ignored", told.id: "refuted"}
     assert "1 shown scar got no answer and count as ignored" in closed.remarks
-    assert "no scar shown in this session is meant by 'nope'" in closed.remarks
+    assert "no scar shown in this session matches 'nope'" in closed.remarks
 
 
 def test_a_scar_nobody_heeds_sinks_and_is_called_a_blind_spot(process: Open) -> None:
