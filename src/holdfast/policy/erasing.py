@@ -14,7 +14,7 @@ from holdfast.model.text import texts_in
 
 MASK = "[erased]"
 RUN = 48  # characters in common that are not a coincidence
-BLOCK = RUN // 2  # a run of RUN characters holds one of these, wherever it begins
+BLOCK = RUN // 2  # any run of RUN characters contains a whole block
 SHORTEST, FEWEST_WORDS = 16, 3  # shorter texts are too common to search for
 SIGN, SHORTEST_SIGN = 24, 8  # letters and digits of a signature
 # Parts of an event that hold written text; the others are labels and names of files and sessions.
@@ -132,12 +132,12 @@ def _merged(runs: list[tuple[int, int]]) -> list[tuple[int, int]]:
 
 
 def _places(text: str) -> list[int]:
-    """Return where the blocks of a text begin: side by side, the last one at its end."""
+    """Return the starts of a text's blocks: side by side, the last block ending with the text."""
     return sorted({*range(0, max(1, len(text) - BLOCK + 1), BLOCK), max(0, len(text) - BLOCK)})
 
 
 def _forms(text: str) -> Iterator[str]:
-    """Yield a text as it stands in files: plain, in JSON, and in JSON that is a string in JSON."""
+    """Yield a text as files contain it: plain, in JSON, and in JSON that is a string in JSON."""
     yield text
     for ascii_only in (False, True):
         once = json.dumps(text, ensure_ascii=ascii_only)[1:-1]

@@ -61,9 +61,8 @@ _COMMON = re.compile(
 
 def learnable(commits: Sequence[Commit]) -> list[Draft]:
     """Return drafts learned from commits, oldest first; `extra.commits` lists their commits, the first one is the key."""
-    ordered = sorted(
-        (commit for commit in commits if not _is_routine(commit)), key=lambda commit: (commit.at, commit.hash)
-    )
+    own = (commit for commit in commits if not (_ROBOT.search(commit.author) or _BUMP.match(commit.subject)))
+    ordered = sorted(own, key=lambda commit: (commit.at, commit.hash))
     by_hash = {commit.hash: commit for commit in ordered}
     drafts = [*_reverts(ordered, by_hash), *_chains(ordered), *_choices(ordered)]
     return sorted(drafts, key=lambda draft: (draft.at, str(draft.extra["commits"])))
@@ -72,10 +71,6 @@ def learnable(commits: Sequence[Commit]) -> list[Draft]:
 def needs_approval(draft: Draft) -> bool:
     """True if a draft starts pending: a choice inferred from a commit is a guess, fixes and reverts are facts."""
     return draft.kind == "decision"
-
-
-def _is_routine(commit: Commit) -> bool:
-    return bool(_ROBOT.search(commit.author) or _BUMP.match(commit.subject))
 
 
 def _reverts(commits: Sequence[Commit], by_hash: Mapping[str, Commit]) -> Iterator[Draft]:

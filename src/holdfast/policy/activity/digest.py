@@ -53,6 +53,7 @@ def digest(turn: Turn) -> Work:
     modified = list(dict.fromkeys(change.path for change in changes))
     read = dict.fromkeys(look.path for look in _of_type(turn.steps, Looked) if not _SCRATCH.match(look.path))
     runs = _of_type(turn.steps, Ran)
+    last_runs = {run.name: run for run in runs}
     return Work(
         turn=turn,
         changes=changes,
@@ -63,7 +64,7 @@ def digest(turn: Turn) -> Work:
         read=[path for path in read if path not in modified],
         modified=modified,
         fixed=list(_fixed(turn.steps)),
-        broken=list(_still_broken(runs)),
+        broken=[Broke(name=run.name, error=run.error) for run in last_runs.values() if run.wrong],
         request=request_of(turn.prompt),
         outcome=outcome_of(turn.answer),
         signals=signals(turn.answer),
@@ -103,9 +104,3 @@ def _fixed(steps: Sequence[Step]) -> Iterator[Broke]:
             case Ran(name=name, wrong=False) if name in failed and changed_at > failed[name][0]:
                 fixed[name] = failed[name][1]
     yield from (Broke(name=name, error=error) for name, error in fixed.items())
-
-
-def _still_broken(runs: Sequence[Ran]) -> Iterator[Broke]:
-    """Yield what failed at its last run."""
-    last = {run.name: run for run in runs}
-    yield from (Broke(name=run.name, error=run.error) for run in last.values() if run.wrong)

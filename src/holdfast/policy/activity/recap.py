@@ -110,7 +110,7 @@ def _recap(activity: Sequence[Happening], pieces: Sequence[Work]) -> Recap:
     all_turns = turns(activity)
     main_turns = [turn for turn in all_turns if not turn.agent]
     last = next((turn for turn in reversed(main_turns) if turn.answer), None)
-    found_signals = list(_signals_in(all_turns))
+    found_signals = [signal for turn in all_turns for text in (turn.prompt, turn.answer) for signal in signals(text)]
     fixes = [work for work in pieces if type_of(work) == "bugfix"]
     fixed = [f"{check.name} failed with {check.error}; fixed" for work in fixes for check in work.fixed if check.error]
     read = list(dict.fromkeys(path for work in pieces for path in work.read))
@@ -126,12 +126,6 @@ def _recap(activity: Sequence[Happening], pieces: Sequence[Work]) -> Recap:
         read=[path for path in read if path not in modified],
         modified=modified,
     )
-
-
-def _signals_in(all_turns: Sequence[Turn]) -> Iterator[Signal]:
-    for turn in all_turns:
-        yield from signals(turn.prompt)
-        yield from signals(turn.answer)
 
 
 def _is_finished(work: Work) -> bool:

@@ -42,7 +42,9 @@ def fitted(foreign: Foreign) -> tuple[Fitted, ...] | Remark:
     if not body:
         return Remark(where=foreign.where, why="it is empty" if clean is data else "it contains only private text")
     if (besides := len(serialized) - len(body)) > LONGEST_EVENT:
-        return Remark(where=foreign.where, why=f"it has {besides:,} characters besides its text; {LONGEST_EVENT:,} fit")
+        return Remark(
+            where=foreign.where, why=f"it has {besides:,} characters besides its text; at most {LONGEST_EVENT:,} fit"
+        )
     fields, rest = fit_fields(kind, clean["fields"])
     labelled, asides = _labelled({**clean, "title": title, "body": body, "fields": fields})
     asides += [f"its {name} does not fit" for name in rest if any(name == spec.name for spec in kind.fields)]
@@ -50,7 +52,7 @@ def fitted(foreign: Foreign) -> tuple[Fitted, ...] | Remark:
     whole = Fitted(
         key=foreign.key,
         data={**labelled, "extra": {**labelled["extra"], **more_extra}},
-        hash=_hash(serialized if clean is data else _serialized(clean)),
+        hash=blake2b((serialized if clean is data else _serialized(clean)).encode(), digest_size=12).hexdigest(),
         asides=tuple(asides),
         masked=clean is not data,
     )
@@ -63,7 +65,7 @@ def _serialized(data: Mapping[str, Any]) -> str:
         text = json.dumps(data, ensure_ascii=False, allow_nan=False, sort_keys=True)
         text.encode()
         doubtful = "\\u0000" in text
-    except ValueError:  # broken Unicode among it
+    except ValueError:  # broken Unicode
         doubtful = True
     if doubtful:
         check_keepable(data)
@@ -126,10 +128,6 @@ def _parts(whole: Fitted) -> tuple[Fitted, ...]:
     ]
     later = (replace(part, key=f"{whole.key}#{number}", asides=()) for number, part in enumerate(parts[1:], start=2))
     return (parts[0], *later)
-
-
-def _hash(text: str) -> str:
-    return blake2b(text.encode(), digest_size=12).hexdigest()
 
 
 def _pieces(text: str) -> list[str]:

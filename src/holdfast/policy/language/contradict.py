@@ -22,7 +22,7 @@ _OTHER_NUMBER, _OTHER_NAME = 0.9, 0.8
 _BE = frozenset({"is", "are", "was", "were", "be"})
 _PREPOSITIONS = frozenset("in on by with to at as from behind under through via into after onto against".split())
 _ADVICE = frozenset("use run format build install lint test write name store keep put indent deploy".split())
-# A number after one of these names a thing: step 3 and step 4 are two things, not two values.
+# Labels whose number is a name: step 3 and step 4 are two things, not two values.
 _LABELS = frozenset(
     "step phase shard issue pr ticket invoice chapter stage part rule section adr sprint case tier line day figure table example node replica test".split()
 )
@@ -40,7 +40,7 @@ class Contradiction:
 
     @property
     def explain(self) -> str:
-        """One sentence for people."""
+        """The contradiction in one sentence."""
         match self.reason:
             case "polarity":
                 return f"About {self.slot}: one says “{self.older}”, the other “{self.newer}”."
@@ -180,7 +180,9 @@ def _after_slot(
     old: Statement, new: Statement, keys_was: frozenset[str], keys_now: frozenset[str]
 ) -> Contradiction | None:
     same = _common(old.words, new.words)
-    if same < max(old.subject, new.subject, 1) or not (old.subject or _same_advice(old, new)):
+    if same < max(old.subject, new.subject, 1) or not (
+        old.subject or (old.lead[0] == new.lead[0] and old.lead[0] in _ADVICE)
+    ):
         return None
     first, second = _value(old, same, new.keys), _value(new, same, old.keys)
     if not first or not second or _overlap(first, second) or (first[0].quantity and second[0].quantity):
@@ -194,10 +196,6 @@ def _after_slot(
         return None
     shared = frozenset(word.key for word in old.words[:same])
     return _value_conflict(old, shared, _raw(first), _raw(second), _OTHER_NAME)
-
-
-def _same_advice(old: Statement, new: Statement) -> bool:
-    return old.lead[0] == new.lead[0] and old.lead[0] in _ADVICE
 
 
 def _common(first: Sequence[Word], second: Sequence[Word]) -> int:

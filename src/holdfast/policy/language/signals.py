@@ -170,15 +170,10 @@ def _readings(sentence: str, masked: str) -> Iterator[tuple[float, str]]:
     """Yield (confidence, signal) for every signal the sentence could be."""
     for cue in wording.CUES:
         match = cue.pattern.search(masked)
-        if not match or _is_supposed(masked[: match.end()], match[0]):
-            continue
+        if not match or wording.SUPPOSED.search(masked[: match.start()]):
+            continue  # what leads up to the wording makes it a supposition
         if _says_something(sentence, match.span()):
             yield _adjusted(cue.confidence, sentence), cue.signal
-
-
-def _is_supposed(head: str, cue: str) -> bool:
-    """True if the text before a wording makes it a supposition; the wording's own words do not count."""
-    return bool(wording.SUPPOSED.search(head[: len(head) - len(cue)]))
 
 
 def _says_something(sentence: str, cue: tuple[int, int] = (0, 0)) -> bool:

@@ -52,7 +52,7 @@ _TURNED_ON = re.compile(
 )
 _WORD = re.compile(r"`[^`\n]+`|[^\s`=]+")
 _EDGES = " .,;:!?()[]{}\"'“”‘’*"
-LONGEST_NAME = 200  # characters in which a word shows whether it is a name
+LONGEST_NAME = 200  # characters of a word that are checked for a name
 _NAME = re.compile(r"[A-Z].*[A-Z]|[a-z][A-Z]|[A-Za-z].*\d|\d.*[A-Za-z]|[_/@#\\.]|::")
 _CONTRACTED = re.compile(r"n['’]t$", re.IGNORECASE)
 _DETERMINERS = frozenset("the a an our its your their this that of".split())

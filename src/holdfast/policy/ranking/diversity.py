@@ -9,7 +9,7 @@ from holdfast.model.record import Record
 from holdfast.policy.language.overlap import words
 
 ABOUT_AS_WELL = 0.7  # of the score of the hit it replaces
-SAME = 0.9  # of the words of the shorter text
+SAME = 0.9  # share of the shorter text's words that makes two texts the same
 
 
 def source_of(record: Record, came: str = "") -> str:

@@ -29,7 +29,7 @@ _ASSIGNED = (
     r"|[\"'][ \t]{1,8}value[ \t]?=[ \t]?" + _QUOTED +  # name="name" value="value"
     r"|[\"']?[ \t]{1,4}" + _QUOTED +  # PASSWORD 'value'
     r"|[\"']?[ \t]{0,4}[:=][ \t]{0,4}(?:[>|][+\-]?\d?[ \t]{0,4})?\r?\n[ \t]{0,40}(?:" + _QUOTED + "|" + _BARE + r"(?=[ \t,]{0,8}(?:[\r\n]|\Z)))"
-    r"|[ \t]\d[ \t]" + _BARE +  # of routers: password 7 value
+    r"|[ \t]\d[ \t]" + _BARE +  # router configuration: password 7 value
     r")"
 )  # fmt: skip
 # NAME=value as in a shell or an env file: everything up to the end of the line.

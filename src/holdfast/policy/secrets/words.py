@@ -50,7 +50,7 @@ _DEFAULTS = (
     r"(?i)(?:password|passwort|passwd|pass|pwd|postgres|mysql|root|admin|guest|test|tests|testing|user|username|secret|token|redis|"
     r"rabbitmq|minioadmin|hunter|demo|foo|bar|foobar|default|letmein|qwerty|abc|welcome|sample)[_\-]?\d{0,4}!?"
 )
-# One part of a name, a path, a version or a sentence; a single one of them may end in digits (sha256, v2, token2).
+# One part of a name, path, version or sentence; only one part may end in digits (sha256, v2, token2).
 _WORD = r"\d{1,13}|[A-Z]+|[A-Za-z]{1,3}|[A-Z]?[a-z]+|"
 _NUMBERED = r"(?:[A-Z]{1,4}|[a-z]{1,4}|[A-Z][a-z]{0,3})\d{1,4}|[a-z]+\d"
 # Names of classes and types: long words and hardly a digit (BCryptPasswordEncoder, Argon2Hasher, tokenProviderV2).

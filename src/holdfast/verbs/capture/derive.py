@@ -1,6 +1,6 @@
 """Create records from hook activity: observations of each turn, the session summary, and statements worth keeping."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
@@ -43,7 +43,8 @@ def derive(memory: Memory, activity: Sequence[Happening], *, since: str = "", in
     for turn in done:
         for outcome in _keep_signals(memory, turn):
             (kept if isinstance(outcome, Written) else pending).append(outcome.record)
-    asked = observe(memory, _unrecorded(memory, done), activity, with_summary=_is_over(activity, since))
+    is_over = any(event.event in ("SessionEnd", "PreCompact") and event.id >= since for event in activity)
+    asked = observe(memory, _unrecorded(memory, done), activity, with_summary=is_over)
     drafts = (
         asked.drafts if isinstance(asked, Observed) else [draft for turn in done for draft in observations_of(turn)]
     )
@@ -115,14 +116,15 @@ def _unrecorded(memory: Memory, done: Sequence[Turn]) -> list[Turn]:
     ]
 
 
-def _is_over(activity: Sequence[Happening], since: str) -> bool:
-    return any(event.event in ("SessionEnd", "PreCompact") and event.id >= since for event in activity)
-
-
 def _keep_signals(memory: Memory, turn: Turn) -> list[Written | Held]:
     """Store what a turn's prompt and answer mark as worth keeping, as active or pending records."""
-    found = [signal for text in (turn.prompt, turn.answer) for signal in signals(text)[:MOST_SIGNALS]]
-    return [outcome for signal in found if (outcome := _keep_signal(memory, turn, signal))]
+    texts = (turn.prompt, turn.answer)
+    return [
+        outcome
+        for text in texts
+        for signal in signals(text)[:MOST_SIGNALS]
+        if (outcome := _keep_signal(memory, turn, signal))
+    ]
 
 
 def _keep_signal(memory: Memory, turn: Turn, signal: Signal) -> Written | Held | None:
@@ -179,14 +181,11 @@ def _event(memory: Memory, draft: Draft, first: Happening, *, name: str = "", pe
     about = _about(draft.kind, first.session, f"{draft.extra['trail']} {name}".rstrip(), first.at)
     event = draft_event(memory, draft, pending=pending)
     by = Actor(kind="rule", name=first.client or "hook", session=first.session)
-    return replace(event, id=about, about=about, by=by, data=_without_origin(event.data))
+    # Without the checkout's current commit: it may have moved on since the activity.
+    data = {name: value for name, value in event.data.items() if name != "origin"}
+    return replace(event, id=about, about=about, by=by, data=data)
 
 
 def _about(kind: str, session: str, key: str, at: str) -> str:
     seconds = datetime.fromisoformat(parse_instant(at)).timestamp()
     return fixed_id(seconds, f"{kind} {session} {key}")
-
-
-def _without_origin(data: Mapping[str, object]) -> dict[str, object]:
-    """Return the data without the checkout's current commit: it may have moved on since the activity."""
-    return {name: value for name, value in data.items() if name != "origin"}

@@ -39,11 +39,9 @@ def learn(memory: Memory, history: History, *, since: str = "", limit: int = LIM
     fresh = history.commits(after="" if since else learned_up_to(memory), since=since, limit=limit)
     # A fix may continue a series that began earlier, so recent commits are read again.
     recent = fresh if since or not fresh else history.commits(limit=limit)
-    drafts = _with_new_commits(
-        memory,
-        learnable(list({commit.hash: commit for commit in (*recent, *fresh)}.values())),
-        {commit.hash for commit in fresh},
-    )
+    commits = list({commit.hash: commit for commit in (*recent, *fresh)}.values())
+    new = {commit.hash for commit in fresh}
+    drafts = {_about(memory, draft): draft for draft in learnable(commits) if new & set(draft.extra["commits"])}
     events = [event for about, draft in drafts.items() if (event := _event(memory, about, draft))]
     kept = events[-MOST_KEPT:]
     records = _preview(memory, kept) if dry_run else [entry.record for entry in memory.commit(kept)]
@@ -65,11 +63,6 @@ def learned_up_to(memory: Memory) -> str:
 
 def _mark(memory: Memory) -> str:
     return f"learned {memory.project}"
-
-
-def _with_new_commits(memory: Memory, drafts: Sequence[Draft], fresh: set[str]) -> dict[str, Draft]:
-    """Return the drafts that involve a new commit, by record id."""
-    return {_about(memory, draft): draft for draft in drafts if fresh & set(draft.extra["commits"])}
 
 
 def _about(memory: Memory, draft: Draft) -> str:

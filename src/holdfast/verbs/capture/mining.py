@@ -1,6 +1,6 @@
 """Log session output, mine each line of it once, and offer recurring knowledge for approval."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
@@ -236,7 +236,8 @@ def _offer_due(memory: Memory, project: int, run: Run) -> Run:
 def _events(memory: Memory, pattern: Pattern) -> list[Event]:
     """Return the events for a pattern's record: created, updated or approved by rule; empty if it is decided on."""
     by = Actor(kind="rule", name="mining", session=memory.actor.session)
-    seen = {"pattern": _seen(pattern)}
+    names = ("key", "kind", "occurrences", "sessions", "confidence", "first_at", "last_at")
+    seen = {"pattern": {name: getattr(pattern, name) for name in names}}
     known = records.by_ids(memory.store.db, [pattern.id]).get(pattern.id)
     if known and known.record.state != "pending":
         return []
@@ -265,11 +266,6 @@ def _kind(mined_kind: str) -> dict[str, Any]:
     return (
         {"kind": _KINDS[mined_kind]} if mined_kind in _KINDS else {"kind": "fact", "fields": {"category": mined_kind}}
     )
-
-
-def _seen(pattern: Pattern) -> Mapping[str, Any]:
-    names = ("key", "kind", "occurrences", "sessions", "confidence", "first_at", "last_at")
-    return {name: getattr(pattern, name) for name in names}
 
 
 def _pending(memory: Memory) -> list[Record]:

@@ -91,7 +91,7 @@ def note_session(memory: Memory, activity: Sequence[Happening]) -> None:
     if known is None:
         events.append(_event(first, "started", first.session, data))
     if prompt and not (known and known.title):
-        events.append(_event(prompt, "started", first.session, {**data, "title": _title(prompt)}))
+        events.append(_event(prompt, "started", first.session, {**data, "title": " ".join(prompt.text.split())[:120]}))
     if last.event == "SessionEnd" and (known is None or known.is_open):
         events.append(_event(last, "closed", first.session, {"type": "ended", "reason": last.source}))
     if events:
@@ -129,7 +129,3 @@ def _event(source: Happening, verb: Verb, about: str, data: dict[str, object]) -
     seconds = datetime.fromisoformat(at).timestamp()
     by = Actor(kind="rule", name=source.client or "hook", session=source.session)
     return Event(id=fixed_id(seconds, f"{verb} {source.id}"), about=about, verb=verb, at=at, by=by, data=data)
-
-
-def _title(prompt: Happening) -> str:
-    return " ".join(prompt.text.split())[:120]

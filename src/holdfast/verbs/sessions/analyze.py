@@ -72,13 +72,14 @@ def activity(memory: Memory, *, days: float = 30, agent: str = "") -> Activity:
     """Return what was done recently in this project."""
     recent = _recent(memory, days, agent)
     own, since = {session.id for session in recent}, days_before(memory.clock.now(), days)
+    project = memory.store.project_number(memory.project)
     injections = memory.store.happened(("injected",), since, 100_000)
     return Activity(
         sessions=len(recent),
         open=sum(session.is_open for session in recent),
         recalls=sum(memory.store.counted(session.id, "surfaced") for session in recent),
         reflections=sum(bool(session.close.get("retrospective")) for session in recent),
-        kinds=Counter(records.kinds_since(memory.store.db, _project_number(memory), since, own if agent else None)),
+        kinds=Counter(records.kinds_since(memory.store.db, project, since, own if agent else None)),
         agents=dict(Counter(session.agent or "unknown" for session in recent).most_common()),
         closes=Counter(str(session.close["type"]) for session in recent if "type" in session.close),
         issues=tuple(Counter(session.issue for session in recent if session.issue).most_common(10)),
@@ -142,10 +143,6 @@ def _recent(memory: Memory, days: float, agent: str) -> Sequence[Session]:
     since = days_before(memory.clock.now(), days)
     page = sessions.page(memory.store.db, memory.project, limit=10_000, since=since)
     return [session for session in page if agent in ("", session.agent)]
-
-
-def _project_number(memory: Memory) -> int:
-    return memory.store.project_number(memory.project)
 
 
 def _reply(record: Record, question: str) -> Reply:

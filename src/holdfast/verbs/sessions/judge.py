@@ -26,7 +26,7 @@ VERDICTS = (
 def judge(memory: Memory, judgements: Sequence[Answer]) -> Answered:
     """Apply judgements one by one: a bad one is reported and does not affect the others."""
     if not judgements:
-        raise Invalid("There is nothing to judge.", hint="Give at least one id with its verdict.")
+        raise Invalid("There is nothing to judge.", hint="Pass at least one id with its verdict.")
     answers = [judgement for judgement in judgements if judgement.decision in DECISIONS]
     answered = answer(memory, answers) if answers else Answered()
     taken, problems = list(answered.taken), list(answered.problems)

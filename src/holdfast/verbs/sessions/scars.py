@@ -139,16 +139,13 @@ def effects(
             outcomes[use.id][use.outcome] += 1
         if use.at >= window and use.outcome not in ("succeeded", "failed"):
             recent[use.id].append(use.outcome)
-    scars = [entry.record for entry in records.by_ids(db, wanted).values() if _is_scar_here(memory, entry.record)]
+    scars = [entry.record for entry in records.by_ids(db, wanted).values()]
+    scars = [record for record in scars if record.kind == "scar" and is_at_hand(memory, record)]
     scar_effects = [
         Effect(scar=scar, shown=shown[scar.id], outcomes=outcomes[scar.id], recent=tuple(recent[scar.id]))
         for scar in scars
     ]
     return sorted(scar_effects, key=lambda effect: (-effect.shown, effect.scar.id))
-
-
-def _is_scar_here(memory: Memory, record: Record) -> bool:
-    return record.kind == "scar" and is_at_hand(memory, record)
 
 
 def _shown_scar(memory: Memory, reply: Answer, shown: dict[str, str]) -> Record:
@@ -166,10 +163,7 @@ def _shown_scar(memory: Memory, reply: Answer, shown: dict[str, str]) -> Record:
 
 
 def _use_data(reply: Answer, variant: str) -> dict[str, str]:
+    default = "high" if reply.decision == "APPLYING" else "low"
     data = {"outcome": OUTCOME_OF[reply.decision], "evidence": masked(reply.evidence.strip())}
-    data |= {"decision": reply.decision, "relevance": reply.relevance or _relevance(reply.decision)}
+    data |= {"decision": reply.decision, "relevance": reply.relevance or default}
     return data | ({"variant": variant} if variant else {})
-
-
-def _relevance(decision: str) -> str:
-    return "high" if decision == "APPLYING" else "low"

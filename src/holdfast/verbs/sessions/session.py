@@ -183,7 +183,7 @@ def find_session(memory: Memory, reference: str) -> Session:
         session for session in matches if not (session.implicit and session.close.get("type") == "superseded")
     ] or matches
     if len(matches) > 1:
-        raise Ambiguous(f"{len(matches)} sessions begin with {reference}.", hint="Give more of the id.")
+        raise Ambiguous(f"{len(matches)} sessions begin with {reference}.", hint="Use more of the id.")
     return matches[0]
 
 

@@ -93,7 +93,7 @@ def consolidate(memory: Memory, proposal: Proposal, *, text: str = "") -> Record
     """Replace several records by one; they stay in the store, retired, and `split` restores them."""
     for source in _checked(proposal.sources):
         if find(memory, source.id).record.head != source.head:
-            raise Conflict(f"{source.id} has changed since it was proposed.", hint="Look at the proposals again.")
+            raise Conflict(f"{source.id} has changed since it was proposed.", hint="List the proposals again.")
     merged = draft_event(memory, _draft(proposal, text or proposal.text))
     reason = {"reason": f"merged into {merged.id}"}
     retired = [memory.event("retired", source.id, data=reason, after=source.head) for source in proposal.sources]
@@ -195,7 +195,7 @@ def _proposal(sources: Sequence[Record]) -> Proposal | None:
 
 def _checked(sources: Sequence[Record]) -> Sequence[Record]:
     if len(sources) < 2:
-        raise Invalid("Merging takes at least two memories.", hint="List candidates: holdfast duplicates")
+        raise Invalid("Merging needs at least two memories.", hint="List candidates: holdfast duplicates")
     first = sources[0]
     for source in sources:
         if source.state != "active":

@@ -70,7 +70,7 @@ def change_trust(
     record = find(memory, reference).record
     size = abs(delta) if delta is not None else abs(REASONS[reason]) if reason else 0.1
     if not size <= LARGEST:  # also rejects NaN
-        raise Invalid("Trust changes by 1 at most.")
+        raise Invalid("Trust can change by at most 1.")
     data = {"reason": reason or ("used_correctly" if raises else "outdated"), "delta": size if raises else -size}
     if note:
         data["note"] = check_text(masked(note), "note", LONGEST_NOTE)

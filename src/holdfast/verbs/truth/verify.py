@@ -53,7 +53,7 @@ def verify(memory: Memory, reference: str, *, note: str = "", anchors: tuple[str
         sight = sight_of(memory, replace(record, anchors=current_anchors))
         if wrong := wrong_claims(current_anchors, sight):
             hint = "Revise its text or anchors, or forget it if it is no longer true."
-            raise Conflict(f"{record.id} does not hold: {'; '.join(wrong)}.", hint=hint)
+            raise Conflict(f"{record.id} cannot be verified: {'; '.join(wrong)}.", hint=hint)
         data |= {"seen": sight_to_json(sight)} if sight else {}
     if anchors is not None or current_anchors != record.anchors:
         data["anchors"] = list(current_anchors)
@@ -114,7 +114,8 @@ def _advice(record: Record, state: Freshness, branch: str, stale_days: float) ->
     if branch:
         return "forget", f"its branch {branch} is gone and was never merged"
     if state.state == "missing":
-        return ("forget" if _all_gone(state) else "revise"), reasons
+        all_gone = all(finding.state == "missing" for finding in state.findings)
+        return ("forget" if all_gone else "revise"), reasons
     if state.state == "changed":
         return "revise", reasons
     if state.moved:
@@ -125,10 +126,6 @@ def _advice(record: Record, state: Freshness, branch: str, stale_days: float) ->
         return "verify", "the cited content was never recorded"
     late = state.days is not None and state.days > stale_days
     return ("verify", f"checked {state.days:.0f} days ago") if late else ("keep", "")
-
-
-def _all_gone(state: Freshness) -> bool:
-    return all(finding.state == "missing" for finding in state.findings)
 
 
 def _followed(memory: Memory, record: Record) -> tuple[str, ...]:
