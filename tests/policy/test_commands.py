@@ -7,10 +7,10 @@ from holdfast.policy.activity.commands import (
     check_of,
     commit_of,
     error_line,
+    has_failed,
     name_of,
     only_looks,
     read_by,
-    went_wrong,
     written_by,
 )
 from holdfast.policy.activity.tools import VOCABULARY, command_argument, is_ours, patched, path_arguments, role_of
@@ -108,7 +108,7 @@ def test_commits_are_told_by_what_git_said_else_by_their_message(
 def test_a_command_fails_as_the_client_its_code_or_its_output_says(
     command: str, result: str, failed: bool, wrong: bool
 ) -> None:
-    assert went_wrong(command, result, failed=failed) == wrong
+    assert has_failed(command, result, failed=failed) == wrong
 
 
 @pytest.mark.parametrize(

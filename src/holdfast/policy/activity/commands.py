@@ -188,7 +188,7 @@ def output_of(result: str) -> tuple[str, int | None]:
     return result, int(code[1]) if code else None
 
 
-def went_wrong(command: str, result: str, *, failed: bool) -> bool:
+def has_failed(command: str, result: str, *, failed: bool) -> bool:
     """True if a command failed: reported by the client, by its exit code, or by the output of a check."""
     text, code = output_of(result)
     if failed or (code is not None and code != 0):

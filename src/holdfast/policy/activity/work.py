@@ -194,7 +194,7 @@ def _command_steps(event: Happening) -> Iterator[Did]:
         return
     read = [path for path in commands.read_by(command) if tools.is_path(path)]
     yield from (Looked(path=within(path, event.cwd)) for path in read)
-    failed = commands.went_wrong(command, event.result, failed=event.failed)
+    failed = commands.has_failed(command, event.result, failed=event.failed)
     if not failed:
         for how, path in commands.written_by(command):
             if tools.is_path(path):

@@ -10,8 +10,8 @@ from holdfast.policy.language.statements import (
     Word,
     content_words,
     keys_of,
+    rejected_in,
     sentences,
-    turned_down,
 )
 
 _VERB = r"(?:moved|migrated|switched|changed|converted|ported|upgraded|transitioned|renamed|went|downgraded)"
@@ -85,7 +85,7 @@ def _changes_in(sentence: str) -> list[Change]:
         for match in pattern.finditer(plain):
             parts = match.groupdict()
             pairs.append((keys_of(parts["gone"]), keys_of(parts.get("gained") or "")))
-    if rejected := turned_down(plain):
+    if rejected := rejected_in(plain):
         pairs.append((rejected, frozenset()))
     if not pairs and (arrival := _ARRIVED.search(plain)):
         pairs.append((frozenset(), keys_of(arrival["gained"])))

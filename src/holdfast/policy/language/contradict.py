@@ -77,7 +77,7 @@ def _by_statement(was: Sequence[Statement], now: Sequence[Statement]) -> Iterato
 
 
 def _all_keys(claims: Sequence[Statement]) -> frozenset[str]:
-    return frozenset(key for claim in claims for key in claim.keys | claim.turned_down)
+    return frozenset(key for claim in claims for key in claim.keys | claim.rejected)
 
 
 def _covered(claim: Statement, others: Sequence[Statement]) -> bool:
@@ -301,7 +301,7 @@ def _names_sole_holder(claim: Statement) -> bool:
 def _by_change(older: str, newer: str, was: Sequence[Statement], now: Sequence[Statement]) -> Iterator[Contradiction]:
     """Yield contradictions where the newer text reports a change to something the older text still affirms."""
     before = {key for change in changes(older) for key in change.gone}
-    before |= {key for claim in was for key in claim.turned_down}
+    before |= {key for claim in was for key in claim.rejected}
     keys_was = _all_keys(was)
     for change in changes(newer):
         if not change.gone & before and not (change.gained and change.gained <= keys_was):

@@ -37,7 +37,7 @@ _CONDITION = re.compile(r"\b(?:when|whenever|if|unless|during|outside|except)\b"
 _RELATIVE = re.compile(r"\s+(?:that|which|who|when|whenever|if|unless|while|until)\s+.*", re.IGNORECASE)
 _LEADING = re.compile(r"^(?:when|whenever|if|while|until|once|since)\b[^,]*,\s*", re.IGNORECASE)
 # An alternative that the same sentence rejects: it is not part of the claim.
-_TURNED_DOWN = re.compile(
+_REJECTED = re.compile(
     r",?\s*\b(?:instead of|rather than|and not|no more|(?<=, )not|in place of)\s+(?:the |an? |in |with |on )?([^,;:.()]+)",
     re.IGNORECASE,
 )
@@ -97,7 +97,7 @@ class Statement:
     conditional: bool
     hedged: bool
     scope: frozenset[str]
-    turned_down: frozenset[str]
+    rejected: frozenset[str]
 
 
 @lru_cache(maxsize=2_048)
@@ -208,13 +208,13 @@ def _read(
     clause: str, sentence: str, inherited: Sequence[Word], scope: frozenset[str], *, hedged: bool
 ) -> Statement | None:
     claimed = _REASON.sub("", clause)
-    claim, turned_down = _without_rejected(claimed)
+    claim, rejected = _without_rejected(claimed)
     claim = _TURNED_ON.sub(r"\1 enabled", claim)
     raws = [raw for raw in _WORD.findall(claim) if raw.strip(_EDGES)]
     lowers = tuple(_lower(raw) for raw in raws)
     first = _predicate_start(raws, lowers)
     own = _content(raws, lowers, first)
-    if not own and not turned_down:
+    if not own and not rejected:
         return None
     before_predicate = sum(word.place < first for word in own)
     is_continued = before_predicate == 0 or (bool(lowers) and lowers[0] in _PRONOUN)
@@ -233,7 +233,7 @@ def _read(
         conditional=bool(_CONDITION.search(clause)),
         hedged=hedged,
         scope=scope,
-        turned_down=turned_down,
+        rejected=rejected,
     )
 
 
@@ -265,13 +265,13 @@ def _is_capitalized(raws: Sequence[str], index: int) -> bool:
 
 def _without_rejected(clause: str) -> tuple[str, frozenset[str]]:
     rejected: list[str] = []
-    for pattern in (_TURNED_DOWN, _PREFERRED_OVER) if _PREFERS.search(clause) else (_TURNED_DOWN,):
+    for pattern in (_REJECTED, _PREFERRED_OVER) if _PREFERS.search(clause) else (_REJECTED,):
         rejected += [match[1] for match in pattern.finditer(clause)]
         clause = pattern.sub("", clause)
     return clause, frozenset(key for part in rejected for key in keys_of(part))
 
 
-def turned_down(clause: str) -> frozenset[str]:
+def rejected_in(clause: str) -> frozenset[str]:
     """Return the keys of alternatives that a clause rejects."""
     return _without_rejected(clause)[1]
 

@@ -14,7 +14,7 @@ from functools import cache
 
 from holdfast.policy.secrets.places import arguments, assigned, columns, manifests
 from holdfast.policy.secrets.rules import JUDGED, RULES, WHOLE
-from holdfast.policy.secrets.words import is_name, is_secret, is_stand_in
+from holdfast.policy.secrets.words import is_name, is_placeholder, is_secret
 
 MYPY = False
 if MYPY:  # importing `typing` would take a third of a hook's time
@@ -206,7 +206,7 @@ def _encoded(text: str, encoded: int) -> Iterator[Secret]:
 def _is_sample(value: str) -> bool:
     """True if a value is base64 of a name and a default password, as in a manual."""
     pair = _compiled(_PAIR).fullmatch(_decoded(value)) if _compiled(_BASE64).fullmatch(value) else None
-    return pair is not None and is_stand_in(pair[1])
+    return pair is not None and is_placeholder(pair[1])
 
 
 def _decoded(word: str) -> str:
@@ -264,4 +264,4 @@ def _is_shape(name: str, value: str) -> bool:
     if name in JUDGED:
         return is_secret(value) and is_secret(_plain(value)) and not _is_sample(value)
     port = len(value) <= 5 and value.isdigit()
-    return not port and not is_stand_in(value) and not is_stand_in(_plain(value))
+    return not port and not is_placeholder(value) and not is_placeholder(_plain(value))

@@ -6,7 +6,7 @@ import re
 from functools import cache
 
 from holdfast.policy.secrets.rules import COMMANDS
-from holdfast.policy.secrets.words import is_about, is_name, is_secret, promised
+from holdfast.policy.secrets.words import is_about, is_name, is_secret, secret_names
 
 MYPY = False
 if MYPY:
@@ -47,7 +47,7 @@ for _names, _word, _flags in COMMANDS:
 def assigned(text: str) -> Iterator[tuple[int, int]]:
     """Yield the spans of values whose name announces a secret."""
     last = 0
-    for start, word in sorted(promised(text)):
+    for start, word in sorted(secret_names(text)):
         if start < last:
             continue
         assignment = _assignment(text, start)
@@ -83,7 +83,7 @@ def columns(text: str) -> Iterator[tuple[int, int]]:
     if "\n" not in text:
         return
     done = 0
-    for start in sorted(end for end, _ in promised(text)):
+    for start in sorted(end for end, _ in secret_names(text)):
         if start < done:
             continue
         begin, end = text.rfind("\n", 0, start) + 1, text.find("\n", start)

@@ -59,7 +59,7 @@ _CAMEL_NUMBERED = r"(?:[a-z]{3,}|[A-Z]{1,5})?(?:[A-Z]{1,3}[a-z]{2,}+)*(?:\d{1,2}
 _compiled = cache(re.compile)
 
 
-def promised(text: str) -> Iterator[tuple[int, str]]:
+def secret_names(text: str) -> Iterator[tuple[int, str]]:
     """Yield the end of each name part that announces a secret, and its word; the caller checks what follows."""
     lowered = text.lower()
     if len(lowered) != len(text):  # a few letters get longer in lower case, which would shift positions
@@ -91,11 +91,11 @@ def is_about(rest: str) -> bool:
 
 def is_name(text: str) -> bool:
     """True if a text as a whole is the name of a secret."""
-    rests = [text[end:] for end, _ in promised(text)]
+    rests = [text[end:] for end, _ in secret_names(text)]
     return any(_compiled(r"[\w.\-]{0,60}").fullmatch(rest) and not is_about(rest) for rest in rests)
 
 
-def is_stand_in(value: str) -> bool:
+def is_placeholder(value: str) -> bool:
     """True if a value only stands for a secret: a placeholder, a look-up, or a well-known default."""
     return bool(_compiled(_PLACEHOLDER).search(value) or _compiled(_DEFAULTS).fullmatch(value))
 
@@ -106,7 +106,7 @@ def is_secret(value: str, *, least: int = 4, code: bool = False, spoken: bool = 
     If a password was `spoken` of, a word with a number at its end counts too.
     """
     value = value[:LONGEST_JUDGED]
-    if len(value) < least or " " in value.strip() or is_stand_in(value):
+    if len(value) < least or " " in value.strip() or is_placeholder(value):
         return False
     if spoken and _compiled(r"[A-Za-z]{4,16}\d{2,6}").fullmatch(value):
         return True
