@@ -112,9 +112,9 @@ def test_a_merge_can_be_taken_apart(memory: Memory, time: Time) -> None:
     assert get(memory, merged.id).record.state == "retired"
     found = {hit.record.id for hit in recall(memory, Query(text="access tokens expire")).hits}
     assert found == {first.id, second.id}
-    with pytest.raises(Conflict, match="no merged memory"):
+    with pytest.raises(Conflict, match="not an active merged memory"):
         split(memory, merged.id)
-    with pytest.raises(Conflict, match="no merged memory"):
+    with pytest.raises(Conflict, match="not an active merged memory"):
         split(memory, first.id)
 
 

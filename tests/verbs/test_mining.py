@@ -246,7 +246,7 @@ def test_rejecting_is_all_or_nothing(memory: Memory) -> None:
     said(memory, PLAIN)
     mine_outputs(memory)
     (one,) = mined(memory)
-    with pytest.raises(Conflict, match="nothing mined"):
+    with pytest.raises(Conflict, match="not a pending mined"):
         reject(memory, [one.record.id, keep(memory, "Not mined at all.").id])
     assert len(mined(memory)) == 1
 
