@@ -2,7 +2,7 @@
 
 import pytest
 
-from holdfast.policy.anchors import anchors_in
+from holdfast.policy.freshness import anchors_in
 
 
 @pytest.mark.parametrize(

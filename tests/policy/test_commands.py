@@ -7,13 +7,13 @@ from holdfast.policy.activity.commands import (
     check_of,
     commit_of,
     error_line,
+    has_failed,
     name_of,
     only_looks,
     read_by,
-    went_wrong,
     written_by,
 )
-from holdfast.policy.activity.tools import VOCABULARY, command_given, is_ours, patched, paths_given, role_of
+from holdfast.policy.activity.tools import VOCABULARY, command_argument, is_ours, patched, path_arguments, role_of
 
 
 @pytest.mark.parametrize(
@@ -108,7 +108,7 @@ def test_commits_are_told_by_what_git_said_else_by_their_message(
 def test_a_command_fails_as_the_client_its_code_or_its_output_says(
     command: str, result: str, failed: bool, wrong: bool
 ) -> None:
-    assert went_wrong(command, result, failed=failed) == wrong
+    assert has_failed(command, result, failed=failed) == wrong
 
 
 @pytest.mark.parametrize(
@@ -141,10 +141,10 @@ def test_every_client_has_tools_that_read_change_and_run() -> None:
 
 
 def test_arguments_are_read_however_a_client_spells_them() -> None:
-    assert command_given({"command": '["bash", "-lc", "ls -la"]'}) == "ls -la"
-    assert command_given({"cmd": ["git", "status"]}) == "git status"
-    assert command_given({"command": "[broken"}) == "[broken"
-    assert paths_given({"filePath": "a", "paths": '["b", "a"]'}) == ["a", "b"]
+    assert command_argument({"command": '["bash", "-lc", "ls -la"]'}) == "ls -la"
+    assert command_argument({"cmd": ["git", "status"]}) == "git status"
+    assert command_argument({"command": "[broken"}) == "[broken"
+    assert path_arguments({"filePath": "a", "paths": '["b", "a"]'}) == ["a", "b"]
     assert list(patched("*** Add File: a\n*** Update File: b\n*** Move to: c\n*** Delete File: d")) == [
         ("create", "a"),
         ("edit", "b"),

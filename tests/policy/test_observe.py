@@ -51,14 +51,14 @@ def test_most_titles_and_types_are_right() -> None:
 @pytest.mark.parametrize("name", EXPECTED)
 def test_an_observation_can_be_kept_as_it_is_and_is_the_same_each_time(name: str) -> None:
     happenings = session(name)
-    found = observations(happenings, everything=True)
+    found = observations(happenings, include_open=True)
     for draft in found:
         check_fields(KINDS["observation"], draft.fields)
         assert draft.title
         assert draft.body
         assert draft.at
         assert draft.fields["type"] in TYPES
-    assert observations(happenings, everything=True) == found
+    assert observations(happenings, include_open=True) == found
     keys = [draft.extra["trail"] for draft in found]
     assert len(set(keys)) == len(keys)
     assert set(keys) <= {one.id for one in happenings}
@@ -99,7 +99,7 @@ def test_an_observation_tells_what_was_asked_changed_broke_and_was_answered() ->
     ]  # fmt: skip
 
 
-def test_a_check_that_failed_and_passed_without_a_change_was_not_mended() -> None:
+def test_a_check_that_failed_and_passed_without_a_change_was_not_fixed() -> None:
     trail = Trail().ask("run the e2e tests twice")
     trail.use("Bash", "1 failed", failed=True, command="pytest e2e").use(
         "Bash", "9 passed", command="pytest e2e"
@@ -111,7 +111,7 @@ def test_a_turn_that_still_goes_on_is_left_for_later_and_then_keeps_its_key() ->
     trail = Trail().ask("add a footer").use("Write", file_path="/repo/web/footer.tsx", content="x")
     assert observations(trail.told) == []
     assert settled(trail.told) == ""
-    (unfinished,) = observations(trail.told, everything=True)
+    (unfinished,) = observations(trail.told, include_open=True)
     trail.stop("Added a footer to every page.")
     (finished,) = observations(trail.told)
     assert settled(trail.told) == "h003"
@@ -244,5 +244,5 @@ def test_any_happenings_can_be_read() -> None:
             )
             for place in range(12)
         ]  # fmt: skip
-        for draft in observations(told, everything=True):
+        for draft in observations(told, include_open=True):
             check_fields(KINDS["observation"], draft.fields)

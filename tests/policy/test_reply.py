@@ -9,7 +9,14 @@ from hypothesis import strategies as st
 from holdfast.adapters.observers.modes import load_mode
 from holdfast.model.kinds import KINDS, check_fields
 from holdfast.policy.activity.asking import MOST_CHARACTERS, most_spent, question_of
-from holdfast.policy.activity.reply import Malformed, Seen, Told, drafts_of, read_reply, summary_draft
+from holdfast.policy.activity.reply import (
+    Malformed,
+    ParsedObservation,
+    ParsedReply,
+    drafts_of,
+    read_reply,
+    summary_draft,
+)
 from holdfast.policy.activity.work import turns
 from tests.policy.trails import Trail, session
 
@@ -24,7 +31,7 @@ WHOLE = """<observation turn="1">
   <files_read><file>src/cart.py</file></files_read>
   <files_modified><file>src/total.py</file></files_modified>
 </observation>"""
-SEEN = Seen(
+SEEN = ParsedObservation(
     type="bugfix",
     title="Totals of empty carts",
     subtitle="They divided by zero.",
@@ -49,14 +56,14 @@ SEEN = Seen(
     ],
 )  # fmt: skip
 def test_an_answer_is_read_whatever_stands_around_it(text: str) -> None:
-    assert read_reply(text, CODE) == Told(observations=(SEEN,))
+    assert read_reply(text, CODE) == ParsedReply(observations=(SEEN,))
 
 
 def test_several_observations_and_a_summary_are_read_in_one_answer() -> None:
     told = read_reply(
         f"{WHOLE}<observation><title>B</title></observation><summary><request>R</request><notes/></summary>", CODE
     )
-    assert isinstance(told, Told)
+    assert isinstance(told, ParsedReply)
     assert [(one.type, one.title, one.turn) for one in told.observations] == [
         ("bugfix", "Totals of empty carts", 1),
         ("bugfix", "B", 0),
@@ -75,7 +82,7 @@ def test_several_observations_and_a_summary_are_read_in_one_answer() -> None:
     ],
 )
 def test_nothing_is_an_answer(text: str) -> None:
-    assert read_reply(text, CODE) == Told()
+    assert read_reply(text, CODE) == ParsedReply()
 
 
 def test_talk_without_an_observation_is_malformed() -> None:
@@ -84,7 +91,7 @@ def test_talk_without_an_observation_is_malformed() -> None:
 
 def test_facts_may_be_lines() -> None:
     told = read_reply("<observation><title>T</title><facts>\n- one\n- two\n</facts></observation>", CODE)
-    assert isinstance(told, Told)
+    assert isinstance(told, ParsedReply)
     assert told.observations[0].facts == ["one", "two"]
 
 
@@ -92,7 +99,7 @@ def test_a_type_nobody_knows_is_kept_and_a_missing_one_is_the_first_of_the_mode(
     told = read_reply(
         "<observation><type>Poem</type><title>T</title></observation><observation><title>U</title></observation>", CODE
     )
-    assert isinstance(told, Told)
+    assert isinstance(told, ParsedReply)
     assert [one.type for one in told.observations] == ["poem", "bugfix"]
 
 
@@ -101,7 +108,7 @@ def test_a_type_nobody_knows_is_kept_and_a_missing_one_is_the_first_of_the_mode(
 def test_any_answer_can_be_read_and_kept(text: str) -> None:
     happenings = session("bugfix-tests")
     told = read_reply(f"<observation>{text}</observation><observation><title>{text}</title>", CODE)
-    assert isinstance(told, Told)
+    assert isinstance(told, ParsedReply)
     for draft in drafts_of(told, turns(happenings), "x"):
         check_fields(KINDS["observation"], draft.fields)
 
@@ -117,10 +124,12 @@ def test_hostile_answers_are_read_in_no_time(piece: str) -> None:
 
 def test_files_are_those_that_were_touched_whatever_is_claimed() -> None:
     happenings = session("feature-tdd")
-    told = Told(
+    told = ParsedReply(
         observations=(
-            Seen(type="feature", title="A", files_modified=["export.py", "made/up.py"], files_read=["nowhere.py"]),
-            Seen(type="feature", title="B"),
+            ParsedObservation(
+                type="feature", title="A", files_modified=["export.py", "made/up.py"], files_read=["nowhere.py"]
+            ),
+            ParsedObservation(type="feature", title="B"),
         )
     )
     one, two = drafts_of(told, turns(happenings), "anthropic m")
@@ -132,10 +141,10 @@ def test_files_are_those_that_were_touched_whatever_is_claimed() -> None:
 
 def test_a_summary_becomes_a_draft() -> None:
     happenings = session("bugfix-tests")
-    draft = summary_draft(Told(summary={"request": "R", "completed": "C"}), happenings, "x")
+    draft = summary_draft(ParsedReply(summary={"request": "R", "completed": "C"}), happenings, "x")
     assert draft is not None
     assert (draft.title, draft.body, draft.fields) == ("R", "C", {"request": "R", "completed": "C"})
-    assert summary_draft(Told(), happenings, "x") is None
+    assert summary_draft(ParsedReply(), happenings, "x") is None
 
 
 def test_a_question_tells_what_happened_and_what_to_answer() -> None:

@@ -8,7 +8,6 @@ from holdfast.model.ids import instant
 from holdfast.model.record import Record
 from holdfast.model.text import tokens_of
 from holdfast.policy.activity.transcript import CHUNK, OVERLAP, chunks, form_of, said_in
-from holdfast.policy.language.lesson_cues import lesson_cue
 from holdfast.policy.language.overlap import is_same, overlap, same_issue
 from holdfast.policy.ranking.decay import by_dismissal, by_type, decay, dismissed_share
 from holdfast.policy.ranking.variants import VARIANTS, variant_of, wording
@@ -17,6 +16,7 @@ from holdfast.policy.sessions import closing
 from holdfast.policy.sessions.closing import Conduct, Payload, read_payload, refusals, remarks
 from holdfast.policy.sessions.evidence import problem_with
 from holdfast.policy.sessions.plan_brief import brief, clipped
+from holdfast.verbs.sessions.absorb import lesson_cue
 
 DAY = 86_400.0
 START = 1_790_000_000.0
@@ -152,11 +152,11 @@ LONG = "The migration ran twice against the staging copy and both row counts mat
             "",
         ),
         ("APPLYING", "done", "has 4 characters, 50 are needed"),
-        ("APPLYING", "I will run the migration on staging first and then compare the counts.", "promises something"),
-        ("APPLYING", "We're going to run the migration on staging first and compare the counts.", "promises something"),
+        ("APPLYING", "I will run the migration on staging first and then compare the counts.", "is a promise"),
+        ("APPLYING", "We're going to run the migration on staging first and compare the counts.", "is a promise"),
         ("REFUTED", LONG, "which risk"),
-        ("applying", LONG, "is no decision"),
-        ("N_A", "x" * 2_001, "2000 are the most"),
+        ("applying", LONG, "is not a decision"),
+        ("N_A", "x" * 2_001, "2000 is the limit"),
     ],
 )
 def test_an_answer_needs_evidence_somebody_could_check(decision: str, evidence: str, says: str) -> None:
@@ -295,7 +295,7 @@ def test_a_standard_close_needs_the_five_answers() -> None:
     problems = refusals("standard", read_payload({"closing_reflection": {"what_broke": "x"}}), Conduct())
     assert len(problems) == 4
     assert problems[0] == "answer what_took_longer: What took longer than it should have?"
-    assert "is no way to close" in refusals("fast", Payload(), Conduct())[0]
+    assert "is not a close type" in refusals("fast", Payload(), Conduct())[0]
 
 
 def test_a_quick_close_is_for_short_sessions() -> None:
@@ -309,7 +309,7 @@ def test_what_was_not_proper_is_said_but_does_not_stand_in_the_way() -> None:
     read = read_payload({**STANDARD, "human_corrections": None, "mystery": None})
     said = remarks("standard", read, Conduct(unanswered=2))
     assert said == [
-        "not read: mystery",
+        "unknown key ignored: mystery",
         "2 shown scars got no answer and count as ignored",
         "nothing was recalled in this session",
         "the human was not asked for corrections (human_corrections, may be empty)",

@@ -180,7 +180,7 @@ def test_threads_from_opening_to_resolution(tools: Tools) -> None:
     assert "in the wiki" in tools("thread", action="resolved")
     assert tools("thread", action="reopen", id=thread).startswith("Reopened")
     assert "Nothing is suggested" in tools("thread", action="suggestions")
-    assert "no suggestion" in tools.wrong("thread", action="promote", id=thread)
+    assert "not a pending suggestion" in tools.wrong("thread", action="promote", id=thread)
     assert "Not kept: it holds a secret" in tools("thread", action="open", text="rotate AKIA" + "IOSFODNN7EXAMPLQ")
 
 

@@ -200,7 +200,7 @@ def test_a_suggested_thread_is_promoted_or_dismissed(memory: Memory, tools: Tool
     assert told(tools("promote_suggestion", suggestion_id=wanted), "thread_id") == wanted.replace("ts-", "t-")
     assert "comes back only if its topic does" in tools("gm-dismiss", suggestion_id=unwanted)
     assert "Suggested threads" not in tools("session_refresh")
-    assert "is no suggestion" in tools.errors("promote_suggestion", suggestion_id=wanted)[0]
+    assert "is not a pending suggestion" in tools.errors("promote_suggestion", suggestion_id=wanted)[0]
 
 
 def test_the_legacy_payload_of_an_agent_is_understood(tools: Tools) -> None:

@@ -314,7 +314,7 @@ def test_what_fits_nowhere_is_kept_beside_the_record_and_said(memory: Memory) ->
     ("body", "why"),
     [
         ("  ", "it is empty"),
-        ("<private>all of it</private>", "nothing but private text is in it"),
+        ("<private>all of it</private>", "it contains only private text"),
         ("a\0b", "The text contains NUL bytes."),
         ("\udcff", "The text is not valid UTF-8."),
     ],

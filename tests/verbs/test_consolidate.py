@@ -112,9 +112,9 @@ def test_a_merge_can_be_taken_apart(memory: Memory, time: Time) -> None:
     assert get(memory, merged.id).record.state == "retired"
     found = {hit.record.id for hit in recall(memory, Query(text="access tokens expire")).hits}
     assert found == {first.id, second.id}
-    with pytest.raises(Conflict, match="no merged memory"):
+    with pytest.raises(Conflict, match="not an active merged memory"):
         split(memory, merged.id)
-    with pytest.raises(Conflict, match="no merged memory"):
+    with pytest.raises(Conflict, match="not an active merged memory"):
         split(memory, first.id)
 
 
@@ -140,7 +140,7 @@ def test_never_across_projects_kinds_or_states(memory: Memory, time: Time) -> No
         proposal_of(memory, [here.id, here.id])
     first, second = two(memory, time)
     consolidate(memory, proposal_of(memory, [first.id, second.id]))
-    with pytest.raises(Conflict, match="only memories in use"):
+    with pytest.raises(Conflict, match="only active memories"):
         proposal_of(memory, [first.id, here.id])
 
 

@@ -145,9 +145,9 @@ def test_other_projects_are_never_looked_at_but_what_holds_everywhere_is(tmp_pat
         assert conflicts(memory, here.id) == []
         assert conflicts(memory, elsewhere.id) == []
         assert find_all(memory).found == ()
-        with pytest.raises(Invalid, match="two projects"):
+        with pytest.raises(Invalid, match="different projects"):
             mark(memory, here.id, elsewhere.id)
-        with pytest.raises(Invalid, match="two projects"):
+        with pytest.raises(Invalid, match="different projects"):
             resolve(memory, here.id, elsewhere.id, "remove")
         time.pass_days(1)
         everywhere = keep(memory, "The rate limit is 900 requests per minute.", project="")
@@ -229,7 +229,7 @@ def test_removing_retires_with_a_reason_and_can_be_undone(memory: Memory, time: 
     done = resolve(memory, older.id, newer.id, "remove", note="see the gateway")
     assert (done.other.state, done.other.reason) == ("retired", f"contradicted by {newer.id}: see the gateway")
     assert open_contradictions(memory).found == ()
-    with pytest.raises(Conflict, match="only memories in use"):
+    with pytest.raises(Conflict, match="only active memories"):
         resolve(memory, older.id, newer.id, "supersede")
 
 
@@ -253,7 +253,7 @@ def test_a_resolution_is_all_or_nothing(memory: Memory, time: Time) -> None:
     with pytest.raises(Invalid, match="reason has"):
         resolve(memory, older.id, newer.id, "remove", note="x" * 2_000)
     assert get(memory, newer.id).record.links == (Link(relation="contradicts", target=older.id),)
-    with pytest.raises(Invalid, match="no way to resolve"):
+    with pytest.raises(Invalid, match="is not a resolution"):
         resolve(memory, older.id, newer.id, "fight")
     with pytest.raises(Invalid, match="neither of the two"):
         resolve(memory, older.id, newer.id, "remove", keep=keep(memory, "Something else entirely.").id)

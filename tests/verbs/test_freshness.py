@@ -84,8 +84,8 @@ def test_an_anchor_that_does_not_hold_is_told_at_once_and_nothing_is_lost(here: 
     assert isinstance(outcome, Written)
     assert outcome.doubts == (
         "app.py::LIMIT=6 (it is 5 now)",
-        "gone.py (there is no such thing)",
-        "!app.py (it is there again)",
+        "gone.py (it does not exist)",
+        "!app.py (it exists again)",
     )
 
 
@@ -182,7 +182,7 @@ def test_a_check_whose_claim_is_false_is_refused(here: Memory, code: Path, git: 
     change(code, git, "LIMIT = 5", "LIMIT = 7")
     with pytest.raises(Conflict, match="it is 7 now"):
         verify(here, record.id)
-    with pytest.raises(Conflict, match="no such thing"):
+    with pytest.raises(Conflict, match="does not exist"):
         verify(here, record.id, anchors=("nowhere.py",))
     assert verify(here, record.id, anchors=("app.py::LIMIT=7",)).anchors == ("app.py::LIMIT=7",)
 

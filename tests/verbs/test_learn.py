@@ -115,8 +115,8 @@ def test_a_revert_tells_what_was_taken_back_and_why(
         "scar_candidate",
     )
     assert found.body == (
-        "“Cache product queries” was taken back. The commit does not say why.\n"
-        "What it had meant to do: Halves the load of the database."
+        "“Cache product queries” was reverted. The commit does not say why.\n"
+        "Original purpose: Halves the load of the database."
     )
     assert found.extra["commits"][0] == first
     assert found.anchors == ("src/products.py",)
@@ -127,7 +127,7 @@ def test_a_revert_that_says_why_is_told_with_its_reason(
 ) -> None:
     repository.commit('Revert "Use HTTP/2 upstream"\n\nThis reverts commit 1234567890abcdef1234567890abcdef12345678.\n\nThe balancer drops idle streams.', "nginx.conf")  # fmt: skip
     (found,) = learn(memory, history).kept
-    assert found.body == "“Use HTTP/2 upstream” was taken back. Why: The balancer drops idle streams."
+    assert found.body == "“Use HTTP/2 upstream” was reverted. Why: The balancer drops idle streams."
 
 
 def test_a_commit_that_chooses_with_a_reason_is_a_decision_that_waits(

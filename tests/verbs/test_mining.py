@@ -172,14 +172,14 @@ def test_two_processes_mining_at_once_count_once(
 ) -> None:
     said(anywhere, RECURRING)
     other = replace(anywhere, store=open_store(database()))
-    real = mining._found
+    real = mining._patterns
 
     def overtaken(memory: Memory, output: outputs.Output) -> list[outputs.Pattern]:
-        monkeypatch.setattr(mining, "_found", real)
+        monkeypatch.setattr(mining, "_patterns", real)
         mine_outputs(other)  # another process is faster
         return real(memory, output)
 
-    monkeypatch.setattr(mining, "_found", overtaken)
+    monkeypatch.setattr(mining, "_patterns", overtaken)
     assert mine_outputs(anywhere).outputs == 0
     assert occurrences(anywhere) == {RECURRING: 1}
 
@@ -246,7 +246,7 @@ def test_rejecting_is_all_or_nothing(memory: Memory) -> None:
     said(memory, PLAIN)
     mine_outputs(memory)
     (one,) = mined(memory)
-    with pytest.raises(Conflict, match="nothing mined"):
+    with pytest.raises(Conflict, match="not a pending mined"):
         reject(memory, [one.record.id, keep(memory, "Not mined at all.").id])
     assert len(mined(memory)) == 1
 

@@ -233,7 +233,7 @@ def test_the_end_of_a_session_is_summed_up_from_what_it_came_to(memory: Memory, 
     derive(memory, trail.told)
     stub.text = "<summary><request>Sums</request></summary>"
     trail.tell("SessionEnd")
-    found = derive(memory, trail.told, since="h004", everything=True)
+    found = derive(memory, trail.told, since="h004", include_open=True)
     assert isinstance(found.observer, Observed)
     assert found.observer.summary is not None
     assert (

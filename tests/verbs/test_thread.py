@@ -113,9 +113,9 @@ def test_a_thread_is_named_by_id_place_or_text(memory: Memory) -> None:
     assert resolve(memory, "DARK mode").record.id == one.record.id
     with pytest.raises(NotFound, match="no thread #7"):
         resolve(memory, "#7")
-    with pytest.raises(NotFound, match="No open thread says"):
+    with pytest.raises(NotFound, match="No open thread matches"):
         resolve(memory, "unheard of")
-    with pytest.raises(Invalid, match="Which thread"):
+    with pytest.raises(Invalid, match="No thread was named"):
         resolve(memory, " ")
     with pytest.raises(Invalid, match="is a fact"):
         touch(memory, keep(memory, "Not a thread.").id)
@@ -126,7 +126,7 @@ def test_a_thread_is_named_by_id_place_or_text(memory: Memory) -> None:
 def test_a_text_that_fits_several_threads_names_them(memory: Memory) -> None:
     opened(memory, "Export orders as CSV nightly")
     opened(memory, "Export customers as CSV once", force=True)
-    with pytest.raises(Ambiguous, match="2 threads say that"):
+    with pytest.raises(Ambiguous, match="2 threads match"):
         resolve(memory, "as CSV")
 
 
@@ -156,8 +156,8 @@ def test_what_sub_agents_saw_is_kept_and_lessons_are_pointed_out(memory: Memory)
     assert found.kept[0].extra == {"source": "reviewer", "task": "review"}
     assert [record.id for record in found.known] == [found.kept[0].id]
     assert found.problems == (
-        "observation 4: it has no text. Say what was seen.",
-        "observation 5: 'terrible' is no severity. Use one of info, warning, scar_candidate.",
+        "observation 4: it has no text. Describe what was observed.",
+        "observation 5: 'terrible' is not a severity. Use one of info, warning, scar_candidate.",
     )
     assert [one.cue for one in found.candidates[:2]] == ["marked as a candidate", "says “missing”"]
     with pytest.raises(Invalid, match="nothing to absorb"):

@@ -67,7 +67,7 @@ def test_a_reflection_needs_evidence_and_a_scar_that_was_shown(memory: Memory, s
     ]
     told = reflect(memory, given)
     assert [record.id for record, _ in told.taken] == [shown[1].id]
-    says = ["15 are needed", "'GREAT' is no outcome", "was not shown in this session"]
+    says = ["15 are needed", "'GREAT' is not an outcome", "was not shown in this session"]
     assert [said in problem for said, problem in zip(says, told.problems, strict=True)] == [True, True, True]
     assert told.waiting == (shown[0],)
     assert outcomes(memory, shown[1]) == {"refuted": 1}

@@ -227,7 +227,7 @@ def _derive(memory: Memory, happenings: list[Happening], *, since: str, ended: b
     told = [one for one in happenings if one.event != "Injected"]
     if not told:
         return 0
-    derived = derive(memory, told, since=since, everything=ended)
+    derived = derive(memory, told, since=since, include_open=ended)
     said = derived.observer.summary if isinstance(derived.observer, Observed) else None
     over = ended or told[-1].event in ("Stop", "PreCompact")
     summary = summarise(memory, told, said) if over or said else None

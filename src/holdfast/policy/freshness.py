@@ -1,5 +1,6 @@
-"""Whether what a record cites still stands as it did: one verdict for each place, one for all. Pure."""
+"""Find the code that a record cites, and judge whether it is unchanged: a finding for each anchor, a state for the record."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -9,7 +10,7 @@ from holdfast.model.ids import days_between
 from holdfast.model.kinds import KINDS
 from holdfast.model.record import Record
 
-# They tell what happened, not how things are.
+# Kinds that report what happened, not how things are.
 PAST = frozenset(
     {
         "observation",
@@ -23,26 +24,53 @@ PAST = frozenset(
         "preference",
     }
 )
-CLAIMED = frozenset(
-    {"explicit", "correction"}
-)  # others name the files they have to do with, and claim nothing about them
+# Other sources only name related files and claim nothing about their content.
+CLAIMED = frozenset({"explicit", "correction"})
+
+MOST_ANCHORS = 8  # found in a text
+_EXTENSIONS = (
+    "py pyi js jsx mjs cjs ts tsx mts cts go rs java kt kts scala swift c h cc cpp cxx hpp hh cs php rb sh bash sql proto graphql "
+    "toml yaml yml json jsonc ini cfg conf env xml html css scss vue svelte md rst txt tf lua dart ex exs erl hs ml zig gradle lock"
+)
+_FILE = rf"[\w.@+-]*\w\.(?:{'|'.join(_EXTENSIONS.split())})|Makefile|Dockerfile|Justfile|Gemfile|Rakefile|Procfile"
+_PLACE = re.compile(
+    rf"(?<![\w/.:@~<$\\-])(?P<path>(?:\./)?(?:[\w.@+-]+/)*(?:{_FILE}))"
+    r"(?P<inside>::[A-Za-z_][\w.]*(?:::[A-Za-z_]\w*)*(?:=[\w.'\"+-]+)?|:L?\d+(?:-L?\d+)?)?(?![\w/<>{}*]|\.\w)"
+)
+_QUOTED = re.compile(r"`([^`\n]{3,200})`")
+_ADDRESS = re.compile(r"\b(?:https?|ftp|ssh|git|file)://\S+|\b\w[\w.-]*@[\w.-]+:\S+")
+# Placeholder names.
+_EXAMPLE = re.compile(r"(?:^|/)(?:path/to|some|your|my|foo|bar|baz|example|examples?-?\w*|dir|tmp)(?:/|\.|$)|[<>{}*…$]")
+
+
+def anchors_in(text: str) -> list[str]:
+    """Return the places a text names, those in backticks first, without URLs, routes, commands and examples.
+
+    A bare name without a folder counts only in backticks: in prose `node.js` is not a file.
+    """
+    bare = _ADDRESS.sub(" ", text)
+    quoted = [match[0] for quote in _QUOTED.findall(bare) if (match := _PLACE.fullmatch(quote.strip()))]
+    prose = [match[0] for match in _PLACE.finditer(_QUOTED.sub(" ", bare)) if "/" in match["path"]]
+    places = dict.fromkeys(place.removeprefix("./") for place in (*quoted, *prose) if not _EXAMPLE.search(place))
+    return list(places)[:MOST_ANCHORS]
 
 
 def places_of(record: Record) -> dict[str, Mark | None]:
-    """Give every place a record cites, in its anchors or its text, with what stood there when somebody looked."""
+    """Return every place a record cites, in its anchors or its text, with its last seen content."""
     seen = record.seen.marks if record.seen else {}
     return {
-        anchor: seen.get(anchor) for anchor in (*record.anchors, *(one for one in seen if one not in record.anchors))
+        anchor: seen.get(anchor)
+        for anchor in (*record.anchors, *(place for place in seen if place not in record.anchors))
     }
 
 
 def is_about_code(kind: str) -> bool:
-    """Tell whether records of a kind say how things are, so that it makes sense to ask if they still are so."""
+    """True if records of a kind describe the present, so that they can become stale."""
     return kind not in PAST and kind in KINDS
 
 
 def freshness_of(record: Record, now: Sight, at: str) -> Freshness:
-    """Judge a record by what is seen of its places now."""
+    """Judge a record by the current content of its places."""
     places = places_of(record)
     findings = tuple(
         judged(record, anchor, cited, now.marks[anchor]) for anchor, cited in places.items() if anchor in now.marks
@@ -52,20 +80,20 @@ def freshness_of(record: Record, now: Sight, at: str) -> Freshness:
 
 
 def unknown(record: Record, at: str) -> Freshness:
-    """Give what can be said of a record whose code is not at hand."""
+    """Return the freshness of a record whose code is not available."""
     days = days_between(record.verified_at, at) if record.verified_at else None
     return Freshness(state="unknown" if record.anchors or record.verified_at else "unverified", days=days)
 
 
 def overall(findings: Sequence[Finding], *, checked: bool) -> State:
-    """Give the worst of several states; without any place there is nothing to measure by."""
+    """Return the worst of several states; without findings nothing can be measured."""
     if not findings:
         return "unknown" if checked else "unverified"
-    return max((one.state for one in findings), key=STATES.index)
+    return max((finding.state for finding in findings), key=STATES.index)
 
 
 def judged(record: Record, anchor: str, cited: Mark | None, now: Mark) -> Finding:
-    """Judge one place."""
+    """Return the finding for one place."""
     place = parse_anchor(anchor)
     state, note = _state(place, cited, now, claimed=_claims(record, anchor, place))
     moved = _moved(place, cited, now) if state == "fresh" else ""
@@ -73,29 +101,31 @@ def judged(record: Record, anchor: str, cited: Mark | None, now: Mark) -> Findin
 
 
 def since_cited(finding: Finding, cited: Mark | None, touches: Sequence[Touch]) -> list[Touch]:
-    """Give the commits that touched the file of a place since it held what was cited, newest first."""
-    own = [touch for touch in touches if touch.path == parse_anchor(finding.anchor).path]
-    until = next((nth for nth, touch in enumerate(own) if cited and touch.after == cited.blob), len(own))
-    return own[:until]
+    """Return the commits that touched the file of a place since its cited content, newest first."""
+    file_touches = [touch for touch in touches if touch.path == parse_anchor(finding.anchor).path]
+    until = next(
+        (index for index, touch in enumerate(file_touches) if cited and touch.after == cited.blob), len(file_touches)
+    )
+    return file_touches[:until]
 
 
 def explained(finding: Finding, touches: Sequence[Touch], versions: Mapping[str, Mark]) -> Finding:
-    """Say which of these commits made a place what it is, given what stood there in the versions they made."""
+    """Return the finding with the commits that changed its place, given the content in the versions they made."""
     if not touches:
-        return finding  # not committed yet, or by a commit older than it looks
-    found = [touch for touch in touches if _differs(versions.get(touch.before), versions.get(touch.after))]
-    return replace(finding, commits=len(found), last=(found or touches)[0])
+        return finding  # not committed yet, or by a commit with an earlier date
+    relevant = [touch for touch in touches if _differs(versions.get(touch.before), versions.get(touch.after))]
+    return replace(finding, commits=len(relevant), last=(relevant or touches)[0])
 
 
 def _differs(before: Mark | None, after: Mark | None) -> bool:
-    """Tell whether a place says something else than before; what nobody can look at may."""
+    """True if the content differs, or either version is not available."""
     if before is None or after is None:
         return True
     return (before.there, before.hash, before.value) != (after.there, after.hash, after.value)
 
 
 def _claims(record: Record, anchor: str, place: Anchor) -> bool:
-    """Tell whether a record says something about what stands at a place, rather than only naming it."""
+    """True if a record makes a claim about the content of a place, rather than only naming it."""
     return place.kind != "path" or (anchor in record.anchors and record.source in CLAIMED)
 
 
@@ -103,7 +133,7 @@ def _state(place: Anchor, cited: Mark | None, now: Mark, *, claimed: bool) -> tu
     if now.there is None:
         return "unknown", ""
     if place.kind == "absent":
-        return ("changed", "it is there again") if now.there else ("fresh", "")
+        return ("changed", "it exists again") if now.there else ("fresh", "")
     if not now.there:
         return "missing", ""
     if place.kind in ("value", "version"):
@@ -119,14 +149,14 @@ def _state(place: Anchor, cited: Mark | None, now: Mark, *, claimed: bool) -> tu
 
 
 def _moved(place: Anchor, cited: Mark | None, now: Mark) -> str:
-    """Give where lines that are cited by number stand now, if elsewhere."""
+    """Return the new line range of cited lines, if they moved."""
     if place.kind != "lines" or cited is None or (cited.first, cited.last) == (now.first, now.last):
         return ""
     return f"{place.path}:L{now.first}-L{now.last}"
 
 
 def told(freshness: Freshness) -> str:
-    """Say in a few words how far a record can be relied on."""
+    """Return a record's freshness in a few words."""
     age = (
         ""
         if freshness.days is None
@@ -138,27 +168,29 @@ def told(freshness: Freshness) -> str:
 
 
 def details(freshness: Freshness) -> list[str]:
-    """Say what became of each place that is not as it was."""
-    return [_detail(one) for one in (*freshness.troubles, *freshness.moved)]
+    """Return what changed at each place that is missing, changed or moved."""
+    return [_detail(finding) for finding in (*freshness.troubles, *freshness.moved)]
 
 
-def _detail(one: Finding) -> str:
-    if one.moved_to:
-        return f"{one.anchor} moved to {one.moved_to}" + (f", {one.note}" if one.note else "")
-    parts = [one.note] if one.note else []
-    if one.commits:
-        parts.append(f"{one.commits} commit{'s' if one.commits > 1 else ''} since")
-    if one.last:
-        parts.append(f"last {one.last.commit[:8]} {one.last.subject!r} by {one.last.author}, {one.last.at[:10]}")
-    return f"{one.anchor} {one.state}" + (f" ({'; '.join(parts)})" if parts else "")
+def _detail(finding: Finding) -> str:
+    if finding.moved_to:
+        return f"{finding.anchor} moved to {finding.moved_to}" + (f", {finding.note}" if finding.note else "")
+    parts = [finding.note] if finding.note else []
+    if finding.commits:
+        parts.append(f"{finding.commits} commit{'s' if finding.commits > 1 else ''} since")
+    if finding.last:
+        parts.append(
+            f"last {finding.last.commit[:8]} {finding.last.subject!r} by {finding.last.author}, {finding.last.at[:10]}"
+        )
+    return f"{finding.anchor} {finding.state}" + (f" ({'; '.join(parts)})" if parts else "")
 
 
 def wrong_claims(anchors: Sequence[str], now: Sight | None) -> list[str]:
-    """Give the anchors that do not hold as things stand: nobody can have checked them."""
+    """Return the anchors that are false right now, each with the reason."""
     wrong = []
     for anchor in anchors if now else ():
         mark = now.marks.get(anchor) if now else None
         state, note = _state(parse_anchor(anchor), mark, mark, claimed=True) if mark else ("unknown", "")
         if state in ("missing", "changed"):
-            wrong.append(f"{anchor} ({note or 'there is no such thing'})")
+            wrong.append(f"{anchor} ({note or 'it does not exist'})")
     return wrong

@@ -1,1 +1,1 @@
-"""What an agent did: tools, commands, turns, observations and summaries of them."""
+"""Read what agents did: tools, commands, turns, and observations and summaries of them."""

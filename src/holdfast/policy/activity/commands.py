@@ -1,4 +1,4 @@
-"""What a shell command was for and how it ended: checks, looks, commits, files it wrote, the line that says what broke."""
+"""Classify shell commands: checks, reads, commits, files they write, and the most informative error line of the output."""
 
 import re
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ _WRAPPER = re.compile(
     r"poetry run|pipenv run|hatch run|rye run|pdm run|npx(?: --?y(?:es)?)?|pnpm (?:exec|dlx)|bunx|yarn dlx|bundle exec|"
     r"docker compose (?:exec|run)(?: --?\S+)* \S+|python3? -m|python -m|xvfb-run) )+"
 )
-# Commands that judge the work, by the name they go by.
+# Commands that check the work: tests, linters, type checkers and builds.
 _CHECK = re.compile(
     r"^(?P<name>pytest|py\.test|tox|nox|unittest|ruff|mypy|pyright|flake8|pylint|black --check|tsc|vue-tsc|eslint|biome|prettier --check|"
     r"jest|vitest|mocha|ava|playwright test|cypress run|rspec|rubocop|phpunit|pest|phpstan|ctest|swift (?:test|build)|xcodebuild|"
@@ -61,8 +61,8 @@ _BROKEN = re.compile(
     r"^\S+:\d+:\d+: error\b|^\s*✗ |^\s*× |command not found$|\bFound [1-9]\d* errors?\b",
     re.MULTILINE,
 )
-# The best line first: what was expected, then what was raised, then what a compiler or a runner says.
-_TELLING = tuple(
+# Most informative first: failed assertions, then exceptions, then messages of compilers and test runners.
+_ERROR_LINES = tuple(
     re.compile(pattern, re.MULTILINE)
     for pattern in (
         r"^E\s+(?P<said>(?:[\w.]+(?:Error|Exception|Exit|Warning)\b|assert\b).*)$",
@@ -84,19 +84,19 @@ _TELLING = tuple(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Commit:
-    """A commit a command made; the hash is empty where the output does not tell it."""
+    """A commit that a command made; `hash` is empty if the output does not include it."""
 
     hash: str
     subject: str
 
 
 def parts_of(command: str) -> list[str]:
-    """Give the single commands of a line, without what only wraps them."""
+    """Return the single commands of a line, without wrappers such as `sudo` or `uv run`."""
     return [_WRAPPER.sub("", part.strip()) for part in _PART.split(command.partition("<<")[0]) if part.strip()]
 
 
 def check_of(command: str) -> str:
-    """Give the name of the check a command runs (`pytest`, `cargo test`); nothing if it judges nothing."""
+    """Return the name of the check a command runs (`pytest`, `cargo test`); "" if it runs none."""
     for part in parts_of(command):
         if match := _CHECK.match(part):
             return " ".join(match["name"].split())
@@ -104,29 +104,29 @@ def check_of(command: str) -> str:
 
 
 def name_of(command: str) -> str:
-    """Give what a command is called: its check, else its program with the word that says what it does."""
+    """Return a short name: the check, else the program with its subcommand."""
     if check := check_of(command):
         return check
     parts = [part for part in parts_of(command) if not part.startswith("cd ")]
     words = parts[-1].split() if parts else []
-    named = words[:2] if len(words) > 1 and re.match(r"[a-z][\w:-]*$", words[1]) else words[:1]
-    return shorten(" ".join(named), LONGEST_NAME)
+    name_words = words[:2] if len(words) > 1 and re.match(r"[a-z][\w:-]*$", words[1]) else words[:1]
+    return shorten(" ".join(name_words), LONGEST_NAME)
 
 
 def only_looks(command: str) -> bool:
-    """Tell whether a command changes nothing and judges nothing."""
+    """True if a command only reads: it changes nothing and runs no check."""
     parts = [part.strip() for piece in parts_of(command) for part in piece.split("|")]
     return bool(parts) and all(_LOOK.match(part) or not part for part in parts) and not list(written_by(command))
 
 
 def is_ours(command: str) -> bool:
-    """Tell whether a command asks or tells Holdfast something."""
+    """True if a command runs Holdfast itself."""
     parts = [part for part in parts_of(command) if not part.startswith("cd ")]
     return bool(parts) and all(_OURS.match(part) for part in parts)
 
 
 def read_by(command: str) -> Iterator[str]:
-    """Give the files a command printed."""
+    """Yield the files a command printed."""
     for part in parts_of(command):
         if match := _READ.match(part.partition("|")[0]):
             words = [word.strip("'\"") for word in _ARGUMENT.findall(match["rest"])]
@@ -134,7 +134,7 @@ def read_by(command: str) -> Iterator[str]:
 
 
 def written_by(command: str) -> Iterator[tuple[str, str]]:
-    """Give the files a command wrote, moved or removed: create, edit or delete, and the path."""
+    """Yield (create, edit or delete, path) for each file a command wrote, moved or removed."""
     for match in _HEREDOC.finditer(command):
         if path := match["path"] or match["other"]:
             yield "create", path.strip("'\"")
@@ -150,14 +150,14 @@ def written_by(command: str) -> Iterator[tuple[str, str]]:
 
 
 def commit_of(command: str, output: str) -> Commit | None:
-    """Give the commit a command made, by what git said, else by its message."""
-    asked = _COMMIT.search(command)
-    if not asked and not _REVERT.search(command):
+    """Return the commit a command made, from git's output, else from the commit message."""
+    request = _COMMIT.search(command)
+    if not request and not _REVERT.search(command):
         return None
     text, _ = output_of(output)
-    if told := _COMMITTED.search(text):
-        return Commit(hash=told["hash"], subject=told["subject"].strip())
-    subject = _subject(asked["rest"]) if asked else ""
+    if reported := _COMMITTED.search(text):
+        return Commit(hash=reported["hash"], subject=reported["subject"].strip())
+    subject = _subject(request["rest"]) if request else ""
     return Commit(hash="", subject=subject) if subject and "nothing to commit" not in text else None
 
 
@@ -171,15 +171,15 @@ def _subject(rest: str) -> str:
 
 
 def output_of(result: str) -> tuple[str, int | None]:
-    """Give what a command printed and its exit code, if that is told."""
+    """Return what a command printed and its exit code, if known."""
     if result.startswith("{"):
-        value = _read(result)
-        if isinstance(value, dict):
+        parsed = _read(result)
+        if isinstance(parsed, dict):
             text = "\n".join(
-                str(value[name]) for name in ("output", "stdout", "stderr", "error", "content") if value.get(name)
+                str(parsed[name]) for name in ("output", "stdout", "stderr", "error", "content") if parsed.get(name)
             )
-            inner = value.get("metadata")
-            for source in (value, inner if isinstance(inner, dict) else {}):
+            inner = parsed.get("metadata")
+            for source in (parsed, inner if isinstance(inner, dict) else {}):
                 for name in ("exit_code", "exitCode", "returncode"):
                     if isinstance(source.get(name), int):
                         return text, int(source[name])
@@ -188,23 +188,23 @@ def output_of(result: str) -> tuple[str, int | None]:
     return result, int(code[1]) if code else None
 
 
-def went_wrong(command: str, result: str, *, failed: bool) -> bool:
-    """Tell whether a command failed: as the client says, by its exit code, or by what a check printed."""
+def has_failed(command: str, result: str, *, failed: bool) -> bool:
+    """True if a command failed: reported by the client, by its exit code, or by the output of a check."""
     text, code = output_of(result)
     if failed or (code is not None and code != 0):
-        # A search that finds nothing and a look that fails break nothing.
+        # A search without hits exits non-zero too, and a failed read breaks nothing.
         return not only_looks(command)
     return bool(check_of(command)) and code is None and bool(_BROKEN.search(text))
 
 
 def error_line(result: str) -> str:
-    """Give the one line of an output that best says what went wrong."""
+    """Return the line of an output that best describes the failure."""
     text, _ = output_of(result)
-    for pattern in _TELLING:
-        if found := pattern.search(text):
-            said = " ".join(found["said"].split())
-            if len(said) >= 6:
-                return shorten(said, LONGEST_ERROR)
+    for pattern in _ERROR_LINES:
+        if match := pattern.search(text):
+            message = " ".join(match["said"].split())
+            if len(message) >= 6:
+                return shorten(message, LONGEST_ERROR)
     return ""
 
 

@@ -1,4 +1,4 @@
-"""What a history teaches: choices its commits give reasons for, files fixed again and again, and what was taken back. Pure."""
+"""Learn from a git history: choices that commits explain, files fixed repeatedly, and reverted changes."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,9 +13,9 @@ from holdfast.policy.language.overlap import overlap
 from holdfast.policy.language.signals import signals
 
 CHAIN_DAYS, CHAIN_LEAST, CHAIN_SHOWN = 7.0, 2, 10
-ALIKE = 0.3  # share of words two subjects have in common, if the second goes on with the first
+ALIKE = 0.3  # share of common words at which the second subject continues the first
 MOST_ANCHORS = 5
-SWEEPING = 15  # a commit that touches more files says little about any of them
+SWEEPING = 15  # files; a larger commit says little about each of them
 SHORTEST_REASON = 40
 
 _TRAILER = re.compile(
@@ -49,7 +49,7 @@ _REASON = re.compile(
     re.IGNORECASE,
 )
 _REJECTED = re.compile(r"\b(?:instead of|rather than|in place of)\s+(?P<what>[^,.;:()\n]{3,80})", re.IGNORECASE)
-# Files every other commit touches tell nothing about what keeps breaking.
+# Files that most commits touch do not show what keeps breaking.
 _COMMON = re.compile(
     r"(?:^|/)(?:dist|build|vendor|node_modules|generated|gen)/|\.(?:min\.js|cjs|map)$|"
     r"(?:^|/)(?:tests?|__tests__|spec|docs?|fixtures)/|(?:^|/)(?:CHANGELOG|README|HISTORY|NEWS|VERSION)[^/]*$|"
@@ -60,57 +60,57 @@ _COMMON = re.compile(
 
 
 def learnable(commits: Sequence[Commit]) -> list[Draft]:
-    """Give what commits teach as drafts, oldest first; each names its commits in `extra.commits`, the first of them its key."""
-    ordered = sorted((one for one in commits if not _is_routine(one)), key=lambda one: (one.at, one.hash))
-    by_hash = {one.hash: one for one in ordered}
-    found = [*_reverts(ordered, by_hash), *_chains(ordered), *_choices(ordered)]
-    return sorted(found, key=lambda draft: (draft.at, str(draft.extra["commits"])))
+    """Return drafts learned from commits, oldest first; `extra.commits` lists their commits, the first one is the key."""
+    own = (commit for commit in commits if not (_ROBOT.search(commit.author) or _BUMP.match(commit.subject)))
+    ordered = sorted(own, key=lambda commit: (commit.at, commit.hash))
+    by_hash = {commit.hash: commit for commit in ordered}
+    drafts = [*_reverts(ordered, by_hash), *_chains(ordered), *_choices(ordered)]
+    return sorted(drafts, key=lambda draft: (draft.at, str(draft.extra["commits"])))
 
 
-def is_held(draft: Draft) -> bool:
-    """Tell whether a draft waits for a yes: a choice read out of a commit is a guess, what was fixed or reverted is not."""
+def needs_approval(draft: Draft) -> bool:
+    """True if a draft starts pending: a choice inferred from a commit is a guess, fixes and reverts are facts."""
     return draft.kind == "decision"
-
-
-def _is_routine(commit: Commit) -> bool:
-    return bool(_ROBOT.search(commit.author) or _BUMP.match(commit.subject))
 
 
 def _reverts(commits: Sequence[Commit], by_hash: Mapping[str, Commit]) -> Iterator[Draft]:
     for commit in commits:
-        named, told = _REVERT.match(commit.subject), _REVERTS.search(commit.body)
-        if (not named and not told) or _RELANDED.match(commit.subject):
+        quoted, reference = _REVERT.match(commit.subject), _REVERTS.search(commit.body)
+        if (not quoted and not reference) or _RELANDED.match(commit.subject):
             continue
-        taken_back = _whole(by_hash, told["hash"]) if told else None
-        what = taken_back.subject if taken_back else named["what"] if named else commit.subject
+        reverted = _by_prefix(by_hash, reference["hash"]) if reference else None
+        what = reverted.subject if reverted else quoted["what"] if quoted else commit.subject
         why = _prose(_REVERTS.sub("", commit.body))
-        body = f"“{what}” was taken back."
+        body = f"“{what}” was reverted."
         body += f" Why: {why}" if why else " The commit does not say why."
-        body += (
-            f"\nWhat it had meant to do: {_prose(taken_back.body)}" if taken_back and _prose(taken_back.body) else ""
-        )
-        hashes = [one for one in (taken_back.hash if taken_back else told["hash"] if told else "", commit.hash) if one]
+        body += f"\nOriginal purpose: {_prose(reverted.body)}" if reverted and _prose(reverted.body) else ""
+        hashes = [
+            hash_
+            for hash_ in (reverted.hash if reverted else reference["hash"] if reference else "", commit.hash)
+            if hash_
+        ]
+        # The subtitle is part of the record's id (verbs/capture/learn): do not reword it.
         yield _scar(f"Reverted: {what}", body, hashes, [commit], "A change that had to be taken back")
 
 
-def _whole(by_hash: Mapping[str, Commit], prefix: str) -> Commit | None:
-    return by_hash.get(prefix) or next((one for key, one in by_hash.items() if key.startswith(prefix)), None)
+def _by_prefix(by_hash: Mapping[str, Commit], prefix: str) -> Commit | None:
+    return by_hash.get(prefix) or next((commit for key, commit in by_hash.items() if key.startswith(prefix)), None)
 
 
 def _chains(commits: Sequence[Commit]) -> Iterator[Draft]:
-    """Give files that were fixed again within days, each run of fixes once with all files it shares."""
+    """Yield files that were fixed again within days, each series of fixes once with all its files."""
     by_file: dict[str, list[Commit]] = {}
     for commit in filter(_is_fix, commits):
         for path in commit.files:
             if not _COMMON.search(path):
                 by_file.setdefault(path, []).append(commit)
     runs: dict[tuple[str, ...], list[str]] = {}
-    known = {one.hash: one for one in commits}
+    known = {commit.hash: commit for commit in commits}
     for path, fixes in by_file.items():
         for run in _runs(fixes):
-            runs.setdefault(tuple(one.hash for one in run), []).append(path)
+            runs.setdefault(tuple(commit.hash for commit in run), []).append(path)
     for hashes, paths in runs.items():
-        yield _chain([known[one] for one in hashes], paths)
+        yield _chain([known[hash_] for hash_ in hashes], paths)
 
 
 def _is_fix(commit: Commit) -> bool:
@@ -120,10 +120,10 @@ def _is_fix(commit: Commit) -> bool:
 
 
 def _runs(fixes: Sequence[Commit]) -> Iterator[list[Commit]]:
-    """Cut the fixes of a file where one does not go on with the one before it."""
+    """Split the fixes of a file into series, each fix continuing the one before it."""
     run = list(fixes[:1])
     for before, after in pairwise(fixes):
-        if days_between(before.at, after.at) > CHAIN_DAYS or not _goes_on(before, after):
+        if days_between(before.at, after.at) > CHAIN_DAYS or not _continues(before, after):
             if len(run) >= CHAIN_LEAST:
                 yield run
             run = []
@@ -132,11 +132,11 @@ def _runs(fixes: Sequence[Commit]) -> Iterator[list[Commit]]:
         yield run
 
 
-def _goes_on(before: Commit, after: Commit) -> bool:
-    """Tell whether a fix goes on with another: it says so, names the same issue, or is about the same words."""
+def _continues(before: Commit, after: Commit) -> bool:
+    """True if a fix continues another: same issue, similar words, or a word such as “again”."""
     if set(_ISSUE.findall(before.subject)) & set(_ISSUE.findall(after.subject)):
         return True
-    first, second = (_FIX.sub(" ", subject_of(one.subject)[0]) for one in (before, after))
+    first, second = (_FIX.sub(" ", subject_of(commit.subject)[0]) for commit in (before, after))
     share = overlap(first, second)
     return share >= ALIKE or (share > 0 and bool(_AGAIN.search(after.subject)))
 
@@ -144,24 +144,24 @@ def _goes_on(before: Commit, after: Commit) -> bool:
 def _chain(run: Sequence[Commit], paths: Sequence[str]) -> Draft:
     days = counted(int(days_between(run[0].at, run[-1].at)) + 1, "day")
     title = f"{joined(paths, 2)} had to be fixed {len(run)} times within {days}: {subject_of(run[-1].subject)[0]}"
-    lines = [f"- {one.at[:10]} {one.hash[:8]} {one.subject}. {shorten(_prose(one.body), 300)}".rstrip() for one in run]
+    lines = [f"- {fix.at[:10]} {fix.hash[:8]} {fix.subject}. {shorten(_prose(fix.body), 300)}".rstrip() for fix in run]
     if len(lines) > CHAIN_SHOWN:
         lines = [f"- … {len(lines) - CHAIN_SHOWN} before these", *lines[-CHAIN_SHOWN:]]
     body = "\n".join([f"{title}.", *lines])
-    return _scar(title, body, [one.hash for one in run], run, "Fixes that did not last", paths)
+    return _scar(title, body, [fix.hash for fix in run], run, "Fixes that did not last", paths)
 
 
 def _scar(
-    title: str, body: str, hashes: Sequence[str], told: Sequence[Commit], why: str, paths: Sequence[str] = ()
+    title: str, body: str, hashes: Sequence[str], commits: Sequence[Commit], subtitle: str, paths: Sequence[str] = ()
 ) -> Draft:
-    files = list(dict.fromkeys(paths or [path for one in told for path in one.files]))
+    files = list(dict.fromkeys(paths or [path for commit in commits for path in commit.files]))
     return Draft(
         kind="observation",
         title=shorten(title, 200),
         body=body,
         fields={
             "type": "bugfix",
-            "subtitle": why,
+            "subtitle": subtitle,
             "concepts": ["gotcha", "problem-solution"],
             "files_modified": files[:30],
             "severity": "scar_candidate",
@@ -169,30 +169,33 @@ def _scar(
         confidence="low",
         source="mined",
         anchors=tuple(files[:MOST_ANCHORS]),
-        extra={"commits": list(hashes), "began": told[0].at},
-        at=told[-1].at,
+        extra={"commits": list(hashes), "began": commits[0].at},
+        at=commits[-1].at,
     )
 
 
 def _choices(commits: Sequence[Commit]) -> Iterator[Draft]:
-    """Give commits that chose something and say why."""
+    """Yield decisions: commits that chose something and give a reason."""
     for commit in commits:
         subject, _ = subject_of(commit.subject)
-        told = _prose(commit.body)
-        decided = any(one.kind == "decision" for one in signals(commit.body))
-        chose = bool(_CHOICE.match(subject) and _REASON.search(f"{subject} {told}"))
-        if len(told) >= SHORTEST_REASON and (decided or chose) and not _REVERT.match(commit.subject):
-            yield _decision(commit, subject, told)
+        prose = _prose(commit.body)
+        is_decision = any(signal.kind == "decision" for signal in signals(commit.body))
+        is_choice = bool(_CHOICE.match(subject) and _REASON.search(f"{subject} {prose}"))
+        if len(prose) >= SHORTEST_REASON and (is_decision or is_choice) and not _REVERT.match(commit.subject):
+            yield _decision(commit, subject, prose)
 
 
-def _decision(commit: Commit, subject: str, told: str) -> Draft:
-    reasons = [one for one in sentences_of(commit.body) if _REASON.search(one)]
-    rejected = [match["what"].strip() for match in _REJECTED.finditer(f"{subject}. {told}")]
-    fields = {"rationale": shorten(" ".join(reasons) or told, 2_000), "alternatives": list(dict.fromkeys(rejected))[:5]}
+def _decision(commit: Commit, subject: str, prose: str) -> Draft:
+    reasons = [sentence for sentence in sentences_of(commit.body) if _REASON.search(sentence)]
+    rejected = [match["what"].strip() for match in _REJECTED.finditer(f"{subject}. {prose}")]
+    fields = {
+        "rationale": shorten(" ".join(reasons) or prose, 2_000),
+        "alternatives": list(dict.fromkeys(rejected))[:5],
+    }
     return Draft(
         kind="decision",
         title=shorten(subject, 200),
-        body=f"{subject}.\n\n{told}",
+        body=f"{subject}.\n\n{prose}",
         fields={name: value for name, value in fields.items() if value},
         confidence="low",
         source="mined",
@@ -203,5 +206,5 @@ def _decision(commit: Commit, subject: str, told: str) -> Draft:
 
 
 def _prose(body: str) -> str:
-    """Give what a commit's body says, without trailers."""
+    """Return a commit's body without trailers."""
     return " ".join(_TRAILER.sub("", body).split())

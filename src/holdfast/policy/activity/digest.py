@@ -1,4 +1,4 @@
-"""What one piece of work comes to: its files, its commits, the checks that failed and passed, and what was said. Pure."""
+"""Summarize one piece of work: its files, commits, and the checks that failed or were fixed."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -9,7 +9,7 @@ from holdfast.policy.activity.work import Changed, Committed, Delegated, Looked,
 from holdfast.policy.language.headlines import outcome_of, request_of
 from holdfast.policy.language.signals import Signal, signals
 
-# Files nobody will look for again, and commands that by their name tell nothing.
+# Temporary files, and commands whose name alone says nothing about the work.
 _SCRATCH = re.compile(r"^(?:/private)?(?:/var)?/tmp/|^/dev/|^/var/folders/|^[A-Z]:/.*/Temp/", re.IGNORECASE)
 _PLAIN = re.compile(r"(?:git\b|cd\b|echo\b|python3?$|node$|bash$|sh$|kill\b|open$|$)")
 _Kind = TypeVar("_Kind")
@@ -17,7 +17,7 @@ _Kind = TypeVar("_Kind")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Broke:
-    """A check or program that failed, by its name, with the line that says how."""
+    """A check or program that failed, with its error line."""
 
     name: str
     error: str
@@ -25,7 +25,7 @@ class Broke:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Work:
-    """One piece of work, its steps sorted by what they are."""
+    """One piece of work, with its steps sorted by type."""
 
     turn: Turn
     changes: list[Changed]
@@ -35,7 +35,7 @@ class Work:
     delegated: list[Delegated]
     read: list[str]
     modified: list[str]
-    mended: list[Broke]
+    fixed: list[Broke]
     broken: list[Broke]
     request: str
     outcome: str
@@ -43,69 +43,64 @@ class Work:
 
     @property
     def acts(self) -> list[Ran]:
-        """Commands that did something besides judging the work."""
-        return [one for one in self.runs if not one.is_check and not one.wrong and not _PLAIN.match(one.name)]
+        """Commands that succeeded and did something other than check the work."""
+        return [run for run in self.runs if not run.is_check and not run.wrong and not _PLAIN.match(run.name)]
 
 
 def digest(turn: Turn) -> Work:
-    """Sort the steps of a turn."""
-    changes = [one for one in _of(turn.steps, Changed) if not _SCRATCH.match(one.path)]
-    modified = list(dict.fromkeys(one.path for one in changes))
-    read = dict.fromkeys(one.path for one in _of(turn.steps, Looked) if not _SCRATCH.match(one.path))
-    runs = _of(turn.steps, Ran)
+    """Sort the steps of a turn by type."""
+    changes = [change for change in _of_type(turn.steps, Changed) if not _SCRATCH.match(change.path)]
+    modified = list(dict.fromkeys(change.path for change in changes))
+    read = dict.fromkeys(look.path for look in _of_type(turn.steps, Looked) if not _SCRATCH.match(look.path))
+    runs = _of_type(turn.steps, Ran)
+    last_runs = {run.name: run for run in runs}
     return Work(
         turn=turn,
         changes=changes,
-        commits=_of(turn.steps, Committed),
+        commits=_of_type(turn.steps, Committed),
         runs=runs,
-        searches=_of(turn.steps, Searched),
-        delegated=_of(turn.steps, Delegated),
+        searches=_of_type(turn.steps, Searched),
+        delegated=_of_type(turn.steps, Delegated),
         read=[path for path in read if path not in modified],
         modified=modified,
-        mended=list(_mended(turn.steps)),
-        broken=list(_still_broken(runs)),
+        fixed=list(_fixed(turn.steps)),
+        broken=[Broke(name=run.name, error=run.error) for run in last_runs.values() if run.wrong],
         request=request_of(turn.prompt),
-        outcome=outcome_of(turn.said),
-        signals=signals(turn.said),
+        outcome=outcome_of(turn.answer),
+        signals=signals(turn.answer),
     )
 
 
 def pieces(turn: Turn) -> Iterator[Turn]:
-    """Cut a turn after each of its commits; what follows the last one stays with it unless it changed something."""
-    cuts = [place + 1 for place, step in enumerate(turn.steps) if isinstance(step.did, Committed)]
-    found = [turn.steps[start:end] for start, end in zip([0, *cuts], [*cuts, len(turn.steps)], strict=True)]
-    if len(found) > 1 and not any(isinstance(step.did, Changed) for step in found[-1]):
-        last = found.pop()
-        found[-1] = [*found[-1], *last]
-    for place, steps in enumerate(found):
-        first = steps[0].id if place else turn.id
-        said = turn.said if place == len(found) - 1 else ""
-        yield replace(turn, id=first, steps=steps, said=said, tokens=turn.tokens // len(found))
+    """Split a turn after each of its commits; steps after the last commit join it unless they changed a file."""
+    cuts = [index + 1 for index, step in enumerate(turn.steps) if isinstance(step.did, Committed)]
+    groups = [turn.steps[start:end] for start, end in zip([0, *cuts], [*cuts, len(turn.steps)], strict=True)]
+    if len(groups) > 1 and not any(isinstance(step.did, Changed) for step in groups[-1]):
+        last = groups.pop()
+        groups[-1] = [*groups[-1], *last]
+    for index, steps in enumerate(groups):
+        first = steps[0].id if index else turn.id
+        answer = turn.answer if index == len(groups) - 1 else ""
+        yield replace(turn, id=first, steps=steps, answer=answer, tokens=turn.tokens // len(groups))
 
 
-def _of(steps: Sequence[Step], wanted: type[_Kind]) -> list[_Kind]:
-    return [step.did for step in steps if isinstance(step.did, wanted)]
+def _of_type(steps: Sequence[Step], type_: type[_Kind]) -> list[_Kind]:
+    return [step.did for step in steps if isinstance(step.did, type_)]
 
 
-def _mended(steps: Sequence[Step]) -> Iterator[Broke]:
-    """Give what failed and passed at its last run, with a change in between."""
+def _fixed(steps: Sequence[Step]) -> Iterator[Broke]:
+    """Yield checks that failed, then passed at their last run after a change."""
     failed: dict[str, tuple[int, str]] = {}
     changed_at, passed_at = -1, dict[str, int]()
-    mended: dict[str, str] = {}
-    for place, step in enumerate(steps):
+    fixed: dict[str, str] = {}
+    for index, step in enumerate(steps):
         match step.did:
             case Changed():
-                changed_at = place
+                changed_at = index
             case Ran(name=name, wrong=True, error=error):
-                failed.setdefault(name, (place, error))
+                failed.setdefault(name, (index, error))
                 passed_at.pop(name, None)
-                mended.pop(name, None)
+                fixed.pop(name, None)
             case Ran(name=name, wrong=False) if name in failed and changed_at > failed[name][0]:
-                mended[name] = failed[name][1]
-    yield from (Broke(name=name, error=error) for name, error in mended.items())
-
-
-def _still_broken(runs: Sequence[Ran]) -> Iterator[Broke]:
-    """Give what failed at its last run."""
-    last = {one.name: one for one in runs}
-    yield from (Broke(name=one.name, error=one.error) for one in last.values() if one.wrong)
+                fixed[name] = failed[name][1]
+    yield from (Broke(name=name, error=error) for name, error in fixed.items())

@@ -1,4 +1,4 @@
-"""Facts, subtitle and narrative of a piece of work, written from its traces. Pure."""
+"""Write the facts, subtitle and narrative of a piece of work from its steps."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -19,88 +19,91 @@ _DID = {"create": "Created", "edit": "Changed", "delete": "Deleted"}
 
 
 def subtitle_of(work: Work, kind: str, title: str) -> str:
-    """Give one more line: what was wrong, what is still broken, or what came of it."""
+    """Return one more line: what was wrong, what is still broken, or what the answer says."""
     by = f"Sub-agent {work.turn.agent}: " if work.turn.agent else ""
-    for one in work.mended if kind == "bugfix" else ():
-        if one.error:
-            return f"{by}{one.name} failed with {one.error.rstrip('.')}; it passes now"
-    for one in work.broken:
-        return f"{by}{_fails(one)}"
-    if answer := answer_of(work.turn.said, besides=title):
+    for check in work.fixed if kind == "bugfix" else ():
+        if check.error:
+            return f"{by}{check.name} failed with {check.error.rstrip('.')}; it passes now"
+    for check in work.broken:
+        return f"{by}{_fails(check)}"
+    if answer := answer_of(work.turn.answer, title=title):
         return by + shorten(answer, 200)
     return (by + joined(work.modified, 3)).rstrip(": ")
 
 
 def facts_of(work: Work) -> list[str]:
-    """Give single facts, each standing alone."""
-    found = [f"Commit {one.hash or 'made'}: {one.subject}" for one in work.commits]
-    found += [f"{one.name} failed ({one.error}), then passed" for one in work.mended if one.error]
-    found += [_fails(one) for one in work.broken]
-    found += [one.text for one in work.signals if len(one.text) <= 1_000]
-    found += _file_facts(work.changes)
-    for one in work.delegated:
-        answer = answer_of(one.answer)
-        found.append(f"Sub-agent {one.agent or 'unnamed'}, asked to {one.task}" + f": {answer}" * bool(answer))
-    return [shorten(fact, 1_000) for fact in dict.fromkeys(found)]
+    """Return single facts, each understandable alone."""
+    facts = [f"Commit {commit.hash or 'made'}: {commit.subject}" for commit in work.commits]
+    facts += [f"{check.name} failed ({check.error}), then passed" for check in work.fixed if check.error]
+    facts += [_fails(check) for check in work.broken]
+    facts += [signal.text for signal in work.signals if len(signal.text) <= 1_000]
+    facts += _file_facts(work.changes)
+    for task in work.delegated:
+        answer = answer_of(task.answer)
+        facts.append(f"Sub-agent {task.agent or 'unnamed'}, asked to {task.task}" + f": {answer}" * bool(answer))
+    return [shorten(fact, 1_000) for fact in dict.fromkeys(facts)]
 
 
 def narrative_of(work: Work) -> str:
-    """Tell what happened, in the order a reader wants it."""
+    """Return what happened as running text, in order."""
     parts = [
         f"Asked: {one_line(work.turn.prompt, 400)}." if work.turn.prompt else "",
         f"Done by the sub-agent {work.turn.agent}." if work.turn.agent else "",
         *_looked(work),
         *_changed(work),
         *_checked(work),
-        *(f"Committed {one.hash} “{one.subject}”.".replace("  ", " ") for one in work.commits),
-        f"Answered: {shorten(work.turn.said, 600)}" if work.turn.said else "",
+        *(f"Committed {commit.hash} “{commit.subject}”.".replace("  ", " ") for commit in work.commits),
+        f"Answered: {shorten(work.turn.answer, 600)}" if work.turn.answer else "",
     ]
-    return " ".join(part for part in parts if part) or "Something was done that left no words."
+    return " ".join(part for part in parts if part) or "No details were recorded."
 
 
 def _file_facts(changes: Sequence[Changed]) -> Iterator[str]:
     by_path: dict[str, list[Changed]] = {}
-    for one in changes:
-        by_path.setdefault(one.path, []).append(one)
-    for path, own in by_path.items():
-        before = _names("\n".join(one.before for one in own))
-        after = _names("\n".join(one.after for one in own))
+    for change in changes:
+        by_path.setdefault(change.path, []).append(change)
+    for path, edits in by_path.items():
+        before = _names("\n".join(change.before for change in edits))
+        after = _names("\n".join(change.after for change in edits))
         added = [f"`{name}`" for name in after if name not in before]
         gone = [f"`{name}`" for name in before if name not in after]
-        told = [f"adds {joined(added, 4)}"] * bool(added) + [f"removes {joined(gone, 4)}"] * bool(gone)
-        yield f"{_DID[own[-1].how if own[-1].how == 'delete' else own[0].how]} {path}" + f" ({'; '.join(told)})" * bool(
-            told
+        details = [f"adds {joined(added, 4)}"] * bool(added) + [f"removes {joined(gone, 4)}"] * bool(gone)
+        yield (
+            f"{_DID[edits[-1].how if edits[-1].how == 'delete' else edits[0].how]} {path}"
+            + f" ({'; '.join(details)})" * bool(details)
         )
 
 
 def _names(code: str) -> list[str]:
-    return list(dict.fromkeys(name for found in _NAMED.findall(code) for name in found if name))
+    return list(dict.fromkeys(name for groups in _NAMED.findall(code) for name in groups if name))
 
 
 def _looked(work: Work) -> Iterator[str]:
     if work.read:
         yield f"Read {joined(work.read, 6)}."
-    if wanted := [f"“{shorten(one.wanted, 60)}”" for one in work.searches if one.wanted]:
+    if wanted := [f"“{shorten(search.wanted, 60)}”" for search in work.searches if search.wanted]:
         yield f"Looked for {joined(list(dict.fromkeys(wanted)), 4)}."
-    for one in work.delegated:
-        yield f"Had {one.agent or 'a sub-agent'} do: {shorten(one.task, 160)}."
+    for task in work.delegated:
+        yield f"Had {task.agent or 'a sub-agent'} do: {shorten(task.task, 160)}."
 
 
 def _changed(work: Work) -> Iterator[str]:
     for how, word in _DID.items():
-        if paths := list(dict.fromkeys(one.path for one in work.changes if one.how == how)):
+        if paths := list(dict.fromkeys(change.path for change in work.changes if change.how == how)):
             yield f"{word} {joined(paths, 6)}."
 
 
 def _checked(work: Work) -> Iterator[str]:
-    for one in work.mended:
-        yield f"{one.name} failed" + f" with {one.error.rstrip('.')}" * bool(one.error) + " and passed afterwards."
-    for one in work.broken:
-        yield f"{_fails(one).rstrip('.')}."
-    known = {one.name for one in (*work.mended, *work.broken)}
-    if passed := list(dict.fromkeys(one.name for one in work.runs if not one.wrong and one.name not in known)):
+    for check in work.fixed:
+        yield (
+            f"{check.name} failed" + f" with {check.error.rstrip('.')}" * bool(check.error) + " and passed afterwards."
+        )
+    for check in work.broken:
+        yield f"{_fails(check).rstrip('.')}."
+    known = {check.name for check in (*work.fixed, *work.broken)}
+    if passed := list(dict.fromkeys(run.name for run in work.runs if not run.wrong and run.name not in known)):
         yield f"Ran {joined(passed, 4)}."
 
 
-def _fails(one: Broke) -> str:
-    return f"{one.name} still fails" + f": {one.error}" * bool(one.error)
+def _fails(check: Broke) -> str:
+    return f"{check.name} still fails" + f": {check.error}" * bool(check.error)

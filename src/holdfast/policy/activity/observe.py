@@ -1,4 +1,4 @@
-"""Observations out of raw happenings, by rule: what changed, what broke and was mended, what was found out. Pure."""
+"""Turn hook activity into draft observations by rule: what was changed, fixed, broken or learned."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -50,105 +50,105 @@ _ASIDE = re.compile(
 )
 
 
-def observations(happenings: Sequence[Happening], *, everything: bool = False) -> list[Draft]:
-    """Give what sessions did as observations, one for each prompt and agent, and for each commit in it.
+def observations(activity: Sequence[Happening], *, include_open: bool = False) -> list[Draft]:
+    """Return draft observations for finished turns: one for each prompt and agent, and one for each commit.
 
-    A turn that is still going on is left for later, unless everything is asked for. The same happenings give the same
-    drafts, each with a key of its own in `extra.trail`.
+    Unfinished turns are skipped unless `include_open` is set. Deterministic: the same activity returns the same drafts,
+    each with its own key in `extra.trail`.
     """
-    done = [turn for turn in turns(happenings) if turn.done or everything]
+    done = [turn for turn in turns(activity) if turn.done or include_open]
     return [draft for turn in done for draft in observations_of(turn)]
 
 
 def observations_of(turn: Turn) -> list[Draft]:
-    """Give the observations of one turn; none if nothing in it is worth telling."""
+    """Return the observations of one turn; empty if nothing in it is worth recording."""
     return [_draft(work) for work in _works_of(turn)]
 
 
-def works(happenings: Sequence[Happening], *, everything: bool = False) -> list[Work]:
-    """Give the pieces of work that are worth telling."""
-    done = [turn for turn in turns(happenings) if turn.done or everything]
+def works(activity: Sequence[Happening], *, include_open: bool = False) -> list[Work]:
+    """Return the pieces of work that are worth recording."""
+    done = [turn for turn in turns(activity) if turn.done or include_open]
     return [work for turn in done for work in _works_of(turn)]
 
 
-def settled(happenings: Sequence[Happening]) -> str:
-    """Give the id up to which happenings need not be looked at again: all before the first turn that still goes on."""
-    going = min((turn.id for turn in turns(happenings) if not turn.done), default="")
-    return max((one.id for one in happenings if not going or one.id < going), default="")
+def settled(activity: Sequence[Happening]) -> str:
+    """Return the last id before the first unfinished turn: activity up to it need not be read again."""
+    first_open = min((turn.id for turn in turns(activity) if not turn.done), default="")
+    return max((event.id for event in activity if not first_open or event.id < first_open), default="")
 
 
 def title_of(work: Work, kind: str) -> str:
-    """Name the work: by its commit, by what the answer says was done, by the request, by its traces."""
+    """Return a title: from the commit, else from the answer, the request or the tool calls."""
     if work.commits and work.commits[0].subject:
         return one_line(subject_of(work.commits[0].subject)[0], TITLE)
     if kind == "decision":
-        return one_line(next(one.text for one in work.signals if one.kind == "decision"), TITLE)
+        return one_line(next(signal.text for signal in work.signals if signal.kind == "decision"), TITLE)
     if work.outcome and (work.changes or work.acts):
         return work.outcome
-    return work.request or one_line(_traces(work), TITLE)
+    return work.request or one_line(_title_from_steps(work), TITLE)
 
 
 def type_of(work: Work) -> str:
-    """Tell what sort of work it was."""
-    acted = work.acts and not _QUESTION.match(work.request)  # what is run to answer a question changes nothing
+    """Return the observation type: bugfix, feature, refactor, change, decision or discovery."""
+    acted = work.acts and not _QUESTION.match(work.request)  # commands run to answer a question change nothing
     if not (work.changes or work.commits or acted):
-        return "decision" if any(one.kind == "decision" for one in work.signals) else "discovery"
-    found = _said_type(work)
-    if found == "feature" and work.modified and all(_ASIDE.search(path) for path in work.modified):
-        return "change"  # tests, words and settings add nothing a user could use
-    return found
+        return "decision" if any(signal.kind == "decision" for signal in work.signals) else "discovery"
+    kind = _stated_type(work)
+    if kind == "feature" and work.modified and all(_ASIDE.search(path) for path in work.modified):
+        return "change"  # tests, docs and settings are not features
+    return kind
 
 
 def _works_of(turn: Turn) -> list[Work]:
-    return [work for piece in pieces(turn) if _is_worth_telling(work := digest(piece))]
+    return [work for piece in pieces(turn) if _is_worth_recording(work := digest(piece))]
 
 
-def _said_type(work: Work) -> str:
-    """Give the type as commit, request, checks, answer and files say, in this order."""
+def _stated_type(work: Work) -> str:
+    """Return the type that the commit, request, checks, answer or files indicate, in this order."""
     for commit in work.commits:
         subject, prefix = subject_of(commit.subject)
         if kind := _BY_COMMIT.get(prefix) or _type_by_words(subject):
             return kind
     if kind := _type_by_words(work.request):
         return kind
-    if work.mended:
+    if work.fixed:
         return "bugfix"
-    made = any(one.how == "create" and not _ASIDE.search(one.path) for one in work.changes)
-    return _type_by_words(work.outcome) or ("feature" if made else "change")
+    creates_code = any(change.how == "create" and not _ASIDE.search(change.path) for change in work.changes)
+    return _type_by_words(work.outcome) or ("feature" if creates_code else "change")
 
 
 def _type_by_words(text: str) -> str:
-    """Give the type of the earliest telling word: “add tests for the broken parser” adds."""
-    found = [(match.start(), kind) for kind, pattern in _BY_WORD if (match := pattern.search(text))]
-    return min(found)[1] if found else ""
+    """Return the type of the first keyword: “add tests for the broken parser” is a feature."""
+    hits = [(match.start(), kind) for kind, pattern in _BY_WORD if (match := pattern.search(text))]
+    return min(hits)[1] if hits else ""
 
 
-def _is_worth_telling(work: Work) -> bool:
-    if work.changes or work.commits or work.broken or work.mended or work.acts or work.signals:
+def _is_worth_recording(work: Work) -> bool:
+    if work.changes or work.commits or work.broken or work.fixed or work.acts or work.signals:
         return True
     looked = len(work.read) + len(work.searches) + FEWEST_LOOKS * len(work.delegated)
-    return looked >= FEWEST_LOOKS and len(work.turn.said) >= SHORTEST_ANSWER
+    return looked >= FEWEST_LOOKS and len(work.turn.answer) >= SHORTEST_ANSWER
 
 
 def _draft(work: Work) -> Draft:
     turn, kind = work.turn, type_of(work)
     title = title_of(work, kind)
-    learned = any(one.record_kind == "learning" for one in work.signals) or (kind == "bugfix" and work.mended)
+    is_lesson = any(signal.record_kind == "learning" for signal in work.signals) or (kind == "bugfix" and work.fixed)
     fields = {
         "type": kind,
         "subtitle": subtitle_of(work, kind, title),
         "facts": facts_of(work)[:MOST_FACTS],
-        "concepts": [*CONCEPTS[kind], *(["gotcha"] if learned else [])],
+        "concepts": [*CONCEPTS[kind], *(["gotcha"] if is_lesson else [])],
         "files_read": work.read[:MOST_FILES],
         "files_modified": work.modified[:MOST_FILES],
         "discovery_tokens": turn.tokens,
     }
     extra = {"trail": turn.id, "session": turn.session, "client": turn.client, "agent": turn.agent}
-    extra |= {"commit": next((one.hash for one in work.commits if one.hash), "")}
+    extra |= {"commit": next((commit.hash for commit in work.commits if commit.hash), "")}
     return Draft(
         kind="observation",
         title=title,
-        body=narrative_of(work),  # read as its narrative: a copy in a field would be searched twice
+        body=narrative_of(work),  # not repeated in a field: it would be indexed twice
         fields={name: value for name, value in fields.items() if value},
         source="observed",
         anchors=tuple(work.modified[:MOST_ANCHORS]),
@@ -157,15 +157,15 @@ def _draft(work: Work) -> Draft:
     )
 
 
-def _traces(work: Work) -> str:
-    if work.mended:
-        return f"Mended {work.mended[0].name}: {work.mended[0].error}"
+def _title_from_steps(work: Work) -> str:
+    if work.fixed:
+        return f"Fixed {work.fixed[0].name}: {work.fixed[0].error}"
     if work.modified:
         return f"Changed {joined(work.modified, 3)}"
     if work.broken:
-        return f"{work.broken[0].name} fails: {work.broken[0].error or 'no reason told'}"
-    if tasks := [one.task for one in work.delegated if one.task]:
+        return f"{work.broken[0].name} fails: {work.broken[0].error or 'no error message'}"
+    if tasks := [task.task for task in work.delegated if task.task]:
         return tasks[0]
     if work.acts:
-        return f"Ran {joined([one.name for one in work.acts], 3)}"
-    return answer_of(work.turn.said) or f"Read {joined(work.read, 3)}"
+        return f"Ran {joined([run.name for run in work.acts], 3)}"
+    return answer_of(work.turn.answer) or f"Read {joined(work.read, 3)}"

@@ -1,4 +1,4 @@
-"""A session in short: the summary that is kept, and the hand-over for whoever goes on after a compaction. Pure."""
+"""Summarize a session: the summary record, and the handover text after a compaction."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -32,7 +32,7 @@ _TO_COME = re.compile(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recap:
-    """What a session was asked, did, learned and left."""
+    """What a session was asked, did, learned and left open."""
 
     asked: list[str]
     investigated: list[str]
@@ -45,28 +45,29 @@ class Recap:
     modified: list[str]
 
 
-def summary(happenings: Sequence[Happening]) -> Draft | None:
-    """Give the summary of a session so far; nothing if nothing happened that is worth a line."""
-    found = works(happenings, everything=True)
-    if not found:
+def summary(activity: Sequence[Happening]) -> Draft | None:
+    """Return the summary of a session so far; None if it did nothing worth recording."""
+    pieces = works(activity, include_open=True)
+    if not pieces:
         return None
-    told = _recap(happenings, found)
+    recap = _recap(activity, pieces)
     fields: dict[str, str | list[str]] = {
-        "request": "; then ".join(told.asked[:MOST_LINES]),
-        "investigated": _lines(told.investigated),
-        "learned": _lines(told.learned),
-        "completed": _lines(told.completed),
-        "next_steps": _lines(told.ahead),
-        "notes": _lines([*told.broken, *told.questions]),
-        "files_read": told.read[:MOST_FILES],
-        "files_modified": told.modified[:MOST_FILES],
+        "request": "; then ".join(recap.asked[:MOST_LINES]),
+        "investigated": _lines(recap.investigated),
+        "learned": _lines(recap.learned),
+        "completed": _lines(recap.completed),
+        "next_steps": _lines(recap.ahead),
+        "notes": _lines([*recap.broken, *recap.questions]),
+        "files_read": recap.read[:MOST_FILES],
+        "files_modified": recap.modified[:MOST_FILES],
     }
-    first, last = happenings[0], happenings[-1]
-    title = next(iter((*told.asked, *told.completed, *told.investigated)), title_of(found[0], type_of(found[0])))
+    first, last = activity[0], activity[-1]
+    title = next(iter((*recap.asked, *recap.completed, *recap.investigated)), title_of(pieces[0], type_of(pieces[0])))
     return Draft(
         kind="summary",
         title=one_line(title, 120),
-        body=f"{title}. " + (f"Done: {'; '.join(told.completed[:5])}." if told.completed else "Nothing was finished."),
+        body=f"{title}. "
+        + (f"Done: {'; '.join(recap.completed[:5])}." if recap.completed else "Nothing was finished."),
         fields={name: value for name, value in fields.items() if value},
         source="observed",
         extra={"trail": f"summary {first.session}", "session": first.session, "client": first.client, "until": last.id},
@@ -74,59 +75,57 @@ def summary(happenings: Sequence[Happening]) -> Draft | None:
     )
 
 
-def handover(happenings: Sequence[Happening], budget: int) -> str:
-    """Write where a session stands, in no more tokens than the budget; nothing if it did nothing yet."""
-    told = _recap(happenings, works(happenings, everything=True))
+def handover(activity: Sequence[Happening], budget: int) -> str:
+    """Return where a session stands, within a token budget; "" if it did nothing yet."""
+    recap = _recap(activity, works(activity, include_open=True))
     sections = (
-        ("Asked", list(reversed(told.asked))),
-        ("Still broken", told.broken),
-        ("Next", told.ahead),
-        ("Open questions", told.questions),
-        ("Done", list(reversed(told.completed))),
-        ("Learned", told.learned),
-        ("Files in play", [joined(told.modified, 12)] * bool(told.modified)),
-        ("Files read", [joined(told.read, 12)] * bool(told.read)),
-        ("Looked into", told.investigated),
+        ("Asked", list(reversed(recap.asked))),
+        ("Still broken", recap.broken),
+        ("Next", recap.ahead),
+        ("Open questions", recap.questions),
+        ("Done", list(reversed(recap.completed))),
+        ("Learned", recap.learned),
+        ("Files in play", [joined(recap.modified, 12)] * bool(recap.modified)),
+        ("Files read", [joined(recap.read, 12)] * bool(recap.read)),
+        ("Looked into", recap.investigated),
     )
     if not any(lines for _, lines in sections):
         return ""
     return _packed("Where this session stands:", [section for section in sections if section[1]], budget)
 
 
-def ahead_in(said: str) -> list[str]:
-    """Give what an answer says comes next: the list under such a heading, else the sentences that say so."""
+def ahead_in(answer: str) -> list[str]:
+    """Return the next steps that an answer names: the list under such a heading, else matching sentences."""
     for heading in (_AHEAD, _AHEAD_LINE):
-        if (match := heading.search(said)) and (items := list(_items(said[match.end() :]))):
+        if (match := heading.search(answer)) and (items := list(_items(answer[match.end() :]))):
             return items[:MOST_LINES]
-    return [shorten(one, LINE) for one in sentences_of(said) if _TO_COME.search(one) and not one.endswith("?")]
+    return [
+        shorten(sentence, LINE)
+        for sentence in sentences_of(answer)
+        if _TO_COME.search(sentence) and not sentence.endswith("?")
+    ]
 
 
-def _recap(happenings: Sequence[Happening], found: Sequence[Work]) -> Recap:
-    spoken = turns(happenings)
-    own = [turn for turn in spoken if not turn.agent]
-    last = next((turn for turn in reversed(own) if turn.said), None)
-    heard = list(_heard(spoken))
-    fixes = [work for work in found if type_of(work) == "bugfix"]
-    mended = [f"{one.name} failed with {one.error}; mended" for work in fixes for one in work.mended if one.error]
-    read = list(dict.fromkeys(path for work in found for path in work.read))
-    modified = list(dict.fromkeys(path for work in reversed(found) for path in work.modified))
+def _recap(activity: Sequence[Happening], pieces: Sequence[Work]) -> Recap:
+    all_turns = turns(activity)
+    main_turns = [turn for turn in all_turns if not turn.agent]
+    last = next((turn for turn in reversed(main_turns) if turn.answer), None)
+    found_signals = [signal for turn in all_turns for text in (turn.prompt, turn.answer) for signal in signals(text)]
+    fixes = [work for work in pieces if type_of(work) == "bugfix"]
+    fixed = [f"{check.name} failed with {check.error}; fixed" for work in fixes for check in work.fixed if check.error]
+    read = list(dict.fromkeys(path for work in pieces for path in work.read))
+    modified = list(dict.fromkeys(path for work in reversed(pieces) for path in work.modified))
     return Recap(
-        asked=_once(request_of(turn.prompt) for turn in own),
-        investigated=_once(_investigated(found)),
-        learned=_once([*(one.text for one in heard if one.kind in _LASTING), *mended]),
-        completed=_once(_titled(work) for work in found if _is_finished(work)),
-        ahead=ahead_in(last.said) if last else [],
-        broken=_broken(found),
-        questions=_questions(last, heard),
+        asked=_distinct(request_of(turn.prompt) for turn in main_turns),
+        investigated=_distinct(_investigated(pieces)),
+        learned=_distinct([*(signal.text for signal in found_signals if signal.kind in _LASTING), *fixed]),
+        completed=_distinct(_titled(work) for work in pieces if _is_finished(work)),
+        ahead=ahead_in(last.answer) if last else [],
+        broken=_broken(pieces),
+        questions=_questions(last, found_signals),
         read=[path for path in read if path not in modified],
         modified=modified,
     )
-
-
-def _heard(spoken: Sequence[Turn]) -> Iterator[Signal]:
-    for turn in spoken:
-        yield from signals(turn.prompt)
-        yield from signals(turn.said)
 
 
 def _is_finished(work: Work) -> bool:
@@ -134,30 +133,30 @@ def _is_finished(work: Work) -> bool:
 
 
 def _titled(work: Work) -> str:
-    commit = next((one.hash for one in work.commits if one.hash), "")
-    return title_of(work, type_of(work)) + f" ({commit})" * bool(commit)
+    hash_ = next((commit.hash for commit in work.commits if commit.hash), "")
+    return title_of(work, type_of(work)) + f" ({hash_})" * bool(hash_)
 
 
-def _investigated(found: Sequence[Work]) -> Iterator[str]:
-    for work in found:
+def _investigated(pieces: Sequence[Work]) -> Iterator[str]:
+    for work in pieces:
         if type_of(work) == "discovery":
             yield title_of(work, "discovery")
-        yield from (f"Looked for “{shorten(one.wanted, 80)}”" for one in work.searches if one.wanted)
-        yield from (f"{one.agent or 'Sub-agent'}: {one.task}" for one in work.delegated if one.task)
+        yield from (f"Looked for “{shorten(search.wanted, 80)}”" for search in work.searches if search.wanted)
+        yield from (f"{task.agent or 'Sub-agent'}: {task.task}" for task in work.delegated if task.task)
 
 
-def _broken(found: Sequence[Work]) -> list[str]:
-    """Give what failed at its last run in the whole session."""
+def _broken(pieces: Sequence[Work]) -> list[str]:
+    """Return the checks whose last run in the session failed."""
     state: dict[str, str] = {}
-    for work in found:
+    for work in pieces:
         for run in work.runs:
-            state[run.name] = run.error or "no reason told" if run.wrong else ""
+            state[run.name] = run.error or "no error message" if run.wrong else ""
     return [f"{name} fails: {error}" for name, error in state.items() if error]
 
 
-def _questions(last: Turn | None, heard: Sequence[Signal]) -> list[str]:
-    asked = [one for one in sentences_of(last.said) if one.endswith("?")] if last else []
-    return _once([*asked, *(one.text for one in heard if one.kind == "blocker")])
+def _questions(last: Turn | None, found_signals: Sequence[Signal]) -> list[str]:
+    asked = [sentence for sentence in sentences_of(last.answer) if sentence.endswith("?")] if last else []
+    return _distinct([*asked, *(signal.text for signal in found_signals if signal.kind == "blocker")])
 
 
 def _items(text: str) -> Iterator[str]:
@@ -168,10 +167,10 @@ def _items(text: str) -> Iterator[str]:
             return
 
 
-def _once(lines: Iterable[str]) -> list[str]:
-    """Give each line once: where there are too many, the first and the latest."""
-    found = [shorten(line, LINE) for line in dict.fromkeys(line for line in lines if line)]
-    return found if len(found) <= MOST_LINES else [found[0], *found[1 - MOST_LINES :]]
+def _distinct(lines: Iterable[str]) -> list[str]:
+    """Return each line once; if there are too many, the first and the latest."""
+    distinct = [shorten(line, LINE) for line in dict.fromkeys(line for line in lines if line)]
+    return distinct if len(distinct) <= MOST_LINES else [distinct[0], *distinct[1 - MOST_LINES :]]
 
 
 def _lines(lines: Sequence[str]) -> str:
@@ -179,14 +178,14 @@ def _lines(lines: Sequence[str]) -> str:
 
 
 def _packed(head: str, sections: Sequence[tuple[str, list[str]]], budget: int) -> str:
-    """Take one line of each section in turn while they fit, so that a long one leaves room for the others."""
+    """Add one line of each section in turn while they fit, so that a long section does not crowd out the others."""
     kept: dict[str, list[str]] = {name: [] for name, _ in sections}
     longest = max(len(lines) for _, lines in sections)
-    in_turn = [(name, lines[place]) for place in range(longest) for name, lines in sections if place < len(lines)]
+    in_turn = [(name, lines[index]) for index in range(longest) for name, lines in sections if index < len(lines)]
     for name, line in in_turn:
         room = budget - tokens_of(_written(head, kept)) - tokens_of(f"\n{name}: ") - 1
-        fitting = line if tokens_of(line) <= room or room < SMALLEST else clipped(line, room)
-        more = {**kept, name: [*kept[name], fitting]}
+        fitted = line if tokens_of(line) <= room or room < SMALLEST else clipped(line, room)
+        more = {**kept, name: [*kept[name], fitted]}
         if tokens_of(_written(head, more)) <= budget:
             kept = more
     return clipped(_written(head, kept), budget)

@@ -1,4 +1,4 @@
-"""What an observer answered, read leniently: tags wherever they stand, fences and talk around them passed over. Pure."""
+"""Parse the observer model's reply leniently: find its tags anywhere, ignore code fences and other text around them."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -31,8 +31,8 @@ _SUMMARY_FIELDS = ("request", "investigated", "learned", "completed", "next_step
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Seen:
-    """One observation as it was answered. `turn` counts from 1; 0 where it is not said."""
+class ParsedObservation:
+    """One observation of the reply. `turn` counts from 1; 0 if the reply does not name it."""
 
     type: str
     title: str
@@ -46,52 +46,56 @@ class Seen:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
-    """What was answered: observations, maybe none, and a summary where one was given."""
+class ParsedReply:
+    """The reply: observations, possibly none, and a summary if there is one."""
 
-    observations: tuple[Seen, ...] = ()
+    observations: tuple[ParsedObservation, ...] = ()
     summary: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Malformed:
-    """There was an answer, but nothing in it that could be read."""
+    """The reply contains no observation that could be read."""
 
     said: str
 
 
-def read_reply(text: str, mode: Mode) -> Told | Malformed:
-    """Read an answer. Nothing, or a word that there is nothing, is no observation; talk without any is malformed."""
+def read_reply(text: str, mode: Mode) -> ParsedReply | Malformed:
+    """Parse a reply. An empty or skipping reply has no observations; other text without any is malformed."""
     text = text[:LONGEST].replace("\0", "")
-    found = [seen for match in _OBSERVATION.finditer(text) if (seen := _seen(match["body"], match["about"], mode))]
+    observations = [
+        observation
+        for match in _OBSERVATION.finditer(text)
+        if (observation := _observation(match["body"], match["about"], mode))
+    ]
     summary = _summary(text)
-    if not found and not summary and text.strip() and not _OBSERVATION.search(text) and not _SKIP.search(text):
+    if not observations and not summary and text.strip() and not _OBSERVATION.search(text) and not _SKIP.search(text):
         return Malformed(said=shorten(text, 200))
-    return Told(observations=tuple(found[:MOST]), summary=summary)
+    return ParsedReply(observations=tuple(observations[:MOST]), summary=summary)
 
 
-def drafts_of(told: Told, turns: Sequence[Turn], by: str) -> list[Draft]:
-    """Give the drafts of what an observer answered about some turns; files are those that were really touched."""
+def drafts_of(reply: ParsedReply, turns: Sequence[Turn], by: str) -> list[Draft]:
+    """Return drafts for the observations of a reply; their files are those that the turn really touched."""
     counts = dict[str, int]()
     drafts = []
-    for seen in told.observations if turns else ():
-        turn = turns[seen.turn - 1] if 0 < seen.turn <= len(turns) else turns[-1]
+    for observation in reply.observations if turns else ():
+        turn = turns[observation.turn - 1] if 0 < observation.turn <= len(turns) else turns[-1]
         counts[turn.id] = counts.get(turn.id, 0) + 1
-        drafts.append(_draft(seen, turn, counts[turn.id], by))
+        drafts.append(_draft(observation, turn, counts[turn.id], by))
     return drafts
 
 
-def summary_draft(told: Told, happenings: Sequence[Happening], by: str) -> Draft | None:
-    """Give the draft of the summary that was answered, if there is one."""
-    if not told.summary:
+def summary_draft(reply: ParsedReply, activity: Sequence[Happening], by: str) -> Draft | None:
+    """Return the draft of the reply's summary; None if it has none."""
+    if not reply.summary:
         return None
-    first, last = happenings[0], happenings[-1]
-    title = told.summary.get("request") or told.summary.get("completed") or next(iter(told.summary.values()))
+    first, last = activity[0], activity[-1]
+    title = reply.summary.get("request") or reply.summary.get("completed") or next(iter(reply.summary.values()))
     return Draft(
         kind="summary",
         title=shorten(title, LONGEST_TITLE),
-        body=told.summary.get("completed") or title,
-        fields=dict(told.summary),
+        body=reply.summary.get("completed") or title,
+        fields=dict(reply.summary),
         source="observed",
         extra={
             "trail": f"summary {first.session}",
@@ -104,21 +108,25 @@ def summary_draft(told: Told, happenings: Sequence[Happening], by: str) -> Draft
     )
 
 
-def _seen(body: str, about: str, mode: Mode) -> Seen | None:
-    kind = _one(body, "type").lower() or mode.types[0].id
-    concepts = [one.partition(":")[0].strip() for one in _several(body, "concepts", "concept")]
-    seen = Seen(
+def _observation(body: str, about: str, mode: Mode) -> ParsedObservation | None:
+    kind = _text(body, "type").lower() or mode.types[0].id
+    concepts = [concept.partition(":")[0].strip() for concept in _items(body, "concepts", "concept")]
+    observation = ParsedObservation(
         type=shorten(kind, 100),
-        title=_one(body, "title"),
-        subtitle=_one(body, "subtitle"),
-        narrative=_one(body, "narrative"),
-        facts=_several(body, "facts", "fact"),
-        concepts=[one for one in dict.fromkeys(concepts) if one and one != kind and len(one) <= 100],
-        files_read=_several(body, "files_read", "file"),
-        files_modified=_several(body, "files_modified", "file"),
+        title=_text(body, "title"),
+        subtitle=_text(body, "subtitle"),
+        narrative=_text(body, "narrative"),
+        facts=_items(body, "facts", "fact"),
+        concepts=[
+            concept for concept in dict.fromkeys(concepts) if concept and concept != kind and len(concept) <= 100
+        ],
+        files_read=_items(body, "files_read", "file"),
+        files_modified=_items(body, "files_modified", "file"),
         turn=int(number[1]) if (number := _TURN.search(about)) else 0,
     )
-    return seen if seen.title or seen.narrative or seen.facts or seen.subtitle else None
+    return (
+        observation if observation.title or observation.narrative or observation.facts or observation.subtitle else None
+    )
 
 
 def _summary(text: str) -> dict[str, str]:
@@ -126,18 +134,18 @@ def _summary(text: str) -> dict[str, str]:
     if not match:
         return {}
     longest = {spec.name: spec.longest for spec in KINDS["summary"].fields}
-    given = {name: shorten(_one(match["body"], name), longest[name]) for name in _SUMMARY_FIELDS}
-    return {name: value for name, value in given.items() if value}
+    fields = {name: shorten(_text(match["body"], name), longest[name]) for name in _SUMMARY_FIELDS}
+    return {name: value for name, value in fields.items() if value}
 
 
-def _one(body: str, name: str) -> str:
-    """Give the text of a tag, closed or not."""
+def _text(body: str, name: str) -> str:
+    """Return the text of a tag, closed or not."""
     match = re.search(rf"<{name}\b[^<>/]{{0,200}}>(.*?)(?:</{name}\s*>|(?=<(?:type|title|subtitle|facts|narrative|concepts|files_read|files_modified|request|investigated|learned|completed|next_steps|notes)\b)|\Z)", body, re.DOTALL | re.IGNORECASE)  # fmt: skip
     return _clean(match[1]) if match else ""
 
 
-def _several(body: str, name: str, item: str) -> list[str]:
-    """Give the items of a list: tags, or lines where somebody wrote lines."""
+def _items(body: str, name: str, item: str) -> list[str]:
+    """Return the items of a list: the tags in it, else its lines."""
     match = re.search(rf"<{name}\b[^<>/]{{0,200}}>(.*?)(?:</{name}\s*>|\Z)", body, re.DOTALL | re.IGNORECASE)
     if not match:
         return []
@@ -145,28 +153,30 @@ def _several(body: str, name: str, item: str) -> list[str]:
         rf"<{item}\b[^<>/]{{0,200}}>(.*?)(?:</{item}\s*>|(?=<{item}\b)|\Z)", match[1], re.DOTALL | re.IGNORECASE
     )
     lines = tagged or [_BULLET.sub("", line) for line in match[1].splitlines()]
-    return [one for line in lines if (one := _clean(line))][:MOST_ITEMS]
+    return [text for line in lines if (text := _clean(line))][:MOST_ITEMS]
 
 
 def _clean(text: str) -> str:
-    for sign in _CDATA:
-        text = text.replace(sign, "")
+    for marker in _CDATA:
+        text = text.replace(marker, "")
     text = _TAG.sub(" ", text)
-    for entity, sign in _ENTITIES:
-        text = text.replace(entity, sign)
+    for entity, character in _ENTITIES:
+        text = text.replace(entity, character)
     return " ".join(text.split())
 
 
-def _draft(seen: Seen, turn: Turn, nth: int, by: str) -> Draft:
+def _draft(observation: ParsedObservation, turn: Turn, nth: int, by: str) -> Draft:
     work = digest(turn)
-    title = shorten(seen.title or seen.subtitle or seen.narrative or seen.facts[0], LONGEST_TITLE)
+    title = shorten(
+        observation.title or observation.subtitle or observation.narrative or observation.facts[0], LONGEST_TITLE
+    )
     fields = {
-        "type": seen.type,
-        "subtitle": shorten(seen.subtitle, 1_000),
-        "facts": [shorten(fact, 2_000) for fact in seen.facts],
-        "concepts": seen.concepts,
-        "files_read": _real(seen.files_read, work.read),
-        "files_modified": _real(seen.files_modified, work.modified),
+        "type": observation.type,
+        "subtitle": shorten(observation.subtitle, 1_000),
+        "facts": [shorten(fact, 2_000) for fact in observation.facts],
+        "concepts": observation.concepts,
+        "files_read": _really_touched(observation.files_read, work.read),
+        "files_modified": _really_touched(observation.files_modified, work.modified),
         "discovery_tokens": turn.tokens,
     }
     extra = {"trail": turn.id, "session": turn.session, "client": turn.client, "agent": turn.agent}
@@ -174,17 +184,17 @@ def _draft(seen: Seen, turn: Turn, nth: int, by: str) -> Draft:
     return Draft(
         kind="observation",
         title=title,
-        body=shorten(seen.narrative, 20_000) or seen.subtitle or "; ".join(seen.facts) or title,
+        body=shorten(observation.narrative, 20_000) or observation.subtitle or "; ".join(observation.facts) or title,
         fields={name: value for name, value in fields.items() if value},
         source="observed",
-        anchors=tuple(_real(seen.files_modified, work.modified)[:5]),
+        anchors=tuple(_really_touched(observation.files_modified, work.modified)[:5]),
         extra={name: value for name, value in extra.items() if value},
         at=turn.ended,
     )
 
 
-def _real(claimed: Sequence[str], touched: Sequence[str]) -> list[str]:
-    """Give the claimed files that were really touched, else all that were."""
-    wanted = {one.removeprefix("./") for one in claimed}
-    known = [path for path in touched if path in wanted or any(path.endswith(f"/{one}") for one in wanted if one)]
+def _really_touched(claimed: Sequence[str], touched: Sequence[str]) -> list[str]:
+    """Return the claimed files that were really touched, else all that were touched."""
+    names = {name.removeprefix("./") for name in claimed}
+    known = [path for path in touched if path in names or any(path.endswith(f"/{name}") for name in names if name)]
     return (known or list(touched))[:30]

@@ -1,4 +1,4 @@
-"""What the tools of each client do, as one table: which read, change, run, search or delegate, and where they say what."""
+"""Map the tools of each client to what they do: read, search, change, run, fetch or delegate, and find their arguments."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -8,7 +8,7 @@ from holdfast.model.foreign_json import parse_json
 
 Role = Literal["read", "search", "create", "edit", "delete", "patch", "run", "fetch", "delegate", "aside"]
 
-# Client -> what a tool does -> its names there. `aside`: plans, questions and menus, which say nothing about the code.
+# Client -> what a tool does -> its names there. `aside`: plans, questions and menus, which do not concern the code.
 VOCABULARY: Mapping[str, Mapping[Role, str]] = {
     "claude-code": {
         "read": "Read NotebookRead ReadMcpResourceTool",
@@ -79,7 +79,7 @@ _BY_CLIENT = {
     for client, roles in VOCABULARY.items()
 }
 _ANYWHERE = {name: role for roles in reversed(_BY_CLIENT.values()) for name, role in roles.items()}
-# Our own tools, however a client spells their server; what they answer was remembered already.
+# Holdfast's own tools, in any client's spelling; their results are memories already.
 _OURS = re.compile(r"(?:^|__|_|-|:|/)(?:plugin[_-])?holdfast(?:$|__|_|-|:|/|\.)", re.IGNORECASE)
 OWN_NAMES = frozenset("recall remember revise judge forget absorb explore".split())
 _PATHS = (
@@ -93,73 +93,80 @@ _PATHS = (
     "filename",
 )
 LONGEST_PATH = 500
-_SEVERAL = ("paths", "files", "file_paths")
+_PATH_LISTS = ("paths", "files", "file_paths")
 _COMMANDS = ("command", "cmd", "script", "commands")
-_WANTED = ("pattern", "query", "regex", "url", "search_term", "prompt", "glob_pattern", "explanation")
+_SEARCHES = ("pattern", "query", "regex", "url", "search_term", "prompt", "glob_pattern", "explanation")
 _PATCHES = ("patch", "input", "patchText", "patch_text", "command", "text", "diff")
 
 
 def role_of(tool: str, client: str = "") -> Role | None:
-    """Tell what a tool does; tools of other servers and unknown ones do nothing we could read."""
+    """Return what a tool does; None for unknown tools and those of other servers."""
     name = tool.lower()
     return _BY_CLIENT.get(client, {}).get(name) or _ANYWHERE.get(name)
 
 
 def is_ours(tool: str, client: str = "") -> bool:
-    """Tell whether a tool is one of Holdfast's."""
+    """True if a tool is one of Holdfast's."""
     return bool(_OURS.search(tool)) or (tool.lower() in OWN_NAMES and role_of(tool, client) is None)
 
 
-def paths_given(given: Mapping[str, Any]) -> list[str]:
-    """Give the paths a tool was told."""
-    found = [given[name] for name in _PATHS if isinstance(given.get(name), str)]
-    for name in _SEVERAL:
-        several = _read(given.get(name))
-        found += [one for one in several if isinstance(one, str)] if isinstance(several, list) else []
-    return [path for path in dict.fromkeys(found) if is_path(path)]
+def path_arguments(arguments: Mapping[str, Any]) -> list[str]:
+    """Return the paths among a tool's arguments."""
+    paths = [arguments[name] for name in _PATHS if isinstance(arguments.get(name), str)]
+    for name in _PATH_LISTS:
+        listed = _decoded(arguments.get(name))
+        paths += [path for path in listed if isinstance(path, str)] if isinstance(listed, list) else []
+    return [path for path in dict.fromkeys(paths) if is_path(path)]
 
 
 def is_path(text: str) -> bool:
-    """Tell whether a text could be a path at all."""
+    """True if a text could be a path."""
     return 0 < len(text) <= LONGEST_PATH and "\n" not in text
 
 
-def command_given(given: Mapping[str, Any]) -> str:
-    """Give the shell command a tool was told, however it was wrapped."""
+def command_argument(arguments: Mapping[str, Any]) -> str:
+    """Return the shell command among a tool's arguments, without a `bash -c` around it."""
     for name in _COMMANDS:
-        value = _read(given.get(name))
+        value = _decoded(arguments.get(name))
         if isinstance(value, list) and value:
             parts = [str(part) for part in value]
-            shell = len(parts) > 2 and parts[0].rpartition("/")[2] in ("bash", "sh", "zsh", "cmd", "powershell", "pwsh")
-            return parts[-1] if shell else " ".join(parts)
+            is_shell = len(parts) > 2 and parts[0].rpartition("/")[2] in (
+                "bash",
+                "sh",
+                "zsh",
+                "cmd",
+                "powershell",
+                "pwsh",
+            )
+            return parts[-1] if is_shell else " ".join(parts)
         if isinstance(value, str) and value.strip():
             return value.strip()
     return ""
 
 
-def wanted_given(given: Mapping[str, Any]) -> str:
-    """Give what a search or a fetch was after."""
-    return next((text for name in _WANTED if isinstance(text := given.get(name), str) and text), "")
+def search_argument(arguments: Mapping[str, Any]) -> str:
+    """Return what a search or a fetch looked for."""
+    return next((text for name in _SEARCHES if isinstance(text := arguments.get(name), str) and text), "")
 
 
-def patch_given(given: Mapping[str, Any]) -> str:
-    """Give the text of a patch."""
-    return next((text for name in _PATCHES if isinstance(text := given.get(name), str) and "*** " in text), "")
+def patch_argument(arguments: Mapping[str, Any]) -> str:
+    """Return the text of a patch."""
+    return next((text for name in _PATCHES if isinstance(text := arguments.get(name), str) and "*** " in text), "")
 
 
 _PATCHED = re.compile(r"^\*\*\* (Add|Update|Delete) File: (.+)$|^\*\*\* Move to: (.+)$", re.MULTILINE)
 
 
 def patched(patch: str) -> Iterator[tuple[str, str]]:
-    """Give what a patch does to which path: create, edit or delete."""
-    does = {"Add": "create", "Update": "edit", "Delete": "delete", None: "create"}
+    """Yield (create, edit or delete, path) for each file of a patch."""
+    actions = {"Add": "create", "Update": "edit", "Delete": "delete", None: "create"}
     for match in _PATCHED.finditer(patch):
         if is_path(path := (match[2] or match[3]).strip()):
-            yield does[match[1]], path
+            yield actions[match[1]], path
 
 
-def _read(value: Any) -> Any:
-    """Give a value that may have been written as JSON."""
+def _decoded(value: Any) -> Any:
+    """Return the value, parsed where it is a list written as JSON."""
     if isinstance(value, str) and value.startswith("["):
         try:
             return parse_json(value)

@@ -1,4 +1,4 @@
-"""What was said in a session, out of the ways clients write it down, in pieces small enough to find something in."""
+"""Read session transcripts in the formats clients write, and split them into searchable chunks."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -7,47 +7,47 @@ from holdfast.model.foreign_json import parse_json
 from holdfast.model.text import CHARS_PER_TOKEN
 
 CHUNK, OVERLAP = 500 * CHARS_PER_TOKEN, 50 * CHARS_PER_TOKEN
-LONGEST_RESULT = 2_000  # a tool result longer than this is a file or a log, not something said
+LONGEST_RESULT = 2_000  # a longer tool result is a file or a log, not conversation
 
 
 def form_of(text: str) -> str:
-    """Tell how a transcript is written, by how it begins."""
+    """Return the format of a transcript, "json" or "markdown", by its first character."""
     return "json" if text.lstrip().startswith(("{", "[")) else "markdown"
 
 
 def said_in(text: str, form: str) -> list[str]:
-    """Give what was said, turn by turn; JSON is read as clients write it, anything else is text."""
+    """Return the messages of a transcript; JSON is read as clients write it, anything else is one text."""
     if form == "json":
         return [turn for entry in _entries(text) for turn in _turns(entry)]
     return [text] if text.strip() else []
 
 
 def chunks(turns: list[str]) -> list[str]:
-    """Cut turns into pieces of about 500 tokens that overlap by 50."""
+    """Split messages into chunks of about 500 tokens that overlap by 50."""
     whole = "\n\n".join(turns)
-    found, start = [], 0
+    pieces, start = [], 0
     while start < len(whole):
-        end = _break(whole, start, start + CHUNK)
-        found.append(whole[start:end].strip())
+        end = _cut_near(whole, start, start + CHUNK)
+        pieces.append(whole[start:end].strip())
         if end >= len(whole):
             break
         start = max(end - OVERLAP, start + 1)
-    return [piece for piece in found if piece]
+    return [piece for piece in pieces if piece]
 
 
-def _break(text: str, start: int, end: int) -> int:
-    """Give a good place to cut near the end: after a paragraph, a line or a word, in the last fifth."""
+def _cut_near(text: str, start: int, end: int) -> int:
+    """Return a good place to cut near the end: after a paragraph, line or word in the last fifth."""
     if end >= len(text):
         return len(text)
     earliest = start + CHUNK * 4 // 5
-    for mark in ("\n\n", "\n", " "):
-        if (place := text.rfind(mark, earliest, end)) > 0:
-            return place + len(mark)
+    for separator in ("\n\n", "\n", " "):
+        if (position := text.rfind(separator, earliest, end)) > 0:
+            return position + len(separator)
     return end
 
 
 def _entries(text: str) -> Iterator[Any]:
-    """Give the entries of a transcript: one a line, or a list of messages."""
+    """Yield the entries of a transcript: one per line, or a list of messages."""
     whole = _read(text)
     inner = whole.get("messages") if isinstance(whole, dict) else whole
     if isinstance(inner, list):
@@ -62,7 +62,7 @@ def _read(text: str) -> Any:
     try:
         return parse_json(text)
     except ValueError:
-        return None  # a line cut off by a crash says nothing that can be trusted
+        return None  # a line cut off by a crash
 
 
 def _turns(entry: Any) -> Iterator[str]:
@@ -79,7 +79,7 @@ def _texts(content: Any) -> Iterator[str]:
         yield content.strip()
     parts = [part for part in content if isinstance(part, dict)] if isinstance(content, list) else []
     spoken = [text for part in parts if (text := _text(part, "text"))]
-    # Thinking counts only where nothing was said aloud.
+    # Thinking counts only where there is no other text.
     yield from spoken or [text for part in parts if (text := _text(part, "thinking"))]
     for part in parts:
         if part.get("type") == "tool_result":

@@ -1,4 +1,4 @@
-"""Happenings read as work: per prompt and agent, what was read, searched, changed, run, committed and said. Pure."""
+"""Group hook activity into turns: per prompt and agent, what was read, searched, changed, run, committed and answered."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -11,17 +11,17 @@ from holdfast.policy.activity import commands, tools
 from holdfast.policy.language.prose import tagged
 from holdfast.policy.secrets.find import drop_private, texts_of
 
-# What clients and hooks put into a conversation themselves: nobody said it.
-# Memory that was cut off has no end; what clients add always has one.
+# Text that clients and hooks inject: not written by a person or an agent.
+# An injected memory may be cut off before its closing tag; a client's own tags are always closed.
 _INJECTED = re.compile(
     r"<(?P<open>holdfast[\w-]*|memor(?:y|ies)[\w-]*|claude-mem[\w-]*)\b[^>]{0,500}>|"
     r"<(?P<closed>system[-_][\w-]+|local-command-[\w-]+|command-(?:name|message)|task-notification|persisted-output|hook_context|"
     r"user-prompt-submit-hook|environment_context|user_instructions|additional[-_]context|ide_[\w-]+)\b[^>]{0,500}>",
     re.IGNORECASE,
 )
-_UNTOLD = ("Injected", "PreToolUse", "SessionStart", "PreCompact")
-_USED = ("PostToolUse", "PostToolUseFailure")
-_OVER = ("Stop", "SessionEnd")
+_SKIPPED = ("Injected", "PreToolUse", "SessionStart", "PreCompact")
+_TOOL_USE = ("PostToolUse", "PostToolUseFailure")
+_TURN_END = ("Stop", "SessionEnd")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,7 +33,7 @@ class Looked:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Searched:
-    """Something was looked for, in the code or on the web."""
+    """A search in the code or on the web."""
 
     wanted: str
     outside: bool = False
@@ -41,7 +41,7 @@ class Searched:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Changed:
-    """A file was created, edited or deleted; `before` and `after` are what of it is known."""
+    """A file was created, edited or deleted; `before` and `after` are the known parts of its text."""
 
     path: str
     how: Literal["create", "edit", "delete"]
@@ -51,7 +51,7 @@ class Changed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ran:
-    """A command was run. `name` is the same for each run of the same check or program; `error` is its telling line."""
+    """A command was run. `name` is the same for each run of a check or program; `error` is its most informative line."""
 
     command: str
     name: str
@@ -70,7 +70,7 @@ class Committed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Delegated:
-    """A sub-agent was given a task, and answered."""
+    """A sub-agent got a task and answered."""
 
     agent: str
     task: str
@@ -82,7 +82,7 @@ Did = Looked | Searched | Changed | Ran | Committed | Delegated
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """One thing that was done, by the happening that tells it."""
+    """One action, with the id of the event that reports it."""
 
     id: str
     did: Did
@@ -90,7 +90,7 @@ class Step:
 
 @dataclass(slots=True, kw_only=True)
 class Turn:
-    """What came of one prompt, in the hands of one agent (empty: the main one). Filled while happenings are read."""
+    """The work on one prompt by one agent ("" is the main agent). Filled while activity is read."""
 
     id: str
     session: str
@@ -98,51 +98,53 @@ class Turn:
     cwd: str
     agent: str
     prompt: str = ""
-    said: str = ""
+    answer: str = ""
     began: str = ""
     ended: str = ""
     last: str = ""
     steps: list[Step] = field(default_factory=list)
-    told: list[Happening] = field(default_factory=list)
+    events: list[Happening] = field(default_factory=list)
     tokens: int = 0
     done: bool = False
 
 
-def turns(happenings: Sequence[Happening]) -> list[Turn]:
-    """Read happenings, in their order, as turns; what is ours or was injected is left out."""
-    found: list[Turn] = []
+def turns(activity: Sequence[Happening]) -> list[Turn]:
+    """Group activity, in its order, into turns; our own tool calls and injected text are left out."""
+    result: list[Turn] = []
     current: dict[str, dict[str, Turn]] = {}  # session -> agent -> turn
-    for one in happenings:
-        if one.event in _UNTOLD or tools.is_ours(one.tool, one.client) or OBSERVER_FOLDER in one.cwd:
+    for event in activity:
+        if event.event in _SKIPPED or tools.is_ours(event.tool, event.client) or OBSERVER_FOLDER in event.cwd:
             continue
-        live = current.setdefault(one.session, {})
-        if one.event == "UserPromptSubmit":
+        live = current.setdefault(event.session, {})
+        if event.event == "UserPromptSubmit":
             _finish(live)
             live.clear()
-        if one.event == "SessionEnd" and not live:
+        if event.event == "SessionEnd" and not live:
             continue
-        if one.agent not in live:
-            live[one.agent] = _turn(one)
-            found.append(live[one.agent])
-        _take(live[one.agent], one)
-        if one.event in _OVER:
+        if event.agent not in live:
+            live[event.agent] = _new_turn(event)
+            result.append(live[event.agent])
+        _add_event(live[event.agent], event)
+        if event.event in _TURN_END:
             _finish(live)
             live.clear()
-    return found
+    return result
 
 
 def own_text(text: str) -> str:
-    """Give what somebody said themselves: without private parts and without what was put in."""
-    said, last = drop_private(text), 0
+    """Return what a person or agent wrote: without private parts and injected text."""
+    text, last = drop_private(text), 0
     parts = []
-    for start, end in tagged(said, _INJECTED):
-        parts.append(said[last:start])
+    for start, end in tagged(text, _INJECTED):
+        parts.append(text[last:start])
         last = end
-    return " ".join((*parts, said[last:])).strip()
+    return " ".join((*parts, text[last:])).strip()
 
 
-def _turn(one: Happening) -> Turn:
-    return Turn(id=one.id, session=one.session, client=one.client, cwd=one.cwd, agent=one.agent, began=one.at)
+def _new_turn(event: Happening) -> Turn:
+    return Turn(
+        id=event.id, session=event.session, client=event.client, cwd=event.cwd, agent=event.agent, began=event.at
+    )
 
 
 def _finish(live: dict[str, Turn]) -> None:
@@ -150,62 +152,62 @@ def _finish(live: dict[str, Turn]) -> None:
         turn.done = True
 
 
-def _take(turn: Turn, one: Happening) -> None:
-    turn.ended, turn.last = one.at, one.id
-    turn.told.append(one)
-    match one.event:
+def _add_event(turn: Turn, event: Happening) -> None:
+    turn.ended, turn.last = event.at, event.id
+    turn.events.append(event)
+    match event.event:
         case "UserPromptSubmit":
-            turn.prompt = own_text(one.text)
+            turn.prompt = own_text(event.text)
         case "Stop" | "SubagentStop" | "SessionEnd":
-            turn.said = own_text(one.text) or turn.said
-            turn.done = turn.done or one.event == "SubagentStop"
-        case event if event in _USED:
-            turn.steps += [Step(id=one.id, did=did) for did in _did(one)]
-            turn.tokens += tokens_of(one.result) + sum(tokens_of(text) for text in texts_of(dict(one.given)))
+            turn.answer = own_text(event.text) or turn.answer
+            turn.done = turn.done or event.event == "SubagentStop"
+        case name if name in _TOOL_USE:
+            turn.steps += [Step(id=event.id, did=did) for did in _steps_of(event)]
+            turn.tokens += tokens_of(event.result) + sum(tokens_of(text) for text in texts_of(dict(event.given)))
 
 
-def _did(one: Happening) -> Iterator[Did]:
-    """Give what a tool did; one that failed did nothing but fail."""
-    role = tools.role_of(one.tool, one.client)
+def _steps_of(event: Happening) -> Iterator[Did]:
+    """Yield what a tool call did; a failed call yields nothing, except for a failed command."""
+    role = tools.role_of(event.tool, event.client)
     if role == "run":
-        yield from _commanded(one)
-    elif one.failed:
+        yield from _command_steps(event)
+    elif event.failed:
         return
     elif role == "read":
-        yield from (Looked(path=within(path, one.cwd)) for path in tools.paths_given(one.given))
+        yield from (Looked(path=within(path, event.cwd)) for path in tools.path_arguments(event.given))
     elif role in ("search", "fetch"):
-        yield Searched(wanted=tools.wanted_given(one.given), outside=role == "fetch")
+        yield Searched(wanted=tools.search_argument(event.given), outside=role == "fetch")
     elif role == "delegate":
-        yield _delegated(one)
+        yield _delegation(event)
     elif role == "patch":
-        yield from _patched(tools.patch_given(one.given), one.cwd)
+        yield from _patch_changes(tools.patch_argument(event.given), event.cwd)
     elif role in ("create", "edit", "delete"):
-        yield from (_changed(path, role, one) for path in tools.paths_given(one.given))
+        yield from (_changed(path, role, event) for path in tools.path_arguments(event.given))
 
 
-def _commanded(one: Happening) -> Iterator[Did]:
-    command = tools.command_given(one.given)
+def _command_steps(event: Happening) -> Iterator[Did]:
+    command = tools.command_argument(event.given)
     if not command or commands.is_ours(command):
         return
-    if "*** Begin Patch" in command and not one.failed:
-        yield from _patched(command, one.cwd)
+    if "*** Begin Patch" in command and not event.failed:
+        yield from _patch_changes(command, event.cwd)
         return
     read = [path for path in commands.read_by(command) if tools.is_path(path)]
-    yield from (Looked(path=within(path, one.cwd)) for path in read)
-    wrong = commands.went_wrong(command, one.result, failed=one.failed)
-    if not wrong:
+    yield from (Looked(path=within(path, event.cwd)) for path in read)
+    failed = commands.has_failed(command, event.result, failed=event.failed)
+    if not failed:
         for how, path in commands.written_by(command):
             if tools.is_path(path):
-                yield Changed(path=within(path, one.cwd), how=_HOW[how])
-    if not wrong and (commit := commands.commit_of(command, one.result)):
+                yield Changed(path=within(path, event.cwd), how=_HOW[how])
+    if not failed and (commit := commands.commit_of(command, event.result)):
         yield Committed(hash=commit.hash, subject=commit.subject)
     elif not commands.only_looks(command):
         yield Ran(
             command=" ".join(command.split()),
             name=commands.name_of(command),
-            wrong=wrong,
+            wrong=failed,
             is_check=bool(commands.check_of(command)),
-            error=commands.error_line(one.result) if wrong else "",
+            error=commands.error_line(event.result) if failed else "",
         )
 
 
@@ -214,39 +216,51 @@ _BEFORE = ("old_string", "oldString", "old_str")
 _AFTER = ("new_string", "newString", "new_str", "content", "contents", "file_text", "code_edit", "new_source", "edits")
 
 
-def _patched(patch: str, cwd: str) -> Iterator[Changed]:
+def _patch_changes(patch: str, cwd: str) -> Iterator[Changed]:
     for how, path in tools.patched(patch):
-        yield Changed(path=within(path, cwd), how=_HOW[how], before=_side(patch, "-"), after=_side(patch, "+"))
+        yield Changed(
+            path=within(path, cwd), how=_HOW[how], before=_patch_lines(patch, "-"), after=_patch_lines(patch, "+")
+        )
 
 
-def _side(patch: str, sign: str) -> str:
+def _patch_lines(patch: str, sign: str) -> str:
     return "\n".join(line[1:] for line in patch.splitlines() if line.startswith(sign))
 
 
-def _changed(path: str, role: str, one: Happening) -> Changed:
-    before = next((text for name in _BEFORE if isinstance(text := one.given.get(name), str)), "")
-    after = next((text for name in _AFTER if isinstance(text := one.given.get(name), str)), "")
+def _changed(path: str, role: str, event: Happening) -> Changed:
+    before = next((text for name in _BEFORE if isinstance(text := event.given.get(name), str)), "")
+    after = next((text for name in _AFTER if isinstance(text := event.given.get(name), str)), "")
     how = _HOW[role]
-    # A whole file written over one that was there is an edit; Claude Code says which it was.
+    # Overwriting an existing file is an edit; Claude Code reports which of the two it was.
     if how == "create" and re.match(
-        r"(?:The file .* has been updated|.{0,200}\bhas been updated\b|.{0,80}\boverwrote\b)", one.result
+        r"(?:The file .* has been updated|.{0,200}\bhas been updated\b|.{0,80}\boverwrote\b)", event.result
     ):
         how = "edit"
-    return Changed(path=within(path, one.cwd), how=how, before=before, after=after)
+    return Changed(path=within(path, event.cwd), how=how, before=before, after=after)
 
 
-def _delegated(one: Happening) -> Delegated:
-    given = one.given
+def _delegation(event: Happening) -> Delegated:
+    arguments = event.given
     agent = next(
-        (str(given[name]) for name in ("subagent_type", "agent", "agent_name", "agent_type") if given.get(name)), ""
+        (
+            str(arguments[name])
+            for name in ("subagent_type", "agent", "agent_name", "agent_type")
+            if arguments.get(name)
+        ),
+        "",
     )
     task = next(
-        (str(given[name]) for name in ("description", "objective", "task", "prompt", "message") if given.get(name)), ""
+        (
+            str(arguments[name])
+            for name in ("description", "objective", "task", "prompt", "message")
+            if arguments.get(name)
+        ),
+        "",
     )
-    return Delegated(agent=agent, task=" ".join(task.split()), answer=own_text(one.result))
+    return Delegated(agent=agent, task=" ".join(task.split()), answer=own_text(event.result))
 
 
 def within(path: str, cwd: str) -> str:
-    """Give a path as seen from the folder of work; what lies outside keeps its whole path."""
+    """Return a path relative to the working folder; a path outside it stays absolute."""
     plain, root = path.replace("\\", "/").removeprefix("./"), cwd.replace("\\", "/").rstrip("/")
     return plain.removeprefix(root + "/") if root else plain

@@ -1,1 +1,1 @@
-"""What may be stored, imported and shared."""
+"""Decide what may be stored, imported and shared."""

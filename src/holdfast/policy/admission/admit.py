@@ -1,4 +1,4 @@
-"""Whether a draft should become a record. Refusals are values: each says what stood in the way and how to go on."""
+"""Decide whether a draft becomes a record. Refusals are values that name the reason and the way forward."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -9,7 +9,7 @@ from holdfast.model.record import Draft, Record
 from holdfast.model.scope import within
 from holdfast.policy.secrets.find import find_secrets
 
-# Share of words in common (Jaccard): above the first two texts say the same, above the second they are related.
+# Share of words in common (Jaccard) from which two texts say the same, or are related.
 SAME, RELATED = 0.75, 0.40
 _TRANSIENT = re.compile(
     r"\b(currently|as of now|right now|for now|at the moment|today (?:i|we)|this (?:morning|afternoon|week|month)|"
@@ -17,13 +17,13 @@ _TRANSIENT = re.compile(
     r"commits? (?:ahead|behind)|now (?:uses|using|relies))\b",
     re.IGNORECASE,
 )
-# What an agent saw or reported is about a moment by nature.
+# Kinds that are about a moment by nature.
 MOMENTARY = frozenset({"observation", "summary", "progress", "blocker", "thread", "review", "retrospective"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Similar:
-    """A record that says nearly the same, and how nearly."""
+    """A record that says nearly the same, and how similar it is."""
 
     record: Record
     similarity: float
@@ -31,7 +31,7 @@ class Similar:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Waivers:
-    """Refusals the writer has seen and overrules."""
+    """Refusals that the writer overrules."""
 
     duplicate: bool = False
     transient: bool = False
@@ -40,14 +40,14 @@ class Waivers:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Admitted:
-    """Keep it; these are related."""
+    """Store it; these records are related."""
 
     related: tuple[Similar, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pending:
-    """Keep it, but wait for a yes."""
+    """Store it as pending until it is approved."""
 
     why: str
     related: tuple[Similar, ...] = ()
@@ -62,28 +62,28 @@ class Duplicate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreviouslyRemoved:
-    """This was kept before and retired for a reason: restore it, or insist."""
+    """This was stored before and retired: restore it, or insist."""
 
     matches: tuple[Similar, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Transient:
-    """The wording will be untrue soon: say what lasts, or acknowledge."""
+    """The wording will soon be untrue: reword it, or acknowledge."""
 
     markers: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScopeMismatch:
-    """It names a project whose scope it does not carry: add the scope, or acknowledge."""
+    """It names a project whose scope it does not have: add the scope, or acknowledge."""
 
     suggested: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SecretFound:
-    """It holds credentials: leave them out, or have them masked."""
+    """It contains credentials: remove them, or have them masked."""
 
     names: tuple[str, ...]
 
@@ -102,7 +102,7 @@ def admit(
     waivers: Waivers | None = None,
     confirm_all: bool = False,
 ) -> Verdict:
-    """Judge a draft whose whole text is `text`, given what is already known."""
+    """Judge a draft with the full text `text` against similar records."""
     waived = waivers or Waivers()
     if names := secret_names(text):
         return SecretFound(names=names)
@@ -116,18 +116,18 @@ def admit(
         if same := _at_least(SAME, removed):
             return PreviouslyRemoved(matches=same)
     related = _at_least(RELATED, active)
-    if why := _waits_for(draft, confirm_all=confirm_all):
+    if why := _pending_reason(draft, confirm_all=confirm_all):
         return Pending(why=why, related=related)
     return Admitted(related=related)
 
 
 def secret_names(text: str) -> tuple[str, ...]:
-    """Give what credentials a text holds, once each."""
+    """Return the kinds of credentials in a text, once each."""
     return tuple(dict.fromkeys(secret.name for secret in find_secrets(text)))
 
 
 def transient_markers(draft: Draft) -> tuple[str, ...]:
-    """Give the wordings of a draft that will be untrue soon, unless its kind is about a moment anyway."""
+    """Return the wordings of a draft that will soon be untrue; none for kinds about a moment."""
     return () if draft.kind in MOMENTARY else _markers(f"{draft.title}\n{draft.body}")
 
 
@@ -136,7 +136,7 @@ def _markers(text: str) -> tuple[str, ...]:
 
 
 def _unnamed_scopes(draft: Draft, text: str, known: Sequence[str]) -> tuple[str, ...]:
-    """Give `projects:<name>` scopes whose name the text mentions but which the draft does not carry."""
+    """Return `projects:<name>` scopes whose name the text mentions but the draft does not have."""
     names = {scope: scope.split(":")[1] for scope in known if scope.startswith("projects:")}
     return tuple(
         scope
@@ -147,14 +147,14 @@ def _unnamed_scopes(draft: Draft, text: str, known: Sequence[str]) -> tuple[str,
     )[:5]
 
 
-def _at_least(least: float, found: Sequence[Similar]) -> tuple[Similar, ...]:
-    near = [similar for similar in found if similar.similarity >= least]
+def _at_least(least: float, candidates: Sequence[Similar]) -> tuple[Similar, ...]:
+    near = [similar for similar in candidates if similar.similarity >= least]
     return tuple(sorted(near, key=lambda similar: -similar.similarity)[:5])
 
 
-def _waits_for(draft: Draft, *, confirm_all: bool) -> str:
+def _pending_reason(draft: Draft, *, confirm_all: bool) -> str:
     if confirm_all:
-        return "every write waits for a yes here (confirm_writes)"
+        return "every write needs approval here (confirm_writes)"
     if draft.source == "inferred" and KINDS[draft.kind].pending:
         return "it is inferred about a person"
     return ""

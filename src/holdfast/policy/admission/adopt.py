@@ -1,4 +1,4 @@
-"""Which events tell, here, what another system knows of a memory: the first time, and when it has changed since."""
+"""Turn a foreign memory into events: when it is new here, and when it changed since the last import."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -13,14 +13,14 @@ from holdfast.model.scope import MAX_LABELS
 from holdfast.policy.admission.fitting import Fitted
 from holdfast.policy.secrets.find import masked
 
-# The outcome under which a memory is credited with having been known elsewhere too; nothing counts it.
+# Outcome of a `used` event that notes that a memory is known elsewhere too; it is not counted as a use.
 CREDITED = "imported"
 MOST_SHOWN = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Adoption:
-    """One record to be: what it came from, the id it has here, the project it belongs to, and the time of asking."""
+    """One record to create: its foreign memory, its id and project here, and the current time."""
 
     system: str
     foreign: Foreign
@@ -31,38 +31,38 @@ class Adoption:
 
     @property
     def name(self) -> str:
-        """What its ids are made of."""
+        """The name its ids are derived from."""
         return named(self.system, self.foreign, self.project, self.part.key)
 
     @property
     def imported(self) -> dict[str, Any]:
-        """Where it comes from, as the record says it."""
+        """Its origin, as stored in the record."""
         origin: dict[str, Any] = {"system": self.system, "id": self.part.key, "hash": self.part.hash}
         there, before = self.foreign.draft.project, self.part.data["extra"].get("imported")
         origin |= {"project": there} if there and there != self.project else {}
         return origin | ({"before": before} if before else {})
 
     def event(self, verb: Verb, data: Mapping[str, Any], *, what: str = "", at: str = "", after: str = "") -> Event:
-        """Give an event about it that has the same id whenever the same is told again."""
+        """Return an event about it with a stable id, so that importing it again changes nothing."""
         known = at or self.foreign.updated_at or self.foreign.draft.at
         event_id = named_id(f"{self.name}\n{what or verb}", known if self.foreign.dated else "", after or self.about)
         return Event(id=event_id, about=self.about, verb=verb, at=known or self.now, by=self.foreign.by, data=data)
 
 
 def named(system: str, foreign: Foreign, project: str, key: str) -> str:
-    """Give the name of a memory among all there are; one without a lasting time is told apart by its project too."""
+    """Return the unique name of a foreign memory; one without a stable time includes its project."""
     return f"{system}\n{key}" if foreign.dated else f"{system}\n{project}\n{key}"
 
 
 def id_of(system: str, foreign: Foreign, project: str, key: str) -> str:
-    """Give the id a foreign memory has here, always the same."""
+    """Return the stable id of a foreign memory here."""
     return named_id(named(system, foreign, project, key), foreign.draft.at if foreign.dated else "")
 
 
 def home_of(there: str | None, here: str, *, chosen: bool = False) -> str:
-    """Give the project a foreign memory belongs to; `chosen`: somebody said where those without one go.
+    """Return the project of a foreign memory; `chosen`: the user named the project for those without one.
 
-    Other systems often know a project by the name of its folder only: the one at hand answers to that too.
+    Other systems often know a project only by its folder name: the current project matches that too.
     """
     if there is None or (chosen and not there):
         return here
@@ -73,7 +73,7 @@ def home_of(there: str | None, here: str, *, chosen: bool = False) -> str:
 
 
 def first_told(adoption: Adoption) -> list[Event]:
-    """Give the events of a memory that is new here."""
+    """Return the events of a memory that is new here."""
     foreign = adoption.foreign
     at = foreign.draft.at or adoption.now
     data = _data(adoption) | ({"pending": True} if foreign.state == "pending" else {})
@@ -84,10 +84,12 @@ def first_told(adoption: Adoption) -> list[Event]:
 
 
 def told_again(adoption: Adoption, record: Record, past: Iterable[Event]) -> list[Event]:
-    """Give the events of what changed there since it was last told; what was changed only here stays."""
-    before = _last_told(past)
+    """Return the events for what changed there since the last import; local changes stay."""
+    before = _last_imported(past)
     data = _data(adoption)
-    changed = {name: data.get(name, _nothing(name)) for name in (*data, *before) if data.get(name) != before.get(name)}
+    changed = {
+        name: data.get(name, _empty_value(name)) for name in (*data, *before) if data.get(name) != before.get(name)
+    }
     for name in ("project", "source", "origin", "pending"):
         changed.pop(name, None)
     changed["extra"] = {**record.extra, **data["extra"]}
@@ -96,7 +98,7 @@ def told_again(adoption: Adoption, record: Record, past: Iterable[Event]) -> lis
 
 
 def state_told(adoption: Adoption, record: Record, past: Iterable[Event]) -> list[Event]:
-    """Give the events that bring a record here to the state it has there, unless it was changed here."""
+    """Return the events that set a record's state to the foreign one, unless it was changed here."""
     foreign = adoption.foreign
     events = _checked(adoption, record.verified_at, after=record.head)
     if foreign.state == "retired" and record.state in ("active", "pending"):
@@ -111,13 +113,13 @@ def state_told(adoption: Adoption, record: Record, past: Iterable[Event]) -> lis
 
 
 def credit(adoption: Adoption, other: Record) -> list[Event]:
-    """Give the events that credit a record with saying what a foreign memory says.
+    """Return the events that note on a record that a foreign memory says the same.
 
-    The first holds everything that is not said here already, and is what a repeated import knows it by. The second
-    shows it on the record, for as many as anybody would look at.
+    The first holds everything the record does not say, and identifies a repeated import. The second shows it on the
+    record, up to a limit.
     """
     data, foreign = adoption.part.data, adoption.foreign
-    beside = {name: data[name] for name in ("scopes", "tags", "confidence", "extra") if data[name]}
+    details = {name: data[name] for name in ("scopes", "tags", "confidence", "extra") if data[name]}
     coded = {name: value for name, value in data["fields"].items() if name in CODED}
     used = Event(
         id=credit_id(adoption),
@@ -125,7 +127,7 @@ def credit(adoption: Adoption, other: Record) -> list[Event]:
         verb="used",
         at=foreign.draft.at or adoption.now,
         by=foreign.by,
-        data={"outcome": CREDITED, **adoption.imported, **beside, **({"fields": coded} if coded else {})},
+        data={"outcome": CREDITED, **adoption.imported, **details, **({"fields": coded} if coded else {})},
     )
     shown = _shown_credit(adoption, other)
     if not shown:
@@ -135,20 +137,20 @@ def credit(adoption: Adoption, other: Record) -> list[Event]:
 
 
 def _shown_credit(adoption: Adoption, other: Record) -> dict[str, Any]:
-    """Give what a credited record shows of it: labels it did not have, and where else it is known."""
-    given = adoption.part.data
-    labels = {name: [*dict.fromkeys((*getattr(other, name), *given[name]))][:MAX_LABELS] for name in ("scopes", "tags")}
-    changed: dict[str, Any] = {name: found for name, found in labels.items() if found != list(getattr(other, name))}
+    """Return what a credited record shows of it: new labels, and where else it is known."""
+    data = adoption.part.data
+    labels = {name: [*dict.fromkeys((*getattr(other, name), *data[name]))][:MAX_LABELS] for name in ("scopes", "tags")}
+    changed: dict[str, Any] = {name: merged for name, merged in labels.items() if merged != list(getattr(other, name))}
     known = other.extra.get("also")
     also = known if isinstance(known, list) else []
     if len(also) < MOST_SHOWN:
-        place = {"system": adoption.system, "id": adoption.part.key, "at": adoption.foreign.draft.at}
-        changed["extra"] = {**other.extra, "also": [*also, place]}
+        source = {"system": adoption.system, "id": adoption.part.key, "at": adoption.foreign.draft.at}
+        changed["extra"] = {**other.extra, "also": [*also, source]}
     return changed
 
 
 def linked(adoption: Adoption, link: ForeignLink, source: str, target: str) -> Event:
-    """Give the event of an arrow from one record here to another."""
+    """Return the event of a link from one record here to another."""
     relation = link.relation if link.relation in RELATIONS else "relates_to"
     data = {"relation": relation, "target": target} | ({"there": link.relation} if relation != link.relation else {})
     what = f"linked {link.relation} {link.key}"
@@ -156,12 +158,12 @@ def linked(adoption: Adoption, link: ForeignLink, source: str, target: str) -> E
 
 
 def credit_id(adoption: Adoption) -> str:
-    """Give the id of the event by which another record is credited with a foreign memory."""
+    """Return the id of the event that credits another record with a foreign memory."""
     return named_id(f"{adoption.name}\ncredit", adoption.foreign.draft.at if adoption.foreign.dated else "")
 
 
 def _data(adoption: Adoption) -> dict[str, Any]:
-    """Give everything a record should say, as its event carries it."""
+    """Return everything a record should contain, as its event stores it."""
     origin = adoption.foreign.origin
     data = {
         **adoption.part.data,
@@ -173,17 +175,17 @@ def _data(adoption: Adoption) -> dict[str, Any]:
     return {name: value for name, value in data.items() if value not in ([], {}, "")}
 
 
-def _last_told(past: Iterable[Event]) -> dict[str, Any]:
-    """Give what imports said of a record last, part by part."""
-    told: dict[str, Any] = {}
+def _last_imported(past: Iterable[Event]) -> dict[str, Any]:
+    """Return what imports last wrote to a record, part by part."""
+    data: dict[str, Any] = {}
     for event in past:
         extra = event.data.get("extra")
         if event.verb in ("recorded", "revised") and isinstance(extra, dict) and "imported" in extra:
-            told |= event.data
-    return told
+            data |= event.data
+    return data
 
 
-def _nothing(name: str) -> Any:
+def _empty_value(name: str) -> Any:
     return {} if name in ("fields", "extra") else "" if name in ("title", "body") else []
 
 

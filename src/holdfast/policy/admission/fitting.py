@@ -1,4 +1,4 @@
-"""Make what another system kept fit what a record may hold: masked, within the limits, and nothing dropped unsaid."""
+"""Fit foreign memories into records: masked, within the limits, with a note for everything left out."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -13,13 +13,13 @@ from holdfast.model.scope import MAX_LABEL, MAX_LABELS, SCOPE
 from holdfast.model.text import LONGEST_BODY, LONGEST_TITLE, check_keepable, headline
 from holdfast.policy.secrets.find import masked
 
-# An event must fit a line of an export with room to spare.
+# An event must fit into a line of an export with room to spare.
 LONGEST_EVENT = 2_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fitted:
-    """One record out of a foreign memory: what its event says, and a hash that changes when the memory does."""
+    """One record made from a foreign memory: its event data, and a hash that changes when the memory does."""
 
     key: str
     data: Mapping[str, Any]
@@ -29,48 +29,50 @@ class Fitted:
 
 
 def fitted(foreign: Foreign) -> tuple[Fitted, ...] | Remark:
-    """Give the records a foreign memory makes, several if its text is too long for one, or why it makes none."""
-    given = _given(foreign)
+    """Return the records of a foreign memory, several if its text is too long for one, or why it makes none."""
+    data = _data_of(foreign)
     try:
         kind = check_kind(foreign.draft.kind)
         check_keepable([foreign.key, foreign.draft.project, foreign.by.name, foreign.by.session, foreign.reason])
-        said = _written(given)
+        serialized = _serialized(data)
     except Invalid as problem:
         return Remark(where=foreign.where, why=problem.message)
-    clean = masked(given)
-    title, body = _told(clean["title"], clean["body"])
+    clean = masked(data)
+    title, body = _title_and_body(clean["title"], clean["body"])
     if not body:
-        return Remark(where=foreign.where, why="it is empty" if clean is given else "nothing but private text is in it")
-    if (besides := len(said) - len(body)) > LONGEST_EVENT:
-        return Remark(where=foreign.where, why=f"it has {besides:,} characters besides its text; {LONGEST_EVENT:,} fit")
+        return Remark(where=foreign.where, why="it is empty" if clean is data else "it contains only private text")
+    if (besides := len(serialized) - len(body)) > LONGEST_EVENT:
+        return Remark(
+            where=foreign.where, why=f"it has {besides:,} characters besides its text; at most {LONGEST_EVENT:,} fit"
+        )
     fields, rest = fit_fields(kind, clean["fields"])
-    data, asides = _labelled({**clean, "title": title, "body": body, "fields": fields})
+    labelled, asides = _labelled({**clean, "title": title, "body": body, "fields": fields})
     asides += [f"its {name} does not fit" for name in rest if any(name == spec.name for spec in kind.fields)]
-    beside = {**({"fields": rest} if rest else {}), **({"counts": dict(foreign.counts)} if foreign.counts else {})}
+    more_extra = {**({"fields": rest} if rest else {}), **({"counts": dict(foreign.counts)} if foreign.counts else {})}
     whole = Fitted(
         key=foreign.key,
-        data={**data, "extra": {**data["extra"], **beside}},
-        hash=_hash(said if clean is given else _written(clean)),
+        data={**labelled, "extra": {**labelled["extra"], **more_extra}},
+        hash=blake2b((serialized if clean is data else _serialized(clean)).encode(), digest_size=12).hexdigest(),
         asides=tuple(asides),
-        masked=clean is not given,
+        masked=clean is not data,
     )
     return _parts(whole)
 
 
-def _written(given: Mapping[str, Any]) -> str:
-    """Give the whole as one text, or say what no store could give back unchanged."""
+def _serialized(data: Mapping[str, Any]) -> str:
+    """Return the data as one JSON text; raise if no store could return it unchanged."""
     try:
-        said = json.dumps(given, ensure_ascii=False, allow_nan=False, sort_keys=True)
-        said.encode()
-        doubtful = "\\u0000" in said
-    except ValueError:  # broken Unicode among it
+        text = json.dumps(data, ensure_ascii=False, allow_nan=False, sort_keys=True)
+        text.encode()
+        doubtful = "\\u0000" in text
+    except ValueError:  # broken Unicode
         doubtful = True
     if doubtful:
-        check_keepable(given)
-    return said
+        check_keepable(data)
+    return text
 
 
-def _given(foreign: Foreign) -> dict[str, Any]:
+def _data_of(foreign: Foreign) -> dict[str, Any]:
     draft = foreign.draft
     return {
         "kind": draft.kind,
@@ -87,8 +89,8 @@ def _given(foreign: Foreign) -> dict[str, Any]:
     }
 
 
-def _told(title: str, body: str) -> tuple[str, str]:
-    """Give title and text as they are kept; a title too long for one becomes part of the text."""
+def _title_and_body(title: str, body: str) -> tuple[str, str]:
+    """Return title and body as stored; a title that is too long becomes part of the body."""
     title = " ".join(title.split())
     body = body.replace("\r\n", "\n").replace("\r", "\n").strip() or title
     if len(title) > LONGEST_TITLE:
@@ -97,19 +99,21 @@ def _told(title: str, body: str) -> tuple[str, str]:
     return title or headline(body), body
 
 
-def _labelled(given: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
-    """Give the data with labels that can be used; a scope that is none becomes a tag, what is no label stands in extra."""
-    scopes = [scope.strip() for scope in given["scopes"]]
+def _labelled(data: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    """Return the data with valid labels: an invalid scope becomes a tag, an invalid label goes to `extra`."""
+    scopes = [scope.strip() for scope in data["scopes"]]
     good = [scope for scope in scopes if len(scope) <= MAX_LABEL and SCOPE.fullmatch(scope)]
-    wanted = _once(" ".join(tag.split()) for tag in (*given["tags"], *(one for one in scopes if one not in good)))
+    wanted = _distinct(
+        " ".join(tag.split()) for tag in (*data["tags"], *(scope for scope in scopes if scope not in good))
+    )
     tags = [tag for tag in wanted if len(tag) <= MAX_LABEL][:MAX_LABELS]
-    kept = {"scopes": _once(good)[:MAX_LABELS], "tags": tags}
+    kept = {"scopes": _distinct(good)[:MAX_LABELS], "tags": tags}
     rest = [label for label in (*wanted, *good) if label not in (*tags, *kept["scopes"])]
-    extra = {**given["extra"], "labels": rest} if rest else given["extra"]
-    return {**given, **kept, "extra": extra}, [f"the label {label[:40]!r} does not fit" for label in rest]
+    extra = {**data["extra"], "labels": rest} if rest else data["extra"]
+    return {**data, **kept, "extra": extra}, [f"the label {label[:40]!r} does not fit" for label in rest]
 
 
-def _once(labels: Iterable[str]) -> list[str]:
+def _distinct(labels: Iterable[str]) -> list[str]:
     return [label for label in dict.fromkeys(labels) if label]
 
 
@@ -119,24 +123,20 @@ def _parts(whole: Fitted) -> tuple[Fitted, ...]:
         return (whole,)
     name = whole.data["title"][: LONGEST_TITLE - 20]
     parts = [
-        replace(whole, data={**whole.data, "title": f"{name} ({place}/{len(pieces)})", "body": piece})
-        for place, piece in enumerate(pieces, start=1)
+        replace(whole, data={**whole.data, "title": f"{name} ({number}/{len(pieces)})", "body": piece})
+        for number, piece in enumerate(pieces, start=1)
     ]
-    later = (replace(part, key=f"{whole.key}#{place}", asides=()) for place, part in enumerate(parts[1:], start=2))
+    later = (replace(part, key=f"{whole.key}#{number}", asides=()) for number, part in enumerate(parts[1:], start=2))
     return (parts[0], *later)
 
 
-def _hash(said: str) -> str:
-    return blake2b(said.encode(), digest_size=12).hexdigest()
-
-
 def _pieces(text: str) -> list[str]:
-    """Cut a text that is too long where a paragraph, a line or a word ends."""
-    found = []
+    """Split a text that is too long at the end of a paragraph, line or word."""
+    pieces = []
     while len(text) > LONGEST_BODY:
         earliest = LONGEST_BODY * 4 // 5
-        cuts = (text.rfind(mark, earliest, LONGEST_BODY) for mark in ("\n\n", "\n", " "))
-        cut = next((place for place in cuts if place > 0), LONGEST_BODY)
-        found.append(text[:cut].rstrip())
+        cuts = (text.rfind(separator, earliest, LONGEST_BODY) for separator in ("\n\n", "\n", " "))
+        cut = next((position for position in cuts if position > 0), LONGEST_BODY)
+        pieces.append(text[:cut].rstrip())
         text = text[cut:].lstrip()
-    return [*found, text]
+    return [*pieces, text]

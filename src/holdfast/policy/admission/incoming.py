@@ -1,4 +1,4 @@
-"""What an event made elsewhere may say: as much and of such a shape as could have been written here. Pure."""
+"""Validate events made elsewhere: only sizes and shapes that could have been written here."""
 
 import re
 from collections.abc import Iterable
@@ -16,26 +16,26 @@ _LISTS = {"tags": MAX_LABEL, "anchors": LONGEST_ANCHOR, "triggers": LONGEST_ANCH
 
 
 def problem_of(event: Event) -> str:
-    """Say what is wrong with an event that arrived; nothing if it could have been written here."""
+    """Return what is wrong with an incoming event; "" if it could have been written here."""
     data = event.data
     if len(event.by.name) > LONGEST_NAME or not event.by.name.isprintable():
-        return "the name of its author is no name"
+        return "its author's name is too long or unprintable"
     if "kind" in data and not (isinstance(data["kind"], str) and _KIND.fullmatch(data["kind"])):
-        return "its kind is no word"
+        return "its kind is not a lower-case word"
     for name, longest in (("title", LONGEST_TITLE), ("body", LONGEST_BODY)):
         if isinstance(data.get(name), str) and len(data[name]) > longest:
             return f"its {name} has more than {longest:,} characters"
     scopes = _texts(data.get("scopes"))
-    if any(len(one) > MAX_LABEL or not SCOPE.fullmatch(one) for one in scopes):
-        return "it has a scope that is none"
+    if any(len(scope) > MAX_LABEL or not SCOPE.fullmatch(scope) for scope in scopes):
+        return "it has an invalid scope"
     lists = {name: _texts(data.get(name)) for name in _LISTS} | {"scopes": scopes}
     if any(
-        len(one) > _LISTS.get(name, MAX_LABEL) or not one.isprintable()
-        for name, found in lists.items()
-        for one in found
+        len(label) > _LISTS.get(name, MAX_LABEL) or not label.isprintable()
+        for name, labels in lists.items()
+        for label in labels
     ):
         return "it has a label, place or trigger that is too long or cannot be read"
-    if any(len(found) > MAX_LABELS for found in lists.values()):
+    if any(len(labels) > MAX_LABELS for labels in lists.values()):
         return f"it has more than {MAX_LABELS} labels of a kind"
     if problem := problem_with(lists["triggers"]):
         return problem
@@ -45,7 +45,7 @@ def problem_of(event: Event) -> str:
 
 def _texts(value: Any) -> list[str]:
     return (
-        [one for one in value if isinstance(one, str)]
+        [text for text in value if isinstance(text, str)]
         if isinstance(value, Iterable) and not isinstance(value, str)
         else []
     )

@@ -1,4 +1,4 @@
-"""What a replica may carry, and what may come from it."""
+"""Decide which records a replica may contain and what may come from it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -8,7 +8,7 @@ from holdfast.model.record import Record
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sharing:
-    """Who reads a replica: the user alone, who sees everything, or the team of one project, which sees what is meant for it."""
+    """Who reads a replica: the user alone, who sees everything, or a project's team, which sees its team records."""
 
     team: bool
     project: str = ""
@@ -16,22 +16,22 @@ class Sharing:
 
 
 def own() -> Sharing:
-    """Give the sharing of the user's own folder."""
+    """Return the sharing of the user's own folder."""
     return Sharing(team=False)
 
 
 def with_team(project: str) -> Sharing:
-    """Give the sharing of a project's repository."""
+    """Return the sharing of a project's repository."""
     return Sharing(team=True, project=project, implied={"project": project, "visibility": "team"})
 
 
 def is_carried(record: Record, sharing: Sharing) -> bool:
-    """Tell whether a replica may tell of a record; what waits for a yes or to be accepted, and what comes with Holdfast stays here."""
+    """True if a record may be written to a replica; pending, quarantined and starter records stay local."""
     if record.state in ("pending", "held") or record.source == "starter":
         return False
     return not sharing.team or is_of_team(record, sharing)
 
 
 def is_of_team(record: Record, sharing: Sharing) -> bool:
-    """Tell whether a record is the team's: of its project and meant for it."""
+    """True if a record belongs to the team: its project and its visibility match."""
     return record.project == sharing.project and record.visibility == "team"

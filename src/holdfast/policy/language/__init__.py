@@ -1,1 +1,1 @@
-"""What a text says: statements, quantities, contradictions, signals, titles."""
+"""Read texts: statements, quantities, contradictions, signals and titles."""

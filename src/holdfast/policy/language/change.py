@@ -1,4 +1,4 @@
-"""What a text says was left behind: moved from one thing to another, replaced, renamed, dropped, deprecated."""
+"""Find changes that a text reports: moved, replaced, renamed, dropped or deprecated things."""
 
 import re
 from dataclasses import dataclass
@@ -10,8 +10,8 @@ from holdfast.policy.language.statements import (
     Word,
     content_words,
     keys_of,
+    rejected_in,
     sentences,
-    turned_down,
 )
 
 _VERB = r"(?:moved|migrated|switched|changed|converted|ported|upgraded|transitioned|renamed|went|downgraded)"
@@ -41,7 +41,7 @@ _ARRIVED = re.compile(
     rf"\b(?:to|into|in) {_GAINED}{_END}",
     re.IGNORECASE,
 )
-# Said of a state of affairs that has not always been so.
+# Words that present a state as new.
 _NOW = re.compile(
     r"\b(?:now|nowadays|these days|as of|from now on|by now|since (?:the|we|v?\d)|from this \w+ on)\b", re.IGNORECASE
 )
@@ -57,7 +57,7 @@ _CUES = keys_of(" ".join(_CUE_WORDS))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """What came in place of what (either may be unsaid), and what else the sentence is about."""
+    """What replaced what (either may be empty), and what else the sentence is about."""
 
     gone: frozenset[str]
     gained: frozenset[str]
@@ -68,31 +68,31 @@ class Change:
 
 @lru_cache(maxsize=2_048)
 def changes(text: str) -> tuple[Change, ...]:
-    """Give every change a text reports."""
+    """Return every change that a text reports."""
     short = (sentence for sentence in sentences(text[:MOST_CHARACTERS]) if len(sentence) <= LONGEST_SENTENCE)
-    return tuple(change for sentence in short if _CUE.search(sentence) for change in _of_sentence(sentence))
+    return tuple(change for sentence in short if _CUE.search(sentence) for change in _changes_in(sentence))
 
 
 def mentions_now(sentence: str) -> bool:
-    """Tell whether a sentence presents what it says as new; "I can now …" tells of the writer."""
+    """True if a sentence presents its content as new; "I can now …" is about the writer and does not count."""
     return bool(_NOW.search(sentence)) and not _I.search(sentence)
 
 
-def _of_sentence(sentence: str) -> list[Change]:
+def _changes_in(sentence: str) -> list[Change]:
     plain = sentence.rstrip(" .!")
-    found = []
+    pairs = []
     for pattern in _PATTERNS:
         for match in pattern.finditer(plain):
             parts = match.groupdict()
-            found.append((keys_of(parts["gone"]), keys_of(parts.get("gained") or "")))
-    if down := turned_down(plain):
-        found.append((down, frozenset()))
-    if not found and (arrived := _ARRIVED.search(plain)):
-        found.append((frozenset(), keys_of(arrived["gained"])))
+            pairs.append((keys_of(parts["gone"]), keys_of(parts.get("gained") or "")))
+    if rejected := rejected_in(plain):
+        pairs.append((rejected, frozenset()))
+    if not pairs and (arrival := _ARRIVED.search(plain)):
+        pairs.append((frozenset(), keys_of(arrival["gained"])))
     words = tuple(content_words(plain))
     keys = frozenset(word.key for word in words)
     return [
         Change(gone=gone, gained=gained, about=keys - gone - gained - _CUES, words=words, raw=plain)
-        for gone, gained in found
+        for gone, gained in pairs
         if gone or gained
     ]

@@ -1,4 +1,4 @@
-"""Whether a newer text contradicts an older one, and why. That two texts resemble each other is never a reason."""
+"""Decide whether a newer text contradicts an older one, and why. Similarity alone is never a reason."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -14,7 +14,7 @@ from holdfast.policy.language.statements import Statement, Word, statements
 
 Reason = Literal["polarity", "value", "change"]
 
-# How sure each kind of evidence is.
+# Strength of each kind of evidence.
 _LEFT_BEHIND, _MOVED_ON = 0.95, 0.75
 _OPPOSITE, _OPPOSITE_WITH_DETAIL = 0.9, 0.75
 _OTHER_NUMBER, _OTHER_NAME = 0.9, 0.8
@@ -22,7 +22,7 @@ _OTHER_NUMBER, _OTHER_NAME = 0.9, 0.8
 _BE = frozenset({"is", "are", "was", "were", "be"})
 _PREPOSITIONS = frozenset("in on by with to at as from behind under through via into after onto against".split())
 _ADVICE = frozenset("use run format build install lint test write name store keep put indent deploy".split())
-# A number after one of these names a thing: step 3 and step 4 are two things, not two values.
+# Labels whose number is a name: step 3 and step 4 are two things, not two values.
 _LABELS = frozenset(
     "step phase shard issue pr ticket invoice chapter stage part rule section adr sprint case tier line day figure table example node replica test".split()
 )
@@ -30,7 +30,7 @@ _LABELS = frozenset(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contradiction:
-    """Two texts that cannot both hold: what both are about, what each says of it, how sure that is."""
+    """Two texts that cannot both be true: what they are about, what each says, and how certain that is."""
 
     reason: Reason
     slot: str
@@ -40,7 +40,7 @@ class Contradiction:
 
     @property
     def explain(self) -> str:
-        """One sentence for people."""
+        """The contradiction in one sentence."""
         match self.reason:
             case "polarity":
                 return f"About {self.slot}: one says “{self.older}”, the other “{self.newer}”."
@@ -53,31 +53,31 @@ class Contradiction:
 
 
 def contradicts(older: str, newer: str, *, similarity: float | None = None) -> Contradiction | None:
-    """Give the strongest contradiction between two texts; similarity (0 to 1) only weighs it."""
+    """Return the strongest contradiction between two texts; None if there is none. `similarity` (0 to 1) only scales it."""
     was, now = statements(older), statements(newer)
-    found = [*_by_change(older, newer, was, now), *_by_statement(was, now)]
-    if not found:
+    contradictions = [*_by_change(older, newer, was, now), *_by_statement(was, now)]
+    if not contradictions:
         return None
-    best = max(found, key=lambda one: one.strength)
+    best = max(contradictions, key=lambda contradiction: contradiction.strength)
     weight = 1.0 if similarity is None else 0.7 + 0.3 * min(max(similarity, 0.0), 1.0)
     return replace(best, strength=round(best.strength * weight, 3))
 
 
 def _by_statement(was: Sequence[Statement], now: Sequence[Statement]) -> Iterator[Contradiction]:
-    """Compare every claim with every other, leaving out what the other text says too."""
-    told, still = _said(now), _said(was)
-    open_was = [one for one in was if one.predicate and not _covered(one, now)]
-    open_now = [one for one in now if one.predicate and not _covered(one, was)]
+    """Compare every claim with every other, skipping claims that both texts make."""
+    keys_now, keys_was = _all_keys(now), _all_keys(was)
+    open_was = [claim for claim in was if claim.predicate and not _covered(claim, now)]
+    open_now = [claim for claim in now if claim.predicate and not _covered(claim, was)]
     for new in open_now:
         for old in open_was:
             if _same_topic(old, new):
-                found = _polarity(old, new) or _number(old, new) or _name(old, new, still, told)
-                if found:
-                    yield found
+                contradiction = _polarity(old, new) or _number(old, new) or _name(old, new, keys_was, keys_now)
+                if contradiction:
+                    yield contradiction
 
 
-def _said(claims: Sequence[Statement]) -> frozenset[str]:
-    return frozenset(key for claim in claims for key in claim.keys | claim.turned_down)
+def _all_keys(claims: Sequence[Statement]) -> frozenset[str]:
+    return frozenset(key for claim in claims for key in claim.keys | claim.rejected)
 
 
 def _covered(claim: Statement, others: Sequence[Statement]) -> bool:
@@ -85,13 +85,13 @@ def _covered(claim: Statement, others: Sequence[Statement]) -> bool:
 
 
 def _same_topic(old: Statement, new: Statement) -> bool:
-    """Tell whether two claims share enough words, and speak of the same environment: staging says nothing of production."""
+    """True if two claims share enough words and have the same environment: staging is not production."""
     shared = len(old.keys & new.keys)
     return 3 * shared >= max(3, min(len(old.keys), len(new.keys))) and old.scope == new.scope
 
 
 def _polarity(old: Statement, new: Statement) -> Contradiction | None:
-    """Find the same thing affirmed by one and denied by the other."""
+    """Return a contradiction if one claim affirms what the other denies."""
     if old.affirms == new.affirms:
         return None
     left, right = _only(old, new), _only(new, old)
@@ -101,31 +101,35 @@ def _polarity(old: Statement, new: Statement) -> Contradiction | None:
     extra, longer = (left, old) if left else (right, new)
     if len(extra) > max(3, len(shared)):
         return None
-    if extra and not (old.universal or new.universal) and (_narrows(extra, longer, shared) or _exception(old, new)):
+    if (
+        extra
+        and not (old.universal or new.universal)
+        and (_narrows(extra, longer, shared) or _differ_in_condition(old, new))
+    ):
         return None
     return Contradiction(
         reason="polarity",
-        slot=_shown(old, shared),
+        slot=_topic(old, shared),
         older=old.raw,
         newer=new.raw,
         strength=_OPPOSITE_WITH_DETAIL if extra else _OPPOSITE,
     )
 
 
-def _only(one: Statement, other: Statement) -> list[Word]:
-    """Give the words of one claim that the other lacks, repeats counted."""
+def _only(claim: Statement, other: Statement) -> list[Word]:
+    """Return the words of a claim that the other lacks, repeats counted."""
     left = Counter(word.key for word in other.words)
-    found = []
-    for word in one.words:
+    missing = []
+    for word in claim.words:
         if left[word.key]:
             left[word.key] -= 1
         else:
-            found.append(word)
-    return found
+            missing.append(word)
+    return missing
 
 
 def _narrows(extra: Sequence[Word], longer: Statement, shared: frozenset[str]) -> bool:
-    """Tell whether a word stands right before a shared noun of the subject: client errors are not all errors."""
+    """True if an extra word directly precedes a shared noun of the subject: client errors are not all errors."""
     subject = longer.words[: longer.subject]
     return any(
         first in extra and second.key in shared and second.place == first.place + 1
@@ -133,12 +137,12 @@ def _narrows(extra: Sequence[Word], longer: Statement, shared: frozenset[str]) -
     )
 
 
-def _exception(old: Statement, new: Statement) -> bool:
+def _differ_in_condition(old: Statement, new: Statement) -> bool:
     return old.conditional != new.conditional
 
 
 def _number(old: Statement, new: Statement) -> Contradiction | None:
-    """Find the same thing said with another number."""
+    """Return a contradiction if the claims differ only in a number."""
     if old.affirms != new.affirms or old.hedged or new.hedged:
         return None
     left, right = _only(old, new), _only(new, old)
@@ -155,9 +159,9 @@ def _number(old: Statement, new: Statement) -> Contradiction | None:
         return None
     if _labels(first, old) or _narrows(rest[0], old, shared) or _narrows(rest[1], new, shared):
         return None
-    if not any(word.key in shared and not word.verb for word in old.words) or _exception(old, new):
+    if not any(word.key in shared and not word.verb for word in old.words) or _differ_in_condition(old, new):
         return None
-    return _values(old, shared, first.raw, second.raw, _OTHER_NUMBER)
+    return _value_conflict(old, shared, first.raw, second.raw, _OTHER_NUMBER)
 
 
 def _labels(number: Word, claim: Statement) -> bool:
@@ -165,66 +169,66 @@ def _labels(number: Word, claim: Statement) -> bool:
     return before in _LABELS and number in claim.words[: claim.subject]
 
 
-def _name(old: Statement, new: Statement, still: frozenset[str], told: frozenset[str]) -> Contradiction | None:
-    """Find the same slot filled with another name."""
-    if old.affirms != new.affirms or old.hedged or new.hedged or _exception(old, new):
+def _name(old: Statement, new: Statement, keys_was: frozenset[str], keys_now: frozenset[str]) -> Contradiction | None:
+    """Return a contradiction if the same slot has another name."""
+    if old.affirms != new.affirms or old.hedged or new.hedged or _differ_in_condition(old, new):
         return None
-    return _after_slot(old, new, still, told) or _before_slot(old, new) or _for_purpose(old, new)
+    return _after_slot(old, new, keys_was, keys_now) or _before_slot(old, new) or _for_purpose(old, new)
 
 
-def _after_slot(old: Statement, new: Statement, still: frozenset[str], told: frozenset[str]) -> Contradiction | None:
+def _after_slot(
+    old: Statement, new: Statement, keys_was: frozenset[str], keys_now: frozenset[str]
+) -> Contradiction | None:
     same = _common(old.words, new.words)
-    if same < max(old.subject, new.subject, 1) or not (old.subject or _same_advice(old, new)):
+    if same < max(old.subject, new.subject, 1) or not (
+        old.subject or (old.lead[0] == new.lead[0] and old.lead[0] in _ADVICE)
+    ):
         return None
     first, second = _value(old, same, new.keys), _value(new, same, old.keys)
     if not first or not second or _overlap(first, second) or (first[0].quantity and second[0].quantity):
         return None
-    if any(word.key in still for word in second) or any(word.key in told for word in first):
+    if any(word.key in keys_was for word in second) or any(word.key in keys_now for word in first):
         return None
     if _link(old, same)[-1:] != _link(new, same)[-1:]:
         return None
     purpose = _purpose(old, same + len(first)) & _purpose(new, same + len(second))
-    if not all(_one_valued(claim, same, first, second, bool(purpose)) for claim in (old, new)):
+    if not all(_has_one_value(claim, same, first, second, bool(purpose)) for claim in (old, new)):
         return None
     shared = frozenset(word.key for word in old.words[:same])
-    return _values(old, shared, _raw(first), _raw(second), _OTHER_NAME)
-
-
-def _same_advice(old: Statement, new: Statement) -> bool:
-    return old.lead[0] == new.lead[0] and old.lead[0] in _ADVICE
+    return _value_conflict(old, shared, _raw(first), _raw(second), _OTHER_NAME)
 
 
 def _common(first: Sequence[Word], second: Sequence[Word]) -> int:
     count = 0
-    for one, other in zip(first, second, strict=False):
-        if one.key != other.key:
+    for left, right in zip(first, second, strict=False):
+        if left.key != right.key:
             break
         count += 1
     return count
 
 
 def _value(claim: Statement, start: int, shared: frozenset[str]) -> tuple[Word, ...]:
-    """Give the words that fill the slot: up to three, ending where both claims agree again."""
-    found: list[Word] = []
+    """Return the words that fill the slot: up to three, ending where both claims agree again."""
+    words: list[Word] = []
     for word in claim.words[start:]:
-        if word.key in shared or (found and word.place > found[-1].place + 1) or len(found) == 3:
+        if word.key in shared or (words and word.place > words[-1].place + 1) or len(words) == 3:
             break
-        found.append(word)
-    return tuple(found)
+        words.append(word)
+    return tuple(words)
 
 
 def _overlap(first: Sequence[Word], second: Sequence[Word]) -> bool:
-    return any(one.key == other.key or _typo(one.key, other.key) for one in first for other in second)
+    return any(left.key == right.key or _is_typo(left.key, right.key) for left in first for right in second)
 
 
-def _typo(one: str, other: str) -> bool:
-    if min(len(one), len(other)) < 5 or not (one + other).isalpha():
+def _is_typo(left: str, right: str) -> bool:
+    if min(len(left), len(right)) < 5 or not (left + right).isalpha():
         return False
-    return SequenceMatcher(None, one, other).ratio() >= 0.8
+    return SequenceMatcher(None, left, right).ratio() >= 0.8
 
 
-def _one_valued(claim: Statement, start: int, first: Sequence[Word], second: Sequence[Word], purpose: bool) -> bool:
-    """Tell whether the predicate leaves room for one value only."""
+def _has_one_value(claim: Statement, start: int, first: Sequence[Word], second: Sequence[Word], purpose: bool) -> bool:
+    """True if the predicate allows only one value."""
     before = claim.lead[: claim.words[start].place]
     if any(word in OPEN_ENDED for word in before):
         return False
@@ -233,11 +237,11 @@ def _one_valued(claim: Statement, start: int, first: Sequence[Word], second: Seq
     if any(word in MANY_VALUED for word in before):
         return purpose
     link = _link(claim, start)
-    named = any(word.named for word in (*first, *second))
+    has_name = any(word.named for word in (*first, *second))
     if link and link[-1] in _PREPOSITIONS:
-        return named or any(word in _BE or word in ONE_VALUED for word in before)
+        return has_name or any(word in _BE or word in ONE_VALUED for word in before)
     equates = bool(link) and link[-1] in _BE
-    return equates and (named or any(word.key in SLOTS for word in claim.words[:start]))
+    return equates and (has_name or any(word.key in SLOTS for word in claim.words[:start]))
 
 
 def _link(claim: Statement, start: int) -> list[str]:
@@ -245,7 +249,7 @@ def _link(claim: Statement, start: int) -> list[str]:
 
 
 def _purpose(claim: Statement, end: int) -> set[str]:
-    """Give what a value is for: "uses Postgres for persistence"."""
+    """Return what a value is for: "uses Postgres for persistence"."""
     rest = claim.words[end:]
     return {word.key for word in rest} if rest and claim.lead[rest[0].place - 1] == "for" else set()
 
@@ -259,19 +263,23 @@ def _classes(words: Sequence[Word]) -> set[str]:
 
 
 def _before_slot(old: Statement, new: Statement) -> Contradiction | None:
-    """Find another holder of what only one can hold: an owner, the default, the minimum version."""
+    """Return a contradiction if both name the holder of what only one can hold: an owner, the default."""
     same = _common(old.words[::-1], new.words[::-1])
     first, second = old.words[: len(old.words) - same], new.words[: len(new.words) - same]
     if not same or not first or not second or len(first) > 3 or len(second) > 3 or _overlap(first, second):
         return None
-    if len(first) > old.subject or len(second) > new.subject or not (_sole(old) and _sole(new)):
+    if (
+        len(first) > old.subject
+        or len(second) > new.subject
+        or not (_names_sole_holder(old) and _names_sole_holder(new))
+    ):
         return None
     shared = frozenset(word.key for word in old.words[-same:])
-    return _values(old, shared, _raw(first), _raw(second), _OTHER_NAME)
+    return _value_conflict(old, shared, _raw(first), _raw(second), _OTHER_NAME)
 
 
 def _for_purpose(old: Statement, new: Statement) -> Contradiction | None:
-    """Find another tool told to be used for the same purpose: use this one for that."""
+    """Return a contradiction if another tool is advised for the same purpose."""
     if old.subject or new.subject or old.lead[:1] not in (("use",), ("prefer",)) or old.lead[0] != new.lead[0]:
         return None
     first, second = _value(old, 0, new.keys), _value(new, 0, old.keys)
@@ -282,67 +290,73 @@ def _for_purpose(old: Statement, new: Statement) -> Contradiction | None:
         return None
     if not _same_class(first, second) and not (first[0].named and second[0].named):
         return None
-    return _values(old, frozenset(purpose), _raw(first), _raw(second), _OTHER_NAME)
+    return _value_conflict(old, frozenset(purpose), _raw(first), _raw(second), _OTHER_NAME)
 
 
-def _sole(claim: Statement) -> bool:
+def _names_sole_holder(claim: Statement) -> bool:
     text = " ".join(claim.lead)
     return any(f" {verb} " in text for verb in ("owns", "maintains", "leads", "is the", "is our", "is responsible for"))
 
 
 def _by_change(older: str, newer: str, was: Sequence[Statement], now: Sequence[Statement]) -> Iterator[Contradiction]:
-    """Find what the newer text says was left behind, or is so by now, in what the older text still affirms."""
+    """Yield contradictions where the newer text reports a change to something the older text still affirms."""
     before = {key for change in changes(older) for key in change.gone}
-    before |= {key for claim in was for key in claim.turned_down}
-    said = _said(was)
+    before |= {key for claim in was for key in claim.rejected}
+    keys_was = _all_keys(was)
     for change in changes(newer):
-        if not change.gone & before and not (change.gained and change.gained <= said):
-            yield from (found for old in was if (found := _left_behind(change, old) or _arrived(change, old)))
+        if not change.gone & before and not (change.gained and change.gained <= keys_was):
+            yield from (
+                contradiction for old in was if (contradiction := _left_behind(change, old) or _arrived(change, old))
+            )
     for new in now:
         if mentions_now(new.sentence) and new.affirms and not _covered(new, was):
-            yield from (found for old in was if (found := _moved_on(old, new, said)))
+            yield from (contradiction for old in was if (contradiction := _moved_on(old, new, keys_was)))
 
 
 def _left_behind(change: Change, old: Statement) -> Contradiction | None:
-    """Find the thing that is gone in a claim about the same."""
+    """Return a contradiction if a claim about the same subject affirms what is gone."""
     rest = old.keys - change.gone
-    if not old.affirms or not change.gone or not change.gone <= old.keys or _clash(old, change.words):
+    if not old.affirms or not change.gone or not change.gone <= old.keys or _differ_in_qualifier(old, change.words):
         return None
     if change.about and rest and not change.about & rest:
         return None
-    return _changed(old, change.about & rest or rest, change.raw, _LEFT_BEHIND)
+    return _change_conflict(old, change.about & rest or rest, change.raw, _LEFT_BEHIND)
 
 
 def _arrived(change: Change, old: Statement) -> Contradiction | None:
-    """Find a claim about the subject that something new was found for, with something else said of it."""
+    """Return a contradiction if a claim says something else about a subject that got a new value."""
     rest = old.keys - change.about
-    if not old.affirms or change.gone or not change.about or not rest or _clash(old, change.words):
+    if not old.affirms or change.gone or not change.about or not rest or _differ_in_qualifier(old, change.words):
         return None
     if not change.about <= old.keys or not {word.key for word in old.words[: old.subject]} & change.about:
         return None
-    return _changed(old, change.about, change.raw, _MOVED_ON)
+    return _change_conflict(old, change.about, change.raw, _MOVED_ON)
 
 
-def _moved_on(old: Statement, new: Statement, said: frozenset[str]) -> Contradiction | None:
-    """Find the same subject with something else said of it, when the newer text says that this is new."""
+def _moved_on(old: Statement, new: Statement, keys_was: frozenset[str]) -> Contradiction | None:
+    """Return a contradiction if the newer text says something else about the subject and presents it as new."""
     about = frozenset(word.key for word in new.words[: new.subject])
-    told = [word for word in new.words[new.subject :] if not word.verb]
-    fresh = [word for word in told if word.key not in said]
-    if not about or not fresh or not old.affirms or old.scope != new.scope or _clash(old, new.words):
+    content = [word for word in new.words[new.subject :] if not word.verb]
+    fresh = [word for word in content if word.key not in keys_was]
+    if not about or not fresh or not old.affirms or old.scope != new.scope or _differ_in_qualifier(old, new.words):
         return None
     if not about <= old.keys or not any(word.key not in new.keys for word in old.words if not word.verb):
         return None
-    # Where both go on alike, only another name is news: the same list in another order is not.
-    alike = any(word.key in old.keys for word in told)
-    return None if alike and not all(word.named for word in fresh) else _changed(old, about, new.raw, _MOVED_ON)
+    # If both share content, only a new name is a change: the same list in another order is not.
+    shares_content = any(word.key in old.keys for word in content)
+    return (
+        None
+        if shares_content and not all(word.named for word in fresh)
+        else _change_conflict(old, about, new.raw, _MOVED_ON)
+    )
 
 
-def _changed(old: Statement, about: frozenset[str], newer: str, strength: float) -> Contradiction:
-    return Contradiction(reason="change", slot=_shown(old, about), older=old.raw, newer=newer, strength=strength)
+def _change_conflict(old: Statement, about: frozenset[str], newer: str, strength: float) -> Contradiction:
+    return Contradiction(reason="change", slot=_topic(old, about), older=old.raw, newer=newer, strength=strength)
 
 
-def _clash(old: Statement, words: Sequence[Word]) -> bool:
-    """Tell whether a noun of the subject is qualified differently: the billing service is not the search service."""
+def _differ_in_qualifier(old: Statement, words: Sequence[Word]) -> bool:
+    """True if a noun of the subject is qualified differently: the billing service is not the search service."""
     subject = old.words[: old.subject] or old.words
     keys = {word.key for word in subject} & {word.key for word in words}
     before, after = _qualifiers(subject, keys), _qualifiers(words, keys)
@@ -357,11 +371,11 @@ def _qualifiers(words: Sequence[Word], shared: set[str]) -> dict[str, str]:
     }
 
 
-def _values(claim: Statement, shared: frozenset[str], older: str, newer: str, strength: float) -> Contradiction:
-    return Contradiction(reason="value", slot=_shown(claim, shared), older=older, newer=newer, strength=strength)
+def _value_conflict(claim: Statement, shared: frozenset[str], older: str, newer: str, strength: float) -> Contradiction:
+    return Contradiction(reason="value", slot=_topic(claim, shared), older=older, newer=newer, strength=strength)
 
 
-def _shown(claim: Statement, keys: frozenset[str]) -> str:
+def _topic(claim: Statement, keys: frozenset[str]) -> str:
     return " ".join(word.raw for word in claim.words if word.key in keys)[:120] or claim.raw[:120]
 
 

@@ -1,4 +1,4 @@
-"""Wording that gives a sentence away: what is only said in passing, and what states a decision, a setting, a reason."""
+"""Patterns for mining: wordings to skip, and wordings that state a decision, a setting, a reason or another fact."""
 
 import re
 
@@ -7,9 +7,9 @@ def _any(*alternatives: str, case: bool = False) -> re.Pattern[str]:
     return re.compile("|".join(alternatives), 0 if case else re.IGNORECASE)
 
 
-# ---- Passed over ----
+# ---- Skipped ----
 
-# Somebody at work: what they do, did or are about to do.
+# Narration of work: what someone does, did or is about to do.
 CHATTER = _any(
     r"^(?:(?:now|next|then|so|ok(?:ay)?|great|good|perfect|alright|first(?:ly)?|finally|also|and|but)[,!.:]?\s+)*(?:"
     r"let(?:'s| me| us)\b",
@@ -29,7 +29,7 @@ ASIDE = _any(
     r"\bI(?:'ll|'m|'ve| will| can| need| have| am| was| would| wonder| discovered| found| identified| see| should| think| confirm)\b",
     r"\b(?:let me|fixing it|will commit|my (?:change|analysis|previous|answer))\b",
 )
-# About the task at hand: true until it is done.
+# About the current task: true only until it is done.
 TASK = _any(
     r"\bneed(?:s|ed)? (?:\w+ )?(?:to be |further |some )?(?:modif|fix|chang|updat|examin|consider|investigat|attention|adjust|review)",
     r"\bneed(?:s|ed)? to (?:add|properly|first|be)\b",
@@ -42,7 +42,7 @@ TASK = _any(
     r"\b(?:properly|incorrectly)\b|\b(?:already|works?|working|handles? \w+) correctly\b|\bcurrent (?:code|implementation)\b",
     r"\b(?:is|are) (?:\w+ )?(?:important|relevant|critical|included|involved|added) (?:because|for|as|to)\b",
 )
-# What stands for something in an earlier sentence says little alone; neither does a predicate without a subject.
+# Sentences that refer back to an earlier one, and predicates without a subject, mean little alone.
 DANGLING = _any(
     r"^(?:(?:when|if|while|after|before|since|because|as|and|but|so|however,) )?(?:it|this|these|those|that|they|he|she)\b"
     r"(?! (?:project|repo(?:sitory)?|service|app|package|codebase|monorepo|library|site|is an? |was decided|turn(?:s|ed) out))",
@@ -61,7 +61,7 @@ MOMENTARY = _any(
     r"\b(?:commits? (?:ahead|behind)|still (?:fails|failing|red)|(?:doesn't|does not) work|has \d+ lines|waiting for)\b",
     r"\b(?:in progress|just (?:now|merged|pushed))\b|\b(?:yet|now)[.!]?$",
 )
-# All of it a noun with a relative clause: "the class which handles dates".
+# Only a noun with a relative clause: "the class which handles dates".
 NO_VERB = re.compile(
     r"^(?:the|an?)\s(?:[^\s,;:]+\s){0,4}(?:class|method|function|file|module|code|layer|component|need)"
     r"(?:\sin\s\S+|\s\([^)]*\))?\s(?:which|that|where|to)\s[^,;:]*$",
@@ -82,7 +82,7 @@ _TOOLS = (
 )
 COMMAND = re.compile(rf"^{_TOOLS}(?:\s+\S.*)?$")
 QUOTED_COMMAND = re.compile(rf"`({_TOOLS}\s[^`\n]+)`")
-# Looking around is not worth remembering.
+# Commands that only look around.
 TRIVIAL = re.compile(
     r"^git\s+(?:status|diff|log|show|add|commit|branch|checkout|switch|stash|blame|pull|push|fetch|reset|rev-parse)\b|"
     r"--version\b|--help\b"

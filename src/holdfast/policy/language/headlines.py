@@ -1,4 +1,4 @@
-"""Titles and sentences out of what was asked and answered: the request without its politeness, the answer's own summary."""
+"""Extract titles and sentences from prompts, answers and commit subjects."""
 
 import re
 from collections.abc import Sequence
@@ -44,29 +44,29 @@ _HEADING = re.compile(r"^\s*(?:#{1,6}\s.*|\*\*[^*]+\*\*:?)\s*$", re.MULTILINE)
 
 
 def request_of(prompt: str) -> str:
-    """Give what was asked in one line, without politeness; nothing where it says nothing alone."""
+    """Return the request in one line, without politeness; "" if it means nothing alone."""
     for line in _plain_lines(prompt):
-        asked = _ASKING.sub("", _POLITE.sub("", line))
-        asked = _TRAILING.sub("", _ASKING.sub("", _POLITE.sub("", asked))).strip()
-        if len(asked) > 3 and not _VAGUE.fullmatch(asked):
-            return _capital(one_line(asked, TITLE))
+        request = _ASKING.sub("", _POLITE.sub("", line))
+        request = _TRAILING.sub("", _ASKING.sub("", _POLITE.sub("", request))).strip()
+        if len(request) > 3 and not _VAGUE.fullmatch(request):
+            return _capital(one_line(request, TITLE))
     return ""
 
 
-def outcome_of(said: str) -> str:
-    """Give the sentence of an answer that says what was done, as a title; nothing if there is none."""
-    for sentence in sentences_of(said)[:6]:
-        if found := _OUTCOME.match(sentence):
-            return one_line(_capital(found["verb"].lower()) + found["rest"], TITLE)
+def outcome_of(answer: str) -> str:
+    """Return the sentence of an answer that says what was done, as a title; "" if there is none."""
+    for sentence in sentences_of(answer)[:6]:
+        if match := _OUTCOME.match(sentence):
+            return one_line(_capital(match["verb"].lower()) + match["rest"], TITLE)
     return ""
 
 
-def answer_of(said: str, besides: str = "") -> str:
-    """Give the first sentence of an answer that says something, and something else than a title already does."""
-    known = besides.partition(" ")[2][:25] or besides
-    for sentence in sentences_of(said):
-        says = len(sentence) >= 30 and not sentence.endswith(":") and not _OPENING.match(sentence)
-        if says and not (known and known in sentence):
+def answer_of(answer: str, title: str = "") -> str:
+    """Return the first sentence of an answer that adds something to the title."""
+    known = title.partition(" ")[2][:25] or title
+    for sentence in sentences_of(answer):
+        is_informative = len(sentence) >= 30 and not sentence.endswith(":") and not _OPENING.match(sentence)
+        if is_informative and not (known and known in sentence):
             return sentence
     return ""
 
@@ -78,28 +78,28 @@ _OPENING = re.compile(
 
 
 def subject_of(commit: str) -> tuple[str, str]:
-    """Give a commit's subject without its conventional type, and that type."""
-    if found := _CONVENTIONAL.match(commit):
-        return _capital(found["rest"].strip()), found["type"]
+    """Return a commit subject without its conventional type, and that type."""
+    if match := _CONVENTIONAL.match(commit):
+        return _capital(match["rest"].strip()), match["type"]
     return _capital(commit.strip()), ""
 
 
 def sentences_of(text: str) -> list[str]:
-    """Give the sentences somebody wrote, without code, output, quotes and headings."""
-    return [one.text for one in passages(_HEADING.sub("", text)) if one.form == "sentence" and one.text]
+    """Return the sentences of a text, without code, output, quotes and headings."""
+    return [passage.text for passage in passages(_HEADING.sub("", text)) if passage.form == "sentence" and passage.text]
 
 
 def one_line(text: str, most: int) -> str:
-    """Give a text in one line, cut at the end of a clause where that keeps most of it."""
+    """Return a text in one line, cut at the end of a clause where that keeps most of it."""
     flat = " ".join(text.split()).rstrip(" .;:,")
     if len(flat) <= most:
         return flat
-    ends = [found.start() for found in _STOP.finditer(flat) if most // 3 <= found.start() <= most]
+    ends = [match.start() for match in _STOP.finditer(flat) if most // 3 <= match.start() <= most]
     return flat[: ends[-1]] if ends else shorten(flat, most)
 
 
 def joined(items: Sequence[str], most: int = 5) -> str:
-    """Write some items as a list in a sentence, and how many more there are."""
+    """Return items as a list in a sentence, with the number of those left out."""
     shown = list(items[:most])
     more = len(items) - len(shown)
     if more:
@@ -108,8 +108,8 @@ def joined(items: Sequence[str], most: int = 5) -> str:
 
 
 def _plain_lines(text: str) -> list[str]:
-    said, _ = own_words(text)
-    lines = [line.strip(" #*->\t•") for line in said.splitlines()]
+    plain, _ = own_words(text)
+    lines = [line.strip(" #*->\t•") for line in plain.splitlines()]
     return [piece for line in lines for piece in re.split(r"(?<=[\w)][.!?])\s+(?=[A-Z])", line) if piece]
 
 

@@ -1,8 +1,8 @@
-"""Words that policy reads for more than their letters: opposites, scopes, verbs, technologies by what they are for."""
+"""Word lists with a meaning for policy: opposites, environments, verbs, and technologies by purpose."""
 
 from collections.abc import Mapping
 
-# Words that turn a sentence round. They carry no content of their own.
+# Words that negate a sentence. They carry no content of their own.
 NEGATORS = frozenset(
     """
     not never no nobody none nothing nowhere neither nor without cannot avoid avoids avoided avoiding skip skips skipped
@@ -11,7 +11,7 @@ NEGATORS = frozenset(
     havent omit omits omitted hardly unless
     """.split()
 )
-# Words of permission and duty: what counts is whether they grant or deny.
+# Words of permission and duty: only whether they grant or deny matters.
 GRANTS = frozenset(
     """
     can may must should shall will would could allowed allow allows permitted permit permits fine ok okay welcome
@@ -26,7 +26,7 @@ DENIES = frozenset(
     """.split()
 )
 UNIVERSAL = frozenset("never always nobody none nothing anymore longer all every any".split())
-# Form -> what it is about, and whether it affirms (1) or denies (-1) that.
+# Form -> (topic, 1 if it affirms the topic or -1 if it denies it).
 OPPOSITES: Mapping[str, tuple[str, int]] = {
     form: (about, sign)
     for about, affirming, denying in (
@@ -63,14 +63,14 @@ OPPOSITES: Mapping[str, tuple[str, int]] = {
     for form in forms.split()
 }
 
-# A statement about one of these says nothing about another.
+# Environments: a statement about one does not apply to another.
 ENVIRONMENTS = frozenset(
     """
     staging production development local locally ci qa uat sandbox canary preview nightly-build android ios linux macos
     windows safari chrome firefox desktop tablet debug arm64 amd64 x86 eu us apac
     """.split()
 )
-# Verbs that open the predicate but say little themselves: two statements may differ in them and mean the same.
+# Verbs with little meaning: two statements may differ in them and mean the same.
 LIGHT_VERBS = frozenset(
     """
     is are was were be been being has have had having get gets got does do did make makes made use uses used using run runs
@@ -100,8 +100,8 @@ FUNCTION_WORDS = frozenset(
     both each if when while because since until although though here now still yet even itself themselves such
     """.split()
 )
-# What one may say twice of the same thing, with another value, and be right both times. Two of a kind (two databases)
-# still compete for the first group, never for the second.
+# Predicates that may have several values at once. Two values of a class (two databases) still conflict in the
+# first group, never in the second.
 MANY_VALUED = frozenset(
     """
     use uses used using look looks talk talks call calls called read reads affect show shown reference referenced share
@@ -114,7 +114,7 @@ OPEN_ENDED = frozenset(
     cover covers covered know knows import imports imported cause causes caused mention mentions export exports
     """.split()
 )
-# What has one value at a time, said with a preposition: lives in, defaults to.
+# Predicates with one value at a time, used with a preposition: lives in, defaults to.
 ONE_VALUED = frozenset(
     """
     live lives default defaults listen listens expire expires target targets reside resides sit sits point points belong
@@ -196,5 +196,5 @@ _CLASSES = {
     "ml serving": "torchserve vllm triton",
     "object store": "s3 gcs minio",
 }
-# Technology -> what it is for. Two of a class answer the same question; two of different classes do not.
+# Technology -> its class. Two of a class answer the same question; two of different classes do not.
 TECHNOLOGIES: Mapping[str, str] = {name: kind for kind, names in _CLASSES.items() for name in names.split()}

@@ -1,11 +1,11 @@
-"""What somebody marked to be kept: `▶ decision ───` blocks, `:::` blocks, and `[decision]` at the head of a line."""
+"""Find explicitly marked text: `▶ decision ───` blocks, `:::` blocks, and `[decision]` at the start of a line."""
 
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-# What a marker may be called, and which signal it is. An empty one is told by its wording.
+# Marker name -> signal. For an empty signal the wording decides.
 NAMES: Mapping[str, str] = {
     word: signal
     for signal, words in {
@@ -25,7 +25,7 @@ NAMES: Mapping[str, str] = {
     for word in words.split()
 }
 _LONG = "|".join(sorted((word for word in NAMES if len(word) > 1), key=len, reverse=True))
-# To the closing line; where there is none before the next block, to the end of the paragraph.
+# Up to the closing line; without one before the next block, up to the end of the paragraph.
 _BLOCK = re.compile(
     rf"^[ \t]*▶[ \t]*(?P<name>{_LONG})[ \t]*[─-]{{3,}}[ \t]*(?P<title>[^\n]*)\n"
     r"(?:(?P<body>(?:(?![ \t]*▶)[^\n]*\n)*?)[ \t]*─{3,}[ \t]*$|(?P<open>(?:(?![ \t]*▶)[^\n]*\S[^\n]*(?:\n|\Z))+))",
@@ -35,7 +35,7 @@ _FENCED = re.compile(
     rf"^[ \t]*:::[ \t]*(?P<name>{_LONG})\b[ \t]*(?P<title>[^\n]*)\n(?P<body>(?:(?![ \t]*:::)[^\n]*\n)*)[ \t]*:::[ \t]*(?P<open>)$",
     re.IGNORECASE | re.MULTILINE,
 )
-# At the head of a line, or after the end of a clause; a link, a line of a task list and a mention are none.
+# At the start of a line or after a clause; links, task-list items and mere mentions do not count.
 _INLINE = re.compile(
     rf"(?:^[ \t]*(?:[-*•][ \t]+|\d{{1,2}}[.)][ \t]+)?(?:\*\*)?|(?<=[.!?:;,—–][ \t]))"
     rf"(?:\[(?P<name>{_LONG}|[dlbp])(?::(?P<into>\w+))?\](?:\*\*)?(?![(\[])"
@@ -52,7 +52,7 @@ FEWEST_WORDS = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mark:
-    """A marked text: which signal (empty: by its wording), what it says, and where it stands."""
+    """A marked text: its signal ("" if the wording decides), its text and its span."""
 
     signal: str
     text: str
@@ -60,19 +60,19 @@ class Mark:
     span: tuple[int, int]
 
 
-def blocks(said: str) -> Iterator[Mark]:
-    """Give the marked blocks, each with its title and its whole body."""
+def blocks(text: str) -> Iterator[Mark]:
+    """Yield the marked blocks, each with its title and its whole body."""
     for pattern in (_BLOCK, _FENCED):
-        for match in pattern.finditer(said):
+        for match in pattern.finditer(text):
             title, body = match["title"].strip(" ─-\t"), (match["body"] or match["open"] or "").strip()
             if body:
                 whole = f"{title}\n{body}" if title else body
                 yield Mark(signal=NAMES[match["name"].lower()], text=whole, how="block", span=match.span())
 
 
-def inline(said: str) -> Iterator[Mark]:
-    """Give the texts behind inline markers, to the end of the paragraph."""
-    for match in _INLINE.finditer(said):
+def inline(text: str) -> Iterator[Mark]:
+    """Yield the texts after inline markers, up to the end of the paragraph."""
+    for match in _INLINE.finditer(text):
         body = " ".join(match["body"].split())
         if len(body.split()) < FEWEST_WORDS or _MENTION.match(body):
             continue

@@ -1,4 +1,4 @@
-"""One text out of several that say nearly the same: nothing said twice, nothing new lost, nothing outdated kept."""
+"""Merge several texts that say nearly the same: no repetition, nothing new lost, nothing outdated kept."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,14 +7,14 @@ from holdfast.policy.admission.admit import RELATED
 from holdfast.policy.language.contradict import Contradiction, contradicts
 from holdfast.policy.language.statements import Statement, content_words, keys_of, sentences, statements
 
-# A sentence adds nothing if so much of it is in one sentence already kept, or all but this much in the whole text.
+# A sentence adds nothing if this share of it is in one kept sentence, or this share in the whole text.
 _IN_ONE, _IN_ALL = 0.75, 0.9
-_HALF = 0.5  # so much in common makes one sentence the like of another
+_HALF = 0.5  # share in common that makes two sentences comparable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Version:
-    """One of several texts about the same: whose, since when, and how near to the others (0 to 1)."""
+    """One of several texts about the same: its id, time, and similarity to the others (0 to 1)."""
 
     id: str
     text: str
@@ -40,7 +40,7 @@ class Outdated:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Merged:
-    """A proposal: the text, the version it builds on, what it took from others, and what it left out as outdated."""
+    """A proposal: the text, the version it is based on, sentences added from others, and outdated sentences left out."""
 
     text: str
     base: str
@@ -50,66 +50,68 @@ class Merged:
 
 
 def says_the_same(older: str, newer: str) -> bool:
-    """Tell whether two texts that are much alike speak of one thing, so that one text could say it.
+    """True if two similar texts are about one thing, so that one text could replace both.
 
-    Sentences that have no like in the other text only add to it. Where the newer text corrects a part of the older one
-    they speak of one thing still; where it corrects all of it, nothing is left to merge.
+    Sentences without a counterpart only add to the other text. If the newer text corrects part of the older one, they are
+    still about one thing; if it corrects all of it, nothing is left to merge.
     """
     if contradicts(older, newer):
         return not all(contradicts(sentence, newer) for sentence in sentences(older))
     others = sentences(newer)
-    matched = [(one, like) for one in sentences(older) if (like := _nearest(one, others))]
-    return bool(matched) and not any(_apart(one, like) for one, like in matched)
+    pairs = [(sentence, counterpart) for sentence in sentences(older) if (counterpart := _nearest(sentence, others))]
+    return bool(pairs) and not any(_differ(sentence, counterpart) for sentence, counterpart in pairs)
 
 
 def merge(versions: Sequence[Version]) -> Merged | None:
-    """Propose one text for near duplicates; None if fewer than two of them are near enough."""
+    """Propose one text for near-duplicates; None if fewer than two are similar enough."""
     near = sorted(
-        (one for one in versions if one.similarity >= RELATED), key=lambda one: (one.at, one.id), reverse=True
+        (version for version in versions if version.similarity >= RELATED),
+        key=lambda version: (version.at, version.id),
+        reverse=True,
     )
     if len(near) < 2:
         return None
     base = _base(near)
-    kept, outdated = _still_true(base, [one for one in near if one.at > base.at])
+    kept, outdated = _still_true(base, [version for version in near if version.at > base.at])
     added: list[Part] = []
     for other in near:
         for sentence in sentences(other.text) if other is not base else ():
             part = Part(id=other.id, sentence=sentence)
-            newer = "\n".join(one.text for one in near if one.at > other.at)
+            newer = "\n".join(version.text for version in near if version.at > other.at)
             if contradiction := contradicts(sentence, newer):
                 outdated.append(Outdated(part=part, by=contradiction))
-            elif not _covered(sentence, [*kept, *(one.sentence for one in added)]):
+            elif not _covered(sentence, [*kept, *(addition.sentence for addition in added)]):
                 added.append(part)
     return Merged(
         text=_joined(base, kept, added),
         base=base.id,
-        sources=tuple(one.id for one in reversed(near)),
+        sources=tuple(version.id for version in reversed(near)),
         added=tuple(added),
         outdated=tuple(outdated),
     )
 
 
 def _nearest(sentence: str, others: Sequence[str]) -> str:
-    """Give the sentence that shares most, and at least half, of what the shorter one says."""
+    """Return the sentence that shares most, and at least half, of the shorter one's words."""
     keys = keys_of(sentence)
 
     def share(other: str) -> float:
-        there = keys_of(other)
-        return len(keys & there) / min(len(keys), len(there)) if keys and there else 0.0
+        other_keys = keys_of(other)
+        return len(keys & other_keys) / min(len(keys), len(other_keys)) if keys and other_keys else 0.0
 
     best = max(others, key=share, default="")
     return best if share(best) >= _HALF else ""
 
 
-def _apart(older: str, newer: str) -> bool:
-    """Tell whether each names something the other lacks, or they differ in environment or sign."""
+def _differ(older: str, newer: str) -> bool:
+    """True if each names something the other lacks, or they differ in environment or polarity."""
     first, second = statements(older), statements(newer)
     named = _names(older) - keys_of(newer) and _names(newer) - keys_of(older)
     return bool(named) or _environments(first) != _environments(second) or _denies(first) != _denies(second)
 
 
 def _names(text: str) -> frozenset[str]:
-    """Give names and numbers: what two sentences that are alike in all else are told apart by."""
+    """Return names and numbers: what tells two otherwise similar sentences apart."""
     return frozenset(word.key for word in content_words(text) if word.named)
 
 
@@ -122,15 +124,19 @@ def _denies(claims: Sequence[Statement]) -> bool:
 
 
 def _base(near: Sequence[Version]) -> Version:
-    """Give the version that says most, the newest of those; one that a newer version corrects only if nothing else is left."""
-    sound = [one for one in near if not any(contradicts(one.text, other.text) for other in near if other.at > one.at)]
-    return max(sound or near, key=lambda one: (len(keys_of(one.text)), one.at, one.id))
+    """Return the most informative version, the newest of those; a corrected one only if nothing else is left."""
+    sound = [
+        version
+        for version in near
+        if not any(contradicts(version.text, other.text) for other in near if other.at > version.at)
+    ]
+    return max(sound or near, key=lambda version: (len(keys_of(version.text)), version.at, version.id))
 
 
 def _still_true(base: Version, newer: Sequence[Version]) -> tuple[list[str], list[Outdated]]:
     kept: list[str] = []
     outdated: list[Outdated] = []
-    text = "\n".join(one.text for one in newer)
+    text = "\n".join(version.text for version in newer)
     for sentence in sentences(base.text):
         if contradiction := contradicts(sentence, text):
             outdated.append(Outdated(part=Part(id=base.id, sentence=sentence), by=contradiction))
@@ -140,15 +146,17 @@ def _still_true(base: Version, newer: Sequence[Version]) -> tuple[list[str], lis
 
 
 def _covered(sentence: str, kept: Sequence[str]) -> bool:
-    """Tell whether what a sentence says is said already, every number of it included."""
+    """True if what a sentence says, including every number, is in the kept sentences already."""
     keys = keys_of(sentence)
-    said = frozenset().union(*(keys_of(one) for one in kept))
+    kept_keys = frozenset().union(*(keys_of(other) for other in kept))
     numbers = {key for key in keys if key.startswith("#")}
-    if not keys or not numbers <= said:
+    if not keys or not numbers <= kept_keys:
         return not keys
-    if len(keys & said) >= _IN_ALL * len(keys) and _affirms(sentence) == _affirms("\n".join(kept)):
+    if len(keys & kept_keys) >= _IN_ALL * len(keys) and _affirms(sentence) == _affirms("\n".join(kept)):
         return True
-    return any(len(keys & keys_of(one)) >= _IN_ONE * len(keys) and _affirms(sentence) == _affirms(one) for one in kept)
+    return any(
+        len(keys & keys_of(other)) >= _IN_ONE * len(keys) and _affirms(sentence) == _affirms(other) for other in kept
+    )
 
 
 def _affirms(text: str) -> bool:
@@ -156,11 +164,11 @@ def _affirms(text: str) -> bool:
 
 
 def _joined(base: Version, kept: Sequence[str], added: Sequence[Part]) -> str:
-    """Give the base as it was written when all of it is kept, with what was added in the same manner."""
-    whole = len(kept) == len(sentences(base.text))
-    between = "\n" if "\n" in base.text.strip() else " "
-    start = base.text.strip() if whole else between.join(kept)
-    if start and start[-1] not in ".!?:;\"')`" and added and between == " ":
+    """Return the base as written if all of it is kept, followed by the additions in the same style."""
+    is_complete = len(kept) == len(sentences(base.text))
+    separator = "\n" if "\n" in base.text.strip() else " "
+    start = base.text.strip() if is_complete else separator.join(kept)
+    if start and start[-1] not in ".!?:;\"')`" and added and separator == " ":
         start += "."
     bullet = "- " if base.text.lstrip().startswith("- ") else ""
-    return between.join([start, *(f"{bullet}{part.sentence}" for part in added)]).strip()
+    return separator.join([start, *(f"{bullet}{part.sentence}" for part in added)]).strip()

@@ -1,4 +1,4 @@
-"""Reusable knowledge in what a session said: whole sentences with a kind, and how sure the wording makes it."""
+"""Mine reusable knowledge from session output: whole sentences with a kind and a confidence."""
 
 import math
 import re
@@ -13,12 +13,12 @@ from holdfast.policy.language.statements import keys_of, statements
 from holdfast.policy.secrets.find import find_secrets
 
 SHORTEST, LONGEST = 15, 400
-# A pattern counts in full after so many occurrences, and half as much with each week it is not seen.
+# A pattern has full weight from this many occurrences on, and loses half of it for each week without one.
 FULL_OCCURRENCES, HALF_LIFE_DAYS = 10, 7.0
-# Seen so often, it is worth showing to somebody; said so plainly, it may be kept at once; unseen so long, it is let go.
+# Occurrences before it is offered for review; confidence to offer it at once; days until an unseen pattern expires.
 REVIEW_OCCURRENCES, KEEP_CONFIDENCE, EXPIRE_DAYS = 3, 0.8, 30
 
-# Kinds that readers would not always tell apart: what a thing is made of, what it is set to, why it is so.
+# Kinds that are easily confused share a family: what a thing is made of, what it is set to, why it is so.
 FAMILIES: Mapping[str, str] = {
     "fact": "fact",
     "architecture": "fact",
@@ -31,13 +31,13 @@ FAMILIES: Mapping[str, str] = {
     "decision": "decision",
     "api_endpoint": "api_endpoint",
 }
-_PASSED_OVER = (cues.UNFINISHED, cues.NO_VERB, cues.VAGUE, cues.MOMENTARY, cues.SUPPOSED, cues.TASK)
+_SKIPPED = (cues.UNFINISHED, cues.NO_VERB, cues.VAGUE, cues.MOMENTARY, cues.SUPPOSED, cues.TASK)
 _Verdict = tuple[str, float] | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """Something worth keeping: what it is, the whole sentence, how sure, and where in the log."""
+    """Something worth keeping: its kind, the whole sentence, a confidence, and its span in the log."""
 
     kind: str
     text: str
@@ -46,27 +46,27 @@ class Found:
 
 
 def mine(text: str) -> list[Found]:
-    """Give what a session's log says that will be true next time, once each, in order."""
-    found: dict[str, Found] = {}
+    """Return the distinct findings of a session's log that will still be true next time, in order."""
+    findings: dict[str, Found] = {}
     for passage in passages(text):
-        if one := _judge(passage):
-            found.setdefault(pattern_key(one), one)
-    return list(found.values())
+        if finding := _judge(passage):
+            findings.setdefault(pattern_key(finding), finding)
+    return list(findings.values())
 
 
-def pattern_key(found: Found) -> str:
-    """Give the identity of what was found: the same command, route or words in any order have the same key."""
-    family = FAMILIES[found.kind]
-    if family == "command" and (command := _command_in(found.text)):
+def pattern_key(finding: Found) -> str:
+    """Return the identity of a finding: the same command, route or words in any order have the same key."""
+    family = FAMILIES[finding.kind]
+    if family == "command" and (command := _command_in(finding.text)):
         return f"command {' '.join(command.split())}"
-    if family == "api_endpoint" and (endpoint := _endpoint_in(found.text)):
+    if family == "api_endpoint" and (endpoint := _endpoint_in(finding.text)):
         return f"api_endpoint {endpoint}"
-    denied = sum(not claim.affirms for claim in statements(found.text)) % 2
-    return " ".join((family, *(["not"] if denied else []), *sorted(keys_of(found.text))))
+    denied = sum(not claim.affirms for claim in statements(finding.text)) % 2
+    return " ".join((family, *(["not"] if denied else []), *sorted(keys_of(finding.text))))
 
 
 def score(occurrences: int, days: float, confidence: float) -> float:
-    """Give how much a pattern counts: said often, lately and plainly."""
+    """Return how much a pattern counts: by occurrences, recency and confidence."""
     return min(occurrences / FULL_OCCURRENCES, 1.0) * math.pow(0.5, days / HALF_LIFE_DAYS) * confidence
 
 
@@ -76,21 +76,21 @@ def _judge(passage: Passage) -> Found | None:
     verdict: _Verdict = None
     match passage.form:
         case "command":
-            verdict = _typed(passage.text)
+            verdict = _typed_command(passage.text)
         case "route":
             verdict = ("api_endpoint", 0.85)
-        case "sentence" if _lasting(passage.text):
-            verdict = next((found for rule in _RULES if (found := rule(passage.text))), None)
+        case "sentence" if _is_lasting(passage.text):
+            verdict = next((result for rule in _RULES if (result := rule(passage.text))), None)
     if verdict is None:
         return None
     return Found(kind=verdict[0], text=passage.text, confidence=verdict[1], span=(passage.start, passage.end))
 
 
-def _lasting(sentence: str) -> bool:
-    """Tell whether a sentence states something that is meant, stands alone and outlasts the session."""
+def _is_lasting(sentence: str) -> bool:
+    """True if a sentence is a statement, makes sense alone and outlasts the session."""
     if not SHORTEST <= len(sentence) <= LONGEST or sentence.endswith("?"):
         return False
-    if any(cue.search(sentence) for cue in _PASSED_OVER):
+    if any(cue.search(sentence) for cue in _SKIPPED):
         return False
     if cues.DANGLING.search(sentence) and not cues.ENDPOINT.search(sentence):
         return False
@@ -100,9 +100,9 @@ def _lasting(sentence: str) -> bool:
     return bool(cues.DECIDED.search(sentence)) or not (cues.CHATTER.search(sentence) or cues.ASIDE.search(sentence))
 
 
-def _typed(command: str) -> _Verdict:
-    worth = cues.COMMAND.match(command) and not cues.TRIVIAL.search(command) and len(command) <= 200
-    return ("command", 0.6) if worth else None
+def _typed_command(command: str) -> _Verdict:
+    is_useful = cues.COMMAND.match(command) and not cues.TRIVIAL.search(command) and len(command) <= 200
+    return ("command", 0.6) if is_useful else None
 
 
 def _decision(sentence: str) -> _Verdict:
@@ -117,7 +117,7 @@ def _endpoint(sentence: str) -> _Verdict:
 
 
 def _insight(sentence: str) -> _Verdict:
-    return ("insight", 0.8) if cues.INSIGHT.search(sentence) and _concrete(sentence) else None
+    return ("insight", 0.8) if cues.INSIGHT.search(sentence) and _is_concrete(sentence) else None
 
 
 def _command(sentence: str) -> _Verdict:
@@ -140,24 +140,24 @@ def _dependency(sentence: str) -> _Verdict:
 
 
 def _explanation(sentence: str) -> _Verdict:
-    return ("explanation", 0.65) if cues.BECAUSE.search(sentence) and _concrete(sentence) else None
+    return ("explanation", 0.65) if cues.BECAUSE.search(sentence) and _is_concrete(sentence) else None
 
 
 def _tech_stack(sentence: str) -> _Verdict:
-    return ("tech_stack", 0.8) if cues.STACK.search(sentence) and _technologies(sentence) else None
+    return ("tech_stack", 0.8) if cues.STACK.search(sentence) and _names_technology(sentence) else None
 
 
 def _architecture(sentence: str) -> _Verdict:
-    return ("architecture", 0.7) if cues.ARCHITECTURE.search(sentence) and _concrete(sentence) else None
+    return ("architecture", 0.7) if cues.ARCHITECTURE.search(sentence) and _is_concrete(sentence) else None
 
 
 def _fact(sentence: str) -> _Verdict:
-    if cues.RULE.search(sentence) and _concrete(sentence, least=3) and not cues.FAILING.search(sentence):
+    if cues.RULE.search(sentence) and _is_concrete(sentence, least=3) and not cues.FAILING.search(sentence):
         return "fact", 0.7
-    return ("fact", 0.6) if cues.STATE.search(sentence) and _concrete(sentence) else None
+    return ("fact", 0.6) if cues.STATE.search(sentence) and _is_concrete(sentence) else None
 
 
-# The plainest wording first: a decision that gives its reason is a decision.
+# The most specific wording first: a decision that gives its reason is a decision.
 _RULES: tuple[Callable[[str], _Verdict], ...] = (
     _decision,
     _endpoint,
@@ -172,12 +172,12 @@ _RULES: tuple[Callable[[str], _Verdict], ...] = (
 )
 
 
-def _concrete(sentence: str, least: int = 4) -> bool:
-    """Tell whether a sentence names something: code, a number, a technology, or at least some words of content."""
-    return bool(cues.CODE.search(sentence)) or _technologies(sentence) or len(keys_of(sentence)) >= least
+def _is_concrete(sentence: str, least: int = 4) -> bool:
+    """True if a sentence names something: code, a number, a technology, or enough content words."""
+    return bool(cues.CODE.search(sentence)) or _names_technology(sentence) or len(keys_of(sentence)) >= least
 
 
-def _technologies(sentence: str) -> bool:
+def _names_technology(sentence: str) -> bool:
     return any(word.strip("`.,;:()").lower() in TECHNOLOGIES for word in sentence.split())
 
 
@@ -187,7 +187,7 @@ def _command_in(text: str) -> str:
 
 
 def _endpoint_in(text: str) -> str:
-    """Give method and path, the names of parameters left out."""
+    """Return method and path, without the names of parameters."""
     for match in chain(cues.ENDPOINT.finditer(text), cues.ROUTE.finditer(text)):
         path = re.sub(r"\{[^}]*\}|:\w+|<[^>]*>", "{}", match[2].partition("?")[0]).rstrip("/.")
         return f"{match[1].upper()} {path}"

@@ -1,4 +1,4 @@
-"""Whether two short texts are about the same thing, by the words they share. For where no embedder can be asked."""
+"""Compare short texts by the words they share, for use without an embedder."""
 
 import re
 
@@ -14,25 +14,27 @@ _FUNCTION = frozenset(
 
 
 def words(text: str) -> frozenset[str]:
-    """Give the words of a text that carry meaning."""
+    """Return the words of a text that carry meaning."""
     return frozenset(_WORD.findall(text.lower())) - _FUNCTION
 
 
-def overlap(some: str, other: str) -> float:
-    """Give the share of the shorter text's words that the other one holds too."""
-    left, right = words(some), words(other)
+def overlap(first: str, second: str) -> float:
+    """Return the share of the shorter text's words that the other text contains."""
+    left, right = words(first), words(second)
     return len(left & right) / min(len(left), len(right)) if left and right else 0.0
 
 
-def same_issue(some: str, other: str) -> bool:
-    """Tell whether both begin with the same issue key, such as SHOP-12."""
-    left, right = _ISSUE.match(some), _ISSUE.match(other)
+def same_issue(first: str, second: str) -> bool:
+    """True if both texts begin with the same issue key, such as SHOP-12."""
+    left, right = _ISSUE.match(first), _ISSUE.match(second)
     return bool(left and right and left[1] == right[1])
 
 
-def is_same(some: str, other: str) -> bool:
-    """Tell whether two texts name the same piece of work."""
-    return _plain(some) == _plain(other) or overlap(some, other) > (SAME_ISSUE if same_issue(some, other) else SAME)
+def is_same(first: str, second: str) -> bool:
+    """True if two texts name the same piece of work."""
+    return _plain(first) == _plain(second) or overlap(first, second) > (
+        SAME_ISSUE if same_issue(first, second) else SAME
+    )
 
 
 def _plain(text: str) -> str:

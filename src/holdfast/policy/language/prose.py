@@ -1,11 +1,11 @@
-"""What in a session's log somebody said: sentences and typed commands, without output, code, quotes and prompts."""
+"""Extract what people and agents wrote from a session log: sentences and typed commands, without output, code and quotes."""
 
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-# What was injected from a memory must not come back as news, closed properly or not.
+# Injected memory must not be mined again, whether its tag is closed or not.
 _INJECTED = re.compile(
     r"<(?P<open>[\w-]*(?:memor|recall|remind)[\w-]*)\b[^>]{0,500}>|"
     r"<(?P<closed>[\w-]*(?:context|system|private|instruction|example|thinking)[\w-]*)\b[^>]{0,500}>",
@@ -32,7 +32,7 @@ _DIFF = re.compile(
     re.MULTILINE,
 )
 
-# Lines that a program wrote, or that are a program.
+# Program output and source code.
 _OUTPUT = re.compile(
     r"""
     ^\s*(?:
@@ -69,7 +69,7 @@ Form = Literal["sentence", "command", "route"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Passage:
-    """A sentence, a typed command or a route declared in code, and where it stands in the log."""
+    """A sentence, a typed command or a route declared in code, and its span in the log."""
 
     form: Form
     text: str
@@ -78,7 +78,7 @@ class Passage:
 
 
 def passages(log: str) -> Iterator[Passage]:
-    """Give what somebody said or typed, in order; everything else is passed over."""
+    """Yield the sentences, commands and routes of a log, in order; everything else is skipped."""
     text, shell = own_words(log)
     block: list[tuple[int, str]] = []
     muted = False  # inside a paragraph of instructions
@@ -91,18 +91,18 @@ def passages(log: str) -> Iterator[Passage]:
         yield from _sentences(block, text)
         block = [(start, line)] if form == "prose" and not muted else []
         if form in ("command", "route") and not muted:
-            yield _line(line, start, "command" if form == "command" else "route")
+            yield _line_passage(line, start, "command" if form == "command" else "route")
     yield from _sentences(block, text)
 
 
-def _line(line: str, start: int, form: Form) -> Passage:
-    mark = _PROMPT.match(line)
-    first = mark.end() if mark else len(line) - len(line.lstrip())
+def _line_passage(line: str, start: int, form: Form) -> Passage:
+    prompt = _PROMPT.match(line)
+    first = prompt.end() if prompt else len(line) - len(line.lstrip())
     return Passage(form=form, text=line[first:].strip(), start=start + first, end=start + len(line.rstrip()))
 
 
 def own_words(log: str) -> tuple[str, list[tuple[int, int]]]:
-    """Blank out what is not the session's own words, every character in its place; give where shell code stands."""
+    """Blank out everything but the session's own words, keeping positions; also return the spans of shell code."""
     text, last = "", 0
     for start, end in tagged(log, _INJECTED):
         text += log[last:start] + _blank(log[start:end])
@@ -116,20 +116,20 @@ def own_words(log: str) -> tuple[str, list[tuple[int, int]]]:
 
 
 def tagged(text: str, opening: re.Pattern[str]) -> list[tuple[int, int]]:
-    """Give where tagged text stands, in one pass: tags in group `open` may lack an end, those in `closed` may not."""
-    found: list[tuple[int, int]] = []
-    endless: set[str] = set()  # looked for once, and not there
+    """Return the spans of tagged text, in one pass: tags in group `open` may be unclosed, those in `closed` may not."""
+    spans: list[tuple[int, int]] = []
+    unclosed: set[str] = set()  # no closing tag exists
     for match in opening.finditer(text):
         name = (match["open"] or match["closed"]).lower()
-        if name in endless or (found and match.start() < found[-1][1]):
+        if name in unclosed or (spans and match.start() < spans[-1][1]):
             continue
         if end := re.compile(rf"</{name}>", re.IGNORECASE).search(text, match.end()):
-            found.append((match.start(), end.end()))
+            spans.append((match.start(), end.end()))
         elif match["open"]:
-            return [*found, (match.start(), len(text))]
+            return [*spans, (match.start(), len(text))]
         else:
-            endless.add(name)
-    return found
+            unclosed.add(name)
+    return spans
 
 
 def _blank(text: str) -> str:
@@ -156,12 +156,12 @@ def _form(line: str, *, inside: bool) -> str:
 
 
 def _continues(before: str, line: str) -> bool:
-    """Tell whether a line goes on with the sentence of the line before it."""
+    """True if a line continues the sentence of the line before it."""
     return bool(re.match(r"\s*[a-z(`]", line)) and not before.rstrip().endswith((".", "!", "?", ":"))
 
 
 def _sentences(block: list[tuple[int, str]], text: str) -> Iterator[Passage]:
-    """Split joined lines at sentence ends."""
+    """Yield the sentences of joined lines."""
     if not block:
         return
     first, line = block[0]
@@ -169,10 +169,10 @@ def _sentences(block: list[tuple[int, str]], text: str) -> Iterator[Passage]:
     end = block[-1][0] + len(block[-1][1])
     whole = text[start:end]
     begin = 0
-    for cut in _END.finditer(whole):
-        if not _ABBREVIATED.search(whole[begin : cut.start()]):
-            yield _sentence(whole, begin, cut.start(), start)
-            begin = cut.end()
+    for sentence_end in _END.finditer(whole):
+        if not _ABBREVIATED.search(whole[begin : sentence_end.start()]):
+            yield _sentence(whole, begin, sentence_end.start(), start)
+            begin = sentence_end.end()
     yield _sentence(whole, begin, len(whole), start)
 
 

@@ -1,4 +1,4 @@
-"""Numbers as people write them: with units, in words, as versions and times of day, made comparable."""
+"""Parse numbers as people write them (units, words, versions, times of day) into comparable quantities."""
 
 import re
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ _WORDS = {
     )
 } | {"twenty": "20", "thirty": "30", "forty": "40", "fifty": "50", "sixty": "60", "ninety": "90", "hundred": "100"}
 _DAY = 86_400.0
-# Unit, what it measures, and how many of the base unit it is.
+# Unit -> (what it measures, its size in base units).
 _UNITS: Mapping[str, tuple[str, float]] = {
     **dict.fromkeys(("ms", "millisecond", "milliseconds"), ("time", 0.001)),
     **dict.fromkeys(("s", "sec", "secs", "second", "seconds"), ("time", 1.0)),
@@ -21,7 +21,7 @@ _UNITS: Mapping[str, tuple[str, float]] = {
     **dict.fromkeys(("week", "weeks"), ("time", 7 * _DAY)),
     **dict.fromkeys(("month", "months"), ("time", 365.25 / 12 * _DAY)),
     **dict.fromkeys(("year", "years"), ("time", 365.25 * _DAY)),
-    # People write kB and mean either; what differs by a factor of 1.024 is the same limit said twice.
+    # People write kB and mean either 1,000 or 1,024 bytes; that difference counts as equal.
     **dict.fromkeys(("kb", "kib", "ki", "kilobytes"), ("size", 1024.0)),
     **dict.fromkeys(("mb", "mib", "mi", "megabytes"), ("size", 1024.0**2)),
     **dict.fromkeys(("gb", "gib", "gi", "gigabytes"), ("size", 1024.0**3)),
@@ -44,13 +44,13 @@ _PER: Mapping[str, float] = {
     "day": _DAY,
 }
 _NUMBER = re.compile(r"v?(\d+(?:,\d{3})+|\d+)((?:\.\d+)*)(?:\.x)?([a-z%]*)\+?")
-LONGEST = 40  # characters: what is longer counts nothing
+LONGEST = 40  # characters; a longer word is not a number
 _CLOCK = re.compile(r"(\d{1,2}):(\d{2})")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Quantity:
-    """An amount of something: `measure` is empty for a bare number, `parts` are a version's numbers."""
+    """An amount: `measure` is empty for a bare number, `parts` are the numbers of a version."""
 
     measure: str
     amount: float
@@ -65,7 +65,7 @@ class Quantity:
 
 
 def read_quantity(word: str, following: tuple[str, ...] = ()) -> tuple[Quantity, int] | None:
-    """Give the quantity that starts with this lower-case word, and how many of the following words belong to it."""
+    """Return the quantity that starts with this lower-case word, and how many of the following words belong to it."""
     if clock := _CLOCK.fullmatch(word):
         return Quantity(measure="clock", amount=int(clock[1]) * 60 + int(clock[2])), 0
     after = following[0] if following else ""
@@ -96,23 +96,23 @@ def _with_unit(number: re.Match[str], after: str, following: tuple[str, ...]) ->
 
 
 def _rate(following: tuple[str, ...], taken: int) -> float:
-    """Give the seconds of "… per minute", when it follows at once or after one noun."""
-    for place in (taken, taken + 1):
-        if following[place : place + 1] in (("per",), ("a",)) and place + 1 < len(following):
-            return _PER.get(following[place + 1], 0.0)
+    """Return the seconds of "… per minute", if it follows directly or after one noun."""
+    for index in (taken, taken + 1):
+        if following[index : index + 1] in (("per",), ("a",)) and index + 1 < len(following):
+            return _PER.get(following[index + 1], 0.0)
     return 0.0
 
 
-def differ(one: Quantity, other: Quantity) -> bool:
-    """Tell whether two quantities measure the same and disagree; a more exact version of a version does not."""
-    if one.measure != other.measure:
+def differ(first: Quantity, second: Quantity) -> bool:
+    """True if two quantities measure the same and disagree; a more exact version number does not."""
+    if first.measure != second.measure:
         return False
-    if one.parts or other.parts:
-        first, second = (_parts(one), _parts(other))
-        return first[: len(second)] != second[: len(first)]
-    # A month is about 30 days; a bare number is exactly what it says.
-    slack = 0.02 if one.measure in ("time", "size") else 0.0
-    return abs(one.amount - other.amount) > slack * max(abs(one.amount), abs(other.amount))
+    if first.parts or second.parts:
+        left, right = (_parts(first), _parts(second))
+        return left[: len(right)] != right[: len(left)]
+    # A month is about 30 days; a bare number is exact.
+    slack = 0.02 if first.measure in ("time", "size") else 0.0
+    return abs(first.amount - second.amount) > slack * max(abs(first.amount), abs(second.amount))
 
 
 def _parts(quantity: Quantity) -> tuple[int, ...]:

@@ -1,6 +1,6 @@
-"""Where a text repeats what stands elsewhere: quotation marks, block quotes, code, and what a document is said to say.
+"""Find quoted text: quotation marks, block quotes, code, and what a text says a document says.
 
-Whoever quotes a decision has not made it. Every pattern is bounded, so that no text takes long.
+A quoted decision is not the author's own. Every pattern is bounded, so that no text takes long.
 """
 
 import re
@@ -10,9 +10,8 @@ _NAMED = (
     r"commit message|e-?mail|transcript|file|log|output|web ?site|prompt|tool"
 )
 _DOCUMENT = rf"(?:(?<![\w./-])[\w./-]{{1,80}}\.[a-z]{{2,5}}|{_NAMED})\b"
-_PROSE = (
-    rf"(?:(?<![\w./-])[\w./-]{{1,80}}\.(?:md|txt|rst|adoc|log)|{_NAMED})\b"  # "app.py: we decided …" is about that file
-)
+# Not code files: "app.py: we decided …" is about that file.
+_PROSE = rf"(?:(?<![\w./-])[\w./-]{{1,80}}\.(?:md|txt|rst|adoc|log)|{_NAMED})\b"
 _SAYS = (
     r"(?:says?|said|states?|stated|reads?|claims?|claimed|mentions?|mentioned|writes?|wrote|tells? \w+|told \w+|contains?|contained|"
     r"prints?|printed|returns?|returned|recommends?|recommended|puts? it|quotes?|quoted)\b"
@@ -24,7 +23,7 @@ _MARKS = re.compile(
 _BLOCK = re.compile(r"^[ \t]{0,3}>.*$", re.MULTILINE)
 _FENCED = re.compile(r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1|\Z)", re.MULTILINE | re.DOTALL)
 _INDENTED = re.compile(r"(?:\A|\n[ \t]*\n)((?:(?: {4}|\t)(?![ \t]*(?:[-*•]|\d{1,2}[.)])[ \t])[^\n]*(?:\n|\Z))+)")
-# "the README says …", up to where the sentence turns to something else.
+# "the README says …", up to the end of the quoted clause.
 _SAID = re.compile(
     rf"\b{_DOCUMENT}(?: \w+){{0,4}} {_SAYS}(?P<quoted>(?:[^.;!?\n,]|\.(?=\S)|,(?! (?:so|but|therefore|hence|and so|which is why)\b)){{1,600}})",
     re.IGNORECASE,
@@ -34,7 +33,7 @@ _ACCORDING = re.compile(
     r"(?P<quoted>[^;!?\n]{1,600})",
     re.IGNORECASE,
 )
-# "the issue has this:", and all of the paragraph that follows.
+# "the issue has this:" and the whole paragraph after it.
 _FOLLOWING = re.compile(
     rf"\b{_PROSE}[^.;!?\n:]{{0,40}}:(?P<quoted>[ \t]*(?:\n[ \t]*){{0,2}}(?:[^\n]|\n(?![ \t]*\n)){{1,2000}})",
     re.IGNORECASE,
@@ -42,7 +41,7 @@ _FOLLOWING = re.compile(
 
 
 def quoted_spans(text: str) -> list[tuple[int, int]]:
-    """Return where a text quotes, in no order and possibly overlapping."""
+    """Return the spans of quoted text, unordered and possibly overlapping."""
     spans = [match.span() for pattern in (_MARKS, _BLOCK, _FENCED) for match in pattern.finditer(text)]
     spans += [match.span(1) for match in _INDENTED.finditer(text)]
     return spans + [
@@ -51,7 +50,7 @@ def quoted_spans(text: str) -> list[tuple[int, int]]:
 
 
 def without_quotes(text: str) -> str:
-    """Return a text of the same length, with an x for every character that is quoted; white space stays."""
+    """Return a text of the same length with an x for every quoted character; white space stays."""
     parts, last = list[str](), 0
     for start, end in sorted(quoted_spans(text)):
         parts += text[last:start], re.sub(r"\S", "x", text[max(start, last) : end])

@@ -1,4 +1,4 @@
-"""What a person or an agent said that wants keeping: marked blocks and lines, and sentences whose wording says so."""
+"""Find statements worth keeping in what people and agents write: marked blocks and lines, and telling wordings."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -15,15 +15,15 @@ from holdfast.policy.secrets.find import find_secrets
 How = Literal["block", "inline", "wording"]
 Tier = Literal["auto", "suggest", "skip"]
 
-LONGEST_TEXT = 100_000  # characters that are looked at
+LONGEST_TEXT = 100_000  # characters that are read
 SHORTEST, LONGEST = 20, 400  # characters of a sentence
-WRAPPED = 60  # characters of a line that may go on in the next
-FEWEST_KEYS = 3  # words of content beside the wording itself
+WRAPPED = 60  # characters from which a line may continue in the next
+FEWEST_KEYS = 3  # content words besides the wording itself
 AUTO, SUGGEST = 0.85, 0.70
 NOVEL = 0.3
 BLOCK, INLINE, SUREST_WORDING = 0.99, 0.97, 0.96
 
-# The kind of record each signal becomes. How something was solved is a lesson, and lives longer than news of progress.
+# The kind of record each signal becomes. A solution is a learning, which lasts longer than progress news.
 KINDS: Mapping[str, str] = {
     "decision": "decision",
     "learning": "learning",
@@ -43,7 +43,7 @@ KINDS: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Signal:
-    """One thing to keep: which signal, the whole sentence or block, how sure, where, and what gave it away."""
+    """One statement to keep: its signal, text, confidence and span, and how it was recognized."""
 
     kind: str
     text: str
@@ -58,37 +58,37 @@ class Signal:
 
 
 def signals(text: str) -> list[Signal]:
-    """Give what a text says that wants keeping, once each, in order."""
-    said, _ = own_words(text[:LONGEST_TEXT])
-    found: list[Signal] = []
+    """Return the distinct signals of a text, in order."""
+    remaining, _ = own_words(text[:LONGEST_TEXT])
+    signals_found: list[Signal] = []
     unquoted = without_quotes(text[:LONGEST_TEXT])
-    for marks in (blocks, inline):
-        marked = [signal for mark in marks(said) if (signal := _marked(mark))]
-        found += [signal for signal in marked if _is_own(signal, unquoted)]
-        said = _without(said, [signal.span for signal in marked])
-    found += _worded(said, unquoted)
+    for find_marks in (blocks, inline):
+        marked = [signal for mark in find_marks(remaining) if (signal := _signal_of(mark))]
+        signals_found += [signal for signal in marked if _is_own(signal, unquoted)]
+        remaining = _blanked(remaining, [signal.span for signal in marked])
+    signals_found += _by_wording(remaining, unquoted)
     kept: dict[tuple[str, str], Signal] = {}
-    for signal in sorted(found, key=lambda one: one.span):
+    for signal in sorted(signals_found, key=lambda signal: signal.span):
         kept.setdefault((signal.kind, " ".join(signal.text.lower().split())), signal)
     return list(kept.values())
 
 
 def tier(signal: Signal, novelty: float) -> Tier:
-    """Say what to do with a signal: keep it, offer it, or leave it. Novelty is 0 for what is known word for word."""
+    """Return what to do with a signal: save it, suggest it or skip it. A novelty of 0 means known word for word."""
     if novelty < NOVEL:
         return "skip"
     if signal.confidence >= AUTO:
         return "auto"
-    # Somebody who asks for it to be kept is at least asked back.
+    # An explicit request to remember something is never skipped without a question.
     return "suggest" if signal.confidence >= SUGGEST or signal.kind == "explicit" else "skip"
 
 
 def worth(confidence: float, novelty: float) -> float:
-    """Give the confidence a record is kept with: what is half known counts three quarters."""
+    """Return the confidence of the record: a half-known statement counts three quarters."""
     return confidence * (0.5 + 0.5 * min(max(novelty, 0.0), 1.0))
 
 
-def _marked(mark: Mark) -> Signal | None:
+def _signal_of(mark: Mark) -> Signal | None:
     if find_secrets(mark.text):
         return None
     kind, confidence = mark.signal or _kind_of(mark.text), BLOCK if mark.how == "block" else INLINE
@@ -96,54 +96,54 @@ def _marked(mark: Mark) -> Signal | None:
 
 
 def _kind_of(text: str) -> str:
-    """Tell a signal by its wording alone, for a marker that does not say which."""
-    found = _worded(text, without_quotes(text))
-    return max(found, key=lambda one: one.confidence).kind if found else "explicit"
+    """Return the signal by wording alone, for a marker that does not name one."""
+    candidates = _by_wording(text, without_quotes(text))
+    return max(candidates, key=lambda signal: signal.confidence).kind if candidates else "explicit"
 
 
-def _without(text: str, spans: list[tuple[int, int]]) -> str:
+def _blanked(text: str, spans: list[tuple[int, int]]) -> str:
     for start, end in spans:
         text = text[:start] + re.sub(r"[^\n]", " ", text[start:end]) + text[end:]
     return text
 
 
 def _is_own(signal: Signal, unquoted: str) -> bool:
-    """Return whether a marked text is not wholly a quotation."""
+    """True if a marked text is not entirely a quotation."""
     return not re.fullmatch(r"[x\s]*", unquoted[slice(*signal.span)])
 
 
-def _worded(text: str, unquoted: str) -> list[Signal]:
-    """Give the sentences whose wording says that they want keeping; wording that is quoted does not count."""
-    found: list[Signal] = []
+def _by_wording(text: str, unquoted: str) -> list[Signal]:
+    """Return the sentences whose wording marks them as worth keeping; quoted wording does not count."""
+    result: list[Signal] = []
     before: Passage | None = None
     for passage in _sentences(text):
         masked = " ".join(unquoted[passage.start : passage.end].split())
         if signal := _pointed_back(passage, before) or _stated(passage, masked):
-            found.append(signal)
+            result.append(signal)
         before = passage
-    return [signal for signal in found if not find_secrets(signal.text)]
+    return [signal for signal in result if not find_secrets(signal.text)]
 
 
 def _sentences(text: str) -> Iterator[Passage]:
-    """Give the sentences of a text; one that was wrapped before a capital is put together again."""
-    held: Passage | None = None
+    """Yield the sentences of a text; a sentence wrapped before a capital letter is joined again."""
+    current: Passage | None = None
     for passage in passages(text):
         if passage.form != "sentence":
             continue
-        if held and _is_wrapped(text, held, passage):
-            held = replace(held, text=f"{held.text} {passage.text}", end=passage.end)
+        if current and _is_wrapped(text, current, passage):
+            current = replace(current, text=f"{current.text} {passage.text}", end=passage.end)
             continue
-        if held:
-            yield held
-        held = passage
-    if held:
-        yield held
+        if current:
+            yield current
+        current = passage
+    if current:
+        yield current
 
 
-def _is_wrapped(text: str, held: Passage, after: Passage) -> bool:
-    between = text[held.end : after.start]
-    line = text[text.rfind("\n", 0, held.end) + 1 : held.end]
-    unfinished = len(line) >= WRAPPED and not held.text.endswith((".", "!", "?", ":", ";", "…", '"', ")"))
+def _is_wrapped(text: str, current: Passage, after: Passage) -> bool:
+    between = text[current.end : after.start]
+    line = text[text.rfind("\n", 0, current.end) + 1 : current.end]
+    unfinished = len(line) >= WRAPPED and not current.text.endswith((".", "!", "?", ":", ";", "…", '"', ")"))
     return unfinished and not between.strip() and between.count("\n") == 1 and not line.lstrip().startswith("#")
 
 
@@ -167,18 +167,13 @@ def _stated(passage: Passage, masked: str) -> Signal | None:
 
 
 def _readings(sentence: str, masked: str) -> Iterator[tuple[float, str]]:
-    """Give every signal the sentence could be, with how sure that is."""
+    """Yield (confidence, signal) for every signal the sentence could be."""
     for cue in wording.CUES:
         match = cue.pattern.search(masked)
-        if not match or _supposed(masked[: match.end()], match[0]):
-            continue
+        if not match or wording.SUPPOSED.search(masked[: match.start()]):
+            continue  # what leads up to the wording makes it a supposition
         if _says_something(sentence, match.span()):
             yield _adjusted(cue.confidence, sentence), cue.signal
-
-
-def _supposed(head: str, cue: str) -> bool:
-    """Tell whether what leads up to a wording makes it a supposition; the wording's own words do not count."""
-    return bool(wording.SUPPOSED.search(head[: len(head) - len(cue)]))
 
 
 def _says_something(sentence: str, cue: tuple[int, int] = (0, 0)) -> bool:
@@ -186,6 +181,6 @@ def _says_something(sentence: str, cue: tuple[int, int] = (0, 0)) -> bool:
 
 
 def _adjusted(confidence: float, sentence: str) -> float:
-    more = 0.02 * sentence.endswith((".", "!")) + 0.03 * bool(wording.STRONG.search(sentence))
-    more += 0.02 * bool(wording.GROUNDS.search(sentence)) - 0.05 * (len(sentence) < 2 * SHORTEST)
-    return round(min(confidence + more, SUREST_WORDING), 2)
+    bonus = 0.02 * sentence.endswith((".", "!")) + 0.03 * bool(wording.STRONG.search(sentence))
+    bonus += 0.02 * bool(wording.GROUNDS.search(sentence)) - 0.05 * (len(sentence) < 2 * SHORTEST)
+    return round(min(confidence + bonus, SUREST_WORDING), 2)

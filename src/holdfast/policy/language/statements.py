@@ -1,4 +1,4 @@
-"""What a text says, clause by clause: its words made comparable, whether it affirms or denies, and where it holds."""
+"""Split a text into comparable statements: its key words, whether each affirms or denies, and its environment."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -20,7 +20,7 @@ from holdfast.policy.language.lexicon import (
 )
 from holdfast.policy.language.quantities import Quantity, read_quantity
 
-# How much of a text is read. What is longer than a long sentence is no sentence.
+# How much of a text is read, in characters and statements. Longer “sentences” are skipped.
 MOST_CHARACTERS, MOST_STATEMENTS, LONGEST_SENTENCE = 4_000, 40, 400
 
 _ABBREVIATION = re.compile(r"\b(e\.g|i\.e|etc|vs|approx|incl|resp|cf)\.(?=\s)", re.IGNORECASE)
@@ -31,13 +31,13 @@ _CLAUSE = re.compile(
 _BULLET = re.compile(r"^[\s\-*>#•]*(?:\d{1,2}[.)]\s+)?[*\s]*")
 _ADVERBIAL = re.compile(r"(?:by|in|on|for|with|as|at|during|from|under|after|before)(?:\s+\S+){1,4}", re.IGNORECASE)
 _AND_VERB = re.compile(r"\s+and\s+(?=(\w+)\b)")
-# A reason is not part of what is claimed; a condition narrows it.
+# A reason is not part of the claim; a condition narrows it.
 _REASON = re.compile(r"\s+(?:because|since|so that|in order to|which is why|that is why|due to)\b.*", re.IGNORECASE)
 _CONDITION = re.compile(r"\b(?:when|whenever|if|unless|during|outside|except)\b", re.IGNORECASE)
 _RELATIVE = re.compile(r"\s+(?:that|which|who|when|whenever|if|unless|while|until)\s+.*", re.IGNORECASE)
 _LEADING = re.compile(r"^(?:when|whenever|if|while|until|once|since)\b[^,]*,\s*", re.IGNORECASE)
-# Named and turned down in the same breath: it is no part of the claim.
-_TURNED_DOWN = re.compile(
+# An alternative that the same sentence rejects: it is not part of the claim.
+_REJECTED = re.compile(
     r",?\s*\b(?:instead of|rather than|and not|no more|(?<=, )not|in place of)\s+(?:the |an? |in |with |on )?([^,;:.()]+)",
     re.IGNORECASE,
 )
@@ -52,7 +52,7 @@ _TURNED_ON = re.compile(
 )
 _WORD = re.compile(r"`[^`\n]+`|[^\s`=]+")
 _EDGES = " .,;:!?()[]{}\"'“”‘’*"
-LONGEST_NAME = 200  # characters in which a word shows whether it is a name
+LONGEST_NAME = 200  # characters of a word that are checked for a name
 _NAME = re.compile(r"[A-Z].*[A-Z]|[a-z][A-Z]|[A-Za-z].*\d|\d.*[A-Za-z]|[_/@#\\.]|::")
 _CONTRACTED = re.compile(r"n['’]t$", re.IGNORECASE)
 _DETERMINERS = frozenset("the a an our its your their this that of".split())
@@ -71,7 +71,7 @@ _PRONOUN = frozenset({"it", "they", "this", "these", "that"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Word:
-    """A word that carries content: equal keys mean the same."""
+    """A content word: equal keys mean the same."""
 
     key: str
     raw: str
@@ -83,7 +83,7 @@ class Word:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Statement:
-    """One claim of a text. `subject` says how many of its words stand before the predicate."""
+    """One claim of a text. `subject` is the number of its words before the predicate."""
 
     raw: str
     sentence: str
@@ -97,22 +97,22 @@ class Statement:
     conditional: bool
     hedged: bool
     scope: frozenset[str]
-    turned_down: frozenset[str]
+    rejected: frozenset[str]
 
 
 @lru_cache(maxsize=2_048)
 def statements(text: str) -> tuple[Statement, ...]:
-    """Give the claims of a text in order; a very long text is read up to a limit."""
-    found: list[Statement] = []
+    """Return the claims of a text in order; a very long text is read up to a limit."""
+    claims: list[Statement] = []
     for sentence in sentences(text[:MOST_CHARACTERS]):
-        found += _of_sentence(sentence, found[-1] if found else None)
-        if len(found) >= MOST_STATEMENTS:
+        claims += _claims_of(sentence, claims[-1] if claims else None)
+        if len(claims) >= MOST_STATEMENTS:
             break
-    return tuple(found[:MOST_STATEMENTS])
+    return tuple(claims[:MOST_STATEMENTS])
 
 
 def sentences(text: str) -> list[str]:
-    """Give the sentences of a text; a line's end ends a sentence too."""
+    """Return the sentences of a text; a line break ends a sentence too."""
     plain = _ABBREVIATION.sub(lambda match: match[1].replace(".", ""), text)
     parts = (_BULLET.sub("", part).strip() for part in _SENTENCE.split(plain))
     return [part for part in parts if part]
@@ -120,7 +120,7 @@ def sentences(text: str) -> list[str]:
 
 @lru_cache(maxsize=8_192)
 def stem(word: str) -> str:
-    """Give a rough stem, good enough to see that two forms are one word."""
+    """Return a rough stem, good enough to match two forms of a word."""
     word = ALIASES.get(word, word)
     if len(word) > 4 and word.endswith("ies"):
         return word[:-3] + "y"
@@ -138,23 +138,23 @@ def stem(word: str) -> str:
 _LIGHT_STEMS = frozenset(stem(verb) for verb in LIGHT_VERBS)
 
 
-def _of_sentence(sentence: str, before: Statement | None) -> Iterator[Statement]:
-    # A question claims nothing; a row of a table or a log has lost what it is about.
+def _claims_of(sentence: str, before: Statement | None) -> Iterator[Statement]:
+    # A question claims nothing; a row of a table or a log has no context.
     if sentence.endswith(("?", "?)")) or sentence.startswith(("|", "[")) or len(sentence) > LONGEST_SENTENCE:
         return
-    scope = _scope(sentence)
+    scope = _environments(sentence)
     hedged = bool(_HEDGE.search(sentence))
     subject: tuple[Word, ...] = ()
     for number, clause in enumerate(_clauses(_LEADING.sub("", sentence))):
         inherited = subject if number else ()
-        made = _read(clause, sentence, inherited, scope, hedged=hedged)
-        if made is None:
+        statement = _read(clause, sentence, inherited, scope, hedged=hedged)
+        if statement is None:
             continue
-        if before and number == 0 and made.lead[:1] and made.lead[0] in _PRONOUN:
+        if before and number == 0 and statement.lead[:1] and statement.lead[0] in _PRONOUN:
             inherited = before.words[: before.subject]
-            made = _read(clause, sentence, inherited, scope, hedged=hedged) or made
-        subject = made.words[: made.subject]
-        yield made
+            statement = _read(clause, sentence, inherited, scope, hedged=hedged) or statement
+        subject = statement.words[: statement.subject]
+        yield statement
 
 
 def _clauses(sentence: str) -> list[str]:
@@ -162,22 +162,22 @@ def _clauses(sentence: str) -> list[str]:
     parts: list[str] = []
     last = 0
     sentence = _as_equation(sentence)
-    for cut in _CLAUSE.finditer(sentence):
-        hard = not cut[0].startswith(",")
-        following = _CLAUSE.split(sentence[cut.end() :], maxsplit=1)[0]
-        if hard or (_has_predicate(sentence[last : cut.start()]) and _has_predicate(following)):
-            parts.append(sentence[last : cut.start()])
-            last = cut.end()
+    for separator in _CLAUSE.finditer(sentence):
+        is_hard = not separator[0].startswith(",")
+        following = _CLAUSE.split(sentence[separator.end() :], maxsplit=1)[0]
+        if is_hard or (_has_predicate(sentence[last : separator.start()]) and _has_predicate(following)):
+            parts.append(sentence[last : separator.start()])
+            last = separator.end()
     parts.append(sentence[last:])
-    return [piece for part in parts for piece in _at_and(part) if piece.strip()]
+    return [piece for part in parts for piece in _split_at_and(part) if piece.strip()]
 
 
 def _as_equation(sentence: str) -> str:
-    """Read "Log retention: 30 days" as "Log retention is 30 days"."""
+    """Rewrite "Log retention: 30 days" as "Log retention is 30 days"."""
     name, colon, value = sentence.partition(": ")
-    # One plain word and a colon is the label of a list, not a thing that has a value.
-    named = len(name) <= 50 and (" " in name.strip() or "_" in name) and not _has_predicate(name)
-    return f"{name} is {value}" if colon and named and len(value.split()) <= 3 else sentence
+    # A single plain word with a colon labels a list; it does not have a value.
+    is_name = len(name) <= 50 and (" " in name.strip() or "_" in name) and not _has_predicate(name)
+    return f"{name} is {value}" if colon and is_name and len(value.split()) <= 3 else sentence
 
 
 def _has_predicate(text: str) -> bool:
@@ -190,7 +190,7 @@ def _opens_predicate(word: str) -> bool:
     return word in VERBS or word in NEGATORS or word in GRANTS or word.endswith(" not")
 
 
-def _at_and(clause: str) -> list[str]:
+def _split_at_and(clause: str) -> list[str]:
     pieces, last = [], 0
     for cut in _AND_VERB.finditer(clause):
         if _opens_predicate(_lower(cut[1])) and _has_predicate(clause[last : cut.start()]):
@@ -199,7 +199,7 @@ def _at_and(clause: str) -> list[str]:
     return [*pieces, clause[last:]]
 
 
-def _scope(sentence: str) -> frozenset[str]:
+def _environments(sentence: str) -> frozenset[str]:
     words = (_lower(word) for word in sentence.split())
     return ENVIRONMENTS.intersection(ALIASES.get(word, word) for word in words)
 
@@ -208,107 +208,107 @@ def _read(
     clause: str, sentence: str, inherited: Sequence[Word], scope: frozenset[str], *, hedged: bool
 ) -> Statement | None:
     claimed = _REASON.sub("", clause)
-    kept, turned_down = _without_turned_down(claimed)
-    kept = _TURNED_ON.sub(r"\1 enabled", kept)
-    raws = [raw for raw in _WORD.findall(kept) if raw.strip(_EDGES)]
+    claim, rejected = _without_rejected(claimed)
+    claim = _TURNED_ON.sub(r"\1 enabled", claim)
+    raws = [raw for raw in _WORD.findall(claim) if raw.strip(_EDGES)]
     lowers = tuple(_lower(raw) for raw in raws)
-    first = _predicate(raws, lowers)
+    first = _predicate_start(raws, lowers)
     own = _content(raws, lowers, first)
-    if not own and not turned_down:
+    if not own and not rejected:
         return None
-    begins = sum(word.place < first for word in own)
-    takes = begins == 0 or (bool(lowers) and lowers[0] in _PRONOUN)
-    words = (*inherited, *own) if takes and inherited else tuple(own)
-    main = tuple(_lower(word) for word in _RELATIVE.sub("", kept).split())
+    before_predicate = sum(word.place < first for word in own)
+    is_continued = before_predicate == 0 or (bool(lowers) and lowers[0] in _PRONOUN)
+    words = (*inherited, *own) if is_continued and inherited else tuple(own)
+    main = tuple(_lower(word) for word in _RELATIVE.sub("", claim).split())
     return Statement(
         raw=clause.strip(" .,"),
         sentence=sentence,
         words=words,
         keys=frozenset(word.key for word in words),
         lead=lowers,
-        subject=len(words) - len(own) + begins,
-        predicate=("=" in kept or any(map(_opens_predicate, lowers))) and not _SUPPOSING.intersection(lowers[:1]),
+        subject=len(words) - len(own) + before_predicate,
+        predicate=("=" in claim or any(map(_opens_predicate, lowers))) and not _SUPPOSING.intersection(lowers[:1]),
         affirms=_affirms(main),
         universal=any(part in UNIVERSAL for lower in lowers for part in lower.split()),
         conditional=bool(_CONDITION.search(clause)),
         hedged=hedged,
         scope=scope,
-        turned_down=turned_down,
+        rejected=rejected,
     )
 
 
 @lru_cache(maxsize=8_192)
 def _lower(raw: str) -> str:
-    """Give a word without its punctuation; "doesn't" becomes "does not"."""
+    """Return a word in lower case without punctuation; "doesn't" becomes "does not"."""
     return _CONTRACTED.sub(" not", raw.strip(_EDGES).lower())
 
 
-def _predicate(raws: Sequence[str], lowers: Sequence[str]) -> int:
-    """Give where the predicate begins; in "the log level is", log is a noun, since a sure verb follows soon."""
-    places = [place for place, lower in enumerate(lowers) if _verbal(lower) and not _capital(raws, place)]
-    first = places[0] if places else len(lowers)
-    sure = next((place for place in places if lowers[place].split(maxsplit=1)[0] in _SURE), first)
-    if first == sure or lowers[first] not in _ALSO_NOUNS:
+def _predicate_start(raws: Sequence[str], lowers: Sequence[str]) -> int:
+    """Return where the predicate begins. In "the log level is", log is a noun, since a certain verb follows soon."""
+    verbs = [index for index, lower in enumerate(lowers) if _is_verb(lower) and not _is_capitalized(raws, index)]
+    first = verbs[0] if verbs else len(lowers)
+    certain = next((index for index in verbs if lowers[index].split(maxsplit=1)[0] in _SURE), first)
+    if first == certain or lowers[first] not in _ALSO_NOUNS:
         return first
-    # Right after an article it is a noun for certain, so a longer stretch may lie between.
-    starts = first == 0 or lowers[first - 1] in _DETERMINERS
-    return sure if sure - first <= (4 if starts else 2) else first
+    # Right after an article it is certainly a noun, so the verb may be further away.
+    after_article = first == 0 or lowers[first - 1] in _DETERMINERS
+    return certain if certain - first <= (4 if after_article else 2) else first
 
 
-def _verbal(lower: str) -> bool:
+def _is_verb(lower: str) -> bool:
     return lower.split(maxsplit=1)[0] in VERBS or lower in MODALS
 
 
-def _capital(raws: Sequence[str], place: int) -> bool:
-    return place > 0 and raws[place].strip(_EDGES)[:1].isupper()
+def _is_capitalized(raws: Sequence[str], index: int) -> bool:
+    return index > 0 and raws[index].strip(_EDGES)[:1].isupper()
 
 
-def _without_turned_down(clause: str) -> tuple[str, frozenset[str]]:
-    gone: list[str] = []
-    for pattern in (_TURNED_DOWN, _PREFERRED_OVER) if _PREFERS.search(clause) else (_TURNED_DOWN,):
-        gone += [match[1] for match in pattern.finditer(clause)]
+def _without_rejected(clause: str) -> tuple[str, frozenset[str]]:
+    rejected: list[str] = []
+    for pattern in (_REJECTED, _PREFERRED_OVER) if _PREFERS.search(clause) else (_REJECTED,):
+        rejected += [match[1] for match in pattern.finditer(clause)]
         clause = pattern.sub("", clause)
-    return clause, frozenset(key for part in gone for key in keys_of(part))
+    return clause, frozenset(key for part in rejected for key in keys_of(part))
 
 
-def turned_down(clause: str) -> frozenset[str]:
-    """Give the keys of what a clause names only to turn it down."""
-    return _without_turned_down(clause)[1]
+def rejected_in(clause: str) -> frozenset[str]:
+    """Return the keys of alternatives that a clause rejects."""
+    return _without_rejected(clause)[1]
 
 
 def keys_of(text: str) -> frozenset[str]:
-    """Give the keys of the content words of a phrase."""
+    """Return the keys of the content words of a phrase."""
     return frozenset(word.key for word in content_words(text))
 
 
 def content_words(text: str) -> list[Word]:
-    """Give the words of a phrase that carry content."""
+    """Return the content words of a phrase."""
     raws = [raw for raw in _WORD.findall(text) if raw.strip(_EDGES)]
     return _content(raws, tuple(_lower(raw) for raw in raws))
 
 
 def _content(raws: Sequence[str], lowers: Sequence[str], predicate: int = -1) -> list[Word]:
-    """Give the words that carry content, numbers joined with their units."""
-    found: list[Word] = []
+    """Return the content words, numbers joined with their units."""
+    words: list[Word] = []
     skip = 0
-    for place, (raw, lower) in enumerate(zip(raws, lowers, strict=True)):
+    for index, (raw, lower) in enumerate(zip(raws, lowers, strict=True)):
         if skip:
             skip -= 1
             continue
-        if number := read_quantity(lower.strip("`:"), tuple(lowers[place + 1 : place + 5])):
+        if number := read_quantity(lower.strip("`:"), tuple(lowers[index + 1 : index + 5])):
             quantity, skip = number
-            shown = " ".join(part.strip(_EDGES) for part in raws[place : place + 1 + skip])
-            found.append(Word(key=quantity.key, raw=shown, place=place, quantity=quantity, named=True))
-        elif key := _key(raw, lower, name=_capital(raws, place)):
+            raw_quantity = " ".join(part.strip(_EDGES) for part in raws[index : index + 1 + skip])
+            words.append(Word(key=quantity.key, raw=raw_quantity, place=index, quantity=quantity, named=True))
+        elif key := _key(raw, lower, is_name=_is_capitalized(raws, index)):
             clean = raw.strip(_EDGES)
-            named = "`" in raw or bool(_NAME.search(clean[:LONGEST_NAME])) or _capital(raws, place)
-            verb = place == predicate or (lower in VERBS and lower not in _ALSO_NOUNS and not named)
-            found.append(Word(key=key, raw=clean, place=place, named=named, verb=verb))
-    return found
+            named = "`" in raw or bool(_NAME.search(clean[:LONGEST_NAME])) or _is_capitalized(raws, index)
+            verb = index == predicate or (lower in VERBS and lower not in _ALSO_NOUNS and not named)
+            words.append(Word(key=key, raw=clean, place=index, named=named, verb=verb))
+    return words
 
 
 @lru_cache(maxsize=8_192)
-def _key(raw: str, lower: str, *, name: bool) -> str:
+def _key(raw: str, lower: str, *, is_name: bool) -> str:
     if raw.startswith("`"):
         return raw.strip("`() ").removeprefix("./").lower()
     if " " in lower:  # a contraction: "does not"
@@ -316,15 +316,15 @@ def _key(raw: str, lower: str, *, name: bool) -> str:
     lower = re.sub(r"['’]s?$", "", lower).removeprefix("./").removesuffix("()")
     if lower in OPPOSITES:
         return OPPOSITES[lower][0]
-    if not name and (lower in _EMPTY or stem(lower) in _LIGHT_STEMS):
+    if not is_name and (lower in _EMPTY or stem(lower) in _LIGHT_STEMS):
         return ""
     return lower if _NAME.search(lower[:LONGEST_NAME]) else stem(lower)
 
 
 def _affirms(words: Sequence[str]) -> bool:
-    """Tell the sign of a clause: every word that turns it round counts, and two of them cancel."""
-    turns = 0
+    """True if a clause affirms: every negating word flips it, and two cancel."""
+    flips = 0
     for word in (part for lower in words for part in lower.split()):
-        turns += word in NEGATORS or word in DENIES or OPPOSITES.get(word, ("", 1))[1] < 0
-        turns += word == "but" and bool({"nobody", "nothing"} & set(words))
-    return turns % 2 == 0
+        flips += word in NEGATORS or word in DENIES or OPPOSITES.get(word, ("", 1))[1] < 0
+        flips += word == "but" and bool({"nobody", "nothing"} & set(words))
+    return flips % 2 == 0

@@ -1,4 +1,4 @@
-"""Wordings that state something worth keeping, how sure each makes it, and the wordings that only sound like it."""
+"""Wordings that mark a statement as worth keeping, each with a confidence, and wordings that only resemble them."""
 
 import re
 from dataclasses import dataclass
@@ -6,17 +6,17 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cue:
-    """A wording, the signal it gives and how sure that is before anything else is looked at."""
+    """A wording, its signal, and the confidence before adjustments."""
 
     signal: str
     confidence: float
     pattern: re.Pattern[str]
 
 
-def _cues(signal: str, *given: tuple[float, str]) -> tuple[Cue, ...]:
+def _cues(signal: str, *patterns: tuple[float, str]) -> tuple[Cue, ...]:
     return tuple(
         Cue(signal=signal, confidence=confidence, pattern=re.compile(pattern, re.IGNORECASE))
-        for confidence, pattern in given
+        for confidence, pattern in patterns
     )
 
 
@@ -39,7 +39,7 @@ CUES: tuple[Cue, ...] = (
         "decision",
         (0.88, rf"{_US}{_HAVE} (?:decided|chose|opted|settled|agreed|voted)\b(?! nothing)"),
         (0.86, rf"{_US}{_HAVE} (?:picked(?! up)|selected|ruled out|rejected|committed to)\b"),
-        # One alone decides all day long: only with a reason or an alternative is it worth keeping.
+        # A single person decides all day long: keep it only with a reason or an alternative.
         (
             0.84,
             rf"\bi{_HAVE} (?:decided|chose|opted|settled|picked(?! up)|went)\b(?=.*(?:\bover\b|\binstead\b|\brather than\b|\bbecause\b|\bsince\b|\bagainst\b))",
@@ -121,7 +121,7 @@ CUES: tuple[Cue, ...] = (
         (0.86, r"\bi(?:'d| would) (?:much |really )?(?:rather|prefer)\b"),
         (0.82, r"\bi (?:really |also |do )?(?:don't like|do not like|dislike|hate|like|love) (?:it when|it if|when|how|to see|to have|seeing|that)\b"),
         (0.86, r"^(?:and |also |but )?please,? (?:always|never|don't ever|do not ever)\s\w+"),
-        # Without a please it may as well tell what some code does: only offered, unless somebody speaks of themselves.
+        # Without “please” it may describe what code does: only suggested, unless it mentions a person or this project.
         (0.84, r"^(?:and |also |but )?(?:always|never|don't ever|do not ever)\s(?!mind\b|been\b|seen\b|had\b)\w+(?=.*\b(?:me|my|you|your|i|this (?:project|repo\w*|code ?base)|here)\b)"),
         (0.70, r"^(?:and |also |but )?(?:always|never)\s(?!mind\b|been\b|seen\b|had\b)(?:use|run|write|add|commit|push|ask|put|name|keep|test|check|call|import|edit|touch)\b"),
         (0.8, r"^(?:please,? )?stop \w+ing\b"),
@@ -141,13 +141,13 @@ CUES: tuple[Cue, ...] = (
     ),
 )  # fmt: skip
 
-# What somebody only wonders, plans or supposes; looked for up to the end of the wording, a reason after it may suppose.
+# Suppositions and plans. Only the text up to the end of the wording counts: a reason after it may be a supposition.
 SUPPOSED = re.compile(
     r"\b(?:maybe|perhaps|probably|possibly|presumably|might|could|should|whether|suppose|supposing|assuming|unclear|if|unless|"
     r"once|until|before we|when|how it|what if|not sure|no longer|not yet|would be|one option|nothing|nobody)\b",
     re.IGNORECASE,
 )
-# Somebody at work tells what they do next, or what they did to a line of code: true for a minute.
+# Narration of the next step or of an edit: true for a minute.
 PASSING = re.compile(
     r"\blet me\b|\bi(?:'ll| will)\b|\bi(?:'m| am) (?:now )?(?:adding|fixing|opening|running|going to)\b|"
     r"[,;] (?:now )?(?:adding|fixing|opening|running|applying|trying|checking|reading)\b(?: \w+){0,3}[.!]?$|"
@@ -164,7 +164,7 @@ ASKED = re.compile(
     r"(?:we|you|i|it|the|there|that|this|they|anyone|somebody)\b.*\?",
     re.IGNORECASE,
 )
-# Asks to keep what was said just before.
+# Asks to keep the sentence before.
 POINTS_BACK = re.compile(
     r"^(?:please,? |and |so |also )*(?:remember|note|save|keep|store)(?: this| that| it)"
     r"(?: in mind| for (?:later|the future|next time))?,?(?: please)?[.!]?$",

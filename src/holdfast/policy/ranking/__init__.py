@@ -1,1 +1,1 @@
-"""What counts more: weight, decay, trust, heat, diversity."""
+"""Rank records: weight, decay, trust, heat and diversity."""

@@ -1,4 +1,4 @@
-"""No single source fills a page when others fit about as well; what one source says over and over is one answer. Pure."""
+"""Diversify results: no source fills a page if others match about as well, and repetitions by one source are collapsed."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -8,52 +8,52 @@ from holdfast.model.query import Hit
 from holdfast.model.record import Record
 from holdfast.policy.language.overlap import words
 
-ABOUT_AS_WELL = 0.7  # of the score of what it would stand in for
-SAME = 0.9  # of the words of the shorter text
+ABOUT_AS_WELL = 0.7  # of the score of the hit it replaces
+SAME = 0.9  # share of the shorter text's words that makes two texts the same
 
 
 def source_of(record: Record, came: str = "") -> str:
-    """Give where a record comes from: who brought it, the import, or an agent's session. What people wrote here has no quota."""
+    """Return where a record comes from: who sent it, its import, or an agent's session. Local human notes have no source."""
     if came:
         return came
-    told = record.extra.get("imported")
-    if record.source == "imported" and isinstance(told, Mapping):
-        return f"imported from {told.get('system', 'elsewhere')}"
+    imported = record.extra.get("imported")
+    if record.source == "imported" and isinstance(imported, Mapping):
+        return f"imported from {imported.get('system', 'elsewhere')}"
     return f"session {record.by.session}" if record.by.kind == "agent" and record.by.session else ""
 
 
 def quota(limit: int) -> int:
-    """Give how much of a page one source may take: half of it, and one at least."""
+    """Return how many places of a page one source may take: half, at least one."""
     return max(1, (limit + 1) // 2)
 
 
 def collapsed(hits: Sequence[Hit]) -> list[Hit]:
-    """Give hits without those that repeat a better one of the same source; what is left counts them."""
+    """Return hits without repetitions of a better one from the same source; `alike` counts them."""
     kept: list[Hit] = []
-    said: dict[str, list[tuple[int, frozenset[str]]]] = {}
+    seen: dict[str, list[tuple[int, frozenset[str]]]] = {}
     for hit in hits:
         source = source_of(hit.record, hit.came)
-        mine = words(hit.record.text) if source else frozenset[str]()
-        same = (
-            next((place for place, theirs in said.get(source, ()) if _repeats(mine, theirs)), None) if source else None
+        own = words(hit.record.text) if source else frozenset[str]()
+        repeated = (
+            next((index for index, theirs in seen.get(source, ()) if _repeats(own, theirs)), None) if source else None
         )
-        if same is not None:
-            kept[same] = replace(kept[same], alike=kept[same].alike + 1)
+        if repeated is not None:
+            kept[repeated] = replace(kept[repeated], alike=kept[repeated].alike + 1)
             continue
-        said.setdefault(source, []).append((len(kept), mine))
+        seen.setdefault(source, []).append((len(kept), own))
         kept.append(hit)
     return kept
 
 
 def spread(hits: Sequence[Hit], limit: int) -> list[Hit]:
-    """Give hits in an order in which, within the limit, a source beyond its quota makes room for others that fit about as well."""
+    """Return hits reordered so that, within the limit, a source over its quota yields to others that match about as well."""
     most, taken = quota(limit), Counter[str]()
     allowed, waiting = list[Hit](), list[Hit]()
     for hit in hits:
         source = source_of(hit.record, hit.came)
-        over = bool(source) and taken[source] >= most
+        is_over = bool(source) and taken[source] >= most
         taken[source] += 1
-        (waiting if over else allowed).append(hit)
+        (waiting if is_over else allowed).append(hit)
     page: list[Hit] = []
     while allowed or waiting:
         better = waiting and (not allowed or allowed[0].score < ABOUT_AS_WELL * waiting[0].score)
@@ -62,21 +62,21 @@ def spread(hits: Sequence[Hit], limit: int) -> list[Hit]:
 
 
 def is_varied(hits: Sequence[Hit], limit: int) -> bool:
-    """Tell whether a page can be filled without any source going beyond its quota."""
+    """True if a page can be filled without any source exceeding its quota."""
     counts = Counter(source_of(hit.record, hit.came) for hit in hits)
     return sum(count if not source else min(count, quota(limit)) for source, count in counts.items()) >= limit
 
 
-def shared_out(found: Sequence[Record], most: int, came: Mapping[str, str]) -> list[Record]:
-    """Give the first records of a list, none of its sources beyond its quota while others are left."""
+def shared_out(records: Sequence[Record], most: int, came: Mapping[str, str]) -> list[Record]:
+    """Return the first records of a list, with no source over its quota while others are left."""
     within, beyond, taken = list[Record](), list[Record](), Counter[str]()
-    for record in found:
+    for record in records:
         source = source_of(record, came.get(record.id, ""))
         (beyond if source and taken[source] >= quota(most) else within).append(record)
         taken[source] += 1
-    order = {record.id: place for place, record in enumerate(found)}
+    order = {record.id: index for index, record in enumerate(records)}
     return sorted([*within, *beyond][:most], key=lambda record: order[record.id])
 
 
-def _repeats(some: frozenset[str], other: frozenset[str]) -> bool:
-    return bool(some and other) and len(some & other) >= SAME * min(len(some), len(other))
+def _repeats(first: frozenset[str], second: frozenset[str]) -> bool:
+    return bool(first and second) and len(first & second) >= SAME * min(len(first), len(second))

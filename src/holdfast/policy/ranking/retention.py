@@ -1,4 +1,4 @@
-"""How long what tells of a moment is kept in use. Knowledge has no such end: it is superseded, or found wrong."""
+"""Retention of kinds about a moment, such as observations. Knowledge does not expire: it is superseded or refuted."""
 
 from collections.abc import Mapping
 
@@ -11,7 +11,7 @@ CAPS: Mapping[str, int] = {"observation": 20_000, "progress": 5_000, "review": 5
 
 
 def outlived(record: Record, usage: Usage | None, now: str) -> bool:
-    """Tell whether a record of a passing kind was idle longer than its kind is kept."""
+    """True if a record was idle for longer than its kind is kept."""
     days = DAYS.get(record.kind)
     last = max(record.updated_at, record.verified_at, usage.last_used_at if usage else "")
     return days is not None and days_between(last, now) > days

@@ -1,4 +1,4 @@
-"""What matters most now: how much a text seems worth, and how much a record is in use. Every part from 0 to 1."""
+"""Estimate how much a text is worth and how much a record is in use, each from 0 to 1."""
 
 import re
 
@@ -20,7 +20,7 @@ _CODE = tuple(
 _ENTITY = tuple(
     re.compile(pattern)
     for pattern in (
-        r"(?<![\w.-])[\w.-]+/[\w./-]",  # looked for where a name begins: a long word is read once
+        r"(?<![\w.-])[\w.-]+/[\w./-]",  # anchored where a name begins, so that a long word is read once
         r"https?://",
         r"\b[A-Z][a-z]+[A-Z]\w+",
         r"\b[A-Z]{2,}\b",
@@ -31,14 +31,14 @@ _ENTITY = tuple(
 
 
 def importance(text: str) -> float:
-    """Give how much a text seems worth: its length, the code and the names in it."""
+    """Return how much a text seems worth, by its length and the code and names in it."""
     code = min(1.0, 0.25 * sum(bool(cue.search(text)) for cue in _CODE))
     entity = min(1.0, 0.2 * sum(bool(cue.search(text)) for cue in _ENTITY))
     return round(0.3 * _length(len(text)) + 0.4 * code + 0.3 * entity, 3)
 
 
 def salience(*, importance: float, trust: float, uses: int, idle_days: float | None) -> float:
-    """Give how much a record matters now; `idle_days` is None for one never used."""
+    """Return how much a record matters now; `idle_days` is None if it was never used."""
     recency = 0.5 ** (idle_days / HALF_LIFE_DAYS) if idle_days is not None else 0.0
     return round(0.15 * importance + 0.15 * trust + 0.40 * min(1.0, uses / ENOUGH_USES) + 0.30 * recency, 3)
 

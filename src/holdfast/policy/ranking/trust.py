@@ -1,4 +1,4 @@
-"""How far a record is believed: where it comes from, what was said of it since, and how long nobody looked."""
+"""Compute trust in a record from its source, later ratings, and the time without use."""
 
 import math
 from collections.abc import Iterable, Mapping
@@ -16,7 +16,7 @@ _BASE: Mapping[str, float] = {
     "starter": 0.5,
 }
 _CONFIDENCE: Mapping[str, float] = {"high": 1.0, "medium": 0.9, "low": 0.6}
-# What each reason does to trust.
+# Reason -> change of trust.
 REASONS: Mapping[str, float] = {
     "used_correctly": 0.05,
     "explicitly_confirmed": 0.15,
@@ -28,16 +28,16 @@ REASONS: Mapping[str, float] = {
     "low_utility": -0.05,
     "contradiction_resolved": -0.20,
 }
-LONGEST_LIFE = 1.5  # use stretches trust at most this far
+LONGEST_LIFE = 1.5  # the most that use can slow the decay
 
 
 def base_trust(record: Record) -> float:
-    """Give how far a record is believed before anybody said anything of it."""
+    """Return the trust in a record without any ratings."""
     return _BASE[record.source] * _CONFIDENCE[record.confidence]
 
 
 def trust(record: Record, deltas: Iterable[float] = ()) -> float:
-    """Give how far it is believed after what was said of it; each step stays between 0 and 1."""
+    """Return the trust after ratings; each step stays between 0 and 1."""
     value = base_trust(record)
     for delta in deltas:
         value = min(1.0, max(0.0, value + delta))
@@ -45,7 +45,7 @@ def trust(record: Record, deltas: Iterable[float] = ()) -> float:
 
 
 def decayed(value: float, kind: str, *, idle_days: float, uses: int) -> float:
-    """Give what time without use leaves of trust; use slows the fall, and nothing rises above what was earned."""
+    """Return the trust left after time without use; use slows the decay, but never raises trust."""
     half_life = KINDS[kind].half_life if kind in KINDS else None
     if half_life is None:
         return value

@@ -1,4 +1,4 @@
-"""How alive a thread is, and which stage of its life that makes: computed when asked, from when it was worked on."""
+"""Compute a thread's vitality and stage from when it was worked on, at the time of reading."""
 
 import math
 import re
@@ -22,7 +22,7 @@ _URGENT = re.compile(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Life:
-    """When a thread began and was worked on; making it counts as the first touch."""
+    """When a thread was created and worked on; creating it counts as the first touch."""
 
     created_at: str
     touched_at: str
@@ -31,12 +31,12 @@ class Life:
 
 
 def class_of(text: str) -> ThreadClass:
-    """Tell whether a thread is about something that burns or something that waits."""
+    """Return "operational" if a thread sounds urgent, else "backlog"."""
     return "operational" if _URGENT.search(text) else "backlog"
 
 
 def vitality(life: Life, now: str) -> float:
-    """Give 1 for what was just worked on, falling to 0 with the days since and with how rarely it was."""
+    """Return 1 for a thread just worked on, falling to 0 with the days since and with rarer work."""
     idle, age = days_between(life.touched_at, now), days_between(life.created_at, now)
     recency = 0.5 ** (idle / HALF_LIFE[life.thread_class])
     frequency = min(1.0, math.log(life.touches + 1) / math.log(max(age, 0.01) + 1))
@@ -44,14 +44,14 @@ def vitality(life: Life, now: str) -> float:
 
 
 def stage(life: Life, now: str) -> Stage:
-    """Give the stage of a thread's life at an instant; it needs nobody to move it along."""
+    """Return the stage of a thread at an instant; no event is needed to change it."""
     if days_between(life.created_at, now) < EMERGING_DAYS:
         return "emerging"
-    alive = vitality(life, now)
-    if alive > ACTIVE:
+    score = vitality(life, now)
+    if score > ACTIVE:
         return "active"
-    if alive >= DORMANT:
+    if score >= DORMANT:
         return "cooling"
-    # Vitality only falls after the last touch, so dormant then means dormant ever since.
-    then = max(days_before(now, ARCHIVED_DAYS), life.touched_at)
-    return "archived" if vitality(life, then) < DORMANT else "dormant"
+    # Vitality only falls after the last touch: dormant at that time means dormant ever since.
+    earlier = max(days_before(now, ARCHIVED_DAYS), life.touched_at)
+    return "archived" if vitality(life, earlier) < DORMANT else "dormant"

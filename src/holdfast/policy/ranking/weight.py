@@ -1,4 +1,4 @@
-"""How much a record counts beside how well it fits: freshness, trust, severity, scope and use, each near 1; and decay."""
+"""Weigh search hits by freshness, trust, severity, scope and use (each a factor near 1), and by decay for scars."""
 
 from collections.abc import Mapping, Sequence
 
@@ -9,7 +9,7 @@ from holdfast.model.record import Record
 from holdfast.policy.ranking.decay import decay
 from holdfast.policy.ranking.trust import trust
 
-# How far a factor can push a score. Small on purpose: they order what fits about equally well, nothing more.
+# How far a factor can change a score. Small on purpose: they only order hits that match about equally well.
 FRESHNESS, TRUST, SEVERITY, SCOPE, USE = 0.10, 0.10, 0.10, 0.05, 0.10
 WORTH_SAYING = 0.005
 
@@ -25,9 +25,9 @@ def weigh(
     outcomes: Sequence[str] = (),
     deltas: Sequence[float] = (),
 ) -> Mapping[str, float]:
-    """Give a factor for each signal that says something about this record.
+    """Return a factor for each signal that differs from neutral for this record.
 
-    A scar decays in full, by its type and by the outcomes of its recent uses: one nobody heeds should make room.
+    Scars also decay, by type and by the outcomes of recent uses: a scar that is always ignored should make room.
     """
     signals = {
         "freshness": FRESHNESS * (freshness(record, now) - 1),
@@ -36,19 +36,19 @@ def weigh(
         "scope": SCOPE if project and record.project == project else 0.0,
         "use": USE * use(usage),
     }
-    factors = {name: 1 + push for name, push in signals.items() if abs(push) >= WORTH_SAYING}
-    left = decay(record, outcomes, now) if record.kind == "scar" else 1.0
-    return factors if left == 1.0 else {**factors, "decay": left}
+    factors = {name: 1 + change for name, change in signals.items() if abs(change) >= WORTH_SAYING}
+    remaining = decay(record, outcomes, now) if record.kind == "scar" else 1.0
+    return factors if remaining == 1.0 else {**factors, "decay": remaining}
 
 
 def freshness(record: Record, now: str) -> float:
-    """Give 1 for what was just said or checked, falling with the half-life of its kind."""
+    """Return 1 for what was just written or verified, falling with the half-life of its kind."""
     age = days_between(max(record.updated_at, record.verified_at), now)
     half_life = KINDS[record.kind].half_life if record.kind in KINDS else None
     return float(0.5 ** (age / half_life)) if half_life else 1.0
 
 
 def use(usage: Usage) -> float:
-    """Give -1 for a record that was only ever contradicted, 1 for one that always helped, 0 when nobody said."""
+    """Return -1 for a record that was only contradicted, 1 for one that always helped, 0 without feedback."""
     good, bad = usage.applied + usage.corrected, 2 * usage.contradicted + 0.25 * usage.ignored
     return (good - bad) / (good + bad + 2)

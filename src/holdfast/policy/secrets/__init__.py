@@ -1,1 +1,1 @@
-"""Find and mask credentials: a table of rules, and how texts are read before they are matched."""
+"""Find and mask credentials: rules, places where they occur, and undoing of escapes."""

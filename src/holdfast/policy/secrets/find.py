@@ -1,8 +1,8 @@
-"""Find credentials in text, and mask them, before anything touches disk.
+"""Find credentials in text, and mask them, before anything is written to disk.
 
-Hooks run this in a process of their own at every tool call, so it imports little and compiles a pattern when it is needed.
-The shapes are in `secret_rules`, places where a secret is expected in `secret_places`, what looks like one in `secret_words`;
-`unwrap` takes off colours, escapes and invisible characters first.
+Hooks run this in a process of their own at every tool call, so it imports little and compiles patterns on demand.
+`rules` holds the shapes of credentials, `places` the places where one is expected, `words` tells secrets from words;
+`unwrap` removes colours, escapes and invisible characters first.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ from functools import cache
 
 from holdfast.policy.secrets.places import arguments, assigned, columns, manifests
 from holdfast.policy.secrets.rules import JUDGED, RULES, WHOLE
-from holdfast.policy.secrets.words import is_name, is_secret, is_stand_in
+from holdfast.policy.secrets.words import is_name, is_placeholder, is_secret
 
 MYPY = False
-if MYPY:  # what `typing` costs to import is a third of a hook
+if MYPY:  # importing `typing` would take a third of a hook's time
     from typing import Any
 
 _PRIVATE = r"(?is)<private>.*?(?:</private>|\Z)"
 _BASE64 = r"(?<![A-Za-z0-9+/_\-])[A-Za-z0-9+/_\-]{16,}+={0,2}"
 _PAIR = r"(?!(?:sha\d+|md5|h\d|id):)[\w.@\-]{1,64}+:(?!//)([^\s:]{6,200}+)"
-MOST_ENCODED, SHORTEST_ENCODED = 2, 16  # layers of base64, and characters
+MOST_ENCODED, SHORTEST_ENCODED = 2, 16  # layers of base64, and characters of an encoded word
 
-# One credential found: what it is and where, never the value.
-Secret = namedtuple("Secret", ("name", "start", "end"))  # noqa: PYI024  typing is too dear here
+# One credential: its kind and its span, never the value.
+Secret = namedtuple("Secret", ("name", "start", "end"))  # noqa: PYI024  importing typing is too slow here
 ASSIGNED, COMMAND, COLUMN, ENCODED = (
     "password or key",
     "password of a command",
@@ -36,7 +36,7 @@ ASSIGNED, COMMAND, COLUMN, ENCODED = (
 KINDS = (*dict.fromkeys(rule[0] for rule in RULES), COLUMN, ENCODED, ASSIGNED)
 
 _compiled = cache(re.compile)
-# Hints by a sign that is in them: most texts lack most signs, and need not be searched for what has one.
+# Hints by a character they contain: a text without that character need not be searched for them.
 _HINTS: dict[str, list[tuple[str, str, str, bool]]] = {}
 for _name, _hints, _pattern, _ in RULES:
     for _hint in _hints.removeprefix("~").split():
@@ -45,12 +45,12 @@ for _name, _hints, _pattern, _ in RULES:
 
 
 def find_secrets(text: str) -> list[Secret]:
-    """Give every credential in a text, leftmost first, without overlaps."""
+    """Return every credential in a text, leftmost first, without overlaps."""
     return _merged(_everywhere(text, MOST_ENCODED))
 
 
 def mask_secrets(text: str) -> str:
-    """Give the text with each credential replaced by what it was."""
+    """Return the text with each credential replaced by its kind."""
     parts, last = [], 0
     for secret in find_secrets(text):
         parts += [text[last : secret.start], f"[redacted {secret.name}]"]
@@ -59,13 +59,13 @@ def mask_secrets(text: str) -> str:
 
 
 def drop_private(text: str) -> str:
-    """Give the text without what its author marked <private>."""
+    """Return the text without what its author marked <private>."""
     return _compiled(_PRIVATE).sub("", text) if "<" in text and "<private>" in text.lower() else text
 
 
 def masked(value: Any) -> Any:
-    """Give a JSON value with private spans dropped and credentials masked in every text and every name."""
-    # Looked at as one text first: nearly always there is nothing to mask.
+    """Return a JSON value with private spans dropped and credentials masked, in texts and names."""
+    # Searched as one text first: nearly always there is nothing to mask.
     whole = "\n".join(texts_of(value, names=True))
     if "<private>" in whole.lower() or find_secrets(whole) or any(_named(value)):
         return _masked(value)
@@ -73,19 +73,19 @@ def masked(value: Any) -> Any:
 
 
 def secrets_in(value: Any) -> tuple[str, ...]:
-    """Give what credentials a JSON value holds, once each."""
+    """Return the kinds of credentials in a JSON value, once each."""
     return tuple(dict.fromkeys(name for name, _ in secret_texts(value)))
 
 
 def secret_texts(value: Any) -> Iterator[tuple[str, str]]:
-    """Give every credential in a JSON value, what it is and itself: in a text, in a name, or as what a name promises."""
+    """Yield (kind, text) for every credential in a JSON value: in a text, in a name, or as the value of such a name."""
     for text in texts_of(value, names=True):
         yield from ((secret.name, text[secret.start : secret.end]) for secret in find_secrets(text))
     yield from ((ASSIGNED, text) for text in _named(value))
 
 
 def texts_of(value: Any, *, names: bool = False) -> Iterator[str]:
-    """Give every text in a JSON value, and its names if they are wanted."""
+    """Yield every text in a JSON value, optionally with its names."""
     match value:
         case str():
             yield value
@@ -108,7 +108,7 @@ def _masked(value: Any) -> Any:
             hidden = set(_hidden(value))
             for key, item in value.items():
                 name = _masked(key)
-                while name in clean:  # two names may have been the same but for their secrets
+                while name in clean:  # two names may differ only in their secrets
                     name += "'"
                 clean[name] = f"[redacted {ASSIGNED}]" if key in hidden else _masked(item)
             return clean
@@ -118,7 +118,7 @@ def _masked(value: Any) -> Any:
 
 
 def _named(value: Any) -> Iterator[str]:
-    """Give the texts in a JSON value, at any depth, that are what their name promises: a credential."""
+    """Yield the texts in a JSON value, at any depth, whose name announces a credential."""
     match value:
         case Mapping():
             yield from (value[key] for key in _hidden(value))
@@ -130,36 +130,36 @@ def _named(value: Any) -> Iterator[str]:
 
 
 def _hidden(value: Mapping[Any, Any]) -> Iterator[str]:
-    """Give the names of one object whose text is a credential; {name: …, value: …} is a name and its text, too."""
+    """Yield the names of an object whose text is a credential, including {name: …, value: …} pairs."""
     for key, item in value.items():
         if isinstance(item, str) and is_name(str(key)) and is_secret(_plain(item), least=6, spoken=True):
             yield key
-    told, item = value.get("name") or value.get("key"), value.get("value")
+    name, item = value.get("name") or value.get("key"), value.get("value")
     if (
-        isinstance(told, str)
+        isinstance(name, str)
         and isinstance(item, str)
-        and is_name(told)
+        and is_name(name)
         and is_secret(_plain(item), least=6, spoken=True)
     ):
         yield "value"
 
 
-def _merged(found: Iterator[Secret]) -> list[Secret]:
+def _merged(secrets: Iterator[Secret]) -> list[Secret]:
     kept: list[Secret] = []
-    for secret in sorted(found, key=lambda secret: (secret.start, -secret.end)):
+    for secret in sorted(secrets, key=lambda secret: (secret.start, -secret.end)):
         if not kept or secret.start >= kept[-1].end:
             kept.append(secret)
-        elif secret.end > kept[-1].end:  # no rule may hide what another one saw
+        elif secret.end > kept[-1].end:  # no rule may hide what another one matched
             kept[-1] = kept[-1]._replace(end=secret.end)
     return kept
 
 
 def _everywhere(text: str, encoded: int) -> Iterator[Secret]:
-    """Look at a text as it is and in each of its plainer spellings."""
+    """Search a text as it is and in each of its plainer spellings."""
     yield from _candidates(text, encoded)
     if _is_plain(text):
         return
-    from holdfast.policy.secrets.unwrap import spellings  # noqa: PLC0415  most hooks do without it
+    from holdfast.policy.secrets.unwrap import spellings  # noqa: PLC0415  most hooks do not need it
 
     for spelling, back in spellings(text):
         for secret in _candidates(spelling, encoded):
@@ -174,7 +174,7 @@ def _candidates(text: str, encoded: int) -> Iterator[Secret]:
                 yield from _shaped(text, hint, name, shape, anywhere=anywhere)
     for name, places in ((ASSIGNED, assigned), (COLUMN, columns), (ENCODED, manifests), (COMMAND, arguments)):
         for start, end in places(text):
-            # What only escapes make look random is words all the same.
+            # Words that only look random because of escapes are not secrets.
             if name == ENCODED or is_secret(_plain(text[start:end]), spoken=True):
                 yield Secret(name=name, start=start, end=end)
     if encoded:
@@ -189,7 +189,7 @@ def _shaped(text: str, hint: str, name: str, shape: str, *, anywhere: bool) -> I
 
 
 def _encoded(text: str, encoded: int) -> Iterator[Secret]:
-    """Look into what is base64 of a text: it is masked as a whole."""
+    """Search inside base64 text; a hit masks the encoded text as a whole."""
     if len(text) < 4_000 and all(len(word) < SHORTEST_ENCODED for word in text.split()):
         return
     for match in _compiled(_BASE64).finditer(text):
@@ -204,13 +204,13 @@ def _encoded(text: str, encoded: int) -> Iterator[Secret]:
 
 
 def _is_sample(value: str) -> bool:
-    """Tell whether a value is base64 of a name and a password that everybody uses, as in a manual."""
+    """True if a value is base64 of a name and a default password, as in a manual."""
     pair = _compiled(_PAIR).fullmatch(_decoded(value)) if _compiled(_BASE64).fullmatch(value) else None
-    return pair is not None and is_stand_in(pair[1])
+    return pair is not None and is_placeholder(pair[1])
 
 
 def _decoded(word: str) -> str:
-    """Return the text that a word is base64 of; nothing if it is of none."""
+    """Return the text that a word is base64 of; "" if it is none."""
     from binascii import Error, a2b_base64  # noqa: PLC0415  a shared library that most hooks need not load
 
     letters = word.rstrip("=").replace("-", "+").replace("_", "/")
@@ -223,33 +223,33 @@ def _decoded(word: str) -> str:
 
 
 def _is_text(raw: bytes) -> bool:
-    """Tell whether bytes are text: what most words stand for that could be base64 is not."""
+    """True if bytes are text: most words that could be base64 decode to something else."""
     return raw.isascii() and all(byte > 31 or byte in b"\t\n\r\x1b" for byte in raw)
 
 
 def _is_plain(text: str) -> bool:
-    """Tell whether a text has nothing in it that a terminal or a format would take for an escape."""
+    """True if a text contains nothing that a terminal or a format would read as an escape."""
     return text.isascii() and not any(sign in text for sign in "\x1b\\%&")
 
 
 def _plain(text: str) -> str:
     if _is_plain(text):
         return text
-    from holdfast.policy.secrets.unwrap import plain  # noqa: PLC0415  most hooks do without it
+    from holdfast.policy.secrets.unwrap import plain  # noqa: PLC0415  most hooks do not need it
 
     return plain(text)
 
 
 @cache
 def _shape(shape: str) -> re.Pattern[str]:
-    """Compile a pattern of the table, where `^` and `$` keep letters and digits off."""
+    """Compile a pattern of the table; `^` and `$` exclude adjacent letters and digits."""
     if shape.startswith("^"):
         shape = "(?<![A-Za-z0-9])" + shape[1:]
     return re.compile(re.sub(r"(?<!\\)\$(?=[|)]|\Z)", "(?![A-Za-z0-9])", shape))
 
 
 def _matches(hint: str, shape: str, text: str) -> Iterator[re.Match[str]]:
-    """Try a pattern only where it could begin: ten times as fast as to let it look for that itself."""
+    """Yield matches, trying the pattern only where its hint is: ten times as fast as a plain search."""
     pattern, place = _shape(shape), text.find(hint)
     while place >= 0:
         match = pattern.match(text, place)
@@ -264,4 +264,4 @@ def _is_shape(name: str, value: str) -> bool:
     if name in JUDGED:
         return is_secret(value) and is_secret(_plain(value)) and not _is_sample(value)
     port = len(value) <= 5 and value.isdigit()
-    return not port and not is_stand_in(value) and not is_stand_in(_plain(value))
+    return not port and not is_placeholder(value) and not is_placeholder(_plain(value))

@@ -1,4 +1,4 @@
-"""Places where a secret is expected: behind a name, in a column, in a manifest, among the arguments of a command."""
+"""Find places where a secret is expected: after a name, in a table column, in a manifest, in a command's arguments."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ import re
 from functools import cache
 
 from holdfast.policy.secrets.rules import COMMANDS
-from holdfast.policy.secrets.words import is_about, is_name, is_secret, promised
+from holdfast.policy.secrets.words import is_about, is_name, is_secret, secret_names
 
 MYPY = False
 if MYPY:
-    from collections.abc import Generator, Iterator  # noqa: TC003  typing is too dear here
+    from collections.abc import Generator, Iterator  # noqa: TC003  importing typing is too slow here
 
 _compiled = cache(re.compile)
 
 _QUOTED = r"(?:\"((?:[^\"\\\n]|\\.){4,4096}+)\"|'((?:[^'\\\n]|\\.){4,4096}+)'|`((?:[^`\\\n]|\\.){4,4096}+)`)"
-# Without quotes a value ends where a new one begins, and is left to a plainer spelling where an escape stands in it.
+# Without quotes a value ends where a new one begins; one with an escape is left to a plainer spelling.
 _BARE = r"((?:[^\s\"'`,;(){}<>\[\]\\&]|&(?![\w#]{1,40}[=;])|\\(?![\\nrtuxe\"'/\s0])){6,}+)(?!\\[\\nrtuxe\"'/\s0]|&[\w#]{1,40};)"
-# Behind a name: how it goes on, how it is given a value in one of many languages, and the value.
+# After a name: its rest, an assignment in one of many languages, and the value.
 _ASSIGNED = (
     r"([\w.\-]{0,60}+)(?:"
     r"[ \t]{0,4}:[ \t]{0,4}[A-Za-z][\w.<>\[\]|?]{0,30}+[ \t]{0,4}=[ \t]{0,4}" + _QUOTED +  # name: Type = "value"
@@ -30,12 +30,12 @@ _ASSIGNED = (
     r"|[\"']?,?\s{1,40}[\"']?value[\"']?[ \t]{0,4}[:=][ \t]{0,4}(?:" + _QUOTED + "|" + _BARE + ")"  # - name: name, value: value
     r"|[\"']?[ \t]{1,4}" + _QUOTED +  # PASSWORD 'value'
     r"|[\"']?[ \t]{0,4}[:=][ \t]{0,4}(?:[>|][+\-]?\d?[ \t]{0,4})?\r?\n[ \t]{0,40}(?:" + _QUOTED + "|" + _BARE + r"(?=[ \t,]{0,8}(?:[\r\n]|\Z)))"
-    r"|[ \t]\d[ \t]" + _BARE +  # of routers: password 7 value
+    r"|[ \t]\d[ \t]" + _BARE +  # router configuration: password 7 value
     r")"
 )  # fmt: skip
-# NAME=value as in a shell or an env file: whatever stands there up to the end of the line.
+# NAME=value as in a shell or an env file: everything up to the end of the line.
 _WHOLE_LINE = r"[A-Z0-9_]{0,60}+=([^\s\"'`$(<\\][^\s\"'`\\]{5,}+)(?=[ \t]*(?:[\r\n]|\Z))"
-# NAME value, where the command before it says so.
+# NAME value, after a command that sets it.
 _SET = r"(?i)(?:^|[\s;&|\"'`])(?:setx|env|arg|set(?:[ \t]+-[\w\-]+){0,3}|(?:configure|config|secrets?|variable)[ \t]+set)[ \t]+[\"']?[\w.:/\-]{0,60}$"
 _SET_TO = r"[\w.\-]{0,60}+[\"']?[ \t]{1,4}" + _BARE
 _SPOKEN = (
@@ -49,15 +49,15 @@ for _names, _word, _flags in COMMANDS:
 
 
 def assigned(text: str) -> Iterator[tuple[int, int]]:
-    """Yield where a value stands that its name promises to be a secret."""
+    """Yield the spans of values whose name announces a secret."""
     last = 0
-    for start, word in sorted(promised(text)):
+    for start, word in sorted(secret_names(text)):
         if start < last:
             continue
-        found = _assignment(text, start)
-        if found is None:
+        assignment = _assignment(text, start)
+        if assignment is None:
             continue
-        rest, begin, end, bare = found
+        rest, begin, end, bare = assignment
         last = end
         if text[start - len(word) - 1 : start - len(word)] == ":" and text[start : start + 1] == ":":
             continue  # a part of an address: arn:aws:secretsmanager:eu:1:secret:name
@@ -67,7 +67,7 @@ def assigned(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _assignment(text: str, start: int) -> tuple[str, int, int, bool] | None:
-    """Return the rest of a name, where its value stands, and whether that is without quotes."""
+    """Return the rest of a name, the span of its value, and whether that is without quotes."""
     if text[start - 1 : start].isupper() and (match := _compiled(_WHOLE_LINE).match(text, start)):
         return match[0].partition("=")[0], match.start(1), match.end(1), False
     if match := _compiled(_ASSIGNED).match(text, start):
@@ -83,57 +83,57 @@ def _assignment(text: str, start: int) -> tuple[str, int, int, bool] | None:
 
 
 def columns(text: str) -> Iterator[tuple[int, int]]:
-    """Yield the cells of tables (CSV, TSV, markdown, psql) under a heading that names a secret."""
+    """Yield the spans of table cells (CSV, TSV, markdown, psql) under a heading that names a secret."""
     if "\n" not in text:
         return
     done = 0
-    for start in sorted(end for end, _ in promised(text)):
+    for start in sorted(end for end, _ in secret_names(text)):
         if start < done:
             continue
         begin, end = text.rfind("\n", 0, start) + 1, text.find("\n", start)
         if end < 0 or begin < done:
             return
         done = end
-        sign = next((sign for sign in "\t|;," if sign in text[begin:end]), "")
-        places = _secret_cells(text[begin:end], sign) if sign else ()
+        separator = next((separator for separator in "\t|;," if separator in text[begin:end]), "")
+        places = _secret_cells(text[begin:end], separator) if separator else ()
         if places:
-            done = yield from _cells_below(text, end + 1, sign, places, text.count(sign, begin, end))
+            done = yield from _cells_below(text, end + 1, separator, places, text.count(separator, begin, end))
 
 
-def _secret_cells(line: str, sign: str) -> tuple[int, ...]:
-    cells = [cell.strip(" \t\r\"'*`") for cell in line.split(sign)] if len(line) < 4_000 else [""]
-    if '"' in cells[0]:  # the whole may be a text in JSON
-        cells[0] = line.partition(sign)[0].rpartition('"')[2].strip()
+def _secret_cells(line: str, separator: str) -> tuple[int, ...]:
+    cells = [cell.strip(" \t\r\"'*`") for cell in line.split(separator)] if len(line) < 4_000 else [""]
+    if '"' in cells[0]:  # the table may be a string in JSON
+        cells[0] = line.partition(separator)[0].rpartition('"')[2].strip()
     names = all(len(cell) <= 40 and _compiled(r"[\w .\-/#]*").fullmatch(cell) for cell in cells)
     return tuple(number for number, cell in enumerate(cells) if is_name(cell)) if names and len(cells) > 1 else ()
 
 
 def _cells_below(
-    text: str, place: int, sign: str, places: tuple[int, ...], signs: int
+    text: str, place: int, separator: str, places: tuple[int, ...], separators: int
 ) -> Generator[tuple[int, int], None, int]:
     """Yield the cells in the rows of one table; return where it ends."""
     while 0 <= place < len(text):
         end = text.find("\n", place)
         end = len(text) if end < 0 else end
         line = text[place:end]
-        if not _compiled(r"[\s|+:\-]*").fullmatch(line):  # a rule between the heading and the rows
-            if line.count(sign) != signs:
+        if not _compiled(r"[\s|+:\-]*").fullmatch(line):  # a separator line below the heading
+            if line.count(separator) != separators:
                 break
-            yield from _cells(line, place, sign, places)
+            yield from _cells(line, place, separator, places)
         place = end + 1
     return place
 
 
-def _cells(line: str, place: int, sign: str, places: tuple[int, ...]) -> Iterator[tuple[int, int]]:
-    for number, cell in enumerate(line.split(sign)):
+def _cells(line: str, place: int, separator: str, places: tuple[int, ...]) -> Iterator[tuple[int, int]]:
+    for number, cell in enumerate(line.split(separator)):
         inner = _compiled(r"[^\s\"'`]{6,400}+").search(cell) if number in places else None
         if inner and is_secret(inner[0], spoken=True):
             yield place + inner.start(), place + inner.end()
-        place += len(cell) + len(sign)
+        place += len(cell) + len(separator)
 
 
 def manifests(text: str) -> Iterator[tuple[int, int]]:
-    """Yield the values of a Kubernetes Secret: base64, whatever they are called."""
+    """Yield the values of a Kubernetes Secret: base64, whatever their names are."""
     place = text.find("kind: Secret")
     while place >= 0:
         start = text.find("\ndata:", place, place + 2_000)
@@ -147,12 +147,12 @@ def manifests(text: str) -> Iterator[tuple[int, int]]:
 
 
 def arguments(text: str) -> Iterator[tuple[int, int]]:
-    """Yield the passwords among the arguments of commands."""
+    """Yield the spans of passwords among the arguments of commands."""
     if not any(sign in text for sign in "-/_"):
         return
-    found = sorted((place, name) for name in _COMMANDS for place in _commands(text, name))
-    for number, (place, name) in enumerate(found):
-        limit = found[number + 1][0] if number + 1 < len(found) else len(text)
+    commands = sorted((place, name) for name in _COMMANDS for place in _commands(text, name))
+    for number, (place, name) in enumerate(commands):
+        limit = commands[number + 1][0] if number + 1 < len(commands) else len(text)
         line = _compiled(r"(?:[^\n|;&\\]|\\[\s\S])*+").match(text, place + len(name), limit)
         for word, flags in _COMMANDS[name] if line else ():
             if line and word in line[0]:

@@ -1,4 +1,4 @@
-"""The shapes of credentials: a table to read and to extend.
+"""The shapes of credentials, as a table that is easy to extend.
 
 A row is a name, its hints, a pattern, and where its format is described. The hints are texts, one of which the pattern
 begins with: they are looked for first, since that is cheap, and the pattern is tried only there; after a `~` a hint may be
@@ -18,7 +18,7 @@ RULES: tuple[tuple[str, str, str, str], ...] = (
     ("PuTTY key", "Private-Lines", r"Private-Lines: \d+\s+([A-Za-z0-9+/=\s]++(?:Private-MAC: [0-9a-f]+)?)", "PuTTY manual, PPK file format"),
     ("age key", "AGE-SECRET", r"AGE-SECRET-KEY-1[0-9A-Z]{58}$", "age-encryption.org/v1"),
     ("kubeconfig key", "client-key-data", r"client-key-data[\"']?:\s{0,4}[\"']?([A-Za-z0-9+/]{40,}+={0,2})", "kubernetes.io: kubeconfig (v1)"),
-    # Our own
+    # Holdfast
     ("Holdfast key", "hf_", r"hf_[0-9a-f]{12}_[A-Za-z0-9_\-]{40,46}", "verbs/upkeep/access.py"),
     ("Holdfast pass", "holdfast-", r"holdfast-(?:pass|\d{1,5})=([^\s;,\"']{20,300})", "hosts/server/login.py, hosts/web/guard.py"),
     ("Holdfast pass", "~ Z.", r"(?<![0-9a-f])[0-9a-f]{12}\.\d{4}-\d\d-\d\dT[\d:.]{8,15}Z\.[0-9a-f]{64}", "verbs/upkeep/access.py"),
@@ -95,7 +95,7 @@ RULES: tuple[tuple[str, str, str, str], ...] = (
     ("Firecrawl key", "fc-", r"^fc-[0-9a-f]{32}$", "docs.firecrawl.dev"),
     ("Voyage key", "pa-", r"^pa-[A-Za-z0-9_\-]{43}(?![A-Za-z0-9_\-])", "docs.voyageai.com"),
     ("Jina key", "jina_", r"jina_[0-9a-f]{32}[A-Za-z0-9_\-]{28}", "jina.ai: API keys"),
-    # Talking and mailing
+    # Chat and mail
     ("Slack token", "xox xapp", r"^(?:xoxe\.)?(?:xox[abceoprsd]-(?:\d-)?[A-Za-z0-9\-]{10,400}+|xoxe\.xox[bp]-\d-[A-Za-z0-9]{10,400}+|xapp-\d-[A-Z0-9]{8,20}-\d{1,20}-[0-9a-f]{40,80}+)", "api.slack.com: token types"),
     ("Slack webhook", "https://hooks.slack http://hooks.slack", r"https?://hooks\.slack\.com/(?:services|workflows|triggers)/[A-Za-z0-9/]{20,200}+", "api.slack.com: incoming webhooks"),
     ("Discord webhook", "https://discord https://ptb. https://canary.", r"https://(?:ptb\.|canary\.)?discord(?:app)?\.com/api/webhooks/\d{1,24}/[\w\-]{20,200}+", "discord.com: webhook resource"),
@@ -161,7 +161,7 @@ RULES: tuple[tuple[str, str, str, str], ...] = (
     ("password hash", "aad3b435b51404ee", r"aad3b435b51404eeaad3b435b51404ee:[0-9a-fA-F]{32}$", "Impacket secretsdump output"),
     ("password hash", "~ :::", r"(?<=:)[0-9a-fA-F]{32}:[0-9a-fA-F]{32}(?=:::)", "pwdump format"),
     ("password hash", '\'* "*', r"['\"](\*[0-9A-F]{40})['\"]", "dev.mysql.com: password hashing"),
-    # Wherever it came from
+    # Any source
     ("JSON web token", "eyJ", r"(?<![A-Za-z0-9])eyJ[A-Za-z0-9_\-]{10,4096}+\.eyJ[A-Za-z0-9_\-]{10,8192}+\.[A-Za-z0-9_\-]{10,2048}+", "RFC 7519"),
     ("password in a URL", "://", r"://[^\s:/@\"'<>]{0,200}+:([^\s/@\"'<>]{3,200}+)@[^\s/]", "RFC 3986, 3.2.1"),
     ("bearer token", "uthorization UTHORIZATION", r"(?i)uthorization[\"']?\s{0,4}[:=]\s{0,4}[\"'`]?(?:[a-z][\w\-]{1,20}+\s{1,4}(?:token=)?[\"']?)?([A-Za-z0-9_\-.+/=~@]{10,}+)", "RFC 9110, 11.6.2"),
@@ -182,16 +182,16 @@ RULES: tuple[tuple[str, str, str, str], ...] = (
     ("session cookie", "~ ookie", r"(?i)(?<![\w.\-])(?=[\w.\-]{0,80}(?:sess|sid|auth|token|jwt|remember))[\w.\-]{1,80}+=([^\s;,\"']{16,}+)", "RFC 6265"),
     ("password in prose", "password Password PASSWORD passphrase Passphrase passcode Passcode passwort Passwort", r"(?i)(?:password|passphrase|passcode|passwort)(?: [\w\-]{1,20}+){0,4}? (?:is|was|ist|lautet) [\"'`]?((?:[^\s\"'`,;\\]|\\(?![\\\"'nrt])){6,200}+)", "English, German"),
 )  # fmt: skip
-# What could be words as well as a credential: only taken for one if it looks random.
+# Rules whose matches could also be words: they count only if they look random.
 JUDGED = frozenset((
     "OpenAI key", "Hugging Face token", "Slack token", "Fireworks key", "bearer token", "key in a URL", "password of a command",
     "password of a device", "password in SQL", "session cookie", "password on standard input", "password sent by expect", "password beside a user", "password in prose", "docker auth", "registry token",
     "password of pgpass", "Voyage key",
 ))  # fmt: skip
-# A key ends where it ends, whatever it seems to say in between.
+# Rules whose whole match is the secret, whatever it contains.
 WHOLE = frozenset(("private key", "PuTTY key", "password hash"))
 
-# Commands that take a password, a word that must be among their arguments, and where it stands: @ is the password.
+# Commands that take a password, a word that must be among their arguments, and its place: @ is the password.
 COMMANDS: tuple[tuple[str, str, str], ...] = (
     ("curl", "", r"(?:-[a-zA-Z]{0,8}u|--user|-U|--proxy-user)[ =]{0,3}[\"']?[^\s:\"']{0,100}[\"']?:@"),
     ("http https xh", "", r"(?:-a|--auth)[ =]{1,3}[\"']?[^\s:\"']{1,100}:@"),

@@ -1,6 +1,6 @@
-"""Read a text as people see it: without terminal codes, invisible characters and the escapes of formats around it.
+"""Undo terminal codes, invisible characters and the escapes of formats, so that credentials in them can be found.
 
-Each spelling comes with the way back, so that what is found in it can be cut out of the text it was made from.
+Each spelling comes with a function that maps a span in it back to the original text.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from functools import cache
 
-MOST_LAYERS = 3  # JSON in a URL in HTML; a run of backslashes counts as one
+MOST_LAYERS = 3  # such as JSON in a URL in HTML; a run of backslashes counts as one
 Back = Callable[[int, int], tuple[int, int]]
 
 _INVISIBLE = "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0"  # fmt: skip
@@ -37,19 +37,19 @@ _compiled = cache(re.compile)
 
 
 def spellings(text: str) -> Iterator[tuple[str, Back]]:
-    """Yield the text in plainer and plainer spellings, each with the way from a place in it back to the text itself."""
+    """Yield the text in plainer and plainer spellings, each with a function that maps its spans back."""
     backs: list[Back] = []
     layer = text
     for _ in range(MOST_LAYERS):
         plainer, back = _replaced(layer, _compiled(f"(?P<terminal>{_TERMINAL})|{_WRITTEN}"), "")
         if back is None:
             return
-        if _compiled(_ESCAPE).search(layer):  # a colour may stand between two words, or in the middle of one
-            apart, way = _replaced(layer, _compiled(f"(?P<terminal>{_TERMINAL})|{_WRITTEN}"), " ")
-            if way:
-                yield apart, _all((*backs, way))
+        if _compiled(_ESCAPE).search(layer):  # a colour code may be between two words or inside one
+            spaced, spaced_back = _replaced(layer, _compiled(f"(?P<terminal>{_TERMINAL})|{_WRITTEN}"), " ")
+            if spaced_back:
+                yield spaced, _chained((*backs, spaced_back))
         backs.append(back)
-        yield plainer, _all(tuple(backs))
+        yield plainer, _chained(tuple(backs))
         layer = plainer
 
 
@@ -59,10 +59,10 @@ def plain(text: str) -> str:
 
 
 def _replaced(text: str, pattern: re.Pattern[str], terminal: str) -> tuple[str, Back | None]:
-    """Return the text with one layer of escapes undone, and the way back; none if there was nothing to undo."""
+    """Return the text with one layer of escapes undone, and the way back; None if there was nothing to undo."""
     parts: list[str] = []
-    here: list[int] = [0]  # places in the new text: of what was kept and what was replaced, in turn
-    there: list[int] = [0]  # the same places in the text it was made from
+    new_places: list[int] = [0]  # positions in the new text, alternately after kept and replaced parts
+    old_places: list[int] = [0]  # the same positions in the original text
     length = last = 0
     for match in pattern.finditer(text):
         new = terminal if match.lastgroup == "terminal" else _meant(match)
@@ -71,17 +71,17 @@ def _replaced(text: str, pattern: re.Pattern[str], terminal: str) -> tuple[str, 
         kept = text[last : match.start()]
         parts += (kept, new)
         length += len(kept)
-        here += (length, length + len(new))
-        there += (match.start(), match.end())
+        new_places += (length, length + len(new))
+        old_places += (match.start(), match.end())
         length, last = length + len(new), match.end()
     if not parts:
         return text, None
     parts.append(text[last:])
 
     def back(start: int, end: int) -> tuple[int, int]:
-        first, final = bisect_right(here, start) - 1, bisect_right(here, end - 1) - 1
-        begin = there[first] + (start - here[first] if first % 2 == 0 else 0)
-        stop = there[final] + end - here[final] if final % 2 == 0 else there[final + 1]
+        first, final = bisect_right(new_places, start) - 1, bisect_right(new_places, end - 1) - 1
+        begin = old_places[first] + (start - new_places[first] if first % 2 == 0 else 0)
+        stop = old_places[final] + end - new_places[final] if final % 2 == 0 else old_places[final + 1]
         return begin, stop
 
     return "".join(parts), back
@@ -108,12 +108,12 @@ def _meant(match: re.Match[str]) -> str | None:
     return chr(code) if 0 < code < 0xD800 or 0xE000 <= code < 0x10000 else None
 
 
-def _all(backs: tuple[Back, ...]) -> Back:
-    """Return the way through all layers, the last one first."""
+def _chained(backs: tuple[Back, ...]) -> Back:
+    """Return the way back through all layers, the last one first."""
 
     def back(start: int, end: int) -> tuple[int, int]:
-        for one in reversed(backs):
-            start, end = one(start, end)
+        for layer_back in reversed(backs):
+            start, end = layer_back(start, end)
         return start, end
 
     return back

@@ -1,4 +1,4 @@
-"""Judge names and values: which names promise a secret, and which values look like one rather than like words or code."""
+"""Judge names and values: which names announce a secret, and which values look random rather than like words or code."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from functools import cache
 
 MYPY = False
 if MYPY:
-    from collections.abc import Iterator  # noqa: TC003  typing is too dear here
+    from collections.abc import Iterator  # noqa: TC003  importing typing is too slow here
 
-LONGEST_JUDGED = 400  # characters of a value that are looked at
+LONGEST_JUDGED = 400  # characters of a value that are examined
 _NAMES = (
     "passw",
     "pwd",
@@ -36,14 +36,14 @@ _NAMES = (
     "パスワード",
     "비밀번호",
 )
-# Short names that are part of many words: they count only where they stand alone in a name (smtp_pass, dbPw).
+# Short names that occur in many words: they count only as a separate part of a name (smtp_pass, dbPw).
 _SHORT = ("pass", "pw", "psk", "pin")
-# Of keys there are many kinds; these open something.
+# Kinds of keys that are secret.
 _KEYS = ("api", "access", "private", "auth", "encryption", "encrypt", "crypt", "signing", "master", "app", "application", "account",
          "shared", "license", "licence", "deploy", "service", "storage", "jwt", "hmac", "admin", "primary", "secondary", "root",
          "write", "server", "cookie", "webhook", "subscription", "function", "management", "host", "aes", "rsa", "cipher",
          "preshared", "publish", "search", "ingest", "integration", "bot", "user", "global")  # fmt: skip
-# What such a name goes on with when it is about a secret and not the secret itself.
+# Suffixes of names that are about a secret but are not the secret itself.
 _ABOUT = (
     r"(?i)(?:ids?|names?|urls?|uri|endpoint|path|files?|dir|hash|digest|sha\d*|md5|checksum|arn|ttl|expir\w*|version|types?|type_hint|"
     r"counts?|limit|days?|algorithm|headers?|env|policy|length|size|source|helper|ref|hint|pattern|regex|template|rotation|"
@@ -56,68 +56,68 @@ _PLACEHOLDER = (
     r"omitted|dummy|x{8,}|\*{6,}|replace.?me|not.?a.?real|\.\.\.|…|os\.environ|getenv|process\.env|(?<!\w)secrets?\.|vault|\$\{|\{\{|\$\(|=\$[A-Z]|[a-z\]]==\d|"
     r"^(?:none|null|true|false|undefined|string|str|optional)\b|^(?:env|file|fd|stdin|var|ref|arn|op|projects?):"
 )
-# Passwords that everybody uses for what nobody can reach.
+# Well-known default passwords.
 _DEFAULTS = (
     r"(?i)(?:password|passwort|passwd|pass|pwd|postgres|mysql|root|admin|guest|test|tests|testing|user|username|secret|token|redis|"
     r"rabbitmq|minioadmin|hunter|demo|foo|bar|foobar|default|letmein|qwerty|abc|welcome|sample)[_\-]?\d{0,4}!?"
 )
-# One part of a name, a path, a version or a sentence; a single one of them may end in digits (sha256, v2, token2).
+# One part of a name, path, version or sentence; only one part may end in digits (sha256, v2, token2).
 _WORD = r"\d{1,13}|[A-Z]+|[A-Za-z]{1,3}|[A-Z]?[a-z]+|"
 _NUMBERED = r"(?:[A-Z]{1,4}|[a-z]{1,4}|[A-Z][a-z]{0,3})\d{1,4}|[a-z]+\d"
-# A class or a type: words of some length, and hardly a number (BCryptPasswordEncoder, Argon2Hasher, tokenProviderV2).
+# Names of classes and types: long words and hardly a digit (BCryptPasswordEncoder, Argon2Hasher, tokenProviderV2).
 _CAMEL = r"[a-z]*(?:[A-Z]{1,4}[a-z]{2,}+)*[A-Z]{0,4}"
 _CAMEL_NUMBERED = r"(?:[a-z]{3,}|[A-Z]{1,5})?(?:[A-Z]{1,3}[a-z]{2,}+)*(?:\d{1,2}(?:[A-Z]{1,3}[a-z]{2,}+)+|V?\d{1,2})"
 _compiled = cache(re.compile)
 
 
-def promised(text: str) -> Iterator[tuple[int, str]]:
-    """Yield where a name that promises a secret ends, and the word in it; whatever the name goes on with is left to the caller."""
+def secret_names(text: str) -> Iterator[tuple[int, str]]:
+    """Yield the end of each name part that announces a secret, and its word; the caller checks what follows."""
     lowered = text.lower()
-    if len(lowered) != len(text):  # a few letters grow: then places would not be the same
+    if len(lowered) != len(text):  # a few letters get longer in lower case, which would shift positions
         lowered = "".join(letter.lower() if letter.isascii() else " " for letter in text)
     for word in _NAMES:
-        place = lowered.find(word)
-        while place >= 0:
-            end = place + len(word)
+        start = lowered.find(word)
+        while start >= 0:
+            end = start + len(word)
             yield end, word
-            place = lowered.find(word, end)
+            start = lowered.find(word, end)
     for word in _SHORT:
-        place = lowered.find(word)
-        while place >= 0:
-            end = place + len(word)
-            if _alone(text, place, end):
+        start = lowered.find(word)
+        while start >= 0:
+            end = start + len(word)
+            if _is_separate(text, start, end):
                 yield end, word
-            place = lowered.find(word, end)
-    place = lowered.find("key")
-    while place >= 0:
-        if lowered[max(0, place - 14) : place].rstrip("_-. ").endswith(_KEYS):
-            yield place + 3, "key"
-        place = lowered.find("key", place + 3)
+            start = lowered.find(word, end)
+    start = lowered.find("key")
+    while start >= 0:
+        if lowered[max(0, start - 14) : start].rstrip("_-. ").endswith(_KEYS):
+            yield start + 3, "key"
+        start = lowered.find("key", start + 3)
 
 
 def is_about(rest: str) -> bool:
-    """Tell whether a name that begins like a secret's goes on as the name of something about it."""
+    """True if the rest of such a name shows that it is about a secret, not the secret itself."""
     return bool(_compiled(_ABOUT).search(rest))
 
 
 def is_name(text: str) -> bool:
-    """Tell whether a text as a whole is the name of a secret."""
-    rest = [text[end:] for end, _ in promised(text)]
-    return any(_compiled(r"[\w.\-]{0,60}").fullmatch(one) and not is_about(one) for one in rest)
+    """True if a text as a whole is the name of a secret."""
+    rests = [text[end:] for end, _ in secret_names(text)]
+    return any(_compiled(r"[\w.\-]{0,60}").fullmatch(rest) and not is_about(rest) for rest in rests)
 
 
-def is_stand_in(value: str) -> bool:
-    """Tell whether a value stands for a secret and is none: a placeholder, a look-up, or what everybody uses."""
+def is_placeholder(value: str) -> bool:
+    """True if a value only stands for a secret: a placeholder, a look-up, or a well-known default."""
     return bool(_compiled(_PLACEHOLDER).search(value) or _compiled(_DEFAULTS).fullmatch(value))
 
 
 def is_secret(value: str, *, least: int = 4, code: bool = False, spoken: bool = False) -> bool:
-    """Tell whether a text that stands where a secret might be looks like one: random, not words, not a stand-in.
+    """True if a value where a secret might be looks like one: random, not words, not a stand-in.
 
-    Where a password was `spoken` of, a word with a number at its end is one, too.
+    If a password was `spoken` of, a word with a number at its end counts too.
     """
     value = value[:LONGEST_JUDGED]
-    if len(value) < least or " " in value.strip() or is_stand_in(value):
+    if len(value) < least or " " in value.strip() or is_placeholder(value):
         return False
     if spoken and _compiled(r"[A-Za-z]{4,16}\d{2,6}").fullmatch(value):
         return True
@@ -128,7 +128,7 @@ def is_secret(value: str, *, least: int = 4, code: bool = False, spoken: bool = 
 
 
 def is_wordy(value: str) -> bool:
-    """Tell whether a text is made of words and numbers with something plain between them, like a name or a path."""
+    """True if a text consists of words and numbers with plain separators, like a name or a path."""
     if _compiled(r"[^\w\-./:~,@]|^\w+://\S*@").search(value):
         return False
     parts = _compiled(r"[\W_]+").split(value)
@@ -145,8 +145,8 @@ def _is_word(part: str) -> bool:
     return bool(camel) and 3.5 * len(_compiled(r"[A-Z]+").findall(part)) <= len(part)
 
 
-def _alone(text: str, start: int, end: int) -> bool:
-    """Tell whether a short word is a part of a name of its own: after an underscore, a hump, or nothing."""
+def _is_separate(text: str, start: int, end: int) -> bool:
+    """True if a short word is a separate part of a name: after an underscore, a capital, or nothing."""
     before, after = text[start - 1 : start], text[end : end + 1]
     if before.isalnum() and not (text[start].isupper() and before.islower()):
         return False

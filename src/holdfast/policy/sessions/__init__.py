@@ -1,1 +1,1 @@
-"""What a session is told and asked: briefs, closing, evidence, triggers."""
+"""Briefs, closing, evidence for scars, injection triggers and connections between records."""

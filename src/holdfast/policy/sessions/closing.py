@@ -1,4 +1,4 @@
-"""The end of a session: the questions, the payload as agents really write it, and what a proper close needs."""
+"""Close a session: the questions, lenient parsing of the payload agents send, and what a proper close needs."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -12,13 +12,13 @@ CloseType = Literal["quick", "standard", "autonomous", "retroactive"]
 CLOSE_TYPES: tuple[str, ...] = get_args(CloseType)
 QUICK_MINUTES = 30
 FULL_MINUTES, MICRO_MINUTES, BUSY = 60, 15, 3
-HUMAN_SECONDS = 3.0  # nobody reads and answers faster
-WORTH_KEEPING = 20  # characters of an answer that likely hold a lesson
+HUMAN_SECONDS = 3.0  # no human reads and answers faster
+WORTH_KEEPING = 20  # characters from which an answer likely holds a lesson
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """One question of the closing ceremony, and the keys agents guess for it."""
+    """One closing question, and other keys that agents use for it."""
 
     key: str
     text: str
@@ -92,9 +92,9 @@ _STEPS = ("questions_displayed_at", "reflection_completed_at", "human_asked_at",
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Payload:
-    """What a session leaves behind, whichever way it was spelled. `corrections` None: the human was not asked.
+    """What a session leaves behind, normalized. `corrections` is None if the human was not asked.
 
-    `prose`: the reflection was told in one piece, not question by question.
+    `prose`: the reflection is one text, not an answer per question.
     """
 
     title: str = ""
@@ -117,7 +117,7 @@ class Payload:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conduct:
-    """What is known of a session when it ends."""
+    """Facts about a session when it ends."""
 
     minutes: float = 0.0
     recalls: int = 0
@@ -126,34 +126,34 @@ class Conduct:
     learnings: int = 0
 
 
-def read_payload(given: Mapping[str, Any]) -> Payload:
-    """Read a payload: known spellings are taken, shapes are mended, what cannot be read is named."""
-    told = given.get("closing_reflection", given.get("reflection"))
-    reflection, unknown = _reflection(told)
-    known = {name: value for name, value in given.items() if name in _KEYS}
-    if known:  # answers given without the wrapping
-        reflection = _reflection(known)[0] | reflection
-    decisions = [_decision(item) for item in _items(given.get("decisions"))]
-    threads = [_thread_text(item) for item in _items(given.get("open_threads", given.get("threads")))]
-    learnings = _items(given.get("learnings_created")) + _items(given.get("learnings"))
-    completion = given.get("task_completion")
+def read_payload(payload: Mapping[str, Any]) -> Payload:
+    """Parse a payload leniently: known spellings and shapes are accepted, unknown keys are listed in `unread`."""
+    raw_reflection = payload.get("closing_reflection", payload.get("reflection"))
+    reflection, unknown = _reflection(raw_reflection)
+    direct_answers = {name: value for name, value in payload.items() if name in _KEYS}
+    if direct_answers:  # answers at the top level
+        reflection = _reflection(direct_answers)[0] | reflection
+    decisions = [_decision(item) for item in _items(payload.get("decisions"))]
+    threads = [_thread_text(item) for item in _items(payload.get("open_threads", payload.get("threads")))]
+    learnings = _items(payload.get("learnings_created")) + _items(payload.get("learnings"))
+    completion = payload.get("task_completion")
     return Payload(
-        title=_text(given.get("title")),
+        title=_text(payload.get("title")),
         reflection=reflection,
-        summary=_summary(given),
-        corrections=_corrections(given),
+        summary=_summary(payload),
+        corrections=_corrections(payload),
         completion=completion if isinstance(completion, Mapping) else {"outcome": completion} if completion else {},
         decisions=tuple(item for item in decisions if item),
         threads=tuple(text for text in threads if text),
-        resolved=tuple(_text(item) for item in _items(given.get("resolved_threads")) if _text(item)),
+        resolved=tuple(_text(item) for item in _items(payload.get("resolved_threads")) if _text(item)),
         learnings=tuple(item for item in learnings if isinstance(item, Mapping)),
         kept=tuple(item for item in learnings if isinstance(item, str)),
-        scars=tuple(item for item in _items(given.get("scars_to_record")) if isinstance(item, Mapping)),
-        project_state=_text(given.get("project_state")),
-        session=_text(given.get("session_id")) or _text(given.get("session")),
-        issue=_text(given.get("linear_issue")) or _text(given.get("issue")),
-        prose=isinstance(told, str) and len(told.strip()) >= WORTH_KEEPING,
-        unread=(*unknown, *(name for name in given if name not in _READ and name not in _KEYS)),
+        scars=tuple(item for item in _items(payload.get("scars_to_record")) if isinstance(item, Mapping)),
+        project_state=_text(payload.get("project_state")),
+        session=_text(payload.get("session_id")) or _text(payload.get("session")),
+        issue=_text(payload.get("linear_issue")) or _text(payload.get("issue")),
+        prose=isinstance(raw_reflection, str) and len(raw_reflection.strip()) >= WORTH_KEEPING,
+        unread=(*unknown, *(name for name in payload if name not in _READ and name not in _KEYS)),
     )
 
 
@@ -167,19 +167,23 @@ _READ = frozenset(
 
 
 def missing_answers(payload: Payload) -> list[str]:
-    """Give the questions of a standard close that have no answer yet; one told in one piece answers them all."""
+    """Return the required questions without an answer; a reflection in prose answers them all."""
     if payload.prose:
         return []
-    return [f"{one.key}: {one.text}" for one in QUESTIONS if one.required and not payload.reflection.get(one.key)]
+    return [
+        f"{question.key}: {question.text}"
+        for question in QUESTIONS
+        if question.required and not payload.reflection.get(question.key)
+    ]
 
 
 def refusals(close_type: str, payload: Payload, conduct: Conduct) -> list[str]:
-    """Say what stands in the way of closing so, and how to go on; nothing when it can be done."""
+    """Return why a session cannot be closed this way and what to do; empty if it can."""
     if close_type not in CLOSE_TYPES:
-        return [f"{close_type!r} is no way to close: use {', '.join(CLOSE_TYPES)}"]
+        return [f"{close_type!r} is not a close type: use {', '.join(CLOSE_TYPES)}"]
     if close_type == "quick" and conduct.minutes >= QUICK_MINUTES and not payload.reflection:
         return [
-            f"the session lasted {conduct.minutes:.0f} minutes: from {QUICK_MINUTES} on close it as standard, or answer some of the questions"
+            f"the session lasted {conduct.minutes:.0f} minutes; from {QUICK_MINUTES} minutes on, close it as standard or answer at least one question"
         ]
     if close_type == "standard" and (missing := missing_answers(payload)):
         return [f"answer {question}" for question in missing]
@@ -187,29 +191,29 @@ def refusals(close_type: str, payload: Payload, conduct: Conduct) -> list[str]:
 
 
 def remarks(close_type: str, payload: Payload, conduct: Conduct) -> list[str]:
-    """Say what was not as it should be, without standing in the way."""
-    found = [f"not read: {name}" for name in payload.unread]
+    """Return warnings that do not prevent closing."""
+    notes = [f"unknown key ignored: {name}" for name in payload.unread]
     if payload.prose:
-        found.append("the reflection was told in one piece; answers to the questions are found again one by one")
+        notes.append("the reflection is one text; separate answers per question are easier to find again")
     if conduct.unanswered:
-        found.append(f"{counted(conduct.unanswered, 'shown scar')} got no answer and count as ignored")
+        notes.append(f"{counted(conduct.unanswered, 'shown scar')} got no answer and count as ignored")
     if close_type != "standard":
-        return found
+        return notes
     if not conduct.recalls:
-        found.append("nothing was recalled in this session")
+        notes.append("nothing was recalled in this session")
     if payload.corrections is None:
-        found.append("the human was not asked for corrections (human_corrections, may be empty)")
-    found += _hurried(payload.completion)
-    worth = [
+        notes.append("the human was not asked for corrections (human_corrections, may be empty)")
+    notes += _hurried(payload.completion)
+    candidates = [
         key for key in ("do_differently", "wrong_assumption") if len(payload.reflection.get(key, "")) > WORTH_KEEPING
     ]
-    if worth and not conduct.learnings:
-        found.append(f"{' and '.join(worth)} may hold a lesson, but none was kept")
-    return found
+    if candidates and not conduct.learnings:
+        notes.append(f"{' and '.join(candidates)} may hold a lesson, but none was kept")
+    return notes
 
 
 def ceremony(conduct: Conduct) -> str:
-    """Say how much of a ceremony a session deserves: micro, standard or full."""
+    """Return how thorough the close should be: micro, standard or full."""
     if conduct.minutes >= FULL_MINUTES or conduct.recalls >= BUSY or conduct.observations >= BUSY:
         return "full"
     if conduct.minutes < MICRO_MINUTES and not conduct.recalls and not conduct.observations:
@@ -218,38 +222,40 @@ def ceremony(conduct: Conduct) -> str:
 
 
 def rapport_of(reflection: Mapping[str, str]) -> str:
-    """Give what a session noted about working together."""
+    """Return what a session noted about working together."""
     return " | ".join(reflection[key] for key in ("collaboration", "rapport") if reflection.get(key))
 
 
 def title_of(payload: Payload, issue: str, known: str) -> str:
-    """Give a session its title: its own, else the issue with the first decision or what worked."""
+    """Return a session's title: its own, else the issue with the first decision or what worked."""
     if payload.title or known:
         return payload.title or known
-    firsts = [str(one["title"]) for one in payload.decisions[:1]] or [payload.reflection.get("what_worked", "")[:50]]
+    firsts = [str(decision["title"]) for decision in payload.decisions[:1]] or [
+        payload.reflection.get("what_worked", "")[:50]
+    ]
     return " · ".join(part for part in (issue, *firsts) if part)
 
 
-def _reflection(given: Any) -> tuple[dict[str, str], list[str]]:
-    if isinstance(given, str):
-        return ({"what_worked": given.strip()} if given.strip() else {}), []
-    if not isinstance(given, Mapping):
+def _reflection(raw: Any) -> tuple[dict[str, str], list[str]]:
+    if isinstance(raw, str):
+        return ({"what_worked": raw.strip()} if raw.strip() else {}), []
+    if not isinstance(raw, Mapping):
         return {}, []
-    answers = {_KEYS[name]: text for name, value in given.items() if name in _KEYS and (text := _joined(value))}
-    return answers, [name for name in given if name not in _KEYS]
+    answers = {_KEYS[name]: text for name, value in raw.items() if name in _KEYS and (text := _joined(value))}
+    return answers, [name for name in raw if name not in _KEYS]
 
 
-def _summary(given: Mapping[str, Any]) -> dict[str, str]:
-    inner = given.get("summary")
-    source = {**given, **inner} if isinstance(inner, Mapping) else dict(given)
+def _summary(payload: Mapping[str, Any]) -> dict[str, str]:
+    inner = payload.get("summary")
+    source = {**payload, **inner} if isinstance(inner, Mapping) else dict(payload)
     if isinstance(inner, str):
         source.setdefault("completed", inner)
     return {name: text for name in SUMMARY if (text := _joined(source.get(name)))}
 
 
-def _corrections(given: Mapping[str, Any]) -> str | None:
-    value = given.get("human_corrections", given.get("corrections"))
-    if value is None and isinstance(completion := given.get("task_completion"), Mapping):
+def _corrections(payload: Mapping[str, Any]) -> str | None:
+    value = payload.get("human_corrections", payload.get("corrections"))
+    if value is None and isinstance(completion := payload.get("task_completion"), Mapping):
         value = completion.get("human_response")
     return None if value is None else _joined(value)
 
@@ -269,7 +275,7 @@ def _thread_text(item: Any) -> str:
 
 
 def _hurried(completion: Mapping[str, Any]) -> list[str]:
-    """Check that the ceremony's steps came in order and that the human had time to answer."""
+    """Return warnings if the steps are out of order or the human had no time to answer."""
     moments = [moment for name in _STEPS if (moment := _moment(completion.get(name)))]
     if any(later < earlier for earlier, later in pairwise(moments)):
         return ["the steps of the closing ceremony are out of order"]

@@ -1,4 +1,4 @@
-"""What became of what a session was told unasked, as its own words and edits show it. Pure."""
+"""Detect whether a session used or contradicted records that were injected automatically, from its replies and edits."""
 
 import re
 from collections.abc import Callable, Iterable, Sequence
@@ -7,7 +7,7 @@ from typing import Literal
 from holdfast.model.record import Record
 
 Outcome = Literal["applied", "contradicted"]
-ENOUGH = 2  # distinctive words that come back: one may be chance
+ENOUGH = 2  # distinctive words that must reappear: one may be chance
 _WORD = re.compile(r"[^\W\d_][\w]*(?:[-./:][\w]+)*")
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n")
 _DENIED = re.compile(
@@ -19,32 +19,32 @@ _LIKE_CODE = re.compile(r"[_./:]|-(?=\w)|\d|[a-z][A-Z]")
 
 
 def distinctive(record: Record, *, common: Callable[[str], bool]) -> frozenset[str]:
-    """Give the words that hardly anybody says without having the record in mind: names from code, and rare words."""
-    found = {match[0] for match in _WORD.finditer(f"{record.text} {' '.join((*record.anchors, *record.triggers))}")}
+    """Return the record's distinctive words: names from code, and rare words."""
+    words = {match[0] for match in _WORD.finditer(f"{record.text} {' '.join((*record.anchors, *record.triggers))}")}
     return frozenset(
         word.lower()
-        for word in found
+        for word in words
         if len(word) >= 4 and (_LIKE_CODE.search(word) or (len(word) >= 6 and not common(word.lower())))
     )
 
 
-def outcome_of(words: frozenset[str], told: str, said: Sequence[str], asked: Iterable[str]) -> Outcome | None:
-    """Tell what replies, commands and edits after a record was told show; None if nothing of it came back.
+def outcome_of(words: frozenset[str], record_id: str, later: Sequence[str], earlier: Iterable[str]) -> Outcome | None:
+    """Return the outcome that replies, commands and edits after an injection show; None if they show none.
 
-    What the user's own prompts or the command that called the record up hold already proves nothing. `told` is the
-    record's id: who names it with a doubt contradicts it.
+    Words that the user's prompts or the triggering command contain already prove nothing. A sentence
+    that names `record_id` with a doubt contradicts the record.
     """
-    given = _words(asked)
-    fresh = words - given
-    if any(_denies(sentence, fresh, told) for text in said for sentence in _SENTENCE.split(text)):
+    known = _words(earlier)
+    fresh = words - known
+    if any(_denies(sentence, fresh, record_id) for text in later for sentence in _SENTENCE.split(text)):
         return "contradicted"
-    return "applied" if len(fresh & _words(said)) >= ENOUGH else None
+    return "applied" if len(fresh & _words(later)) >= ENOUGH else None
 
 
-def _denies(sentence: str, words: frozenset[str], told: str) -> bool:
+def _denies(sentence: str, words: frozenset[str], record_id: str) -> bool:
     if not _DENIED.search(sentence):
         return False
-    return told[:10] in sentence.upper() or len(words & _words([sentence])) >= ENOUGH
+    return record_id[:10] in sentence.upper() or len(words & _words([sentence])) >= ENOUGH
 
 
 def _words(texts: Iterable[str]) -> frozenset[str]:

@@ -1,4 +1,4 @@
-"""Context for a session or a sub-agent that keeps to its budget exactly. Pure."""
+"""Write a brief for a plan or a sub-agent within an exact token budget."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ LINE = 120
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Brief:
-    """The text, what is in it, and what was left out for want of room."""
+    """The text, the records in it, and how many did not fit."""
 
     text: str
     tokens: int
@@ -26,9 +26,9 @@ class Brief:
     blocking: int = 0
 
 
-def brief(plan: str, found: Sequence[Record], form: str, budget: int) -> Brief:
-    """Write records that matter to a plan in one of three forms, in no more tokens than the budget."""
-    ordered = sorted(found, key=lambda record: (not is_blocking(record), record.source == "starter", _rank(record)))
+def brief(plan: str, records: Sequence[Record], form: str, budget: int) -> Brief:
+    """Return the records that matter to a plan in one of three formats, within a token budget."""
+    ordered = sorted(records, key=lambda record: (not is_blocking(record), record.source == "starter", _rank(record)))
     blocking = [record for record in ordered if is_blocking(record)]
     if form == "gate":
         return _gate(plan, blocking, budget)
@@ -38,7 +38,7 @@ def brief(plan: str, found: Sequence[Record], form: str, budget: int) -> Brief:
 
 
 def is_blocking(record: Record) -> bool:
-    """Tell whether work must stop until a record was verified."""
+    """True if work must stop until the record's check was run."""
     return record.fields.get("blocking") is True
 
 
@@ -50,17 +50,17 @@ def _gate(plan: str, blocking: Sequence[Record], budget: int) -> Brief:
 
 
 def _packed(head: str, parts: Sequence[tuple[Record, str]], budget: int, blocking: int) -> Brief:
-    """Take parts in order while they fit; the one that does not is shortened if that leaves something to read."""
+    """Add parts in order while they fit; the first that does not is shortened if enough of it remains readable."""
     lines, included = [clipped(head, budget)], list[str]()
     for record, text in parts:
         room = budget - tokens_of("\n".join([*lines, ""]))
-        fitting = text if tokens_of(text) <= room else clipped(text, room) if room >= SMALLEST else ""
-        if not fitting or tokens_of("\n".join([*lines, fitting])) > budget:
+        fitted = text if tokens_of(text) <= room else clipped(text, room) if room >= SMALLEST else ""
+        if not fitted or tokens_of("\n".join([*lines, fitted])) > budget:
             break
-        lines.append(fitting)
+        lines.append(fitted)
         included.append(record.id)
     if not parts:
-        lines.append("Nothing kept fits this plan.")
+        lines.append("No memory matches this plan.")
     text = clipped(defused("\n".join(lines)), budget)
     return Brief(
         text=text,
@@ -84,8 +84,8 @@ def _whole(record: Record) -> str:
         for name in ("why", "rationale")
         if isinstance(text := record.fields.get(name), str)
     ]
-    against = record.fields.get("counter_arguments")
-    parts += [f"against it: {'; '.join(against)}"] if isinstance(against, list) else []
+    counter_arguments = record.fields.get("counter_arguments")
+    parts += [f"against it: {'; '.join(counter_arguments)}"] if isinstance(counter_arguments, list) else []
     parts += [wording(record, "steps"), _verification(record).strip(), f"({record.id[:8]}, {record.created_at[:10]})"]
     return "\n".join(part for part in parts if part)
 
@@ -99,9 +99,9 @@ def _verification(record: Record) -> str:
     if not is_blocking(record):
         return ""
     commands = record.fields.get("verify_with")
-    run = "; ".join(commands) if isinstance(commands, list) else ""
-    shows = record.fields.get("must_show")
-    return f" Run: {run}" * bool(run) + f" Must show: {shows}" * bool(shows)
+    command_list = "; ".join(commands) if isinstance(commands, list) else ""
+    expected = record.fields.get("must_show")
+    return f" Run: {command_list}" * bool(command_list) + f" Must show: {expected}" * bool(expected)
 
 
 def _rank(record: Record) -> int:
@@ -109,11 +109,11 @@ def _rank(record: Record) -> int:
 
 
 def clipped(text: str, budget: int) -> str:
-    """Cut a text to a number of tokens, at a word's end, with an ellipsis that is part of it."""
+    """Return a text cut to a number of tokens at a word's end, including the ellipsis."""
     if tokens_of(text) <= budget:
         return text
     low, high = 0, len(text)
-    while low < high:  # characters outside ASCII cost more, so the place is searched for
+    while low < high:  # binary search: characters outside ASCII cost more
         middle = (low + high + 1) // 2
         low, high = (middle, high) if tokens_of(text[:middle] + "…") <= budget else (low, middle - 1)
     cut = text[:low]

@@ -1,4 +1,4 @@
-"""The brief a session begins with: what matters now, in no more tokens than its budget, the same text while nothing changes."""
+"""Write the brief that opens a session: what matters now, within a token budget, and stable while nothing changes."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from holdfast.model.record import Record
 from holdfast.model.text import shorten, tokens_of
 from holdfast.policy.sessions.plan_brief import clipped
 
-# By how much the project's memory holds: below each, this many tokens.
+# (records, tokens): the budget for a project with fewer records than this.
 BUDGETS = ((10, 500), (50, 1_000), (200, 2_000))
 MOST = 3_000
 POLICIES = ("off", "hot", "brief", "full")
@@ -17,7 +17,7 @@ POLICIES = ("off", "hot", "brief", "full")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Section:
-    """A heading and the records under it, most important first, and how long each may be."""
+    """A heading, the records under it, most important first, and the longest title in characters."""
 
     title: str
     records: tuple[Record, ...]
@@ -26,7 +26,7 @@ class Section:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prepared:
-    """The text of a brief, what is in it and what it costs."""
+    """A brief: its text, the ids of its records and its cost in tokens."""
 
     text: str
     ids: tuple[str, ...] = ()
@@ -34,7 +34,7 @@ class Prepared:
 
 
 def budget_for(records: int, *, fixed: int = 0) -> int:
-    """Give how many tokens a brief may take."""
+    """Return how many tokens a brief may take."""
     if fixed:
         return fixed
     return next((tokens for most, tokens in BUDGETS if records < most), MOST)
@@ -47,24 +47,24 @@ def written(
     budget: int,
     doubts: Mapping[str, str] = MappingProxyType({}),
 ) -> Prepared:
-    """Write a brief: facts, not orders, fenced; sections take turns, so that a long one cannot crowd out the rest.
+    """Return a brief: fenced facts, not instructions. Sections take turns, so that a long one cannot crowd out others.
 
-    `doubts` says of records what speaks against them.
+    `doubts` maps record ids to reasons to check them first.
     """
     head, foot = f'<holdfast-brief project="{attribute(project)}">', "</holdfast-brief>"
     lines: dict[str, list[str]] = {section.title: [] for section in sections}
-    said = [clipped(inline(line), 120) for line in state if line]
+    state_lines = [clipped(inline(line), 120) for line in state if line]
     hint = "Notes from earlier sessions, to be checked where it matters; recall finds more."
     ids: list[str] = []
     for record, section in _in_turns(sections):
         line = f"- {record.id[:10]} {_label(record)}{inline(shorten(record.title, section.longest))}"
         line += f" [check first: {inline(shorten(doubts[record.id], 120))}]" if record.id in doubts else ""
         lines[section.title].append(line)
-        if tokens_of(_joined(head, hint, said, lines, foot)) > budget:
+        if tokens_of(_joined(head, hint, state_lines, lines, foot)) > budget:
             lines[section.title].pop()
             continue
         ids.append(record.id)
-    text = _joined(head, hint, said, lines, foot) if ids or said else ""
+    text = _joined(head, hint, state_lines, lines, foot) if ids or state_lines else ""
     return (
         Prepared(text=text, ids=tuple(ids), tokens=tokens_of(text)) if tokens_of(text) <= budget else Prepared(text="")
     )
@@ -73,19 +73,19 @@ def written(
 def _in_turns(sections: Sequence[Section]) -> list[tuple[Record, Section]]:
     longest = max((len(section.records) for section in sections), default=0)
     turns = [
-        (section.records[place], section)
-        for place in range(longest)
+        (section.records[index], section)
+        for index in range(longest)
         for section in sections
-        if place < len(section.records)
+        if index < len(section.records)
     ]
     first = {record.id: (record, section) for record, section in reversed(turns)}
     return [first[record_id] for record_id in dict.fromkeys(record.id for record, _ in turns)]
 
 
-def _joined(head: str, hint: str, said: Sequence[str], lines: dict[str, list[str]], foot: str) -> str:
-    parts = [head, hint, *said]
-    for title, found in lines.items():
-        parts += [f"{title}:", *found] if found else []
+def _joined(head: str, hint: str, state_lines: Sequence[str], lines: dict[str, list[str]], foot: str) -> str:
+    parts = [head, hint, *state_lines]
+    for title, section_lines in lines.items():
+        parts += [f"{title}:", *section_lines] if section_lines else []
     return "\n".join([*parts, foot])
 
 

@@ -1,4 +1,4 @@
-"""At which commands and files a record should speak up: as its author said, or as its own text names them."""
+"""Decide at which commands and files a record is injected: by its own triggers, or by names in its text."""
 
 import re
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ _PATH = re.compile(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Places:
-    """Commands, as words in a row, and paths or patterns of paths."""
+    """Commands, as words in a row, and paths or path patterns."""
 
     commands: tuple[str, ...] = ()
     paths: tuple[str, ...] = ()
@@ -34,7 +34,7 @@ class Places:
 
 
 def problem_with(triggers: Sequence[str]) -> str:
-    """Return why triggers cannot be used, empty if they can: hooks compare each of them with every command and file."""
+    """Return why triggers cannot be used; "" if they can. Hooks compare each of them with every command and file."""
     if len(triggers) > MOST_SET:
         return f"it has {len(triggers)} triggers; {MOST_SET} is the most"
     return next(filter(None, map(_problem, triggers)), "")
@@ -45,47 +45,49 @@ def _problem(trigger: str) -> str:
     if len(trigger) > LONGEST:
         return f"the trigger {shown}… is longer than {LONGEST} characters"
     kind, _, rest = trigger.strip().partition(":")
-    said = rest.strip() if kind in ("command", "path") and rest.strip() else trigger.strip()
-    if len(_WILDCARD.findall(said)) > MOST_WILDCARDS:
+    pattern = rest.strip() if kind in ("command", "path") and rest.strip() else trigger.strip()
+    if len(_WILDCARD.findall(pattern)) > MOST_WILDCARDS:
         return f"the trigger {shown} has more than {MOST_WILDCARDS} wildcards"
-    if ".." in said.split("/"):
+    if ".." in pattern.split("/"):
         return f"the trigger {shown} leads out of the project"
-    if not _LITERAL.search(_WILDCARD.sub("*", said)):
+    if not _LITERAL.search(_WILDCARD.sub("*", pattern)):
         return f"the trigger {shown} would match nearly everything; name at least two letters of the command or path"
     return ""
 
 
 def places_of(record: Record) -> Places:
-    """Give where a record speaks up: its own triggers, else what a warning names in backticks, and its anchors."""
+    """Return where a record is injected: its own triggers, else names in backticks in a warning, and its anchors."""
     if record.triggers:
-        usable = [one for one in record.triggers[:MOST_SET] if not _problem(one)]  # as older versions kept them
+        usable = [
+            trigger for trigger in record.triggers[:MOST_SET] if not _problem(trigger)
+        ]  # older versions stored others
         return _sorted(usable)
     if record.kind not in SPEAKING or record.source == "starter":
         return Places()
-    named = [quote for text in (record.body, *_texts(record)) for quote in _QUOTED.findall(text)]
-    found = _sorted([*named, *(anchor.partition("::")[0] for anchor in record.anchors)], sure=False)
-    return Places(commands=found.commands[:MOST], paths=found.paths[:MOST])
+    quoted = [quote for text in (record.body, *_texts(record)) for quote in _QUOTED.findall(text)]
+    places = _sorted([*quoted, *(anchor.partition("::")[0] for anchor in record.anchors)], explicit=False)
+    return Places(commands=places.commands[:MOST], paths=places.paths[:MOST])
 
 
-def _sorted(named: "list[str] | tuple[str, ...]", *, sure: bool = True) -> Places:
+def _sorted(names: "list[str] | tuple[str, ...]", *, explicit: bool = True) -> Places:
     commands: dict[str, None] = {}
     paths: dict[str, None] = {}
-    for one in (item.strip() for item in named):
-        kind, _, rest = one.partition(":")
+    for name in (item.strip() for item in names):
+        kind, _, rest = name.partition(":")
         if kind in ("command", "path") and rest.strip():
             (commands if kind == "command" else paths)[" ".join(rest.split())] = None
-        elif _PATH.match(one):
-            paths[one] = None
-        elif run := _RUN.match(one):
-            commands[run[0] if not sure else " ".join(one.split())] = None
-        elif sure:
-            commands[" ".join(one.split())] = None
+        elif _PATH.match(name):
+            paths[name] = None
+        elif run := _RUN.match(name):
+            commands[run[0] if not explicit else " ".join(name.split())] = None
+        elif explicit:
+            commands[" ".join(name.split())] = None
     return Places(commands=tuple(commands), paths=tuple(paths))
 
 
 def _texts(record: Record) -> list[str]:
-    found: list[str] = []
+    texts: list[str] = []
     for name in ("action_protocol", "applies_when", "why"):
         value = record.fields.get(name)
-        found += value if isinstance(value, list) else [value] if isinstance(value, str) else []
-    return found
+        texts += value if isinstance(value, list) else [value] if isinstance(value, str) else []
+    return texts

@@ -1,4 +1,4 @@
-"""What is connected with what, as triples read off records and sessions, and four ways to look at them. Pure."""
+"""Connections between records, sessions, issues and people as triples, and four ways to query them."""
 
 import re
 from collections import Counter
@@ -9,7 +9,7 @@ from holdfast.model.record import RELATIONS, Record
 from holdfast.model.session import Session
 
 LENSES = ("connected_to", "produced_by", "provenance", "stats")
-# What is read off fields and sessions; the relations of links come on top.
+# Derived from fields and sessions, plus the relations of links.
 PREDICATES = (
     "created_in",
     "influenced_by",
@@ -38,7 +38,7 @@ class Triple:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hop:
-    """One step of where something came from."""
+    """One step back in the provenance of a node."""
 
     depth: int
     triple: Triple
@@ -46,7 +46,7 @@ class Hop:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stats:
-    """What a graph adds up to."""
+    """Counts over a graph."""
 
     triples: int = 0
     predicates: Mapping[str, int] = field(default_factory=dict)
@@ -57,21 +57,21 @@ class Stats:
 
 
 def label(record: Record) -> str:
-    """Give what a record is called in the graph."""
+    """Return a record's label in the graph."""
     return f"{record.kind.replace('_', ' ').title()}: {record.title}"
 
 
 def of_record(record: Record, known: Mapping[str, Record], resolved_in: str = "") -> Iterator[Triple]:
-    """Give the triples of one record; `known` are the records its links may lead to, by id."""
+    """Yield the triples of one record; `known` maps ids to the records its links may lead to."""
     own = label(record)
-    found = list(_thread_ends(record, own, resolved_in) if record.kind == "thread" else _lesson_ends(record, own))
-    found += [(own, link.relation, label(known[link.target])) for link in record.links if link.target in known]
-    for subject, predicate, target in dict.fromkeys(found):
+    ends = list(_thread_ends(record, own, resolved_in) if record.kind == "thread" else _lesson_ends(record, own))
+    ends += [(own, link.relation, label(known[link.target])) for link in record.links if link.target in known]
+    for subject, predicate, target in dict.fromkeys(ends):
         yield Triple(subject=subject, predicate=predicate, object=target, at=record.created_at, source=record.id)
 
 
 def of_session(session: Session) -> Iterator[Triple]:
-    """Give the triples of a session: what it was about, and whose it was."""
+    """Yield the triples of a session: its issue and its agent."""
     ends = [("created_in", f"Issue: {session.issue.upper()}")] if session.issue else []
     ends += [("influenced_by", f"Agent: {session.agent}")] if session.agent else []
     for predicate, target in ends:
@@ -81,51 +81,53 @@ def of_session(session: Session) -> Iterator[Triple]:
 
 
 def nodes_called(triples: Sequence[Triple], name: str) -> list[str]:
-    """Give the labels meant by a name: a label, an issue, a person or agent, else every label that holds it."""
-    said = name.strip().lower()
+    """Return the labels that match a name: a label, an issue, a person or agent, else every label containing it."""
+    wanted = name.strip().lower()
     labels = list(dict.fromkeys(end for triple in triples for end in (triple.subject, triple.object)))
-    exact = [one for one in labels if one.lower() == said]
+    exact = [node for node in labels if node.lower() == wanted]
     if _ISSUE.fullmatch(name.strip()):
-        exact = exact or [one for one in labels if one.lower() == f"issue: {said}"]
-    someone = [one for one in labels if one.lower() in (f"agent: {said}", f"persona: {said}")]
-    return exact or someone or [one for one in labels if said and said in one.lower()]
+        exact = exact or [node for node in labels if node.lower() == f"issue: {wanted}"]
+    people = [node for node in labels if node.lower() in (f"agent: {wanted}", f"persona: {wanted}")]
+    return exact or people or [node for node in labels if wanted and wanted in node.lower()]
 
 
 def connected_to(triples: Sequence[Triple], nodes: Sequence[str], predicate: str = "") -> list[Triple]:
-    """Give every triple that one of the nodes is an end of, latest first."""
+    """Return every triple with one of the nodes at an end, latest first."""
     wanted = set(nodes)
-    return _latest(one for one in triples if predicate in ("", one.predicate) and wanted & {one.subject, one.object})
+    return _latest(
+        triple for triple in triples if predicate in ("", triple.predicate) and wanted & {triple.subject, triple.object}
+    )
 
 
 def produced_by(triples: Sequence[Triple], nodes: Sequence[str], predicate: str = "") -> list[Triple]:
-    """Give what people or agents had a part in, latest first."""
-    named = predicate or "influenced_by"
-    return _latest(one for one in triples if one.predicate == named and one.object in nodes)
+    """Return what people or agents took part in, latest first."""
+    relation = predicate or "influenced_by"
+    return _latest(triple for triple in triples if triple.predicate == relation and triple.object in nodes)
 
 
 def provenance(triples: Sequence[Triple], nodes: Sequence[str], depth: int, predicate: str = "") -> list[Hop]:
-    """Give where nodes came from, step by step from subject to object."""
+    """Return where nodes came from, step by step from subject to object."""
     leaving: dict[str, list[Triple]] = {}
-    for one in triples:
-        if predicate in ("", one.predicate):
-            leaving.setdefault(one.subject, []).append(one)
+    for triple in triples:
+        if predicate in ("", triple.predicate):
+            leaving.setdefault(triple.subject, []).append(triple)
     hops: list[Hop] = []
-    seen, edge = set[Triple](), list(nodes)
+    seen, frontier = set[Triple](), list(nodes)
     for step in range(1, depth + 1):
-        fresh = [one for node in edge for one in leaving.get(node, ()) if one not in seen]
+        fresh = [triple for node in frontier for triple in leaving.get(node, ()) if triple not in seen]
         seen |= set(fresh)
-        hops += [Hop(depth=step, triple=one) for one in dict.fromkeys(fresh)]
-        edge = list(dict.fromkeys(one.object for one in fresh))
+        hops += [Hop(depth=step, triple=triple) for triple in dict.fromkeys(fresh)]
+        frontier = list(dict.fromkeys(triple.object for triple in fresh))
     return hops
 
 
 def stats_of(triples: Sequence[Triple]) -> Stats:
     """Count what is in a graph."""
-    objects = Counter(one.object for one in triples)
+    objects = Counter(triple.object for triple in triples)
     return Stats(
         triples=len(triples),
-        predicates=_top(Counter(one.predicate for one in triples), len(PREDICATES)),
-        subjects=_top(Counter(one.subject for one in triples), TOP),
+        predicates=_top(Counter(triple.predicate for triple in triples), len(PREDICATES)),
+        subjects=_top(Counter(triple.subject for triple in triples), TOP),
         objects=_top(objects, TOP),
         issues=_top(Counter({name: n for name, n in objects.items() if name.startswith("Issue: ")}), TOP_ISSUES),
         agents=_top(Counter({name: n for name, n in objects.items() if name.startswith("Agent: ")}), TOP),
@@ -164,7 +166,7 @@ def _texts(value: object) -> list[str]:
 
 
 def _latest(triples: Iterator[Triple]) -> list[Triple]:
-    return sorted(triples, key=lambda one: one.at, reverse=True)
+    return sorted(triples, key=lambda triple: triple.at, reverse=True)
 
 
 def _top(counts: Counter[str], most: int) -> dict[str, int]:

@@ -1,1 +1,1 @@
-"""Learn from what agents do: the trail, observations, mining, what hooks answer with."""
+"""Learn from what agents do: import activity, create observations, mine output, prepare the answers of hooks."""

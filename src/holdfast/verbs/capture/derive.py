@@ -1,6 +1,6 @@
-"""Make records of what hooks told: observations of each turn, the session's summary, and what was said to be kept."""
+"""Create records from hook activity: observations of each turn, the session summary, and statements worth keeping."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
@@ -19,12 +19,12 @@ from holdfast.verbs.capture.observer import Observation, Observed, Off, observe
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.write import Held, Written, draft_event, verdict_on
 
-MOST_SIGNALS = 20  # of one turn: who says more than that to be kept is quoting
+MOST_SIGNALS = 20  # per prompt or answer: a text with more is quoting
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Derived:
-    """What became of happenings: new observations, what was kept, and what waits for a yes."""
+    """Records created from activity: observations, saved signals, and pending ones."""
 
     observations: tuple[Record, ...] = ()
     kept: tuple[Record, ...] = ()
@@ -32,45 +32,45 @@ class Derived:
     observer: Observation = field(default_factory=Off)
 
 
-def derive(memory: Memory, happenings: Sequence[Happening], *, since: str = "", everything: bool = False) -> Derived:
-    """Keep what finished turns come to. The same happenings may come again: nothing is kept twice.
+def derive(memory: Memory, activity: Sequence[Happening], *, since: str = "", include_open: bool = False) -> Derived:
+    """Create records from finished turns. Idempotent: the same activity never creates a record twice.
 
-    Only turns that something new belongs to are looked at: happenings from the id `since` on. An observer is asked once
-    if there is one; where it does not answer, rules tell what happened. With `everything` a turn that still goes on
-    counts as finished: for sessions that will not go on.
+    Looks only at turns with activity at or after the id `since`. Asks the observer model once, if one is configured, and
+    falls back to the built-in rules. `include_open` treats unfinished turns as finished (for abandoned sessions).
     """
-    done = [turn for turn in turns(happenings) if turn.last >= since and (turn.done or everything)]
-    kept, held = list[Record](), list[Record]()
+    done = [turn for turn in turns(activity) if turn.last >= since and (turn.done or include_open)]
+    kept, pending = list[Record](), list[Record]()
     for turn in done:
-        for outcome in _signalled(memory, turn):
-            (kept if isinstance(outcome, Written) else held).append(outcome.record)
-    asked = observe(memory, _untold(memory, done), happenings, with_summary=_is_over(happenings, since))
+        for outcome in _keep_signals(memory, turn):
+            (kept if isinstance(outcome, Written) else pending).append(outcome.record)
+    is_over = any(event.event in ("SessionEnd", "PreCompact") and event.id >= since for event in activity)
+    asked = observe(memory, _unrecorded(memory, done), activity, with_summary=is_over)
     drafts = (
         asked.drafts if isinstance(asked, Observed) else [draft for turn in done for draft in observations_of(turn)]
     )
-    found = keep_drafts(memory, drafts, happenings)
-    return Derived(observations=tuple(found), kept=tuple(kept), held=tuple(held), observer=asked)
+    observations = keep_drafts(memory, drafts, activity)
+    return Derived(observations=tuple(observations), kept=tuple(kept), held=tuple(pending), observer=asked)
 
 
-def keep_drafts(memory: Memory, drafts: Sequence[Draft], happenings: Sequence[Happening]) -> list[Record]:
-    """Keep drafts that carry a key of the trail, each under an id of its own; those that are there already stay."""
-    told = {one.id: one for one in happenings}
-    events = [_event(memory, draft, told[str(draft.extra["trail"])], name=_nth(draft)) for draft in drafts]
+def keep_drafts(memory: Memory, drafts: Sequence[Draft], activity: Sequence[Happening]) -> list[Record]:
+    """Store drafts that carry a trail key, each under an id of its own; existing records stay as they are."""
+    by_id = {event.id: event for event in activity}
+    events = [_event(memory, draft, by_id[str(draft.extra["trail"])], name=_nth(draft)) for draft in drafts]
     fresh = [event for event in events if memory.store.folded(event.about) is None]
     return [entry.record for entry in memory.commit(fresh)]
 
 
-def summarise(memory: Memory, happenings: Sequence[Happening], told: Draft | None = None) -> Record | None:
-    """Keep the summary of a session whose whole trail is given, or bring the one that is there up to date.
+def summarise(memory: Memory, activity: Sequence[Happening], written: Draft | None = None) -> Record | None:
+    """Store or update the summary of a session; `activity` is its whole trail.
 
-    `told` is what an observer wrote about it; it stands until the session goes on.
+    `written` is the observer's own summary; it stays until the session continues.
     """
-    draft = told or summary(happenings)
-    return _keep_summary(memory, draft, happenings[0]) if draft else None
+    draft = written or summary(activity)
+    return _keep_summary(memory, draft, activity[0]) if draft else None
 
 
 def novelty(memory: Memory, draft: Draft) -> float:
-    """Tell how new a draft is: 1 if nothing is like it, 0 if it is kept word for word, or was and is retired."""
+    """Return how new a draft is: 1 if nothing is like it, 0 if the same text is stored or was retired."""
     preview = fold(None, draft_event(memory, draft))
     assert preview is not None
     known = [*similar(memory.store, preview), *similar(memory.store, preview, retired=True)]
@@ -78,7 +78,7 @@ def novelty(memory: Memory, draft: Draft) -> float:
 
 
 def _keep_summary(memory: Memory, draft: Draft, first: Happening) -> Record | None:
-    """Keep a session's summary; one that is there is revised, unless somebody retired it or put it in their own words."""
+    """Store a session's summary or revise the existing one, unless a person retired or edited it."""
     event = _event(memory, draft, first)
     known = memory.store.folded(event.about)
     if known is None:
@@ -93,7 +93,7 @@ def _keep_summary(memory: Memory, draft: Draft, first: Happening) -> Record | No
         same
         or better
         or known.state != "active"
-        or any(one.by.kind != "rule" for one in memory.store.events_about(known.id))
+        or any(stored.by.kind != "rule" for stored in memory.store.events_about(known.id))
     ):
         return known
     data = {"title": wanted.title, "body": wanted.body, "fields": dict(wanted.fields), "extra": dict(wanted.extra)}
@@ -102,13 +102,13 @@ def _keep_summary(memory: Memory, draft: Draft, first: Happening) -> Record | No
 
 
 def _nth(draft: Draft) -> str:
-    """Tell apart what an observer saw in the same turn; the first takes the place of what a rule would have told."""
+    """Return a suffix that tells apart several observations of one turn; the first has the id a rule's would have."""
     nth = str(draft.extra.get("nth", "1"))
     return nth if nth != "1" else ""
 
 
-def _untold(memory: Memory, done: Sequence[Turn]) -> list[Turn]:
-    """Give the turns worth asking about: something was done in them, and nothing is kept of them yet."""
+def _unrecorded(memory: Memory, done: Sequence[Turn]) -> list[Turn]:
+    """Return the turns worth asking about: something was done in them and nothing is recorded yet."""
     return [
         turn
         for turn in done
@@ -116,18 +116,19 @@ def _untold(memory: Memory, done: Sequence[Turn]) -> list[Turn]:
     ]
 
 
-def _is_over(happenings: Sequence[Happening], since: str) -> bool:
-    return any(one.event in ("SessionEnd", "PreCompact") and one.id >= since for one in happenings)
-
-
-def _signalled(memory: Memory, turn: Turn) -> list[Written | Held]:
-    """Keep what a turn's prompt and answer say is to be kept, or hold it for a yes."""
-    heard = [signal for said in (turn.prompt, turn.said) for signal in signals(said)[:MOST_SIGNALS]]
-    return [outcome for signal in heard if (outcome := _keep_signal(memory, turn, signal))]
+def _keep_signals(memory: Memory, turn: Turn) -> list[Written | Held]:
+    """Store what a turn's prompt and answer mark as worth keeping, as active or pending records."""
+    texts = (turn.prompt, turn.answer)
+    return [
+        outcome
+        for text in texts
+        for signal in signals(text)[:MOST_SIGNALS]
+        if (outcome := _keep_signal(memory, turn, signal))
+    ]
 
 
 def _keep_signal(memory: Memory, turn: Turn, signal: Signal) -> Written | Held | None:
-    """Keep a signal, hold it, or leave it; one that was kept before stays whatever became of it since."""
+    """Store a signal, make it pending, or skip it; one that was stored before is left as it is now."""
     draft = _draft(turn, signal)
     if memory.store.folded(_about(draft.kind, turn.session, f"{turn.id} {draft.body}", turn.began)) is not None:
         return None
@@ -135,32 +136,32 @@ def _keep_signal(memory: Memory, turn: Turn, signal: Signal) -> Written | Held |
     draft = replace(draft, confidence=_confidence(worth(signal.confidence, new)))
     match tier(signal, new):
         case "auto":
-            return _judged(memory, turn, draft)
+            return _admit_draft(memory, turn, draft)
         case "suggest":
-            return _hold(memory, turn, draft, "it sounds worth keeping")
+            return _make_pending(memory, turn, draft, "it sounds worth keeping")
     return None
 
 
-def _judged(memory: Memory, turn: Turn, draft: Draft) -> Written | Held | None:
+def _admit_draft(memory: Memory, turn: Turn, draft: Draft) -> Written | Held | None:
     match verdict_on(memory, draft, waivers=Waivers(scope=True)):
         case Admitted(related=related):
-            event = _event(memory, draft, turn.told[0], name=draft.body)
+            event = _event(memory, draft, turn.events[0], name=draft.body)
             return Written(record=memory.commit([event])[0].record, related=related)
         case Pending(why=why):
-            return _hold(memory, turn, draft, why)
-    return None  # known, removed before, or soon untrue
+            return _make_pending(memory, turn, draft, why)
+    return None  # a duplicate, removed before, or transient
 
 
-def _hold(memory: Memory, turn: Turn, draft: Draft, why: str) -> Held:
-    # It waits from now on, however late the trail is read.
-    event = _event(memory, replace(draft, at=""), turn.told[0], name=draft.body, pending=True)
+def _make_pending(memory: Memory, turn: Turn, draft: Draft, why: str) -> Held:
+    # Pending since now, however late the activity is read.
+    event = _event(memory, replace(draft, at=""), turn.events[0], name=draft.body, pending=True)
     return Held(record=memory.commit([event])[0].record, why=why)
 
 
 def _draft(turn: Turn, signal: Signal) -> Draft:
-    """Give the draft of a signal: what was marked is explicit, a wish told by its wording is only inferred."""
-    marked = signal.how != "wording"
-    source: Source = "explicit" if marked else "inferred" if signal.record_kind == "preference" else "observed"
+    """Return the draft of a signal: marked text is explicit, a preference recognized by wording is only inferred."""
+    is_marked = signal.how != "wording"
+    source: Source = "explicit" if is_marked else "inferred" if signal.record_kind == "preference" else "observed"
     extra = {"signal": signal.kind, "how": signal.how, "session": turn.session, "trail": turn.id, "agent": turn.agent}
     return Draft(
         kind=signal.record_kind,
@@ -176,18 +177,15 @@ def _confidence(share: float) -> Confidence:
 
 
 def _event(memory: Memory, draft: Draft, first: Happening, *, name: str = "", pending: bool = False) -> Event:
-    """Give the event that keeps a draft, by the rule that made it, with an id that follows from where it came from."""
+    """Return the event that stores a draft, made by a rule, with an id derived from its source."""
     about = _about(draft.kind, first.session, f"{draft.extra['trail']} {name}".rstrip(), first.at)
     event = draft_event(memory, draft, pending=pending)
     by = Actor(kind="rule", name=first.client or "hook", session=first.session)
-    return replace(event, id=about, about=about, by=by, data=_unmoved(event.data))
+    # Without the checkout's current commit: it may have moved on since the activity.
+    data = {name: value for name, value in event.data.items() if name != "origin"}
+    return replace(event, id=about, about=about, by=by, data=data)
 
 
 def _about(kind: str, session: str, key: str, at: str) -> str:
     seconds = datetime.fromisoformat(parse_instant(at)).timestamp()
     return fixed_id(seconds, f"{kind} {session} {key}")
-
-
-def _unmoved(data: Mapping[str, object]) -> dict[str, object]:
-    """Leave out where the checkout stands now: by the time the trail is read it may have moved on."""
-    return {name: value for name, value in data.items() if name != "origin"}

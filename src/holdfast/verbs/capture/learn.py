@@ -1,4 +1,4 @@
-"""Learn from a repository's history: what was chosen and why, what kept breaking, what was taken back."""
+"""Learn from a repository's history: explained choices, repeated fixes and reverted changes."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -10,7 +10,7 @@ from holdfast.model.fold import fold
 from holdfast.model.history import History
 from holdfast.model.ids import fixed_id
 from holdfast.model.record import Draft, Record
-from holdfast.policy.activity.commits import is_held, learnable
+from holdfast.policy.activity.commits import learnable, needs_approval
 from holdfast.policy.language.signals import NOVEL
 from holdfast.verbs.capture.derive import novelty
 from holdfast.verbs.memory import Memory
@@ -22,7 +22,7 @@ BY = Actor(kind="rule", name="learn")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Learned:
-    """What a history taught: how many commits were new, what is kept now, what was known, and what was too much at once."""
+    """Result of a run: new commits, stored records, drafts known before, and drafts over the limit."""
 
     commits: int = 0
     kept: tuple[Record, ...] = ()
@@ -32,17 +32,17 @@ class Learned:
 
 
 def learn(memory: Memory, history: History, *, since: str = "", limit: int = LIMIT, dry_run: bool = False) -> Learned:
-    """Read what happened since the last time into candidates. Done again it changes nothing."""
+    """Turn commits since the last run into candidate records. Idempotent."""
     if not 1 <= limit <= MOST:
         raise Invalid(f"limit must be between 1 and {MOST}.")
     head = history.head()
     fresh = history.commits(after="" if since else learned_up_to(memory), since=since, limit=limit)
-    # A fix may go on with a chain that began before, so the latest of what was read already is looked at again.
-    every = fresh if since or not fresh else history.commits(limit=limit)
-    told = _told(
-        memory, learnable(list({one.hash: one for one in (*every, *fresh)}.values())), {one.hash for one in fresh}
-    )
-    events = [event for about, draft in told.items() if (event := _event(memory, about, draft))]
+    # A fix may continue a series that began earlier, so recent commits are read again.
+    recent = fresh if since or not fresh else history.commits(limit=limit)
+    commits = list({commit.hash: commit for commit in (*recent, *fresh)}.values())
+    new = {commit.hash for commit in fresh}
+    drafts = {_about(memory, draft): draft for draft in learnable(commits) if new & set(draft.extra["commits"])}
+    events = [event for about, draft in drafts.items() if (event := _event(memory, about, draft))]
     kept = events[-MOST_KEPT:]
     records = _preview(memory, kept) if dry_run else [entry.record for entry in memory.commit(kept)]
     if head and not (dry_run or since):
@@ -50,14 +50,14 @@ def learn(memory: Memory, history: History, *, since: str = "", limit: int = LIM
     return Learned(
         commits=len(fresh),
         kept=tuple(records),
-        known=len(told) - len(events),
+        known=len(drafts) - len(events),
         left_out=len(events) - len(kept),
         dry_run=dry_run,
     )
 
 
 def learned_up_to(memory: Memory) -> str:
-    """Give the commit up to which this project's history was read."""
+    """Return the commit up to which this project's history was read."""
     return memory.store.setting(_mark(memory))
 
 
@@ -65,33 +65,30 @@ def _mark(memory: Memory) -> str:
     return f"learned {memory.project}"
 
 
-def _told(memory: Memory, drafts: Sequence[Draft], fresh: set[str]) -> dict[str, Draft]:
-    """Give the drafts that a new commit has a part in, each by the id it is kept under."""
-    return {_about(memory, draft): draft for draft in drafts if fresh & set(draft.extra["commits"])}
-
-
 def _about(memory: Memory, draft: Draft) -> str:
-    """Give the id of a draft: what makes it the same one next time is where it began and the file it is about."""
+    """Return the record id of a draft, derived from its first commit and its file, so that it is stable."""
     first, place = draft.extra["commits"][0], next(iter(draft.anchors), "")
     name = f"learn {memory.project} {draft.kind} {draft.fields.get('subtitle', '')} {first} {place}"
     return fixed_id(datetime.fromisoformat(str(draft.extra["began"])).timestamp(), name)
 
 
 def _event(memory: Memory, about: str, draft: Draft) -> Event | None:
-    """Give the event that keeps a draft, or brings a chain of fixes up to date; nothing if it is known or was sorted out."""
+    """Return the event that stores a draft or updates a series of fixes; None if it is known or was decided on."""
     known = memory.store.folded(about)
     if known is None and novelty(memory, draft) < NOVEL:
         return None
-    # What waits for a yes waits from now on, however old the commit is.
-    event = draft_event(memory, replace(draft, at="") if is_held(draft) else draft, pending=is_held(draft))
+    # Pending since now, however old the commit is.
+    event = draft_event(
+        memory, replace(draft, at="") if needs_approval(draft) else draft, pending=needs_approval(draft)
+    )
     origin = {"commit": draft.extra["commits"][-1]}
     if known is None:
         return replace(event, id=about, about=about, by=BY, data={**event.data, "origin": origin})
-    told = memory.store.events_about(about)
+    history = memory.store.events_about(about)
     if (
         known.body == event.data["body"]
         or known.state not in ("active", "pending")
-        or any(one.by != BY for one in told)
+        or any(stored.by != BY for stored in history)
     ):
         return None
     changed = {name: event.data[name] for name in ("title", "body", "fields", "extra") if name in event.data}
@@ -99,5 +96,5 @@ def _event(memory: Memory, about: str, draft: Draft) -> Event | None:
 
 
 def _preview(memory: Memory, events: Sequence[Event]) -> list[Record]:
-    """Give the records as they would be."""
+    """Return the records as they would be stored."""
     return [record for event in events if (record := fold(memory.store.folded(event.about), event))]

@@ -1,6 +1,6 @@
-"""Learn from what sessions wrote on their way: log it, mine each line once, and offer what comes back for a yes."""
+"""Log session output, mine each line of it once, and offer recurring knowledge for approval."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from holdfast.policy.language.mine import Found
 
 SHORTEST, LONGEST = 20, 100_000
-MARGIN = 20_000  # characters before that, masked with them: a secret cut in two would no longer be known as one
-READ = 1_000_000  # characters of a longer log that are looked at, from its end: masking them takes half a second
+MARGIN = 20_000  # characters before that, masked together: half a secret would not be recognized
+READ = 1_000_000  # characters read from the end of a longer log: masking them takes half a second
 MOST_OUTPUTS = 10_000
 MOST_OFFERED = 1_000
 _MASKED = "[redacted "
-_EARLIEST, _YEARS = 978_307_200, 20 * 365 * 86_400  # from 2001 on: before anything was kept
+_EARLIEST, _YEARS = 978_307_200, 20 * 365 * 86_400  # from 2001 on: before any real record
 _KINDS = {
     "decision": "decision",
     "explanation": "learning",
@@ -40,7 +40,7 @@ _KINDS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
-    """What mining did: how many outputs it read, what it counted, what it now offers and what it kept by itself."""
+    """Result of mining: outputs read, findings, those counted, and records now pending or approved by rule."""
 
     outputs: int = 0
     found: int = 0
@@ -51,7 +51,7 @@ class Run:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mined:
-    """Something mined that waits for a yes: how often it was seen, in how many sessions, how plainly, and what that adds up to."""
+    """A pending mined record: its occurrences, sessions, confidence and score."""
 
     record: Record
     occurrences: int
@@ -63,7 +63,7 @@ class Mined:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutputStatus:
-    """What is kept of logged output, within which caps, how far it was mined, and what waits for a yes."""
+    """What is stored of logged output, its limits, how far it was mined, and how much is pending."""
 
     held: Held
     most_days: int
@@ -72,14 +72,14 @@ class OutputStatus:
 
 
 def log_output(memory: Memory, text: str, session: str = "") -> int:
-    """Keep what a session wrote, credentials masked, for mining; give how many characters were kept."""
+    """Store what a session wrote for mining, with credentials masked; return the number of characters stored."""
     body = _clean(text)
     if len(body) < SHORTEST:
         return 0
     db, now = memory.store.db, memory.clock.now()
     with db.transaction():
-        here = memory.store.project_number(memory.project, make=True)
-        outputs.add(db, project=here, session=masked(session) or memory.actor.session, at=now, body=body)
+        project = memory.store.project_number(memory.project, make=True)
+        outputs.add(db, project=project, session=masked(session) or memory.actor.session, at=now, body=body)
         outputs.prune(
             db,
             before=days_before(now, memory.config.output_days),
@@ -90,28 +90,30 @@ def log_output(memory: Memory, text: str, session: str = "") -> int:
 
 
 def mine_outputs(memory: Memory) -> Run:
-    """Count what this project's new output says, and offer what is plain or came back often enough."""
-    db, here = memory.store.db, memory.store.project_number(memory.project)
+    """Count what this project's new output says, and offer what is clear or recurred often enough."""
+    db, project = memory.store.db, memory.store.project_number(memory.project)
     run = Run()
-    while output := outputs.next_unmined(db, here):
-        found = _found(memory, output)  # outside the transaction: reading takes a tenth of a second at worst
+    while output := outputs.next_unmined(db, project):
+        patterns = _patterns(memory, output)  # outside the transaction: it takes up to a tenth of a second
         with db.transaction():
             if outputs.advance(db, output, memory.clock.now()):
-                counted = sum(outputs.see(db, output, one) for one in _undecided(memory, found))
-                run = replace(run, outputs=run.outputs + 1, found=run.found + len(found), counted=run.counted + counted)
-    outputs.expire(db, here, before=days_before(memory.clock.now(), memory.config.mined_days))
-    return _offer_due(memory, here, run)
+                counted = sum(outputs.see(db, output, pattern) for pattern in _undecided(memory, patterns))
+                run = replace(
+                    run, outputs=run.outputs + 1, found=run.found + len(patterns), counted=run.counted + counted
+                )
+    outputs.expire(db, project, before=days_before(memory.clock.now(), memory.config.mined_days))
+    return _offer_due(memory, project, run)
 
 
 def mined(memory: Memory, *, limit: int = 50) -> list[Mined]:
-    """Give what was mined in this project and waits for a yes, what counts most first."""
-    from holdfast.policy.language.mine import score  # noqa: PLC0415  30 ms: only when somebody looks
+    """Return this project's pending mined records, highest score first."""
+    from holdfast.policy.language.mine import score  # noqa: PLC0415  30 ms: only on request
 
-    found = []
-    for record in _waiting(memory):
+    pending = []
+    for record in _pending(memory):
         seen = record.extra["pattern"]
         days = days_between(seen["last_at"], memory.clock.now())
-        found.append(
+        pending.append(
             Mined(
                 record=record,
                 occurrences=seen["occurrences"],
@@ -121,11 +123,11 @@ def mined(memory: Memory, *, limit: int = 50) -> list[Mined]:
                 score=round(score(seen["occurrences"], days, seen["confidence"]), 4),
             )
         )
-    return sorted(found, key=lambda one: (-one.score, one.record.id))[:limit]
+    return sorted(pending, key=lambda candidate: (-candidate.score, candidate.record.id))[:limit]
 
 
 def approve(memory: Memory, reference: str, *, waivers: Waivers | None = None) -> Outcome:
-    """Say yes to something mined; it is judged again first."""
+    """Approve a mined record; it is checked again first."""
     record = _candidate(memory, reference)
     with memory.store.db.transaction():
         outcome = confirm(memory, record.id, waivers=waivers)
@@ -134,59 +136,59 @@ def approve(memory: Memory, reference: str, *, waivers: Waivers | None = None) -
 
 
 def reject(memory: Memory, references: Iterable[str], *, reason: str = "") -> list[Record]:
-    """Say no to what was mined, all of it or none; the same is never offered again, however often it is seen."""
-    found = {record.id: record for record in (_candidate(memory, one) for one in references)}
+    """Reject mined records, all or none; the same is never offered again."""
+    candidates = {record.id: record for record in (_candidate(memory, reference) for reference in references)}
     why = "mined, and not worth keeping" + (f": {reason}" if reason else "")
     with memory.store.db.transaction():
-        gone = [retire(memory, one, why) for one in found]
-        outputs.forget(memory.store.db, found)
-    return gone
+        retired = [retire(memory, record_id, why) for record_id in candidates]
+        outputs.forget(memory.store.db, candidates)
+    return retired
 
 
 def output_status(memory: Memory) -> OutputStatus:
-    """Tell what is kept of this project's output, and how far it was mined."""
-    here = memory.store.project_number(memory.project)
+    """Return what is stored of this project's output, and how far it was mined."""
+    project = memory.store.project_number(memory.project)
     return OutputStatus(
-        held=outputs.held(memory.store.db, here),
+        held=outputs.held(memory.store.db, project),
         most_days=memory.config.output_days,
         most_characters=memory.config.output_characters,
-        waiting=len(_waiting(memory)),
+        waiting=len(_pending(memory)),
     )
 
 
 def outputs_logged(memory: Memory, *, session: str = "", days: float = 0.0) -> int:
-    """Tell how many outputs this project, or one session, logged; only lately if days are given."""
+    """Return how many outputs this project, or one session, logged; with `days`, only recent ones."""
     since = days_before(memory.clock.now(), days) if days else ""
     return outputs.counted(memory.store.db, memory.store.project_number(memory.project), session=session, since=since)
 
 
 def drop_outputs(memory: Memory, *, session: str = "") -> int:
-    """Remove this project's logged output, or that of one session, for good; what was counted of it stays counted."""
+    """Delete this project's logged output, or one session's, for good; counts made from it stay."""
     return outputs.drop(memory.store.db, memory.store.project_number(memory.project), session)
 
 
 def _clean(text: str) -> str:
-    """Give the end of a log as it may be kept. Private spans go first: cut in two, one would no longer be known as such."""
+    """Return the end of a log as it may be stored. Private spans go first: half of one would not be recognized."""
     plain = drop_private(text)[-READ - MARGIN :].replace("\0", "").encode(errors="replace").decode()
     whole = str(masked(plain))[-READ:].strip()
     return whole if len(whole) <= LONGEST else whole[-LONGEST:].partition("\n")[2] or whole[-LONGEST:]
 
 
-def _found(memory: Memory, output: Output) -> list[Pattern]:
-    """Give what an output says that will be true next time; what held a credential is no knowledge."""
+def _patterns(memory: Memory, output: Output) -> list[Pattern]:
+    """Return the findings of an output as patterns; text that held a credential is left out."""
     from holdfast.policy.language.mine import mine, pattern_key  # noqa: PLC0415
 
-    kept = [one for one in mine(output.body) if _MASKED not in one.text]
-    return [_pattern(memory, output, one, pattern_key(one)) for one in kept]
+    kept = [finding for finding in mine(output.body) if _MASKED not in finding.text]
+    return [_pattern(memory, output, finding, pattern_key(finding)) for finding in kept]
 
 
-def _pattern(memory: Memory, output: Output, found: "Found", key: str) -> Pattern:
+def _pattern(memory: Memory, output: Output, finding: "Found", key: str) -> Pattern:
     return Pattern(
         id=_id_of(memory.project, key),
         key=key,
-        kind=found.kind,
-        body=found.text,
-        confidence=found.confidence,
+        kind=finding.kind,
+        body=finding.text,
+        confidence=finding.confidence,
         occurrences=1,
         told=0,
         sessions=1,
@@ -196,29 +198,29 @@ def _pattern(memory: Memory, output: Output, found: "Found", key: str) -> Patter
 
 
 def _id_of(project: str, key: str) -> str:
-    """Give the id of the record a pattern becomes: always the same, so a decision on it holds for good and everywhere.
+    """Return the id of the record a pattern becomes: always the same, so that a decision on it is final everywhere.
 
-    Ids are told apart by the time they begin with, so that is drawn from the name as well.
+    Ids begin with a time that tells them apart, so that time is derived from the name as well.
     """
     name = f"mined\n{project}\n{key}"
     drawn = int.from_bytes(blake2b(name.encode(), digest_size=8).digest()) % (_YEARS * 1000)
     return fixed_id(_EARLIEST + drawn / 1000, name)
 
 
-def _undecided(memory: Memory, found: Iterable[Pattern]) -> list[Pattern]:
-    """Leave out what was approved, rejected or erased before."""
-    patterns = list(found)
-    known = records.by_ids(memory.store.db, [one.id for one in patterns])
-    return [one for one in patterns if one.id not in known or known[one.id].record.state == "pending"]
+def _undecided(memory: Memory, patterns: Iterable[Pattern]) -> list[Pattern]:
+    """Return the patterns that were not approved, rejected or erased before."""
+    listed = list(patterns)
+    known = records.by_ids(memory.store.db, [pattern.id for pattern in listed])
+    return [pattern for pattern in listed if pattern.id not in known or known[pattern.id].record.state == "pending"]
 
 
-def _offer_due(memory: Memory, here: int, run: Run) -> Run:
-    """Make records of what is due, or bring theirs up to date."""
+def _offer_due(memory: Memory, project: int, run: Run) -> Run:
+    """Create or update the records of patterns that are due."""
     from holdfast.policy.language.mine import KEEP_CONFIDENCE, REVIEW_OCCURRENCES  # noqa: PLC0415
 
     db = memory.store.db
     offered: list[Record] = []
-    for pattern in outputs.due(db, here, confidence=KEEP_CONFIDENCE, occurrences=REVIEW_OCCURRENCES):
+    for pattern in outputs.due(db, project, confidence=KEEP_CONFIDENCE, occurrences=REVIEW_OCCURRENCES):
         with db.transaction():
             outputs.tell(db, pattern)
             if events := _events(memory, pattern):
@@ -226,22 +228,23 @@ def _offer_due(memory: Memory, here: int, run: Run) -> Run:
                 offered.append(find(memory, pattern.id).record)
     return replace(
         run,
-        offered=tuple(one for one in offered if one.state == "pending"),
-        approved=tuple(one for one in offered if one.state == "active"),
+        offered=tuple(record for record in offered if record.state == "pending"),
+        approved=tuple(record for record in offered if record.state == "active"),
     )
 
 
 def _events(memory: Memory, pattern: Pattern) -> list[Event]:
-    """Give what happens to a pattern's record: it comes to be, hears of more occurrences, is kept by rule; or nothing."""
+    """Return the events for a pattern's record: created, updated or approved by rule; empty if it is decided on."""
     by = Actor(kind="rule", name="mining", session=memory.actor.session)
-    seen = {"pattern": _seen(pattern)}
+    names = ("key", "kind", "occurrences", "sessions", "confidence", "first_at", "last_at")
+    seen = {"pattern": {name: getattr(pattern, name) for name in names}}
     known = records.by_ids(memory.store.db, [pattern.id]).get(pattern.id)
     if known and known.record.state != "pending":
         return []
     draft = Draft(body=pattern.body, **_kind(pattern.kind), source="mined", extra=seen)
     verdict = verdict_on(memory, draft, waivers=Waivers(scope=True))
     if not isinstance(verdict, Admitted | Pending):
-        return []  # it is known, was retired, or will be untrue soon
+        return []  # a duplicate, retired before, or transient
     if known:
         extra = {**known.record.extra, **seen}
         first = memory.event("revised", pattern.id, data={"extra": extra}, after=known.record.head)
@@ -254,28 +257,25 @@ def _events(memory: Memory, pattern: Pattern) -> list[Event]:
 
 
 def _is_sure(memory: Memory, pattern: Pattern) -> bool:
-    """Tell whether the settings let a pattern be kept without a yes; they do so only if both are set."""
+    """True if the settings allow approving a pattern automatically; both must be set."""
     confidence, occurrences = memory.config.mined_confidence, memory.config.mined_occurrences
     return bool(confidence and occurrences) and pattern.confidence >= confidence and pattern.occurrences >= occurrences
 
 
-def _kind(found: str) -> dict[str, Any]:
-    return {"kind": _KINDS[found]} if found in _KINDS else {"kind": "fact", "fields": {"category": found}}
+def _kind(mined_kind: str) -> dict[str, Any]:
+    return (
+        {"kind": _KINDS[mined_kind]} if mined_kind in _KINDS else {"kind": "fact", "fields": {"category": mined_kind}}
+    )
 
 
-def _seen(pattern: Pattern) -> Mapping[str, Any]:
-    names = ("key", "kind", "occurrences", "sessions", "confidence", "first_at", "last_at")
-    return {name: getattr(pattern, name) for name in names}
-
-
-def _waiting(memory: Memory) -> list[Record]:
+def _pending(memory: Memory) -> list[Record]:
     chosen = Filter(projects=(memory.store.project_number(memory.project),), states=("pending",))
     page = records.page(memory.store.db, chosen, limit=MOST_OFFERED)
     return [entry.record for entry in page if _is_mined(entry.record) and not lapsed(memory, entry.record)]
 
 
 def _is_mined(record: Record) -> bool:
-    """Tell whether a record was mined; one that only says so may come from anywhere."""
+    """True if a record was really mined; imported records may only claim it."""
     seen = record.extra.get("pattern")
     return (
         record.source == "mined"
@@ -288,7 +288,7 @@ def _is_mined(record: Record) -> bool:
 def _candidate(memory: Memory, reference: str) -> Record:
     record = find(memory, reference).record
     if not _is_mined(record) or record.state != "pending":
-        raise Conflict(f"{record.id} is nothing mined that waits.", hint="`holdfast mine list` shows what does.")
+        raise Conflict(f"{record.id} is not a pending mined memory.", hint="List them with `holdfast mine list`.")
     if record.project != memory.project:
-        raise Conflict(f"{record.id} was mined in {record.project}.", hint="Decide on it there.")
+        raise Conflict(f"{record.id} was mined in {record.project}.", hint="Approve or reject it in that project.")
     return record

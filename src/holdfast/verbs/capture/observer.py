@@ -1,4 +1,4 @@
-"""Have a model read what happened, if the user turned one on: once for each drain, within its allowance, or not at all."""
+"""Ask the optional observer model about finished turns: once per run of the worker and within its daily token budget."""
 
 import json
 from collections.abc import Sequence
@@ -23,20 +23,20 @@ from holdfast.model.record import Draft
 from holdfast.model.trail import Happening
 from holdfast.policy.activity.asking import most_spent, question_of
 from holdfast.policy.activity.recap import handover
-from holdfast.policy.activity.reply import Malformed, Told, drafts_of, read_reply, summary_draft
+from holdfast.policy.activity.reply import Malformed, ParsedReply, drafts_of, read_reply, summary_draft
 from holdfast.policy.activity.work import Turn
 from holdfast.policy.secrets.find import mask_secrets
 from holdfast.verbs.memory import Memory
 
 TOKENS, CALLS, WAIT = "observer.tokens", "observer.calls", "observer.wait"
 FIRST_WAIT, LONGEST_WAIT, LONGEST_ASKED = 60.0, 6 * 3600.0, 24 * 3600.0
-SO_FAR_TOKENS = 1_500  # of what a session came to before, where its summary is wanted
-REJECTED_WAIT = 3600.0  # what is set up wrongly does not mend itself
+SO_FAR_TOKENS = 1_500  # of the session so far, sent when a summary is wanted
+REJECTED_WAIT = 3600.0  # wrong settings do not fix themselves
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Observed:
-    """It answered: these are its drafts, and what they cost."""
+    """The observer answered: its drafts, and the tokens they cost."""
 
     drafts: tuple[Draft, ...] = ()
     summary: Draft | None = None
@@ -45,19 +45,19 @@ class Observed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Off:
-    """No observer is turned on, or it may spend nothing."""
+    """No observer is configured, or its budget is 0."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Waiting:
-    """It failed lately and is not asked before this instant."""
+    """The observer failed recently and is not asked again before this time."""
 
     until: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OverBudget:
-    """Asking could cost more than is left of today's allowance."""
+    """The question could cost more than is left of today's budget."""
 
     needed: int
     left: int
@@ -70,7 +70,7 @@ Observation = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ObserverStatus:
-    """What the observer is, what it may and did spend today, and how it is doing."""
+    """The observer's settings, today's spending, and recent failures."""
 
     observer: str
     model: str
@@ -85,9 +85,9 @@ class ObserverStatus:
 
 
 def observe(
-    memory: Memory, turns: Sequence[Turn], happenings: Sequence[Happening], *, with_summary: bool = False
+    memory: Memory, turns: Sequence[Turn], activity: Sequence[Happening], *, with_summary: bool = False
 ) -> Observation:
-    """Ask the observer about some turns, once. Whatever else comes of it, the trail is still there."""
+    """Ask the observer about some turns, once. If it fails, the activity stays stored."""
     most, now = memory.config.observer_daily_tokens, memory.clock.now()
     if memory.config.observer == "none" or most <= 0 or not (turns or with_summary):
         return Off()
@@ -96,7 +96,7 @@ def observe(
     observing = _observing(memory)
     if isinstance(observing, Rejected):
         return _noted(memory, observing)
-    so_far = handover(happenings, SO_FAR_TOKENS) if with_summary else ""
+    so_far = handover(activity, SO_FAR_TOKENS) if with_summary else ""
     if not turns and not so_far:
         return Off()
     question = question_of(turns, observing.mode, so_far=so_far, with_summary=with_summary)
@@ -107,13 +107,13 @@ def observe(
     used = _used(reply, needed)
     daily_budget.settle(memory.store.db, TOKENS, now, needed, used)
     counters.add(memory.store.db, CALLS, now)
-    return _noted(memory, _read(reply, observing, turns, happenings, used))
+    return _noted(memory, _read(reply, observing, turns, activity, used))
 
 
 def observer_status(memory: Memory) -> ObserverStatus:
-    """Give what the observer is, what it may spend and did spend today, and what went wrong."""
+    """Return the observer's settings, today's spending, and what went wrong."""
     observing, now, db = _observing(memory), memory.clock.now(), memory.store.db
-    most, gone = memory.config.observer_daily_tokens, daily_budget.spent(db, TOKENS, now)
+    most, spent = memory.config.observer_daily_tokens, daily_budget.spent(db, TOKENS, now)
     until = _waiting_until(memory)
     return ObserverStatus(
         observer=memory.config.observer,
@@ -121,16 +121,16 @@ def observer_status(memory: Memory) -> ObserverStatus:
         mode=memory.config.mode,
         problem=observing.said if isinstance(observing, Rejected) and memory.config.observer != "none" else "",
         daily_tokens=most,
-        spent=gone,
-        left=max(0, most - gone),
+        spent=spent,
+        left=max(0, most - spent),
         calls=daily_budget.spent(db, CALLS, now),
         waiting_until=until if until > now else "",
-        failures=tuple(one for one in counters.failures(db) if one.name == "observer"),
+        failures=tuple(failure for failure in counters.failures(db) if failure.name == "observer"),
     )
 
 
 def _observing(memory: Memory) -> Observing | Rejected:
-    """Give the observer that is turned on, or what is wrong with its settings."""
+    """Return the configured observer, or what is wrong with its settings."""
     try:
         return memory.observing() or Rejected(said="No observer is turned on.")
     except InvalidConfig as problem:
@@ -138,7 +138,7 @@ def _observing(memory: Memory) -> Observing | Rejected:
 
 
 def _used(reply: Reply, reserved: int) -> int:
-    """Tell what a call cost: as it says; all that was set aside where it may have cost something and does not say."""
+    """Return what a call cost: as reported; the whole reservation if a cost is possible but unknown."""
     match reply:
         case Answered(tokens=tokens) | Declined(tokens=tokens):
             return reserved if tokens is None else tokens
@@ -148,44 +148,44 @@ def _used(reply: Reply, reserved: int) -> int:
 
 
 def _read(
-    reply: Reply, observing: Observing, turns: Sequence[Turn], happenings: Sequence[Happening], used: int
+    reply: Reply, observing: Observing, turns: Sequence[Turn], activity: Sequence[Happening], used: int
 ) -> Observation:
     if not isinstance(reply, Answered):
         return reply
     match read_reply(reply.text, observing.mode):
         case Malformed() as malformed:
             return malformed
-        case Told() as told:
+        case ParsedReply() as parsed:
             by = f"{observing.observer.name} {observing.observer.model}"
-            drafts = drafts_of(told, turns, by)
-            return Observed(drafts=tuple(drafts), summary=summary_draft(told, happenings, by), tokens=used)
+            drafts = drafts_of(parsed, turns, by)
+            return Observed(drafts=tuple(drafts), summary=summary_draft(parsed, activity, by), tokens=used)
 
 
-def _noted(memory: Memory, found: Observation) -> Observation:
-    """Note a failure and how long to leave the observer alone; an answer ends the wait."""
-    match found:
-        case RateLimited(seconds=seconds, said=said):
-            _wait(memory, min(seconds, LONGEST_ASKED), f"asked too often: {said}")
-        case Rejected(said=said):
-            _wait(memory, REJECTED_WAIT, f"set up wrongly: {said}")
+def _noted(memory: Memory, outcome: Observation) -> Observation:
+    """Record a failure and how long to pause the observer; a success ends the pause."""
+    match outcome:
+        case RateLimited(seconds=seconds, said=message):
+            _pause(memory, min(seconds, LONGEST_ASKED), f"rate limited: {message}")
+        case Rejected(said=message):
+            _pause(memory, REJECTED_WAIT, f"invalid settings: {message}")
         case TimedOut(seconds=seconds):
-            _wait(memory, 0.0, f"no answer within {seconds:.0f} s")
-        case Unreachable(said=said):
-            _wait(memory, 0.0, f"no answer: {said}")
-        case Malformed(said=said):
-            _wait(memory, 0.0, f"no observation in its answer: {said}")
+            _pause(memory, 0.0, f"no answer within {seconds:.0f} s")
+        case Unreachable(said=message):
+            _pause(memory, 0.0, f"unreachable: {message}")
+        case Malformed(said=message):
+            _pause(memory, 0.0, f"no observation in the reply: {message}")
         case Observed() if memory.store.setting(WAIT):
             memory.store.note(WAIT, "")
-    return found
+    return outcome
 
 
-def _wait(memory: Memory, least: float, said: str) -> None:
-    """Leave the observer alone: twice as long after each failure in a row, and as long as it asks for."""
+def _pause(memory: Memory, at_least: float, message: str) -> None:
+    """Pause the observer: twice as long after each failure in a row, and at least as long as it asks for."""
     failures, now = _waited(memory)[1] + 1, memory.clock.now()
-    pause = max(least, min(FIRST_WAIT * 2.0 ** (failures - 1), LONGEST_WAIT))
-    until = instant(datetime.fromisoformat(now).timestamp() + pause)
+    seconds = max(at_least, min(FIRST_WAIT * 2.0 ** (failures - 1), LONGEST_WAIT))
+    until = instant(datetime.fromisoformat(now).timestamp() + seconds)
     memory.store.note(WAIT, json.dumps({"until": until, "failures": failures}))
-    counters.fail(memory.store.db, "observer", now, mask_secrets(said))
+    counters.fail(memory.store.db, "observer", now, mask_secrets(message))
 
 
 def _waiting_until(memory: Memory) -> str:
@@ -193,6 +193,6 @@ def _waiting_until(memory: Memory) -> str:
 
 
 def _waited(memory: Memory) -> tuple[str, int]:
-    noted = memory.store.setting(WAIT)
-    value = json.loads(noted) if noted else {}
+    stored = memory.store.setting(WAIT)
+    value = json.loads(stored) if stored else {}
     return str(value.get("until", "")), int(value.get("failures", 0))

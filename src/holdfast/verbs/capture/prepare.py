@@ -1,4 +1,4 @@
-"""Prepare what hooks answer with, so that they only have to print it: the brief, and what to say at which command or file."""
+"""Prepare the file that hooks answer from: the brief, and the notes for commands and files."""
 
 import json
 import os
@@ -26,31 +26,31 @@ from holdfast.verbs.records.quarantine import provenance
 from holdfast.verbs.sessions.session import context
 
 MOST_TRIGGERS, MOST_FILES = 300, 500
-MOST_PATTERNS = 600  # commands, and paths: a hook compares each at every tool call
+MOST_PATTERNS = 600  # commands and paths together: a hook compares each at every tool call
 MOST_HINTS, MOST_WORDS = 100, 30
-LOOKED_AT = 4  # times as many as are shown, so that one source cannot be all there is to choose from
+LOOKED_AT = 4  # times as many as are shown, so that one source cannot fill the selection
 SCARS, THREADS, DECISIONS, LEARNINGS = 8, 8, 6, 6
 _SEVERITY = {"critical": 0, "high": 1, "medium": 2, "low": 3}
 
 
 def prepare(memory: Memory, file: Path, *, path: str = "", remotes: str = "") -> Prepared:
-    """Replace the file that the hooks of a checkout answer from; return the brief in it.
+    """Write the file that the hooks of a checkout answer from; return the brief in it.
 
-    It carries whose it is: the project, the path and worktree, and a digest of the remotes. Hooks compare these.
+    It identifies its checkout by project, path, worktree and a digest of the remotes. Hooks compare these.
     """
-    with turn(memory.store.folder):  # what is erased meanwhile must not be written afterwards
+    with turn(memory.store.folder):  # so that an erasure in between is not undone
         return _prepare(memory, file, path, remotes)
 
 
 def _prepare(memory: Memory, file: Path, path: str, remotes: str) -> Prepared:
-    made = brief_of(memory)
+    brief = brief_of(memory)
     scars = _scars(memory)
     value: dict[str, Any] = {
         "project": memory.project,
         "path": path,
         "worktree": memory.checkout.origin().worktree,
         "remotes": remotes,
-        "brief": {"text": made.text, "ids": list(made.ids), "tokens": made.tokens},
+        "brief": {"text": brief.text, "ids": list(brief.ids), "tokens": brief.tokens},
         "triggers": _triggers(memory, scars),
         "files": _files(memory) if memory.config.inject == "full" else {},
     }
@@ -61,24 +61,24 @@ def _prepare(memory: Memory, file: Path, path: str, remotes: str) -> Prepared:
     text = json.dumps(value, ensure_ascii=False)
     if not file.is_file() or file.read_text(encoding="utf-8") != text:
         _replace(file, text)
-    return made
+    return brief
 
 
 def hand_over(file: Path, text: str) -> None:
-    """Leave what a session was doing for its own other side of a compaction."""
+    """Write what a session was doing, for the same session after a compaction."""
     fenced = f"<holdfast-handover>\n{defused(text)}\n</holdfast-handover>" if text else ""
     _replace(file, fenced)
 
 
 def brief_of(memory: Memory) -> Prepared:
-    """Give what a session of this project should know when it begins, as its policy allows."""
+    """Return what a session of this project should know when it begins, as the inject policy allows."""
     policy = memory.config.inject
     if policy not in POLICIES:
-        raise InvalidConfig(f"There is no inject policy {policy!r}.", hint=f"Use one of {', '.join(POLICIES)}.")
+        raise InvalidConfig(f"Unknown inject policy {policy!r}.", hint=f"Use one of {', '.join(POLICIES)}.")
     if policy == "off":
         return Prepared(text="")
-    budget = budget_for(memory.store.size((_here(memory),)), fixed=memory.config.brief_budget)
-    hot = Section(title="In use", records=tuple(one.record for one in hot_set(memory)))
+    budget = budget_for(memory.store.size((_project_number(memory),)), fixed=memory.config.brief_budget)
+    hot = Section(title="In use", records=tuple(entry.record for entry in hot_set(memory)))
     if policy == "hot":
         return written(memory.project, (), [hot], budget)
     known = context(memory)
@@ -91,7 +91,7 @@ def brief_of(memory: Memory) -> Prepared:
     ]
     sections = [
         Section(title="Mistakes not to repeat", records=tuple(_shared_out(memory, _scars(memory), SCARS))),
-        Section(title="Open threads", records=tuple(one.record for one in known.threads[:THREADS])),
+        Section(title="Open threads", records=tuple(thread.record for thread in known.threads[:THREADS])),
         Section(title="Recent decisions", records=_newest(memory, "decision", DECISIONS)),
         hot,
         Section(
@@ -103,24 +103,23 @@ def brief_of(memory: Memory) -> Prepared:
 
 
 def _doubts(memory: Memory, sections: Sequence[Section]) -> dict[str, str]:
-    """Give what speaks against each record of a brief: it was made on another branch, or what it cites is no longer so."""
-    found = {record.id: record for section in sections for record in section.records}
-    elsewhere = outside(memory, list(found.values()))
-    judged = freshness(memory, list(found.values()))
-    changed = {one: "; ".join(details(judged[one])) for one in found if one in judged and judged[one].troubles}
-    return {one: f"from branch {branch}, not merged here" for one, branch in elsewhere.items()} | changed
+    """Return why records of a brief should be checked first: an unmerged branch, or changed code."""
+    shown = list({record.id: record for section in sections for record in section.records}.values())
+    unmerged = outside(memory, shown)
+    stale = {id_: "; ".join(details(state)) for id_, state in freshness(memory, shown).items() if state.troubles}
+    return {id_: f"from branch {branch}, not merged here" for id_, branch in unmerged.items()} | stale
 
 
 def _triggers(memory: Memory, scars: Sequence[Record]) -> list[dict[str, Any]]:
-    """Give what speaks up at commands and files; the worst first."""
+    """Return the warnings for commands and files, most severe first."""
     if memory.config.inject in ("off", "hot"):
         return []
-    found = [(record, places) for record in scars if (places := places_of(record))]
-    chosen = {record.id for record in _shared_out(memory, [record for record, _ in found], MOST_TRIGGERS)}
+    candidates = [(record, places) for record in scars if (places := places_of(record))]
+    chosen = {record.id for record in _shared_out(memory, [record for record, _ in candidates], MOST_TRIGGERS)}
     share = max(2, MOST_PATTERNS // max(1, len(chosen)))
     return [
         _trigger(memory, record, Places(commands=places.commands[:share], paths=places.paths[:share]))
-        for record, places in found
+        for record, places in candidates
         if record.id in chosen
     ]
 
@@ -139,25 +138,25 @@ def _trigger(memory: Memory, record: Record, places: Places) -> dict[str, Any]:
 
 
 def _hints(memory: Memory, scars: Sequence[Record]) -> list[dict[str, Any]]:
-    """Give what a prompt may be pointed at, each with the words that call it up."""
+    """Return what a prompt may be pointed at, each with the words that trigger it."""
     known = (
         record for kind in ("decision", "learning", "pattern", "fact") for record in _newest(memory, kind, MOST_HINTS)
     )
-    found = [(record, distinctive(record, common=lambda _: False)) for record in (*scars[:MOST_HINTS], *known)]
+    candidates = [(record, distinctive(record, common=lambda _: False)) for record in (*scars[:MOST_HINTS], *known)]
     return [
         {
             "id": record.id,
             "text": f"{record.id[:10]} {inline(shorten(record.title, 80))}",
             "words": sorted(words)[:MOST_WORDS],
         }
-        for record, words in found
+        for record, words in candidates
         if words
     ]
 
 
 def _files(memory: Memory) -> dict[str, list[dict[str, str]]]:
-    """Give what is known about single files, newest first, at most three for each."""
-    found: dict[str, list[dict[str, str]]] = {}
+    """Return notes about single files, newest first, at most three each."""
+    notes_by_path: dict[str, list[dict[str, str]]] = {}
     for kind in ("decision", "learning", "fact", "observation"):
         for record in _fresh_first(memory, _newest(memory, kind, 500)):
             modified = record.fields.get("files_modified")
@@ -165,53 +164,54 @@ def _files(memory: Memory) -> dict[str, list[dict[str, str]]]:
                 *(anchor.partition("::")[0] for anchor in record.anchors),
                 *(modified if isinstance(modified, list) else ()),
             ):
-                notes = found.setdefault(path, [])
-                if len(notes) < 3 and len(found) <= MOST_FILES:
+                notes = notes_by_path.setdefault(path, [])
+                if len(notes) < 3 and len(notes_by_path) <= MOST_FILES:
                     notes.append(
                         {
                             "id": record.id,
                             "text": f"Holdfast: {kind} {record.id[:10]} about {inline(path)}: {inline(shorten(record.title, 160))}",
                         }
                     )
-    return found
+    return notes_by_path
 
 
-def _fresh_first(memory: Memory, found: Sequence[Record]) -> list[Record]:
-    """Put what is no longer as it was behind the rest."""
-    judged = freshness(memory, [record for record in found if record.seen])
-    return sorted(found, key=lambda one: bool(one.id in judged and judged[one.id].troubles))
+def _fresh_first(memory: Memory, candidates: Sequence[Record]) -> list[Record]:
+    """Return records with those whose code changed at the end."""
+    states = freshness(memory, [record for record in candidates if record.seen])
+    return sorted(candidates, key=lambda record: bool(record.id in states and states[record.id].troubles))
 
 
 def _scars(memory: Memory) -> list[Record]:
-    """Give the scars and anti-patterns of the project, blocking and severe ones first; the order changes only with them."""
-    found = [*_newest(memory, "scar", 500), *_newest(memory, "anti_pattern", 200)]
+    """Return the project's scars and anti-patterns, blocking and severe ones first, in a stable order."""
+    warnings = [*_newest(memory, "scar", 500), *_newest(memory, "anti_pattern", 200)]
     return sorted(
-        found, key=lambda one: (not is_blocking(one), _SEVERITY.get(str(one.fields.get("severity")), 4), one.id)
+        warnings,
+        key=lambda record: (not is_blocking(record), _SEVERITY.get(str(record.fields.get("severity")), 4), record.id),
     )
 
 
 def _newest(memory: Memory, kind: str, limit: int) -> tuple[Record, ...]:
-    found = records.newest(memory.store.db, kind, _here(memory), limit=LOOKED_AT * limit)
-    if len(found) == LOOKED_AT * limit:  # there are more: what came from elsewhere may hide what was written here
-        own = records.newest_of_here(memory.store.db, kind, _here(memory), limit=limit)
-        found = list({entry.number: entry for entry in (*found, *own)}.values())
-    return tuple(_shared_out(memory, [entry.record for entry in found], limit))
+    entries = records.newest(memory.store.db, kind, _project_number(memory), limit=LOOKED_AT * limit)
+    if len(entries) == LOOKED_AT * limit:  # there are more: imported records may hide local ones
+        own = records.newest_of_here(memory.store.db, kind, _project_number(memory), limit=limit)
+        entries = list({entry.number: entry for entry in (*entries, *own)}.values())
+    return tuple(_shared_out(memory, [entry.record for entry in entries], limit))
 
 
-def _shared_out(memory: Memory, found: Sequence[Record], most: int) -> list[Record]:
-    """Give the first of a list without letting one source take all of it."""
-    return shared_out(found, most, provenance(memory, found)) if len(found) > most else list(found)
+def _shared_out(memory: Memory, candidates: Sequence[Record], most: int) -> list[Record]:
+    """Return the first records of a list, without one source taking all places."""
+    return shared_out(candidates, most, provenance(memory, candidates)) if len(candidates) > most else list(candidates)
 
 
-def _here(memory: Memory) -> int:
+def _project_number(memory: Memory) -> int:
     return memory.store.project_number(memory.project or GLOBAL)
 
 
 def _replace(file: Path, text: str) -> None:
-    """Put a new file in place of the old one, so that a hook reads either of them whole."""
+    """Replace a file atomically, so that a hook reads either version whole."""
     file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    aside = file.with_suffix(f".{os.getpid()}")
-    handle = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    temporary = file.with_suffix(f".{os.getpid()}")
+    handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with os.fdopen(handle, "w", encoding="utf-8") as out:
         out.write(text)
-    aside.replace(file)
+    temporary.replace(file)

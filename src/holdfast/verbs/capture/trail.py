@@ -1,4 +1,4 @@
-"""Take in what hooks told, and make sessions and receipts of it."""
+"""Import the spool that hooks write into the store, and record sessions and receipts from it."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -25,18 +25,18 @@ SHOWN_REASONS = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Drained:
-    """What was taken out of the spool."""
+    """How many files of the spool were imported or unreadable."""
 
     taken: int = 0
     unreadable: int = 0
 
 
 def drain(memory: Memory, spool: Path, *, limit: int | None = None) -> Drained:
-    """Move what hooks dropped into the trail.
+    """Move spooled events into the trail.
 
-    A file is removed only when its event is stored. One that cannot be used is set aside, and the reason noted.
+    A file is removed only when its event is stored. An unusable file is set aside and the reason is logged.
     """
-    with turn(memory.store.folder):  # what is erased meanwhile must not be added afterwards
+    with turn(memory.store.folder):  # so that an erasure in between is not undone
         return _drain(memory, spool, limit)
 
 
@@ -46,9 +46,9 @@ def _drain(memory: Memory, spool: Path, limit: int | None) -> Drained:
     for start in range(0, len(names[:limit]), BATCH):
         batch = names[start : min(start + BATCH, limit or len(names))]
         read = {path: _read(memory, path) for path in batch}
-        good = {path: found for path, found in read.items() if isinstance(found, Happening)}
-        bad = {path: found for path, found in read.items() if isinstance(found, str)}
-        bad |= _keep(memory, good)
+        good = {path: event for path, event in read.items() if isinstance(event, Happening)}
+        bad = {path: reason for path, reason in read.items() if isinstance(reason, str)}
+        bad |= _store(memory, good)
         for path in good.keys() - bad.keys():
             path.unlink(missing_ok=True)
         for path, reason in bad.items():
@@ -61,7 +61,7 @@ def _drain(memory: Memory, spool: Path, limit: int | None) -> Drained:
     return Drained(taken=taken, unreadable=len(reasons))
 
 
-def _keep(memory: Memory, events: Mapping[Path, Happening]) -> dict[Path, str]:
+def _store(memory: Memory, events: Mapping[Path, Happening]) -> dict[Path, str]:
     """Store events and their receipts; return those that the store refused, with the reason."""
     try:
         with memory.store.db.transaction():
@@ -72,24 +72,26 @@ def _keep(memory: Memory, events: Mapping[Path, Happening]) -> dict[Path, str]:
     except HoldfastError as problem:
         if len(events) == 1:
             return dict.fromkeys(events, problem.message)
-        return {path: reason for one in events for path, reason in _keep(memory, {one: events[one]}).items()}
+        return {bad: reason for path in events for bad, reason in _store(memory, {path: events[path]}).items()}
     return {}
 
 
-def note_session(memory: Memory, happenings: Sequence[Happening]) -> None:
-    """Let a client's session be known: when it began, by which client, what it was asked first, and when it ended.
+def note_session(memory: Memory, activity: Sequence[Happening]) -> None:
+    """Record a client's session: when it began, its client, its first prompt, and when it ended.
 
-    It may have begun before it was asked anything, or be known from its server, which hears no prompts.
+    A session may begin before its first prompt, or be known already from the MCP server, which sees no prompts.
     """
-    first, last = happenings[0], happenings[-1]
-    asked = next((one for one in happenings if one.event == "UserPromptSubmit" and one.text and not one.agent), None)
+    first, last = activity[0], activity[-1]
+    prompt = next(
+        (event for event in activity if event.event == "UserPromptSubmit" and event.text and not event.agent), None
+    )
     known = sessions.of(memory.store.db, first.session)
     data = {"project": memory.project, "host": memory.host.name, "implicit": known is None or known.implicit}
     events = []
     if known is None:
         events.append(_event(first, "started", first.session, data))
-    if asked and not (known and known.title):
-        events.append(_event(asked, "started", first.session, {**data, "title": _title(asked)}))
+    if prompt and not (known and known.title):
+        events.append(_event(prompt, "started", first.session, {**data, "title": " ".join(prompt.text.split())[:120]}))
     if last.event == "SessionEnd" and (known is None or known.is_open):
         events.append(_event(last, "closed", first.session, {"type": "ended", "reason": last.source}))
     if events:
@@ -97,12 +99,12 @@ def note_session(memory: Memory, happenings: Sequence[Happening]) -> None:
 
 
 def expire(memory: Memory) -> int:
-    """Drop what is old or beyond the cap from the trail."""
+    """Delete old events and those beyond the cap from the trail; return how many."""
     return trail.expire(memory.store.db, days_before(memory.clock.now(), trail.DAYS))
 
 
 def _read(memory: Memory, path: Path) -> Happening | str:
-    """Read a file of the spool; returns why it cannot be used where it cannot."""
+    """Read a spooled file; return the reason if it cannot be used."""
     now = memory.clock.now()
     try:
         if not path.is_file() or path.stat().st_size > LARGEST:
@@ -115,17 +117,15 @@ def _read(memory: Memory, path: Path) -> Happening | str:
     return problem_with(event, earliest=days_before(now, OLDEST_DAYS), latest=days_before(now, -1.0)) or event
 
 
-def _receipts(happenings: Iterable[Happening]) -> list[Event]:
-    """Give the events of what hooks put into contexts; the same ones, however often a spool is drained."""
-    return [_event(one, "injected", one.session, dict(one.given)) for one in happenings if one.event == "Injected"]
+def _receipts(activity: Iterable[Happening]) -> list[Event]:
+    """Return `injected` events for what hooks put into contexts; the same ones however often a spool is drained."""
+    return [
+        _event(event, "injected", event.session, dict(event.given)) for event in activity if event.event == "Injected"
+    ]
 
 
-def _event(one: Happening, verb: Verb, about: str, data: dict[str, object]) -> Event:
-    at = parse_instant(one.at)
+def _event(source: Happening, verb: Verb, about: str, data: dict[str, object]) -> Event:
+    at = parse_instant(source.at)
     seconds = datetime.fromisoformat(at).timestamp()
-    by = Actor(kind="rule", name=one.client or "hook", session=one.session)
-    return Event(id=fixed_id(seconds, f"{verb} {one.id}"), about=about, verb=verb, at=at, by=by, data=data)
-
-
-def _title(asked: Happening) -> str:
-    return " ".join(asked.text.split())[:120]
+    by = Actor(kind="rule", name=source.client or "hook", session=source.session)
+    return Event(id=fixed_id(seconds, f"{verb} {source.id}"), about=about, verb=verb, at=at, by=by, data=data)

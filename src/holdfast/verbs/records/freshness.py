@@ -7,8 +7,8 @@ from holdfast.model.anchor import Mark, Sight, parse_anchor
 from holdfast.model.freshness import Finding, Freshness, State
 from holdfast.model.ids import days_before
 from holdfast.model.record import Draft, Record
-from holdfast.policy.anchors import anchors_in
 from holdfast.policy.freshness import (
+    anchors_in,
     explained,
     freshness_of,
     is_about_code,

@@ -1,4 +1,4 @@
-"""What the sessions of a project add up to: activity, reflections, blind spots, and which wording of scars works."""
+"""Aggregate a project's sessions: activity, reflections, blind spots, and which wording of scars works."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ MOST_ANSWERS = 30
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Activity:
-    """How much was done, by whom, and how it was ended."""
+    """How much was done, by whom, and how sessions ended."""
 
     sessions: int = 0
     open: int = 0
@@ -31,13 +31,13 @@ class Activity:
     closes: Counter[str] = field(default_factory=Counter)
     issues: tuple[tuple[str, int], ...] = ()
     daily: tuple[int, ...] = ()  # sessions a day, oldest first
-    tokens: int = 0  # what recalls showed
-    injected: int = 0  # what was put into contexts unasked
+    tokens: int = 0  # returned by recalls
+    injected: int = 0  # injected automatically
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """What a session answered to one question of its closing."""
+    """What a session answered to one closing question."""
 
     text: str
     session: str
@@ -47,7 +47,7 @@ class Reply:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BlindSpots:
-    """Scars that are shown and not heeded, and scars that were heeded in vain."""
+    """Scars that are shown but ignored, and scars that were applied in vain."""
 
     ignored: tuple[Effect, ...] = ()
     in_vain: tuple[Effect, ...] = ()
@@ -56,7 +56,7 @@ class BlindSpots:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wording:
-    """How one wording of scars fares."""
+    """How one wording of scars performs."""
 
     variant: str
     shown: int = 0
@@ -64,70 +64,73 @@ class Wording:
 
     @property
     def heeded(self) -> float:
-        """The share of showings that were applied."""
+        """The share of impressions that were applied."""
         return self.outcomes["applied"] / self.shown if self.shown else 0.0
 
 
 def activity(memory: Memory, *, days: float = 30, agent: str = "") -> Activity:
-    """Tell what was done lately in this project."""
-    found = _recent(memory, days, agent)
-    own, since = {session.id for session in found}, days_before(memory.clock.now(), days)
-    told = memory.store.happened(("injected",), since, 100_000)
+    """Return what was done recently in this project."""
+    recent = _recent(memory, days, agent)
+    own, since = {session.id for session in recent}, days_before(memory.clock.now(), days)
+    project = memory.store.project_number(memory.project)
+    injections = memory.store.happened(("injected",), since, 100_000)
     return Activity(
-        sessions=len(found),
-        open=sum(session.is_open for session in found),
-        recalls=sum(memory.store.counted(session.id, "surfaced") for session in found),
-        reflections=sum(bool(session.close.get("retrospective")) for session in found),
-        kinds=Counter(records.kinds_since(memory.store.db, _here(memory), since, own if agent else None)),
-        agents=dict(Counter(session.agent or "unknown" for session in found).most_common()),
-        closes=Counter(str(session.close["type"]) for session in found if "type" in session.close),
-        issues=tuple(Counter(session.issue for session in found if session.issue).most_common(10)),
-        daily=_daily(found, days, memory.clock.now()),
-        tokens=sum(one.tokens for one in usage.costs_since(memory.store.db, since) if one.session in own),
-        injected=sum(_injected(event) for event in told if event.about in own),
+        sessions=len(recent),
+        open=sum(session.is_open for session in recent),
+        recalls=sum(memory.store.counted(session.id, "surfaced") for session in recent),
+        reflections=sum(bool(session.close.get("retrospective")) for session in recent),
+        kinds=Counter(records.kinds_since(memory.store.db, project, since, own if agent else None)),
+        agents=dict(Counter(session.agent or "unknown" for session in recent).most_common()),
+        closes=Counter(str(session.close["type"]) for session in recent if "type" in session.close),
+        issues=tuple(Counter(session.issue for session in recent if session.issue).most_common(10)),
+        daily=_daily(recent, days, memory.clock.now()),
+        tokens=sum(cost.tokens for cost in usage.costs_since(memory.store.db, since) if cost.session in own),
+        injected=sum(_injected(event) for event in injections if event.about in own),
     )
 
 
 def reflections(memory: Memory, *, days: float = 30, agent: str = "") -> dict[str, list[Reply]]:
-    """Give what sessions answered when they closed, question by question, latest first."""
-    here, since = memory.store.project_number(memory.project), days_before(memory.clock.now(), days)
-    entries = records.newest(memory.store.db, "retrospective", here, limit=500)
-    found = [entry.record for entry in entries if entry.record.created_at >= since]
-    mine = [record for record in found if agent in ("", record.by.name)]
+    """Return what sessions answered when they closed, by question, latest first."""
+    project, since = memory.store.project_number(memory.project), days_before(memory.clock.now(), days)
+    entries = records.newest(memory.store.db, "retrospective", project, limit=500)
+    retrospectives = [entry.record for entry in entries if entry.record.created_at >= since]
+    own = [record for record in retrospectives if agent in ("", record.by.name)]
     return {
-        question: [_reply(record, question) for record in mine if record.fields.get(question)][:MOST_ANSWERS]
+        question: [_reply(record, question) for record in own if record.fields.get(question)][:MOST_ANSWERS]
         for question in QUESTIONS
     }
 
 
 def blind_spots(memory: Memory, *, days: float = 30, agent: str = "") -> BlindSpots:
-    """Give the scars that are shown for nothing, to anybody or to one agent."""
-    found = effects(memory, days=days, sessions={one.id for one in _recent(memory, days, agent)} if agent else None)
+    """Return the scars that are shown in vain, to all agents or to one."""
+    scar_effects = effects(
+        memory, days=days, sessions={session.id for session in _recent(memory, days, agent)} if agent else None
+    )
     return BlindSpots(
-        ignored=tuple(one for one in found if one.is_blind_spot),
-        in_vain=tuple(one for one in found if one.outcomes["applied"] and one.outcomes["failed"]),
-        review=tuple(one for one in found if one.wants_review),
+        ignored=tuple(effect for effect in scar_effects if effect.is_blind_spot),
+        in_vain=tuple(effect for effect in scar_effects if effect.outcomes["applied"] and effect.outcomes["failed"]),
+        review=tuple(effect for effect in scar_effects if effect.wants_review),
     )
 
 
 def wordings(memory: Memory, *, days: float = 90) -> list[Wording]:
-    """Compare the two wordings of scars: how often each was shown, and what came of it."""
+    """Compare the two wordings of scars: how often each was shown, and the outcomes."""
     since = days_before(memory.clock.now(), days)
-    here = {session.id for session in _recent(memory, days, "")}
-    shown = [one for one in usage.shown_since(memory.store.db, since) if one.session in here]
-    told = {(one.session, one.id): one.variant for one in shown if one.variant}
+    own = {session.id for session in _recent(memory, days, "")}
+    shown = [impression for impression in usage.shown_since(memory.store.db, since) if impression.session in own]
+    variants = {(impression.session, impression.id): impression.variant for impression in shown if impression.variant}
     outcomes: dict[str, Counter[str]] = {variant: Counter() for variant in VARIANTS}
     for use in usage.all_since(memory.store.db, since):
-        variant = use.variant or told.get((use.session, use.id), "")
-        if variant in outcomes and use.session in here:
+        variant = use.variant or variants.get((use.session, use.id), "")
+        if variant in outcomes and use.session in own:
             outcomes[variant][use.outcome] += 1
-    counts = Counter(told.values())
+    counts = Counter(variants.values())
     return [Wording(variant=variant, shown=counts[variant], outcomes=outcomes[variant]) for variant in VARIANTS]
 
 
-def _daily(found: Sequence[Session], days: float, now: str) -> tuple[int, ...]:
+def _daily(recent: Sequence[Session], days: float, now: str) -> tuple[int, ...]:
     """Count sessions by day, oldest first."""
-    counts = Counter(session.started_at[:10] for session in found)
+    counts = Counter(session.started_at[:10] for session in recent)
     return tuple(counts[days_before(now, back)[:10]] for back in range(int(days) - 1, -1, -1))
 
 
@@ -138,12 +141,8 @@ def _injected(event: Event) -> int:
 
 def _recent(memory: Memory, days: float, agent: str) -> Sequence[Session]:
     since = days_before(memory.clock.now(), days)
-    found = sessions.page(memory.store.db, memory.project, limit=10_000, since=since)
-    return [session for session in found if agent in ("", session.agent)]
-
-
-def _here(memory: Memory) -> int:
-    return memory.store.project_number(memory.project)
+    page = sessions.page(memory.store.db, memory.project, limit=10_000, since=since)
+    return [session for session in page if agent in ("", session.agent)]
 
 
 def _reply(record: Record, question: str) -> Reply:

@@ -1,4 +1,4 @@
-"""Close a session: keep what it learned, decided and left open, settle the scars it was shown, and say how proper it was."""
+"""Close a session: store what it learned, decided and left open, settle its scars, and report how complete the close was."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -27,12 +27,12 @@ from holdfast.verbs.sessions.thread import Known, Opened, open_thread, resolve, 
 
 LEARNINGS = ("scar", "win", "pattern", "anti_pattern", "learning")
 LONGEST_PAYLOAD = 1_000_000
-PAYLOAD_FILES = ("closing.json", "closing-payload.json")  # the second is what GitMem calls it
+PAYLOAD_FILES = ("closing.json", "closing-payload.json")  # the second is GitMem's name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Closed:
-    """The session is closed; this is what came of it."""
+    """The session is closed, with these results."""
 
     session: Session
     title: str
@@ -46,7 +46,7 @@ class Closed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NotClosed:
-    """The session goes on; this is what has to be done first."""
+    """The session stays open until these problems are fixed."""
 
     session: Session
     problems: tuple[str, ...]
@@ -60,97 +60,102 @@ def close(
     payload: Mapping[str, Any] | None = None,
     took_ms: int = 0,
 ) -> Closed | NotClosed:
-    """Close a session with what it leaves behind; refused, with nothing written, when a proper close needs more."""
-    meant = _meant(memory, session, close_type)
-    given, file = _given(memory, meant, payload or {})
-    read = read_payload(masked(given))
-    if read.session and not meant.id.startswith(read.session.upper()[:26]):
-        raise Invalid(f"The payload is for session {read.session}, not for {meant.id}.", hint="Nothing was written.")
-    conduct = _conduct(memory, meant, read)
-    if problems := refusals(close_type, read, conduct):
-        return NotClosed(session=meant, problems=tuple(problems))
-    closed = _close(memory.acting_in(meant.id), meant, close_type, read, took_ms)
+    """Close a session with its payload; refuse, without writing anything, if a proper close needs more."""
+    target = _target(memory, session, close_type)
+    raw, file = _raw_payload(memory, target, payload or {})
+    parsed = read_payload(masked(raw))
+    if parsed.session and not target.id.startswith(parsed.session.upper()[:26]):
+        raise Invalid(f"The payload is for session {parsed.session}, not for {target.id}.", hint="Nothing was written.")
+    conduct = _conduct(memory, target, parsed)
+    if problems := refusals(close_type, parsed, conduct):
+        return NotClosed(session=target, problems=tuple(problems))
+    closed = _close(memory.acting_in(target.id), target, close_type, parsed, took_ms)
     if file:
-        file.unlink(missing_ok=True)  # only now: until here a crash would have lost it
+        file.unlink(missing_ok=True)  # only now, so that a crash before loses nothing
     return closed
 
 
 def payload_file(memory: Memory, session: str, name: str = PAYLOAD_FILES[0]) -> Path | None:
-    """Give where a session may leave its payload as a file; none on a database server."""
+    """Return where a session may leave its payload as a file; None on a database server."""
     folder = memory.store.folder
     return folder / "sessions" / session / name if folder else None
 
 
-def _meant(memory: Memory, session: str, close_type: str) -> Session:
+def _target(memory: Memory, session: str, close_type: str) -> Session:
     if close_type == "retroactive":
         return begin(memory, implicit=False)
-    found = find_session(memory, session) if session else only_open(memory)
-    if found.project != memory.project:
-        raise Conflict(f"{found.id} belongs to {found.project}.", hint="Close it from there.")
-    check_own(memory, found)
-    if not found.is_open:
-        raise Conflict(f"{found.id} was closed at {found.closed_at}.", hint="Start a new session.")
-    return found
+    target = find_session(memory, session) if session else only_open(memory)
+    if target.project != memory.project:
+        raise Conflict(f"{target.id} belongs to {target.project}.", hint="Close it from that project.")
+    check_own(memory, target)
+    if not target.is_open:
+        raise Conflict(f"{target.id} was closed at {target.closed_at}.", hint="Start a new session.")
+    return target
 
 
-def _given(memory: Memory, session: Session, inline: Mapping[str, Any]) -> tuple[dict[str, Any], Path | None]:
-    """Give the payload: what was passed on top of what the session left as a file."""
+def _raw_payload(memory: Memory, session: Session, inline: Mapping[str, Any]) -> tuple[dict[str, Any], Path | None]:
+    """Return the payload: the passed one on top of the session's file."""
     file = _payload_left(memory, session)
     if file is None:
         return dict(inline), None
     if file.stat().st_size > LONGEST_PAYLOAD:
         raise Invalid(f"{file} is larger than {LONGEST_PAYLOAD:,} bytes.")
     try:
-        left = parse_json(file.read_text(encoding="utf-8"), LONGEST_PAYLOAD)
+        stored = parse_json(file.read_text(encoding="utf-8"), LONGEST_PAYLOAD)
     except (ValueError, UnicodeDecodeError) as problem:
         raise Invalid(
             f"{file} is not JSON: {problem}.", hint="Fix the file and close again; nothing was written."
         ) from problem
-    if not isinstance(left, dict):
-        raise Invalid(f"{file} must hold one JSON object.")
-    return {**left, **inline}, file
+    if not isinstance(stored, dict):
+        raise Invalid(f"{file} must contain one JSON object.")
+    return {**stored, **inline}, file
 
 
 def _payload_left(memory: Memory, session: Session) -> Path | None:
-    """Give the file a session left its payload in: where it was told to, or where agents of GitMem put it."""
-    places = [payload_file(memory, session.id, name) for name in PAYLOAD_FILES]
-    if found := next((place for place in places if place and place.is_file()), None):
-        return found
+    """Return the file with a session's payload: in the session's folder, or where GitMem agents put it."""
+    files = [payload_file(memory, session.id, name) for name in PAYLOAD_FILES]
+    if existing := next((file for file in files if file and file.is_file()), None):
+        return existing
     shared = memory.checkout.top() / ".gitmem" / PAYLOAD_FILES[1]
-    # Several sessions write to that place: what was there before this one began is of another.
+    # Several sessions share that file: one older than this session belongs to another.
     return shared if shared.is_file() and instant(shared.stat().st_mtime) >= session.started_at else None
 
 
-def _conduct(memory: Memory, session: Session, read: Payload) -> Conduct:
+def _conduct(memory: Memory, session: Session, payload: Payload) -> Conduct:
     written = [entry.record for entry in records.of_session(memory.store.db, session.id)]
     return Conduct(
         minutes=days_between(session.started_at, memory.clock.now()) * 1440,
         recalls=memory.store.counted(session.id, "surfaced"),
         observations=sum(record.kind == "observation" for record in written),
         unanswered=len(unanswered(memory, session.id)),
-        learnings=sum(record.kind in LEARNINGS for record in written) + len(read.learnings) + len(read.kept),
+        learnings=sum(record.kind in LEARNINGS for record in written) + len(payload.learnings) + len(payload.kept),
     )
 
 
-def _close(memory: Memory, session: Session, close_type: str, read: Payload, took_ms: int) -> Closed:
+def _close(memory: Memory, session: Session, close_type: str, payload: Payload, took_ms: int) -> Closed:
     notes: list[str] = []
-    issue = session.issue or read.issue
-    title = title_of(read, issue, session.title)
-    _settle(memory, read, notes)
+    issue = session.issue or payload.issue
+    title = title_of(payload, issue, session.title)
+    _settle(memory, payload, notes)
     kept = [
-        *_keep(memory, [_learning(item) for item in read.learnings], notes),
-        *_keep(memory, map(_decision, read.decisions), notes),
+        *_keep(memory, [_learning(item) for item in payload.learnings], notes),
+        *_keep(memory, map(_decision, payload.decisions), notes),
     ]
-    threads = _threads(memory, read, notes)
-    conduct = _conduct(memory, session, replace(read, learnings=()))
-    answers, bridge = _bridge(memory, read)
-    compliance = _compliance(close_type, read, conduct, answers, took_ms)
-    said = [*remarks(close_type, read, replace(conduct, unanswered=list(answers.values()).count("ignored"))), *notes]
-    own = [draft_event(memory, draft) for draft in _drafts(memory, read, title, session, conduct)]
-    by_kind = {str(event.data["kind"]): event.id for event in own}
-    data = {"type": close_type, "title": title, "issue": issue, "compliance": compliance, "remarks": said}
+    threads = _threads(memory, payload, notes)
+    conduct = _conduct(memory, session, replace(payload, learnings=()))
+    answers, scar_events = _settle_unanswered(memory, payload)
+    compliance = _compliance(close_type, payload, conduct, answers, took_ms)
+    all_remarks = [
+        *remarks(close_type, payload, replace(conduct, unanswered=list(answers.values()).count("ignored"))),
+        *notes,
+    ]
+    own_events = [draft_event(memory, draft) for draft in _drafts(memory, payload, title, session, conduct)]
+    by_kind = {str(event.data["kind"]): event.id for event in own_events}
+    data = {"type": close_type, "title": title, "issue": issue, "compliance": compliance, "remarks": all_remarks}
     data |= {kind: by_kind[kind] for kind in ("summary", "retrospective") if kind in by_kind}
-    entries = memory.commit([*bridge, *own, memory.event("closed", session.id, data=data, after=session.last)])
+    entries = memory.commit(
+        [*scar_events, *own_events, memory.event("closed", session.id, data=data, after=session.last)]
+    )
     return Closed(
         session=find_session(memory, session.id),
         title=title,
@@ -159,13 +164,13 @@ def _close(memory: Memory, session: Session, close_type: str, read: Payload, too
         answered=answers,
         suggestion=suggest(memory, title, session.id) if title else None,
         compliance=compliance,
-        remarks=tuple(said),
+        remarks=tuple(all_remarks),
     )
 
 
 def _keep(memory: Memory, drafts: Iterable[Draft], notes: list[str]) -> list[Record]:
-    """Write what a session leaves; what was written before counts, what cannot be written is said."""
-    found = []
+    """Store what a session leaves; duplicates and failures are noted."""
+    stored = []
     for draft in drafts:
         try:
             outcome: Outcome = write(memory, draft, waivers=Waivers(transient=True, scope=True), redact=True)
@@ -174,12 +179,12 @@ def _keep(memory: Memory, drafts: Iterable[Draft], notes: list[str]) -> list[Rec
             continue
         match outcome:
             case Written(record=record) | Held(record=record):
-                found.append(record)
+                stored.append(record)
             case Duplicate(matches=matches):
                 notes.append(f"known already: {matches[0].record.id[:10]} {shorten(matches[0].record.title, 80)}")
             case refused:
                 notes.append(f"not kept: {shorten(draft.body, 80)} ({type(refused).__name__})")
-    return found
+    return stored
 
 
 def _learning(item: Mapping[str, Any]) -> Draft:
@@ -187,29 +192,29 @@ def _learning(item: Mapping[str, Any]) -> Draft:
     body = str(item.get("text") or item.get("description") or item.get("title") or "")
     known = {spec.name for spec in KINDS[kind].fields} if kind in KINDS else set()
     fields = {name: value for name, value in item.items() if name in known}
-    given = item.get("fields")
+    extra_fields = item.get("fields")
     return Draft(
         body=body,
         kind=kind,
         title=str(item.get("title") or ""),
-        fields={**fields, **(given if isinstance(given, dict) else {})},
+        fields={**fields, **(extra_fields if isinstance(extra_fields, dict) else {})},
     )
 
 
 def _decision(item: Mapping[str, Any]) -> Draft:
     fields = {
         "rationale": str(item.get("rationale") or ""),
-        "alternatives": [str(one) for one in item.get("alternatives_considered") or item.get("alternatives") or ()],
+        "alternatives": [str(text) for text in item.get("alternatives_considered") or item.get("alternatives") or ()],
     }
     return Draft(
         body=str(item.get("decision") or item["title"]), kind="decision", title=str(item["title"]), fields=fields
     )
 
 
-def _threads(memory: Memory, read: Payload, notes: list[str]) -> list[Record]:
-    """Open what is new, touch what goes on, resolve what is done."""
-    found = []
-    for text in read.threads:
+def _threads(memory: Memory, payload: Payload, notes: list[str]) -> list[Record]:
+    """Open new threads, touch existing ones, resolve finished ones."""
+    threads = []
+    for text in payload.threads:
         try:
             outcome = _thread(memory, text)
         except HoldfastError as problem:
@@ -217,19 +222,19 @@ def _threads(memory: Memory, read: Payload, notes: list[str]) -> list[Record]:
             continue
         match outcome:
             case Opened(thread=thread) | Known(thread=thread):
-                found.append(thread.record)
+                threads.append(thread.record)
             case refused:
                 notes.append(f"thread not kept: {shorten(text, 80)} ({type(refused).__name__})")
-    for text in read.resolved:
+    for text in payload.resolved:
         try:
             resolve(memory, text, "resolved in this session")
         except HoldfastError as problem:
             notes.append(f"thread not resolved: {shorten(text, 80)} ({problem})")
-    return found
+    return threads
 
 
 def _thread(memory: Memory, text: str) -> Opened | Known | Refused:
-    """Touch the thread that an id means, with or without its text after it; else open one."""
+    """Touch the thread with this id, with or without text after it; else open one."""
     reference, _, words = text.partition(":")
     if not is_reference(reference):
         return open_thread(memory, text)
@@ -241,45 +246,47 @@ def _thread(memory: Memory, text: str) -> Opened | Known | Refused:
         return open_thread(memory, text if untagged(reference) == reference.strip() else words)
 
 
-def _settle(memory: Memory, read: Payload, notes: list[str]) -> None:
-    """Take the uses of scars that the payload names one by one."""
+def _settle(memory: Memory, payload: Payload, notes: list[str]) -> None:
+    """Record the uses of scars that the payload lists one by one."""
     shown = {record.id: record for record in unanswered(memory)}
-    for item in read.scars:
+    for item in payload.scars:
         name = str(item.get("scar_identifier") or item.get("scar_id") or item.get("title") or "")
         outcome = USE_OF.get(str(item.get("reference_type") or "acknowledged"))
-        scar = next((one for one in shown.values() if _names(name, one)), None)
+        scar = next((record for record in shown.values() if _names(name, record)), None)
         if scar is None or outcome is None:
-            notes.append(f"no scar shown in this session is meant by {shorten(name, 60)!r}")
+            notes.append(f"no scar shown in this session matches {shorten(name, 60)!r}")
             continue
         memory.commit([memory.event("used", scar.id, data={"outcome": outcome, "declared": "at close"})])
 
 
 def _names(name: str, scar: Record) -> bool:
-    said = name.strip().lower()
-    return bool(said) and (scar.id.lower().startswith(said) or said in scar.title.lower() or scar.title.lower() in said)
+    wanted = name.strip().lower()
+    return bool(wanted) and (
+        scar.id.lower().startswith(wanted) or wanted in scar.title.lower() or scar.title.lower() in wanted
+    )
 
 
-def _bridge(memory: Memory, read: Payload) -> tuple[dict[str, str], list[Event]]:
-    """Settle the scars nobody answered: named in the reflection they were applied, else they were ignored."""
-    told = read.reflection.get("scars_applied", "").lower()
+def _settle_unanswered(memory: Memory, payload: Payload) -> tuple[dict[str, str], list[Event]]:
+    """Settle scars without an answer: applied if the reflection names them, else ignored."""
+    applied = payload.reflection.get("scars_applied", "").lower()
     answers: dict[str, str] = {}
     events = []
     for scar in unanswered(memory):
-        named = scar.title.lower() in told or scar.id[:8].lower() in told
-        answers[scar.id] = "applied" if named else "ignored"
+        is_named = scar.title.lower() in applied or scar.id[:8].lower() in applied
+        answers[scar.id] = "applied" if is_named else "ignored"
         events.append(memory.event("used", scar.id, data={"outcome": answers[scar.id], "observed": "at close"}))
     return answers, events
 
 
 def _compliance(
-    close_type: str, read: Payload, conduct: Conduct, answers: Mapping[str, str], took_ms: int
+    close_type: str, payload: Payload, conduct: Conduct, answers: Mapping[str, str], took_ms: int
 ) -> dict[str, Any]:
     return {
         "close_type": close_type,
         "ceremony": ceremony(conduct),
         "minutes": round(conduct.minutes, 1),
-        "questions_answered": len(read.reflection),
-        "human_asked_for_corrections": read.corrections is not None,
+        "questions_answered": len(payload.reflection),
+        "human_asked_for_corrections": payload.corrections is not None,
         "learnings_stored": conduct.learnings,
         "scars_ignored": list(answers.values()).count("ignored"),
         "recalls": conduct.recalls,
@@ -287,32 +294,37 @@ def _compliance(
     }
 
 
-def _drafts(memory: Memory, read: Payload, title: str, session: Session, conduct: Conduct) -> list[Draft]:
-    """Give the records that tell of the session itself."""
-    found = []
+def _drafts(memory: Memory, payload: Payload, title: str, session: Session, conduct: Conduct) -> list[Draft]:
+    """Return the records about the session itself."""
+    drafts = []
     did_something = (
-        conduct.recalls or conduct.learnings or read.reflection or read.summary or read.decisions or read.threads
+        conduct.recalls
+        or conduct.learnings
+        or payload.reflection
+        or payload.summary
+        or payload.decisions
+        or payload.threads
     )
     if did_something:
-        told = [f"{name.replace('_', ' ')}: {text}" for name, text in read.summary.items()]
-        body = "\n".join([title or f"Session {session.id[:10]}", *told])
-        found.append(Draft(body=body, kind="summary", title=title or headline(body), fields=dict(read.summary)))
-    if read.reflection:
-        fields = {**read.reflection, **({"corrections": read.corrections} if read.corrections else {})}
+        summary_lines = [f"{name.replace('_', ' ')}: {text}" for name, text in payload.summary.items()]
+        body = "\n".join([title or f"Session {session.id[:10]}", *summary_lines])
+        drafts.append(Draft(body=body, kind="summary", title=title or headline(body), fields=dict(payload.summary)))
+    if payload.reflection:
+        fields = {**payload.reflection, **({"corrections": payload.corrections} if payload.corrections else {})}
         body = f"Looking back at {title or session.id[:10]}"
-        found.append(Draft(body=body, kind="retrospective", title=body, fields=fields))
-    if read.project_state:
-        found.append(_state_draft(memory, read.project_state))
-    return found
+        drafts.append(Draft(body=body, kind="retrospective", title=body, fields=fields))
+    if payload.project_state:
+        drafts.append(_state_draft(memory, payload.project_state))
+    return drafts
 
 
 def _state_draft(memory: Memory, text: str) -> Draft:
-    """Give the state of the project, in place of the last one."""
-    here = memory.store.project_number(memory.project)
-    former = [
+    """Return the state of the project, replacing the last one."""
+    project = memory.store.project_number(memory.project)
+    earlier = [
         entry.record.id
-        for entry in records.newest(memory.store.db, "progress", here, limit=50)
+        for entry in records.newest(memory.store.db, "progress", project, limit=50)
         if STATE_TAG in entry.record.tags
     ]
-    links = tuple(Link(relation="supersedes", target=one) for one in former[:1])
+    links = tuple(Link(relation="supersedes", target=record_id) for record_id in earlier[:1])
     return Draft(body=text.removeprefix("PROJECT STATE:").strip(), kind="progress", tags=(STATE_TAG,), links=links)

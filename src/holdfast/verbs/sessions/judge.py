@@ -1,4 +1,4 @@
-"""Say what became of memories, one by one: answers to scars, outcomes, checks, and yes or no to what is held."""
+"""Record judgements on memories: answers to scars, outcomes, checks, and approval or rejection of pending ones."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -16,7 +16,7 @@ from holdfast.verbs.truth.verify import verify
 
 VERDICTS = (
     *DECISIONS,
-    *(one for one in OUTCOMES if one not in ("acknowledged", "refuted", "dismissed")),
+    *(outcome for outcome in OUTCOMES if outcome not in ("acknowledged", "refuted", "dismissed")),
     "verified",
     "confirmed",
     "cancelled",
@@ -24,33 +24,33 @@ VERDICTS = (
 
 
 def judge(memory: Memory, judgements: Sequence[Answer]) -> Answered:
-    """Take judgements, each on its own: what is wrong with one is said and does not spoil the others."""
+    """Apply judgements one by one: a bad one is reported and does not affect the others."""
     if not judgements:
-        raise Invalid("There is nothing to judge.", hint="Give at least one id with its verdict.")
-    answers = [one for one in judgements if one.decision in DECISIONS]
-    told = answer(memory, answers) if answers else Answered()
-    taken, problems = list(told.taken), list(told.problems)
-    for one in judgements:
-        if one in answers:
+        raise Invalid("There is nothing to judge.", hint="Pass at least one id with its verdict.")
+    answers = [judgement for judgement in judgements if judgement.decision in DECISIONS]
+    answered = answer(memory, answers) if answers else Answered()
+    taken, problems = list(answered.taken), list(answered.problems)
+    for judgement in judgements:
+        if judgement in answers:
             continue
         try:
-            taken.append((_judge(memory, one), one.decision))
+            taken.append((_judge(memory, judgement), judgement.decision))
         except HoldfastError as problem:
-            problems.append(f"{one.scar}: {problem}")
-    return replace(told, taken=tuple(taken), problems=tuple(problems))
+            problems.append(f"{judgement.scar}: {problem}")
+    return replace(answered, taken=tuple(taken), problems=tuple(problems))
 
 
-def _judge(memory: Memory, one: Answer) -> Record:
-    match one.decision:
+def _judge(memory: Memory, judgement: Answer) -> Record:
+    match judgement.decision:
         case "verified":
-            return verify(memory, one.scar, note=one.evidence)
+            return verify(memory, judgement.scar, note=judgement.evidence)
         case "cancelled":
-            return cancel(memory, one.scar)
+            return cancel(memory, judgement.scar)
         case "confirmed":
-            return _confirmed(memory, one.scar)
+            return _confirmed(memory, judgement.scar)
         case verdict if verdict in VERDICTS:
-            return find(memory, record_use(memory, [one.scar], verdict, note=one.evidence)[0]).record
-    raise Invalid(f"{one.decision!r} is no verdict.", hint=f"Use one of {', '.join(VERDICTS)}.")
+            return find(memory, record_use(memory, [judgement.scar], verdict, note=judgement.evidence)[0]).record
+    raise Invalid(f"{judgement.decision!r} is not a verdict.", hint=f"Use one of {', '.join(VERDICTS)}.")
 
 
 def _confirmed(memory: Memory, reference: str) -> Record:
@@ -58,4 +58,4 @@ def _confirmed(memory: Memory, reference: str) -> Record:
     match outcome:
         case Written(record=record) | Held(record=record):
             return record
-    raise Invalid(f"it cannot be confirmed: {OUTCOME_CODES[type(outcome)]}.", hint="Revise it, or cancel it.")
+    raise Invalid(f"it cannot be approved: {OUTCOME_CODES[type(outcome)]}.", hint="Revise or reject it.")

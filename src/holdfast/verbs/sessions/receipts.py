@@ -1,4 +1,4 @@
-"""What sessions were told unasked: why, at what cost, and what became of it, said by them or seen by a rule."""
+"""What was injected into sessions automatically: why, its cost, and the outcome, declared or observed by a rule."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -14,14 +14,14 @@ from holdfast.policy.secrets.find import texts_of
 from holdfast.policy.sessions.outcomes import distinctive, outcome_of
 from holdfast.verbs.memory import Memory
 
-COMMON = 0.05  # a word in more of the project's records than this is nobody's own
-MOST_TOLD = 500  # times one session
-FEW = 20  # records of which no word can be called common
+COMMON = 0.05  # a word in a larger share of the project's records is not distinctive
+MOST_TOLD = 500  # injections into one session
+FEW = 20  # with fewer records no word counts as common
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Receipt:
-    """What was put into a session's context unasked: which records, why, at what cost, and what became of them."""
+    """One automatic injection into a session: its records, reason, cost and outcomes."""
 
     session: str
     at: str
@@ -33,36 +33,36 @@ class Receipt:
 
 
 def receipts(memory: Memory, *, days: float = 7, limit: int = 50) -> list[Receipt]:
-    """Give what sessions were told unasked lately, latest first, and what became of it."""
+    """Return recent injections, latest first, with their outcomes."""
     since = days_before(memory.clock.now(), days)
     return [_receipt(memory, event) for event in memory.store.happened(("injected",), since, limit)]
 
 
 def told_unasked(memory: Memory, session: str) -> list[Receipt]:
-    """Give what one session was told unasked, in order, and what became of it."""
+    """Return the injections into one session, in order, with their outcomes."""
     return [_receipt(memory, event) for event in memory.store.in_session(session, "injected", MOST_TOLD)]
 
 
-def became_of(memory: Memory, told: Sequence[Event], since: str) -> dict[str, int]:
-    """Tell how often which outcome followed what these events put into contexts."""
-    pairs = {(event.about, record_id) for event in told for record_id in _ids(event)}
+def became_of(memory: Memory, injections: Sequence[Event], since: str) -> dict[str, int]:
+    """Count the outcomes of the records that these events injected."""
+    pairs = {(event.about, record_id) for event in injections for record_id in _ids(event)}
     uses = usage.all_since(memory.store.db, since)
     return dict(Counter(use.outcome for use in uses if (use.session, use.id) in pairs).most_common())
 
 
-def note_outcomes(memory: Memory, happenings: Sequence[Happening], *, ended: bool) -> int:
-    """Note what a session's replies and edits show of what it was told; give how many.
+def note_outcomes(memory: Memory, activity: Sequence[Happening], *, ended: bool) -> int:
+    """Record what a session's replies and edits show about injected records; return how many.
 
-    A rule's word is kept apart from what anybody said. What came back is noted as soon as it is seen, that nothing did only
-    when the session is over; each is noted once, however often the trail is read.
+    Outcomes observed by a rule are kept apart from declared ones. A use is recorded as soon as it is seen, an unused record
+    only when the session is over; each is recorded once, however often the activity is read.
     """
-    known = {use.id for use in usage.in_session(memory.store.db, happenings[0].session)}
-    first = dict(_told(happenings))
-    found = records.by_ids(memory.store.db, [one for one in first if one not in known])
+    known = {use.id for use in usage.in_session(memory.store.db, activity[0].session)}
+    first = dict(_injections(activity))
+    entries = records.by_ids(memory.store.db, [record_id for record_id in first if record_id not in known])
     events = [
         _event(memory, entry.record, first[entry.record.id], outcome)
-        for entry in found.values()
-        if (outcome := _outcome(memory, entry.record, first[entry.record.id], happenings, ended=ended))
+        for entry in entries.values()
+        if (outcome := _outcome(memory, entry.record, first[entry.record.id], activity, ended=ended))
     ]
     if events:
         memory.commit(events)
@@ -84,52 +84,55 @@ def _receipt(memory: Memory, event: Event) -> Receipt:
 
 
 def _ids(event: Event) -> tuple[str, ...]:
-    given = event.data.get("ids")
-    return tuple(one for one in given if isinstance(one, str)) if isinstance(given, list) else ()
+    ids = event.data.get("ids")
+    return tuple(record_id for record_id in ids if isinstance(record_id, str)) if isinstance(ids, list) else ()
 
 
-def _told(happenings: Sequence[Happening]) -> Iterator[tuple[str, Happening]]:
-    """Give each record a session was told, with when it first was; latest first, so that the first one stays."""
-    for one in reversed(happenings):
-        ids = one.given.get("ids") if one.event == "Injected" else None
+def _injections(activity: Sequence[Happening]) -> Iterator[tuple[str, Happening]]:
+    """Yield each injected record with its injection; latest first, so that a dict keeps the first one."""
+    for event in reversed(activity):
+        ids = event.given.get("ids") if event.event == "Injected" else None
         yield from (
-            (record_id, one) for record_id in (ids if isinstance(ids, list) else ()) if isinstance(record_id, str)
+            (record_id, event) for record_id in (ids if isinstance(ids, list) else ()) if isinstance(record_id, str)
         )
 
 
 def _outcome(
-    memory: Memory, record: Record, told: Happening, happenings: Sequence[Happening], *, ended: bool
+    memory: Memory, record: Record, injection: Happening, activity: Sequence[Happening], *, ended: bool
 ) -> str | None:
-    after = [one for one in happenings if one.id > told.id]
-    said = [text for one in after for text in _said(one)]
-    asked = [one.text for one in happenings if one.event == "UserPromptSubmit"]
-    asked += [
-        text for one in happenings if one.event == "PreToolUse" and one.id < told.id for text in texts_of(one.given)
+    after = [event for event in activity if event.id > injection.id]
+    later_texts = [text for event in after for text in _agent_texts(event)]
+    earlier_texts = [event.text for event in activity if event.event == "UserPromptSubmit"]
+    earlier_texts += [
+        text
+        for event in activity
+        if event.event == "PreToolUse" and event.id < injection.id
+        for text in texts_of(event.given)
     ]
     words = distinctive(record, common=lambda word: _is_common(memory, word))
-    seen = outcome_of(words, record.id, said, asked)
-    return seen or ("ignored" if ended and any(one.event == "Stop" for one in after) else None)
+    observed = outcome_of(words, record.id, later_texts, earlier_texts)
+    return observed or ("ignored" if ended and any(event.event == "Stop" for event in after) else None)
 
 
-def _said(one: Happening) -> Iterator[str]:
-    """Give what the agent itself said or did: replies, and what it gave to tools; never what they answered."""
-    if one.event in ("Stop", "SubagentStop"):
-        yield one.text
-    elif one.event == "PostToolUse":
-        yield from texts_of(one.given)
+def _agent_texts(event: Happening) -> Iterator[str]:
+    """Yield what the agent itself wrote or did: replies and tool arguments, never tool results."""
+    if event.event in ("Stop", "SubagentStop"):
+        yield event.text
+    elif event.event == "PostToolUse":
+        yield from texts_of(event.given)
 
 
 def _is_common(memory: Memory, word: str) -> bool:
-    here = memory.store.project_number(memory.project)
-    size = memory.store.size((here,))
-    return size >= FEW and memory.frequencies.of([word], (records.span(here),), size)[word] > COMMON * size
+    project = memory.store.project_number(memory.project)
+    size = memory.store.size((project,))
+    return size >= FEW and memory.frequencies.of([word], (records.span(project),), size)[word] > COMMON * size
 
 
-def _event(memory: Memory, record: Record, told: Happening, outcome: str) -> Event:
-    at = parse_instant(told.at)
+def _event(memory: Memory, record: Record, injection: Happening, outcome: str) -> Event:
+    at = parse_instant(injection.at)
     seconds = datetime.fromisoformat(at).timestamp()
-    by = Actor(kind="rule", name="outcomes", session=told.session)
-    name = f"used {told.session} {record.id}"
+    by = Actor(kind="rule", name="outcomes", session=injection.session)
+    name = f"used {injection.session} {record.id}"
     return Event(
         id=fixed_id(seconds, name),
         about=record.id,

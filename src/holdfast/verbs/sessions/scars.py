@@ -1,4 +1,4 @@
-"""Scars that were shown want an answer: applying, not applicable, or refuted, with evidence; and scars are judged by it."""
+"""Answers to scars that were shown (applying, not applicable or refuted, with evidence), and the effect of scars."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
@@ -25,7 +25,7 @@ from holdfast.verbs.records.hot import tend
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """What somebody says to a scar that was shown."""
+    """An answer to a scar that was shown."""
 
     scar: str
     decision: str
@@ -35,7 +35,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answered:
-    """The answers that were taken, what is wrong with the others, and the scars that still wait."""
+    """The accepted answers, problems with the others, and the scars still without an answer."""
 
     taken: tuple[tuple[Record, str], ...] = ()
     problems: tuple[str, ...] = ()
@@ -44,7 +44,7 @@ class Answered:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Effect:
-    """What a scar achieved: how often it was shown, and what came of it."""
+    """The effect of a scar: how often it was shown, and the outcomes."""
 
     scar: Record
     shown: int = 0
@@ -53,59 +53,59 @@ class Effect:
 
     @property
     def heeded(self) -> float:
-        """The share of showings that were applied."""
+        """The share of impressions that were applied."""
         return self.outcomes["applied"] / self.shown if self.shown else 0.0
 
     @property
     def multiplier(self) -> float:
-        """What dismissals of the last 90 days leave of its weight."""
+        """The factor that dismissals of the last 90 days leave of its weight."""
         return by_dismissal(self.recent)
 
     @property
     def is_blind_spot(self) -> bool:
-        """Whether it is shown again and again and mostly ignored."""
+        """Whether it is shown repeatedly and mostly ignored."""
         return self.shown >= BLIND_SHOWN and self.outcomes["ignored"] / self.shown > BLIND_SHARE
 
     @property
     def wants_review(self) -> bool:
-        """Whether it is dismissed so often that its wording or its truth should be looked at."""
+        """Whether it is dismissed so often that its wording or truth should be reviewed."""
         return len(self.recent) >= ENOUGH and dismissed_share(self.recent) >= REEVALUATE
 
 
 def unanswered(memory: Memory, session: str = "") -> list[Record]:
-    """Give the scars a session was shown, in one of their wordings, and said nothing about, in the order they were shown."""
-    asked = session or memory.actor.session
-    if not asked:
+    """Return the scars a session was shown in one of their wordings and did not answer, in order."""
+    session_id = session or memory.actor.session
+    if not session_id:
         return []
     db = memory.store.db
-    told = {use.id for use in usage.in_session(db, asked) if not use.observed}
-    shown = [one.id for one in usage.worded_in(db, asked) if one.id not in told]
-    found = records.by_ids(db, shown)
-    known = (found[one].record for one in shown if one in found)
+    answered = {use.id for use in usage.in_session(db, session_id) if not use.observed}
+    shown = [impression.id for impression in usage.worded_in(db, session_id) if impression.id not in answered]
+    entries = records.by_ids(db, shown)
+    known = (entries[record_id].record for record_id in shown if record_id in entries)
     return [record for record in known if record.kind == "scar" and record.state == "active"]
 
 
 def answer(memory: Memory, answers: Sequence[Answer], *, every: bool = False) -> Answered:
-    """Take answers to scars, each on its own: a bad one is explained and does not spoil the others.
+    """Record answers to scars one by one: a bad one is reported and does not affect the others.
 
-    With `every` it is all or nothing: none is taken until each scar that was shown has a good one.
+    With `every` it is all or nothing: none is recorded until each shown scar has a valid one.
     """
     if not memory.actor.session:
-        raise Invalid("There is no session to answer in.", hint="Start one, or name it with --session.")
-    shown = {one.id: one.variant for one in usage.shown_in(memory.store.db, memory.actor.session)}
+        raise Invalid("No active session to answer in.", hint="Start one, or name it with --session.")
+    shown = {impression.id: impression.variant for impression in usage.shown_in(memory.store.db, memory.actor.session)}
     taken: list[tuple[Record, str]] = []
     problems: list[str] = []
     events = []
-    for given in answers:
+    for reply in answers:
         try:
-            scar = _shown_scar(memory, given, shown)
+            scar = _shown_scar(memory, reply, shown)
         except HoldfastError as problem:
-            problems.append(f"{given.scar}: {problem}")
+            problems.append(f"{reply.scar}: {problem}")
             continue
-        events.append(memory.event("used", scar.id, data=_said(given, shown[scar.id])))
-        taken.append((scar, given.decision))
-    told = {scar.id for scar, _ in taken}
-    left = tuple(scar for scar in unanswered(memory) if scar.id not in told)
+        events.append(memory.event("used", scar.id, data=_use_data(reply, shown[scar.id])))
+        taken.append((scar, reply.decision))
+    answered = {scar.id for scar, _ in taken}
+    left = tuple(scar for scar in unanswered(memory) if scar.id not in answered)
     if every and (problems or left):
         return Answered(problems=tuple(problems), waiting=left)
     if events:
@@ -121,13 +121,17 @@ def effects(
     ids: Iterable[str] | None = None,
     sessions: Collection[str] | None = None,
 ) -> list[Effect]:
-    """Give what each scar shown lately in this project, or in some sessions of it, achieved, most shown first."""
+    """Return the effect of each scar shown recently in this project, or in some of its sessions, most shown first."""
     db = memory.store.db
     since, window = days_before(memory.clock.now(), days), days_before(memory.clock.now(), WINDOW_DAYS)
-    shown = Counter(one.id for one in usage.shown_since(db, since) if sessions is None or one.session in sessions)
+    shown = Counter(
+        impression.id
+        for impression in usage.shown_since(db, since)
+        if sessions is None or impression.session in sessions
+    )
     wanted = set(shown) if ids is None else set(ids)
-    outcomes: dict[str, Counter[str]] = {one: Counter() for one in wanted}
-    recent: dict[str, list[str]] = {one: [] for one in wanted}
+    outcomes: dict[str, Counter[str]] = {record_id: Counter() for record_id in wanted}
+    recent: dict[str, list[str]] = {record_id: [] for record_id in wanted}
     for use in usage.since(db, wanted, min(since, window)):
         if sessions is not None and use.session not in sessions:
             continue
@@ -135,34 +139,31 @@ def effects(
             outcomes[use.id][use.outcome] += 1
         if use.at >= window and use.outcome not in ("succeeded", "failed"):
             recent[use.id].append(use.outcome)
-    scars = [entry.record for entry in records.by_ids(db, wanted).values() if _is_scar_here(memory, entry.record)]
-    found = [
+    scars = [entry.record for entry in records.by_ids(db, wanted).values()]
+    scars = [record for record in scars if record.kind == "scar" and is_at_hand(memory, record)]
+    scar_effects = [
         Effect(scar=scar, shown=shown[scar.id], outcomes=outcomes[scar.id], recent=tuple(recent[scar.id]))
         for scar in scars
     ]
-    return sorted(found, key=lambda one: (-one.shown, one.scar.id))
+    return sorted(scar_effects, key=lambda effect: (-effect.shown, effect.scar.id))
 
 
-def _is_scar_here(memory: Memory, record: Record) -> bool:
-    return record.kind == "scar" and is_at_hand(memory, record)
-
-
-def _shown_scar(memory: Memory, given: Answer, shown: dict[str, str]) -> Record:
-    if problem := problem_with(given.decision, given.evidence):
+def _shown_scar(memory: Memory, reply: Answer, shown: dict[str, str]) -> Record:
+    if problem := problem_with(reply.decision, reply.evidence):
         raise Invalid(f"{problem}.")
-    record = find(memory, given.scar).record
+    record = find(memory, reply.scar).record
     if record.id not in shown:
         raise Invalid(f"{record.id[:10]} was not shown in this session.", hint="Answer only what recall showed.")
     if record.kind != "scar":
-        raise Invalid(f"{record.id[:10]} is a {record.kind}; only scars want an answer.", hint="Judge it as applied …")
+        raise Invalid(
+            f"{record.id[:10]} is a {record.kind}; only scars need an answer.",
+            hint="Judge it as applied, ignored or contradicted instead.",
+        )
     return record
 
 
-def _said(given: Answer, variant: str) -> dict[str, str]:
-    data = {"outcome": OUTCOME_OF[given.decision], "evidence": masked(given.evidence.strip())}
-    data |= {"decision": given.decision, "relevance": given.relevance or _relevance(given.decision)}
+def _use_data(reply: Answer, variant: str) -> dict[str, str]:
+    default = "high" if reply.decision == "APPLYING" else "low"
+    data = {"outcome": OUTCOME_OF[reply.decision], "evidence": masked(reply.evidence.strip())}
+    data |= {"decision": reply.decision, "relevance": reply.relevance or default}
     return data | ({"variant": variant} if variant else {})
-
-
-def _relevance(decision: str) -> str:
-    return "high" if decision == "APPLYING" else "low"

@@ -1,4 +1,4 @@
-"""Sessions: begin one, take it up again after a restart, find one, and look at what it left."""
+"""Start, resume and find sessions, and read what they left."""
 
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -28,7 +28,7 @@ SHORTEST_PREFIX = 4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Insight:
-    """How well scars worked lately."""
+    """How well scars worked recently."""
 
     sessions: int
     shown: int
@@ -38,7 +38,7 @@ class Insight:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Opening:
-    """What a session should know when it begins."""
+    """What a session should know when it starts."""
 
     session: Session
     resumed: bool = False
@@ -76,9 +76,9 @@ def start(
     agent: str = "",
     force: bool = False,
 ) -> Opening:
-    """Begin a session, or take one up again: the one named, this process's own, or that of its dead predecessor.
+    """Start a session, or resume one: the named one, this process's own, or that of its dead predecessor.
 
-    With a project or an agent this memory works on that codebase, under that name, from now on. With a key to read nothing begins.
+    With a project or an agent this memory switches to that project or name. With a read-only key nothing is started.
     """
     current = current_session(memory)
     if project and project != memory.project:
@@ -86,20 +86,18 @@ def start(
     memory.actor = replace(memory.actor, name=agent or memory.actor.name)
     if memory.role == "read":
         return context(memory)
-    here = current if current and current.project == memory.project else None
-    resumed = find_session(memory, session) if session else None if force else here or _orphan(memory)
+    own = current if current and current.project == memory.project else None
+    resumed = find_session(memory, session) if session else None if force else own or _orphan(memory)
     if resumed and resumed.project != memory.project:
-        raise Conflict(
-            f"{resumed.id} belongs to {resumed.project}.", hint="Sessions of other projects are not taken up."
-        )
+        raise Conflict(f"{resumed.id} belongs to {resumed.project}.", hint="Resume it from that project.")
     if resumed:
         check_own(memory, resumed)
     planted = plant(memory)
     cool(memory)
-    begun = begin(memory, resumed, title=title, issue=issue)
-    if current and current.is_open and current.id != begun.id:
-        supersede(memory, current, begun.id)
-    return replace(_opening(memory, begun), resumed=bool(resumed and not resumed.implicit), planted=planted)
+    started = begin(memory, resumed, title=title, issue=issue)
+    if current and current.is_open and current.id != started.id:
+        supersede(memory, current, started.id)
+    return replace(_opening(memory, started), resumed=bool(resumed and not resumed.implicit), planted=planted)
 
 
 def begin(
@@ -111,9 +109,9 @@ def begin(
     implicit: bool = False,
     name: str = "",
 ) -> Session:
-    """Note that a session begins, or goes on, in this process; from now on this memory acts in it.
+    """Record that a session starts or continues in this process; from now on this memory acts in it.
 
-    `name` is what the client calls it, if it says so: then hooks and tools speak of the same session.
+    `name` is the client's own session id, if known, so that hooks and tools use the same session.
     """
     name = mask_secrets(name)
     if name and known is None:
@@ -143,57 +141,59 @@ def _is_own(memory: Memory, session: Session) -> bool:
 
 
 def refresh(memory: Memory) -> Opening:
-    """Give what a session should know, without beginning one."""
+    """Return what a session should know, without starting one."""
     current = current_session(memory)
     if current is None:
-        raise NotFound("No session goes on here.", hint="Start one.")
+        raise NotFound("No active session.", hint="Start one: holdfast session start")
     return replace(_opening(memory, current), resumed=True)
 
 
 def context(memory: Memory) -> Opening:
-    """Give where the project stands, for somebody who is in no session yet."""
+    """Return where the project stands, without a session."""
     return _opening(memory, current_session(memory) or Session(id="", project=memory.project, agent=memory.actor.name))
 
 
 def supersede(memory: Memory, old: Session, by: str) -> None:
-    """End a session because another takes its place."""
+    """Close a session because another replaces it."""
     event = memory.event("closed", old.id, data={"type": "superseded", "by": by}, after=old.last)
     memory.commit([replace(event, by=replace(event.by, session=old.id))])
 
 
 def current_session(memory: Memory) -> Session | None:
-    """Give the session this memory acts in, if it was begun and goes on."""
-    found = sessions.of(memory.store.db, memory.actor.session) if memory.actor.session else None
-    return found if found and found.is_open else None
+    """Return the open session this memory acts in; None if there is none."""
+    session = sessions.of(memory.store.db, memory.actor.session) if memory.actor.session else None
+    return session if session and session.is_open else None
 
 
 def recalls(memory: Memory) -> int:
-    """Tell how often the session this memory acts in has asked."""
+    """Return how many recalls the current session made."""
     return memory.store.counted(memory.actor.session, "surfaced") if memory.actor.session else 0
 
 
 def find_session(memory: Memory, reference: str) -> Session:
-    """Give the session of an id or unambiguous prefix."""
+    """Return the session with an id or unambiguous prefix."""
     if exact := sessions.of(memory.store.db, reference):
-        return exact  # hosts name sessions in their own way
-    said = reference.strip()
-    found = _begin_so(memory, said.upper()) or _begin_so(memory, said)  # other systems write theirs in small letters
-    if not found:
+        return exact  # clients use ids of their own
+    prefix = reference.strip()
+    matches = _with_prefix(memory, prefix.upper()) or _with_prefix(memory, prefix)  # other systems use lower-case ids
+    if not matches:
         check_prefix(reference)
-        raise NotFound(f"There is no session {reference}.", hint="List the sessions to see which there are.")
-    found = [one for one in found if not (one.implicit and one.close.get("type") == "superseded")] or found
-    if len(found) > 1:
-        raise Ambiguous(f"{len(found)} sessions begin with {reference}.", hint="Give more of the id.")
-    return found[0]
+        raise NotFound(f"There is no session {reference}.", hint="List them: holdfast session list")
+    matches = [
+        session for session in matches if not (session.implicit and session.close.get("type") == "superseded")
+    ] or matches
+    if len(matches) > 1:
+        raise Ambiguous(f"{len(matches)} sessions begin with {reference}.", hint="Use more of the id.")
+    return matches[0]
 
 
-def _begin_so(memory: Memory, prefix: str) -> list[Session]:
+def _with_prefix(memory: Memory, prefix: str) -> list[Session]:
     check_keepable(prefix)
     return sessions.by_prefix(memory.store.db, prefix, 20) if len(prefix) >= SHORTEST_PREFIX else []
 
 
 def in_session(memory: Memory, name: str) -> Memory:
-    """Give the memory at work in the session of this name, which begins if nobody ever heard of it; nothing: as it is."""
+    """Return the memory acting in the session of this name, which starts if unknown; "" returns it unchanged."""
     if not name.strip():
         return memory
     name = mask_secrets(name)
@@ -209,40 +209,40 @@ def in_session(memory: Memory, name: str) -> Memory:
 
 
 def entitle(memory: Memory, reference: str, title: str) -> Session:
-    """Say what a session is about; one that ended stays so."""
-    session, said = find_session(memory, reference), check_text(masked(title), "title", LONGEST_TITLE)
+    """Set the title of a session; a closed one stays closed."""
+    session, checked = find_session(memory, reference), check_text(masked(title), "title", LONGEST_TITLE)
     check_own(memory, session)
     if session.is_open:
-        data: dict[str, Any] = {"title": said} | ({"implicit": True} if session.implicit else {})
+        data: dict[str, Any] = {"title": checked} | ({"implicit": True} if session.implicit else {})
         event = memory.event("started", session.id, data=data, after=max(session.last, session.end))
         memory.commit([replace(event, by=replace(event.by, name=session.agent))])
     else:
-        data = {**session.close, "title": said}
+        data = {**session.close, "title": checked}
         memory.commit([memory.event("closed", session.id, data=data, after=session.end)])
     return find_session(memory, session.id)
 
 
 def only_open(memory: Memory) -> Session:
-    """Give the one session that goes on in this project, or say why it is not clear which is meant."""
+    """Return the only open session of this project; raise if there is none or more than one."""
     if current := current_session(memory):
         return current
-    going_on = sessions.page(memory.store.db, memory.project, limit=200, only_open=True)
-    found = [one for one in going_on if _is_own(memory, one)]
-    if not found:
-        raise NotFound("No session goes on in this project.", hint="Start one.")
-    if len(found) > 1:
-        shown = ", ".join(one.id for one in found[:5])
-        raise Ambiguous(f"{len(found)} sessions go on in this project: {shown}.", hint="Say which one is meant.")
-    return found[0]
+    open_sessions = sessions.page(memory.store.db, memory.project, limit=200, only_open=True)
+    own = [session for session in open_sessions if _is_own(memory, session)]
+    if not own:
+        raise NotFound("No active session in this project.", hint="Start one: holdfast session start")
+    if len(own) > 1:
+        shown = ", ".join(session.id for session in own[:5])
+        raise Ambiguous(f"{len(own)} sessions are active in this project: {shown}.", hint="Name one by its id.")
+    return own[0]
 
 
 def list_sessions(memory: Memory, *, limit: int = 20, offset: int = 0, everywhere: bool = False) -> list[Session]:
-    """Give sessions, latest first."""
+    """Return sessions, latest first."""
     return sessions.page(memory.store.db, None if everywhere else memory.project, limit=limit, offset=offset)
 
 
 def left_by(memory: Memory, reference: str) -> Left:
-    """Give a session with what it wrote and how often it asked."""
+    """Return a session with its records and its number of recalls."""
     session = find_session(memory, reference)
     db, store = memory.store.db, memory.store
     return Left(
@@ -255,28 +255,28 @@ def left_by(memory: Memory, reference: str) -> Left:
 
 
 def _orphan(memory: Memory) -> Session | None:
-    """Give the open session of this project whose process died under the same client: a server that was restarted."""
+    """Return this project's open session whose process died under the same client: its server was restarted."""
     since = days_before(memory.clock.now(), RESUME_DAYS)
     host = memory.host
-    for one in sessions.page(memory.store.db, memory.project, limit=50, since=since, only_open=True):
-        same_client = (one.host, one.parent, one.agent) == (host.name, host.parent, memory.actor.name)
-        if same_client and one.pid != host.pid and not host.is_alive(one.pid):
-            return one
+    for session in sessions.page(memory.store.db, memory.project, limit=50, since=since, only_open=True):
+        same_client = (session.host, session.parent, session.agent) == (host.name, host.parent, memory.actor.name)
+        if same_client and session.pid != host.pid and not host.is_alive(session.pid):
+            return session
     return None
 
 
 def _opening(memory: Memory, session: Session) -> Opening:
-    db, here = memory.store.db, memory.store.project_number(memory.project)
-    others = [one for one in sessions.page(db, memory.project, limit=20) if one.id != session.id]
-    last = next((one for one in others if one.close and one.close.get("type") != "superseded"), None)
+    db, project = memory.store.db, memory.store.project_number(memory.project)
+    others = [other for other in sessions.page(db, memory.project, limit=20) if other.id != session.id]
+    last = next((other for other in others if other.close and other.close.get("type") != "superseded"), None)
     recent = days_before(memory.clock.now(), DECISION_DAYS)
-    decisions = [entry.record for entry in records.newest(db, "decision", here, limit=DECISIONS)]
-    retrospectives = [entry.record.fields for entry in records.newest(db, "retrospective", here, limit=5)]
+    decisions = [entry.record for entry in records.newest(db, "decision", project, limit=DECISIONS)]
+    retrospectives = [entry.record.fields for entry in records.newest(db, "retrospective", project, limit=5)]
     return Opening(
         session=session,
         last=last,
         summary=_summary(memory, last),
-        state=_state(memory, here),
+        state=_state(memory, project),
         rapport=next((text for fields in retrospectives if (text := rapport_of(fields))), ""),
         threads=tuple(open_threads(memory)),
         decisions=tuple(record for record in decisions if record.created_at >= recent),
@@ -288,20 +288,24 @@ def _opening(memory: Memory, session: Session) -> Opening:
 
 def _summary(memory: Memory, last: Session | None) -> Record | None:
     summary = last.close.get("summary") if last else None
-    found = records.by_ids(memory.store.db, [summary]) if isinstance(summary, str) else {}
-    return next((entry.record for entry in found.values() if entry.record.state == "active"), None)
+    entries = records.by_ids(memory.store.db, [summary]) if isinstance(summary, str) else {}
+    return next((entry.record for entry in entries.values() if entry.record.state == "active"), None)
 
 
-def _state(memory: Memory, here: int) -> Record | None:
-    found = records.newest(memory.store.db, "progress", here, limit=50)
-    return next((entry.record for entry in found if STATE_TAG in entry.record.tags), None)
+def _state(memory: Memory, project: int) -> Record | None:
+    entries = records.newest(memory.store.db, "progress", project, limit=50)
+    return next((entry.record for entry in entries if STATE_TAG in entry.record.tags), None)
 
 
 def _abandoned(memory: Memory, others: list[Session]) -> list[Session]:
-    """Give sessions nobody closed, of processes that are gone."""
+    """Return unclosed sessions of processes that are gone."""
     host = memory.host
-    gone = [one for one in others if one.is_open and not (one.host == host.name and host.is_alive(one.pid))]
-    return [one for one in gone if not one.implicit]
+    gone = [
+        session
+        for session in others
+        if session.is_open and not (session.host == host.name and host.is_alive(session.pid))
+    ]
+    return [session for session in gone if not session.implicit]
 
 
 def _insight(memory: Memory) -> Insight | None:
@@ -309,13 +313,13 @@ def _insight(memory: Memory) -> Insight | None:
     recent = sessions.page(memory.store.db, memory.project, limit=1_000, since=since)
     if len(recent) < INSIGHT_SESSIONS:
         return None
-    found: list[Effect] = effects(memory, days=INSIGHT_DAYS)
-    shown = sum(one.shown for one in found)
+    scar_effects: list[Effect] = effects(memory, days=INSIGHT_DAYS)
+    shown = sum(effect.shown for effect in scar_effects)
     if not shown:
         return None
     return Insight(
         sessions=len(recent),
         shown=shown,
-        heeded=sum(one.outcomes["applied"] for one in found) / shown,
-        blind_spot=next((one.scar for one in found if one.is_blind_spot), None),
+        heeded=sum(effect.outcomes["applied"] for effect in scar_effects) / shown,
+        blind_spot=next((effect.scar for effect in scar_effects if effect.is_blind_spot), None),
     )

@@ -1,4 +1,4 @@
-"""Twelve lessons that hold in every project, so that the first recall of a newcomer is not empty."""
+"""Twelve lessons that apply to every project, so that the first recall is not empty."""
 
 from dataclasses import dataclass
 
@@ -13,7 +13,7 @@ BY = Actor(kind="rule", name="holdfast")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Starter:
-    """One lesson with what speaks against it."""
+    """One lesson with its counter-arguments."""
 
     title: str
     body: str
@@ -24,16 +24,16 @@ class Starter:
 
 
 def plant(memory: Memory) -> int:
-    """Bring the lessons into a store that never had them; give how many are new. Retired ones stay retired."""
+    """Add the lessons to a store that never had them; return how many are new. Retired ones stay retired."""
     if not memory.config.starters or memory.store.setting("starters") == VERSION:
         return 0
-    planted = memory.commit([_event(place, starter) for place, starter in enumerate(STARTERS)])
+    planted = memory.commit([_event(number, starter) for number, starter in enumerate(STARTERS)])
     memory.store.note("starters", VERSION)
     return len(planted)
 
 
-def _event(place: int, starter: Starter) -> Event:
-    event_id = fixed_id(AT + place, starter.title)
+def _event(number: int, starter: Starter) -> Event:
+    event_id = fixed_id(AT + number, starter.title)
     fields = {
         "severity": starter.severity,
         "scar_type": "process",

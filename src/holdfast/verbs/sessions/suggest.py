@@ -1,4 +1,4 @@
-"""Threads nobody opened: topics that come back session after session are suggested, and stay gone when unwanted."""
+"""Suggest threads for topics that recur session after session; dismissed suggestions stay away."""
 
 from typing import Any
 
@@ -11,22 +11,22 @@ from holdfast.verbs.records.write import draft_event
 from holdfast.verbs.search.similarity import alike
 
 LOOK_BACK_DAYS, LOOK_BACK_SESSIONS = 30.0, 20
-RECURRENCES = 2  # earlier sessions that must have been about it
-FINAL = 3  # dismissals after which it never comes back
+RECURRENCES = 2  # earlier sessions about the topic
+FINAL = 3  # dismissals after which it is never suggested again
 
 
 def suggest(memory: Memory, topic: str, session: str) -> Record | None:
-    """Suggest a thread if a session was about what others were about before; give it, new or with more evidence."""
-    here, db = memory.store.project_number(memory.project), memory.store.db
+    """Suggest a thread if earlier sessions had the same topic; return it, new or with more evidence."""
+    project, db = memory.store.project_number(memory.project), memory.store.db
     since = days_before(memory.clock.now(), LOOK_BACK_DAYS)
-    summaries = records.newest(db, "summary", here, limit=LOOK_BACK_SESSIONS)
-    earlier = [one for one in summaries if one.record.by.session != session and one.record.created_at >= since]
-    like = [one for one in alike(memory, topic, earlier) if one.related]
-    evidence = list(dict.fromkeys(one.entry.record.by.session for one in like))
-    if len(evidence) < RECURRENCES or _is_open(memory, topic, here):
+    summaries = records.newest(db, "summary", project, limit=LOOK_BACK_SESSIONS)
+    earlier = [entry for entry in summaries if entry.record.by.session != session and entry.record.created_at >= since]
+    related = [match for match in alike(memory, topic, earlier) if match.related]
+    evidence = list(dict.fromkeys(match.entry.record.by.session for match in related))
+    if len(evidence) < RECURRENCES or _is_open(memory, topic, project):
         return None
-    score = round(sum(one.share for one in like) / len(like), 3)
-    known = next((one.entry.record for one in alike(memory, topic, _pending(memory, here)) if one.same), None)
+    score = round(sum(match.share for match in related) / len(related), 3)
+    known = next((match.entry.record for match in alike(memory, topic, _pending(memory, project)) if match.same), None)
     if known is None:
         draft = Draft(
             body=topic, kind="thread", source="mined", extra={"evidence": [*evidence, session], "score": score}
@@ -36,41 +36,41 @@ def suggest(memory: Memory, topic: str, session: str) -> Record | None:
 
 
 def suggestions(memory: Memory) -> list[Record]:
-    """Give the suggestions that wait for a word, best supported first."""
+    """Return the pending suggestions, best supported first."""
     entries = _pending(memory, memory.store.project_number(memory.project))
-    waiting = [entry.record for entry in entries if _is_shown(memory, entry.record)]
-    return sorted(waiting, key=lambda record: -len(record.extra.get("evidence", ())))
+    pending = [entry.record for entry in entries if _is_shown(memory, entry.record)]
+    return sorted(pending, key=lambda record: -len(record.extra.get("evidence", ())))
 
 
 def promote(memory: Memory, reference: str) -> Record:
-    """Make a suggestion a thread."""
+    """Turn a suggestion into a thread."""
     record = _suggestion(memory, reference)
     return memory.commit([memory.event("confirmed", record.id, after=record.head)])[0].record
 
 
 def dismiss(memory: Memory, reference: str) -> tuple[Record, int]:
-    """Turn a suggestion down; it comes back only if its topic does, and never after the third time."""
+    """Dismiss a suggestion; return it and how many dismissals are left until it is final."""
     record = _suggestion(memory, reference)
     memory.commit([memory.event("used", record.id, data={"outcome": "dismissed"}, after=record.head)])
     return record, FINAL - len(_dismissals(memory, record))
 
 
-def _pending(memory: Memory, here: int) -> list[Entry]:
-    return records.newest(memory.store.db, "thread", here, state="pending", limit=200)
+def _pending(memory: Memory, project: int) -> list[Entry]:
+    return records.newest(memory.store.db, "thread", project, state="pending", limit=200)
 
 
-def _is_open(memory: Memory, topic: str, here: int) -> bool:
-    threads = records.newest(memory.store.db, "thread", here, limit=200)
-    return any(one.same for one in alike(memory, topic, threads))
+def _is_open(memory: Memory, topic: str, project: int) -> bool:
+    threads = records.newest(memory.store.db, "thread", project, limit=200)
+    return any(match.same for match in alike(memory, topic, threads))
 
 
 def _is_shown(memory: Memory, record: Record) -> bool:
-    turned_down = _dismissals(memory, record)
-    return len(turned_down) < FINAL and record.head > max(turned_down, default="")
+    dismissals = _dismissals(memory, record)
+    return len(dismissals) < FINAL and record.head > max(dismissals, default="")
 
 
 def _dismissals(memory: Memory, record: Record) -> list[str]:
-    """Give the events by which a suggestion was turned down."""
+    """Return the ids of the events that dismissed a suggestion."""
     return [use.event for use in usage.since(memory.store.db, [record.id], "") if use.outcome == "dismissed"]
 
 
@@ -86,5 +86,7 @@ def _strengthen(memory: Memory, known: Record, session: str, score: float) -> Re
 def _suggestion(memory: Memory, reference: str) -> Record:
     record = find(memory, reference).record
     if record.kind != "thread" or record.state != "pending":
-        raise Conflict(f"{record.id} is no suggestion that waits.", hint="List the suggestions to see which there are.")
+        raise Conflict(
+            f"{record.id} is not a pending suggestion.", hint="List the suggestions to see the pending ones."
+        )
     return record

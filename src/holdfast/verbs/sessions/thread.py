@@ -1,4 +1,4 @@
-"""Threads: unresolved work that outlives a session. Their life is computed from when they were worked on."""
+"""Threads: unfinished work that outlives a session. Their stage is computed from when they were worked on."""
 
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -16,14 +16,14 @@ from holdfast.verbs.records.lifecycle import restore, retire
 from holdfast.verbs.records.write import Held, Written, write
 from holdfast.verbs.search.similarity import alike
 
-MOST = 500  # open threads looked at; more is a list nobody reads
+MOST = 500  # open threads that are read
 LONGEST = 3_000
 SHOWN_WITH_AMBIGUITY = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Thread:
-    """A thread with how alive it is."""
+    """A thread with its stage and vitality."""
 
     record: Record
     stage: Stage | Literal["resolved"]
@@ -35,14 +35,14 @@ class Thread:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Opened:
-    """A new thread."""
+    """A new thread was created."""
 
     thread: Thread
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Known:
-    """The same piece of work is a thread already; it was touched instead."""
+    """A thread about the same work exists; it was touched instead."""
 
     thread: Thread
     share: float
@@ -51,12 +51,14 @@ class Known:
 def open_thread(
     memory: Memory, text: str, *, issues: tuple[str, ...] = (), force: bool = False, thread_class: str = ""
 ) -> Opened | Known | Refused:
-    """Keep a piece of work as a thread, or touch the one that is about it already."""
-    said = check_text(text, "thread", LONGEST)
-    if not force and (same := _same(memory, said)):
+    """Create a thread for a piece of work, or touch the existing one about it."""
+    checked = check_text(text, "thread", LONGEST)
+    if not force and (same := _same(memory, checked)):
         return Known(thread=touch(memory, same[0].record.id), share=same[1])
-    fields: dict[str, Any] = {"thread_class": thread_class or class_of(said), "related_issues": list(issues)}
-    outcome = write(memory, Draft(body=said, kind="thread", fields=fields), waivers=Waivers(duplicate=True, scope=True))
+    fields: dict[str, Any] = {"thread_class": thread_class or class_of(checked), "related_issues": list(issues)}
+    outcome = write(
+        memory, Draft(body=checked, kind="thread", fields=fields), waivers=Waivers(duplicate=True, scope=True)
+    )
     match outcome:
         case Written(record=record) | Held(record=record):
             return Opened(thread=_life(memory, record, Touched()))
@@ -64,27 +66,28 @@ def open_thread(
 
 
 def open_threads(memory: Memory, *, archived: bool = False) -> list[Thread]:
-    """Give the open threads of this project, liveliest first; those dormant for a month only if asked for."""
-    found = _threads(memory, _open(memory))
+    """Return the open threads of this project, liveliest first; archived ones only on request."""
+    threads = _threads(memory, _open(memory))
     return sorted(
-        (one for one in found if archived or one.stage != "archived"), key=lambda one: (-one.vitality, one.record.id)
+        (thread for thread in threads if archived or thread.stage != "archived"),
+        key=lambda thread: (-thread.vitality, thread.record.id),
     )
 
 
 def numbered_threads(memory: Memory) -> dict[int, Thread]:
-    """Give the open threads by their place, oldest first: the number that #2 means. Archived ones keep theirs."""
+    """Return the open threads by number, oldest first (what #2 means). Archived ones keep their numbers."""
     return dict(enumerate(_threads(memory, _oldest_first(memory)), start=1))
 
 
 def resolved_threads(memory: Memory, *, limit: int = 50) -> list[Thread]:
-    """Give the threads that were resolved, latest first."""
-    here = memory.store.project_number(memory.project)
-    done = records.newest(memory.store.db, "thread", here, state="retired", limit=limit)
-    return sorted(_threads(memory, done), key=lambda one: one.record.updated_at, reverse=True)
+    """Return the resolved threads, latest first."""
+    project = memory.store.project_number(memory.project)
+    done = records.newest(memory.store.db, "thread", project, state="retired", limit=limit)
+    return sorted(_threads(memory, done), key=lambda thread: thread.record.updated_at, reverse=True)
 
 
 def touch(memory: Memory, reference: str) -> Thread:
-    """Note that a thread was worked on; that keeps it alive."""
+    """Record that a thread was worked on; that keeps it alive."""
     record = _thread(memory, reference)
     if record.state != "active":
         raise Conflict(f"{record.id} is {record.state}.", hint="Reopen it first.")
@@ -93,7 +96,7 @@ def touch(memory: Memory, reference: str) -> Thread:
 
 
 def resolve(memory: Memory, reference: str, note: str = "") -> Thread:
-    """Close a thread by its id, its place in the list (#2) or a part of its text."""
+    """Resolve a thread by its id, its number (#2) or part of its text."""
     record = _thread(memory, reference)
     if record.state == "active":
         record = retire(memory, record.id, note or "resolved")
@@ -101,13 +104,13 @@ def resolve(memory: Memory, reference: str, note: str = "") -> Thread:
 
 
 def reopen(memory: Memory, reference: str) -> Thread:
-    """Take a resolved thread up again."""
+    """Reopen a resolved thread."""
     record = restore(memory, _thread(memory, reference).id)
     return touch(memory, record.id)
 
 
 def triage(memory: Memory) -> dict[str, list[Thread]]:
-    """Give all open threads by the stage of their life."""
+    """Return all open threads by stage."""
     stages: dict[str, list[Thread]] = {name: [] for name in ("emerging", "active", "cooling", "dormant", "archived")}
     for thread in open_threads(memory, archived=True):
         stages[thread.stage].append(thread)
@@ -115,15 +118,15 @@ def triage(memory: Memory) -> dict[str, list[Thread]]:
 
 
 def archive_dormant(memory: Memory) -> list[Thread]:
-    """Close the threads that nobody worked on for so long that lists leave them out already; give them."""
-    found = triage(memory)["archived"]
-    for thread in found:
+    """Close the threads that are archived already because no one worked on them; return them."""
+    archived = triage(memory)["archived"]
+    for thread in archived:
         retire(memory, thread.record.id, "archived: dormant for a month")
-    return found
+    return archived
 
 
 def idle_days(thread: Thread, now: str) -> int:
-    """Give the whole days since a thread was worked on."""
+    """Return the whole days since a thread was worked on."""
     return int(days_between(thread.touched_at, now))
 
 
@@ -136,8 +139,8 @@ def _oldest_first(memory: Memory) -> list[Entry]:
 
 
 def _same(memory: Memory, text: str) -> tuple[Entry, float] | None:
-    """Give the open thread that is about the same piece of work."""
-    return next(((one.entry, one.share) for one in alike(memory, text, _open(memory)) if one.same), None)
+    """Return the open thread about the same piece of work, with its similarity."""
+    return next(((match.entry, match.share) for match in alike(memory, text, _open(memory)) if match.same), None)
 
 
 def _threads(memory: Memory, entries: list[Entry]) -> list[Thread]:
@@ -147,12 +150,12 @@ def _threads(memory: Memory, entries: list[Entry]) -> list[Thread]:
 
 def _life(memory: Memory, record: Record, touched: Touched) -> Thread:
     now = memory.clock.now()
-    given = record.fields.get("thread_class")
+    stored_class = record.fields.get("thread_class")
     life = Life(
         created_at=record.created_at,
         touched_at=max(touched.last_at, record.created_at),
         touches=1 + touched.times,
-        thread_class=given if given in ("operational", "backlog") else class_of(record.title),
+        thread_class=stored_class if stored_class in ("operational", "backlog") else class_of(record.title),
     )
     return Thread(
         record=record,
@@ -165,38 +168,38 @@ def _life(memory: Memory, record: Record, touched: Touched) -> Thread:
 
 
 def _thread(memory: Memory, reference: str) -> Record:
-    """Give the thread meant by an id, a place in the list or a part of its text."""
-    said = reference.strip()
-    if not said:
-        raise Invalid("Which thread?", hint="Give its id, its place in the list (#2) or a part of its text.")
-    if said.startswith("#"):
-        return _at_place(memory, said)
-    if is_reference(said):
-        record = find(memory, said).record
+    """Return the thread with an id, a number or part of its text."""
+    wanted = reference.strip()
+    if not wanted:
+        raise Invalid("No thread was named.", hint="Use its id, its number (#2) or part of its text.")
+    if wanted.startswith("#"):
+        return _by_number(memory, wanted)
+    if is_reference(wanted):
+        record = find(memory, wanted).record
         if record.kind != "thread":
             raise Invalid(f"{record.id} is a {record.kind}, not a thread.")
         return record
-    return _by_text(memory, said)
+    return _by_text(memory, wanted)
 
 
-def _at_place(memory: Memory, said: str) -> Record:
+def _by_number(memory: Memory, reference: str) -> Record:
     oldest_first = _oldest_first(memory)
-    place = whole_number(said[1:]) or 0
-    if not 1 <= place <= len(oldest_first):
+    number = whole_number(reference[1:]) or 0
+    if not 1 <= number <= len(oldest_first):
         raise NotFound(
-            f"There is no thread {said}; {len(oldest_first)} are open.", hint="`holdfast thread list` shows them."
+            f"There is no thread {reference}; {len(oldest_first)} are open.", hint="List them: holdfast thread list"
         )
-    return oldest_first[place - 1].record
+    return oldest_first[number - 1].record
 
 
-def _by_text(memory: Memory, said: str) -> Record:
+def _by_text(memory: Memory, text: str) -> Record:
     entries = _open(memory)
-    within = [entry.record for entry in entries if said.lower() in entry.record.body.lower()]
-    if not within:
-        within = [one.entry.record for one in alike(memory, said, entries) if one.same]
-    if not within:
-        raise NotFound(f"No open thread says {shorten(said, 80)!r}.", hint="List the threads to see their ids.")
-    if len(within) > 1 and not any(record.body.lower() == said.lower() for record in within):
-        shown = "; ".join(f"{one.id[:10]} {shorten(one.title, 60)}" for one in within[:SHOWN_WITH_AMBIGUITY])
-        raise Ambiguous(f"{len(within)} threads say that: {shown}.", hint="Give the id.")
-    return within[0]
+    matches = [entry.record for entry in entries if text.lower() in entry.record.body.lower()]
+    if not matches:
+        matches = [match.entry.record for match in alike(memory, text, entries) if match.same]
+    if not matches:
+        raise NotFound(f"No open thread matches {shorten(text, 80)!r}.", hint="List them: holdfast thread list")
+    if len(matches) > 1 and not any(record.body.lower() == text.lower() for record in matches):
+        shown = "; ".join(f"{record.id[:10]} {shorten(record.title, 60)}" for record in matches[:SHOWN_WITH_AMBIGUITY])
+        raise Ambiguous(f"{len(matches)} threads match: {shown}.", hint="Use the id.")
+    return matches[0]

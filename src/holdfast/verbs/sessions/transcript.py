@@ -1,4 +1,4 @@
-"""Keep what was said in a session, give it back, and find passages in it. Credentials are masked before it is kept."""
+"""Store, read and search the transcripts of sessions, with credentials masked."""
 
 from holdfast.engine.raw import transcripts
 from holdfast.engine.raw.transcripts import Piece, Transcript
@@ -15,48 +15,48 @@ LONGEST_QUESTION = 1_000
 
 
 def save_transcript(memory: Memory, text: str, *, session: str = "", form: str = "markdown") -> Transcript:
-    """Keep what was said in a session, in place of an earlier transcript of it."""
+    """Store the transcript of a session, replacing an earlier one."""
     if form not in FORMATS:
-        raise Invalid(f"{form!r} is no format of a transcript.", hint=f"Use one of {', '.join(FORMATS)}.")
-    meant = find_session(memory, session) if session else only_open(memory)
-    check_own(memory, meant)
+        raise Invalid(f"{form!r} is not a transcript format.", hint=f"Use one of {', '.join(FORMATS)}.")
+    target = find_session(memory, session) if session else only_open(memory)
+    check_own(memory, target)
     body = check_text(masked(text), "transcript", LONGEST)
-    turns = said_in(body, form)
-    if not turns:
-        raise Invalid("Nothing was said in this transcript.", hint="For JSON, one message a line is expected.")
+    messages = said_in(body, form)
+    if not messages:
+        raise Invalid("The transcript contains no messages.", hint="For JSON, use one message per line.")
     with memory.store.db.transaction():
-        kept = Transcript(
-            session=meant.id,
-            project=memory.store.project_number(meant.project, make=True),
+        transcript = Transcript(
+            session=target.id,
+            project=memory.store.project_number(target.project, make=True),
             format=form,
             saved_at=memory.clock.now(),
             tokens=tokens_of(body),
             body=body,
         )
-        transcripts.save(memory.store.db, kept, chunks(turns))
-    return kept
+        transcripts.save(memory.store.db, transcript, chunks(messages))
+    return transcript
 
 
 def get_transcript(memory: Memory, session: str) -> Transcript:
-    """Give the transcript of a session."""
-    meant = find_session(memory, session)
-    found = transcripts.get(memory.store.db, meant.id)
-    if found is None:
+    """Return the transcript of a session."""
+    target = find_session(memory, session)
+    transcript = transcripts.get(memory.store.db, target.id)
+    if transcript is None:
         raise NotFound(
-            f"There is no transcript of {meant.id}.", hint="`holdfast session transcript save FILE` keeps one."
+            f"There is no transcript of {target.id}.", hint="Save one: holdfast session transcript save FILE"
         )
-    return found
+    return transcript
 
 
 def drop_transcript(memory: Memory, session: str) -> bool:
-    """Remove the transcript of a session for good."""
+    """Delete the transcript of a session for good; return whether there was one."""
     return transcripts.drop(memory.store.db, find_session(memory, session).id)
 
 
 def search_transcripts(
     memory: Memory, question: str, *, limit: int = 10, everywhere: bool = False, least: float = 0.0
 ) -> list[Piece]:
-    """Find where in this project's transcripts something was said; `least` is the share of its words that must be there."""
-    said = check_text(question, "question", LONGEST_QUESTION)
-    here = None if everywhere else memory.store.project_number(memory.project)
-    return [piece for piece in transcripts.search(memory.store.db, said, here, limit) if piece.share >= least]
+    """Search this project's transcripts; `least` is the share of the question's words that must match."""
+    checked = check_text(question, "question", LONGEST_QUESTION)
+    project = None if everywhere else memory.store.project_number(memory.project)
+    return [piece for piece in transcripts.search(memory.store.db, checked, project, limit) if piece.share >= least]

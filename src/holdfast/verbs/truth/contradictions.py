@@ -1,4 +1,4 @@
-"""Contradictions between records: found, marked, shown with how they came about, and resolved by somebody."""
+"""Contradictions between records: find, mark, list with their history, and resolve them."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 How = Literal["supersede", "weaken", "remove", "both"]
 HOWS: tuple[str, ...] = get_args(How)
-# What is read when a whole project is looked through: half a second of it, and no more texts than are kept once read.
+# Limits for scanning a whole project: about half a second, and no more texts than the parser's cache holds.
 MOST_TEXTS, MOST_CHARACTERS = 2_000, 250_000
 BY_MEANING = 8
 _LOWER = {"high": "medium", "medium": "low", "low": "low"}
@@ -38,7 +38,7 @@ _LOWER = {"high": "medium", "medium": "low", "low": "low"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Moment:
-    """Something that happened to one of two records."""
+    """An event of one of two records."""
 
     at: str
     record: str
@@ -48,7 +48,7 @@ class Moment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dispute:
-    """Two records in use that do not go together; `why` is unknown where only somebody's word stands for it."""
+    """Two active records that contradict each other; `why` is None if someone marked them without a detectable reason."""
 
     older: Record
     newer: Record
@@ -60,7 +60,7 @@ class Dispute:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Disputes:
-    """What contradicts what; how many records were looked at, and what was left out to keep the work bounded."""
+    """Contradictions, how many records were read, and how many were skipped to limit the work."""
 
     found: tuple[Dispute, ...] = ()
     looked_at: int = 0
@@ -70,7 +70,7 @@ class Disputes:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resolved:
-    """How a contradiction ended."""
+    """How a contradiction was resolved."""
 
     how: str
     kept: Record
@@ -78,32 +78,32 @@ class Resolved:
 
 
 def conflicts(memory: Memory, reference: str) -> list[Clash]:
-    """Give the records of the same project, or of all projects, that one seems to contradict; surest first."""
+    """Return the records of the same project, or of all projects, that one seems to contradict, strongest first."""
     entry = find(memory, reference)
-    near = {one.record.id: one for one in (*_by_meaning(memory, entry.number), *_by_words(memory, entry.record))}
+    near = {match.record.id: match for match in (*_by_meaning(memory, entry.number), *_by_words(memory, entry.record))}
     settled = settled_among(memory, [entry.record.id, *near])
-    found = [
-        Clash(record=one.record, found=why)
-        for one in near.values()
-        if one.record.id != entry.record.id
-        and is_comparable(entry.record, one.record)
-        and not settled.covers(entry.record.id, one.record.id)
-        and (why := why_not_both(entry.record, one))
+    clashes = [
+        Clash(record=match.record, found=why)
+        for match in near.values()
+        if match.record.id != entry.record.id
+        and is_comparable(entry.record, match.record)
+        and not settled.covers(entry.record.id, match.record.id)
+        and (why := why_not_both(entry.record, match))
     ]
-    return sorted(found, key=lambda one: -one.found.strength)
+    return sorted(clashes, key=lambda clash: -clash.found.strength)
 
 
 def find_all(memory: Memory) -> Disputes:
-    """Look through the newest active records of the project for contradictions, with each other and with what is near."""
-    db, here = memory.store.db, memory.store.project_number(memory.project)
-    place, shared = span(here), span(memory.store.project_number(GLOBAL))
-    looked_at = newest_words(db, place)
-    others = newest_words(db, shared) if place != shared else {}
-    near = pairs(db, looked_at, place, others, least=LEAST_SHARE)
-    found, not_compared = _confirmed(memory, near)
-    active = records.counted(db, records.Filter(projects=(here,)))
+    """Scan the newest active records of the project for contradictions with each other and with similar ones."""
+    db, project = memory.store.db, memory.store.project_number(memory.project)
+    own_span, global_span = span(project), span(memory.store.project_number(GLOBAL))
+    looked_at = newest_words(db, own_span)
+    others = newest_words(db, global_span) if own_span != global_span else {}
+    near = pairs(db, looked_at, own_span, others, least=LEAST_SHARE)
+    disputes, not_compared = _confirmed(memory, near)
+    active = records.counted(db, records.Filter(projects=(project,)))
     return Disputes(
-        found=tuple(sorted(found, key=_surest)),
+        found=tuple(sorted(disputes, key=_by_strength)),
         looked_at=len(looked_at),
         not_looked_at=max(0, active - len(looked_at)),
         not_compared=not_compared,
@@ -111,32 +111,32 @@ def find_all(memory: Memory) -> Disputes:
 
 
 def open_contradictions(memory: Memory, *, limit: int = 20) -> Disputes:
-    """Give what was marked and what was found, as far as nobody settled it, with how it came about."""
-    looked = find_all(memory)
+    """Return marked and detected contradictions that are not resolved, with their history."""
+    scan = find_all(memory)
     marked = _marked(memory)
-    known = {(one.older.id, one.newer.id) for one in marked}
-    found = [one for one in looked.found if (one.older.id, one.newer.id) not in known]
-    every = (*marked, *found)
-    return replace(looked, found=(*(_told(memory, one) for one in every[:limit]), *every[limit:]))
+    known = {(dispute.older.id, dispute.newer.id) for dispute in marked}
+    detected = [dispute for dispute in scan.found if (dispute.older.id, dispute.newer.id) not in known]
+    disputes = (*marked, *detected)
+    return replace(scan, found=(*(_with_history(memory, dispute) for dispute in disputes[:limit]), *disputes[limit:]))
 
 
 def marked(memory: Memory) -> list[Dispute]:
-    """Give the contradictions somebody marked in this project and did not settle, with how they came about."""
-    return [_told(memory, one) for one in _marked(memory)]
+    """Return the contradictions marked in this project and not resolved, with their history."""
+    return [_with_history(memory, dispute) for dispute in _marked(memory)]
 
 
 def mark(memory: Memory, first: str, second: str, *, note: str = "") -> Dispute:
-    """Say that two records contradict each other, whatever their wording."""
+    """Mark two records as contradicting each other, whatever their wording."""
     older, newer = _both(memory, first, second)
     if not _arrows(memory, older, newer, "contradicts"):
         newer = link(memory, newer.id, "contradicts", older.id, note=note)
-    return _told(memory, Dispute(older=older, newer=newer))
+    return _with_history(memory, Dispute(older=older, newer=newer))
 
 
 def resolve(memory: Memory, first: str, second: str, how: str, *, keep: str = "", note: str = "") -> Resolved:
-    """End a contradiction: `keep` (else the newer) supersedes, weakens or removes the other, or both hold after all."""
+    """Resolve a contradiction: `keep` (default: the newer) supersedes, weakens or removes the other, or both are right."""
     if how not in HOWS:
-        raise Invalid(f"{how!r} is no way to resolve.", hint=f"Use one of {', '.join(HOWS)}.")
+        raise Invalid(f"{how!r} is not a resolution.", hint=f"Use one of {', '.join(HOWS)}.")
     older, newer = _both(memory, first, second)
     kept, other = _chosen(memory, older, newer, keep)
     with memory.store.db.transaction():
@@ -155,7 +155,7 @@ def resolve(memory: Memory, first: str, second: str, how: str, *, keep: str = ""
 
 
 def _weaken(memory: Memory, kept: Record, other: Record, note: str) -> None:
-    """Lower the confidence of a record, and note what speaks against it."""
+    """Lower the confidence of a record and note what contradicts it."""
     if other.confidence != _LOWER[other.confidence]:
         revise(memory, other.id, Revision(confidence=_LOWER[other.confidence]))
     record_use(memory, [other.id], "contradicted", note=note or f"contradicted by {kept.id}")
@@ -163,38 +163,38 @@ def _weaken(memory: Memory, kept: Record, other: Record, note: str) -> None:
 
 
 def _both(memory: Memory, first: str, second: str) -> tuple[Record, Record]:
-    """Give two records in use that may be held against each other, the older one in front."""
-    one, other = find(memory, first).record, find(memory, second).record
-    if one.id == other.id:
+    """Return two active records that can be compared, the older one first."""
+    left, right = find(memory, first).record, find(memory, second).record
+    if left.id == right.id:
         raise Invalid("A memory cannot contradict itself.")
-    for record in (one, other):
+    for record in (left, right):
         if record.state != "active":
-            raise Conflict(f"{record.id} is {record.state}; only memories in use contradict each other.")
-    if GLOBAL not in (one.project, other.project) and one.project != other.project:
-        raise Invalid("These are memories of two projects; each may be right in its own.")
-    return in_order(one, other)
+            raise Conflict(f"{record.id} is {record.state}; only active memories can contradict each other.")
+    if GLOBAL not in (left.project, right.project) and left.project != right.project:
+        raise Invalid("These memories belong to different projects; each may be right in its own.")
+    return in_order(left, right)
 
 
 def _chosen(memory: Memory, older: Record, newer: Record, keep: str) -> tuple[Record, Record]:
     kept = find(memory, keep).record if keep else newer
     if kept.id not in (older.id, newer.id):
-        raise Invalid(f"{kept.id} is neither of the two.", hint="`keep` names the one that holds.")
+        raise Invalid(f"{kept.id} is neither of the two.", hint="`keep` must name one of them.")
     return (newer, older) if kept.id == newer.id else (older, newer)
 
 
 def _by_words(memory: Memory, record: Record) -> list[Similar]:
-    """Give the nearest records by words, in the record's project and among those that hold everywhere."""
+    """Return the most similar records by words, in the record's project and among global ones."""
     homes = dict.fromkeys((record.project, memory.project if record.project == GLOBAL else GLOBAL))
-    found = (near for home in homes for near in similar(memory.store, replace(record, project=home)))
-    return [Similar(record=other, similarity=share) for other, share in found if share >= LEAST_SHARE]
+    matches = (near for home in homes for near in similar(memory.store, replace(record, project=home)))
+    return [Similar(record=other, similarity=share) for other, share in matches if share >= LEAST_SHARE]
 
 
 def _by_meaning(memory: Memory, number: int) -> list[Similar]:
-    """Give the nearest records by the vector a record already has; none where it has none."""
+    """Return the nearest records by the record's stored vector; empty if it has none."""
     stored = vectors.of(memory.store.db, [number]) if memory.embedder else []
     if not stored or memory.embedder is None:
         return []
-    import numpy as np  # noqa: PLC0415  numpy costs a tenth of a second: only for meaning
+    import numpy as np  # noqa: PLC0415  importing numpy takes a tenth of a second
 
     from holdfast.verbs.search.embed import usable  # noqa: PLC0415
 
@@ -206,65 +206,65 @@ def _by_meaning(memory: Memory, number: int) -> list[Similar]:
     nearest = memory.codes.nearest(vector, spans, most=BY_MEANING)
     known = records.by_numbers(memory.store.db, nearest)
     return [
-        Similar(record=known[one], similarity=min(1.0, max(0.0, cosine)))
-        for one, cosine in nearest.items()
-        if one in known and known[one].state == "active"
+        Similar(record=known[near_number], similarity=min(1.0, max(0.0, cosine)))
+        for near_number, cosine in nearest.items()
+        if near_number in known and known[near_number].state == "active"
     ]
 
 
 def _confirmed(memory: Memory, near: Sequence[Pair]) -> tuple[list[Dispute], int]:
-    """Compare pairs, most alike first, until enough was read; give what cannot both hold and how many were left."""
+    """Compare pairs, most similar first, up to the limit; return contradictions and how many pairs were skipped."""
     known = records.by_numbers(memory.store.db, {number for pair in near for number in (pair.first, pair.second)})
     settled = settled_among(memory, [record.id for record in known.values()])
     read, characters = set[int](), 0
-    found: list[Dispute] = []
-    for place, pair in enumerate(near):
-        one, other = known[pair.first], known[pair.second]
-        if not is_comparable(one, other) or settled.covers(one.id, other.id):
+    disputes: list[Dispute] = []
+    for index, pair in enumerate(near):
+        left, right = known[pair.first], known[pair.second]
+        if not is_comparable(left, right) or settled.covers(left.id, right.id):
             continue
         for number in {pair.first, pair.second} - read:
             read.add(number)
             characters += len(said(known[number]))
         if len(read) > MOST_TEXTS or characters > MOST_CHARACTERS:
-            return found, len(near) - place
-        if why := why_not_both(one, Similar(record=other, similarity=pair.share)):
-            older, newer = in_order(one, other)
-            found.append(Dispute(older=older, newer=newer, why=why))
-    return found, 0
+            return disputes, len(near) - index
+        if why := why_not_both(left, Similar(record=right, similarity=pair.share)):
+            older, newer = in_order(left, right)
+            disputes.append(Dispute(older=older, newer=newer, why=why))
+    return disputes, 0
 
 
-def _arrows(memory: Memory, one: Record, other: Record, relation: str) -> list[links.Arrow]:
-    """Give the links of one relation between two records, either way."""
-    ends = {one.id, other.id}
-    around = links.around(memory.store.db, one.id)
+def _arrows(memory: Memory, left: Record, right: Record, relation: str) -> list[links.Arrow]:
+    """Return the links of a relation between two records, in either direction."""
+    ends = {left.id, right.id}
+    around = links.around(memory.store.db, left.id)
     return [arrow for arrow in around if arrow.relation == relation and {arrow.source, arrow.target} == ends]
 
 
 def _marked(memory: Memory) -> list[Dispute]:
-    """Give the contradictions somebody marked in this project and did not settle, latest first."""
+    """Return the contradictions marked in this project and not resolved, latest first."""
     db, homes = memory.store.db, dict.fromkeys(map(memory.store.project_number, (memory.project, GLOBAL)))
     marked = [pair for home in homes for pair in links.pairs(db, "contradicts", home)]
     known = records.by_ids(db, {end for pair in marked for end in pair})
     settled = settled_among(memory, list(known))
-    found = [in_order(known[one].record, known[other].record) for one, other in marked]
+    ordered = [in_order(known[source].record, known[target].record) for source, target in marked]
     unique = {
         (older.id, newer.id): Dispute(older=older, newer=newer)
-        for older, newer in found
+        for older, newer in ordered
         if _is_open(memory, older, newer, settled)
     }
-    return sorted(unique.values(), key=lambda one: (one.newer.created_at, one.newer.id), reverse=True)
+    return sorted(unique.values(), key=lambda dispute: (dispute.newer.created_at, dispute.newer.id), reverse=True)
 
 
-def _is_open(memory: Memory, one: Record, other: Record, settled: Settled) -> bool:
-    here = (memory.project, GLOBAL)
-    return one.project in here and other.project in here and not settled.covers(one.id, other.id)
+def _is_open(memory: Memory, left: Record, right: Record, settled: Settled) -> bool:
+    projects = (memory.project, GLOBAL)
+    return left.project in projects and right.project in projects and not settled.covers(left.id, right.id)
 
 
-def _told(memory: Memory, dispute: Dispute) -> Dispute:
-    """Add to a dispute why it is one, who marked it, and what happened to both records."""
+def _with_history(memory: Memory, dispute: Dispute) -> Dispute:
+    """Return a dispute with its reason, who marked it, and the events of both records."""
     older, newer = dispute.older, dispute.newer
     why = dispute.why or why_not_both(newer, Similar(record=older, similarity=1.0))
-    events = sorted(_happened(memory, (older, newer)), key=lambda event: event.id)
+    events = sorted(_events_of(memory, (older, newer)), key=lambda event: event.id)
     marks = [event for event in events if event.verb == "linked" and event.data.get("relation") == "contradicts"]
     return replace(
         dispute,
@@ -279,7 +279,7 @@ def _told(memory: Memory, dispute: Dispute) -> Dispute:
     )
 
 
-def _happened(memory: Memory, both: Iterable[Record]) -> Iterator[Event]:
+def _events_of(memory: Memory, both: Iterable[Record]) -> Iterator[Event]:
     ids = {record.id for record in both}
     for record_id in ids:
         for event in memory.store.events_about(record_id):
@@ -291,5 +291,5 @@ def _name(event: Event) -> str:
     return event.by.name or event.by.kind
 
 
-def _surest(dispute: Dispute) -> tuple[float, str]:
+def _by_strength(dispute: Dispute) -> tuple[float, str]:
     return -dispute.why.strength if dispute.why else 0.0, dispute.newer.id

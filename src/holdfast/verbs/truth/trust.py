@@ -1,4 +1,4 @@
-"""Say how far memories are to be believed, and see what that is made of."""
+"""Rate records, and show how their trust was computed."""
 
 from dataclasses import dataclass
 
@@ -32,7 +32,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trust:
-    """How far a record is believed: at first, after what was said of it, and now that time has passed."""
+    """Trust in a record: at first, after ratings, and now."""
 
     record: Record
     base: float
@@ -42,7 +42,7 @@ class Trust:
 
 
 def trust_of(memory: Memory, reference: str) -> Trust:
-    """Give how far a record is believed, with every change and its note."""
+    """Return the trust in a record, with every change and its note."""
     record = find(memory, reference).record
     changes = trusts.of(memory.store.db, [record.id]).get(record.id, [])
     events = memory.store.events_with(change.event for change in changes)
@@ -62,15 +62,15 @@ def trust_of(memory: Memory, reference: str) -> Trust:
 def change_trust(
     memory: Memory, reference: str, reason: str = "", *, raises: bool = True, delta: float | None = None, note: str = ""
 ) -> Trust:
-    """Raise or lower trust for a reason, or by an amount; without either by a tenth."""
+    """Raise or lower trust for a reason, or by an amount; by 0.1 without either."""
     if reason and reason not in REASONS:
-        raise Invalid(f"{reason!r} is no reason.", hint=f"Use one of {', '.join(REASONS)}.")
+        raise Invalid(f"{reason!r} is not a reason.", hint=f"Use one of {', '.join(REASONS)}.")
     if reason and (REASONS[reason] > 0) != raises:
         raise Invalid(f"{reason} {'lowers' if raises else 'raises'} trust.", hint="Use the other direction.")
     record = find(memory, reference).record
     size = abs(delta) if delta is not None else abs(REASONS[reason]) if reason else 0.1
-    if not size <= LARGEST:  # what is not a number is not above it either
-        raise Invalid("Trust changes by 1 at most.")
+    if not size <= LARGEST:  # also rejects NaN
+        raise Invalid("Trust can change by at most 1.")
     data = {"reason": reason or ("used_correctly" if raises else "outdated"), "delta": size if raises else -size}
     if note:
         data["note"] = check_text(masked(note), "note", LONGEST_NOTE)
@@ -79,11 +79,11 @@ def change_trust(
 
 
 def _history(record: Record, changes: list[trusts.Change], events: dict[str, Event]) -> tuple[Step, ...]:
-    found, value = [], base_trust(record)
+    steps, value = [], base_trust(record)
     for change in changes:
         value = min(1.0, max(0.0, value + change.delta))
         event = events[change.event]
-        found.append(
+        steps.append(
             Step(
                 at=change.at,
                 by=event.by.name or event.by.kind,
@@ -93,4 +93,4 @@ def _history(record: Record, changes: list[trusts.Change], events: dict[str, Eve
                 note=str(event.data.get("note", "")),
             )
         )
-    return tuple(found)
+    return tuple(steps)
