@@ -13,7 +13,7 @@ _HUNK = re.compile(r"^@@ .*$", re.MULTILINE)
 
 
 def default_branch(folder: Path) -> str:
-    """Give the branch others are merged into: as the remote says, else main or master."""
+    """Return the branch others are merged into: as the remote says, else main or master."""
     said = git_text(folder, "symbolic-ref", "--quiet", "--short", "refs/remotes/origin/HEAD", seconds=QUICK_SECONDS)
     if said:
         return said.strip().removeprefix("origin/")
@@ -22,7 +22,7 @@ def default_branch(folder: Path) -> str:
 
 
 def tips(folder: Path) -> dict[str, str]:
-    """Give the commit each branch stands at, here or as last fetched; a local one counts more."""
+    """Return the commit each branch stands at, here or as last fetched; a local one counts more."""
     said = git_text(
         folder, "for-each-ref", "--format=%(objectname) %(refname)", "refs/remotes", "refs/heads", seconds=QUICK_SECONDS
     )
@@ -36,16 +36,16 @@ def tips(folder: Path) -> dict[str, str]:
 
 def held(folder: Path, commits: Collection[str]) -> dict[str, bool | None]:
     """Tell of commits whether HEAD holds what they say: as they are, one by one under other names, or squashed into one."""
-    named = {one for one in commits if is_object(one)}
+    named = {commit for commit in commits if is_object(commit)}
     outside = _unmerged(folder, named)
     if outside is None:
         return dict.fromkeys(commits)
     known = {one: True if one not in outside else _squashed(folder, one) for one in named}
-    return {one: known.get(one) for one in commits}
+    return {commit: known.get(commit) for commit in commits}
 
 
 def _unmerged(folder: Path, commits: set[str]) -> frozenset[str] | None:
-    """Give which of these commits HEAD does not hold; None if git cannot say. One that is not here counts as not held."""
+    """Return which of these commits HEAD does not hold; None if git cannot say. One that is not here counts as not held."""
     known = git_text(
         folder, "cat-file", "--batch-check=%(objectname)", given="\n".join(sorted(commits)), seconds=QUICK_SECONDS
     )
@@ -57,7 +57,7 @@ def _unmerged(folder: Path, commits: set[str]) -> frozenset[str] | None:
 
 
 def _squashed(folder: Path, end: str) -> bool | None:
-    """Tell whether one commit that HEAD has since says all that a branch said; None if nobody can tell."""
+    """Return whether one commit that HEAD has since says all that a branch said; None if nobody can tell."""
     base = git_text(folder, "merge-base", "HEAD", end, seconds=QUICK_SECONDS)
     if not base:
         return None  # its commits are not here
@@ -77,7 +77,7 @@ def _patches(folder: Path, commits: str) -> set[str] | None:
 
 
 def _patch_id(patch: str) -> str:
-    """Give what a patch does, whatever line it does it at: as `git patch-id` does, for many patches at once."""
+    """Return what a patch does, whatever line it does it at: as `git patch-id` does, for many patches at once."""
     begun = patch.find("diff --git")
     lines = _HUNK.sub("@@", patch[begun:] if begun >= 0 else "").splitlines()
     told = [line for line in lines if line.startswith(("diff --git", "+", "-"))]

@@ -25,7 +25,7 @@ _RAW = re.compile(r":\d+ \d+ (?P<before>[0-9a-f]+) (?P<after>[0-9a-f]+) \w\d*\t(
 def touches(
     folder: Path, cited: Mapping[str, Collection[str]], since: str, *, seconds: float = QUICK_SECONDS
 ) -> list[Touch] | None:
-    """Give the commits since an instant that touched files, newest first, back to where each held what was cited of it.
+    """Return the commits since an instant that touched files, newest first, back to where each held what was cited of it.
 
     Git is heard no longer than that; None if it did not say in time. (With a commit to stop at it would walk all the way
     to there before it says a word.)
@@ -55,7 +55,7 @@ def _touch(head: Sequence[str], match: re.Match[str]) -> Touch:
 
 
 def contents(folder: Path, blobs: Sequence[str]) -> dict[str, bytes]:
-    """Give what several blobs hold, asked for at once; those that are not here are left out."""
+    """Return what several blobs hold, asked for at once; those that are not here are left out."""
     said = git(folder, "cat-file", "--batch", given="\n".join(blobs).encode() + b"\n", seconds=QUICK_SECONDS) or b""
     return objects(said)
 
@@ -85,7 +85,7 @@ def renamed(folder: Path, paths: Sequence[str], since: Sequence[str]) -> dict[st
 
 
 def defining(folder: Path, name: str, extension: str) -> list[str]:
-    """Give the tracked files of a kind in which a name may be defined."""
+    """Return the tracked files of a kind in which a name may be defined."""
     last = re.escape(name.rpartition(".")[2])
     pattern = (
         rf"(def|class|func|fn|function|interface|struct|enum|type|const|let|var|trait|impl|module)[^=(]*\b{last}\b"
@@ -95,13 +95,13 @@ def defining(folder: Path, name: str, extension: str) -> list[str]:
 
 
 def content(folder: Path, what: str) -> bytes | None:
-    """Give the content of an object: a blob's id, or commit:path."""
+    """Return the content of an object: a blob's id, or commit:path."""
     named = what.partition(":")[0]
     return None if named.startswith("-") else git(folder, "cat-file", "blob", what, seconds=QUICK_SECONDS)
 
 
 def facts_of(folder: Path, commit: str) -> tuple[str, str, str] | None:
-    """Give author, date and subject of a commit; None if it is not here."""
+    """Return author, date and subject of a commit; None if it is not here."""
     if not is_object(commit):
         return None
     said = git_text(folder, "log", "-1", "--format=%an%x1f%aI%x1f%s", commit, "--", seconds=QUICK_SECONDS)
@@ -112,8 +112,8 @@ def facts_of(folder: Path, commit: str) -> tuple[str, str, str] | None:
 
 
 def _base(folder: Path, commits: Sequence[str]) -> str:
-    """Give the commit that all of these hold; nothing if one of them is not here."""
-    known = sorted({one for one in commits if re.fullmatch(r"[0-9a-f]{7,64}", one)})
+    """Return the commit that all of these hold; nothing if one of them is not here."""
+    known = sorted({commit for commit in commits if re.fullmatch(r"[0-9a-f]{7,64}", commit)})
     if len(known) <= 1:
         return known[0] if known else ""
     said = git_text(folder, "merge-base", "--octopus", *known, seconds=QUICK_SECONDS)

@@ -20,7 +20,7 @@ _OBJECT = re.compile(r"[0-9a-fA-F]{4,64}")
 
 
 def is_object(name: str) -> bool:
-    """Tell whether a name can be that of an object. Names come with records from anywhere: one that is an option would be obeyed."""
+    """Return whether a name can be that of an object. Names come with records from anywhere: one that is an option would be obeyed."""
     return _OBJECT.fullmatch(name) is not None
 
 
@@ -38,7 +38,7 @@ def run_git(
 
 
 def git(folder: Path, *question: str, seconds: float = GIT_SECONDS, given: bytes = b"") -> bytes | None:
-    """Give what git answers; None where it does not."""
+    """Return what git answers; None where it does not."""
     try:
         answer = run_git(folder, *question, given=given, seconds=seconds)
     except OSError:
@@ -47,13 +47,13 @@ def git(folder: Path, *question: str, seconds: float = GIT_SECONDS, given: bytes
 
 
 def git_text(folder: Path, *question: str, seconds: float = GIT_SECONDS, given: str = "") -> str | None:
-    """Give what git answers, as text; None where it does not."""
+    """Return what git answers, as text; None where it does not."""
     said = git(folder, *question, seconds=seconds, given=given.encode())
     return None if said is None else said.decode(errors="replace")
 
 
 def objects(said: bytes) -> dict[str, bytes]:
-    """Give what each object holds by what `git cat-file --batch` said; those that are not there are left out."""
+    """Return what each object holds by what `git cat-file --batch` said; those that are not there are left out."""
     found, place = dict[str, bytes](), 0
     while (end := said.find(b"\n", place)) >= 0:
         head = said[place:end].decode().split()
@@ -68,7 +68,7 @@ def objects(said: bytes) -> dict[str, bytes]:
 
 @contextmanager
 def git_told(folder: Path, *question: str, seconds: float) -> Iterator[Iterator[bytes]]:
-    """Give the lines of an answer as they come: who has heard enough leaves, and git stops. It stops by itself when it is late."""
+    """Return the lines of an answer as they come: who has heard enough leaves, and git stops. It stops by itself when it is late."""
     with subprocess.Popen(  # noqa: S603
         _command(folder, question), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=_surroundings()
     ) as process:
@@ -94,7 +94,7 @@ def _surroundings() -> dict[str, str]:
 
 
 def came_with_repository(store: Path) -> bool:
-    """Tell whether the repository around a store brings one: whoever made that may have made the store too.
+    """Return whether the repository around a store brings one: whoever made that may have made the store too.
 
     Anywhere in it, and however it is spelt: links lead to other folders, and some systems take a for A.
     """

@@ -19,13 +19,13 @@ class GitHistory:
         self._folder = folder
 
     def head(self) -> str:
-        """Give the commit HEAD stands at; nothing in a repository without commits."""
+        """Return the commit HEAD stands at; nothing in a repository without commits."""
         if self._ask("rev-parse", "--git-dir") is None:
             raise Invalid("There is no git repository here.", hint="Run it inside the repository to learn from.")
         return (self._ask("rev-parse", "--quiet", "--verify", "HEAD") or "").strip()
 
     def commits(self, *, after: str = "", since: str = "", limit: int = 500) -> list[Commit]:
-        """Give commits that HEAD holds, newest first: those that `after` does not hold, made since a date.
+        """Return commits that HEAD holds, newest first: those that `after` does not hold, made since a date.
 
         A commit that was rewritten or never fetched holds nothing, so history is then read as if for the first time.
         """

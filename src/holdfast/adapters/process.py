@@ -9,7 +9,7 @@ _ACCESS_DENIED = 5
 
 
 def is_alive(pid: int) -> bool:
-    """Tell whether a process of this machine still runs."""
+    """Return whether a process of this machine still runs."""
     if sys.platform == "win32":
         return _is_alive_on_windows(pid)
     try:

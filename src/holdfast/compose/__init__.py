@@ -173,7 +173,7 @@ def _postgres(url: str, *, role: str = "", patience: float = 0.0) -> Database:
 
 
 def _client_session(note: Path) -> str:
-    """Give what the client that started us calls its session: as it tells us, else as it told its hooks lately."""
+    """Return what the client that started us calls its session: as it tells us, else as it told its hooks lately."""
     names = ("CLAUDE_CODE_SESSION_ID", "GEMINI_SESSION_ID", "CODEX_SESSION_ID", "COPILOT_SESSION_ID")
     if told := next((value for name in names if (value := os.environ.get(name))), ""):
         return told

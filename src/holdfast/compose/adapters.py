@@ -36,20 +36,20 @@ def checkout_of(folder: Path, name: str = "", part: str = "") -> Checkout:
 
 
 def history_of(folder: Path) -> History:
-    """Give the history of the repository around a folder."""
+    """Return the history of the repository around a folder."""
     from holdfast.adapters.history import GitHistory
 
     return GitHistory(folder)
 
 
 def foreign_items(system: str, path: Path) -> Iterator[Item]:
-    """Give what the reader of another system finds at a path."""
+    """Return what the reader of another system finds at a path."""
     read: Callable[[Path], Iterator[Item]] = import_module(f"holdfast.adapters.importers.{IMPORTERS[system]}").read
     return read(path.expanduser())
 
 
 def open_replica(name: str, memory: Memory, folder: Path | None = None) -> tuple[Replica, Sharing]:
-    """Give a replica of this folder's memory by its name, and who it is shared with."""
+    """Return a replica of this folder's memory by its name, and who it is shared with."""
     here, team = folder or Path.cwd(), with_team(memory.project)
     home = store_folder(memory.config, here)
     if name == "notes":
@@ -83,7 +83,7 @@ def erase_copies(home: Path, here: Path, told: Sequence[Telling], is_outdated: O
 
 
 def markdown_folder(folder: Path, states: Path, memory: Memory) -> tuple[Replica, Sharing]:
-    """Give a folder of markdown files wherever it lies; one of a repository says of which project its memories are."""
+    """Return a folder of markdown files wherever it lies; one of a repository says of which project its memories are."""
     from holdfast.adapters.replicas.markdown import MarkdownFolder
 
     of_team = folder.absolute().parts[-2:] == (FOLDER, "memories")
@@ -92,7 +92,7 @@ def markdown_folder(folder: Path, states: Path, memory: Memory) -> tuple[Replica
 
 
 def open_notes(memory: Memory, folder: Path | None = None) -> Travelling:
-    """Give the notes of the repository around a folder."""
+    """Return the notes of the repository around a folder."""
     from holdfast.adapters.replicas.git_notes import GitNotes
 
     here = folder or Path.cwd()
@@ -107,7 +107,7 @@ def write_markdown(records: Iterable[Record], folder: Path) -> int:
 
 
 def embedder_of(config: Config) -> Embedder | None:
-    """Give the embedder the settings name."""
+    """Return the embedder the settings name."""
     if config.embedder == "none":
         return None
     if config.embedder == "http":
@@ -128,7 +128,7 @@ def embedder_of(config: Config) -> Embedder | None:
 
 
 def observing_of(config: Config, home: Path) -> Observing | None:
-    """Give the model that observes, and how, if the settings name one."""
+    """Return the model that observes, and how, if the settings name one."""
     if config.observer == "none":
         return None
     from holdfast.adapters.observers.modes import load_mode

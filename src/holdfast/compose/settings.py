@@ -115,7 +115,7 @@ def load_settings(
 
 
 def user_file() -> Path:
-    """Give the file of the user's own settings."""
+    """Return the file of the user's own settings."""
     from platformdirs import user_config_path
 
     return user_config_path("holdfast", appauthor=False) / "config.toml"
@@ -160,14 +160,14 @@ def _as_toml(value: Any) -> str:
 
 
 def store_folder(config: Config, here: Path) -> Path:
-    """Give the folder of the store: as set, else the nearest .holdfast/ upward, else the platform's data folder."""
+    """Return the folder of the store: as set, else the nearest .holdfast/ upward, else the platform's data folder."""
     if not config.home and (nearest := _nearest(here)) and _is_home(nearest):
         return nearest
     return user_folder(config)
 
 
 def user_folder(config: Config) -> Path:
-    """Give the folder of the store outside any project: as set, else the platform's data folder."""
+    """Return the folder of the store outside any project: as set, else the platform's data folder."""
     if config.home:
         return Path(config.home).expanduser()
     from platformdirs import user_data_path
@@ -270,7 +270,7 @@ def _bounded(name: str, value: Any) -> Any:
 
 
 def _checked(source: str, name: str, value: Any) -> Any:
-    """Give a value in its setting's type, or say what is wrong with it and where."""
+    """Return a value in its setting's type, or say what is wrong with it and where."""
     if name not in _KNOWN:
         near = get_close_matches(name, _KNOWN, n=1, cutoff=0.4)
         hint = f"Did you mean {near[0]}?" if near else "`holdfast config` shows every setting."

@@ -224,7 +224,7 @@ def _session(memory: Memory, places: _Places, home: Path, session: str, done: Wo
 
 
 def _derive(memory: Memory, happenings: list[Happening], *, since: str, ended: bool) -> int:
-    told = [one for one in happenings if one.event != "Injected"]
+    told = [happening for happening in happenings if happening.event != "Injected"]
     if not told:
         return 0
     derived = derive(memory, told, since=since, everything=ended)

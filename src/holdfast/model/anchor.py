@@ -90,7 +90,7 @@ def parse_anchor(text: str) -> Anchor:
 
 
 def bare_value(text: str) -> str:
-    """Give a value without the quotes, spaces, separators and remarks it may be written with."""
+    """Return a value without the quotes, spaces, separators and remarks it may be written with."""
     said = re.sub(r"\s+(?:#|//)\s.*$", "", text.strip()).rstrip(",;").strip()
     if len(said) > 1 and said[0] == said[-1] and said[0] in "\"'`":
         said = said[1:-1]
@@ -98,8 +98,8 @@ def bare_value(text: str) -> str:
 
 
 def check_anchors(anchors: tuple[str, ...]) -> tuple[str, ...]:
-    """Give anchors once each, or say which one cannot be read."""
-    kept = tuple(dict.fromkeys(one.strip() for one in anchors if one.strip()))
+    """Return anchors once each, or say which one cannot be read."""
+    kept = tuple(dict.fromkeys(anchor.strip() for anchor in anchors if anchor.strip()))
     if len(kept) > MOST_ANCHORS:
         raise Invalid(f"{len(kept)} anchors are too many; {MOST_ANCHORS} is the most.")
     for one in kept:

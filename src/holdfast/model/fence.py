@@ -218,7 +218,7 @@ def _looks_like(char: str) -> str:
 
 
 def _is_marker(look: _Look, match: "re.Match[str]") -> bool:
-    """Tell whether a `<` opens a marker: not if what follows `<` is an element of HTML, a type argument, a comparison, an address or a path."""
+    """Return whether a `<` opens a marker: not if what follows `<` is an element of HTML, a type argument, a comparison, an address or a path."""
     said, start, end = look.text, match.start(), match.end()
     name = match["name"].rstrip(".:-")
     if name[0] in "!?|" or name.startswith("0x"):

@@ -17,7 +17,7 @@ Aside = Literal["waits", "rejected"]
 
 
 def fold_all(events: Iterable[Event]) -> Record | None:
-    """Give the record these events make, whatever order they come in and however often.
+    """Return the record these events make, whatever order they come in and however often.
 
     Events that wait to be accepted, or were rejected, change nothing; a record that has no others is held, or out of use.
     """
@@ -36,7 +36,7 @@ def fold_all(events: Iterable[Event]) -> Record | None:
 
 
 def set_aside(events: Iterable[Event]) -> dict[str, Aside]:
-    """Give the events about one record that do not count, by id: those that wait, and those that were rejected."""
+    """Return the events about one record that do not count, by id: those that wait, and those that were rejected."""
     found: dict[str, Aside] = {}
     for event in sorted((event for event in events if event.verb in LOCAL), key=lambda event: event.id):
         named = _texts(event.data.get("events")) or ()
@@ -51,12 +51,12 @@ def set_aside(events: Iterable[Event]) -> dict[str, Aside]:
 
 
 def as_of(events: Iterable[Event], at: str) -> Record | None:
-    """Give the record as it stood at an instant."""
+    """Return the record as it stood at an instant."""
     return fold_all(event for event in events if event.at <= at or event.verb in LOCAL)
 
 
 def scrub(event: Event) -> Event:
-    """Give an event without anything its author said, as erasure leaves it."""
+    """Return an event without anything its author said, as erasure leaves it."""
     kept = (*_KEPT_ON_ERASURE, "hot", "pinned") if event.verb == "heated" else _KEPT_ON_ERASURE
     data = {key: event.data[key] for key in kept if key in event.data}
     if event.verb == "heated" and event.data.get("why") in HEATED_BECAUSE:
@@ -67,7 +67,7 @@ def scrub(event: Event) -> Event:
 
 
 def fold(record: Record | None, event: Event) -> Record | None:
-    """Give the record after one more event. Total: data of the wrong shape changes nothing."""
+    """Return the record after one more event. Total: data of the wrong shape changes nothing."""
     if record is None:
         return _born(event)
     if record.state == "erased" or event.verb == "recorded" or event.verb in LOCAL:
@@ -161,7 +161,7 @@ def _content(data: Mapping[str, Any], only: Iterable[str] = _CONTENT) -> dict[st
 
 
 def _read(name: str, value: Any) -> Any:
-    """Give a part of a record in its type, or None if it has another."""
+    """Return a part of a record in its type, or None if it has another."""
     match name:
         case "title" | "body":
             return value if isinstance(value, str) else None

@@ -34,9 +34,9 @@ class Freshness:
     @property
     def troubles(self) -> tuple[Finding, ...]:
         """What speaks against it."""
-        return tuple(one for one in self.findings if one.state in ("changed", "missing"))
+        return tuple(finding for finding in self.findings if finding.state in ("changed", "missing"))
 
     @property
     def moved(self) -> tuple[Finding, ...]:
         """What holds, elsewhere."""
-        return tuple(one for one in self.findings if one.moved_to)
+        return tuple(finding for finding in self.findings if finding.moved_to)

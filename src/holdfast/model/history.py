@@ -23,7 +23,7 @@ class History(Protocol):
     """Reads the history of the code at hand."""
 
     def head(self) -> str:
-        """Give the commit the code stands at; nothing where there is none yet."""
+        """Return the commit the code stands at; nothing where there is none yet."""
 
     def commits(self, *, after: str = "", since: str = "", limit: int = 500) -> list[Commit]:
-        """Give commits, newest first: those that `after` does not hold, made since a date."""
+        """Return commits, newest first: those that `after` does not hold, made since a date."""

@@ -33,11 +33,11 @@ class Clock:
         self._lock = threading.Lock()
 
     def now(self) -> str:
-        """Give the present instant."""
+        """Return the present instant."""
         return instant(self._now())
 
     def tick(self, after: str = "") -> str:
-        """Give the next id, later than `after` as well.
+        """Return the next id, later than `after` as well.
 
         It is of a later millisecond, so that its first characters tell it apart; the rest is chance, so that another
         clock that counts on from the same id gives another one.
@@ -50,7 +50,7 @@ class Clock:
             return self._last
 
     def is_ahead(self, event_id: str) -> bool:
-        """Tell whether an id was made by a clock that is absurdly ahead."""
+        """Return whether an id was made by a clock that is absurdly ahead."""
         return ulid_to_timestamp(event_id) > self._now() * 1000 + MAX_DRIFT_MS
 
     def observe(self, event_id: str) -> None:
@@ -61,12 +61,12 @@ class Clock:
 
 
 def fixed_id(at: float, name: str) -> str:
-    """Give the same id for the same name always, so that what everybody has is the same record everywhere."""
+    """Return the same id for the same name always, so that what everybody has is the same record everywhere."""
     return bytes_to_ulid(int(at * 1000).to_bytes(6) + blake2b(name.encode(), digest_size=10).digest())
 
 
 def named_id(name: str, at: str = "", after: str = "") -> str:
-    """Give the same id for the same name and instant always, later than `after`.
+    """Return the same id for the same name and instant always, later than `after`.
 
     Instants of whole seconds, and none at all, are spread by the name: ids are told apart by their first characters.
     """
@@ -86,19 +86,19 @@ def _stamp(at: str) -> int:
 
 
 def check_id(text: str) -> str:
-    """Give back a well-formed id."""
+    """Return back a well-formed id."""
     if not ULID.fullmatch(text) or ulid_to_timestamp(text) > MAX_ID_MS:
         raise Invalid(f"{text[:40]!r} is not an id.", hint="Ids are 26 characters, as printed by `holdfast list`.")
     return text
 
 
 def is_prefix(text: str) -> bool:
-    """Tell whether a text could be an id of ours or the beginning of one."""
+    """Return whether a text could be an id of ours or the beginning of one."""
     return bool(_PREFIX.fullmatch(text.strip().upper()))
 
 
 def check_prefix(text: str) -> str:
-    """Give a full id or an id prefix in its canonical spelling."""
+    """Return a full id or an id prefix in its canonical spelling."""
     if not is_prefix(text):
         raise Invalid(f"{text[:40]!r} is not an id.", hint="Use the id, or at least its first 8 characters.")
     return text.strip().upper()
@@ -122,11 +122,11 @@ def parse_instant(text: str) -> str:
 
 
 def days_before(now: str, days: float) -> str:
-    """Give the instant some days before a stored one, or after it for less than none; at most as far as a date goes."""
+    """Return the instant some days before a stored one, or after it for less than none; at most as far as a date goes."""
     return instant(min(max(0.0, datetime.fromisoformat(now).timestamp() - days * 86_400), LAST))
 
 
 def days_between(earlier: str, later: str) -> float:
-    """Give the days from one stored instant to another, never negative."""
+    """Return the days from one stored instant to another, never negative."""
     span = datetime.fromisoformat(later) - datetime.fromisoformat(earlier)
     return max(0.0, span.total_seconds() / 86_400)

@@ -284,7 +284,7 @@ CODED = frozenset(field.name for kind in _ALL for field in kind.fields if field.
 
 
 def check_kind(name: str) -> Kind:
-    """Give the kind of this name, or the nearest one as a hint."""
+    """Return the kind of this name, or the nearest one as a hint."""
     if kind := KINDS.get(name):
         return kind
     near = get_close_matches(name, KINDS, n=1)
@@ -293,7 +293,7 @@ def check_kind(name: str) -> Kind:
 
 
 def check_fields(kind: Kind, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Give the fields of a kind, cleaned, or say everything that is wrong with them at once."""
+    """Return the fields of a kind, cleaned, or say everything that is wrong with them at once."""
     known = {spec.name: spec for spec in kind.fields}
     problems = [f"{name} is not a field of {kind.name}{_nearest(name, known)}" for name in given if name not in known]
     values: dict[str, Any] = {}
@@ -314,7 +314,7 @@ def check_fields(kind: Kind, given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def fit_fields(kind: Kind, given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Give what of some foreign fields a kind can hold, and the rest; required ones may be missing."""
+    """Return what of some foreign fields a kind can hold, and the rest; required ones may be missing."""
     known = {spec.name: replace(spec, least=0) for spec in kind.fields}
     fitting: dict[str, Any] = {}
     rest: dict[str, Any] = {}
@@ -329,7 +329,7 @@ def fit_fields(kind: Kind, given: Mapping[str, Any]) -> tuple[dict[str, Any], di
 
 
 def _coerced(spec: Field, value: Any) -> Any:
-    """Give a value in the type of its field where that loses nothing."""
+    """Return a value in the type of its field where that loses nothing."""
     match spec.type, value:
         case "list", str():
             return [value]

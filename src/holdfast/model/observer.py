@@ -72,7 +72,7 @@ class Observer(Protocol):
     overhead: int  # tokens a call costs besides its texts, at most
 
     def ask(self, question: Question) -> Reply:
-        """Give what came of asking."""
+        """Return what came of asking."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,7 +105,7 @@ class Observing:
 
 
 def merged(parent: Mapping[str, Any], child: Mapping[str, Any]) -> dict[str, Any]:
-    """Give a mode's JSON with the values of the one that refines it; lists are replaced, objects merged."""
+    """Return a mode's JSON with the values of the one that refines it; lists are replaced, objects merged."""
     both = dict(parent)
     for name, value in child.items():
         old = both.get(name)

@@ -26,53 +26,53 @@ class Embedder(Protocol):
         """Where the vectors of ordinary texts lie on average (0 if unknown); their codes are taken from there."""
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """Give one unit vector per text, or raise EmbedderError."""
+        """Return one unit vector per text, or raise EmbedderError."""
 
 
 class Checkout(Protocol):
     """Answers questions about the code a session works on."""
 
     def project(self) -> str:
-        """Give the identity of the codebase."""
+        """Return the identity of the codebase."""
 
     def address(self) -> str:
         """Return where the code comes from: the address of its remote, else its path."""
 
     def origin(self) -> Origin:
-        """Give branch, worktree and commit."""
+        """Return branch, worktree and commit."""
 
     def top(self) -> Path:
-        """Give the folder that holds the code at hand."""
+        """Return the folder that holds the code at hand."""
 
     def commits_since(self, at: str, paths: Sequence[str] = ()) -> list[str] | None:
-        """Give when each commit since an instant was made, of these paths or of all; None if nobody can tell."""
+        """Return when each commit since an instant was made, of these paths or of all; None if nobody can tell."""
 
     def sight(self, cited: Mapping[str, Mark | None], *, at: str = "") -> Sight:
         """Look at places, in the files as they are or at a commit; what there is no time for is unknown."""
 
     def touches(self, cited: Mapping[str, Collection[str]], since: str, *, quick: bool = False) -> list[Touch] | None:
-        """Give the commits since an instant that touched files, newest first, back to where each held what was cited; None: nobody can tell."""
+        """Return the commits since an instant that touched files, newest first, back to where each held what was cited; None: nobody can tell."""
 
     def versions(self, anchor: str, blobs: Sequence[str]) -> dict[str, Mark]:
-        """Give what stood at a place in several versions of its file."""
+        """Return what stood at a place in several versions of its file."""
 
     def renamed(self, paths: Sequence[str], since: Sequence[str]) -> dict[str, str]:
         """Tell where files that are gone went."""
 
     def defining(self, name: str, extension: str) -> list[str]:
-        """Give the files in which a name may be defined."""
+        """Return the files in which a name may be defined."""
 
     def content(self, what: str) -> bytes | None:
-        """Give what a blob, or commit:path, holds."""
+        """Return what a blob, or commit:path, holds."""
 
     def facts_of(self, commit: str) -> tuple[str, str, str] | None:
-        """Give author, date and subject of a commit."""
+        """Return author, date and subject of a commit."""
 
     def tips(self) -> dict[str, str]:
-        """Give the commit each branch stands at."""
+        """Return the commit each branch stands at."""
 
     def merge_base(self, other: str) -> str:
-        """Give the commit where what is at hand and another commit or branch went apart; nothing if there is none."""
+        """Return the commit where what is at hand and another commit or branch went apart; nothing if there is none."""
 
     @property
     def default_branch(self) -> str:
@@ -92,47 +92,47 @@ class Unseen:
         return ""
 
     def top(self) -> Path:
-        """Give the folder at hand."""
+        """Return the folder at hand."""
         return Path.cwd()
 
     def commits_since(self, at: str, paths: Sequence[str] = ()) -> list[str] | None:  # noqa: ARG002
-        """Give nothing: nobody can tell."""
+        """Return nothing: nobody can tell."""
         return None
 
     def sight(self, cited: Mapping[str, Mark | None], *, at: str = "") -> Sight:
-        """Give places of which nobody can tell whether they are there."""
+        """Return places of which nobody can tell whether they are there."""
         return Sight(commit=at, marks=dict.fromkeys(cited, Mark(there=None)))
 
     def touches(self, cited: Mapping[str, Collection[str]], since: str, *, quick: bool = False) -> list[Touch] | None:  # noqa: ARG002
-        """Give nothing: nobody can tell."""
+        """Return nothing: nobody can tell."""
         return None
 
     def versions(self, anchor: str, blobs: Sequence[str]) -> dict[str, Mark]:  # noqa: ARG002
-        """Give nothing."""
+        """Return nothing."""
         return {}
 
     def renamed(self, paths: Sequence[str], since: Sequence[str]) -> dict[str, str]:  # noqa: ARG002
-        """Give nothing."""
+        """Return nothing."""
         return {}
 
     def defining(self, name: str, extension: str) -> list[str]:  # noqa: ARG002
-        """Give nothing."""
+        """Return nothing."""
         return []
 
     def content(self, what: str) -> bytes | None:  # noqa: ARG002
-        """Give nothing."""
+        """Return nothing."""
         return None
 
     def facts_of(self, commit: str) -> tuple[str, str, str] | None:  # noqa: ARG002
-        """Give nothing."""
+        """Return nothing."""
         return None
 
     def merge_base(self, other: str) -> str:  # noqa: ARG002
-        """Give nothing."""
+        """Return nothing."""
         return ""
 
     def tips(self) -> dict[str, str]:
-        """Give nothing."""
+        """Return nothing."""
         return {}
 
     def fates(self, born: Mapping[str, str]) -> dict[str, Fate]:
@@ -147,15 +147,15 @@ class Elsewhere(Unseen):
         self._project = project
 
     def project(self) -> str:
-        """Give the project that was named."""
+        """Return the project that was named."""
         return self._project
 
     def origin(self) -> Origin:
-        """Give nothing: nobody said."""
+        """Return nothing: nobody said."""
         return Origin()
 
     def top(self) -> Path:
-        """Give a folder that is on no machine."""
+        """Return a folder that is on no machine."""
         return Path("/nowhere/to/be/found")
 
 
@@ -170,10 +170,10 @@ class Replica(Protocol):
         """Up to which number of the journal it was told everything; 0 if it must be told from the beginning."""
 
     def read(self, *, afresh: bool = False) -> Arrived:
-        """Give what changed there since the last `write`, or all of it."""
+        """Return what changed there since the last `write`, or all of it."""
 
     def carriers(self, ids: Collection[str]) -> dict[str, str]:
-        """Give who brought events that were just read into the replica, by their ids, where anybody can tell."""
+        """Return who brought events that were just read into the replica, by their ids, where anybody can tell."""
 
     def write(self, tellings: Sequence[Telling], settled: Settled, *, cursor: int) -> Put:
         """Bring it up to date, and remember how far it was told and what it was read to say."""
@@ -195,13 +195,13 @@ class Travelling(Replica, Protocol):
         """Begin its history anew, here and at the remote, so that nothing erased is left in it."""
 
     def remotes(self) -> list[str]:
-        """Give the remotes it could go to."""
+        """Return the remotes it could go to."""
 
     def addresses(self, remote: str) -> list[str]:
         """Return every address a remote is fetched from or pushed to."""
 
     def follows_rewrites(self) -> bool:
-        """Tell whether it stays attached when commits are amended or rebased."""
+        """Return whether it stays attached when commits are amended or rebased."""
 
     def follow_rewrites(self) -> None:
         """Change the settings of the repository so that it does."""

@@ -106,7 +106,7 @@ class Reached:
 
 
 def parts_of(record: Record, without: frozenset[str] = frozenset()) -> Json:
-    """Give what a file may say of a record, whatever fields a record has."""
+    """Return what a file may say of a record, whatever fields a record has."""
     parts = {name: item for name, item in record_to_json(record).items() if name not in BOOKKEEPING | without}
     parts["body"] = even(record.body)
     if isinstance(by := parts.get("by"), dict):
@@ -115,5 +115,5 @@ def parts_of(record: Record, without: frozenset[str] = frozenset()) -> Json:
 
 
 def even(text: str) -> str:
-    """Give a text with plain line ends and nothing around it, as every file keeps it."""
+    """Return a text with plain line ends and nothing around it, as every file keeps it."""
     return text.replace("\r\n", "\n").replace("\r", "\n").strip()

@@ -15,7 +15,7 @@ MAX_LABELS = 64
 
 
 def check_scopes(scopes: Iterable[str]) -> tuple[str, ...]:
-    """Give the scopes once each, in their given order, or say which one cannot be used."""
+    """Return the scopes once each, in their given order, or say which one cannot be used."""
     kept = dict.fromkeys(scope.strip() for scope in scopes)
     for scope in kept:
         if len(scope) > MAX_LABEL or not SCOPE.fullmatch(scope):
@@ -27,7 +27,7 @@ def check_scopes(scopes: Iterable[str]) -> tuple[str, ...]:
 
 
 def check_tags(tags: Iterable[str]) -> tuple[str, ...]:
-    """Give the tags once each, stripped; empty ones are dropped."""
+    """Return the tags once each, stripped; empty ones are dropped."""
     kept = dict.fromkeys(tag for tag in (" ".join(tag.split()) for tag in tags) if tag)
     for tag in kept:
         if len(tag) > MAX_LABEL:
@@ -42,7 +42,7 @@ def _capped(labels: dict[str, None], what: str) -> tuple[str, ...]:
 
 
 def within(scope: str, outer: str) -> bool:
-    """Tell whether a scope is another one or nested in it."""
+    """Return whether a scope is another one or nested in it."""
     return scope == outer or scope.startswith(outer + ":")
 
 
@@ -52,7 +52,7 @@ def without_userinfo(url: str) -> str:
 
 
 def project_of_remote(url: str) -> str | None:
-    """Give the identity of a remote, equal for its ssh and https forms: host/owner/name."""
+    """Return the identity of a remote, equal for its ssh and https forms: host/owner/name."""
     text = without_userinfo(url.strip())
     if "://" in text:
         try:

@@ -49,7 +49,7 @@ class Host:
 
 
 def told(session: Session | None, event: Event) -> Session | None:
-    """Give a session after one more event about it. Total: data of the wrong shape changes nothing."""
+    """Return a session after one more event about it. Total: data of the wrong shape changes nothing."""
     known = session or Session(id=event.about)
     match event.verb:
         case "started":

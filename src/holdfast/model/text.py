@@ -22,7 +22,7 @@ def whole_number(text: str) -> int | None:
 
 
 def check_text(text: str, what: str, longest: int) -> str:
-    """Give the text stripped and with plain line ends, or say why it cannot be kept."""
+    """Return the text stripped and with plain line ends, or say why it cannot be kept."""
     check_keepable(text)
     kept = text.replace("\r\n", "\n").replace("\r", "\n").strip()
     if not kept:
@@ -81,7 +81,7 @@ def texts_in(value: Any) -> Iterator[str]:
 
 
 def headline(text: str) -> str:
-    """Give the first sentence or line, short enough for a list."""
+    """Return the first sentence or line, short enough for a list."""
     line = next((line for line in (line.strip(" #*->\t") for line in text.splitlines()) if line), "")
     sentence = re.split(r"(?<=[^.\s]{2}[.!?])\s(?=\W?[A-Z])", line, maxsplit=1)[0]
     return shorten(sentence, HEADLINE)

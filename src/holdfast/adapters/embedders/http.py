@@ -29,7 +29,7 @@ class HttpEmbedder:
         self._key = key
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """Give one unit vector per text."""
+        """Return one unit vector per text."""
         import numpy as np  # noqa: PLC0415  a tenth of a second: only when meaning is asked for
 
         rows: list[list[float]] = []

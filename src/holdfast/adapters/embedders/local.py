@@ -29,7 +29,7 @@ class LocalEmbedder:
         return np.load(Path(__file__).parent / MODEL / "center.npy")
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """Give one unit vector per text."""
+        """Return one unit vector per text."""
         import numpy as np  # noqa: PLC0415  a tenth of a second: only when meaning is asked for
 
         # One at a time: activations are quantised over whatever is run together, so in a batch the vector of a text

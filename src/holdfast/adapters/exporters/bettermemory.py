@@ -37,20 +37,20 @@ def write(records: Iterable[Record], folder: Path) -> int:
 
 
 def file_name(record: Record) -> str:
-    """Give the place of a record's file in the folder."""
+    """Return the place of a record's file in the folder."""
     words = re.findall(r"[a-z0-9]+", record.title.lower())[:6]
     stem = "-".join((record.created_at[:10], *words))[:70].rstrip("-") + f"-{_tail(record)}"
     return f"{GRAVES}/{stem}.tombstone.md" if record.state == "retired" else f"{stem}.md"
 
 
 def file_text(record: Record) -> str:
-    """Give a record as its file says it."""
+    """Return a record as its file says it."""
     head = yaml.dump(front(record), Dumper=_DUMPER, sort_keys=False, allow_unicode=True, default_flow_style=False)
     return f"---\n{head}---\n\n{_body(record)}\n"
 
 
 def front(record: Record) -> dict[str, Any]:
-    """Give the front matter; what bettermemory has no place for stands under `holdfast`, which it passes over."""
+    """Return the front matter; what bettermemory has no place for stands under `holdfast`, which it passes over."""
     scopes = [re.sub(r"[_.]+", "-", scope) for scope in record.scopes] or [_scope(record)]
     coded = {name: value for name, value in record.fields.items() if name in CODED}
     ours = {"kind": record.kind, "title": record.title, "tags": list(record.tags), "scopes": list(record.scopes)}
@@ -76,7 +76,7 @@ def front(record: Record) -> dict[str, Any]:
 
 
 def _scope(record: Record) -> str:
-    """Give a scope for a record without one, since bettermemory wants at least one."""
+    """Return a scope for a record without one, since bettermemory wants at least one."""
     name = "-".join(re.findall(r"[a-z0-9]+", record.project.rstrip("/").rsplit("/", 1)[-1].lower()))
     return f"projects:{name}" if name else "holdfast"
 
@@ -101,7 +101,7 @@ def _tail(record: Record) -> str:
 
 
 def _earlier(folder: Path) -> dict[str, list[Path]]:
-    """Give the files that are there, by the end of the id in their name."""
+    """Return the files that are there, by the end of the id in their name."""
     found: dict[str, list[Path]] = {}
     for path in (*folder.glob("*.md"), *(folder / GRAVES).glob("*.md")):
         found.setdefault(path.name.removesuffix(".md").removesuffix(".tombstone")[-6:], []).append(path)

@@ -36,7 +36,7 @@ class _Log:
 
 
 def read(path: Path) -> Iterator[Item]:
-    """Give the memories of a folder, those it removed, and what its log tells."""
+    """Return the memories of a folder, those it removed, and what its log tells."""
     files = sorted(path.glob("*.md")) if path.is_dir() else []
     gone = sorted((path / ".tombstones").glob("*.md"))
     if not files and not gone:
@@ -80,7 +80,7 @@ def _foreign(meta: Mapping[str, Any], body: str, where: str) -> Foreign:
 
 
 def _draft(meta: Mapping[str, Any], body: str) -> Draft:
-    """Give what a file says; under `holdfast` stands what our own export had no other place for."""
+    """Return what a file says; under `holdfast` stands what our own export had no other place for."""
     ours = _mapping(meta.get("holdfast"))
     confidence, category, kind = text(meta.get("confidence")), text(meta.get("category")), text(ours.get("kind"))
     known = {"confidence"} if confidence in CONFIDENCES else set()
@@ -103,7 +103,7 @@ def _mapping(given: Any) -> Mapping[str, Any]:
 
 
 def _links(given: Any) -> tuple[ForeignLink, ...]:
-    """Give the typed links of later versions."""
+    """Return the typed links of later versions."""
     found = []
     for one in given if isinstance(given, list) else ():
         if isinstance(one, dict):
@@ -116,8 +116,8 @@ def _links(given: Any) -> tuple[ForeignLink, ...]:
 def _log(path: Path) -> Iterator[Item]:
     log = _Log()
     for file in (*sorted(path.glob(".events*.jsonl.gz")), *sorted(path.glob(".events*.jsonl"))):
-        for one in _events(file):
-            yield from [one] if isinstance(one, Remark) else _event(one, log)
+        for event in _events(file):
+            yield from [event] if isinstance(event, Remark) else _event(event, log)
     for session, (begun, ended) in log.spans.items():
         by = Actor(kind="agent", name=BY)
         yield ForeignSession(
@@ -137,7 +137,7 @@ def _events(file: Path) -> Iterator[Entry | Remark]:
 
 
 def _event(entry: Entry, log: _Log) -> Iterator[Item]:
-    """Give what an event says of memories: that they were shown, and what became of them."""
+    """Return what an event says of memories: that they were shown, and what became of them."""
     where, row = entry
     at, session, kind = when(row.get("ts")), text(row.get("session")), text(row.get("kind"))
     if session and at:

@@ -38,7 +38,7 @@ class Source:
 
 
 def read(path: Path) -> Iterator[Item]:
-    """Give what a memory folder, a file of instructions, or a project that has such files says."""
+    """Return what a memory folder, a file of instructions, or a project that has such files says."""
     found = list(_sources(path))
     if not found:
         raise Invalid(
@@ -71,7 +71,7 @@ def _sources(path: Path) -> Iterator[Source]:
 
 
 def _instruction_file(file: Path) -> Source:
-    """Give a file by its place in the repository; the one beside the user's settings holds everywhere."""
+    """Return a file by its place in the repository; the one beside the user's settings holds everywhere."""
     file = file.resolve()
     root = next((folder for folder in file.parents if (folder / ".git").exists()), None)
     everywhere = root is None and file.parent.name == ".claude"
@@ -83,7 +83,7 @@ def _instruction_file(file: Path) -> Source:
 
 
 def _project_of_folder(folder: Path) -> str | None:
-    """Give the project of a memory folder by the transcripts beside it, which name the folder worked in."""
+    """Return the project of a memory folder by the transcripts beside it, which name the folder worked in."""
     for transcript in sorted(folder.parent.glob("*.jsonl")):
         with transcript.open(encoding="utf-8", errors="replace") as lines:
             for _, line in zip(range(LOOKED_AT), lines, strict=False):
@@ -102,7 +102,7 @@ def _cwd(line: str) -> Path | None:
 
 
 def _topic(source: Source, content: str) -> Iterator[Item]:
-    """Give a file of the auto memory as one memory, or, if nothing stands in front of it, its sections."""
+    """Return a file of the auto memory as one memory, or, if nothing stands in front of it, its sections."""
     meta, body = front_matter(content)
     if not meta:
         yield from _instructions(source, content)
@@ -130,7 +130,7 @@ def _topic(source: Source, content: str) -> Iterator[Item]:
 
 
 def _mentions(source: Source, body: str) -> tuple[ForeignLink, ...]:
-    """Give the [[links]] to other files of the folder."""
+    """Return the [[links]] to other files of the folder."""
     folder = source.name.rpartition("/")[0]
     names = dict.fromkeys(name.strip() for name in _WIKI_LINK.findall(body))
     there = [name for name in names if name in source.beside and name != source.file.stem]
@@ -138,7 +138,7 @@ def _mentions(source: Source, body: str) -> tuple[ForeignLink, ...]:
 
 
 def _instructions(source: Source, content: str) -> Iterator[Item]:
-    """Give the sections of a file, each under the headings that lead to it."""
+    """Return the sections of a file, each under the headings that lead to it."""
     for made in _GENERATED.finditer(content):
         yield Remark(
             where=source.name, why=f"what stands in <{made[1]}> is left out: a program wrote it from its store"
@@ -149,7 +149,7 @@ def _instructions(source: Source, content: str) -> Iterator[Item]:
 
 
 def sections_of(source: Source, content: str, category: str) -> Iterator[Foreign]:
-    """Give the sections of a markdown text as memories."""
+    """Return the sections of a markdown text as memories."""
     at = when(source.file.stat().st_mtime)
     for section in sections(content):
         path = " › ".join(section.path)

@@ -41,7 +41,7 @@ class _Sessions:
     damage: list[Remark] = field(default_factory=list)
 
     def actor(self, row: Row) -> Actor:
-        """Give who wrote a row, in the session its host knows."""
+        """Return who wrote a row, in the session its host knows."""
         seen_by = text(row.get("memory_session_id"))
         known = self.rows.get(seen_by, {})
         name = text(known.get("platform_source")) or "claude"
@@ -51,7 +51,7 @@ class _Sessions:
 
 
 def read(path: Path) -> Iterator[Item]:
-    """Give everything a database holds that is a memory or tells of one."""
+    """Return everything a database holds that is a memory or tells of one."""
     with tables_of(path / "claude-mem.db" if path.is_dir() else path, "observations") as tables:
         known = _Sessions()
         known.rows = {text(row.get("memory_session_id")): row for row in tables.rows("sdk_sessions", known.damage)}
@@ -102,7 +102,7 @@ def _summary(row: Row, known: _Sessions) -> Foreign:
 
 
 def _placed(row: Row, draft: Draft, what: str, known: _Sessions) -> Foreign:
-    """Give a memory with its key, project, time and session."""
+    """Return a memory with its key, project, time and session."""
     at, merged = _at(row, "created_at"), text(row.get("merged_into_project"))
     project = text(row.get("project"))
     extra = {**draft.extra, "merged_from": project} if merged else draft.extra
@@ -117,7 +117,7 @@ def _placed(row: Row, draft: Draft, what: str, known: _Sessions) -> Foreign:
 
 
 def _prompts(tables: Tables, known: _Sessions) -> list[Said]:
-    """Give what was asked in each session, in order."""
+    """Return what was asked in each session, in order."""
     turns: dict[str, list[Mapping[str, Any]]] = {}
     for row in tables.rows("user_prompts", known.damage):
         session, at = text(row.get("content_session_id")), _at(row, "created_at")
@@ -134,7 +134,7 @@ def _prompts(tables: Tables, known: _Sessions) -> list[Said]:
 
 
 def _sessions(tables: Tables, known: _Sessions) -> Iterator[Item]:
-    """Give the sessions; one that nobody ended ended when it was last heard of."""
+    """Return the sessions; one that nobody ended ended when it was last heard of."""
     named = set[str]()
     for row in tables.rows("sdk_sessions", known.damage):
         session = text(row.get("content_session_id")) or text(row.get("memory_session_id"))

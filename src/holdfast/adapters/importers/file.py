@@ -26,7 +26,7 @@ UNIQUE = 16  # characters of an id that no two files share by chance
 
 
 def read(path: Path) -> Iterator[Item]:
-    """Give what a file says: sections of markdown, paragraphs of text, objects of JSON."""
+    """Return what a file says: sections of markdown, paragraphs of text, objects of JSON."""
     if not path.is_file():
         raise Invalid(f"{path} is no file.", hint="Folders are read with --from claude-code and the like.")
     source = Source(file=path.resolve(), name=str(path.resolve()), project=None)
@@ -42,7 +42,7 @@ def read(path: Path) -> Iterator[Item]:
 
 
 def _listed(path: Path) -> Iterator[Entry | Remark]:
-    """Give the objects of a file; texts in a list are as good, and a single object is a list of one."""
+    """Return the objects of a file; texts in a list are as good, and a single object is a list of one."""
     try:
         value = parse_json(read_text(path))
     except ValueError:
@@ -70,13 +70,13 @@ def _objects(found: Iterator[Entry | Remark], source: Source) -> Iterator[Item]:
 
 
 def _key(given: Any, source: Source) -> str:
-    """Give the key of an id: a short one means something in its own file only."""
+    """Return the key of an id: a short one means something in its own file only."""
     name = text(given)
     return name if len(name) >= UNIQUE else f"{source.name} {name}"
 
 
 def _object(row: Mapping[str, Any], where: str, key: str, source: Source) -> Foreign:
-    """Give an object as a memory: names that mean something here are read, everything else is kept beside it."""
+    """Return an object as a memory: names that mean something here are read, everything else is kept beside it."""
     timed = next((name for name in _TIME if when(row.get(name))), "")
     at, state = when(row.get(timed)), text(row.get("state"))
     draft, used = _draft(row)
@@ -95,13 +95,13 @@ def _object(row: Mapping[str, Any], where: str, key: str, source: Source) -> For
         reason=text(row.get("reason")) if state == "retired" else "",
         updated_at=when(row.get("updated_at")),
         verified_at=when(row.get("verified_at")),
-        links=tuple(_link(one, source) for one in links) if _is_links(links) else (),  # type: ignore[union-attr]
+        links=tuple(_link(link, source) for link in links) if _is_links(links) else (),  # type: ignore[union-attr]
         dated=bool(at),
     )
 
 
 def _draft(row: Mapping[str, Any]) -> tuple[Draft, set[str]]:
-    """Give the draft an object makes, and the names that were read for it."""
+    """Return the draft an object makes, and the names that were read for it."""
     named = next((name for name in _BODY if isinstance(row.get(name), str) and row[name].strip()), "")
     titled = next((name for name in _TITLE if text(row.get(name)).strip()), "")
     kinds = next((name for name in _KIND if text(row.get(name)) in KINDS), "")
@@ -134,7 +134,7 @@ def _author(given: Any) -> Actor:
 
 
 def _generic(row: Mapping[str, Any]) -> str:
-    """Give an object nobody knows as lines of text."""
+    """Return an object nobody knows as lines of text."""
     return "\n".join(f"{name}: {text(value)}" for name, value in rest(row, ()).items())
 
 

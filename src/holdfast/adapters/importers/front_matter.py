@@ -13,7 +13,7 @@ _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 def front_matter(content: str) -> tuple[dict[str, Any], str]:
-    """Give what stands in front and the text after it; a text without a front has an empty one."""
+    """Return what stands in front and the text after it; a text without a front has an empty one."""
     lines = content.replace("\r\n", "\n").split("\n")
     if lines[0].strip() != "---":
         return {}, content
@@ -24,7 +24,7 @@ def front_matter(content: str) -> tuple[dict[str, Any], str]:
 
 
 def read_yaml(content: str) -> dict[str, Any]:
-    """Give a YAML mapping as plain values."""
+    """Return a YAML mapping as plain values."""
     if len(content) > LONGEST:
         raise Invalid(f"Its front matter has {len(content):,} characters; {LONGEST:,} is the most.")
     try:

@@ -57,7 +57,7 @@ class _Entry:
 
 
 def read(path: Path) -> Iterator[Item]:
-    """Give every entry of every namespace of a repository."""
+    """Return every entry of every namespace of a repository."""
     refs = _refs(path)
     if not refs:
         hint = "Notes may have to be fetched first: git fetch origin 'refs/notes/mem/*:refs/notes/mem/*'"
@@ -74,7 +74,7 @@ def read(path: Path) -> Iterator[Item]:
 
 
 def _refs(path: Path) -> list[str]:
-    """Give the refs of known namespaces, our own before those fetched from elsewhere."""
+    """Return the refs of known namespaces, our own before those fetched from elsewhere."""
     lines = _git(path, "for-each-ref", "--format=%(refname)", "refs/notes/").splitlines()
     others = [line for line in lines if not line.startswith("refs/notes/holdfast/")]  # those are our own replica
     known = [line for line in others if line.rsplit("/", 1)[-1] in KINDS]
@@ -82,7 +82,7 @@ def _refs(path: Path) -> list[str]:
 
 
 def _notes(path: Path, ref: str) -> Iterator[_Note]:
-    """Give the notes of a ref, whichever way git has spread them over folders."""
+    """Return the notes of a ref, whichever way git has spread them over folders."""
     pairs = [line.split() for line in _git(path, "notes", f"--ref={ref}", "list").splitlines()]
     blobs = _blobs(path, [pair[0] for pair in pairs if len(pair) == 2])
     for blob, commit in (pair for pair in pairs if len(pair) == 2):
@@ -90,7 +90,7 @@ def _notes(path: Path, ref: str) -> Iterator[_Note]:
 
 
 def _blobs(path: Path, names: list[str]) -> dict[str, str]:
-    """Give the contents of blobs, all of them in one question; nothing is unpacked that would not fit."""
+    """Return the contents of blobs, all of them in one question; nothing is unpacked that would not fit."""
     asked = "\n".join(dict.fromkeys(names))
     sizes = [line.split() for line in _git(path, "cat-file", _SIZES, given=asked).splitlines()]
     if larger := [name for name, size in sizes if size.isdecimal() and int(size) > LARGEST]:
@@ -102,7 +102,7 @@ def _blobs(path: Path, names: list[str]) -> dict[str, str]:
 
 
 def _dates(path: Path, commits: list[str]) -> dict[str, str]:
-    """Give when commits were made, for entries that do not say when they were."""
+    """Return when commits were made, for entries that do not say when they were."""
     if not commits:
         return {}
     known = "\n".join(dict.fromkeys(commits))
@@ -111,7 +111,7 @@ def _dates(path: Path, commits: list[str]) -> dict[str, str]:
 
 
 def _entries(note: _Note, dated: str, project: str, names: dict[str, str]) -> Iterator[Item]:
-    """Give the entries of a note, and note their names: only those that can be read are counted in them."""
+    """Return the entries of a note, and note their names: only those that can be read are counted in them."""
     place = 0
     for nth, entry in enumerate(split_entries(note.content), start=1):
         where = f"{note.namespace} of {note.commit[:7]}, entry {nth}"
@@ -131,7 +131,7 @@ def _entries(note: _Note, dated: str, project: str, names: dict[str, str]) -> It
 
 
 def split_entries(content: str) -> Iterator[_Entry]:
-    """Give the entries of a note; a line of dashes in a text is no entry, text outside of any is damage."""
+    """Return the entries of a note; a line of dashes in a text is no entry, text outside of any is damage."""
     lines = content.replace("\r\n", "\n").split("\n")
     rules = [place for place, line in enumerate(lines) if line.strip() == "---"]
     fronts: list[tuple[int, int]] = []
@@ -188,7 +188,7 @@ def _draft(namespace: str, meta: Mapping[str, Any], summary: str, body: str) -> 
 
 
 def _linked(found: Foreign, names: Mapping[str, str]) -> Foreign:
-    """Give an entry with its relations as links; those that lead nowhere any more stay in its extra only."""
+    """Return an entry with its relations as links; those that lead nowhere any more stay in its extra only."""
     keys = [names[one] for one in texts(found.draft.extra.get("relates_to")) if one in names]
     return replace(found, links=tuple(ForeignLink(relation="relates_to", key=key) for key in keys))
 

@@ -19,7 +19,7 @@ _SETTINGS = frozenset(
 
 
 def read(path: Path) -> Iterator[Item]:
-    """Give everything a folder holds; `path` is the folder or the project it lies in."""
+    """Return everything a folder holds; `path` is the folder or the project it lies in."""
     folder = path / ".gitmem" if (path / ".gitmem").is_dir() else path
     if not any((folder / f"{name}.json").is_file() for name in (*_MEMORIES, "cache/hook-scars")):
         raise Invalid(f"{folder} is no .gitmem folder.", hint="Give the folder with learnings.json in it.")
@@ -33,7 +33,7 @@ def read(path: Path) -> Iterator[Item]:
 
 
 def _own_project(folder: Path) -> frozenset[str]:
-    """Give the names by which records say that they belong to the project the folder lies in."""
+    """Return the names by which records say that they belong to the project the folder lies in."""
     config = one_object(folder / "config.json")
     own = text(config.get("project")) if isinstance(config, Mapping) else ""
     return frozenset({"", "default", own})
@@ -57,18 +57,18 @@ def _records(folder: Path, here: frozenset[str], notes: Notes) -> Iterator[Item]
 
 
 def _read(path: Path, notes: Notes) -> Iterator[Entry]:
-    """Give the entries of a file that can be read; what cannot, and vectors, are noted."""
-    for one in entries(path):
-        if isinstance(one, Remark):
-            notes[one.where] = one
+    """Return the entries of a file that can be read; what cannot, and vectors, are noted."""
+    for entry in entries(path):
+        if isinstance(entry, Remark):
+            notes[entry.where] = entry
             continue
-        if one[1].get("embedding"):
+        if entry[1].get("embedding"):
             notes[path.name] = Remark(where=path.name, why="its vectors are left out: they are made anew here")
-        yield one
+        yield entry
 
 
 def _is_news(item: Item, known: set[str]) -> bool:
-    """Tell whether an item is anything but a thread that was given before: sessions repeat them."""
+    """Return whether an item is anything but a thread that was given before: sessions repeat them."""
     if not isinstance(item, Foreign) or not item.key.startswith("thread:"):
         return True
     is_new = item.key not in known

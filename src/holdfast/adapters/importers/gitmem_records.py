@@ -22,7 +22,7 @@ USES = {
 
 
 def learning(row: Mapping[str, Any], where: str, here: frozenset[str]) -> Foreign:
-    """Give a scar, win, pattern or anti-pattern; an archived one is retired."""
+    """Return a scar, win, pattern or anti-pattern; an archived one is retired."""
     archived = row.get("is_active") is False
     related, faded = text(row.get("related_scar_id")), row.get("decay_multiplier")
     return Foreign(
@@ -64,7 +64,7 @@ _LEARNING_FIELDS = (
 
 
 def _learning_fields(row: Mapping[str, Any]) -> tuple[dict[str, Any], set[str]]:
-    """Give the fields of a learning, and the names that were read for them."""
+    """Return the fields of a learning, and the names that were read for them."""
     names = {name: _RENAMED.get(name, name) for name in _LEARNING_FIELDS}
     fields = {name: row.get(there) for name, there in names.items()}
     used = set(names.values())
@@ -77,7 +77,7 @@ def _learning_fields(row: Mapping[str, Any]) -> tuple[dict[str, Any], set[str]]:
 
 
 def decision(row: Mapping[str, Any], where: str, here: frozenset[str]) -> Foreign:
-    """Give a decision."""
+    """Return a decision."""
     at = when(row.get("created_at")) or when(row.get("decision_date"))
     used = "id decision title rationale alternatives_considered personas_involved docs_affected linear_issue session_id project embedding"
     return Foreign(
@@ -104,7 +104,7 @@ def decision(row: Mapping[str, Any], where: str, here: frozenset[str]) -> Foreig
 
 
 def thread(row: Mapping[str, Any], where: str, here: frozenset[str]) -> Iterator[Item]:
-    """Give a thread with its status and when it was last worked on; the state of the project is kept as such."""
+    """Return a thread with its status and when it was last worked on; the state of the project is kept as such."""
     draft = replace(_thread_draft(row), project=project_of(row, here))
     key, status = f"thread:{row.get('id') or digest(draft.body)}", text(row.get("status"))
     yield Foreign(
@@ -143,7 +143,7 @@ _THREAD_COUNTS = frozenset({"touch_count", "vitality_score", "last_touched_at"})
 
 
 def suggestion(row: Mapping[str, Any], where: str) -> Iterator[Item]:
-    """Give a suggested thread; each time it was turned down is told."""
+    """Return a suggested thread; each time it was turned down is told."""
     key, status = f"suggestion:{row.get('id')}", text(row.get("status"))
     promoted = text(row.get("promoted_thread_id"))
     turned_down = row.get("dismissed_count")
@@ -168,7 +168,7 @@ def suggestion(row: Mapping[str, Any], where: str) -> Iterator[Item]:
 
 
 def usage(row: Mapping[str, Any], where: str) -> Iterator[Item]:
-    """Give what became of a scar: that it was shown, what was made of it, and how the work went."""
+    """Return what became of a scar: that it was shown, what was made of it, and how the work went."""
     key = f"usage:{row.get('id') or digest(where)}"
     of = (f"learning:{row.get('scar_id')}",)
     by = Actor(kind="agent", name=text(row.get("agent")), session=text(row.get("session_id")))
@@ -189,6 +189,6 @@ def usage(row: Mapping[str, Any], where: str) -> Iterator[Item]:
 
 
 def project_of(row: Mapping[str, Any], here: frozenset[str]) -> str | None:
-    """Give the project a record names; None if it is the one the folder lies in."""
+    """Return the project a record names; None if it is the one the folder lies in."""
     name = text(row.get("project"))
     return None if name in here else name

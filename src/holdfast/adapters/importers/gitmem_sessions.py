@@ -28,9 +28,9 @@ _UNTITLED = ("", "Interactive Session")
 
 
 def sessions(folder: Path, here: frozenset[str]) -> Iterator[Item]:
-    """Give the sessions that were kept, each after what it left behind."""
-    for one in entries(folder / "sessions.json"):
-        yield from [one] if isinstance(one, Remark) else _session(one[1], one[0], here)
+    """Return the sessions that were kept, each after what it left behind."""
+    for entry in entries(folder / "sessions.json"):
+        yield from [entry] if isinstance(entry, Remark) else _session(entry[1], entry[0], here)
 
 
 def _session(row: Mapping[str, Any], where: str, here: frozenset[str]) -> Iterator[Item]:
@@ -66,7 +66,7 @@ def _closed_at(row: Mapping[str, Any], at: str) -> str:
 
 
 def _close(row: Mapping[str, Any], title: str) -> dict[str, Any]:
-    """Give how a session was closed; one that nobody closed does not go on here either."""
+    """Return how a session was closed; one that nobody closed does not go on here either."""
     given = row.get("close_compliance")
     kept = rest(given, ()) if isinstance(given, Mapping) else {}
     kind = text(kept.get("close_type")) or ("standard" if row.get("closing_reflection") else "left open")
@@ -78,7 +78,7 @@ def _placed(one: Foreign, where: str, by: Actor, at: str) -> Foreign:
 
 
 def _reflection(given: Any, session: str, title: str, project: str | None) -> Foreign | None:
-    """Give the answers to the closing questions as a retrospective."""
+    """Return the answers to the closing questions as a retrospective."""
     about = f"Looking back at {title if title not in _UNTITLED else session[:8] or 'a session'}"
     if isinstance(given, str) and given.strip():
         draft = Draft(kind="retrospective", title=about, body=given, project=project)
@@ -96,7 +96,7 @@ def _reflection(given: Any, session: str, title: str, project: str | None) -> Fo
 
 
 def _summary(row: Mapping[str, Any], session: str, title: str, project: str | None) -> Foreign | None:
-    """Give what a session record tells of the session, if it tells anything."""
+    """Return what a session record tells of the session, if it tells anything."""
     decided = texts(row.get("decisions"))
     rapport = text(row.get("rapport_summary"))
     if title in _UNTITLED and not decided and not rapport:
@@ -113,7 +113,7 @@ def _threads_in(given: Any, where: str, here: frozenset[str]) -> Iterator[Item]:
 
 
 def running(folder: Path, here: frozenset[str]) -> Iterator[Item]:
-    """Give the sessions that were under way: what they were shown, answered, saw and left open."""
+    """Return the sessions that were under way: what they were shown, answered, saw and left open."""
     for path in sorted((folder / "sessions").glob("*/session.json")):
         row = one_object(path)
         where = f"sessions/{path.parent.name}/session.json"
@@ -166,7 +166,7 @@ def _observations(given: Any, session: str, where: str, by: Actor, project: str 
 
 
 def _answers(row: Mapping[str, Any], session: str, where: str, by: Actor) -> Iterator[Item]:
-    """Give which scars a session was shown, and what it said to them."""
+    """Return which scars a session was shown, and what it said to them."""
     for one in _rows(row.get("surfaced_scars")):
         key, at = f"learning:{one.get('scar_id')}", when(one.get("surfaced_at"))
         shown = {"imported": rest(one, {"scar_id", "surfaced_at", "title", "severity"})}
@@ -187,7 +187,7 @@ def _rows(given: Any) -> list[Mapping[str, Any]]:
 
 
 def payloads(folder: Path, here: frozenset[str]) -> Iterator[Item]:
-    """Give what was written down for a close that never came."""
+    """Return what was written down for a close that never came."""
     for path in (folder / "closing-payload.json", *sorted((folder / "sessions").glob("*/closing-payload.json"))):
         row = one_object(path)
         if isinstance(row, Remark):

@@ -15,7 +15,7 @@ LARGEST = 500_000_000
 
 
 def read_text(path: Path) -> str:
-    """Give the text of a file; bytes that are no UTF-8 are kept apart for whoever checks them."""
+    """Return the text of a file; bytes that are no UTF-8 are kept apart for whoever checks them."""
     try:
         if path.stat().st_size > LARGEST:
             raise Invalid(f"{path} is larger than {LARGEST:,} bytes.", hint="Split it.")
@@ -25,7 +25,7 @@ def read_text(path: Path) -> str:
 
 
 def entries(path: Path) -> Iterator[Entry | Remark]:
-    """Give the objects of an array in a file, or of the only array in an object; damaged ones as remarks."""
+    """Return the objects of an array in a file, or of the only array in an object; damaged ones as remarks."""
     if not path.is_file():
         return
     for place, value in enumerate(_array(path), start=1):
@@ -34,7 +34,7 @@ def entries(path: Path) -> Iterator[Entry | Remark]:
 
 
 def one_object(path: Path) -> Mapping[str, Any] | Remark | None:
-    """Give the one object of a file; nothing if there is no such file."""
+    """Return the one object of a file; nothing if there is no such file."""
     if not path.is_file():
         return None
     try:
@@ -46,7 +46,7 @@ def one_object(path: Path) -> Mapping[str, Any] | Remark | None:
 
 
 def lines(path_name: str, content: Iterator[str]) -> Iterator[Entry | Remark]:
-    """Give the objects of JSON lines; damaged lines as remarks."""
+    """Return the objects of JSON lines; damaged lines as remarks."""
     for place, line in enumerate(content, start=1):
         if not line.strip():
             continue
@@ -60,7 +60,7 @@ def lines(path_name: str, content: Iterator[str]) -> Iterator[Entry | Remark]:
 
 
 def sound(where: str, value: Any) -> Entry | Remark:
-    """Give an object with its place, or say why it cannot be one."""
+    """Return an object with its place, or say why it cannot be one."""
     if not isinstance(value, dict):
         return Remark(where=where, why="it is no object")
     try:
@@ -85,7 +85,7 @@ def _array(path: Path) -> Iterator[Any]:
 
 
 def _as_far_as_possible(name: str, content: str) -> Iterator[Any]:
-    """Give the items of an array that is cut short or damaged, up to the damage."""
+    """Return the items of an array that is cut short or damaged, up to the damage."""
     decoder, place = json.JSONDecoder(), content.find("[") + 1
     while place:
         while place < len(content) and content[place] in " \t\r\n,":

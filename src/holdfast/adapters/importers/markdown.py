@@ -18,7 +18,7 @@ class Section:
 
 
 def sections(content: str) -> Iterator[Section]:
-    """Give the sections that say something, in order; what stands before the first heading has no path."""
+    """Return the sections that say something, in order; what stands before the first heading has no path."""
     path: list[tuple[int, str]] = []
     lines: list[str] = []
     seen: dict[tuple[str, ...], int] = {}
@@ -41,7 +41,7 @@ def _section(path: list[tuple[int, str]], lines: list[str], seen: dict[tuple[str
 
 
 def _lines(content: str) -> Iterator[tuple[str, int, str]]:
-    """Give each line with the level and text of the heading it is, 0 if it is none; code is never a heading."""
+    """Return each line with the level and text of the heading it is, 0 if it is none; code is never a heading."""
     fence = ""
     for line in content.replace("\r\n", "\n").split("\n"):
         mark = _FENCE.match(line)

@@ -74,7 +74,7 @@ class _Around:
 
 
 def read(path: Path) -> Iterator[Item]:
-    """Give everything a database holds that is a memory or tells of one."""
+    """Return everything a database holds that is a memory or tells of one."""
     with tables_of(path / "memory.db" if path.is_dir() else path, "memories") as tables:
         around = _around(tables)
         for row in tables.rows("memories", around.damage):
@@ -136,14 +136,14 @@ def _link(row: Row) -> ForeignLink:
 
 
 def _confidence(trust: Any) -> Confidence:
-    """Give our word for a score; an unknown one says nothing."""
+    """Return our word for a score; an unknown one says nothing."""
     if not isinstance(trust, int | float) or 0.5 <= trust < 0.8:
         return "medium"
     return "high" if trust >= 0.8 else "low"
 
 
 def _candidate(row: Row) -> Foreign:
-    """Give a mined pattern that is no memory yet; it waits for a yes here too, from today."""
+    """Return a mined pattern that is no memory yet; it waits for a yes here too, from today."""
     status = text(row.get("status")) or "pending"
     states: dict[str, Literal["active", "pending", "retired"]] = {"pending": "pending", "rejected": "retired"}
     said, kind = text(row.get("pattern")), _BY_PATTERN.get(text(row.get("pattern_type")), "pattern")
@@ -186,7 +186,7 @@ def _sessions(tables: Tables, around: _Around) -> Iterator[Item]:
 
 
 def _uses(tables: Tables, damage: list[Remark]) -> Iterator[Item]:
-    """Give what became of memories: trust won and lost, when they were recalled, put into a context, and used."""
+    """Return what became of memories: trust won and lost, when they were recalled, put into a context, and used."""
     for row in tables.rows("trust_history", damage):
         reason = text(row.get("reason"))
         data = {"outcome": _TRUST.get(reason, reason), "note": text(row.get("note"))}
@@ -216,7 +216,7 @@ def _by() -> Actor:
 
 
 def project_of(there: Any) -> str:
-    """Give our name of a project: its remote in full, or the folder's name; none holds everywhere."""
+    """Return our name of a project: its remote in full, or the folder's name; none holds everywhere."""
     name = text(there)
     host, _, path = name.partition("/")
     if host == "local":

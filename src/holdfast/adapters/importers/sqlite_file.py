@@ -22,7 +22,7 @@ class Tables:
         self.names = [row[0] for row in found]
 
     def rows(self, table: str, damage: list[Remark]) -> Iterator[Row]:
-        """Give the rows of a table in their order, none if there is no such table; damage ends it and is noted."""
+        """Return the rows of a table in their order, none if there is no such table; damage ends it and is noted."""
         if table not in self.names:
             return
         try:
@@ -32,7 +32,7 @@ class Tables:
             damage.append(Remark(where=f"{self.name} {table}", why=f"the rest of the table cannot be read ({problem})"))
 
     def by(self, table: str, column: str, damage: list[Remark]) -> dict[Any, list[Row]]:
-        """Give the rows of a table by the value of a column."""
+        """Return the rows of a table by the value of a column."""
         found: dict[Any, list[Row]] = {}
         for row in self.rows(table, damage):
             found.setdefault(row.get(column), []).append(row)
@@ -70,7 +70,7 @@ def tables_of(path: Path, wanted: str) -> Iterator[Tables]:
 
 
 def _address(path: Path) -> str:
-    """Give the file to open for reading. With a write-ahead log and nobody writing, SQLite would leave files beside it."""
+    """Return the file to open for reading. With a write-ahead log and nobody writing, SQLite would leave files beside it."""
     with path.open("rb") as file:
         logged = file.read(20)[18:] == b"\x02\x02"
     idle = logged and not path.with_name(f"{path.name}-wal").exists()

@@ -16,7 +16,7 @@ MOST_PARTS, DEEPEST = 100_000, 60
 
 
 def when(value: Any) -> str:
-    """Give an instant as it is stored, from text, seconds or milliseconds; nothing if it is no time."""
+    """Return an instant as it is stored, from text, seconds or milliseconds; nothing if it is no time."""
     try:
         match value:
             case bool():
@@ -35,7 +35,7 @@ def when(value: Any) -> str:
 
 
 def text(value: Any) -> str:
-    """Give a text; what is none is written as JSON."""
+    """Return a text; what is none is written as JSON."""
     match value:
         case None:
             return ""
@@ -47,7 +47,7 @@ def text(value: Any) -> str:
 
 
 def texts(value: Any) -> tuple[str, ...]:
-    """Give a list of texts, also out of one that is written as JSON or is a single text."""
+    """Return a list of texts, also out of one that is written as JSON or is a single text."""
     if isinstance(value, str) and value.strip().startswith("["):
         value = parsed(value)
     if isinstance(value, str):
@@ -56,7 +56,7 @@ def texts(value: Any) -> tuple[str, ...]:
 
 
 def parsed(value: str) -> Any:
-    """Give what a text says as JSON, or the text itself."""
+    """Return what a text says as JSON, or the text itself."""
     try:
         found = parse_json(value)
         check_shape(found)
@@ -66,12 +66,12 @@ def parsed(value: str) -> Any:
 
 
 def first(row: Mapping[str, Any], *names: str) -> str:
-    """Give the first of several fields that says something."""
+    """Return the first of several fields that says something."""
     return next((said for name in names if (said := text(row.get(name)).strip())), "")
 
 
 def rest(row: Mapping[str, Any], used: Collection[str], times: Collection[str] = ()) -> dict[str, Any]:
-    """Give what nobody asked for, so that nothing is lost; of times only those that could not be read."""
+    """Return what nobody asked for, so that nothing is lost; of times only those that could not be read."""
     left = {name: value for name, value in row.items() if name not in used and value not in EMPTY}
     return {str(name): plain(value) for name, value in left.items() if name not in times or not when(value)}
 
@@ -95,7 +95,7 @@ def _parts_of(value: Any) -> Iterable[Any]:
 
 
 def plain(value: Any) -> Any:
-    """Give a value as JSON can write it."""
+    """Return a value as JSON can write it."""
     match value:
         case None | bool() | int() | float() | str():
             return value
@@ -111,5 +111,5 @@ def plain(value: Any) -> Any:
 
 
 def digest(*parts: str) -> str:
-    """Give a short key for what has no id of its own."""
+    """Return a short key for what has no id of its own."""
     return blake2b("\n".join(parts).encode(errors="surrogatepass"), digest_size=8).hexdigest()

@@ -24,7 +24,7 @@ class AnthropicObserver:
         self._seconds = seconds
 
     def ask(self, question: Question) -> Reply:
-        """Give what came of asking."""
+        """Return what came of asking."""
         body = {
             "model": self.model,
             "max_tokens": question.most_tokens,

@@ -39,7 +39,7 @@ class ClaudeObserver:
         self._seconds = seconds
 
     def ask(self, question: Question) -> Reply:
-        """Give what came of asking."""
+        """Return what came of asking."""
         command = [self._program, "-p", "--output-format", "json", "--model", self.model, *_DENIED]
         command += ["--system-prompt", question.instructions]
         with TemporaryDirectory(prefix=OBSERVER_FOLDER) as folder:

@@ -31,7 +31,7 @@ class _Stay(HTTPRedirectHandler):
 def post(
     url: str, body: Mapping[str, Any], headers: Mapping[str, str], *, seconds: float = SECONDS
 ) -> dict[str, Any] | Reply:
-    """Give the JSON object an endpoint answers with, or what came instead of it."""
+    """Return the JSON object an endpoint answers with, or what came instead of it."""
     request = Request(url, json.dumps(body).encode(), {"content-type": "application/json", **headers})  # noqa: S310  compose checks the scheme
     try:
         with build_opener(_Stay()).open(request, timeout=seconds) as reply:

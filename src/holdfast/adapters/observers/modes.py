@@ -16,7 +16,7 @@ _NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*(?:--[a-z0-9]+(?:-[a-z0-9]+)*)?")
 
 
 def load_mode(name: str, home: Path | None) -> Mode:
-    """Give a mode by its name; `parent--child` is the parent with what the child's file says on top."""
+    """Return a mode by its name; `parent--child` is the parent with what the child's file says on top."""
     if not _NAME.fullmatch(name):
         raise InvalidConfig(f"{name[:60]!r} is not the name of a mode.", hint="Use lower-case words joined by '-'.")
     parent, refined, _ = name.partition("--")
@@ -25,7 +25,7 @@ def load_mode(name: str, home: Path | None) -> Mode:
 
 
 def mode_names(home: Path | None) -> list[str]:
-    """Give the names of all modes there are."""
+    """Return the names of all modes there are."""
     shipped = [path.name for path in files("holdfast.adapters.observers").joinpath(FOLDER).iterdir()]
     own = [path.name for path in (home / FOLDER).glob("*.json")] if home else []
     return sorted({name.removesuffix(".json") for name in (*shipped, *own) if name.endswith(".json")})

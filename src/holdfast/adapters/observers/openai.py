@@ -27,7 +27,7 @@ class OpenAIObserver:
         self._seconds = seconds
 
     def ask(self, question: Question) -> Reply:
-        """Give what came of asking."""
+        """Return what came of asking."""
         body = {
             "model": self.model,
             self._most: question.most_tokens,

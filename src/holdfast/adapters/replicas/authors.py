@@ -11,7 +11,7 @@ _ID = 26
 
 
 def authors_of_lines(repository: Repository, tip: str, *, but: str = "") -> dict[str, str]:
-    """Give who first committed each line of notes that one commit holds and another does not, by the id it begins with.
+    """Return who first committed each line of notes that one commit holds and another does not, by the id it begins with.
 
     What only a merge brought has no author: anybody could have put it there.
     """
@@ -29,7 +29,7 @@ def authors_of_lines(repository: Repository, tip: str, *, but: str = "") -> dict
 
 
 def authors_of_files(repository: Repository, folder: Path, names: Collection[str]) -> dict[str, str]:
-    """Give who last committed each of these files; whatever differs from what is committed was done here, by nobody else."""
+    """Return who last committed each of these files; whatever differs from what is committed was done here, by nobody else."""
     if not names or not repository.head():
         return {}
     top = Path(repository.ask("rev-parse", "--show-toplevel"))

@@ -26,40 +26,40 @@ class Repository:
         return (self.folder / said).resolve()
 
     def head(self) -> str:
-        """Give the commit that is checked out; nothing in a repository without commits."""
+        """Return the commit that is checked out; nothing in a repository without commits."""
         return self.attempt("rev-parse", "--quiet", "--verify", "HEAD^{commit}") or ""
 
     def remotes(self) -> list[str]:
-        """Give the names of its remotes."""
+        """Return the names of its remotes."""
         return self.ask("remote").split()
 
     def refs(self, under: str) -> dict[str, str]:
-        """Give the refs under a prefix, by what follows it, with what they point at."""
+        """Return the refs under a prefix, by what follows it, with what they point at."""
         lines = self.ask("for-each-ref", "--format=%(objectname) %(refname)", under).splitlines()
         return {name.removeprefix(under): sha for sha, _, name in (line.partition(" ") for line in lines)}
 
     def holds(self, earlier: str, later: str) -> bool:
-        """Tell whether one commit is another or comes before it."""
+        """Return whether one commit is another or comes before it."""
         return earlier == later or self.run("merge-base", "--is-ancestor", earlier, later).returncode == 0
 
     def ident(self) -> str:
-        """Give who commits here, as git knows them."""
+        """Return who commits here, as git knows them."""
         said = self.attempt("var", "GIT_COMMITTER_IDENT")
         return said.rsplit(" ", 2)[0] if said else NOBODY
 
     def ask(self, *question: str, given: bytes = b"") -> str:
-        """Give what git answers."""
+        """Return what git answers."""
         return self.ask_bytes(*question, given=given).decode(errors="surrogateescape").strip()
 
     def ask_bytes(self, *question: str, given: bytes = b"") -> bytes:
-        """Give what git answers, byte by byte."""
+        """Return what git answers, byte by byte."""
         done = self.run(*question, given=given)
         if done.returncode:
             raise ReplicaError(f"git {question[0]} failed: {complaint(done)}")
         return done.stdout
 
     def attempt(self, *question: str) -> str | None:
-        """Give what git answers, None where it does not."""
+        """Return what git answers, None where it does not."""
         done = self.run(*question)
         return None if done.returncode else done.stdout.decode(errors="surrogateescape").strip()
 
@@ -74,7 +74,7 @@ class Repository:
 
 
 def complaint(done: CompletedProcess[bytes]) -> str:
-    """Give the line in which git says what is wrong."""
+    """Return the line in which git says what is wrong."""
     lines = [line for line in done.stderr.decode(errors="replace").splitlines() if line.strip()]
     telling = [line for line in lines if line.startswith(("fatal:", "error:", " ! "))]
     return (telling or lines or [f"exit code {done.returncode}"])[0].removeprefix("fatal: ").strip()

@@ -58,7 +58,7 @@ class GitNotes:
         return int(known.get("cursor", 0))
 
     def read(self, *, afresh: bool = False) -> Arrived:
-        """Give the events of notes that changed since the last `write`; lines that are none are left alone."""
+        """Return the events of notes that changed since the last `write`; lines that are none are left alone."""
         self._read = tips = self._tips()
         self._before = known = {} if afresh else read_state(self._state).get("read", {})
         if tips == known:
@@ -77,16 +77,16 @@ class GitNotes:
         return Arrived(events=tuple(events[key] for key in sorted(events)), remarks=tuple(remarks))
 
     def carriers(self, ids: Collection[str]) -> dict[str, str]:
-        """Give who committed the lines of events that were just read."""
+        """Return who committed the lines of events that were just read."""
         known, found = self._before, dict[str, str]()
         for namespace, tip in self._read.items() if ids else ():
             if tip != (before := known.get(namespace, "")):
                 found |= authors_of_lines(self._repository, tip, but=before)
-        return {one: found[one] for one in ids if one in found}
+        return {id_: found[id_] for id_ in ids if id_ in found}
 
     def write(self, tellings: Sequence[Telling], settled: Settled, *, cursor: int) -> Put:
         """Append the events that are not there yet, and take out what erased records said."""
-        told = [one for one in tellings if one.carried or one.record.state == "erased"]
+        told = [telling for telling in tellings if telling.carried or telling.record.state == "erased"]
         put, moved = Put(), dict[str, tuple[str, str]]()
         if told or self._read != read_state(self._state).get("read", {}):
             put, moved = self._append(told)
@@ -97,9 +97,9 @@ class GitNotes:
             earlier = read_state(self._state).get("read", {})
             write_state(self._state, {"cursor": cursor, "read": earlier if settled.again else read, "told": now})
         stays = [
-            Remark(where=one.record.id, why="it is private now; what was shared of it stays shared")
-            for one in tellings
-            if not one.carried and one.record.state != "erased"
+            Remark(where=telling.record.id, why="it is private now; what was shared of it stays shared")
+            for telling in tellings
+            if not telling.carried and telling.record.state != "erased"
         ]
         return replace(put, remarks=(*put.remarks, *stays))
 
@@ -108,7 +108,7 @@ class GitNotes:
         return self._append(erased)[0].scrubbed if self._tips() else 0
 
     def tells_of(self, ids: Collection[str]) -> bool:
-        """Tell whether any note is about one of these records, scrubbed or not."""
+        """Return whether any note is about one of these records, scrubbed or not."""
         trees = self._trees(self._tips()).values()
         return any(about(line) in ids for tree in trees for note in tree.values() for line in note.lines)
 
@@ -147,7 +147,7 @@ class GitNotes:
         )
 
     def remotes(self) -> list[str]:
-        """Give the remotes it could go to, the usual one first."""
+        """Return the remotes it could go to, the usual one first."""
         return sorted(self._repository.remotes(), key=lambda name: name != "origin")
 
     def addresses(self, remote: str) -> list[str]:
@@ -156,7 +156,7 @@ class GitNotes:
         return sorted({line for question in asked for line in self._repository.ask(*question).splitlines()})
 
     def follows_rewrites(self) -> bool:
-        """Tell whether git copies the notes of amended and rebased commits."""
+        """Return whether git copies the notes of amended and rebased commits."""
         return f"{BASE}*" in (self._repository.attempt("config", "--get-all", "notes.rewriteRef") or "").split()
 
     def follow_rewrites(self) -> None:
@@ -231,7 +231,7 @@ class GitNotes:
     def _changed(
         self, trees: Mapping[str, Tree], told: Sequence[Telling]
     ) -> tuple[Put, dict[str, Tree], tuple[Remark, ...]]:
-        """Give the notes that change when these records are told of."""
+        """Return the notes that change when these records are told of."""
         lines = [line for tree in trees.values() for note in tree.values() for line in note.lines]
         present, shared = {line[:26] for line in lines if is_whole(line)}, {about(line) for line in lines}
         told = [one for one in told if one.record.state != "erased" or one.record.id in shared]
@@ -257,8 +257,8 @@ class GitNotes:
         return put, changed, ()
 
     def _commits(self, tellings: Sequence[Telling]) -> dict[str, str]:
-        """Give the commits that records were born at and that are here, by name."""
-        names = sorted({one.record.origin.commit for one in tellings if one.record.origin.commit})
+        """Return the commits that records were born at and that are here, by name."""
+        names = sorted({telling.record.origin.commit for telling in tellings if telling.record.origin.commit})
         given = "".join(f"{name}^{{commit}}\n" for name in names if name.isalnum()).encode()
         lines = self._repository.ask("cat-file", "--batch-check", given=given).splitlines() if given else []
         found = {line.split()[0] for line in lines if " commit " in line}
@@ -273,10 +273,10 @@ class GitNotes:
 
 
 def _shown(line: str) -> str:
-    """Give the beginning of somebody's line as it can be printed: no bytes that are no text, nothing a terminal would obey."""
+    """Return the beginning of somebody's line as it can be printed: no bytes that are no text, nothing a terminal would obey."""
     return "".join(char if char.isprintable() else "·" for char in line[:40])
 
 
 def namespace_of(record: Record) -> str:
-    """Give the namespace a record's events go to."""
+    """Return the namespace a record's events go to."""
     return KINDS[record.kind].names.get("git-notes", "learnings") if record.kind in KINDS else "learnings"

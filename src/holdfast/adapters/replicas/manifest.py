@@ -44,17 +44,17 @@ class Manifest:
             self._db = _opened(path)
 
     def stamps(self) -> dict[str, tuple[str, Stamp]]:
-        """Give id and stamp of every file."""
+        """Return id and stamp of every file."""
         rows = self._db.execute("select path, id, mtime, ctime, size from files")
         return {path: (about, (mtime, ctime, size)) for path, about, mtime, ctime, size in rows}
 
     def said(self, path: str) -> Json | None:
-        """Give what a file said."""
+        """Return what a file said."""
         row = self._db.execute("select said from files where path = ?", (path,)).fetchone()
         return dict(json.loads(row[0])) if row else None
 
     def note(self, name: str) -> str:
-        """Give what is noted under a name."""
+        """Return what is noted under a name."""
         row = self._db.execute("select value from notes where name = ?", (name,)).fetchone()
         return str(row[0]) if row else ""
 

@@ -74,7 +74,7 @@ class MarkdownFolder:
         return int(self._manifest.note("cursor") or 0)
 
     def read(self, *, afresh: bool = False) -> Arrived:
-        """Give the files that say something else than they did, and those that are gone. Others are not even opened."""
+        """Return the files that say something else than they did, and those that are gone. Others are not even opened."""
         known = self._manifest.stamps()
         before, now = self._manifest.note("head"), self._head()
         jumped = bool(before and now) and not self._follows(before, now)
@@ -100,7 +100,7 @@ class MarkdownFolder:
         )
 
     def carriers(self, ids: Collection[str]) -> dict[str, str]:  # noqa: ARG002
-        """Give nothing: files carry no events, and each edit says who committed it."""
+        """Return nothing: files carry no events, and each edit says who committed it."""
         return {}
 
     def write(self, tellings: Sequence[Telling], settled: Settled, *, cursor: int) -> Put:
@@ -110,15 +110,15 @@ class MarkdownFolder:
         """
         known, done = self._found.known, self._noted(settled)
         paths = self._found.homes
-        for one in tellings:
-            path = one.where or paths.get(one.record.id, "")
+        for telling in tellings:
+            path = telling.where or paths.get(telling.record.id, "")
             if path in settled.refused or path in self._found.unread:
-                done.owed.add(one.record.id)
+                done.owed.add(telling.record.id)
                 continue
             try:
-                self._tell(one, path, known.get(path, ("", _NEVER))[1], settled, done)
+                self._tell(telling, path, known.get(path, ("", _NEVER))[1], settled, done)
             except Invalid as problem:
-                done.remarks.append(Remark(where=path or one.record.id, why=problem.message))
+                done.remarks.append(Remark(where=path or telling.record.id, why=problem.message))
             except OSError as problem:
                 raise ReplicaError(f"{self._folder} cannot be written ({problem.strerror}).") from problem
         self._remember(known, done, cursor)
@@ -248,7 +248,7 @@ class MarkdownFolder:
 
 
 def _scan(folder: Path) -> dict[str, Stamp]:
-    """Give the stamp of every file that could be a record's."""
+    """Return the stamp of every file that could be a record's."""
     try:
         with os.scandir(folder) as entries:
             return {entry.name: _stamp_of(entry.stat(follow_symlinks=False)) for entry in _candidates(entries)}

@@ -48,7 +48,7 @@ class Move:
 
 
 def load(repository: Repository, tip: str, *, but: str = "") -> Tree:
-    """Give every note of a commit, or those that another commit does not hold as they are."""
+    """Return every note of a commit, or those that another commit does not hold as they are."""
     found = _entries(repository, tip)
     held = but and repository.attempt("cat-file", "-e", but) is not None
     seen = set(_entries(repository, but)) if held else set()
@@ -63,7 +63,7 @@ def load(repository: Repository, tip: str, *, but: str = "") -> Tree:
 
 
 def events_in(tree: Mapping[str, Note]) -> Iterator[tuple[str, str, Event | Invalid]]:
-    """Give each line of a tree with the object it is attached to and what it says, or what is wrong with it."""
+    """Return each line of a tree with the object it is attached to and what it says, or what is wrong with it."""
     for name, note in tree.items():
         for line in note.lines:
             try:
@@ -73,7 +73,7 @@ def events_in(tree: Mapping[str, Note]) -> Iterator[tuple[str, str, Event | Inva
 
 
 def about(line: str) -> str:
-    """Give the record a line is about, without reading all of it."""
+    """Return the record a line is about, without reading all of it."""
     return line.partition(_ABOUT)[2][:26]
 
 
@@ -83,13 +83,13 @@ def is_whole(line: str) -> bool:
 
 
 def erased_in(tree: Mapping[str, Note]) -> set[str]:
-    """Give the records whose erasure is told in a tree."""
+    """Return the records whose erasure is told in a tree."""
     lines = (line for note in tree.values() for line in note.lines if _ERASED in line)
     return {event.about for line in lines if (event := _readable(line)) and event.verb == "erased"}
 
 
 def without(tree: Tree, erased: AbstractSet[str]) -> Tree:
-    """Give the notes that change when everything said about erased records is taken out."""
+    """Return the notes that change when everything said about erased records is taken out."""
     changed: Tree = {}
     for name, note in tree.items():
         told = {line: event for line in note.lines if about(line) in erased and (event := _readable(line))}
@@ -100,7 +100,7 @@ def without(tree: Tree, erased: AbstractSet[str]) -> Tree:
 
 
 def united(ours: Tree, theirs: Tree) -> Tree:
-    """Give the notes of a union that differ from theirs."""
+    """Return the notes of a union that differ from theirs."""
     changed: Tree = {}
     for name, note in ours.items():
         there = theirs.get(name, Note())
@@ -148,7 +148,7 @@ def _readable(line: str) -> Event | None:
 
 
 def _entries(repository: Repository, tip: str) -> list[tuple[str, str]]:
-    """Give blob and path of every note.
+    """Return blob and path of every note.
 
     Only the name of an object makes a note. Whatever else somebody put into the tree stays there unread: no name of theirs
     is ever part of what git is told to do, and nothing is unpacked that would not fit.
@@ -168,7 +168,7 @@ def _is_note(head: list[bytes], path: bytes) -> bool:
 
 
 def _blobs(repository: Repository, names: list[str]) -> dict[str, str]:
-    """Give the contents of blobs, all of them in one question."""
+    """Return the contents of blobs, all of them in one question."""
     wanted = dict.fromkeys(names)
     found = objects(repository.ask_bytes("cat-file", "--batch", given="\n".join(wanted).encode())) if names else {}
     if missing := [name for name in wanted if name not in found]:

@@ -51,14 +51,14 @@ def file_parts(content: str) -> Json:
 
 
 def file_name(record: Record) -> str:
-    """Give a name that sorts by date and can be read; it stays when the title changes."""
+    """Return a name that sorts by date and can be read; it stays when the title changes."""
     words = re.findall(r"\w+", record.title.lower())[:8]
     stem = "-".join((record.created_at[:10], *words)).encode()[:80].decode(errors="ignore").rstrip("-_")
     return f"{stem}-{record.id[-6:].lower()}.md"
 
 
 def _part(name: str, item: Any) -> Any:
-    """Give a part in the type a record has it in; a part nobody knows yet is taken as it stands."""
+    """Return a part in the type a record has it in; a part nobody knows yet is taken as it stands."""
     if name == "id":
         return check_id(str(item).strip().upper())
     if name in _INSTANTS:

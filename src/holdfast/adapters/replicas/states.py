@@ -10,12 +10,12 @@ from holdfast.model.foreign_json import parse_json
 
 
 def state_key(place: str) -> str:
-    """Give a short name for a place."""
+    """Return a short name for a place."""
     return blake2b(place.encode(errors="surrogateescape"), digest_size=8).hexdigest()
 
 
 def read_state(path: Path) -> dict[str, Any]:
-    """Give what is remembered; nothing if that cannot be read."""
+    """Return what is remembered; nothing if that cannot be read."""
     try:
         value = parse_json(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):

@@ -30,12 +30,12 @@ _NO_DEFINITION = frozenset(
 
 
 def knows(extension: str) -> bool:
-    """Tell whether there is a grammar for a kind of file."""
+    """Return whether there is a grammar for a kind of file."""
     return extension in _GRAMMARS
 
 
 def definitions(extension: str, text: str, name: str) -> Iterator[tuple[int, int]]:
-    """Give the first and last line of each definition of a dotted name."""
+    """Return the first and last line of each definition of a dotted name."""
     if extension not in _GRAMMARS or name.rpartition(".")[2] not in text:
         return
     raw = text.encode()
@@ -60,7 +60,7 @@ def _named(node: Any, names: list[str], raw: bytes) -> Iterator[Any]:
 
 
 def _name_of(node: Any, raw: bytes) -> str:
-    """Give the name a node defines, through the declarators C puts around it."""
+    """Return the name a node defines, through the declarators C puts around it."""
     for field in _NAMES:
         inner = node.child_by_field_name(field)
         if inner is not None and (field != "type" or node.type == "impl_item"):

@@ -19,7 +19,7 @@ _TRAILING = re.compile(r",(?=[)\]}])")
 
 
 def essence(text: str, extension: str) -> str:
-    """Give what a text says: without layout, trailing commas and the choice of quotes, and of code without comments."""
+    """Return what a text says: without layout, trailing commas and the choice of quotes, and of code without comments."""
     code = _comments(extension)
     bare = code.sub(lambda match: match[1] or "", text) if code else text
     bare = _LAYOUT.sub("", bare)
@@ -27,12 +27,12 @@ def essence(text: str, extension: str) -> str:
 
 
 def digest(essence: str) -> str:
-    """Give the hash of what a text says."""
+    """Return the hash of what a text says."""
     return hashlib.sha256(essence.encode()).hexdigest()[:16]
 
 
 def extension_of(path: str) -> str:
-    """Give what tells the language of a file: its extension, or its name where that has none."""
+    """Return what tells the language of a file: its extension, or its name where that has none."""
     name = path.rpartition("/")[2].lower()
     return name.rpartition(".")[2]
 

@@ -11,12 +11,12 @@ _PLAIN = {"python": ".python-version", "node": ".nvmrc", "ruby": ".ruby-version"
 
 
 def version_of(name: str, read: Read) -> str:
-    """Give the version in use; nothing if no file says."""
+    """Return the version in use; nothing if no file says."""
     return next((found for found in _versions(name, read) if found), "")
 
 
 def is_version(cited: str, found: str) -> bool:
-    """Tell whether a version is the cited one; 2.31 means any 2.31.x."""
+    """Return whether a version is the cited one; 2.31 means any 2.31.x."""
     return found == cited or found.startswith(f"{cited}.")
 
 

@@ -85,7 +85,7 @@ def absorb_command(
 def judge_command(verdict: str, ids: tuple[str, ...], evidence: str, session: str | None, as_json: bool) -> None:
     """Answer scars that were shown (APPLYING, N_A, REFUTED), or say what became of memories."""
     with opened(session=session) as memory:
-        told = judge(memory, [Answer(scar=one, decision=verdict, evidence=evidence) for one in ids])
+        told = judge(memory, [Answer(scar=id_, decision=verdict, evidence=evidence) for id_ in ids])
         waiting = unanswered(memory)
     lines = [line for line in shown.answered(told, ANSWERING) if waiting or not line.startswith("Every scar")]
     show(told, "\n".join(lines), as_json=as_json)
@@ -107,7 +107,11 @@ def log_command(kinds: tuple[str, ...], severity: str, days: int | None, limit: 
         since = days_before(memory.clock.now(), days) if days else ""
         query = Query(text="", kinds=kinds or (*LEARNINGS, "decision"), since=since, limit=1000)
         page = list_records(memory, query)
-    own = [one for one in page.records if one.source != "starter" and severity in ("", one.fields.get("severity"))]
+    own = [
+        record
+        for record in page.records
+        if record.source != "starter" and severity in ("", record.fields.get("severity"))
+    ]
     show(own[:limit], "\n".join(map(shown.line, own[:limit])) or "Nothing was learned yet.", as_json=as_json)
 
 

@@ -49,7 +49,7 @@ def revise_command(
     as_json: bool,
     **given: Any,
 ) -> None:
-    """Give a memory a new text, title, kind or labels. The old ones stay in its history."""
+    """Return a memory a new text, title, kind or labels. The old ones stay in its history."""
     revision = Revision(
         body=stdin_text() if text == "-" else text,
         fields=fields_of(pairs) if pairs else None,
@@ -184,7 +184,7 @@ def use_command(outcome: str, ids: tuple[str, ...], note: str, as_json: bool) ->
 @click.argument("new")
 @json_option
 def rename_scope_command(old: str, new: str, as_json: bool) -> None:
-    """Give all memories of a scope, and of scopes nested in it, another one."""
+    """Return all memories of a scope, and of scopes nested in it, another one."""
     with opened() as memory:
         renamed = rename_scope(memory, old, new)
     print_json({"renamed": [record.id for record in renamed]}) if as_json else print(
@@ -198,7 +198,12 @@ def _erase(memory: Memory, reference: str, *, and_backups: bool, as_json: bool) 
 
     erased = erase(memory, reference)
     backups = rewrite_backups(memory, erased) if and_backups else backups_of(memory, erased)
-    if not and_backups and not as_json and (holding := [one for one in backups if one.holds]) and sys.stdin.isatty():
+    if (
+        not and_backups
+        and not as_json
+        and (holding := [backup for backup in backups if backup.holds])
+        and sys.stdin.isatty()
+    ):
         click.echo("\n".join(("These backups still hold it:", *(f"  {one.path}" for one in holding))), err=True)
         if click.confirm("Rewrite them without it?", err=True):
             backups = rewrite_backups(memory, erased)

@@ -35,7 +35,7 @@ def main() -> None:
 
 
 def _surfaces_to_serve(arguments: Sequence[str]) -> list[str] | None:
-    """Give the surfaces of a plain `mcp [--surface NAME]…`, or None if it says anything more."""
+    """Return the surfaces of a plain `mcp [--surface NAME]…`, or None if it says anything more."""
     if not arguments or arguments[0] != "mcp":
         return None
     from holdfast.hosts.mcp.serving import SURFACES

@@ -17,16 +17,16 @@ _MANY = {
 
 def erasure_lines(erased: Erased, backups: Sequence[Backup]) -> Iterator[str]:
     """Yield what was erased where, what still holds it, and what is out of reach."""
-    for one in erased.ids:
-        yield f"{one[:SHORT]}  erased from the journal and every view" + _also(erased)
+    for id_ in erased.ids:
+        yield f"{id_[:SHORT]}  erased from the journal and every view" + _also(erased)
     if not erased.finished:
         yield "Not finished: see below. Run the same command again later."
     for path in erased.files:
         yield f"  removed: {path}"
     for one in erased.said_by:
         yield f"  {one[:SHORT]} says the same and was left: `holdfast forget {one[:SHORT]} --erase` erases it too"
-    yield from (_backup_line(one) for one in backups if one.holds or one.rewritten or one.removed)
-    if any(one.holds for one in backups):
+    yield from (_backup_line(backup) for backup in backups if backup.holds or backup.rewritten or backup.removed)
+    if any(backup.holds for backup in backups):
         yield f"  `holdfast forget {erased.ids[0]} --erase --backups` rewrites backups without it"
     yield f"Not reached: {'; '.join(erased.not_reached)}; backups kept elsewhere; other machines until they sync."
 
@@ -40,9 +40,9 @@ def erasure_to_json(erased: Erased, backups: Sequence[Backup]) -> dict[str, Any]
         "files": list(erased.files),
         "said_by": list(erased.said_by),
         "backups": [
-            {"path": one.path, "holds": one.holds, "rewritten": one.rewritten, "removed": one.removed}
-            | ({"problem": one.problem} if one.problem else {})
-            for one in backups
+            {"path": backup.path, "holds": backup.holds, "rewritten": backup.rewritten, "removed": backup.removed}
+            | ({"problem": backup.problem} if backup.problem else {})
+            for backup in backups
         ],
         "not_reached": [*erased.not_reached, "backups kept elsewhere", "other machines until they sync"],
     }

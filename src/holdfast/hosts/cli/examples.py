@@ -89,6 +89,6 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
 
 
 def examples_of(name: str) -> str:
-    """Give the examples of a command as the end of its help; empty if its own text has them."""
+    """Return the examples of a command as the end of its help; empty if its own text has them."""
     lines = EXAMPLES.get(name, ())
     return "\n".join(("\b", "Examples:", *(f"  {line}" for line in lines))) if lines else ""

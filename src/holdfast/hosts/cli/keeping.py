@@ -60,7 +60,7 @@ def suggest_command(as_json: bool) -> None:
 
 
 def _hot_action(verb: Callable[[Memory, str], list[Hot]], told: str) -> None:
-    """Give `hot` a command that does one thing to a memory and shows the set after it."""
+    """Return `hot` a command that does one thing to a memory and shows the set after it."""
 
     @hot_command.command(verb.__name__, help=told)
     @click.argument("id", type=MEMORY)

@@ -84,4 +84,4 @@ def _lines(found: ObserverStatus) -> list[tuple[str, str]]:
     ]
     lines += [("problem", found.problem)] if found.problem else []
     lines += [("waits", f"until {found.waiting_until}")] if found.waiting_until else []
-    return lines + [("failed", f"{one.at}  {one.said}") for one in found.failures[:3]]
+    return lines + [("failed", f"{failure.at}  {failure.said}") for failure in found.failures[:3]]

@@ -117,7 +117,7 @@ class Lazy(click.Group):
     """A group that knows its commands by name and imports them one at a time."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
-        """Give the commands in the order a newcomer meets them."""
+        """Return the commands in the order a newcomer meets them."""
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002

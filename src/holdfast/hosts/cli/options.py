@@ -41,7 +41,7 @@ def opened(**flags: Any) -> "Memory":
 
 
 def text_or_stdin(words: tuple[str, ...]) -> str:
-    """Give the text of the arguments; `-` alone, or a pipe and no words, reads stdin."""
+    """Return the text of the arguments; `-` alone, or a pipe and no words, reads stdin."""
     if words == ("-",) or (not words and not sys.stdin.isatty()):
         return stdin_text()
     return " ".join(words)
@@ -89,7 +89,7 @@ def teaching_fields(kind: str) -> Iterator[None]:
 
 
 def _how(kind: str) -> str:
-    """Give an example with the fields that a kind wants, or else with those it knows."""
+    """Return an example with the fields that a kind wants, or else with those it knows."""
     known = KINDS[kind].fields if kind in KINDS else ()
     wanted = [spec for spec in known if spec.required] or known[:2]
     parts = [
@@ -111,7 +111,7 @@ def _value(text: str) -> Any:
 
 
 def label_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command the filters that recall and list share."""
+    """Return a command the filters that recall and list share."""
     for option in (
         click.option("--project", help="Another project than the one at hand."),
         click.option("--everywhere", is_flag=True, help="All projects."),

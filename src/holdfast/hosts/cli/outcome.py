@@ -46,7 +46,7 @@ def _kept(
 ) -> None:
     if as_json:
         value = {"status": status, "record": record_to_json(record), "related": _similar(related)}
-        value |= {"conflicts": [_clash(one) for one in conflicts]} if conflicts else {}
+        value |= {"conflicts": [_clash(conflict) for conflict in conflicts]} if conflicts else {}
         value |= {"doubts": list(doubts)} if doubts else {}
         print_json(value | ({"why": why} if why else {}))
         return
@@ -59,10 +59,10 @@ def _kept(
         out.print(Text(f"  does not hold: {doubt}", style="yellow"))
     for near in related:
         out.print(Text(f"  related: {near.record.id[:SHORT]}  {near.record.title}", style="dim"))
-    for one in conflicts:
-        ends = f"{record.id[:SHORT]} {one.record.id[:SHORT]}"
-        word = "replace" if one.replaced else "contradict"
-        out.print(Text(f"  seems to {word} {one.record.id[:SHORT]}: {one.found.explain}", style="yellow"))
+    for conflict in conflicts:
+        ends = f"{record.id[:SHORT]} {conflict.record.id[:SHORT]}"
+        word = "replace" if conflict.replaced else "contradict"
+        out.print(Text(f"  seems to {word} {conflict.record.id[:SHORT]}: {conflict.found.explain}", style="yellow"))
         out.print(Text(f"    if so: holdfast contradictions resolve {ends} --how supersede", style="dim"))
 
 

@@ -39,11 +39,13 @@ def quarantine_command(as_json: bool) -> None:
     for who, count in Counter(one.author or UNKNOWN for one in found).items():
         out.print(Text.assemble((who, "bold"), f"  {counted(count, 'memory')} waiting"))
         theirs = [one for one in found if (one.author or UNKNOWN) == who]
-        for one in theirs[:SHOWN]:
-            says = f"  says it is from {one.claimed}" if one.claimed and one.claimed not in who else ""
-            title = shorten(one.record.title, 80)
-            line = Text.assemble("  ", (one.record.id[:SHORT], "cyan"), f"  {icon(one.record)} {one.would}: ", title)
-            out.print(line.append(f"  by {one.way}{says}", style="dim"))
+        for their in theirs[:SHOWN]:
+            says = f"  says it is from {their.claimed}" if their.claimed and their.claimed not in who else ""
+            title = shorten(their.record.title, 80)
+            line = Text.assemble(
+                "  ", (their.record.id[:SHORT], "cyan"), f"  {icon(their.record)} {their.would}: ", title
+            )
+            out.print(line.append(f"  by {their.way}{says}", style="dim"))
         if len(theirs) > SHOWN:
             out.print(Text(f"  and {len(theirs) - SHOWN} more: --json lists them all", style="dim"))
     if not found:

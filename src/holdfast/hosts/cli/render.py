@@ -34,7 +34,7 @@ class _Console(Console):
     """A console whose reader may leave: that is seen where everything ends, and is no error."""
 
     def render(self, renderable: Any, options: Any = None) -> Iterable[Segment]:
-        """Give what is printed without control characters of stored text: only rich itself moves the cursor."""
+        """Return what is printed without control characters of stored text: only rich itself moves the cursor."""
         for part in super().render(renderable, options):
             yield part if part.control else Segment(visible(part.text), part.style)
 
@@ -44,7 +44,7 @@ class _Console(Console):
 
 
 def console(*, error: bool = False) -> Console:
-    """Give a console that keeps to plain text when nobody is looking, or when somebody wants it so."""
+    """Return a console that keeps to plain text when nobody is looking, or when somebody wants it so."""
     stream = sys.stderr if error else sys.stdout
     seen = stream.isatty()
     colours: Literal["auto"] | None = None if is_plain() else "auto"
@@ -52,7 +52,7 @@ def console(*, error: bool = False) -> Console:
 
 
 def is_plain() -> bool:
-    """Tell whether escape codes are unwanted, for bold and dim text too."""
+    """Return whether escape codes are unwanted, for bold and dim text too."""
     return bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
 
 
@@ -78,12 +78,12 @@ def show(value: Any, text: str, *, as_json: bool) -> None:
 
 
 def json_option(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command its --json."""
+    """Return a command its --json."""
     return click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")(command)
 
 
 def icon(record: Record) -> str:
-    """Give the sign of a record's kind."""
+    """Return the sign of a record's kind."""
     return KINDS[record.kind].icon if record.kind in KINDS else "•"
 
 
@@ -226,9 +226,9 @@ def _show_around(out: Console, found: Hydrated) -> None:
     if found.commit:
         author, at, subject = found.commit
         out.print(Text(f"commit of {at[:10]} by {author}: {subject}", style="dim"))
-    for one in found.files:
-        out.print(Text(f"\n{one.path} at {one.commit[:10] or 'the files as they are'}", style="bold"))
-        out.print(Text(one.text + (f"\n[{one.cut:,} bytes cut]" if one.cut else "")))
+    for file in found.files:
+        out.print(Text(f"\n{file.path} at {file.commit[:10] or 'the files as they are'}", style="bold"))
+        out.print(Text(file.text + (f"\n[{file.cut:,} bytes cut]" if file.cut else "")))
     if found.left_out:
         out.print(Text(f"left out: {', '.join(found.left_out)}", style="yellow"))
 
@@ -268,7 +268,7 @@ def show_history(events: Iterable[Event]) -> None:
 
 @contextmanager
 def progress(label: str, total: int | None, *, quiet: bool = False) -> Iterator[Callable[[int], None]]:
-    """Give a function that moves a progress bar on stderr; nothing is drawn for programs."""
+    """Return a function that moves a progress bar on stderr; nothing is drawn for programs."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = (TextColumn(label), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())

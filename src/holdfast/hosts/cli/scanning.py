@@ -40,7 +40,7 @@ def scan_command(folder: Path | None, masking: bool, yes: bool, as_json: bool) -
         if masking and (yes or not leaks or _is_sure(leaks)):
             _masked(leaks, redact(memory), as_json=as_json)
             return
-    print_json({"leaks": [asdict(one) for one in leaks]}) if as_json else _show(
+    print_json({"leaks": [asdict(leak) for leak in leaks]}) if as_json else _show(
         leaks, "`holdfast scan --redact` masks them."
     )
     if leaks:
@@ -66,7 +66,7 @@ def _found_in(looked: Looked, *, as_json: bool) -> None:
 
 def _masked(leaks: Sequence[Leak], done: Redacted, *, as_json: bool) -> None:
     if as_json:
-        print_json({"leaks": [asdict(one) for one in leaks], "redacted": asdict(done)})
+        print_json({"leaks": [asdict(leak) for leak in leaks], "redacted": asdict(done)})
     elif not leaks:
         console().print("No secrets found.")
     else:
@@ -89,15 +89,15 @@ def _show(leaks: Sequence[Leak], footer: str, *, error: bool = False) -> None:
     if not leaks:
         out.print("No secrets found." + (f" [dim]{footer}[/]" if "files" in footer else ""))
         return
-    wide = max(len(one.kind) for one in leaks)
-    for one in leaks:
-        place = one.id if one.where == "file" else one.id[:SHORT]
+    wide = max(len(leak.kind) for leak in leaks)
+    for leak in leaks:
+        place = leak.id if leak.where == "file" else leak.id[:SHORT]
         out.print(
             Text.assemble(
-                (f"{one.kind:<{wide}}  ", "bold"), (f"{one.begins:<24}  ", "yellow"),
-                f"{one.where} ", (place, "cyan"), (f"  {one.title}", "dim"),
+                (f"{leak.kind:<{wide}}  ", "bold"), (f"{leak.begins:<24}  ", "yellow"),
+                f"{leak.where} ", (place, "cyan"), (f"  {leak.title}", "dim"),
             ),
             soft_wrap=True,
         )  # fmt: skip
-    places = len({(one.where, one.id) for one in leaks})
+    places = len({(leak.where, leak.id) for leak in leaks})
     out.print(f"\n{len(leaks)} found in {places} places." + (f" [dim]{footer}[/]" if footer else ""))

@@ -44,11 +44,11 @@ class Manner:
 
     @property
     def asks(self) -> bool:
-        """Tell whether questions may be asked."""
+        """Return whether questions may be asked."""
         return not (self.yes or self.dry_run)
 
     def goes_on(self, question: str) -> bool:
-        """Tell whether to do it."""
+        """Return whether to do it."""
         return self.yes and not self.dry_run if not self.asks else click.confirm(question, default=True)
 
 
@@ -142,7 +142,7 @@ def _set_up(choices: Choices, here: Here, manner: Manner, unknown: tuple[str, ..
 
 
 def _clients(names: tuple[str, ...], machine: Machine, manner: Manner) -> tuple[tuple[Client, ...], tuple[str, ...]]:
-    """Give the clients to set up: as named, else as found and picked; and the names nobody knows."""
+    """Return the clients to set up: as named, else as found and picked; and the names nobody knows."""
     if not names:
         found = installed(machine)
         names = tuple(client.name for client in found)

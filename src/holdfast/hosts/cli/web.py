@@ -67,9 +67,9 @@ def watch_command(
     from holdfast.verbs.records.project import project_called
     from holdfast.verbs.upkeep.stream import WHATS, Wanted, newer, older
 
-    for one in whats:
-        if one not in WHATS:
-            raise Invalid(f"There is no {one!r} in the stream.", hint=f"Use some of {', '.join(WHATS)}.")
+    for what in whats:
+        if what not in WHATS:
+            raise Invalid(f"There is no {what!r} in the stream.", hint=f"Use some of {', '.join(WHATS)}.")
     with opened() as memory:
         where = None if everywhere else project_called(memory, project or "")
         wanted = Wanted(project=where, whats=whats, session=session)

@@ -41,7 +41,7 @@ SHOWING_ALL = (
 
 
 def answer(home: str, told: Json, given: Json) -> Json:
-    """Give what is to be said to what happened, if anything is."""
+    """Return what is to be said to what happened, if anything is."""
     answering = _ANSWERS.get(told["event"])
     return answering(home, _prepared(home, told["cwd"]), told, given) if answering else {}
 
@@ -151,7 +151,7 @@ def _padded(command: str) -> str:
 
 
 def _matches(pattern: str, path: str) -> bool:
-    """Tell whether a path fits a pattern; patterns without a star are a file or a folder."""
+    """Return whether a path fits a pattern; patterns without a star are a file or a folder."""
     if "*" not in pattern and "?" not in pattern:
         return path == pattern or path.startswith(pattern.rstrip("/") + "/") or path.endswith("/" + pattern)
     from fnmatch import fnmatchcase
@@ -191,7 +191,7 @@ def _context(parts: list[str], ids: list[str], why: str) -> Json:
 
 
 def shaped(client: str, event: str, answer: Json) -> Json:
-    """Give an answer in the shape a client takes; one it does not know it would drop, or worse."""
+    """Return an answer in the shape a client takes; one it does not know it would drop, or worse."""
     text = answer.get("text", "")
     if client == "cursor":
         return {"additional_context": text} if text else {"permission": "allow"}

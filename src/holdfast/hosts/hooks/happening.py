@@ -47,7 +47,7 @@ LATE = ("gemini",)
 
 
 def happening(event: str, client: str, given: Json) -> Json:
-    """Give what happened in our own words, whichever client tells it; cleaned, masked and bounded."""
+    """Return what happened in our own words, whichever client tells it; cleaned, masked and bounded."""
     tool_input = first(given, "tool_input", "toolArgs", "tool_args", "args")
     told: Json = {
         "at": now(),
@@ -75,12 +75,12 @@ def _name(value: Any, longest: int = 1_000) -> str:
 
 
 def is_late(told: Json) -> bool:
-    """Tell whether a client is one of those."""
+    """Return whether a client is one of those."""
     return told.get("client") in LATE
 
 
 def first(given: Json, *names: str) -> Any:
-    """Give the first of these that was told: clients name things differently."""
+    """Return the first of these that was told: clients name things differently."""
     return next((given[name] for name in names if given.get(name) is not None), None)
 
 
@@ -229,12 +229,12 @@ def _failed(given: Json) -> bool:
 
 
 def _exit_line(said: Any) -> str:
-    """Give the exit code that Gemini CLI writes under the output of a command, and only where it is not 0."""
+    """Return the exit code that Gemini CLI writes under the output of a command, and only where it is not 0."""
     before, line, after = said.rpartition("\nExit Code: ") if isinstance(said, str) else ("", "", "")
     return after.split("\n", 1)[0].strip() if line and before.startswith(("<untrusted_context>", "Output:")) else ""
 
 
 def now() -> str:
-    """Give the time as records write it."""
+    """Return the time as records write it."""
     seconds = time.time()
     return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds)) + f".{int(seconds * 1000) % 1000:03d}Z"

@@ -33,7 +33,7 @@ def session_settings(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def home_of(cwd: str) -> str:
-    """Give the folder of the store, as `compose.store_folder` finds it, without reading any settings."""
+    """Return the folder of the store, as `compose.store_folder` finds it, without reading any settings."""
     if named := os.environ.get("HOLDFAST_HOME"):
         return os.path.expanduser(named)
     folder = cwd
@@ -46,7 +46,7 @@ def home_of(cwd: str) -> str:
 
 
 def _is_theirs(store: str) -> bool:
-    """Tell whether a store came with a repository, as `adapters.git.came_with_repository` does: it is not the user's.
+    """Return whether a store came with a repository, as `adapters.git.came_with_repository` does: it is not the user's.
 
     Git is asked only where its index does not rule it out: the name is in there, or may be (names cut short, an index in two).
     """
@@ -73,7 +73,7 @@ def _is_theirs(store: str) -> bool:
 
 
 def data_folder() -> str:
-    """Give the folder for data of this platform."""
+    """Return the folder for data of this platform."""
     user = os.path.expanduser("~")
     if sys.platform == "win32":
         return os.path.join(os.environ.get("LOCALAPPDATA", user), "holdfast")
@@ -118,7 +118,7 @@ def _digest(text: str) -> str:
 
 
 def checkout_root(cwd: str) -> str:
-    """Give the folder that holds the checkout, or the folder itself."""
+    """Return the folder that holds the checkout, or the folder itself."""
     folder = os.path.realpath(cwd)
     start = folder
     while os.path.dirname(folder) != folder:
@@ -129,12 +129,12 @@ def checkout_root(cwd: str) -> str:
 
 
 def handover_file(home: str, session: str) -> str:
-    """Give where a session leaves what it was doing for its own other side of a compaction."""
+    """Return where a session leaves what it was doing for its own other side of a compaction."""
     return os.path.join(home, "prepared", f"handover-{plain_name(session)}.txt")
 
 
 def client_note(home: str, process: int) -> str:
-    """Give where it is noted which session a client, known by its process, is in."""
+    """Return where it is noted which session a client, known by its process, is in."""
     return os.path.join(home, "seen", f"client-{process}")
 
 

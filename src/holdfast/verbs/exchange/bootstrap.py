@@ -60,7 +60,7 @@ def bootstrap(memory: Memory, like: Draft, *, root: str = ".", files: Sequence[s
 def seed_text(memory: Memory, text: str, like: Draft, *, hot: bool = False) -> Seeded:
     """Keep each item and paragraph of a text as a memory of its own."""
     said = check_text(text, "text", LARGEST)
-    return _warmed(memory, _kept(memory, [one.under("") for one in pieces(said)], like), hot=hot)
+    return _warmed(memory, _kept(memory, [piece.under("") for piece in pieces(said)], like), hot=hot)
 
 
 def seed_file(memory: Memory, path: Path, like: Draft, *, hot: bool = False) -> Seeded:
@@ -70,7 +70,7 @@ def seed_file(memory: Memory, path: Path, like: Draft, *, hot: bool = False) -> 
 
 
 def confined(memory: Memory, path: str) -> Path:
-    """Give the place a path names, if it lies in the project's folder; links that lead out of it do not."""
+    """Return the place a path names, if it lies in the project's folder; links that lead out of it do not."""
     if isinstance(memory.checkout, Elsewhere):
         raise Invalid(
             "A server reads no files.", hint="Run this on the machine that has the checkout, or give the text."
@@ -87,7 +87,7 @@ def confined(memory: Memory, path: str) -> Path:
 
 
 def _named(folder: Path, name: str) -> list[Path]:
-    """Give the files of a name or pattern, none of them outside of the folder."""
+    """Return the files of a name or pattern, none of them outside of the folder."""
     if name.startswith(("/", "~")) or ".." in Path(name).parts:
         return []
     try:
@@ -102,13 +102,13 @@ def _document(memory: Memory, path: Path, like: Draft, folder: Path) -> Seeded:
     text = _text(path)
     if isinstance(text, Invalid):
         return Seeded(found=1, problems=(f"{name}: {text.message}",))
-    said = [one.under(name) for one in pieces(text, markdown=path.suffix.lower() in MARKDOWN or not path.suffix)]
+    said = [piece.under(name) for piece in pieces(text, markdown=path.suffix.lower() in MARKDOWN or not path.suffix)]
     drafted = replace(like, anchors=(name,), extra={**like.extra, "document": name})
     return replace(_kept(memory, said, drafted), found=1, read=1)
 
 
 def _text(path: Path) -> str | Invalid:
-    """Give the text of a file, or why it has none."""
+    """Return the text of a file, or why it has none."""
     try:
         size = path.stat().st_size
         raw = path.read_bytes() if 0 < size <= LARGEST else b""
@@ -134,7 +134,7 @@ def _kept(memory: Memory, said: Sequence[str], like: Draft) -> Seeded:
 
 
 def _fresh(memory: Memory, draft: Draft) -> Event | None:
-    """Give the event that keeps a draft, unless this project has it, in use or retired."""
+    """Return the event that keeps a draft, unless this project has it, in use or retired."""
     event = draft_event(memory, draft)
     record = _record(event)
     same = records.with_fingerprint(memory.store.db, fingerprint(record))
@@ -169,7 +169,7 @@ def _warmed(memory: Memory, done: Seeded, *, hot: bool) -> Seeded:
 
 
 def _spread(kept: Sequence[Record]) -> Iterator[Record]:
-    """Give records so that each document has its turn, in the order of documents and of what they say."""
+    """Return records so that each document has its turn, in the order of documents and of what they say."""
     by_document: dict[str, list[Record]] = {}
     for record in kept:
         by_document.setdefault(str(record.extra.get("document", "")), []).append(record)

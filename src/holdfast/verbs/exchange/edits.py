@@ -46,7 +46,7 @@ class Plan:
 
 
 def plan_edits(memory: Memory, arrived: Arrived, sharing: Sharing, *, lost: bool) -> Plan:
-    """Give what the edits of files amount to. `lost`: nobody remembers what the files said before."""
+    """Return what the edits of files amount to. `lost`: nobody remembers what the files said before."""
     plan = Plan()
     for edit in arrived.edits:
         try:
@@ -57,7 +57,7 @@ def plan_edits(memory: Memory, arrived: Arrived, sharing: Sharing, *, lost: bool
 
 
 def plan_retirements(memory: Memory, gone: Sequence[Gone], plan: Plan) -> list[Event]:
-    """Give the events that retire records whose files were removed here; where a commit did it, they pass the border."""
+    """Return the events that retire records whose files were removed here; where a commit did it, they pass the border."""
     done = []
     for one in gone:
         record = memory.store.folded(one.about)
@@ -73,7 +73,7 @@ def plan_retirements(memory: Memory, gone: Sequence[Gone], plan: Plan) -> list[E
 
 
 def _waits(memory: Memory, gone: Gone) -> bool:
-    """Tell whether the same removal was told before and did not count."""
+    """Return whether the same removal was told before and did not count."""
     history = memory.store.events_about(gone.about)
     aside = set_aside(history)
     return any(event.verb == "retired" and event.by.name == gone.author for event in history if event.id in aside)
@@ -136,7 +136,7 @@ def _check_open(record: Record, edit: Edit, sharing: Sharing) -> None:
 
 
 def _new(memory: Memory, said: Json, sharing: Sharing) -> Event:
-    """Give the event of a file that somebody added."""
+    """Return the event of a file that somebody added."""
     given = {name: said[name] for name in _DRAFT & said.keys()} | _implied(sharing)
     project = given.get("project", said.get("project", GLOBAL))
     event = draft_event(memory, _draft({**given, "project": project, "body": said.get("body", "")}))
@@ -146,7 +146,7 @@ def _new(memory: Memory, said: Json, sharing: Sharing) -> Event:
 
 
 def _told(memory: Memory, edit: Edit, sharing: Sharing) -> list[Event]:
-    """Give the events of a file that tells of a record made elsewhere: the same ones on every machine that reads it."""
+    """Return the events of a file that tells of a record made elsewhere: the same ones on every machine that reads it."""
     said = edit.said
     if not said.get("body") and not said.get("title"):
         raise Invalid("It says nothing.")
@@ -162,7 +162,7 @@ def _told(memory: Memory, edit: Edit, sharing: Sharing) -> list[Event]:
 
 
 def _revision(memory: Memory, record: Record, base: Json, said: Json, *, after: str) -> list[Event]:
-    """Give the events that make of a record what somebody changed in its file, and nothing else of it."""
+    """Return the events that make of a record what somebody changed in its file, and nothing else of it."""
     now = parts_of(record)
     changed = _changed(base, said, now)
     checked = changed.pop("verified_at", "")
@@ -179,7 +179,7 @@ def _revision(memory: Memory, record: Record, base: Json, said: Json, *, after: 
 
 
 def _changed(base: Json, said: Json, now: Json) -> Json:
-    """Give the parts somebody changed, as they should be: mappings entry by entry, the rest whole."""
+    """Return the parts somebody changed, as they should be: mappings entry by entry, the rest whole."""
     changed: Json = {}
     for name in sorted({*base, *said} - BIRTH):
         if base.get(name) == said.get(name):
@@ -197,7 +197,7 @@ def _merged(base: Json, said: Json, now: Json) -> Json:
 
 
 def _nearest(history: Sequence[Event], said: Json, sharing: Sharing) -> Json:
-    """Give the state of a record a file is nearest to: what it was written from, as far as anybody can tell."""
+    """Return the state of a record a file is nearest to: what it was written from, as far as anybody can tell."""
     best, distance, record = dict[str, Any](), None, None
     for event in history:
         record = fold(record, event)
@@ -220,7 +220,7 @@ def _implied(sharing: Sharing) -> dict[str, str]:
 
 
 def _unknown(said: Json) -> Json:
-    """Give the parts a draft has no place for, so that they travel all the same."""
+    """Return the parts a draft has no place for, so that they travel all the same."""
     known = _DRAFT | BIRTH | {"verified_at", "body"}
     return {name: item for name, item in said.items() if name not in known}
 

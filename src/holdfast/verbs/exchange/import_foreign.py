@@ -110,7 +110,7 @@ class _Intake:
 
     def take(self, page: Sequence[Item]) -> None:
         """Take in one batch, in one transaction."""
-        adoptions = [one for item in page if isinstance(item, Foreign) for one in self._adoptions(item)]
+        adoptions = [adoption for item in page if isinstance(item, Foreign) for adoption in self._adoptions(item)]
         events = [*self._adopt(adoptions), *self._links(adoptions)]
         for item in page:
             match item:
@@ -126,7 +126,7 @@ class _Intake:
                 self._said(item)
 
     def _keepable(self, where: str, events: list[Event]) -> list[Event]:
-        """Give events that the store could give back unchanged; the others are skipped."""
+        """Return events that the store could give back unchanged; the others are skipped."""
         try:
             for event in events:
                 check_keepable([event.about, event.by.name, event.by.session, event.data])
@@ -136,7 +136,7 @@ class _Intake:
         return events
 
     def finish(self) -> Report:
-        """Give the report; links that still wait lead nowhere."""
+        """Return the report; links that still wait lead nowhere."""
         for key, left in self.waiting.items():
             for one, link in left:
                 why = f"it points at {key} ({link.relation}), which is not there"
@@ -176,20 +176,23 @@ class _Intake:
 
     def _adopt(self, adoptions: Sequence[Adoption]) -> list[Event]:
         store = self.memory.store
-        known = records.by_ids(store.db, [one.about for one in adoptions])
-        new = [credit_id(one) for one in adoptions if one.about not in known]
+        known = records.by_ids(store.db, [adoption.about for adoption in adoptions])
+        new = [credit_id(adoption) for adoption in adoptions if adoption.about not in known]
         credited = store.events_with(new) if new else {}
         self.fresh = {about: entry.record for about, entry in known.items()}
         events: list[Event] = []
-        for one in adoptions:
-            if record := self.fresh.get(one.about):
-                events += self._known(one, record, events)
-            elif (before := credited.get(credit_id(one))) and before.data.get("hash") in (None, one.part.hash):
-                self._credited(one, before)
-            elif self.dry_run and one.part.key in self.ids:  # seen in an earlier batch, which was not kept
+        for adoption in adoptions:
+            if record := self.fresh.get(adoption.about):
+                events += self._known(adoption, record, events)
+            elif (before := credited.get(credit_id(adoption))) and before.data.get("hash") in (
+                None,
+                adoption.part.hash,
+            ):
+                self._credited(adoption, before)
+            elif self.dry_run and adoption.part.key in self.ids:  # seen in an earlier batch, which was not kept
                 self.counts["known"] += 1
             else:
-                events += self._new(one)
+                events += self._new(adoption)
         return events
 
     def _credited(self, one: Adoption, before: Event) -> None:
@@ -204,7 +207,7 @@ class _Intake:
         self.counts["known"] += 1
 
     def _known(self, one: Adoption, record: Record, batch: Sequence[Event]) -> list[Event]:
-        """Give the events of what changed there since the last import."""
+        """Return the events of what changed there since the last import."""
         if record.state == "erased":
             self.skipped.append(Remark(where=one.foreign.where, why="it was erased here"))
             return []
@@ -224,7 +227,7 @@ class _Intake:
         return [*changed, *state_told(one, _after(record, changed), past)]
 
     def _new(self, one: Adoption) -> list[Event]:
-        """Give the events of a memory nobody here knows, or of the credit due to the record that says the same."""
+        """Return the events of a memory nobody here knows, or of the credit due to the record that says the same."""
         events = first_told(one)
         record = _after(None, events)
         same = self._same(record) if one.foreign.state == "active" else ""
@@ -239,7 +242,7 @@ class _Intake:
         return events
 
     def _same(self, record: Record) -> str:
-        """Give the active record of the same project that says exactly this, and remember it otherwise."""
+        """Return the active record of the same project that says exactly this, and remember it otherwise."""
         value = fingerprint(record)
         if found := self.texts.get((record.project, value)):
             return found
@@ -259,9 +262,19 @@ class _Intake:
         return events
 
     def _links(self, adoptions: Sequence[Adoption]) -> list[Event]:
-        """Give the arrows whose two ends are known by now, from this batch or to it."""
-        pairs = [(one, link) for one in adoptions for link in one.foreign.links if one.part.key in self.ids]
-        pairs += [pair for one in adoptions if one.part.key in self.ids for pair in self.waiting.pop(one.part.key, [])]
+        """Return the arrows whose two ends are known by now, from this batch or to it."""
+        pairs = [
+            (adoption, link)
+            for adoption in adoptions
+            for link in adoption.foreign.links
+            if adoption.part.key in self.ids
+        ]
+        pairs += [
+            pair
+            for adoption in adoptions
+            if adoption.part.key in self.ids
+            for pair in self.waiting.pop(adoption.part.key, [])
+        ]
         events = []
         for one, link in pairs:
             source, target = self.ids[one.part.key], self.ids.get(link.key)
@@ -338,13 +351,13 @@ class _Intake:
 
 
 def _printable(remark: Remark) -> Remark:
-    """Give a remark that any terminal can show, whatever bytes stand in the names it tells of."""
+    """Return a remark that any terminal can show, whatever bytes stand in the names it tells of."""
     where, why = (text.encode(errors="replace").decode() for text in (remark.where, remark.why))
     return Remark(where=where, why=why)
 
 
 def _after(record: Record | None, events: Iterable[Event]) -> Record:
-    """Give a record as some more events leave it."""
+    """Return a record as some more events leave it."""
     for event in events:
         record = fold(record, event)
     assert record is not None

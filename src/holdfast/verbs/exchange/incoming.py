@@ -39,7 +39,7 @@ class Passed:
 def passed(
     memory: Memory, events: Sequence[Event], sharing: Sharing, *, way: str = "", carriers: Carriers = lambda _: {}
 ) -> Passed:
-    """Give the events that are new here and may be kept, credentials masked, record by record: all of a record's or none.
+    """Return the events that are new here and may be kept, credentials masked, record by record: all of a record's or none.
 
     What comes from a team may make and change the team's records of this project, nothing else; and it waits unless who
     brought it is accepted.
@@ -74,7 +74,7 @@ def keep_events(memory: Memory, events: Iterable[Event]) -> list[Record]:
 
 
 def marks_of(memory: Memory, events: Sequence[Event], who: str, way: str) -> list[Event]:
-    """Give the events that say of others that they are somebody's and wait; what is here already is not held back."""
+    """Return the events that say of others that they are somebody's and wait; what is here already is not held back."""
     fresh: dict[str, list[str]] = {}
     for event in _unknown(memory, events):
         if event.verb in SHARED:
@@ -141,7 +141,7 @@ def _unknown(memory: Memory, events: Sequence[Event]) -> list[Event]:
 
 
 def _settled(event: Event, sharing: Sharing) -> Event:
-    """Give an event as it is kept here: each clone calls the project by its own name."""
+    """Return an event as it is kept here: each clone calls the project by its own name."""
     data = masked(dict(event.data))
     if sharing.team:
         data.pop("project", None)

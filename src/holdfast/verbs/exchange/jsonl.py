@@ -29,14 +29,14 @@ class Taken:
 
 
 def export(memory: Memory) -> Iterator[str]:
-    """Give the whole store as lines: a header, then every event in order of arrival."""
+    """Return the whole store as lines: a header, then every event in order of arrival."""
     yield json.dumps({"holdfast": "export", "format": FORMAT})
     for _, event in memory.store.journal():
         yield json.dumps(event_to_json(event), ensure_ascii=False)
 
 
 def records_of(memory: Memory) -> Iterator[Record]:
-    """Give every record there is, in use or retired, in the order of their numbers; what waits or is erased is not among them."""
+    """Return every record there is, in use or retired, in the order of their numbers; what waits or is erased is not among them."""
     last, db = -1, memory.store.db
     while page := records.after(db, last, PAGE):
         yield from (entry.record for entry in page if entry.record.state in ("active", "retired"))
@@ -44,7 +44,7 @@ def records_of(memory: Memory) -> Iterator[Record]:
 
 
 def export_records(memory: Memory) -> Iterator[str]:
-    """Give the records as one JSON array, line by line."""
+    """Return the records as one JSON array, line by line."""
     yield "["
     before = ""
     for record in records_of(memory):

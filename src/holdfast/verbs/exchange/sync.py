@@ -137,16 +137,16 @@ def _synced(
 
 
 def _carriers(replica: Replica, plan: Plan) -> Carriers:
-    """Give who brought events: those of files say so, of others the replica is asked."""
+    """Return who brought events: those of files say so, of others the replica is asked."""
 
     def brought(ids: Collection[str]) -> Mapping[str, str | None]:
-        return {**replica.carriers([one for one in ids if one not in plan.authors]), **plan.authors}
+        return {**replica.carriers([id_ for id_ in ids if id_ not in plan.authors]), **plan.authors}
 
     return brought
 
 
 def _waiting_in(events: Sequence[Event]) -> set[str]:
-    """Give the records of which only something that waits came."""
+    """Return the records of which only something that waits came."""
     marks = [event for event in events if event.verb == "arrived" and event.data["held"]]
     waits = {one for mark in marks for one in mark.data["events"]}
     return {mark.about for mark in marks} - {
@@ -169,7 +169,7 @@ def _added(one: Synced, other: Synced) -> Synced:
 
 
 def _gone(arrived: Arrived, *, agree: Agree, put_back: bool) -> tuple[list[Gone], int]:
-    """Give the records whose files were removed on purpose, and how many are missing without anybody having said so.
+    """Return the records whose files were removed on purpose, and how many are missing without anybody having said so.
 
     A folder that vanished, or many files at once, may be an accident: that is asked.
     """
@@ -200,7 +200,7 @@ def _settled(plan: Plan, border: Passed, arrived: Arrived, *, put_back: bool) ->
 def _outgoing(
     memory: Memory, replica: Replica, sharing: Sharing, cursor: int, where: Mapping[str, str], more: set[str]
 ) -> tuple[list[Telling], list[Remark]]:
-    """Give what the replica should be told: what changed since it was last told, and what its own files brought."""
+    """Return what the replica should be told: what changed since it was last told, and what its own files brought."""
     told, held = [], []
     for record in _changed(memory, cursor, sharing, {*where, *more}):
         carried = is_carried(record, sharing)
@@ -222,7 +222,7 @@ def _outgoing(
 
 
 def _was_told(record: Record, events: Sequence[Event]) -> bool:
-    """Tell whether a record that is not shared may have been: of an erased one nobody knows any more."""
+    """Return whether a record that is not shared may have been: of an erased one nobody knows any more."""
     return record.state == "erased" or any(event.data.get("visibility") == "team" for event in events)
 
 

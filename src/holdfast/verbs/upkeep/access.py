@@ -36,7 +36,7 @@ def add_user(memory: Memory, name: str) -> None:
 
 
 def list_users(memory: Memory) -> list[tuple[str, str, int]]:
-    """Give every user with when they were added and how many keys of theirs work."""
+    """Return every user with when they were added and how many keys of theirs work."""
     now, every = memory.clock.now(), keys.every(memory.store.db)
     working = [key.owner for key in every if not why_not(key, now)]
     return [(name, added, working.count(name)) for name, added in keys.users(memory.store.db).items()]
@@ -88,7 +88,7 @@ def revoke(memory: Memory, key_id: str) -> Key:
 
 
 def find_key(memory: Memory, key_id: str) -> Key:
-    """Give a key by its id."""
+    """Return a key by its id."""
     if found := keys.get(memory.store.db, key_id.strip()):
         return found
     raise NotFound(f"There is no key {key_id}.", hint="`holdfast key list` shows their ids.")
@@ -102,7 +102,7 @@ def why_not(key: Key, now: str) -> str:
 
 
 def authenticate(memory: Memory, shown: str) -> tuple[Key, Access] | None:
-    """Give the key somebody shows and what it lets them do; None if it opens nothing."""
+    """Return the key somebody shows and what it lets them do; None if it opens nothing."""
     said = _SHOWN.fullmatch(shown)
     key = keys.get(memory.store.db, said[1]) if said else None
     if not said or key is None or not hmac.compare_digest(key.hash, _hash(said[2])):
@@ -111,13 +111,13 @@ def authenticate(memory: Memory, shown: str) -> tuple[Key, Access] | None:
 
 
 def pass_for(memory: Memory, key: Key) -> str:
-    """Give what a browser shows instead of a key once its user has shown that: good for half a day, and no longer than the key."""
+    """Return what a browser shows instead of a key once its user has shown that: good for half a day, and no longer than the key."""
     now = memory.clock.now()
     return f"{key.id}.{now}.{_seal(key, now)}"
 
 
 def authenticate_pass(memory: Memory, shown: str) -> tuple[Key, Access] | None:
-    """Give the key that a pass was made for and what it lets somebody do; None if it opens nothing (any more)."""
+    """Return the key that a pass was made for and what it lets somebody do; None if it opens nothing (any more)."""
     said = _PASS.fullmatch(shown)
     key = keys.get(memory.store.db, said[1]) if said else None
     if not said or key is None or not hmac.compare_digest(_seal(key, said[2]), said[3]):
@@ -126,7 +126,7 @@ def authenticate_pass(memory: Memory, shown: str) -> tuple[Key, Access] | None:
 
 
 def _seal(key: Key, at: str) -> str:
-    """Give what only who knows the hash of a key can make; a rotated key has another."""
+    """Return what only who knows the hash of a key can make; a rotated key has another."""
     return hmac.new(key.hash.encode(), f"pass {key.id} {at}".encode(), sha256).hexdigest()
 
 
@@ -147,5 +147,5 @@ def _keep(memory: Memory, like: Key) -> tuple[str, Key]:
 
 
 def _hash(secret: str) -> str:
-    """Give the hash that is kept: 256 random bits need no slow one."""
+    """Return the hash that is kept: 256 random bits need no slow one."""
     return sha256(secret.encode()).hexdigest()

@@ -125,7 +125,7 @@ where extname = 'vector'
 def _integrity(db: SQLite) -> Check:
     damage = db.damage()
     if not damage:
-        damage = [f"event {one} is not as it was written" for one in changed_rows(db)]
+        damage = [f"event {row} is not as it was written" for row in changed_rows(db)]
     if not damage:
         return Check(name="pages", found=f"{db.path} is sound")
     fix = "holdfast recover saves what can be read; holdfast restore FILE puts a backup back"
@@ -170,7 +170,9 @@ def _hooks(memory: Memory) -> Iterator[Check]:
     folder = memory.store.folder
     aside = sorted((folder / "spool").glob(f"*{SET_ASIDE}")) if folder else []
     failed = [
-        one for one in counters.failures(memory.store.db, counters.KEPT_FAILURES) if one.name in ("spool", "derive")
+        failure
+        for failure in counters.failures(memory.store.db, counters.KEPT_FAILURES)
+        if failure.name in ("spool", "derive")
     ]
     if aside:
         reasons = [one.said for one in failed if one.name == "spool"]

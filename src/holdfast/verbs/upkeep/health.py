@@ -110,7 +110,7 @@ def health(memory: Memory, *, days: int = 30) -> Health:
 
 
 def typos_in(scopes: dict[str, int]) -> list[Typo]:
-    """Give the rare scopes that differ by a letter or two from a commoner one."""
+    """Return the rare scopes that differ by a letter or two from a commoner one."""
     from rapidfuzz.distance import Levenshtein  # noqa: PLC0415  only here
 
     found = []
@@ -125,11 +125,11 @@ def typos_in(scopes: dict[str, int]) -> list[Typo]:
 
 def _sample(memory: Memory, found: Found) -> Sample:
     known = records.by_ids(memory.store.db, found.ids)
-    return Sample(total=found.total, records=tuple(known[one].record for one in found.ids if one in known))
+    return Sample(total=found.total, records=tuple(known[id_].record for id_ in found.ids if id_ in known))
 
 
 def _drifted(memory: Memory, here: int) -> tuple[Sample | None, int]:
-    """Give the records that cite code and no longer hold in the code at hand, and how many were not looked at.
+    """Return the records that cite code and no longer hold in the code at hand, and how many were not looked at.
 
     None if other code is at hand: then nobody can tell.
     """
@@ -149,7 +149,7 @@ def _heavy(memory: Memory, here: int) -> tuple[tuple[Record, int], ...]:
 
 
 def _markers(memory: Memory, since: str) -> dict[str, tuple[int, int]]:
-    """Give how often each transient wording was refused, and how often somebody insisted."""
+    """Return how often each transient wording was refused, and how often somebody insisted."""
     fired = counters.totals(memory.store.db, "transient.fired.", since)
     insisted = counters.totals(memory.store.db, "transient.insisted.", since)
     words = {name.rpartition(".")[2] for name in (*fired, *insisted)}
@@ -162,7 +162,7 @@ def _markers(memory: Memory, since: str) -> dict[str, tuple[int, int]]:
 def _queue(
     samples: dict[str, Sample], conflicts: Sequence[tuple[str, str]], typos: Sequence[Typo], waiting: Sequence[Record]
 ) -> list[Chore]:
-    """Give what to do, most pressing first; each with one command."""
+    """Return what to do, most pressing first; each with one command."""
     decide = [
         Chore(
             what="decide",
@@ -172,8 +172,10 @@ def _queue(
         for one, other in conflicts
     ]
     rename = [
-        Chore(what="rename", why=f"it looks like {one.meant}", command=f"holdfast rename-scope {one.scope} {one.meant}")
-        for one in typos
+        Chore(
+            what="rename", why=f"it looks like {typo.meant}", command=f"holdfast rename-scope {typo.scope} {typo.meant}"
+        )
+        for typo in typos
     ]
     chores = {name: _chores(name, sample.records) for name, sample in samples.items()} | {
         "conflicts": decide,

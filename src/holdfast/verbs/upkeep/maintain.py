@@ -71,13 +71,13 @@ def maintain(memory: Memory, *, dry_run: bool = False, retiring: bool = True) ->
 
 
 def audit(memory: Memory, *, days: float = 90, verb: str = "", limit: int = 100) -> list[Event]:
-    """Give what was taken away or put back lately, latest first, by whom and why."""
+    """Return what was taken away or put back lately, latest first, by whom and why."""
     since = days_before(memory.clock.now(), days)
     return memory.store.happened((verb,) if verb else DESTRUCTIVE, since, limit)
 
 
 def taken_away(memory: Memory, *, most: int = MOST_AUDITED) -> list[Event]:
-    """Give what was taken away in this project, also out of the hot set, or put back; latest first."""
+    """Return what was taken away in this project, also out of the hot set, or put back; latest first."""
     events = memory.store.happened((*DESTRUCTIVE, "heated"), "", most)
     gone = [event for event in events if event.verb != "heated" or event.data.get("hot") is not True]
     known = records.by_ids(memory.store.db, {event.about for event in gone})
@@ -96,9 +96,9 @@ def quality(memory: Memory, *, days: float = 30) -> Quality:
         counts[use.outcome] = counts.get(use.outcome, 0) + 1
     return Quality(
         sessions=len(costs),
-        recalls=sum(one.recalls for one in costs),
-        empty=sum(one.empty for one in costs),
-        tokens=sum(one.tokens for one in costs),
+        recalls=sum(cost.recalls for cost in costs),
+        empty=sum(cost.empty for cost in costs),
+        tokens=sum(cost.tokens for cost in costs),
         shown=len(usage.shown_since(db, since)),
         declared=declared,
         observed=observed,
@@ -106,7 +106,7 @@ def quality(memory: Memory, *, days: float = 30) -> Quality:
 
 
 def metrics(memory: Memory) -> Metrics:
-    """Give everything that was counted."""
+    """Return everything that was counted."""
     db = memory.store.db
     different, taken = steps.counted(db)
     return Metrics(
@@ -119,7 +119,7 @@ def metrics(memory: Memory) -> Metrics:
 
 
 def _outlived(memory: Memory) -> list[Record]:
-    """Give the records of this project that nobody used within the time their kind is kept, or beyond its cap."""
+    """Return the records of this project that nobody used within the time their kind is kept, or beyond its cap."""
     here, now = memory.store.project_number(memory.project), memory.clock.now()
     found: list[Record] = []
     for kind in DAYS:

@@ -49,7 +49,7 @@ class Days:
 
 
 def projects(memory: Memory) -> list[Project]:
-    """Give the projects with anything in them, the one with most first."""
+    """Return the projects with anything in them, the one with most first."""
     found = [_project(memory, name) for name, count in memory.store.projects().items() if count]
     return sorted(found, key=lambda one: (-one.kept, one.name))
 
@@ -76,7 +76,7 @@ def day_by_day(memory: Memory, *, days: int = 90, everywhere: bool = False) -> D
 
 
 def timings(memory: Memory) -> list[Timing]:
-    """Give what hooks cost lately, by event; only those that told."""
+    """Return what hooks cost lately, by event; only those that told."""
     times: dict[str, list[float]] = {}
     for one in trail.before(memory.store.db, "~", MOST_TIMED):
         if one.took_ms and one.event != "Injected":

@@ -66,7 +66,7 @@ class _Place:
 
 
 def scan(memory: Memory) -> list[Leak]:
-    """Give every credential in the journal, beside it, and in what hooks left, once for each place."""
+    """Return every credential in the journal, beside it, and in what hooks left, once for each place."""
     found = {(place.where, place.id, kind, text): place for place, kind, text in _found(memory)}
     ids = {place.id for place in found.values() if place.where == "memory"}
     titles = {one: mask_secrets(entry.record.title) for one, entry in records.by_ids(memory.store.db, ids).items()}
@@ -92,7 +92,7 @@ def redact(memory: Memory) -> Redacted:
 
 
 def look_through(folder: Path) -> Looked:
-    """Give the credentials in the files of a folder; they are only looked at, never changed."""
+    """Return the credentials in the files of a folder; they are only looked at, never changed."""
     leaks: dict[tuple[str, str, str], Leak] = {}
     skipped, files = [], 0
     for path in _walk(folder):
@@ -110,7 +110,7 @@ def look_through(folder: Path) -> Looked:
 
 
 def _begins(text: str) -> str:
-    """Give how a credential begins: at most a quarter of it, so that a short one stays one."""
+    """Return how a credential begins: at most a quarter of it, so that a short one stays one."""
     said = " ".join(text[: min(SHOWN, len(text) // 4)].split())
     return f"{said}… ({len(text)} characters)"
 
@@ -122,7 +122,7 @@ def _found(memory: Memory) -> Iterator[tuple[_Place, str, str]]:
 
 
 def _places(memory: Memory) -> Iterator[_Place]:
-    """Give everything that is kept, piece by piece, with where it lies."""
+    """Return everything that is kept, piece by piece, with where it lies."""
     db = memory.store.db
     for _, event in memory.store.journal():
         told = {"about": event.about, "name": event.by.name, "session": event.by.session, "data": dict(event.data)}
@@ -141,7 +141,7 @@ _WHERE = {"started": "session", "closed": "session"}
 
 
 def _cleaner(known: Iterable[str]) -> Callable[[Any], Any]:
-    """Give what masks a value: by the rules, and then whatever is known from elsewhere to be a credential."""
+    """Return what masks a value: by the rules, and then whatever is known from elsewhere to be a credential."""
     long = sorted((text for text in known if len(text) >= SHORTEST_KNOWN), key=len, reverse=True)
     literal = re.compile("|".join(map(re.escape, long))) if long else None
 
@@ -188,7 +188,7 @@ def _note(memory: Memory, changed: Iterable[Event], clean: Callable[[Any], Any])
     heads = {one: entry.record.head for one, entry in records.by_ids(memory.store.db, ids).items()}
     why = {"reason": "credentials were masked"}
     memory.actor = replace(memory.actor, session=clean(memory.actor.session))
-    memory.commit([memory.event("redacted", one, data=why, after=heads[one]) for one in ids if one in heads])
+    memory.commit([memory.event("redacted", id_, data=why, after=heads[id_]) for id_ in ids if id_ in heads])
     return ids
 
 
@@ -214,7 +214,7 @@ def _files(memory: Memory) -> list[Path]:
 
 
 def _read(path: Path) -> Any:
-    """Give a file of ours as JSON where it is, else as text; one that is gone meanwhile holds nothing."""
+    """Return a file of ours as JSON where it is, else as text; one that is gone meanwhile holds nothing."""
     try:
         text = path.read_bytes().decode("utf-8", "replace")
     except OSError:
@@ -250,7 +250,7 @@ def _walk(folder: Path) -> Iterator[Path]:
 
 
 def _text(path: Path) -> str | None:
-    """Give a file's text; nothing if it is no text, too large, or not to be read."""
+    """Return a file's text; nothing if it is no text, too large, or not to be read."""
     try:
         if not path.is_file() or path.stat().st_size > LARGEST:
             return None

@@ -86,12 +86,12 @@ def place_of(text: str) -> Place:
 
 
 def head(memory: Memory) -> Place:
-    """Give the place after everything that happened so far."""
+    """Return the place after everything that happened so far."""
     return Place(seq=memory.store.last_seq(), told=trail.last_id(memory.store.db))
 
 
 def older(memory: Memory, wanted: Wanted, *, before: Place | None = None, limit: int = 40) -> Stream:
-    """Give what happened before a place, or last, latest first."""
+    """Return what happened before a place, or last, latest first."""
     at = before or Place(seq=2**62, told=_LATEST)
     found: list[Item] = []
     looked = 0
@@ -110,7 +110,7 @@ def older(memory: Memory, wanted: Wanted, *, before: Place | None = None, limit:
 
 
 def newer(memory: Memory, wanted: Wanted, *, after: Place, limit: int = MOST) -> Stream:
-    """Give what happened after a place, latest first, and the place after it; of very much only the first part."""
+    """Return what happened after a place, latest first, and the place after it; of very much only the first part."""
     events = [(seq, event) for seq, event in _first(memory.store.journal(after.seq), limit)]
     told = trail.after(memory.store.db, after.told, limit)
     raw: list[Event | Happening] = [event for _, event in events]
@@ -138,7 +138,7 @@ class _Raw(NamedTuple):
 
 
 def _page_before(memory: Memory, at: Place, session: str, limit: int) -> list[tuple[Event | Happening, Place]]:
-    """Give what both sources hold before a place, latest first, each with the place before it.
+    """Return what both sources hold before a place, latest first, each with the place before it.
 
     It ends where one source may hold something later than what the other would give next.
     """
@@ -178,7 +178,7 @@ class _Telling:
         self._sessions: dict[str, Session] = {}
 
     def item(self, happened: Event | Happening) -> Item | None:
-        """Give a happening as a person reads it; None if it says nothing new."""
+        """Return a happening as a person reads it; None if it says nothing new."""
         return self._of_event(happened) if isinstance(happened, Event) else self._of_happening(happened)
 
     def _session(self, session: str) -> Session:
@@ -208,9 +208,11 @@ class _Telling:
         )
 
     def _called(self, folder: str) -> str:
-        """Give the project a folder seems to belong to, before its session is known."""
+        """Return the project a folder seems to belong to, before its session is known."""
         name = folder.rstrip("/").rpartition("/")[2]
-        return next((one for one in self._memory.store.projects() if one and one.endswith(f"/{name}")), name)
+        return next(
+            (project for project in self._memory.store.projects() if project and project.endswith(f"/{name}")), name
+        )
 
     def _of_event(self, event: Event) -> Item | None:
         known = tuple(self._records[one] for one in _spoken_of(event) if one in self._records)
@@ -241,11 +243,11 @@ Told = tuple[What, str, str]
 
 
 def _spoken_of(event: Event) -> list[str]:
-    """Give the ids of the records an event is about."""
+    """Return the ids of the records an event is about."""
     if event.verb not in _OF_SESSION:
         return [event.about]
     ids = event.data.get("ids")
-    return [one for one in ids if isinstance(one, str)] if isinstance(ids, list) else []
+    return [id_ for id_ in ids if isinstance(id_, str)] if isinstance(ids, list) else []
 
 
 def _told_of(event: Event, record: Record | None, known: Sequence[Record]) -> Told:
