@@ -1,4 +1,4 @@
-"""Examples under the help of commands that have none in their own; a test parses every one of them."""
+"""Examples for the help of commands whose docstring has none; a test parses every one of them."""
 
 EXAMPLES: dict[str, tuple[str, ...]] = {
     "init": (
