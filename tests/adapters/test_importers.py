@@ -133,9 +133,9 @@ def test_gitmem_usage_counts(memory: Memory, tmp_path: Path) -> None:
 
 def test_what_is_damaged_in_gitmem_is_named(memory: Memory, tmp_path: Path) -> None:
     told = reasons(brought(memory, "gitmem", tmp_path))
-    assert told["learnings.json #5"] == "it is no object"
+    assert told["learnings.json #5"] == "it is not an object"
     assert told["learnings.json #6"] == "it is empty"
-    assert told["notes-of-mine.json"] == "it is left out: no file of memories has this name"
+    assert told["notes-of-mine.json"] == "it is left out: not a known memory file"
     assert "which is not there" in told["scar_usage.json #3"]
 
 
@@ -180,7 +180,7 @@ def test_memory_mcp_candidates_uses_and_sessions_arrive(memory: Memory, tmp_path
         "memories 5": "it is empty",
         "memories 6": "The text is not valid UTF-8.",
         "memories 2": "it points at memory:99 (mentions), which is not there",
-        "memory-mcp.db output_log": "1 rows are left out: raw output of the last days is no memory",
+        "memory-mcp.db output_log": "1 rows are left out: raw output of recent days",
     }
 
 
@@ -250,7 +250,7 @@ def test_yaml_that_refers_to_itself_fills_no_memory(memory: Memory, tmp_path: Pa
     told = reasons(bring_in(memory, "bettermemory", foreign_items("bettermemory", folder)))
     (folder / "ring.md").write_text("---\nid: 01KJ000000000000000000000C\na: &a [*a]\n---\n\nRound.\n")
     told |= reasons(bring_in(memory, "bettermemory", foreign_items("bettermemory", folder)))
-    beyond = "It is nested or repeated beyond anything somebody wrote."
+    beyond = "It is nested too deeply or has too many parts."
     assert (told["bomb.md"], told["ring.md"]) == (beyond, beyond)
 
 
@@ -427,7 +427,7 @@ def test_objects_of_any_json_keep_what_they_say(memory: Memory, tmp_path: Path) 
     )
     assert "Spare rolls lie in the blue cabinet." in found
     assert found["sku: R-62\nsupplier: second"].extra["sku"] == "R-62"
-    assert reasons(report) == {"memories.json #5": "it is no object"}
+    assert reasons(report) == {"memories.json #5": "it is not an object"}
 
 
 def test_lines_paragraphs_and_sections_are_memories(memory: Memory, tmp_path: Path) -> None:

@@ -160,7 +160,7 @@ def test_the_claude_program_is_run_without_tools_in_an_empty_folder(tmp_path: Pa
         ('print(json.dumps({"is_error": True, "result": "Claude usage limit reached"})); sys.exit(1)', RateLimited(seconds=0.0, said="Claude usage limit reached")),
         ('print(json.dumps({"is_error": True, "result": "Internal server error"}))', Unreachable(said="Internal server error")),
         ('print("error: unknown option --tools", file=sys.stderr); sys.exit(1)', Rejected(said="error: unknown option --tools")),
-        ("sys.exit(3)", Rejected(said="It ended with code 3.")),
+        ("sys.exit(3)", Rejected(said="It exited with code 3.")),
     ],
 )  # fmt: skip
 def test_what_the_claude_program_complains_about_is_told_apart(tmp_path: Path, act: str, reply: Reply) -> None:

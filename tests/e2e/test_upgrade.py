@@ -35,7 +35,7 @@ def test_a_session_goes_on_while_a_newer_release_takes_over_the_store(client: Cl
         Say("All is well."),
     ]
     model = session(seat, client, {MORNING: steps})
-    assert "is sound" in after_call(model, MORNING, upgrade.tool)
+    assert "is intact" in after_call(model, MORNING, upgrade.tool)
     assert "1 memory fits" in after_call(model, MORNING, "recall")
     refused = seat.run([python(), "-P", "-m", "holdfast", "work"])
     assert (refused.returncode, "newer version" in refused.stderr) == (5, True), refused

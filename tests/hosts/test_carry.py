@@ -30,16 +30,16 @@ def test_a_person_reads_what_came_and_what_did_not(run: Run, tmp_path: Path) -> 
     done = run("import", "--from", "gitmem", str(copied(tmp_path) / "gitmem"), "--project", "example.org/acme/shop")
     assert done.returncode == 0
     lines = done.stdout.splitlines()
-    assert lines[0].startswith("17 taken (6 thread, 2 decision")
+    assert lines[0].startswith("17 imported (6 thread, 2 decision")
     assert "  into example.org/acme/shop (16), mailer (1)" in lines
-    assert "with 2 sessions, 5 uses, 3 showings, 1 touch, 2 links" in lines
+    assert "with 2 sessions, 5 uses, 3 impressions, 1 touch, 2 links" in lines
     assert "skipped: learnings.json #6: it is empty" in lines
     assert "Stock is reserved" in run("recall", "stock payment", "--project", "example.org/acme/shop").stdout
 
 
 def test_options_for_other_systems_want_a_system(run: Run) -> None:
     done = run("import", "x.jsonl", "--dry-run")
-    assert (done.returncode, "go with --from" in done.stderr) == (64, True)
+    assert (done.returncode, "need --from" in done.stderr) == (64, True)
     assert run("import", "--from", "gitmem", "nowhere").returncode == 64
     assert run("export", "--as", "bettermemory").returncode == 64
 

@@ -58,7 +58,7 @@ def test_scars_are_answered(run: Run) -> None:
     summary = answer(run("analyze", "--json"))
     assert summary["activity"]["sessions"] == 1
     assert sum(one["shown"] for one in summary["wordings"]) == 1
-    assert "No blind spot." in run("analyze", "blind-spots").stdout
+    assert "No blind spots." in run("analyze", "blind-spots").stdout
     assert "No session closed" in run("analyze", "reflections").stdout
     assert "Wording" in run("analyze", "wordings").stdout
 

@@ -23,18 +23,18 @@ def clones(tmp_path: Path) -> dict[str, Run]:
 def test_two_clones_share_what_is_meant_for_the_team(clones: dict[str, Run]) -> None:
     ada, bob = clones["ada"], clones["bob"]
     refused = ada("sync")
-    assert (refused.returncode, "No replica is turned on here." in refused.stderr) == (64, True)
+    assert (refused.returncode, "No replica is turned on." in refused.stderr) == (64, True)
     for run in (ada, bob):
-        assert "Git's settings were not touched." in run("replica", "on", "notes").stdout
+        assert "Git's settings were not changed." in run("replica", "on", "notes").stdout
     record = kept(ada, "Orders live in PostgreSQL.", "--kind", "decision")
     assert answer(ada("sync", "--json"))[0]["put"]["records"] == 0
     assert "shared: Orders live in PostgreSQL." in ada("share", record[:10]).stdout
-    assert "1 memory to tell, 0 to take in" in ada("replica").stdout
-    assert "0 memories would be taken in, 1 would be told" in ada("sync", "--dry-run").stdout
-    assert ada("sync").stdout == "notes      0 memories taken in, 1 told, 1 ref pushed\n"
+    assert "1 memory to export, 0 to import" in ada("replica").stdout
+    assert "0 memories would be imported, 1 would be exported" in ada("sync", "--dry-run").stdout
+    assert ada("sync").stdout == "notes      0 memories imported, 1 exported, 1 ref pushed\n"
     assert "1 memory of" in (first := bob("sync").stdout)
-    assert "waits to be accepted" in first
-    assert "1 memory waiting" in bob("quarantine").stdout
+    assert "in quarantine" in first
+    assert "1 memory in quarantine" in bob("quarantine").stdout
     assert "accepted" in bob("accept", "--all").stdout
     assert answer(bob("show", record, "--json"))["title"] == "Orders live in PostgreSQL."
 
@@ -73,7 +73,7 @@ def test_the_repositorys_files_are_written_only_where_somebody_asked(clones: dic
     git(theirs, "pull", "-q", "origin", "main")
     bob("replica", "on", "repository")
     assert "accepted" in bob("accept", "ada@example.org").stdout
-    assert "1 memory taken in" in bob("sync").stdout
+    assert "1 memory imported" in bob("sync").stdout
     assert git(theirs, "status", "--porcelain") == ""
     assert [one["body"] for one in answer(bob("list", "--json"))["records"]] == ["For the team."]
     ada("replica", "off", "repository")
@@ -87,7 +87,7 @@ def test_the_worker_refreshes_the_users_own_files_and_asks_no_remote(run: Run, t
     run("work", **environment)
     assert not (tmp_path / "store" / "markdown").exists()
     assert "folder is on" in run("replica", "on", "folder", **environment).stdout
-    assert "1 file brought up to date." in run("work", **environment).stdout
+    assert "1 updated file" in run("work", **environment).stdout
     (file,) = (tmp_path / "store" / "markdown").glob("*.md")
     file.write_text(file.read_text().replace("Kept for later.", "Kept for much later."))
     run("work", **environment)

@@ -120,7 +120,7 @@ def test_a_scar_says_everything_it_lacks_at_once() -> None:
     with pytest.raises(Invalid) as refused:
         check_fields(KINDS["scar"], {"severty": "high", "counter_arguments": ["one"]})
     assert str(refused.value) == (
-        "This scar cannot be kept: severty is not a field of scar (did you mean severity?); "
+        "This scar cannot be saved: severty is not a field of scar (did you mean severity?); "
         "severity is required: one of critical, high, medium, low; counter_arguments needs at least 2."
     )
 

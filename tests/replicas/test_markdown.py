@@ -180,7 +180,7 @@ def test_a_vanished_folder_retires_nothing_unasked(ada: Seat) -> None:
         ("---\nid: 01ABC\n---\ntext\n", "not an id"),
         ("---\ntags: a\nkind: sonnet\n---\ntext\n", "kind"),
         ("---\nno end of it\n", "no end"),
-        ("---\n- a\n- list\n---\ntext\n", "no mapping"),
+        ("---\n- a\n- list\n---\ntext\n", "not a mapping"),
         ("---\nfields: text\n---\ntext\n", "must be a mapping"),
         ("", "empty"),
         ("The key is npm_" + "aB1" * 12, "secret"),
@@ -322,7 +322,7 @@ def test_a_file_changed_while_it_is_synced_is_left_for_the_next_time(ada: Seat) 
         return arrived
 
     ada.replica.read = slow
-    assert "changed just now" in ada.sync().remarks[0].why
+    assert "edited just now" in ada.sync().remarks[0].why
     assert "A person was faster." in path.read_text()
     del ada.replica.read
     ada.sync()

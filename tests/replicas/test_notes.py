@@ -281,7 +281,7 @@ def test_shared_counts_are_turned_away(ada: Seat, bob: Seat) -> None:
     git(ada.folder, "notes", "--ref", "holdfast/learnings", "append", "-m", line_of(event), "HEAD")
     ada.sync()
     done = bob.sync()
-    assert "nothing to share" in done.remarks[0].why
+    assert "not a shared event" in done.remarks[0].why
     assert {event.verb for _, event in bob.memory.store.journal()} <= {"recorded", "arrived"}
 
 
@@ -443,7 +443,7 @@ def test_the_demo_of_two_clones_runs(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr.decode()
     waits, shared = said.split("# bob syncs", 1)[1].split("accepted: ada@example.org", 1)
     shared, stale = shared.split("# bob moves orders elsewhere")
-    assert "1 memory of ada <ada@example.org> waits to be accepted" in waits
+    assert "1 memory of ada <ada@example.org> in quarantine" in waits
     assert "Orders live in PostgreSQL" in shared
     assert "invoice numbers" not in waits + shared.split("# ada pulls")[0]
     assert "revised   bob  tags: ['storage', 'ledger']" in shared

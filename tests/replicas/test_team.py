@@ -67,7 +67,7 @@ def test_what_was_shared_stays_shared_and_that_is_said(ada: Seat, bob: Seat) -> 
     bob.sync()
     unshare(ada.memory, [record.id])
     done = ada.sync()
-    assert any("stays shared" in remark.why for remark in done.remarks)
+    assert any("private now" in remark.why for remark in done.remarks)
     revise(ada.memory, record.id, Revision(body="Only mine from here on."))
     ada.sync()
     bob.sync()
@@ -122,11 +122,11 @@ def test_the_border_keeps_private_records_and_other_projects_as_they_are(
         fine = other.event("revised", ours.id, data={"body": "The team's matter, said better."})
         assert arriving(memory, fine) == ([fine.id], [])
         hidden = other.event("revised", ours.id, data={"visibility": "private"})
-        assert "not meant for the team" in arriving(memory, hidden)[1][0]
+        assert "not shared with the team" in arriving(memory, hidden)[1][0]
         orphan = other.event("revised", other.clock.tick(), data={"body": "no beginning"})
         assert "not arrived yet" in arriving(memory, orphan)[1][0]
         private = recorded(other.clock, "never shared", visibility="private")
-        assert "not meant for the team" in arriving(memory, private)[1][0]
+        assert "not shared with the team" in arriving(memory, private)[1][0]
 
 
 def test_the_border_masks_secrets_and_names_the_project_as_it_is_here(memory: Memory, time: Time) -> None:

@@ -275,7 +275,7 @@ def test_health_finds_what_needs_care_and_says_what_to_do(memory: Memory, time: 
     assert [(record.id, times) for record, times in found.heavy] == [(used.id, 3)]
     assert found.typos == (Typo(scope="backnd", meant="backend"),)
     assert found.conflicts == ((other.id, dead.id),)
-    assert [chore.what for chore in found.queue[:2]] == ["mend or retire", "decide"]
+    assert [chore.what for chore in found.queue[:2]] == ["fix or retire", "decide"]
     assert found.score < 60
     time.pass_days(31)
     assert [record.id for record in health(memory).stale.records] == [used.id]

@@ -247,7 +247,7 @@ def test_a_broken_embedder_leaves_search_by_words(meaning: Memory) -> None:
     meaning.embedder.broken = True
     found = recall(meaning, Query(text="garage automobile"))
     assert (titles(found), found.search) == (["The automobile is in the garage."], "words")
-    assert found.notes == ("Searched by words only: It is broken. `holdfast doctor` looks at it.",)
+    assert found.notes == ("Searched by words only: It is broken. `holdfast doctor` checks it.",)
 
 
 def test_another_embedder_is_noticed_and_its_vectors_never_mixed(meaning: Memory) -> None:

@@ -1,4 +1,4 @@
-"""What became of branches: still there, merged as they were, merged as one squashed commit, or gone."""
+"""Find the status of branches: open, merged, squashed into a single commit, or deleted."""
 
 import hashlib
 import re
@@ -7,57 +7,59 @@ from pathlib import Path
 
 from holdfast.adapters.git import QUICK_SECONDS, git_text, is_object
 
-MOST_COMMITS = 400  # looked through for a squashed one
+MOST_COMMITS = 400  # searched for a squashed one
 _PLAIN = ("--no-ext-diff", "--no-textconv", "--no-color")
 _HUNK = re.compile(r"^@@ .*$", re.MULTILINE)
 
 
 def default_branch(folder: Path) -> str:
-    """Give the branch others are merged into: as the remote says, else main or master."""
-    said = git_text(folder, "symbolic-ref", "--quiet", "--short", "refs/remotes/origin/HEAD", seconds=QUICK_SECONDS)
-    if said:
-        return said.strip().removeprefix("origin/")
+    """Return the branch others are merged into: the remote's default, else main or master."""
+    remote_head = git_text(
+        folder, "symbolic-ref", "--quiet", "--short", "refs/remotes/origin/HEAD", seconds=QUICK_SECONDS
+    )
+    if remote_head:
+        return remote_head.strip().removeprefix("origin/")
     names = tips(folder)
     return next((name for name in ("main", "master", "trunk") if name in names), "")
 
 
 def tips(folder: Path) -> dict[str, str]:
-    """Give the commit each branch stands at, here or as last fetched; a local one counts more."""
-    said = git_text(
+    """Return the commit of each branch, local or as last fetched; a local branch takes precedence."""
+    listing = git_text(
         folder, "for-each-ref", "--format=%(objectname) %(refname)", "refs/remotes", "refs/heads", seconds=QUICK_SECONDS
     )
-    found = {}
-    for line in (said or "").splitlines():
+    commits = {}
+    for line in (listing or "").splitlines():
         commit, _, name = line.partition(" ")
         short = name.removeprefix("refs/heads/")
-        found[short if short != name else name.removeprefix("refs/remotes/").partition("/")[2]] = commit
-    return found
+        commits[short if short != name else name.removeprefix("refs/remotes/").partition("/")[2]] = commit
+    return commits
 
 
 def held(folder: Path, commits: Collection[str]) -> dict[str, bool | None]:
-    """Tell of commits whether HEAD holds what they say: as they are, one by one under other names, or squashed into one."""
-    named = {one for one in commits if is_object(one)}
+    """Return for each commit whether HEAD contains its changes: as it is, cherry-picked one by one, or squashed; None if unknown."""
+    named = {commit for commit in commits if is_object(commit)}
     outside = _unmerged(folder, named)
     if outside is None:
         return dict.fromkeys(commits)
-    known = {one: True if one not in outside else _squashed(folder, one) for one in named}
-    return {one: known.get(one) for one in commits}
+    known = {commit: True if commit not in outside else _squashed(folder, commit) for commit in named}
+    return {commit: known.get(commit) for commit in commits}
 
 
 def _unmerged(folder: Path, commits: set[str]) -> frozenset[str] | None:
-    """Give which of these commits HEAD does not hold; None if git cannot say. One that is not here counts as not held."""
+    """Return the commits that HEAD does not contain, including those missing from this repository; None if git fails."""
     known = git_text(
-        folder, "cat-file", "--batch-check=%(objectname)", given="\n".join(sorted(commits)), seconds=QUICK_SECONDS
+        folder, "cat-file", "--batch-check=%(objectname)", stdin="\n".join(sorted(commits)), seconds=QUICK_SECONDS
     )
     if known is None:
         return None
-    here = {line for line in known.splitlines() if " " not in line}
-    said = git_text(folder, "rev-list", *sorted(here), "^HEAD", "--", seconds=QUICK_SECONDS) if here else ""
-    return None if said is None else frozenset(said.split()) & commits | (commits - here)
+    present = {line for line in known.splitlines() if " " not in line}
+    unmerged = git_text(folder, "rev-list", *sorted(present), "^HEAD", "--", seconds=QUICK_SECONDS) if present else ""
+    return None if unmerged is None else frozenset(unmerged.split()) & commits | (commits - present)
 
 
 def _squashed(folder: Path, end: str) -> bool | None:
-    """Tell whether one commit that HEAD has since says all that a branch said; None if nobody can tell."""
+    """Return whether HEAD has since gained all changes of a branch; None if unknown."""
     base = git_text(folder, "merge-base", "HEAD", end, seconds=QUICK_SECONDS)
     if not base:
         return None  # its commits are not here
@@ -71,14 +73,14 @@ def _squashed(folder: Path, end: str) -> bool | None:
 
 
 def _patches(folder: Path, commits: str) -> set[str] | None:
-    log = ("log", "-p", "--no-merges", *_PLAIN, "--format=%x1e", f"--max-count={MOST_COMMITS}")
-    said = git_text(folder, *log, commits, seconds=QUICK_SECONDS)
-    return None if said is None else {_patch_id(patch) for patch in said.split("\x1e")[1:]}
+    command = ("log", "-p", "--no-merges", *_PLAIN, "--format=%x1e", f"--max-count={MOST_COMMITS}")
+    log = git_text(folder, *command, commits, seconds=QUICK_SECONDS)
+    return None if log is None else {_patch_id(patch) for patch in log.split("\x1e")[1:]}
 
 
 def _patch_id(patch: str) -> str:
-    """Give what a patch does, whatever line it does it at: as `git patch-id` does, for many patches at once."""
-    begun = patch.find("diff --git")
-    lines = _HUNK.sub("@@", patch[begun:] if begun >= 0 else "").splitlines()
-    told = [line for line in lines if line.startswith(("diff --git", "+", "-"))]
-    return hashlib.sha256("".join("".join(line.split()) for line in told).encode()).hexdigest()
+    """Return a hash of a patch's changes regardless of line numbers, like `git patch-id` but for many patches at once."""
+    start = patch.find("diff --git")
+    lines = _HUNK.sub("@@", patch[start:] if start >= 0 else "").splitlines()
+    changes = [line for line in lines if line.startswith(("diff --git", "+", "-"))]
+    return hashlib.sha256("".join("".join(line.split()) for line in changes).encode()).hexdigest()

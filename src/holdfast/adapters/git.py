@@ -1,4 +1,4 @@
-"""Ask git something, for at most so long. It never waits for somebody to type, and looks only at the repository of the folder."""
+"""Run git with a timeout. It never prompts, and only uses the repository of the folder."""
 
 import os
 import re
@@ -9,10 +9,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 GIT_SECONDS = 5.0
-QUICK_SECONDS = 1.0  # for what is asked with every answer
+QUICK_SECONDS = 1.0  # for questions on the way to every result
 LATE = 124  # the exit code of a git that took too long
-# A hook of git tells its children where its own repository is; ours is the one of the folder.
-_OTHERS = frozenset(
+# Git hooks set these to their own repository; ours is the one of the folder.
+_REPOSITORY_VARIABLES = frozenset(
     "GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE GIT_OBJECT_DIRECTORY GIT_COMMON_DIR GIT_NAMESPACE GIT_PREFIX".split()
 )
 
@@ -20,57 +20,57 @@ _OBJECT = re.compile(r"[0-9a-fA-F]{4,64}")
 
 
 def is_object(name: str) -> bool:
-    """Tell whether a name can be that of an object. Names come with records from anywhere: one that is an option would be obeyed."""
+    """True if a name can be that of a git object. Names come with imported records: a leading dash would make one an option."""
     return _OBJECT.fullmatch(name) is not None
 
 
 def run_git(
-    folder: Path, *question: str, given: bytes = b"", seconds: float = GIT_SECONDS
+    folder: Path, *arguments: str, stdin: bytes = b"", seconds: float = GIT_SECONDS
 ) -> subprocess.CompletedProcess[bytes]:
-    """Run git in a folder and give what it said; raises OSError if there is no git."""
-    command = _command(folder, question)
+    """Run git in a folder and return the finished process; raises OSError if git is not installed."""
+    command = _command(folder, arguments)
     try:
         return subprocess.run(  # noqa: S603
-            command, input=given, capture_output=True, env=_surroundings(), timeout=seconds, check=False
+            command, input=stdin, capture_output=True, env=_environment(), timeout=seconds, check=False
         )
     except subprocess.TimeoutExpired:
         return subprocess.CompletedProcess(command, LATE, b"", b"git took too long")
 
 
-def git(folder: Path, *question: str, seconds: float = GIT_SECONDS, given: bytes = b"") -> bytes | None:
-    """Give what git answers; None where it does not."""
+def git(folder: Path, *arguments: str, seconds: float = GIT_SECONDS, stdin: bytes = b"") -> bytes | None:
+    """Return git's output; None if it fails."""
     try:
-        answer = run_git(folder, *question, given=given, seconds=seconds)
+        answer = run_git(folder, *arguments, stdin=stdin, seconds=seconds)
     except OSError:
         return None
     return answer.stdout if answer.returncode == 0 else None
 
 
-def git_text(folder: Path, *question: str, seconds: float = GIT_SECONDS, given: str = "") -> str | None:
-    """Give what git answers, as text; None where it does not."""
-    said = git(folder, *question, seconds=seconds, given=given.encode())
-    return None if said is None else said.decode(errors="replace")
+def git_text(folder: Path, *arguments: str, seconds: float = GIT_SECONDS, stdin: str = "") -> str | None:
+    """Return git's output as text; None if it fails."""
+    output = git(folder, *arguments, seconds=seconds, stdin=stdin.encode())
+    return None if output is None else output.decode(errors="replace")
 
 
-def objects(said: bytes) -> dict[str, bytes]:
-    """Give what each object holds by what `git cat-file --batch` said; those that are not there are left out."""
-    found, place = dict[str, bytes](), 0
-    while (end := said.find(b"\n", place)) >= 0:
-        head = said[place:end].decode().split()
+def objects(batch: bytes) -> dict[str, bytes]:
+    """Parse the output of `git cat-file --batch` into contents by object name; missing ones are left out."""
+    contents, place = dict[str, bytes](), 0
+    while (end := batch.find(b"\n", place)) >= 0:
+        head = batch[place:end].decode().split()
         if len(head) != 3:  # missing
             place = end + 1
             continue
         size = int(head[2])
-        found[head[0]] = said[end + 1 : end + 1 + size]
+        contents[head[0]] = batch[end + 1 : end + 1 + size]
         place = end + size + 2
-    return found
+    return contents
 
 
 @contextmanager
-def git_told(folder: Path, *question: str, seconds: float) -> Iterator[Iterator[bytes]]:
-    """Give the lines of an answer as they come: who has heard enough leaves, and git stops. It stops by itself when it is late."""
+def git_lines(folder: Path, *arguments: str, seconds: float) -> Iterator[Iterator[bytes]]:
+    """Yield git's output line by line; leaving the context stops git, and so does the timeout."""
     with subprocess.Popen(  # noqa: S603
-        _command(folder, question), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=_surroundings()
+        _command(folder, arguments), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=_environment()
     ) as process:
         late = threading.Timer(seconds, process.kill)
         late.start()
@@ -82,20 +82,20 @@ def git_told(folder: Path, *question: str, seconds: float) -> Iterator[Iterator[
             process.kill()
 
 
-def _command(folder: Path, question: tuple[str, ...]) -> list[str]:
+def _command(folder: Path, arguments: tuple[str, ...]) -> list[str]:
     # A folder that looks like the inside of a repository can be committed to another: git must not take its settings.
     safe = ("-c", "core.quotePath=false", "-c", "safe.bareRepository=explicit")
-    return ["git", "-C", str(folder), *safe, *question]
+    return ["git", "-C", str(folder), *safe, *arguments]
 
 
-def _surroundings() -> dict[str, str]:
-    kept = {name: value for name, value in os.environ.items() if name not in _OTHERS}
-    return {**kept, "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
+def _environment() -> dict[str, str]:
+    own = {name: value for name, value in os.environ.items() if name not in _REPOSITORY_VARIABLES}
+    return {**own, "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
 
 
 def came_with_repository(store: Path) -> bool:
-    """Tell whether the repository around a store brings one: whoever made that may have made the store too.
+    """True if the repository around a store tracks one: its authors may have made the store too.
 
-    Anywhere in it, and however it is spelt: links lead to other folders, and some systems take a for A.
+    Looks in every folder and ignores case: links lead to other folders, and some file systems ignore case.
     """
     return git(store, "ls-files", "--error-unmatch", "--", ":(top,icase,glob)**/holdfast.db") is not None

@@ -1,4 +1,4 @@
-"""The history of a repository, read with git: bounded, without merges, newest first."""
+"""Read the history of a repository with git: bounded, without merges, newest first."""
 
 from pathlib import Path
 
@@ -19,15 +19,15 @@ class GitHistory:
         self._folder = folder
 
     def head(self) -> str:
-        """Give the commit HEAD stands at; nothing in a repository without commits."""
+        """Return the commit of HEAD; "" in a repository without commits."""
         if self._ask("rev-parse", "--git-dir") is None:
             raise Invalid("There is no git repository here.", hint="Run it inside the repository to learn from.")
         return (self._ask("rev-parse", "--quiet", "--verify", "HEAD") or "").strip()
 
     def commits(self, *, after: str = "", since: str = "", limit: int = 500) -> list[Commit]:
-        """Give commits that HEAD holds, newest first: those that `after` does not hold, made since a date.
+        """Return the commits of HEAD, newest first: those not contained in `after`, made since a date.
 
-        A commit that was rewritten or never fetched holds nothing, so history is then read as if for the first time.
+        If `after` was rewritten or never fetched, history is read from the beginning.
         """
         if not (head := self.head()):
             return []
@@ -36,14 +36,14 @@ class GitHistory:
         wanted += [f"{after}..{head}" if known else head, "--"]
         log = self._ask("log", *_LOG, f"--max-count={limit}", *wanted)
         if log is None:
-            raise Invalid("git could not read the history.", hint="`git log` in this folder says why.")
+            raise Invalid("git could not read the history.", hint="Run `git log` in this folder to see why.")
         return [_commit(entry) for entry in log.split("\x1e")[1:]]
 
-    def _ask(self, *question: str) -> str | None:
+    def _ask(self, *arguments: str) -> str | None:
         try:
-            answer = run_git(self._folder, *question, seconds=SECONDS)
+            answer = run_git(self._folder, *arguments, seconds=SECONDS)
         except OSError as problem:
-            raise Invalid(f"git cannot be asked ({problem}).", hint="Is git installed and on the PATH?") from problem
+            raise Invalid(f"git cannot be run ({problem}).", hint="Is git installed and on the PATH?") from problem
         if answer.returncode == LATE:
             raise Invalid("git took too long.", hint="Try again, or with a smaller --limit.")
         return answer.stdout.decode(errors="replace") if answer.returncode == 0 else None

@@ -1,4 +1,4 @@
-"""Other processes of this machine."""
+"""Check other processes of this machine."""
 
 import os
 import sys
@@ -9,7 +9,7 @@ _ACCESS_DENIED = 5
 
 
 def is_alive(pid: int) -> bool:
-    """Tell whether a process of this machine still runs."""
+    """True if a process of this machine is running."""
     if sys.platform == "win32":
         return _is_alive_on_windows(pid)
     try:
@@ -22,7 +22,7 @@ def is_alive(pid: int) -> bool:
 
 
 def _is_alive_on_windows(pid: int) -> bool:
-    """Ask the system: there `os.kill` with 0 asks nothing, it presses Ctrl-C."""
+    """Ask the system, since `os.kill` with 0 sends Ctrl-C on Windows."""
     import ctypes  # noqa: PLC0415  only there
 
     kernel = ctypes.windll.kernel32  # type: ignore[attr-defined, unused-ignore]

@@ -1,4 +1,4 @@
-"""The one place that reads configuration and the environment, and picks the adapters."""
+"""Open a memory: the only place that reads configuration and the environment, and picks the adapters."""
 
 import getpass
 import os
@@ -23,18 +23,18 @@ from holdfast.model.session import Host
 from holdfast.verbs.memory import Memory
 
 REACH_SECONDS = 0.8
-LATELY = 12 * 3600  # seconds; numbers of processes come again
+RECENT = 12 * 3600  # seconds; process ids are reused
 
 
 def open_memory(
     settings: Settings | None = None, *, folder: Path | None = None, progress: Progress | None = None, role: str = ""
 ) -> Memory:
-    """Open the memory for a folder (the working directory unless given); on a server's database as one of its roles."""
-    here = folder or Path.cwd()
-    settings = settings or load_settings(folder=here)
+    """Open the memory for a folder (the working directory by default); on a server's database with one of its roles."""
+    folder = folder or Path.cwd()
+    settings = settings or load_settings(folder=folder)
     config = settings.config
     process = os.getppid()
-    home = store_folder(config, here)
+    home = store_folder(config, folder)
     store, apart = _store(config, home, progress, role)
     clock = Clock()
     if last := store.last_id():
@@ -42,10 +42,10 @@ def open_memory(
     memory = Memory(
         store=store,
         config=config,
-        checkout=checkout_of(here, name=config.project if settings.named else "", part=settings.part),
+        checkout=checkout_of(folder, name=config.project if settings.named else "", part=settings.part),
         embedder=embedder_of(config),
         observing=lambda: observing_of(config, home),
-        copies=lambda told, is_outdated: erase_copies(home, here, told, is_outdated),
+        copies=lambda tellings, is_outdated: erase_copies(home, folder, tellings, is_outdated),
         actor=Actor(kind="agent" if config.agent else "user", name=config.agent or _login(), session=config.session),
         clock=clock,
         apart=apart,
@@ -60,24 +60,24 @@ def open_memory(
     if config.database and not apart and any((home / "erasing").glob("*.json")):
         from holdfast.verbs.records.erasing import finish
 
-        finish(memory)  # what was erased while the database was away
+        finish(memory)  # complete erasures made while the database was unreachable
     return memory
 
 
 def _store(config: Config, home: Path, progress: Progress | None, role: str) -> tuple[Store, str]:
-    """Open the store; where the team's database is away, the copy of this machine, with what to say about it.
+    """Open the store; if the team's database is unreachable, the copy on this machine, with a note about that.
 
-    What was kept in the copy meanwhile goes to the team as soon as somebody opens it again. Without a copy nothing is
-    local: a container leaves nothing behind.
+    What was saved in the copy is sent to the team the next time the store is opened. Without a copy nothing is stored
+    locally: a container leaves nothing behind.
     """
-    shown = [progress] if progress else []
+    progress_arguments = [progress] if progress else []
     if not config.database:
-        return open_store(database_of(config, home), *shown, home=home), ""
+        return open_store(database_of(config, home), *progress_arguments, home=home), ""
     try:
-        _look_for(config.database)
-        store = open_store(database_of(config, home, role), *shown, home=home)
+        _check_reachable(config.database)
+        store = open_store(database_of(config, home, role), *progress_arguments, home=home)
     except Unreachable as problem:
-        return open_store(_embedded(home, COPY), *shown, home=home), f"{problem.message} {_APART}"
+        return open_store(_embedded(home, COPY), *progress_arguments, home=home), f"{problem.message} {_APART}"
     if (home / COPY).exists():
         from holdfast.verbs.exchange.outbox import drain, waiting
 
@@ -90,11 +90,11 @@ def _store(config: Config, home: Path, progress: Progress | None, role: str) -> 
     return store, ""
 
 
-_APART = "This is the copy of this machine; what is kept now goes to the team when it is back."
+_APART = "Working on the local copy; what is saved now is sent to the team when the database is back."
 
 
 def refresh_copy(memory: Memory) -> int:
-    """Bring the team's records of the project at hand to this machine, for when the database is away; give how many events came."""
+    """Copy the team's records of the current project to this machine, for when the database is unreachable; return the number of events."""
     if memory.apart or memory.store.db.dialect != "postgres" or memory.store.home is None:
         return 0
     from holdfast.verbs.exchange.outbox import pull
@@ -102,11 +102,11 @@ def refresh_copy(memory: Memory) -> int:
 
     copy = open_store(_embedded(memory.store.home, COPY))
     try:
-        came = pull(copy, memory.store, memory.project, memory.actor.name)
+        copied = pull(copy, memory.store, memory.project, memory.actor.name)
     finally:
         copy.close()
     finish(memory)
-    return came
+    return copied
 
 
 def _embedded(home: Path, name: str) -> Database:
@@ -115,19 +115,19 @@ def _embedded(home: Path, name: str) -> Database:
     return database
 
 
-def _look_for(url: str) -> None:
-    """See within a second whether anybody listens at the address of a database; a socket in a folder tells at once anyway."""
-    told = urlsplit(url)
-    if not told.hostname:
+def _check_reachable(url: str) -> None:
+    """Check within a second that a server listens at a database's address; a socket in a folder needs no check."""
+    parts = urlsplit(url)
+    if not parts.hostname:
         return
     try:
-        socket.create_connection((told.hostname, told.port or 5432), timeout=REACH_SECONDS).close()
+        socket.create_connection((parts.hostname, parts.port or 5432), timeout=REACH_SECONDS).close()
     except OSError as problem:
         raise Unreachable(f"The team's database cannot be reached ({problem}).") from problem
 
 
 def database_of(config: Config, home: Path, role: str = "") -> Database:
-    """Open the database the settings name, or the embedded one in the store's folder."""
+    """Open the database that the settings name, or the embedded one in the store's folder."""
     if not config.database:
         return _embedded(home, FILE)
     if not config.database.startswith(_POSTGRES):
@@ -141,19 +141,19 @@ def database_at(place: str) -> Database:
 
 
 def guarded_store(config: Config) -> Store:
-    """Open the team's store as its server does for its users: behind the policies of the database."""
+    """Open the team's store for the users of its server: behind row-level security."""
     from holdfast.engine.postgres.roles import MEMBER
 
-    return Store(_patient(config.database, role=MEMBER))
+    return Store(_with_timeout(config.database, role=MEMBER))
 
 
 def keys_store(config: Config, role: str = "") -> Store:
-    """Open the team's store once more for looking at keys: whoever asks a server waits for that first."""
-    return Store(_patient(config.database, role=role))
+    """Open the team's store with separate connections for checking keys: every request waits for that first."""
+    return Store(_with_timeout(config.database, role=role))
 
 
-def _patient(url: str, role: str) -> Database:
-    """Open a database for people who wait: no answer may take for ever."""
+def _with_timeout(url: str, role: str) -> Database:
+    """Open a database whose queries time out, for requests of people who wait."""
     from holdfast.engine.postgres.timeouts import ANSWER_SECONDS
 
     return _postgres(url, role=role, patience=ANSWER_SECONDS)
@@ -167,21 +167,21 @@ def _postgres(url: str, *, role: str = "", patience: float = 0.0) -> Database:
         from holdfast.engine.postgres.database import Postgres
     except ImportError as problem:
         raise StoreError(
-            "PostgreSQL needs one more package.", hint="Run: pip install 'holdfast[postgres]'"
+            "PostgreSQL needs an optional package.", hint="Run: pip install 'holdfast[postgres]'"
         ) from problem
     return Postgres(url, role=role, patience=patience)
 
 
 def _client_session(note: Path) -> str:
-    """Give what the client that started us calls its session: as it tells us, else as it told its hooks lately."""
+    """Return the client's own session id: from its environment, else as its hooks recently noted it."""
     names = ("CLAUDE_CODE_SESSION_ID", "GEMINI_SESSION_ID", "CODEX_SESSION_ID", "COPILOT_SESSION_ID")
-    if told := next((value for name in names if (value := os.environ.get(name))), ""):
-        return told
+    if session := next((value for name in names if (value := os.environ.get(name))), ""):
+        return session
     try:
-        lately = time.time() - note.stat().st_mtime < LATELY
-        return note.read_text(encoding="utf-8") if lately else ""
+        is_recent = time.time() - note.stat().st_mtime < RECENT
+        return note.read_text(encoding="utf-8") if is_recent else ""
     except OSError:
-        return ""  # no hook of this client ran
+        return ""  # this client has run no hook
 
 
 def _login() -> str:

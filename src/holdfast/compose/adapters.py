@@ -1,4 +1,4 @@
-"""Which adapter serves: embedders, observers, importers, replicas, the checkout and its history."""
+"""Choose the adapters: embedders, observers, importers, replicas, the checkout and its history."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
@@ -18,7 +18,7 @@ from holdfast.model.replica import Outdated, Scrubbed, Telling
 from holdfast.policy.admission.sharing import Sharing, own, with_team
 from holdfast.verbs.memory import Memory
 
-# What can be read, and the module that reads it; `file` is any file.
+# Importable systems and the module of each importer; `file` is any file.
 IMPORTERS = {
     "gitmem": "gitmem",
     "memory-mcp": "memory_mcp",
@@ -31,37 +31,37 @@ IMPORTERS = {
 
 
 def checkout_of(folder: Path, name: str = "", part: str = "") -> Checkout:
-    """Return the code around a folder, with the user's name for it or the part of its remote that it is."""
+    """Return the checkout around a folder, with the user's name for it or the part of its remote."""
     return GitCheckout(folder, name, part)
 
 
 def history_of(folder: Path) -> History:
-    """Give the history of the repository around a folder."""
+    """Return the history of the repository around a folder."""
     from holdfast.adapters.history import GitHistory
 
     return GitHistory(folder)
 
 
 def foreign_items(system: str, path: Path) -> Iterator[Item]:
-    """Give what the reader of another system finds at a path."""
+    """Yield what the importer of another system reads at a path."""
     read: Callable[[Path], Iterator[Item]] = import_module(f"holdfast.adapters.importers.{IMPORTERS[system]}").read
     return read(path.expanduser())
 
 
 def open_replica(name: str, memory: Memory, folder: Path | None = None) -> tuple[Replica, Sharing]:
-    """Give a replica of this folder's memory by its name, and who it is shared with."""
-    here, team = folder or Path.cwd(), with_team(memory.project)
-    home = store_folder(memory.config, here)
+    """Return a replica of this folder's memory by name, and with whom it is shared."""
+    cwd, team = folder or Path.cwd(), with_team(memory.project)
+    home = store_folder(memory.config, cwd)
     if name == "notes":
-        return open_notes(memory, here), team
+        return open_notes(memory, cwd), team
     from holdfast.adapters.replicas.authors import authors_of_files
     from holdfast.adapters.replicas.git import Repository
     from holdfast.adapters.replicas.markdown import MarkdownFolder
 
     if name == "folder":
         return MarkdownFolder(home / "markdown", home / "replicas"), own()
-    repository, place = Repository(here), memory.checkout.top() / FOLDER / "memories"
-    made = MarkdownFolder(
+    repository, place = Repository(cwd), memory.checkout.top() / FOLDER / "memories"
+    replica = MarkdownFolder(
         place,
         home / "replicas",
         name=name,
@@ -71,19 +71,19 @@ def open_replica(name: str, memory: Memory, folder: Path | None = None) -> tuple
         authors=partial(authors_of_files, repository, place),
         mode=0o666,
     )
-    return made, team
+    return replica, team
 
 
-def erase_copies(home: Path, here: Path, told: Sequence[Telling], is_outdated: Outdated) -> Scrubbed:
-    """Take erased records out of the replicas that the store in a folder wrote, and out of those of the checkout at hand."""
+def erase_copies(home: Path, folder: Path, tellings: Sequence[Telling], is_outdated: Outdated) -> Scrubbed:
+    """Remove erased records from the replicas that the store wrote, and from those of the current checkout."""
     from holdfast.adapters.replicas.erasing import erase_copies as erased
 
-    top = checkout_of(here).top()
-    return erased(home / "replicas", (home / "markdown", top / FOLDER / "memories"), top, told, is_outdated)
+    top = checkout_of(folder).top()
+    return erased(home / "replicas", (home / "markdown", top / FOLDER / "memories"), top, tellings, is_outdated)
 
 
 def markdown_folder(folder: Path, states: Path, memory: Memory) -> tuple[Replica, Sharing]:
-    """Give a folder of markdown files wherever it lies; one of a repository says of which project its memories are."""
+    """Return a folder of markdown files at any path; a repository's folder implies the project of its memories."""
     from holdfast.adapters.replicas.markdown import MarkdownFolder
 
     of_team = folder.absolute().parts[-2:] == (FOLDER, "memories")
@@ -92,22 +92,22 @@ def markdown_folder(folder: Path, states: Path, memory: Memory) -> tuple[Replica
 
 
 def open_notes(memory: Memory, folder: Path | None = None) -> Travelling:
-    """Give the notes of the repository around a folder."""
+    """Return the git notes of the repository around a folder."""
     from holdfast.adapters.replicas.git_notes import GitNotes
 
-    here = folder or Path.cwd()
-    return GitNotes(here, store_folder(memory.config, here) / "replicas")
+    cwd = folder or Path.cwd()
+    return GitNotes(cwd, store_folder(memory.config, cwd) / "replicas")
 
 
 def write_markdown(records: Iterable[Record], folder: Path) -> int:
-    """Write records as a folder that bettermemory reads; give how many."""
+    """Write records as a folder that bettermemory reads; return how many."""
     from holdfast.adapters.exporters.bettermemory import write
 
     return write(records, folder.expanduser())
 
 
 def embedder_of(config: Config) -> Embedder | None:
-    """Give the embedder the settings name."""
+    """Return the embedder that the settings name; None if there is none."""
     if config.embedder == "none":
         return None
     if config.embedder == "http":
@@ -128,7 +128,7 @@ def embedder_of(config: Config) -> Embedder | None:
 
 
 def observing_of(config: Config, home: Path) -> Observing | None:
-    """Give the model that observes, and how, if the settings name one."""
+    """Return the configured observer with its mode; None if there is none."""
     if config.observer == "none":
         return None
     from holdfast.adapters.observers.modes import load_mode

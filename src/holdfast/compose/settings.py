@@ -1,4 +1,4 @@
-"""The settings in force and where each comes from, and the folders a store is kept in."""
+"""Load the settings with the source of each value, and find the folder of the store."""
 
 import json
 import os
@@ -16,9 +16,9 @@ from holdfast.model.errors import InvalidConfig
 from holdfast.model.scope import part_of_project
 
 FILE = "holdfast.db"
-COPY = "team.db"  # of a team's database, for when that is away
+COPY = "team.db"  # local copy of a team's database, for when that is unreachable
 FOLDER = ".holdfast"
-# What of a store must not get into a repository; the rest of its folder (settings, team memories) may.
+# Files of a store that must not be committed; the rest of its folder (settings, team memories) may be.
 PRIVATE = (
     *(
         f"{FILE}*",
@@ -36,13 +36,13 @@ PRIVATE = (
     ),
     *("replicas", "markdown", "backups", "damaged-*"),
 )
-# Settings that are one of a few words.
+# Settings with a fixed set of values.
 CHOICES = {
     "embedder": ("local", "http", "none"),
     "observer": ("none", "anthropic", "openai", "claude"),
     "quarantine": ("show", "hide", "off"),
 }
-# The repository's file was written by whoever made the repository. What it sets is bounded, and what cannot be used is
+# The repository's file comes from the authors of the repository. Its values are bounded, and unusable ones are
 # ignored with a warning: it must not be able to switch anyone's memory off.
 REPOSITORY_CHOICES = {"inject": ("off", "hot", "brief", "full"), "preset": tuple(PRESETS)}
 REPOSITORY_LIMITS = {
@@ -53,7 +53,7 @@ REPOSITORY_LIMITS = {
     "pending_days": (1, 365),
 }
 LARGEST_FILE = 200_000  # bytes of a repository's file
-# A cloned repository must not choose where memories are kept or sent: only these may stand in its file. `project` there
+# A cloned repository must not choose where memories are stored or sent: its file may only set these. `project` there
 # names a part of the repository's own remote, never another project.
 PROJECT_SETTINGS = frozenset(
     {
@@ -81,21 +81,21 @@ class Settings:
 
     config: Config
     sources: Mapping[str, str]
-    part: str = ""  # of the repository's own remote, where its file names one
-    named: bool = False  # the user's settings name the project of this folder
-    warnings: tuple[str, ...] = ()  # what was ignored of a repository's file
+    part: str = ""  # part of the repository's own remote, if its file names one
+    named: bool = False  # the user's settings name this folder's project
+    warnings: tuple[str, ...] = ()  # settings of a repository's file that were ignored
 
 
 def load_settings(
     *, folder: Path | None = None, environment: Mapping[str, str] = os.environ, flags: Mapping[str, Any] | None = None
 ) -> Settings:
-    """Gather the settings: defaults, the user's file, the repository's file, HOLDFAST_* variables, flags."""
+    """Collect the settings: defaults, the user's file, the repository's file, HOLDFAST_* variables, flags."""
     here = folder or Path.cwd()
     values: dict[str, Any] = {}
     sources = dict.fromkeys(_KNOWN, "default")
     repository = _repository_settings(here)
-    for source, given in _layers(here, repository, environment, flags or {}):
-        for name, value in given.items():
+    for source, layer in _layers(here, repository, environment, flags or {}):
+        for name, value in layer.items():
             values[name] = _checked(source, name, value)
             sources[name] = source
     for name, value in _preset(values.get("preset", "")).items():
@@ -115,7 +115,7 @@ def load_settings(
 
 
 def user_file() -> Path:
-    """Give the file of the user's own settings."""
+    """Return the path of the user's own settings file."""
     from platformdirs import user_config_path
 
     return user_config_path("holdfast", appauthor=False) / "config.toml"
@@ -143,9 +143,9 @@ def keep_settings(values: Mapping[str, Any]) -> Path:
 
 
 def _with_line(text: str, name: str, line: str) -> str:
-    """Put a line in place of the one that sets a name, else before everything else: tables come last in TOML."""
+    """Replace the line that sets a name, or insert it at the top: tables come last in TOML."""
     lines = text.splitlines()
-    first_table = next((at for at, one in enumerate(lines) if one.lstrip().startswith("[")), len(lines))
+    first_table = next((at for at, text_line in enumerate(lines) if text_line.lstrip().startswith("[")), len(lines))
     for at in range(first_table):
         if lines[at].partition("=")[0].strip() == name:
             lines[at] = line
@@ -159,15 +159,15 @@ def _as_toml(value: Any) -> str:
     return json.dumps(list(value) if isinstance(value, tuple) else value, ensure_ascii=False)
 
 
-def store_folder(config: Config, here: Path) -> Path:
-    """Give the folder of the store: as set, else the nearest .holdfast/ upward, else the platform's data folder."""
-    if not config.home and (nearest := _nearest(here)) and _is_home(nearest):
+def store_folder(config: Config, folder: Path) -> Path:
+    """Return the folder of the store: as set, else the nearest .holdfast/ upward, else the platform's data folder."""
+    if not config.home and (nearest := _nearest(folder)) and _is_home(nearest):
         return nearest
     return user_folder(config)
 
 
 def user_folder(config: Config) -> Path:
-    """Give the folder of the store outside any project: as set, else the platform's data folder."""
+    """Return the folder of the store outside any project: as set, else the platform's data folder."""
     if config.home:
         return Path(config.home).expanduser()
     from platformdirs import user_data_path
@@ -176,10 +176,10 @@ def user_folder(config: Config) -> Path:
 
 
 def _layers(
-    here: Path, repository: "_Repository", environment: Mapping[str, str], flags: Mapping[str, Any]
+    folder: Path, repository: "_Repository", environment: Mapping[str, str], flags: Mapping[str, Any]
 ) -> list[tuple[str, Mapping[str, Any]]]:
     user = user_file()
-    layers: list[tuple[str, Mapping[str, Any]]] = [(str(user), _user_settings(user, here))]
+    layers: list[tuple[str, Mapping[str, Any]]] = [(str(user), _user_settings(user, folder))]
     layers.append((repository.file, repository.values))
     prefix = "HOLDFAST_"
     variables = {name: value for name, value in environment.items() if name.startswith(prefix)}
@@ -188,14 +188,14 @@ def _layers(
     return layers
 
 
-def _user_settings(file: Path, here: Path) -> dict[str, Any]:
-    """Read the user's own file; its table `projects` names the projects of folders and all below them."""
+def _user_settings(file: Path, start: Path) -> dict[str, Any]:
+    """Read the user's own file; its table `projects` names the projects of folders and their subfolders."""
     values = _read(file)
     named = values.pop("projects", {})
     if not isinstance(named, dict) or not all(isinstance(name, str) for name in named.values()):
         raise InvalidConfig(f"{file}: projects must be a table of folders and names.")
     folders = {Path(folder).expanduser().resolve(): name for folder, name in named.items()}
-    nearest = next((folder for folder in (here.resolve(), *here.resolve().parents) if folder in folders), None)
+    nearest = next((parent for parent in (start.resolve(), *start.resolve().parents) if parent in folders), None)
     return values | ({"project": folders[nearest]} if nearest else {})
 
 
@@ -211,12 +211,12 @@ def _read(path: Path) -> dict[str, Any]:
     except FileNotFoundError:
         return {}
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as problem:
-        raise InvalidConfig(f"{path} cannot be read: {problem}.", hint="Mend or remove that file.") from problem
+        raise InvalidConfig(f"{path} cannot be read: {problem}.", hint="Fix or remove that file.") from problem
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Repository:
-    """What the file of a repository sets, as far as it may."""
+    """The settings of a repository's file, as far as it may set them."""
 
     file: str = ""
     values: Mapping[str, Any] = field(default_factory=dict)
@@ -224,23 +224,23 @@ class _Repository:
     warnings: tuple[str, ...] = ()
 
 
-def _repository_settings(here: Path) -> _Repository:
-    nearest = _nearest(here)
+def _repository_settings(folder: Path) -> _Repository:
+    nearest = _nearest(folder)
     file = nearest / "config.toml" if nearest else None
     if file is None or not file.is_file():
         return _Repository()
     if file.stat().st_size > LARGEST_FILE:
         return _Repository(file=str(file), warnings=(f"Ignored {file}: larger than {LARGEST_FILE:,} bytes.",))
     try:
-        given = _read(file)
+        written = _read(file)
     except InvalidConfig as problem:
         return _Repository(file=str(file), warnings=(f"Ignored: {problem.message}",))
     values: dict[str, Any] = {}
     part, refused = "", list[str]()
-    for name, value in given.items():
+    for name, value in written.items():
         try:
             if name == "project":
-                part = _part(here, value)
+                part = _part(folder, value)
             else:
                 values[name] = _bounded(name, _checked("repository", name, value))
         except InvalidConfig as problem:
@@ -249,8 +249,8 @@ def _repository_settings(here: Path) -> _Repository:
     return _Repository(file=str(file), values=values, part=part, warnings=warnings)
 
 
-def _part(here: Path, name: Any) -> str:
-    own = GitCheckout(here).project()
+def _part(folder: Path, name: Any) -> str:
+    own = GitCheckout(folder).project()
     part = part_of_project(own, name) if isinstance(name, str) else None
     if part is None:
         raise InvalidConfig(f"a repository may only name a part of {own}; your own config.toml can name a folder")
@@ -270,7 +270,7 @@ def _bounded(name: str, value: Any) -> Any:
 
 
 def _checked(source: str, name: str, value: Any) -> Any:
-    """Give a value in its setting's type, or say what is wrong with it and where."""
+    """Return a value in its setting's type; raise InvalidConfig with the source if it has another."""
     if name not in _KNOWN:
         near = get_close_matches(name, _KNOWN, n=1, cutoff=0.4)
         hint = f"Did you mean {near[0]}?" if near else "`holdfast config` shows every setting."
@@ -310,19 +310,19 @@ _WORDS_FOR_BOOL = _Words(
 )
 
 
-def _nearest(here: Path) -> Path | None:
-    return next((path for folder in (here, *here.parents) if (path := folder / FOLDER).is_dir()), None)
+def _nearest(start: Path) -> Path | None:
+    return next((path for folder in (start, *start.parents) if (path := folder / FOLDER).is_dir()), None)
 
 
 def _is_home(folder: Path) -> bool:
-    """Tell a store's folder from one that only carries what a repository shares: settings, memories, or a store of its maker."""
+    """True for a store's folder; False for one that only has what a repository shares: settings, memories, or its author's store."""
     if (folder / FILE).exists():
         return not came_with_repository(folder)
     return not any((folder / name).exists() for name in ("config.toml", "memories"))
 
 
 def keep_out_of_git(folder: Path) -> None:
-    """See to it that a store inside a repository is not committed by accident; what is meant to be shared still can be."""
+    """Keep a store inside a repository from being committed by accident; shared files still can be."""
     if folder.name != FOLDER:
         return
     ignored = folder / ".gitignore"

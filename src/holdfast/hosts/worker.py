@@ -1,8 +1,8 @@
-"""The worker: started by a hook when there is something to do, one at a time for a store, gone when nothing is left.
+"""The background worker: a hook starts it when there is work; a single one runs per store and exits when it is done.
 
-It drains the spool, makes sessions and records of the trail, embeds records, refreshes the user's own markdown files where
-they are turned on, and prepares what hooks answer with. Every folder is served with its own settings and project. It has no
-children, stops after a while whatever is left, and nothing runs when no agent runs.
+It drains the spool, derives sessions and records from the trail, embeds records, refreshes the user's markdown files if
+they are turned on, and prepares the answers of hooks. Every folder is processed with its own settings and project. It has
+no children and a time limit, and nothing runs when no agent runs.
 """
 
 import json
@@ -46,14 +46,14 @@ from holdfast.verbs.sessions.receipts import note_outcomes
 
 LONGEST_SECONDS = 120.0
 HANDOVER_TOKENS = 1_200
-KEPT_DAYS = 30  # what a session was shown, and left for its own other side of a compaction
+KEPT_DAYS = 30  # for lists of what a session has seen, and handovers across a compaction
 LOCK = "work.lock"
 log = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
 class Worked:
-    """What was done."""
+    """Counts of what was done."""
 
     drained: int = 0
     sessions: int = 0
@@ -73,9 +73,9 @@ def work(
     environment: Mapping[str, str] = os.environ,
     seconds: float = LONGEST_SECONDS,
 ) -> Worked | None:
-    """Do all there is to do for the store in `home`, for at most so long; None if another worker holds the lock.
+    """Do all pending work of the store in `home`, within a time limit; None if another worker holds the lock.
 
-    `flags` are settings for every folder but for those of a session, which hold for the folder it was started in.
+    `flags` apply to every folder, except session settings, which apply to the folder it was started in.
     """
     places = _Places.of(flags, home, folder, environment)
     done, until = None, time.monotonic() + seconds
@@ -86,13 +86,13 @@ def work(
             done = done or Worked()
             with places.opened(places.first) as memory:
                 _work(memory, places, home, folder, done, until)
-        # A hook that came while we held the lock left its event to us: look again, now that we do not.
+        # A hook that ran while we held the lock left its event to us: check again after releasing it.
         if time.monotonic() > until or not any((home / "spool").glob("*.json")):
             return done
 
 
 class Place(NamedTuple):
-    """A checkout by its root, and the project that the shell of a session names for it, if it does."""
+    """A checkout by its root, and the project that a session's shell names for it, if any."""
 
     root: str
     project: str = ""
@@ -100,13 +100,13 @@ class Place(NamedTuple):
 
 @dataclass(slots=True)
 class _Places:
-    """What is served: places, each with the settings of the session that last worked there."""
+    """The places to process, each with the settings of the session that last worked there."""
 
     flags: Mapping[str, Any]
     environment: Mapping[str, str]
     home: str
     first: Place
-    given: Mapping[str, Any]  # on the command line, for the folder it was started in
+    given: Mapping[str, Any]  # settings of the command line, for the folder it was started in
     settings: dict[Place, Mapping[str, Any]]
 
     @classmethod
@@ -125,24 +125,24 @@ class _Places:
         )
 
     def opened(self, place: Place) -> Memory:
-        """Open the memory of a place. Of a folder that is gone, what was prepared for it says which project it was."""
+        """Open the memory of a place. For a folder that is gone, the prepared file has its project."""
         folder = Path(place.root)
-        given = {**self.settings.get(place, {}), **(self.given if place == self.first else {})}
+        own = {**self.settings.get(place, {}), **(self.given if place == self.first else {})}
         if not folder.is_dir() and (project := self._prepared_for(place).get("project")):
-            given["project"] = project
-        settings = load_settings(folder=folder, environment=self.environment, flags={**self.flags, **given})
+            own["project"] = project
+        settings = load_settings(folder=folder, environment=self.environment, flags={**self.flags, **own})
         return open_memory(settings, folder=folder)
 
     def prepared_file(self, place: Place) -> Path:
-        """Return where the answers for a place are prepared."""
+        """Return the file with the prepared answers for a place."""
         return Path(prepared_file(self.home, place.root, place.project))
 
     def _prepared_for(self, place: Place) -> dict[str, Any]:
         try:
-            found = json.loads(self.prepared_file(place).read_bytes())
+            prepared = json.loads(self.prepared_file(place).read_bytes())
         except (OSError, ValueError):
             return {}
-        return found if isinstance(found, dict) and found.get("path") == place.root else {}
+        return prepared if isinstance(prepared, dict) and prepared.get("path") == place.root else {}
 
 
 def _work(memory: Memory, places: _Places, home: Path, folder: Path, done: Worked, until: float) -> None:
@@ -154,7 +154,7 @@ def _work(memory: Memory, places: _Places, home: Path, folder: Path, done: Worke
         for session in waiting:
             if time.monotonic() > until:
                 break
-            with turn(home):  # it reads what an erasure may be taking away
+            with turn(home):  # it reads what an erasure may be deleting
                 touched |= _session(memory, places, home, session, done)
             finish(memory)
         if not drained.taken and not waiting:
@@ -172,7 +172,7 @@ def _work(memory: Memory, places: _Places, home: Path, folder: Path, done: Worke
 
 
 def _refresh(memory: Memory, folder: Path, done: Worked) -> int:
-    """Bring the user's own markdown files up to date, where they are turned on; nothing that needs asking is done."""
+    """Sync the user's own markdown files, if they are turned on; changes that need confirmation are skipped."""
     if not is_on(memory, "folder"):
         return 0
     replica, sharing = open_replica("folder", memory, folder)
@@ -188,34 +188,34 @@ def _refresh(memory: Memory, folder: Path, done: Worked) -> int:
 
 
 def _session(memory: Memory, places: _Places, home: Path, session: str, done: Worked) -> set[Place]:
-    """Derive records from one session's trail, in the project of each folder it worked in.
+    """Derive records from a session's trail, in the project of each folder it worked in.
 
-    The whole trail is read each time, and what was made of it before is there already: a worker that dies loses
-    nothing, and a turn that is not over is derived once it ended. A failure of one session is noted and does not keep the
-    others waiting; where the store itself fails, everything stays as it is for the next worker.
+    The whole trail is read each time, and records derived before are not created again: a worker that dies loses
+    nothing, and an open turn is derived once it has ended. A failure of one session is recorded and does not stop the
+    others; if the store itself fails, everything is left for the next worker.
     """
     fresh, activity = trail.fresh(memory.store.db, session), trail.of_session(memory.store.db, session)
-    roots = {one.cwd: checkout_root(one.cwd or ".") for one in activity}
-    place_of = {one.id: Place(roots[one.cwd], one.settings.get("project", "")) for one in activity}
-    touched = {place_of[one.id] for one in fresh}
-    places.settings |= {place_of[one.id]: one.settings for one in fresh}
-    ended = any(one.event == "SessionEnd" for one in fresh)
+    roots = {event.cwd: checkout_root(event.cwd or ".") for event in activity}
+    place_of = {event.id: Place(roots[event.cwd], event.settings.get("project", "")) for event in activity}
+    touched = {place_of[event.id] for event in fresh}
+    places.settings |= {place_of[event.id]: event.settings for event in fresh}
+    ended = any(event.event == "SessionEnd" for event in fresh)
     for place in touched:
-        own = [one for one in activity if place_of[one.id] == place]
+        own = [event for event in activity if place_of[event.id] == place]
         try:
-            with places.opened(place) as there:
-                note_session(there, own)
-                done.records += _derive(there, own, since=fresh[0].id, ended=ended)
-                note_outcomes(there, own, ended=ended)
-                done.mined += _mine(there, fresh, session)
+            with places.opened(place) as project_memory:
+                note_session(project_memory, own)
+                done.records += _derive(project_memory, own, since=fresh[0].id, ended=ended)
+                note_outcomes(project_memory, own, ended=ended)
+                done.mined += _mine(project_memory, fresh, session)
         except StoreError:
             raise
-        except Exception as problem:  # the loop of a host: one session must not stop the others
+        except Exception as problem:  # the outermost loop of a host: a failing session must not stop the others
             log.exception("session %s", session)
             reason = mask_secrets(f"{session[:40]}: {problem}")
             done.problems.append(reason)
             counters.fail(memory.store.db, "derive", memory.clock.now(), reason)
-    if any(one.event == "PreCompact" for one in fresh):
+    if any(event.event == "PreCompact" for event in fresh):
         hand_over(Path(handover_file(str(home), session)), handover(activity, HANDOVER_TOKENS))
     if fresh:
         trail.settle(memory.store.db, session, fresh[-1].id)
@@ -223,21 +223,21 @@ def _session(memory: Memory, places: _Places, home: Path, session: str, done: Wo
     return touched
 
 
-def _derive(memory: Memory, happenings: list[Happening], *, since: str, ended: bool) -> int:
-    told = [one for one in happenings if one.event != "Injected"]
-    if not told:
+def _derive(memory: Memory, recorded: list[Happening], *, since: str, ended: bool) -> int:
+    activity = [event for event in recorded if event.event != "Injected"]
+    if not activity:
         return 0
-    derived = derive(memory, told, since=since, include_open=ended)
-    said = derived.observer.summary if isinstance(derived.observer, Observed) else None
-    over = ended or told[-1].event in ("Stop", "PreCompact")
-    summary = summarise(memory, told, said) if over or said else None
+    derived = derive(memory, activity, since=since, include_open=ended)
+    observed = derived.observer.summary if isinstance(derived.observer, Observed) else None
+    is_over = ended or activity[-1].event in ("Stop", "PreCompact")
+    summary = summarise(memory, activity, observed) if is_over or observed else None
     return len(derived.observations) + len(derived.kept) + len(derived.held) + (summary is not None)
 
 
 def _mine(memory: Memory, fresh: list[Happening], session: str) -> int:
-    """Log what an agent answered, once, and offer what comes back often enough."""
-    said = "\n\n".join(one.text for one in fresh if one.event in ("Stop", "SubagentStop") and one.text)
-    return len(mine_outputs(memory).offered) if log_output(memory, said, session) else 0
+    """Log an agent's answers once, and offer patterns that recur often enough."""
+    answers = "\n\n".join(event.text for event in fresh if event.event in ("Stop", "SubagentStop") and event.text)
+    return len(mine_outputs(memory).offered) if log_output(memory, answers, session) else 0
 
 
 def _prepare(places: _Places, place: Place, done: Worked) -> None:
@@ -248,7 +248,7 @@ def _prepare(places: _Places, place: Place, done: Worked) -> None:
 
 
 def _tidy(home: Path) -> None:
-    """Throw away what hooks noted for sessions that are long gone, and what a hook that was killed did not finish."""
+    """Delete notes of hooks about old sessions, and files that killed hooks left unfinished."""
     for path in (home / "spool").glob(".*"):
         if path.stat().st_mtime < time.time() - 3_600:
             path.unlink(missing_ok=True)
@@ -262,19 +262,19 @@ def _tidy(home: Path) -> None:
 def _embed(memory: Memory, until: float) -> int:
     if memory.embedder is None:
         return 0
-    from holdfast.verbs.search.embed import catch_up  # noqa: PLC0415  numpy: only where meaning is searched
+    from holdfast.verbs.search.embed import catch_up  # noqa: PLC0415  imports numpy: only for semantic search
 
     try:
         return catch_up(memory, stop=lambda: time.monotonic() > until)
     except HoldfastError as problem:
-        log.warning("vectors wait: %s", problem)
+        log.warning("vectors postponed: %s", problem)
         counters.fail(memory.store.db, "vectors", memory.clock.now(), mask_secrets(str(problem)))
         return 0
 
 
 @contextmanager
 def alone(home: Path) -> Iterator[bool]:
-    """Hold the store's one lock for a worker. It goes with the process, however that ends."""
+    """Try to take the store's worker lock. It ends with the process, however that ends."""
     home.mkdir(mode=0o700, parents=True, exist_ok=True)
     handle = os.open(home / LOCK, os.O_RDWR | os.O_CREAT, 0o600)
     try:

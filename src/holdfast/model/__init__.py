@@ -1,1 +1,1 @@
-"""What a memory is: events, records, kinds, queries, errors and the ports. Pure and standard library only."""
+"""The core types: events, records, kinds, queries, errors and ports. Pure; imports only the standard library."""

@@ -1,4 +1,4 @@
-"""Anchors: the places in code that a record cites, and what stood there when somebody looked."""
+"""Anchors: the places in code that a record cites, and the content recorded for each of them."""
 
 import re
 from collections.abc import Mapping
@@ -29,9 +29,9 @@ class Anchor:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mark:
-    """What stood at a place: which file content it was, hash and size of what the cited part says, where it lay, or a value.
+    """The content at a cited place: blob id of the file, hash and size of the cited part, its lines, or a value.
 
-    `there` None means that nobody could tell.
+    `there` is None if the place could not be read.
     """
 
     there: bool | None = True
@@ -58,68 +58,68 @@ class Touch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sight:
-    """What somebody saw of the code: at which commit, and a mark for each place."""
+    """One look at the code: the commit, and a mark for each cited place."""
 
     commit: str = ""
     marks: Mapping[str, Mark]
 
 
 def parse_anchor(text: str) -> Anchor:
-    """Read an anchor; anything that is no other form is a path."""
-    said = text.strip()
-    if not said or len(said) > LONGEST_ANCHOR or "\n" in said or "\0" in said:
+    """Parse an anchor; text that has no other form is a path."""
+    anchor = text.strip()
+    if not anchor or len(anchor) > LONGEST_ANCHOR or "\n" in anchor or "\0" in anchor:
         raise Invalid(
-            f"{said[:60]!r} is no anchor.", hint="Cite a place: path, path::symbol, path:L3-L9, path::NAME=5."
+            f"{anchor[:60]!r} is not an anchor.", hint="Cite a place: path, path::symbol, path:L3-L9, path::NAME=5."
         )
-    if said.startswith("!"):
-        return Anchor(kind="absent", path=_path(said[1:]))
-    if said.startswith(COMMIT):
-        return Anchor(kind="commit", value=said.removeprefix(COMMIT).strip())
-    if said.startswith(VERSION):
-        match = _VERSION.fullmatch(said.removeprefix(VERSION).strip())
+    if anchor.startswith("!"):
+        return Anchor(kind="absent", path=_path(anchor[1:]))
+    if anchor.startswith(COMMIT):
+        return Anchor(kind="commit", value=anchor.removeprefix(COMMIT).strip())
+    if anchor.startswith(VERSION):
+        match = _VERSION.fullmatch(anchor.removeprefix(VERSION).strip())
         return Anchor(kind="version", name=match["name"], value=match["value"]) if match else Anchor(kind="version")
-    path, found, name = said.partition("::")
-    if found and name.strip():
+    path, separator, name = anchor.partition("::")
+    if separator and name.strip():
         if match := _VALUE.fullmatch(name.strip()):
             return Anchor(kind="value", path=_path(path), name=match["name"], value=match["value"].strip())
         return Anchor(kind="symbol", path=_path(path), name=name.strip().replace("::", "."))
-    if (match := _LINES.fullmatch(said)) and not re.fullmatch(r"[A-Za-z]", match["path"]):
+    if (match := _LINES.fullmatch(anchor)) and not re.fullmatch(r"[A-Za-z]", match["path"]):
         first = int(match["first"])
         return Anchor(kind="lines", path=_path(match["path"]), first=first, last=int(match["last"] or first))
-    return Anchor(kind="path", path=_path(said))
+    return Anchor(kind="path", path=_path(anchor))
 
 
 def bare_value(text: str) -> str:
-    """Give a value without the quotes, spaces, separators and remarks it may be written with."""
-    said = re.sub(r"\s+(?:#|//)\s.*$", "", text.strip()).rstrip(",;").strip()
-    if len(said) > 1 and said[0] == said[-1] and said[0] in "\"'`":
-        said = said[1:-1]
-    return re.sub(r"(?<=\d)_(?=\d)", "", re.sub(r"\s+", "", said))
+    """Return a value without quotes, spaces, trailing separators and comments."""
+    value = re.sub(r"\s+(?:#|//)\s.*$", "", text.strip()).rstrip(",;").strip()
+    if len(value) > 1 and value[0] == value[-1] and value[0] in "\"'`":
+        value = value[1:-1]
+    return re.sub(r"(?<=\d)_(?=\d)", "", re.sub(r"\s+", "", value))
 
 
 def check_anchors(anchors: tuple[str, ...]) -> tuple[str, ...]:
-    """Give anchors once each, or say which one cannot be read."""
-    kept = tuple(dict.fromkeys(one.strip() for one in anchors if one.strip()))
-    if len(kept) > MOST_ANCHORS:
-        raise Invalid(f"{len(kept)} anchors are too many; {MOST_ANCHORS} is the most.")
-    for one in kept:
-        parse_anchor(one)
-    return kept
+    """Return the anchors without duplicates; raise Invalid if one cannot be parsed."""
+    unique = tuple(dict.fromkeys(anchor.strip() for anchor in anchors if anchor.strip()))
+    if len(unique) > MOST_ANCHORS:
+        raise Invalid(f"{len(unique)} anchors are too many; {MOST_ANCHORS} is the most.")
+    for anchor in unique:
+        parse_anchor(anchor)
+    return unique
 
 
 def sight_to_json(sight: Sight) -> dict[str, Any]:
-    """Write what was seen as JSON; parts that say nothing are left out."""
+    """Write a sight as JSON, without the fields that have their default."""
     return {"commit": sight.commit, "marks": {anchor: _mark_to_json(mark) for anchor, mark in sight.marks.items()}}
 
 
 def sight_from_json(value: Any) -> Sight | None:
-    """Read what was seen; None if it is nothing of the kind."""
+    """Parse a sight; None if the value is not one."""
     marks = value.get("marks") if isinstance(value, Mapping) else None
     if not isinstance(marks, Mapping):
         return None
-    read = {str(anchor): mark for anchor, given in marks.items() if (mark := _mark_from_json(given))}
+    parsed = {str(anchor): mark for anchor, fields in marks.items() if (mark := _mark_from_json(fields))}
     commit = value.get("commit")
-    return Sight(commit=commit if isinstance(commit, str) else "", marks=read)
+    return Sight(commit=commit if isinstance(commit, str) else "", marks=parsed)
 
 
 def _path(text: str) -> str:
@@ -127,8 +127,8 @@ def _path(text: str) -> str:
 
 
 def _mark_to_json(mark: Mark) -> dict[str, Any]:
-    given = {spec.name: getattr(mark, spec.name) for spec in fields(mark)}
-    return {name: value for name, value in given.items() if value != Mark.__dataclass_fields__[name].default}
+    values = {spec.name: getattr(mark, spec.name) for spec in fields(mark)}
+    return {name: value for name, value in values.items() if value != Mark.__dataclass_fields__[name].default}
 
 
 def _mark_from_json(value: Any) -> Mark | None:

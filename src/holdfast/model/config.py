@@ -1,4 +1,4 @@
-"""Every setting with its meaning and default; `compose` fills it in once and nothing changes it."""
+"""Every setting with its meaning and default; `compose` reads them once, nothing changes them afterwards."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -20,68 +20,70 @@ class Config:
         "Identity of the codebase. Empty: the git remote, else the path. In your config.toml, a table [projects] names folders.",
     )
     agent: str = _setting("", "Name under which writes are recorded. Empty: the user's login name.")
-    session: str = _setting("", "Session that reads and writes belong to.")
+    session: str = _setting("", "Session to which reads and writes belong.")
     embedder: str = _setting("local", "local (the built-in encoder), http (an OpenAI-compatible endpoint) or none.")
     embedder_url: str = _setting("", "Base URL of the endpoint, such as http://127.0.0.1:11434/v1.")
-    embedder_model: str = _setting("", "Model name asked of the endpoint.")
+    embedder_model: str = _setting("", "Model name sent to the endpoint.")
     embedder_key: str = _setting("", "API key for the endpoint.")
     embedder_floor: float = _setting(0.2, "Cosine of unrelated texts with the endpoint's model.")
     embedder_ceiling: float = _setting(0.8, "Cosine of clearly related texts with the endpoint's model.")
     observer: str = _setting(
         "none", "Who writes observations: none (rules alone), anthropic, openai or claude (the command line)."
     )
-    observer_model: str = _setting("", "Model the observer asks. Empty: a small one, where the provider has one.")
+    observer_model: str = _setting("", "Model of the observer. Empty: the provider's small model, if it has one.")
     observer_url: str = _setting("", "Base URL of the observer's endpoint. Empty: the provider's own.")
     observer_key: str = _setting("", "API key for the observer.")
-    observer_daily_tokens: int = _setting(0, "Most tokens the observer may spend in a day. 0: none, so it is off.")
+    observer_daily_tokens: int = _setting(0, "Maximum tokens the observer may spend in a day. 0: the observer is off.")
     mode: str = _setting(
         "code", "What an observer looks for: code, code--chill, email-investigation or a file in modes/."
     )
-    http_token: str = _setting("", "Token of `holdfast mcp --http`. Empty: made once, kept beside the store.")
-    list_aliases: bool = _setting(False, "Whether surfaces of other systems list the short names of their tools too.")
+    http_token: str = _setting("", "Token of `holdfast mcp --http`. Empty: made once, stored next to the database.")
+    list_aliases: bool = _setting(False, "Also list the short tool names on compatible surfaces.")
     preset: str = _setting(
         "",
-        "Whose manners to begin with: gitmem, memory-mcp, git-notes, claude-mem or bettermemory. What is set counts more.",
+        "Defaults of another system: gitmem, memory-mcp, git-notes, claude-mem or bettermemory. Settings override it.",
     )
-    recall_limit: int = _setting(10, "Most answers a recall gives.")
-    recall_budget: int = _setting(2000, "Most tokens a recall's answers may take.")
-    confirm_writes: bool = _setting(False, "Whether every write waits for a yes.")
-    allowed_scopes: tuple[str, ...] = _setting((), "If any are named, only these scopes may be written.")
-    starters: bool = _setting(True, "Whether the first session brings twelve lessons that hold everywhere.")
-    inject: str = _setting("brief", "What sessions are told unasked: off, hot, brief or full (brief and file notes).")
-    brief_budget: int = _setting(0, "Most tokens of the brief a session begins with. 0: 500 to 3000, by what is kept.")
-    block_actions: bool = _setting(False, "Whether a blocking scar stops the command or edit it names.")
-    prompt_hints: bool = _setting(
-        False, "Whether a prompt that shares rarer words with memories is answered with a pointer to them, no more."
+    recall_limit: int = _setting(10, "Maximum number of recall results.")
+    recall_budget: int = _setting(2000, "Maximum tokens of a recall's results.")
+    confirm_writes: bool = _setting(False, "Require approval of every write.")
+    allowed_scopes: tuple[str, ...] = _setting((), "If set, only these scopes may be written.")
+    starters: bool = _setting(True, "Add twelve general lessons at the first session.")
+    inject: str = _setting(
+        "brief", "What is injected into sessions automatically: off, hot, brief or full (brief and file notes)."
     )
+    brief_budget: int = _setting(
+        0, "Maximum tokens of the brief at session start. 0: 500 to 3000, depending on how much is stored."
+    )
+    block_actions: bool = _setting(False, "Let a blocking scar stop the command or edit it names.")
+    prompt_hints: bool = _setting(False, "Point to memories that share rare words with a prompt.")
     guard_secrets: bool = _setting(
-        False, "Whether a read or command that would show credentials is warned of (stopped, with block_actions)."
+        False, "Warn before a read or command that would print credentials (stop it, with block_actions)."
     )
-    hot_capacity: int = _setting(20, "Most memories the hot set of a project holds.")
+    hot_capacity: int = _setting(20, "Maximum number of memories in a project's hot set.")
     quarantine: str = _setting(
         "show",
-        "What arrives from people nobody accepted waits: show (recall names it, marked), hide, or off (it counts).",
+        "What happens to memories from people you have not accepted: show (recall lists them apart, marked), hide, or off (accept all).",
     )
-    pending_days: int = _setting(7, "Days after which a write nobody confirmed is no longer offered.")
-    output_days: int = _setting(7, "Days that logged output is kept, mined or not.")
-    output_characters: int = _setting(
-        20_000_000, "Most characters of logged output that are kept; the oldest go first."
+    pending_days: int = _setting(7, "Days after which an unapproved write expires.")
+    output_days: int = _setting(7, "Days that logged output is stored.")
+    output_characters: int = _setting(20_000_000, "Maximum characters of logged output; the oldest is deleted first.")
+    mined_days: int = _setting(30, "Days after which a mined pattern that was not seen again expires.")
+    mined_confidence: float = _setting(
+        0.0, "Confidence from which a mined pattern is saved without approval. 0: never."
     )
-    mined_days: int = _setting(30, "Days after which something mined and not seen again is no longer offered.")
-    mined_confidence: float = _setting(0.0, "Confidence from which something mined is kept without a yes. 0: never.")
-    mined_occurrences: int = _setting(0, "Occurrences that takes besides. 0: never.")
+    mined_occurrences: int = _setting(0, "Occurrences also needed to save a mined pattern without approval. 0: never.")
 
 
-# What users of each system are used to; the names are those of its surface.
+# The defaults users of each system expect, by the name of its surface.
 PRESETS: Mapping[str, Mapping[str, Any]] = {
     "gitmem": {"inject": "brief"},  # a session opens with scars, threads and decisions
-    "memory-mcp": {  # only the hot set is pushed; what is mined often enough is kept by itself
+    "memory-mcp": {  # injects only the hot set; saves patterns mined often enough
         "inject": "hot",
         "starters": False,
         "mined_confidence": 0.8,
         "mined_occurrences": 3,
     },
-    "git-notes": {"inject": "full", "starters": False},  # context at the start, and what is known about a file
+    "git-notes": {"inject": "full", "starters": False},  # context at the start, and notes about files
     "claude-mem": {"inject": "full", "starters": False},
-    "bettermemory": {"inject": "off", "starters": False},  # nothing is pushed: the agent asks
+    "bettermemory": {"inject": "off", "starters": False},  # injects nothing: the agent searches
 }

@@ -7,7 +7,7 @@ HoldfastError
 ├── NotFound           no such record, scope or file
 │   └── Ambiguous      an id prefix fits several records
 ├── Conflict           the record is not in a state that allows this
-├── Forbidden          whoever asks may not do this
+├── Forbidden          the caller may not do this
 ├── StoreError         the store cannot be used
 │   ├── NotAStore      the file is something else
 │   ├── NewerStore     written by a later version
@@ -21,8 +21,8 @@ HoldfastError
 └── MissingPackage     an optional part is not installed
 
 Refusals (a duplicate, a secret) are not failures: verbs return them as values.
-The docstring of a class is its default message, `remedy` what to do unless the one who raises knows better,
-`code` the contract with programs, `exit_code` the one with shells.
+The docstring of a class is its default message, `remedy` its default hint,
+`code` is stable for programs, `exit_code` for shells.
 """
 
 from collections.abc import Iterable
@@ -39,7 +39,7 @@ class HoldfastError(Exception):
     def __init__(self, message: str = "", *, hint: str = "", problems: Iterable[str] = ()) -> None:
         self.message = message or (type(self).__doc__ or "").splitlines()[0]
         self.hint = hint or self.remedy
-        self.problems = tuple(problems)  # one by one, where several things are wrong
+        self.problems = tuple(problems)  # each problem, if there are several
         super().__init__(self.message)
 
     def __str__(self) -> str:
@@ -64,7 +64,7 @@ class InvalidFile(Invalid):
     """The file cannot be understood, so it is left alone."""
 
     code = "invalid_file"
-    remedy = "Mend the file, or make the change by hand."
+    remedy = "Fix the file, or make the change by hand."
 
 
 class NotFound(HoldfastError):
@@ -85,11 +85,11 @@ class Conflict(HoldfastError):
 
     code = "conflict"
     exit_code = 4
-    remedy = "A retired memory comes back with restore, a waiting one with confirm."
+    remedy = "Bring a retired memory back with restore; approve a pending one with confirm."
 
 
 class Forbidden(HoldfastError):
-    """This is not yours to do."""
+    """You may not do this."""
 
     code = "forbidden"
     exit_code = 4
@@ -100,7 +100,7 @@ class StoreError(HoldfastError):
 
     code = "store"
     exit_code = 5
-    remedy = "`holdfast doctor` looks at the store and says what can be mended."
+    remedy = "`holdfast doctor` checks the store and shows what can be repaired."
 
 
 class NotAStore(StoreError):
@@ -133,14 +133,14 @@ class StoreUnwritable(StoreError):
     """The store cannot be written; nothing was changed."""
 
     code = "store_unwritable"
-    remedy = "Check who owns the folder, or set HOLDFAST_HOME elsewhere."
+    remedy = "Check who owns the folder, or set HOLDFAST_HOME to another one."
 
 
 class StoreBusy(StoreError):
-    """Another process held the store for too long; nothing was written. Try again."""
+    """Another process locked the store for too long; nothing was written. Try again."""
 
     code = "store_busy"
-    remedy = "`holdfast doctor` says whether something is wrong with the store."
+    remedy = "`holdfast doctor` checks the store."
 
 
 class Unreachable(StoreError):
@@ -154,7 +154,7 @@ class ReplicaError(HoldfastError):
 
     code = "replica"
     exit_code = 5
-    remedy = "`holdfast replica status` shows how it stands; the memories here are untouched."
+    remedy = "`holdfast replica status` shows its state; local memories are untouched."
 
 
 class EmbedderError(HoldfastError):
@@ -162,11 +162,11 @@ class EmbedderError(HoldfastError):
 
     code = "embedder"
     exit_code = 5
-    remedy = "`holdfast doctor` looks at it."
+    remedy = "`holdfast doctor` checks it."
 
 
 class MissingPackage(HoldfastError):
-    """This needs one more package."""
+    """This needs an optional package."""
 
     code = "missing_package"
     exit_code = 5

@@ -1,4 +1,4 @@
-"""One thing that happened; events never change and everything else follows from them."""
+"""Events: immutable facts from which every record and view is derived."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -10,26 +10,26 @@ from holdfast.model.text import check_keepable
 
 Json = dict[str, Any]
 Verb = Literal[
-    "recorded",  # a record came to be; data is the whole draft, `pending` when it waits for a yes
-    "confirmed",  # a pending record was accepted
+    "recorded",  # a record was created; data is the whole draft, with `pending` if it needs approval
+    "confirmed",  # a pending record was approved
     "revised",  # some fields got new values
-    "verified",  # somebody checked that it still holds
+    "verified",  # checked to be still true
     "retired",  # no longer used, kept with its reason
     "restored",  # back in use
-    "redacted",  # credentials in what was said of it were masked afterwards
+    "redacted",  # credentials in its events were masked afterwards
     "erased",  # its text is gone for good, here and in every replica
     "linked",  # points at another record
     "unlinked",
-    "arrived",  # events came from elsewhere: which, from whom, by what way, and whether they wait to be accepted
-    "accepted",  # what arrived and waited may count
-    "rejected",  # what arrived shall not count
-    "surfaced",  # recall showed it; says nothing about truth
-    "used",  # somebody said what became of it
-    "touched",  # somebody worked on it, as on a thread
-    "trusted",  # somebody said how far it is to be believed
-    "heated",  # it was put into the hot set, or taken out of it
-    "injected",  # it was put into a context unasked
-    "started",  # a session began, or was taken up again
+    "arrived",  # events were imported: which, from whom, how, and whether they are quarantined
+    "accepted",  # quarantined events were accepted
+    "rejected",  # quarantined events were rejected
+    "surfaced",  # returned by recall; says nothing about truth
+    "used",  # its outcome was reported
+    "touched",  # worked on, as a thread
+    "trusted",  # its trust was changed
+    "heated",  # added to the hot set, or removed from it
+    "injected",  # put into a context automatically
+    "started",  # a session began or resumed
     "closed",  # a session ended
 ]
 VERBS: frozenset[str] = frozenset(get_args(Verb))
@@ -38,7 +38,7 @@ COUNTED: frozenset[str] = frozenset(
     {"surfaced", "used", "touched", "trusted", "heated", "injected", "started", "closed"}
 )
 FOLDING: frozenset[str] = VERBS - COUNTED
-# What this store decided about what came to it: never told to anybody, never taken from anybody.
+# This store's own decisions about imported events: never sent, never accepted from others.
 LOCAL: frozenset[str] = frozenset({"arrived", "accepted", "rejected"})
 SHARED: frozenset[str] = FOLDING - LOCAL
 ActorKind = Literal["agent", "user", "rule"]
@@ -46,7 +46,7 @@ ActorKind = Literal["agent", "user", "rule"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Actor:
-    """Who did it, and in which session."""
+    """Who caused an event, and in which session."""
 
     kind: ActorKind = "user"
     name: str = ""
@@ -55,7 +55,7 @@ class Actor:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Event:
-    """One thing that happened. The id sorts by time: the order of folding, everywhere."""
+    """Something that happened. The id sorts by time, which is the order of folding."""
 
     id: str
     about: str
@@ -66,7 +66,7 @@ class Event:
 
 
 def event_to_json(event: Event) -> Json:
-    """Write an event as it is exported."""
+    """Return an event in the format of exports."""
     by = {"kind": event.by.kind, "name": event.by.name, "session": event.by.session}
     return {
         "id": event.id,
@@ -79,7 +79,7 @@ def event_to_json(event: Event) -> Json:
 
 
 def event_from_json(value: Any) -> Event:
-    """Read an exported event; whatever passes here can be folded."""
+    """Parse and check an exported event; every result can be folded."""
     try:
         by = value["by"]
         event = Event(
@@ -91,7 +91,7 @@ def event_from_json(value: Any) -> Event:
             data=value["data"],
         )
     except (KeyError, TypeError, AttributeError) as problem:
-        raise Invalid("This is not an event.", hint="Each line of an export is one event as JSON.") from problem
+        raise Invalid("This is not an event.", hint="Each line of an export is an event as JSON.") from problem
     if event.verb not in VERBS or event.by.kind not in get_args(ActorKind) or not isinstance(event.data, dict):
         raise Invalid("This is not an event of this version.", hint="It may come from a newer Holdfast: upgrade.")
     if event.verb in FOLDING:

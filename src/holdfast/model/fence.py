@@ -1,4 +1,4 @@
-"""Stored text is data: no reader can take a part of it for a client's tag, a chat template's token or our own fence.
+"""Make stored text harmless: no part of it can pass for a client's tag, a chat template's token or our own fence.
 
 `_markers` finds what looks like one, in one pass over the text as it looks (`_Look`), by the tables below. Names of HTML elements and
 type arguments stay; every other tag is made harmless: `<` becomes `&lt;`, `[` becomes `&#91;`, and a line that opens a turn of a chat
@@ -17,7 +17,7 @@ OURS = "\0"  # before a fence that we write ourselves; no stored text holds one,
 _LESS = "<＜﹤‹«《〈〈⟨⟪❮❰≺⋖≪ᐸ˂⧼⦑⦓⸦𐊫"
 _QUOTES = "‹«《〈〈⟪"  # quotation marks of some languages: a plain word in them is a quotation
 _MORE = ">＞﹥›»》〉〉⟩⟫❯❱≻⋗≫ᐳ˃⧽⦒⦔⸧"
-# Never seen, or moves what is seen: control characters, directions, joints of no width, tags, selectors, fillers.
+# Invisible, or moves what is visible: control characters, directions, zero-width joiners, tags, selectors, fillers.
 _CONTROL = r"\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
 _HIDDEN = r"\xad\u034f\u115f\u1160\u17b4\u17b5\u180e\u200b\u2028\u2029\u2060-\u2065\u206a-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb"
 _HIDDEN += r"\U000e0000-\U000e007f\U000e0100-\U000e01ef"
@@ -27,7 +27,7 @@ _UNSEEN = re.compile(
 )  # written languages and emoji need these two: people see them
 _ASCII = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 
-# How characters look that Unicode itself does not trace back to ASCII.
+# The ASCII character that each of these looks like, where Unicode itself does not map it.
 _ALIKE = {
     **dict.fromkeys(_LESS, "<"),
     **dict.fromkeys(_MORE, ">"),
@@ -66,7 +66,7 @@ _TYPE = re.compile(
     r"[A-Z]|[A-Z][A-Za-z0-9]*[a-z][A-Za-z0-9]*|[A-Z]{2,4}|[a-z]|\w+_t|[A-Za-z]\w*(?:::\w+)+|[iuf](?:8|16|32|64|128|size)|typename|class|const|dyn|mut|"
     r"int|long|short|char|byte|bool|boolean|float|double|decimal|str|string|void|number|object|unknown|any|never|null|undefined|usize|isize|auto|unsigned"
 )
-# Names that are somebody's own words however they are written: with spaces or quotes around them, or behind another name.
+# Names reserved by clients, models or us, however they are written: with spaces or quotes around them, or after another name.
 _NEVER = re.compile(
     r"holdfast.*|memor(?:y|ies).*|s|system.*|.*reminder.*|ant(?:ml|thinking|artifact).*|.*hook.*|.*prompt.*|.*instructions?|"
     r"function(?:call|result)s?|tool(?:use|call|result|output|response|code)s?.*|invoke|parameter|assistant.*|human|user|developer|"
@@ -100,7 +100,7 @@ _TURN = re.compile(
 
 
 def visible(text: str) -> str:
-    """Return a text for a terminal: nothing in it moves a cursor, turns the direction of writing or cannot be seen.
+    """Return a text for a terminal, without characters that move the cursor, change the direction of writing or are invisible.
 
     Agents read terminals too, so its tags and tokens are made harmless as well.
     """
@@ -108,17 +108,17 @@ def visible(text: str) -> str:
 
 
 def escaped(json: str) -> str:
-    """Return JSON in which such characters, and the first of each marker, are written as escapes: the same value, safe to look at."""
+    """Return JSON with such characters, and the first of each marker, written as escapes: the same value, safe to print."""
     parts, end = list[str](), 0
     for place, _ in _markers(json):
         parts += [json[end:place], _escape(json[place])]
         end = place + 1
     whole = "".join([*parts, json[end:]])
-    return whole if whole.isascii() else _MOVING.sub(lambda found: _escape(found[0]), whole)
+    return whole if whole.isascii() else _MOVING.sub(lambda match: _escape(match[0]), whole)
 
 
 def defused(text: str, *, fences: bool = False) -> str:
-    """Return a text that can neither close the fence it stands in nor open another, nor pass for a client's own words.
+    """Return a text that can neither close its fence nor open another, nor pass for a client's own words.
 
     `fences` lets those through that are marked as `OURS`: for a whole answer.
     """
@@ -129,7 +129,7 @@ def defused(text: str, *, fences: bool = False) -> str:
 
 
 def defused_value(value: Any, *, fences: bool = False) -> Any:
-    """Return a value of JSON with every text in it defused, names included."""
+    """Return a JSON value with every text in it defused, keys included."""
     match value:
         case str():
             return defused(value, fences=fences)
@@ -169,17 +169,17 @@ def _harmless(seen: str) -> str:
 def _markers(text: str) -> Iterator[tuple[int, str]]:
     """Yield where a marker begins and what its first character is replaced by, or preceded by, in order. Linear in the text."""
     look = _Look(text)
-    found = [(look.place(match.start()), "&lt;") for match in _TAG.finditer(look.text) if _is_marker(look, match)]
-    found += [(look.place(match.start()), "&#91;") for match in _SQUARE.finditer(look.text)]
+    markers = [(look.place(match.start()), "&lt;") for match in _TAG.finditer(look.text) if _is_marker(look, match)]
+    markers += [(look.place(match.start()), "&#91;") for match in _SQUARE.finditer(look.text)]
     for match in _TURN.finditer(look.text):
         start = look.place(match.start() + len(match[0]) - len(match[0].lstrip()))
         if match["capital"] is None or _first_letter(text, start).isupper():
-            found.append((start, "| "))
-    yield from sorted(found)
+            markers.append((start, "| "))
+    yield from sorted(markers)
 
 
 class _Look:
-    """A text as it looks: one alphabet, no case, no accents, nothing invisible; and where each character of it stands."""
+    """A text reduced to what it looks like (one alphabet, no case, no accents, nothing invisible), with the position of each character."""
 
     def __init__(self, text: str) -> None:
         self.original = text
@@ -196,11 +196,11 @@ class _Look:
         return start if self.places is None else self.places[start]
 
     def written(self, start: int, end: int) -> str:
-        """Return a stretch as it is written, or nothing if it only looks like what it says."""
+        """Return a stretch as it is written; "" if it is not ASCII and only looks so."""
         if self.places is not None:
             start, end = self.places[start], self.places[end - 1] + 1
-        said = self.original[start:end]
-        return said if said.isascii() else ""
+        text = self.original[start:end]
+        return text if text.isascii() else ""
 
 
 @lru_cache(maxsize=8192)
@@ -213,44 +213,44 @@ def _looks_like(char: str) -> str:
         return ""
     if traced := _LATIN.search(unicodedata.name(char, "")):
         return traced[1].lower()
-    plain = "".join(one for one in unicodedata.normalize("NFKD", char) if unicodedata.category(one)[0] != "M")
-    return "".join(_ALIKE.get(one, one) for one in plain).lower()
+    plain = "".join(part for part in unicodedata.normalize("NFKD", char) if unicodedata.category(part)[0] != "M")
+    return "".join(_ALIKE.get(part, part) for part in plain).lower()
 
 
 def _is_marker(look: _Look, match: "re.Match[str]") -> bool:
-    """Tell whether a `<` opens a marker: not if what follows `<` is an element of HTML, a type argument, a comparison, an address or a path."""
-    said, start, end = look.text, match.start(), match.end()
+    """Return whether a `<` opens a marker: not if what follows `<` is an element of HTML, a type argument, a comparison, an address or a path."""
+    text, start, end = look.text, match.start(), match.end()
     name = match["name"].rstrip(".:-")
     if name[0] in "!?|" or name.startswith("0x"):
-        return not (name == "!" and re.match(r"doctype html\b", said[end : end + 13]))
+        return not (name == "!" and re.match(r"doctype html\b", text[end : end + 13]))
     if _NEVER.fullmatch("".join(char for char in name if char.isalnum())):
         return True
     written = look.written(match.start("name"), match.start("name") + len(name))
-    before = said[start - 1] if start else ""
+    before = text[start - 1] if start else ""
     if look.original[look.place(start)] in _QUOTES and not re.search(r"\w[-_:]\w", name):
         return False
     if match["loose"] and "." in name:
         return False  # a file that a shell reads from
     if match["loose"] or match["gap"] or before == "<":
-        return bool(_CLOSED_AT_ONCE.match(said, end)) and not _is_element(written)
+        return bool(_CLOSED_AT_ONCE.match(text, end)) and not _is_element(written)
     if (
         _is_element(written)
-        or _is_address(said, end, name)
-        or (match["slash"] and re.match(r"/\w", said[end : end + 2]))
+        or _is_address(text, end, name)
+        or (match["slash"] and re.match(r"/\w", text[end : end + 2]))
     ):
         return False
     if match["slash"] or not (before.isalnum() or (before in "_)]" and before)):
         return True
-    return not _TYPE.fullmatch(written) if _CLOSED.match(said, end) else bool(re.search(r"\w[-:]\w\w", name))
+    return not _TYPE.fullmatch(written) if _CLOSED.match(text, end) else bool(re.search(r"\w[-:]\w\w", name))
 
 
 def _is_element(written: str) -> bool:
     return written.lower() in _ELEMENTS or (len(written) == 1 and written.isalpha())
 
 
-def _is_address(said: str, end: int, name: str) -> bool:
-    """Recognise `<https://…>`, `<ada@example.org>` and `<stdio.h>`."""
-    after = said[end : end + 3]
+def _is_address(text: str, end: int, name: str) -> bool:
+    """True for `<https://…>`, `<ada@example.org>` and `<stdio.h>`."""
+    after = text[end : end + 3]
     return bool(re.match(r"@\w|//\w", after)) or name.endswith((".h", ".hpp"))
 
 

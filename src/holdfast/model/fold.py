@@ -1,4 +1,4 @@
-"""What events mean: a record is the fold of the events about it, taken in the order of their ids."""
+"""Fold events into records: a record is the result of its events, applied in the order of their ids."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -10,16 +10,16 @@ from holdfast.model.event import FOLDING, LOCAL, Event
 from holdfast.model.record import CONFIDENCES, RELATIONS, SOURCES, VISIBILITIES, Link, Origin, Record, State
 
 # What an erased event keeps: enough to know that something was here and was used, nothing of what it said.
-HEATED_BECAUSE = ("evicted", "stale", "pin", "unpin")  # other reasons are somebody's words
+HEATED_BECAUSE = ("evicted", "stale", "pin", "unpin")  # other reasons are free text
 _KEPT_ON_ERASURE = ("kind", "project", "outcome")
-REJECTED = "it was rejected when it arrived"
+REJECTED = "it was rejected in quarantine"
 Aside = Literal["waits", "rejected"]
 
 
 def fold_all(events: Iterable[Event]) -> Record | None:
-    """Give the record these events make, whatever order they come in and however often.
+    """Return the record these events make, whatever order they come in and however often.
 
-    Events that wait to be accepted, or were rejected, change nothing; a record that has no others is held, or out of use.
+    Quarantined and rejected events change nothing; a record that has no others is held, or retired.
     """
     unique = {event.id: event for event in events if event.verb in FOLDING}
     ordered = [unique[key] for key in sorted(unique)]
@@ -27,7 +27,7 @@ def fold_all(events: Iterable[Event]) -> Record | None:
     record = reduce(fold, (event for event in ordered if event.id not in aside), None)
     if not aside:
         return record
-    waiting = tuple(one for one in sorted(aside) if aside[one] == "waits")
+    waiting = tuple(event_id for event_id in sorted(aside) if aside[event_id] == "waits")
     if record:
         return replace(record, waiting=() if record.state == "erased" else waiting)
     whole = reduce(fold, ordered, None)
@@ -36,48 +36,48 @@ def fold_all(events: Iterable[Event]) -> Record | None:
 
 
 def set_aside(events: Iterable[Event]) -> dict[str, Aside]:
-    """Give the events about one record that do not count, by id: those that wait, and those that were rejected."""
-    found: dict[str, Aside] = {}
+    """Return the events about a record that do not count, by id: quarantined or rejected."""
+    aside: dict[str, Aside] = {}
     for event in sorted((event for event in events if event.verb in LOCAL), key=lambda event: event.id):
         named = _texts(event.data.get("events")) or ()
         match event.verb:
             case "arrived":
-                found |= dict.fromkeys(named, "waits") if event.data.get("held") is True else {}
+                aside |= dict.fromkeys(named, "waits") if event.data.get("held") is True else {}
             case "accepted":
-                found = {one: why for one, why in found.items() if one not in named}
+                aside = {event_id: why for event_id, why in aside.items() if event_id not in named}
             case "rejected":
-                found |= {one: "rejected" for one in named if one in found}
-    return found
+                aside |= {event_id: "rejected" for event_id in named if event_id in aside}
+    return aside
 
 
 def as_of(events: Iterable[Event], at: str) -> Record | None:
-    """Give the record as it stood at an instant."""
+    """Return the record as it stood at an instant."""
     return fold_all(event for event in events if event.at <= at or event.verb in LOCAL)
 
 
 def scrub(event: Event) -> Event:
-    """Give an event without anything its author said, as erasure leaves it."""
+    """Return an event without the text of its author, as erasure leaves it."""
     kept = (*_KEPT_ON_ERASURE, "hot", "pinned") if event.verb == "heated" else _KEPT_ON_ERASURE
     data = {key: event.data[key] for key in kept if key in event.data}
     if event.verb == "heated" and event.data.get("why") in HEATED_BECAUSE:
         data["why"] = event.data["why"]
     if event.verb == "used" and "observed" in event.data:
-        data["observed"] = True  # that a rule saw it, not what it saw
+        data["observed"] = True  # a rule reported it; what it saw goes
     return replace(event, data=data)
 
 
 def fold(record: Record | None, event: Event) -> Record | None:
-    """Give the record after one more event. Total: data of the wrong shape changes nothing."""
+    """Return the record after one more event. Total: data of the wrong shape changes nothing."""
     if record is None:
         return _born(event)
     if record.state == "erased" or event.verb == "recorded" or event.verb in LOCAL:
-        return record  # nothing follows erasure, and the first telling is the one that counts
+        return record  # erasure is final, and only the first `recorded` counts
     changed = _changed(record, event)
     return replace(changed, head=event.id, revision=record.revision + 1)
 
 
 def _born(event: Event) -> Record | None:
-    if event.verb == "erased":  # its clock ran behind: what comes later must stay gone
+    if event.verb == "erased":  # ids of a slow clock sort first: later events must not bring it back
         return Record(id=event.about, state="erased", updated_at=event.at, head=event.id)
     if event.verb != "recorded":
         return None
@@ -112,8 +112,8 @@ def _revised(record: Record, event: Event) -> Record:
     if kind := _text(event.data.get("kind")):
         changed = replace(changed, kind=kind)
     # New wording was never checked against anything.
-    said_anew = (changed.title, changed.body, changed.fields) != (record.title, record.body, record.fields)
-    return replace(changed, verified_at="") if said_anew else changed
+    reworded = (changed.title, changed.body, changed.fields) != (record.title, record.body, record.fields)
+    return replace(changed, verified_at="") if reworded else changed
 
 
 def _erased(record: Record, event: Event) -> Record:
@@ -130,12 +130,12 @@ def _erased(record: Record, event: Event) -> Record:
 
 def _identity(data: Mapping[str, Any]) -> dict[str, Any]:
     origin = data.get("origin")
-    given = origin if isinstance(origin, dict) else {}
+    facts = origin if isinstance(origin, dict) else {}
     return {
         "kind": _text(data.get("kind")) or "fact",
         "project": _text(data.get("project")),
         "source": data["source"] if data.get("source") in SOURCES else "explicit",
-        "origin": Origin(**{name: _text(given.get(name)) for name in ("branch", "worktree", "commit")}),
+        "origin": Origin(**{name: _text(facts.get(name)) for name in ("branch", "worktree", "commit")}),
     }
 
 
@@ -161,7 +161,7 @@ def _content(data: Mapping[str, Any], only: Iterable[str] = _CONTENT) -> dict[st
 
 
 def _read(name: str, value: Any) -> Any:
-    """Give a part of a record in its type, or None if it has another."""
+    """Return a part of a record in its type, or None if it has another."""
     match name:
         case "title" | "body":
             return value if isinstance(value, str) else None
@@ -187,8 +187,8 @@ def _texts(value: Any) -> tuple[str, ...] | None:
 
 
 def _links(value: Any) -> tuple[Link, ...]:
-    given = [item for item in value if isinstance(item, Mapping)] if isinstance(value, list | tuple) else []
-    pairs = dict.fromkeys((_text(item.get("relation")), _text(item.get("target"))) for item in given)
+    items = [item for item in value if isinstance(item, Mapping)] if isinstance(value, list | tuple) else []
+    pairs = dict.fromkeys((_text(item.get("relation")), _text(item.get("target"))) for item in items)
     return tuple(
         Link(relation=relation, target=target) for relation, target in pairs if relation in RELATIONS and target
     )

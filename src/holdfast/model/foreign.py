@@ -1,4 +1,4 @@
-"""What readers of other systems give: memories, sessions and what happened to them, told in our words."""
+"""What importers return: memories, sessions and their events from other systems, in neutral types."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -19,9 +19,9 @@ class ForeignLink:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Foreign:
-    """One memory of another system; `key` is its id there.
+    """A memory of another system; `key` is its id there.
 
-    The draft's project is a name as the other system knows it: None means the project at hand, "" everywhere.
+    The draft's project is a name as the other system knows it: None means the current project, "" all projects.
     """
 
     key: str
@@ -35,15 +35,15 @@ class Foreign:
     updated_at: str = ""
     verified_at: str = ""
     links: tuple[ForeignLink, ...] = ()
-    # Figures that move with every use there: kept, but no reason to call the memory changed.
+    # Counters that change with every use: stored, but they do not make the memory a changed one.
     counts: Mapping[str, Any] = field(default_factory=dict)
-    # Whether the draft's time never changes there and so belongs to its identity; a file's date does not.
+    # True if the draft's time never changes and so belongs to its identity; a file's date does not.
     dated: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForeignSession:
-    """One session of another system. `left` names memories it left behind by their keys, such as its summary."""
+    """A session of another system. `left` holds the keys of memories it created, such as its summary."""
 
     id: str
     at: str
@@ -60,7 +60,7 @@ class ForeignSession:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Happened:
-    """Something that happened to memories of another system: shown, used, worked on."""
+    """An event about memories of another system: returned, used, worked on."""
 
     key: str
     verb: Literal["used", "surfaced", "touched"]
@@ -73,7 +73,7 @@ class Happened:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Said:
-    """What was said in a session of another system, turn by turn: each has a role, content and whatever else is known."""
+    """The conversation of a session of another system, turn by turn: role, content and any other known fields."""
 
     session: str
     turns: tuple[Mapping[str, Any], ...]
@@ -82,7 +82,7 @@ class Said:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Remark:
-    """Something that was not taken, or not as it was, and why."""
+    """Something that was not imported, or was changed on the way, and why."""
 
     where: str
     why: str

@@ -41,7 +41,7 @@ def parse_json(text: str | bytes, longest: int = LONGEST) -> Any:
 
 
 def check_depth(value: Any) -> None:
-    """Raise TooDeep for a value that recursive code should not be given. It goes level by level, so no depth stops it."""
+    """Raise TooDeep for a value that recursive code could not walk. Not recursive itself, so no depth stops it."""
     depth, level = 0, _containers([value])
     while level:
         depth += 1
@@ -52,4 +52,4 @@ def check_depth(value: Any) -> None:
 
 def _containers(value: Any) -> list[Any]:
     inside = value.values() if isinstance(value, dict) else value
-    return [one for one in inside if isinstance(one, (dict, list))]
+    return [item for item in inside if isinstance(item, (dict, list))]

@@ -1,18 +1,18 @@
-"""How far a record still holds, measured against the code."""
+"""Freshness: whether a record is still true, measured against the code."""
 
 from dataclasses import dataclass
 from typing import Literal, get_args
 
 from holdfast.model.anchor import Mark, Touch
 
-# `unverified`: nobody noted what stood there. `unknown`: it could not be looked at. Neither is ever said to be fresh.
+# `unverified`: no content was recorded. `unknown`: it could not be read. Neither is ever reported as fresh.
 State = Literal["fresh", "unverified", "unknown", "changed", "missing"]
 STATES: tuple[State, ...] = get_args(State)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """What became of one cited place. `commits` None means that nobody could tell how many touched it."""
+    """The state of a cited place. `commits` is None if it is unknown how many changed it."""
 
     anchor: str
     state: State
@@ -25,7 +25,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Freshness:
-    """How far a record still holds, as its places say, and how many days ago somebody checked it."""
+    """Whether a record is still true according to its anchors, and how many days ago it was checked."""
 
     state: State
     findings: tuple[Finding, ...] = ()
@@ -33,10 +33,10 @@ class Freshness:
 
     @property
     def troubles(self) -> tuple[Finding, ...]:
-        """What speaks against it."""
-        return tuple(one for one in self.findings if one.state in ("changed", "missing"))
+        """The findings that contradict the record."""
+        return tuple(finding for finding in self.findings if finding.state in ("changed", "missing"))
 
     @property
     def moved(self) -> tuple[Finding, ...]:
-        """What holds, elsewhere."""
-        return tuple(one for one in self.findings if one.moved_to)
+        """The findings that are still true at another place."""
+        return tuple(finding for finding in self.findings if finding.moved_to)

@@ -1,15 +1,15 @@
-"""A commit, as the history of a codebase tells it, and who can be asked for commits."""
+"""Commits of a codebase, and the port that reads them."""
 
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-# What became of a branch: it is in what is at hand, still its own, gone without ever having been merged, or nobody can tell.
+# Status of a branch: merged into the checkout, not merged, deleted without a merge, or not known.
 Fate = Literal["merged", "open", "gone", "unknown"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Commit:
-    """One commit with what it says and which files it changed; merges are none."""
+    """A commit with its message and the files it changed; merges are left out."""
 
     hash: str
     at: str
@@ -20,10 +20,10 @@ class Commit:
 
 
 class History(Protocol):
-    """Reads the history of the code at hand."""
+    """Reads the history of the checkout."""
 
     def head(self) -> str:
-        """Give the commit the code stands at; nothing where there is none yet."""
+        """Return the current commit; "" if there is none yet."""
 
     def commits(self, *, after: str = "", since: str = "", limit: int = 500) -> list[Commit]:
-        """Give commits, newest first: those that `after` does not hold, made since a date."""
+        """Return commits, newest first: those not contained in `after`, made since a date."""

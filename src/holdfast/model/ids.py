@@ -1,4 +1,4 @@
-"""Ids that sort by time even when a clock steps back, and the instants people read."""
+"""Ids that sort by time even when a clock steps back, and timestamps."""
 
 import re
 import threading
@@ -14,17 +14,17 @@ from holdfast.model.errors import Invalid
 
 ULID = re.compile(r"[0-7][0-9A-HJKMNP-TV-Z]{25}")
 _PREFIX = re.compile(r"[0-9A-HJKMNP-TV-Z]{4,26}")
-LAST = 253_402_214_400.0  # the last day that has a date of four digits
+LAST = 253_402_214_400.0  # the last day with a four-digit year
 # A replica whose clock runs further ahead than this does not drag ours along.
 MAX_DRIFT_MS = 24 * 3600 * 1000
-# Ids dated after the year 3000 come from nowhere good and could leave no room to count on.
+# Ids dated after the year 3000 are invalid: no later id could follow them.
 MAX_ID_MS = 32_503_680_000_000
-# Where ids of things without a time of their own lie: 2020, which is before anything this program wrote itself.
+# Ids of things without a time are dated 2020, before anything this program wrote itself.
 UNDATED_MS, YEAR_MS = 1_577_836_800_000, 31_536_000_000
 
 
 class Clock:
-    """Gives instants and ids; an id is later than every id this clock gave or was shown."""
+    """Makes timestamps and ids; an id is later than every id this clock made or observed."""
 
     def __init__(self, now: Callable[[], float] = time.time, chance: Callable[[int], int] = randbits) -> None:
         self._now = now
@@ -33,14 +33,14 @@ class Clock:
         self._lock = threading.Lock()
 
     def now(self) -> str:
-        """Give the present instant."""
+        """Return the current timestamp."""
         return instant(self._now())
 
     def tick(self, after: str = "") -> str:
-        """Give the next id, later than `after` as well.
+        """Return the next id, later than `after` as well.
 
-        It is of a later millisecond, so that its first characters tell it apart; the rest is chance, so that another
-        clock that counts on from the same id gives another one.
+        Its millisecond is later too, so that the first characters differ; the rest is random, so that another
+        clock that continues from the same id makes a different one.
         """
         with self._lock:
             floor = max(self._last, after)
@@ -50,25 +50,25 @@ class Clock:
             return self._last
 
     def is_ahead(self, event_id: str) -> bool:
-        """Tell whether an id was made by a clock that is absurdly ahead."""
+        """True if the clock that made an id is more than a day ahead."""
         return ulid_to_timestamp(event_id) > self._now() * 1000 + MAX_DRIFT_MS
 
     def observe(self, event_id: str) -> None:
-        """Count on from an id made elsewhere, unless its clock was absurdly ahead."""
+        """Continue from an id made elsewhere, unless its clock was more than a day ahead."""
         if not self.is_ahead(event_id):
             with self._lock:
                 self._last = max(self._last, event_id)
 
 
 def fixed_id(at: float, name: str) -> str:
-    """Give the same id for the same name always, so that what everybody has is the same record everywhere."""
+    """Return the same id for the same name always, so that a record everyone has is the same record everywhere."""
     return bytes_to_ulid(int(at * 1000).to_bytes(6) + blake2b(name.encode(), digest_size=10).digest())
 
 
 def named_id(name: str, at: str = "", after: str = "") -> str:
-    """Give the same id for the same name and instant always, later than `after`.
+    """Return the same id for the same name and timestamp always, later than `after`.
 
-    Instants of whole seconds, and none at all, are spread by the name: ids are told apart by their first characters.
+    Whole seconds, and missing timestamps, are spread by the name, so that the first characters of ids differ.
     """
     digest = blake2b(name.encode(errors="surrogatepass"), digest_size=10).digest()
     chance, stamp = int.from_bytes(digest[:6]), _stamp(at)
@@ -92,31 +92,31 @@ def _stamp(at: str) -> int:
 
 
 def check_id(text: str) -> str:
-    """Give back a well-formed id."""
+    """Return a well-formed id unchanged; raise Invalid for anything else."""
     if not ULID.fullmatch(text) or ulid_to_timestamp(text) > MAX_ID_MS:
         raise Invalid(f"{text[:40]!r} is not an id.", hint="Ids are 26 characters, as printed by `holdfast list`.")
     return text
 
 
 def is_prefix(text: str) -> bool:
-    """Tell whether a text could be an id of ours or the beginning of one."""
+    """True if a text could be an id or the beginning of one."""
     return bool(_PREFIX.fullmatch(text.strip().upper()))
 
 
 def check_prefix(text: str) -> str:
-    """Give a full id or an id prefix in its canonical spelling."""
+    """Return a full id or an id prefix in its canonical spelling."""
     if not is_prefix(text):
         raise Invalid(f"{text[:40]!r} is not an id.", hint="Use the id, or at least its first 8 characters.")
     return text.strip().upper()
 
 
 def instant(epoch: float) -> str:
-    """Write an instant as UTC with milliseconds, the only form that is stored."""
+    """Return a timestamp as UTC with milliseconds, the only form that is stored."""
     return datetime.fromtimestamp(epoch, UTC).strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3] + "Z"
 
 
 def parse_instant(text: str) -> str:
-    """Read an ISO date or time (UTC unless it says otherwise) into the stored form."""
+    """Parse an ISO date or time (UTC unless it has an offset) into the stored form."""
     try:
         moment = datetime.fromisoformat(text.strip())
         moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
@@ -128,11 +128,11 @@ def parse_instant(text: str) -> str:
 
 
 def days_before(now: str, days: float) -> str:
-    """Give the instant some days before a stored one, or after it for less than none; at most as far as a date goes."""
+    """Return the timestamp some days before another (after it, if negative), within the range of dates."""
     return instant(min(max(0.0, datetime.fromisoformat(now).timestamp() - days * 86_400), LAST))
 
 
 def days_between(earlier: str, later: str) -> float:
-    """Give the days from one stored instant to another, never negative."""
+    """Return the days from a timestamp to another, never negative."""
     span = datetime.fromisoformat(later) - datetime.fromisoformat(earlier)
     return max(0.0, span.total_seconds() / 86_400)

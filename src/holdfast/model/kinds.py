@@ -1,4 +1,4 @@
-"""The kinds of records as one table: fields, what is required, how each ages, its icon and its names elsewhere."""
+"""The table of record kinds: fields, what is required, half-life, icon and the name in each compatible system."""
 
 import json
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ FieldType = Literal["text", "list", "choice", "number", "flag"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Field:
-    """One field of a kind."""
+    """A field of a kind."""
 
     name: str
     type: FieldType = "text"
@@ -27,7 +27,7 @@ class Field:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kind:
-    """One kind of record. `half_life` is in days; None means that it does not age."""
+    """A kind of record. `half_life` is in days; None means that it does not age."""
 
     name: str
     icon: str
@@ -47,14 +47,14 @@ def _list(name: str, help: str, *, least: int = 0, longest: int = 2_000) -> Fiel
 
 
 def _names(gitmem: str, memory_mcp: str, git_notes: str, claude_mem: str, bettermemory: str) -> dict[str, str]:
-    given = {
+    names = {
         "gitmem": gitmem,
         "memory-mcp": memory_mcp,
         "git-notes": git_notes,
         "claude-mem": claude_mem,
         "bettermemory": bettermemory,
     }
-    return {system: name for system, name in given.items() if name}
+    return {system: name for system, name in names.items() if name}
 
 
 SEVERITIES = ("critical", "high", "medium", "low")
@@ -66,7 +66,7 @@ def _severity(default: str) -> Field:
 
 
 _LEARNING = (
-    _list("keywords", "Words a search should find it by.", longest=100),
+    _list("keywords", "Words that should find it.", longest=100),
     _list("domain", "Areas it belongs to.", longest=100),
     _list("applies_when", "Situations in which it matters.", longest=500),
     _text("why", "Why it matters.", longest=2_000),
@@ -91,7 +91,7 @@ _ALL = (
     Kind(
         name="preference",
         icon="♥",
-        help="How a person likes to work. Waits for a yes when an agent inferred it.",
+        help="How a person likes to work. Pending until approved when an agent inferred it.",
         pending=True,
         names=_names("rapport", "", "learnings", "", "user-inference"),
     ),
@@ -109,7 +109,7 @@ _ALL = (
         help="What was decided, and why.",
         half_life=365,
         fields=(
-            _text("rationale", "Why it was decided so.", longest=2_000),
+            _text("rationale", "Why it was decided.", longest=2_000),
             _list("alternatives", "What else was considered.", longest=1_000),
             _list("people", "Who took part.", longest=200),
             _list("documents", "Documents it changes.", longest=500),
@@ -123,14 +123,14 @@ _ALL = (
         help="A mistake that must not be repeated.",
         fields=(
             _severity(""),
-            _list("counter_arguments", "Why somebody could reasonably ignore it.", least=2),
+            _list("counter_arguments", "Why someone could reasonably ignore it.", least=2),
             Field(
                 name="scar_type",
                 type="choice",
                 choices=("process", "incident", "context"),
                 help="How it ages: process never, incident in 180 days, context in 30.",
             ),
-            Field(name="blocking", type="flag", help="Whether work must stop until it was verified."),
+            Field(name="blocking", type="flag", help="Whether work must stop until it is verified."),
             _text("verify_when", "When it has to be verified.", longest=500),
             _list("verify_with", "Commands that verify it.", longest=1_000),
             _text("must_show", "What they must show.", longest=1_000),
@@ -157,7 +157,7 @@ _ALL = (
     Kind(
         name="anti_pattern",
         icon="⊘",
-        help="A way of doing things to stay away from.",
+        help="A way of doing things to avoid.",
         half_life=365,
         fields=(_severity("medium"), *_LEARNING),
         names=_names("anti_pattern", "pattern", "patterns", "refactor", "fact"),
@@ -175,7 +175,7 @@ _ALL = (
         icon="■",
         help="What stands in the way.",
         half_life=30,
-        fields=(_text("impact", "What it holds up.", longest=2_000), _ISSUE, *_PHASE),
+        fields=(_text("impact", "What it blocks.", longest=2_000), _ISSUE, *_PHASE),
         names=_names("thread", "conversation", "blockers", "", ""),
     ),
     Kind(
@@ -206,7 +206,7 @@ _ALL = (
             _text("what_worked", "What worked well."),
             _text("wrong_assumption", "Which assumption was wrong."),
             _text("scars_applied", "Which scars were applied."),
-            _text("capture", "What should be kept as memory."),
+            _text("capture", "What should be saved as memory."),
             _text("collaboration", "How the human preferred to work."),
             _text("rapport", "What dynamic worked, or did not."),
             _text("corrections", "What the human corrected."),
@@ -238,14 +238,14 @@ _ALL = (
         half_life=30,
         fields=(
             _text("type", "What sort of observation.", longest=100),
-            _text("subtitle", "One more line under the title.", longest=1_000),
+            _text("subtitle", "A second line under the title.", longest=1_000),
             _list("facts", "Single facts, each standing alone."),
-            _text("narrative", "What happened, told.", longest=20_000),
+            _text("narrative", "What happened, as a short text.", longest=20_000),
             _list("concepts", "Ideas it illustrates.", longest=100),
             _list("files_read", "Files that were read.", longest=1_000),
             _list("files_modified", "Files that were changed.", longest=1_000),
             Field(name="severity", type="choice", choices=("info", "warning", "scar_candidate"), help="How notable."),
-            Field(name="discovery_tokens", type="number", help="What finding it out cost."),
+            Field(name="discovery_tokens", type="number", help="Tokens spent on finding it out."),
         ),
         names=_names("sub-agent observation", "conversation", "", "observation", "ambient"),
     ),
@@ -279,12 +279,12 @@ _ALL = (
     ),
 )
 KINDS: Mapping[str, Kind] = {kind.name: kind for kind in _ALL}
-# Fields whose values are codes, not words: nobody reads or searches for them.
+# Fields whose values are codes, not words: they are neither displayed as text nor searched.
 CODED = frozenset(field.name for kind in _ALL for field in kind.fields if field.type not in ("text", "list"))
 
 
 def check_kind(name: str) -> Kind:
-    """Give the kind of this name, or the nearest one as a hint."""
+    """Return the kind with this name; raise Invalid with the nearest name as a hint."""
     if kind := KINDS.get(name):
         return kind
     near = get_close_matches(name, KINDS, n=1)
@@ -292,13 +292,13 @@ def check_kind(name: str) -> Kind:
     raise Invalid(f"There is no kind {name[:40]!r}.", hint=hint)
 
 
-def check_fields(kind: Kind, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Give the fields of a kind, cleaned, or say everything that is wrong with them at once."""
+def check_fields(kind: Kind, fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the cleaned fields of a kind; raise Invalid with every problem at once."""
     known = {spec.name: spec for spec in kind.fields}
-    problems = [f"{name} is not a field of {kind.name}{_nearest(name, known)}" for name in given if name not in known]
+    problems = [f"{name} is not a field of {kind.name}{_nearest(name, known)}" for name in fields if name not in known]
     values: dict[str, Any] = {}
     for spec in kind.fields:
-        value = given.get(spec.name)
+        value = fields.get(spec.name)
         if value in (None, "", [], ()):
             if spec.required:
                 problems.append(f"{spec.name} is required{_wanted(spec)}")
@@ -309,16 +309,16 @@ def check_fields(kind: Kind, given: Mapping[str, Any]) -> dict[str, Any]:
         else:
             values[spec.name] = [item.strip() for item in value] if spec.type == "list" else value
     if problems:
-        raise Invalid(f"This {kind.name} cannot be kept: {'; '.join(problems)}.", problems=problems)
+        raise Invalid(f"This {kind.name} cannot be saved: {'; '.join(problems)}.", problems=problems)
     return values
 
 
-def fit_fields(kind: Kind, given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Give what of some foreign fields a kind can hold, and the rest; required ones may be missing."""
+def fit_fields(kind: Kind, fields: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Split foreign fields into those that a kind can hold and the rest; required ones may be missing."""
     known = {spec.name: replace(spec, least=0) for spec in kind.fields}
     fitting: dict[str, Any] = {}
     rest: dict[str, Any] = {}
-    for name, value in given.items():
+    for name, value in fields.items():
         if value in (None, "", [], (), {}):
             continue
         spec = known.get(name)
@@ -329,7 +329,7 @@ def fit_fields(kind: Kind, given: Mapping[str, Any]) -> tuple[dict[str, Any], di
 
 
 def _coerced(spec: Field, value: Any) -> Any:
-    """Give a value in the type of its field where that loses nothing."""
+    """Convert a value to the type of its field where that loses nothing."""
     match spec.type, value:
         case "list", str():
             return [value]

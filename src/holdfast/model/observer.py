@@ -1,4 +1,4 @@
-"""What an observer is asked and what may come of it: a model that reads happenings, if the user turned one on."""
+"""The observer port: an optional LLM that reads activity, the questions it gets and the replies it may give."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ from holdfast.model.errors import InvalidConfig
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """What a model is given: its instructions, the text to read, and the most tokens it may answer with."""
+    """Input of a model: instructions, the text to read, and the most tokens it may answer with."""
 
     instructions: str
     text: str
@@ -18,7 +18,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answered:
-    """It answered; tokens are None where it does not say what it spent."""
+    """It answered; tokens are None if usage was not reported."""
 
     text: str
     tokens: int | None = None
@@ -26,7 +26,7 @@ class Answered:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RateLimited:
-    """It wants to be asked later. `seconds` is 0 where it does not say when."""
+    """It must be asked later. `seconds` is 0 if it did not report when."""
 
     seconds: float
     said: str = ""
@@ -41,7 +41,7 @@ class TimedOut:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Declined:
-    """It read the text and would not answer."""
+    """It read the text and refused to answer."""
 
     said: str
     tokens: int | None = None
@@ -49,14 +49,14 @@ class Declined:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rejected:
-    """The request cannot work as it is: a wrong key, model or address."""
+    """The request cannot work: a wrong key, model or address."""
 
     said: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unreachable:
-    """Nobody answered, or somebody with a failure of their own."""
+    """No answer, or a server error."""
 
     said: str
 
@@ -65,14 +65,14 @@ Reply = Answered | RateLimited | TimedOut | Declined | Rejected | Unreachable
 
 
 class Observer(Protocol):
-    """Asks a model. Makes one attempt and never raises for what the other side does."""
+    """Asks a model. Makes a single attempt and never raises for what the other side does."""
 
     name: str
     model: str
     overhead: int  # tokens a call costs besides its texts, at most
 
     def ask(self, question: Question) -> Reply:
-        """Give what came of asking."""
+        """Ask the model and return its reply."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,7 +87,7 @@ class ModeType:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mode:
-    """What is looked for in a kind of work, as data: types, concepts and the wording of instructions."""
+    """What to look for in a kind of work, as data: types, concepts and the wording of instructions."""
 
     name: str
     description: str = ""
@@ -105,7 +105,7 @@ class Observing:
 
 
 def merged(parent: Mapping[str, Any], child: Mapping[str, Any]) -> dict[str, Any]:
-    """Give a mode's JSON with the values of the one that refines it; lists are replaced, objects merged."""
+    """Return a mode's JSON with the values of the mode that refines it; lists are replaced, objects merged."""
     both = dict(parent)
     for name, value in child.items():
         old = both.get(name)
@@ -114,7 +114,7 @@ def merged(parent: Mapping[str, Any], child: Mapping[str, Any]) -> dict[str, Any
 
 
 def mode_from_json(name: str, value: Mapping[str, Any]) -> Mode:
-    """Read a mode, or say what is wrong with it."""
+    """Parse a mode; raise InvalidConfig if it is malformed."""
     types = _types(name, value.get("observation_types", ()))
     if not types:
         raise InvalidConfig(f"The mode {name} names no observation_types.")
@@ -130,15 +130,17 @@ def mode_from_json(name: str, value: Mapping[str, Any]) -> Mode:
     )
 
 
-def _types(name: str, given: Any) -> tuple[ModeType, ...]:
-    if not isinstance(given, list | tuple) or not all(isinstance(one, Mapping) and one.get("id") for one in given):
+def _types(name: str, entries: Any) -> tuple[ModeType, ...]:
+    if not isinstance(entries, list | tuple) or not all(
+        isinstance(entry, Mapping) and entry.get("id") for entry in entries
+    ):
         raise InvalidConfig(f"The types and concepts of the mode {name} must be a list of objects with an id.")
     return tuple(
         ModeType(
-            id=str(one["id"]),
-            label=str(one.get("label", "")),
-            description=str(one.get("description", "")),
-            icon=str(one.get("emoji", one.get("icon", ""))),
+            id=str(entry["id"]),
+            label=str(entry.get("label", "")),
+            description=str(entry.get("description", "")),
+            icon=str(entry.get("emoji", entry.get("icon", ""))),
         )
-        for one in given
+        for entry in entries
     )

@@ -1,4 +1,4 @@
-"""The seams to other people's things; each has at least two implementations in `adapters`."""
+"""Ports to the outside: embedders, checkouts and replicas. Each has at least two implementations in `adapters`."""
 
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
@@ -23,185 +23,185 @@ class Embedder(Protocol):
 
     @property
     def center(self) -> Vectors:
-        """Where the vectors of ordinary texts lie on average (0 if unknown); their codes are taken from there."""
+        """The mean vector of ordinary texts (0 if unknown); binary codes are taken relative to it."""
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """Give one unit vector per text, or raise EmbedderError."""
+        """Return one unit vector per text, or raise EmbedderError."""
 
 
 class Checkout(Protocol):
-    """Answers questions about the code a session works on."""
+    """Reads the code that a session works on."""
 
     def project(self) -> str:
-        """Give the identity of the codebase."""
+        """Return the identity of the codebase."""
 
     def address(self) -> str:
-        """Return where the code comes from: the address of its remote, else its path."""
+        """Return the address of the remote, else the path."""
 
     def origin(self) -> Origin:
-        """Give branch, worktree and commit."""
+        """Return branch, worktree and commit."""
 
     def top(self) -> Path:
-        """Give the folder that holds the code at hand."""
+        """Return the root folder of the checkout."""
 
     def commits_since(self, at: str, paths: Sequence[str] = ()) -> list[str] | None:
-        """Give when each commit since an instant was made, of these paths or of all; None if nobody can tell."""
+        """Return the time of each commit since an instant, of these paths or of all; None if unknown."""
 
     def sight(self, cited: Mapping[str, Mark | None], *, at: str = "") -> Sight:
-        """Look at places, in the files as they are or at a commit; what there is no time for is unknown."""
+        """Look at places, in the working files or at a commit; places there is no time for are unknown."""
 
     def touches(self, cited: Mapping[str, Collection[str]], since: str, *, quick: bool = False) -> list[Touch] | None:
-        """Give the commits since an instant that touched files, newest first, back to where each held what was cited; None: nobody can tell."""
+        """Return the commits since an instant that changed files, newest first, back to where each had the cited content; None if unknown."""
 
     def versions(self, anchor: str, blobs: Sequence[str]) -> dict[str, Mark]:
-        """Give what stood at a place in several versions of its file."""
+        """Return the mark of a place in several versions of its file."""
 
     def renamed(self, paths: Sequence[str], since: Sequence[str]) -> dict[str, str]:
-        """Tell where files that are gone went."""
+        """Return the new paths of files that were renamed."""
 
     def defining(self, name: str, extension: str) -> list[str]:
-        """Give the files in which a name may be defined."""
+        """Return the files in which a name may be defined."""
 
     def content(self, what: str) -> bytes | None:
-        """Give what a blob, or commit:path, holds."""
+        """Return the bytes of a blob or of commit:path."""
 
     def facts_of(self, commit: str) -> tuple[str, str, str] | None:
-        """Give author, date and subject of a commit."""
+        """Return author, date and subject of a commit."""
 
     def tips(self) -> dict[str, str]:
-        """Give the commit each branch stands at."""
+        """Return the current commit of each branch."""
 
     def merge_base(self, other: str) -> str:
-        """Give the commit where what is at hand and another commit or branch went apart; nothing if there is none."""
+        """Return the common ancestor of the checkout and another commit or branch; "" if there is none."""
 
     @property
     def default_branch(self) -> str:
         """The branch others are merged into."""
 
     def fates(self, born: Mapping[str, str]) -> dict[str, Fate]:
-        """Tell what became of branches, each given with the last commit known of it."""
+        """Return the status of branches, each passed with its last known commit."""
 
 
 class Unseen:
-    """A checkout that is only told about: nobody can look at its code."""
+    """A checkout whose code cannot be read: only its name is known."""
 
     default_branch = ""
 
     def address(self) -> str:
-        """Return nothing: it is not known here."""
+        """Return "": it is not known."""
         return ""
 
     def top(self) -> Path:
-        """Give the folder at hand."""
+        """Return the current folder."""
         return Path.cwd()
 
     def commits_since(self, at: str, paths: Sequence[str] = ()) -> list[str] | None:  # noqa: ARG002
-        """Give nothing: nobody can tell."""
+        """Return None: unknown."""
         return None
 
     def sight(self, cited: Mapping[str, Mark | None], *, at: str = "") -> Sight:
-        """Give places of which nobody can tell whether they are there."""
+        """Return marks that are neither present nor absent."""
         return Sight(commit=at, marks=dict.fromkeys(cited, Mark(there=None)))
 
     def touches(self, cited: Mapping[str, Collection[str]], since: str, *, quick: bool = False) -> list[Touch] | None:  # noqa: ARG002
-        """Give nothing: nobody can tell."""
+        """Return None: unknown."""
         return None
 
     def versions(self, anchor: str, blobs: Sequence[str]) -> dict[str, Mark]:  # noqa: ARG002
-        """Give nothing."""
+        """Return no marks."""
         return {}
 
     def renamed(self, paths: Sequence[str], since: Sequence[str]) -> dict[str, str]:  # noqa: ARG002
-        """Give nothing."""
+        """Return no renames."""
         return {}
 
     def defining(self, name: str, extension: str) -> list[str]:  # noqa: ARG002
-        """Give nothing."""
+        """Return no files."""
         return []
 
     def content(self, what: str) -> bytes | None:  # noqa: ARG002
-        """Give nothing."""
+        """Return None: unknown."""
         return None
 
     def facts_of(self, commit: str) -> tuple[str, str, str] | None:  # noqa: ARG002
-        """Give nothing."""
+        """Return None: unknown."""
         return None
 
     def merge_base(self, other: str) -> str:  # noqa: ARG002
-        """Give nothing."""
+        """Return "": unknown."""
         return ""
 
     def tips(self) -> dict[str, str]:
-        """Give nothing."""
+        """Return no branches."""
         return {}
 
     def fates(self, born: Mapping[str, str]) -> dict[str, Fate]:
-        """Tell that nobody can tell."""
+        """Return "unknown" for each branch."""
         return dict.fromkeys(born, "unknown")
 
 
 class Elsewhere(Unseen):
-    """The checkout of somebody at another machine: a server must answer nothing from its own files."""
+    """A checkout on another machine: a server must answer nothing from its own files."""
 
     def __init__(self, project: str) -> None:
         self._project = project
 
     def project(self) -> str:
-        """Give the project that was named."""
+        """Return the name of the project."""
         return self._project
 
     def origin(self) -> Origin:
-        """Give nothing: nobody said."""
+        """Return an empty origin: it is not known."""
         return Origin()
 
     def top(self) -> Path:
-        """Give a folder that is on no machine."""
+        """Return a folder that exists on no machine."""
         return Path("/nowhere/to/be/found")
 
 
 class Replica(Protocol):
-    """A copy of records outside the store that syncs both ways. Losing what it remembers costs time, nothing else."""
+    """A copy of records outside the store that syncs both ways. Losing its state costs time, nothing else."""
 
     name: str
-    tells_history: bool  # whether it carries events, or only what they made
+    tells_history: bool  # whether it stores events, or only the resulting records
 
     @property
     def cursor(self) -> int:
-        """Up to which number of the journal it was told everything; 0 if it must be told from the beginning."""
+        """The journal number up to which it is complete; 0 if it must be written from the beginning."""
 
     def read(self, *, afresh: bool = False) -> Arrived:
-        """Give what changed there since the last `write`, or all of it."""
+        """Return what changed there since the last `write`, or everything."""
 
     def carriers(self, ids: Collection[str]) -> dict[str, str]:
-        """Give who brought events that were just read into the replica, by their ids, where anybody can tell."""
+        """Return who added the events that were just read, by event id, where that is known."""
 
     def write(self, tellings: Sequence[Telling], settled: Settled, *, cursor: int) -> Put:
-        """Bring it up to date, and remember how far it was told and what it was read to say."""
+        """Bring it up to date, and store the new cursor and what was read."""
 
     def close(self) -> None:
-        """Let go of what it remembers by."""
+        """Release its state."""
 
 
 class Travelling(Replica, Protocol):
-    """A replica that goes to a remote and comes back."""
+    """A replica that is fetched from and pushed to a remote."""
 
     def fetch(self, remote: str) -> Reached:
-        """Bring what the remote holds here and unite it with what is here."""
+        """Fetch from the remote and merge it with the local copy."""
 
     def push(self, remote: str) -> Reached:
-        """Send what the remote does not hold."""
+        """Push what the remote does not have."""
 
     def rewrite(self, remote: str) -> Reached:
-        """Begin its history anew, here and at the remote, so that nothing erased is left in it."""
+        """Start a new history, locally and at the remote, so that nothing erased is left in it."""
 
     def remotes(self) -> list[str]:
-        """Give the remotes it could go to."""
+        """Return the remotes it can use."""
 
     def addresses(self, remote: str) -> list[str]:
         """Return every address a remote is fetched from or pushed to."""
 
     def follows_rewrites(self) -> bool:
-        """Tell whether it stays attached when commits are amended or rebased."""
+        """True if notes stay attached when commits are amended or rebased."""
 
     def follow_rewrites(self) -> None:
-        """Change the settings of the repository so that it does."""
+        """Change the repository's git settings so that they do."""

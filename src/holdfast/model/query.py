@@ -1,4 +1,4 @@
-"""What is asked of the memory, and what comes back."""
+"""Queries and their results."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -15,10 +15,10 @@ Search = Literal["hybrid", "words"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Query:
-    """A question. `project` None means the project at hand; global records are always included.
+    """A search. `project` None means the current project; global records are always included.
 
-    `mode` says how well an answer must fit, `least` the fit itself where somebody knows better; `related` adds what the
-    best are linked to, `weak` lets anything in. Of `any_scopes` one is enough; what has one of `without_scopes` is out.
+    `mode` sets how well a result must match, `least` overrides that threshold; `related` adds records that the
+    best are linked to, `weak` disables the threshold. A record needs any of `any_scopes` and none of `without_scopes`.
     """
 
     text: str
@@ -45,7 +45,7 @@ class Query:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hit:
-    """One answer: the record, why it is here (score by signal) and the part that fits best."""
+    """A result: the record, its score by signal and the part that matches best."""
 
     record: Record
     score: float
@@ -54,15 +54,15 @@ class Hit:
     fit: float = 0.0
     snippet: str = ""
     tokens: int = 0
-    freshness: Freshness | None = None  # None: it tells of the past, or nobody looked
-    came: str = ""  # who brought it here and which way, if it came from elsewhere
-    alike: int = 0  # how many others of the same source say nearly the same and are not shown
-    branch: str = ""  # the branch it was made on, while that is not merged into what is at hand
+    freshness: Freshness | None = None  # None: a record of the past, or not checked
+    came: str = ""  # who it came from and how, if it was imported
+    alike: int = 0  # number of near-duplicates of the same source that are left out
+    branch: str = ""  # the branch it was made on, if that is not merged into the checkout
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Related:
-    """A record that an answer is linked to, and how."""
+    """A record that a result is linked to, and how."""
 
     record: Record
     relation: str
@@ -71,7 +71,7 @@ class Related:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recalled:
-    """The answers, best first, and everything that was left out of them."""
+    """The results, best first, and counts of what was left out."""
 
     hits: tuple[Hit, ...] = ()
     search: Search = "hybrid"
@@ -79,12 +79,12 @@ class Recalled:
     cut: int = 0
     lagging: int = 0
     related: tuple[Related, ...] = ()
-    held: tuple[Hit, ...] = ()  # what fits and waits to be accepted: no answer, and never ranked among them
+    held: tuple[Hit, ...] = ()  # quarantined records that match; never ranked among the results
     notes: tuple[str, ...] = field(default=())
 
     @property
     def confidence(self) -> str:
-        """How far the best answer can be relied on: high, medium or low."""
+        """How reliable the best result is: high, medium or low."""
         if not self.hits:
             return "low"
         return {"strong": "high", "fair": "medium", "weak": "low"}[self.hits[0].confidence]
@@ -92,7 +92,7 @@ class Recalled:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
-    """How often a record was shown and what became of it."""
+    """How often a record was returned, and with which outcomes."""
 
     surfaced: int = 0
     applied: int = 0

@@ -1,4 +1,4 @@
-"""A record is one remembered thing; a draft is a record somebody wants."""
+"""Records (remembered things) and drafts (records to be written)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
@@ -18,12 +18,12 @@ VISIBILITIES: tuple[str, ...] = get_args(Visibility)
 CONFIDENCES: tuple[str, ...] = get_args(Confidence)
 SOURCES: tuple[str, ...] = get_args(Source)
 RELATIONS: tuple[str, ...] = get_args(Relation)
-GLOBAL = ""  # the project of a record that holds everywhere
+GLOBAL = ""  # the project of a record that is true everywhere
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Link:
-    """A typed arrow to another record."""
+    """A typed link to another record."""
 
     relation: str
     target: str
@@ -31,7 +31,7 @@ class Link:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Origin:
-    """Where in the checkout a record was born."""
+    """Where in the checkout a record was created."""
 
     branch: str = ""
     worktree: str = ""
@@ -40,7 +40,7 @@ class Origin:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
-    """One remembered thing: what its events fold to."""
+    """A remembered thing: the fold of its events."""
 
     id: str
     kind: str = "fact"
@@ -67,11 +67,11 @@ class Record:
     verified_at: str = ""
     head: str = ""
     revision: int = 1
-    waiting: tuple[str, ...] = ()  # events about it that wait to be accepted
+    waiting: tuple[str, ...] = ()  # quarantined events about it
 
     @property
     def text(self) -> str:
-        """Everything in it that is meant to be read, and so searched."""
+        """All text of the record that is meant to be read, and so searched."""
         parts = [] if self.body.startswith(self.title) else [self.title]
         parts.append(self.body)
         for name, value in self.fields.items():
@@ -82,7 +82,7 @@ class Record:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Draft:
-    """A record somebody wants kept. `project` None means the project at hand."""
+    """A record to be written. `project` None means the current project."""
 
     body: str
     kind: str = "fact"
@@ -102,7 +102,7 @@ class Draft:
 
 
 def record_to_json(record: Record) -> Json:
-    """Write a record as JSON; empty parts are left out, so that what is there says something."""
+    """Return a record as JSON, without empty parts."""
     value: Json = {}
     for spec in fields(Record):
         item = getattr(record, spec.name)
@@ -121,15 +121,15 @@ def record_to_json(record: Record) -> Json:
 
 
 def record_from_json(value: Mapping[str, Any]) -> Record:
-    """Read back what `record_to_json` wrote."""
-    given = dict(value)
-    given["by"] = Actor(**given.get("by", {}))
-    given["origin"] = Origin(**given.get("origin", {}))
-    given["links"] = tuple(Link(**link) for link in given.get("links", ()))
-    given["seen"] = sight_from_json(given.get("seen"))
+    """Parse the result of `record_to_json`."""
+    parts = dict(value)
+    parts["by"] = Actor(**parts.get("by", {}))
+    parts["origin"] = Origin(**parts.get("origin", {}))
+    parts["links"] = tuple(Link(**link) for link in parts.get("links", ()))
+    parts["seen"] = sight_from_json(parts.get("seen"))
     for name in ("scopes", "tags", "anchors", "triggers", "waiting"):
-        given[name] = tuple(given.get(name, ()))
-    return Record(**given)
+        parts[name] = tuple(parts.get(name, ()))
+    return Record(**parts)
 
 
 def _plain(value: Actor | Origin | Link) -> Json:

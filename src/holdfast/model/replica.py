@@ -1,4 +1,4 @@
-"""What goes between the store and a replica: records to tell of, events that arrived, files that somebody changed."""
+"""What is exchanged between the store and a replica: records to write, events that arrived, files that were edited."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -7,19 +7,19 @@ from holdfast.model.event import Event, Json
 from holdfast.model.foreign import Remark
 from holdfast.model.record import Record, record_to_json
 
-# What the journal alone knows; a file that said it would change with every machine that reads it.
+# Only the journal knows these; in a file they would differ from machine to machine.
 BOOKKEEPING = frozenset({"state", "reason", "updated_at", "head", "revision"})
-# How a record came to be: told once, never revised.
+# Set when a record is created, never revised.
 BIRTH = frozenset({"id", "project", "origin", "source", "by", "created_at"})
-# Where fields of a file that no record has are kept.
+# Key of a record's `extra` for fields of a file that no record has.
 FRONT = "front"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Telling:
-    """A record as a replica should tell it: as it is now, with the events that made it so.
+    """A record to write to a replica, with the events that made it.
 
-    `carried` is false for what the replica told before and shall no longer follow.
+    `carried` is False for a record that the replica holds and should no longer follow.
     """
 
     record: Record
@@ -30,66 +30,66 @@ class Telling:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Edit:
-    """A file that says something else than before. `before` None: nobody remembers what it said; `about` empty: it is new."""
+    """A file whose content changed. `before` is None if the former content is unknown; `about` is empty for a new file."""
 
     where: str
     about: str
     said: Json
     before: Json | None = None
-    author: str = ""  # who committed it; empty: it was done here
+    author: str = ""  # who committed it; empty: edited on this machine
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gone:
-    """A file that was there and is not."""
+    """A file that was deleted."""
 
     where: str
     about: str
-    author: str = ""  # who committed that
+    author: str = ""  # who committed the deletion
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Arrived:
-    """What a replica holds that the store may not know; remarks tell what was not understood and is left alone."""
+    """Changes in a replica that the store may not have; remarks name what could not be parsed and is left alone."""
 
     events: tuple[Event, ...] = ()
     edits: tuple[Edit, ...] = ()
     gone: tuple[Gone, ...] = ()
     remarks: tuple[Remark, ...] = ()
-    owed: tuple[str, ...] = ()  # records it could not be told of last time
+    owed: tuple[str, ...] = ()  # records that could not be written last time
     files: int = 0
-    vanished: bool = False  # the whole place is gone
-    jumped: bool = False  # another line of history is checked out: what is missing or old was not changed by anybody
+    vanished: bool = False  # the whole folder is gone
+    jumped: bool = False  # another branch is checked out: missing or old files are no edits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settled:
-    """What became of the files that were read: those that were refused stay as they are, those that are only old too."""
+    """The outcome for the files that were read: rejected and outdated ones stay as they are."""
 
     refused: frozenset[str] = frozenset()
     old: Mapping[str, str] = field(default_factory=dict)
     put_back: frozenset[str] = frozenset()
-    again: bool = False  # some of what arrived waits for more, so it must be read again
+    again: bool = False  # some events wait for others, so they must be read again
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Put:
-    """What was put into a replica."""
+    """Counts of what was written to a replica."""
 
     records: int = 0
     events: int = 0
     removed: int = 0
-    scrubbed: int = 0  # places where something erased was still told
+    scrubbed: int = 0  # places that still held erased text
     remarks: tuple[Remark, ...] = ()
 
 
-# Tells of a record's id, and of what a file says of it, whether that file must go.
+# True if a file with this content about this record id must be removed.
 Outdated = Callable[[str, str], bool]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scrubbed:
-    """Where replicas on this machine still told of erased records: how many of what, which files were removed, and what is out of reach."""
+    """Where replicas on this machine still held erased records: counts by place, removed files, and what is out of reach."""
 
     reached: Mapping[str, int] = field(default_factory=dict)
     files: tuple[str, ...] = ()
@@ -98,7 +98,7 @@ class Scrubbed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reached:
-    """What became of asking a remote: `problem` says why it could not be asked, `rejected` that it moved on meanwhile."""
+    """The outcome of a fetch or push: `problem` if it failed, `rejected` if the remote had changed meanwhile."""
 
     problem: str = ""
     rejected: bool = False
@@ -106,14 +106,14 @@ class Reached:
 
 
 def parts_of(record: Record, without: frozenset[str] = frozenset()) -> Json:
-    """Give what a file may say of a record, whatever fields a record has."""
+    """Return the parts of a record that a file may contain."""
     parts = {name: item for name, item in record_to_json(record).items() if name not in BOOKKEEPING | without}
     parts["body"] = even(record.body)
     if isinstance(by := parts.get("by"), dict):
-        parts["by"] = {name: item for name, item in by.items() if name != "session"}  # it means something here only
+        parts["by"] = {name: item for name, item in by.items() if name != "session"}  # sessions are local
     return {name: item for name, item in parts.items() if item not in ("", [], {})}
 
 
 def even(text: str) -> str:
-    """Give a text with plain line ends and nothing around it, as every file keeps it."""
+    """Return a text stripped and with plain line ends, as every file has it."""
     return text.replace("\r\n", "\n").replace("\r", "\n").strip()

@@ -15,24 +15,24 @@ MAX_LABELS = 64
 
 
 def check_scopes(scopes: Iterable[str]) -> tuple[str, ...]:
-    """Give the scopes once each, in their given order, or say which one cannot be used."""
-    kept = dict.fromkeys(scope.strip() for scope in scopes)
-    for scope in kept:
+    """Return the scopes without duplicates, in their order; raise Invalid if one is malformed."""
+    unique = dict.fromkeys(scope.strip() for scope in scopes)
+    for scope in unique:
         if len(scope) > MAX_LABEL or not SCOPE.fullmatch(scope):
             raise Invalid(
                 f"{scope[:MAX_LABEL]!r} is not a scope.",
                 hint="Use lower-case words joined by '-', '_' or '.', nested with ':' (tools, projects:shop:api).",
             )
-    return _capped(kept, "scopes")
+    return _capped(unique, "scopes")
 
 
 def check_tags(tags: Iterable[str]) -> tuple[str, ...]:
-    """Give the tags once each, stripped; empty ones are dropped."""
-    kept = dict.fromkeys(tag for tag in (" ".join(tag.split()) for tag in tags) if tag)
-    for tag in kept:
+    """Return the tags stripped and without duplicates or empty ones."""
+    unique = dict.fromkeys(tag for tag in (" ".join(tag.split()) for tag in tags) if tag)
+    for tag in unique:
         if len(tag) > MAX_LABEL:
             raise Invalid(f"The tag {tag[:40]!r}… is longer than {MAX_LABEL} characters.")
-    return _capped(kept, "tags")
+    return _capped(unique, "tags")
 
 
 def _capped(labels: dict[str, None], what: str) -> tuple[str, ...]:
@@ -42,17 +42,17 @@ def _capped(labels: dict[str, None], what: str) -> tuple[str, ...]:
 
 
 def within(scope: str, outer: str) -> bool:
-    """Tell whether a scope is another one or nested in it."""
+    """True if a scope equals another or is nested in it."""
     return scope == outer or scope.startswith(outer + ":")
 
 
 def without_userinfo(url: str) -> str:
-    """Return an address without the user and the password in it; any other text as it is."""
+    """Return an address without user and password; any other text unchanged."""
     return USERINFO.sub("", url)
 
 
 def project_of_remote(url: str) -> str | None:
-    """Give the identity of a remote, equal for its ssh and https forms: host/owner/name."""
+    """Return the identity of a remote, equal for its ssh and https forms: host/owner/name."""
     text = without_userinfo(url.strip())
     if "://" in text:
         try:
@@ -72,9 +72,9 @@ _PART = re.compile(r"[a-z0-9][\w.\-]{0,99}(?:/[a-z0-9][\w.\-]{0,99}){0,9}", re.I
 
 
 def part_of_project(own: str, name: str) -> str | None:
-    """Return the part of a project that a name inside its repository means; "" for all of it, None if it means none.
+    """Return the part of a project that a name inside its repository denotes; "" for all of it, None if there is none.
 
-    Only a project with a remote has parts. What a name says can never lead out of `own`: see `with_part`.
+    Only a project with a remote has parts. No name can lead out of `own`: see `with_part`.
     """
     if not own or own.startswith(("/", "\\")) or ":" in own:
         return None

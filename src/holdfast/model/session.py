@@ -1,4 +1,4 @@
-"""A session: one bounded piece of work by one agent, as its events tell it."""
+"""Sessions: bounded pieces of work by an agent, folded from their events."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -9,7 +9,7 @@ from holdfast.model.event import Event
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Session:
-    """One bounded piece of work. `host`, `pid` and `parent` are those of the process that serves it."""
+    """A bounded piece of work. `host`, `pid` and `parent` are those of the process that serves it."""
 
     id: str
     project: str = ""
@@ -20,12 +20,12 @@ class Session:
     pid: int = 0
     parent: int = 0
     implicit: bool = False
-    private: bool = False  # of a user who shared nothing in it
+    private: bool = False  # nothing in it was shared
     started_at: str = ""
     closed_at: str = ""
     close: Mapping[str, Any] = field(default_factory=dict)
-    # Ids of the first and last `started`, the last with a title, the last `closed`: what makes the order of arrival
-    # not matter.
+    # Ids of the first and last `started`, the last with a title and the last `closed`: with them, events may arrive
+    # in any order.
     first: str = ""
     last: str = ""
     titled: str = ""
@@ -33,13 +33,13 @@ class Session:
 
     @property
     def is_open(self) -> bool:
-        """Whether it still goes on."""
+        """True while it has not been closed."""
         return not self.end or self.last > self.end
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Host:
-    """The machine and process that serves a session, and how to tell whether another process still lives."""
+    """The machine and process that serves a session, and a check whether another process is alive."""
 
     name: str = ""
     pid: int = 0
@@ -49,7 +49,7 @@ class Host:
 
 
 def told(session: Session | None, event: Event) -> Session | None:
-    """Give a session after one more event about it. Total: data of the wrong shape changes nothing."""
+    """Apply an event to a session. Total: data of the wrong shape changes nothing."""
     known = session or Session(id=event.about)
     match event.verb:
         case "started":
@@ -67,18 +67,18 @@ def _started(session: Session, event: Event) -> Session:
         session = replace(session, title=title, titled=event.id)
     if event.id < session.last:
         return session
-    given = event.data
+    data = event.data
     texts: dict[str, Any] = {
-        name: _text(given.get(name)) or getattr(session, name) for name in ("project", "issue", "host")
+        name: _text(data.get(name)) or getattr(session, name) for name in ("project", "issue", "host")
     }
-    numbers: dict[str, Any] = {name: value for name in ("pid", "parent") if isinstance(value := given.get(name), int)}
+    numbers: dict[str, Any] = {name: value for name in ("pid", "parent") if isinstance(value := data.get(name), int)}
     return replace(
         session,
         **texts,
         **numbers,
         agent=event.by.name,
-        implicit=given.get("implicit") is True,
-        private=session.private or given.get("private") is True,
+        implicit=data.get("implicit") is True,
+        private=session.private or data.get("private") is True,
         last=event.id,
     )
 

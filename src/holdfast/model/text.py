@@ -1,4 +1,4 @@
-"""What text may be kept, and how much of it is shown."""
+"""Limits on stored text, and helpers that shorten and count it."""
 
 import math
 import re
@@ -17,24 +17,24 @@ CHARS_PER_TOKEN = 4
 
 
 def whole_number(text: str) -> int | None:
-    """Read a whole number that any store can hold; None if it is none. What looks like digits in some script is not always one."""
+    """Parse a whole number that any store can hold; None if it is not one. Digits outside ASCII do not count."""
     return int(text) if text.isascii() and text.isdecimal() and len(text) <= LONGEST_NUMBER else None
 
 
 def check_text(text: str, what: str, longest: int) -> str:
-    """Give the text stripped and with plain line ends, or say why it cannot be kept."""
+    """Return the text stripped and with plain line ends; raise Invalid if it is empty or too long."""
     check_keepable(text)
-    kept = text.replace("\r\n", "\n").replace("\r", "\n").strip()
-    if not kept:
-        raise Invalid(f"The {what} is empty.", hint="Say what should be remembered.")
-    if len(kept) > longest:
+    cleaned = text.replace("\r\n", "\n").replace("\r", "\n").strip()
+    if not cleaned:
+        raise Invalid(f"The {what} is empty.", hint="Pass the text to remember.")
+    if len(cleaned) > longest:
         hint = "Keep the conclusion here and link to the rest, or split it."
-        raise Invalid(f"The {what} has {len(kept):,} characters; {longest:,} is the most.", hint=hint)
-    return kept
+        raise Invalid(f"The {what} has {len(cleaned):,} characters; {longest:,} is the most.", hint=hint)
+    return cleaned
 
 
 def check_keepable(value: Any) -> None:
-    """Refuse what no store could give back unchanged: NUL bytes, broken Unicode, numbers that are not numbers."""
+    """Reject values that a store could not return unchanged: NUL bytes, broken Unicode, infinite numbers."""
     for part in _leaves(value):
         if isinstance(part, float) and not math.isfinite(part):
             raise Invalid("A number is infinite or not a number.")
@@ -81,14 +81,14 @@ def texts_in(value: Any) -> Iterator[str]:
 
 
 def headline(text: str) -> str:
-    """Give the first sentence or line, short enough for a list."""
+    """Return the first sentence or line, short enough for a list."""
     line = next((line for line in (line.strip(" #*->\t") for line in text.splitlines()) if line), "")
     sentence = re.split(r"(?<=[^.\s]{2}[.!?])\s(?=\W?[A-Z])", line, maxsplit=1)[0]
     return shorten(sentence, HEADLINE)
 
 
 def shorten(text: str, most: int) -> str:
-    """Cut at a word's end and say so with an ellipsis."""
+    """Cut at the end of a word and append an ellipsis."""
     flat = " ".join(text[: 2 * most + 100].split())
     if len(flat) <= most and len(text) <= 2 * most + 100:
         return flat
@@ -96,13 +96,13 @@ def shorten(text: str, most: int) -> str:
 
 
 def counted(number: int, noun: str) -> str:
-    """Say how many of something there are."""
+    """Return a number with its noun in the right number: "1 memory", "2 memories"."""
     plural = noun[:-1] + "ies" if re.search(r"[^aeiou]y$", noun) else noun + "s"
     return f"{number} {noun if number == 1 else plural}"
 
 
 def plotted(numbers: Sequence[int]) -> str:
-    """Draw numbers as a row of small bars."""
+    """Return numbers as a row of small bars."""
     most = max(numbers, default=0)
     return "".join(" ▁▂▃▄▅▆▇█"[round(8 * number / most)] if most else " " for number in numbers)
 

@@ -1,4 +1,4 @@
-"""Raw activity as hooks tell it: what a client was asked, which tools it used, what came of them. Never the truth."""
+"""Raw activity captured by hooks: prompts, tool calls and their results. Input for rules, never the truth."""
 
 import math
 from collections.abc import Mapping
@@ -20,14 +20,14 @@ CLIENT_EVENTS = (
     "Stop",
     "SessionEnd",
 )
-EVENTS = (*CLIENT_EVENTS, "Injected")  # the last is not a client's: what a hook put into its context
-# Folders whose names begin so are where an observer works: what happens there is nobody's work.
+EVENTS = (*CLIENT_EVENTS, "Injected")  # the last comes from our own hook: text it injected
+# An observer works in folders with this prefix: activity there is not the user's work.
 OBSERVER_FOLDER = "holdfast-observer-"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Happening:
-    """One thing that happened in a client. `session` is the client's own, `agent` names a sub-agent, if it was one."""
+    """An event of a client. `session` is the client's own id, `agent` names the sub-agent, if any."""
 
     id: str
     at: str
@@ -43,27 +43,27 @@ class Happening:
     failed: bool = False
     source: str = ""  # how a session started (startup, resume, clear, compact), or what triggered a compaction
     transcript: str = ""
-    took_ms: float = 0.0  # CPU the hook had spent when it told this; 0: it did not say
-    settings: Mapping[str, str] = field(default_factory=dict)  # of the shell the session runs in
+    took_ms: float = 0.0  # CPU time the hook had used when it wrote this; 0: not measured
+    settings: Mapping[str, str] = field(default_factory=dict)  # HOLDFAST_* variables of the session's shell
 
 
-# What a name or path of a client may be; the texts that hooks keep are bounded by the hooks.
+# Longest names and paths of a client; hooks bound the texts themselves.
 LONGEST = {"id": 200, "session": 1_000, "cwd": 4_096, "client": 100, "agent": 1_000, "tool": 1_000, "source": 1_000}
 LONGEST |= {"transcript": 4_096, "at": 40, "event": 40, "text": 200_000, "result": 200_000}
 
 
-def problem_with(one: Happening, *, earliest: str, latest: str) -> str:
+def problem_with(event: Happening, *, earliest: str, latest: str) -> str:
     """Return why an event from a hook cannot be used; "" if it can."""
     for name, longest in LONGEST.items():
-        text = getattr(one, name)
+        text = getattr(event, name)
         if len(text) > longest:
             return f"{name} has more than {longest:,} characters"
         if name not in ("text", "result") and not _is_plain(text):
             return f"{name} holds characters that no name or path can hold"
-    if not one.id:
+    if not event.id:
         return "it has no id"
     try:
-        at = parse_instant(one.at)
+        at = parse_instant(event.at)
     except Invalid as problem:
         return problem.message
     return "" if earliest <= at <= latest else "its time is too long ago or in the future"
@@ -78,7 +78,7 @@ def _is_plain(text: str) -> bool:
 
 
 def happening_from_json(value: Any) -> Happening | None:
-    """Read what a hook wrote; a line of another shape is nothing."""
+    """Parse an event that a hook wrote; None if it has another shape."""
     if not isinstance(value, dict) or value.get("event") not in EVENTS:
         return None
     others = ("given", "failed", "took_ms", "settings")

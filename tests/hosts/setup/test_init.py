@@ -69,7 +69,7 @@ def test_an_unknown_client_gets_the_snippet(run: Run, own_home: Path) -> None:
     done = run("init", "--client", "emacs", "--yes")
     assert done.returncode == 0
     assert '"mcpServers"' in done.stdout
-    assert "Known are: claude-code, codex" in done.stdout
+    assert "Known clients: claude-code, codex" in done.stdout
     assert "How your client is set up" in run("init", "--yes").stdout
     assert not everything_under(own_home)
 
@@ -79,7 +79,7 @@ def test_a_broken_file_is_said_and_the_others_are_done(run: Run, own_home: Path,
     done = run("init", "--client", "claude-code", "--yes")
     assert done.returncode == 4
     assert f"{claude} is left alone. It is not valid JSON: line 1" in done.stdout
-    assert "To put in by hand" in done.stdout
+    assert "To add by hand" in done.stdout
     assert claude.read_text() == "{ broken"
     assert "hooks" in json.loads((own_home / ".claude" / "settings.json").read_text())
 

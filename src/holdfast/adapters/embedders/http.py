@@ -16,21 +16,21 @@ BATCH = 64
 
 
 class HttpEmbedder:
-    """Asks the endpoint in batches. Its size is known after the first answer."""
+    """Calls the endpoint in batches. Its size is known after the first answer."""
 
     def __init__(self, url: str, model: str, key: str, *, floor: float, ceiling: float) -> None:
         self.name = f"http:{model}"
         self.size = 0
         self.floor = floor
         self.ceiling = ceiling
-        self.center = 0.0  # nobody told us
+        self.center = 0.0  # not known for this model
         self._url = url.rstrip("/") + "/embeddings"
         self._model = model
         self._key = key
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """Give one unit vector per text."""
-        import numpy as np  # noqa: PLC0415  a tenth of a second: only when meaning is asked for
+        """Return one unit vector per text."""
+        import numpy as np  # noqa: PLC0415  takes a tenth of a second: only for semantic search
 
         rows: list[list[float]] = []
         for start in range(0, len(texts), BATCH):
@@ -38,9 +38,9 @@ class HttpEmbedder:
         try:
             vectors = np.asarray(rows, dtype=np.float32)
         except ValueError as problem:
-            raise EmbedderError(f"{self._url} gave something else than vectors.") from problem
+            raise EmbedderError(f"{self._url} did not return vectors.") from problem
         if vectors.ndim != 2 or len(vectors) != len(texts) or not np.isfinite(vectors).all():
-            raise EmbedderError(f"{self._url} gave vectors of unequal or unusable shape.")
+            raise EmbedderError(f"{self._url} returned vectors of unequal or unusable shape.")
         self.size = vectors.shape[1]
         return vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
 
@@ -53,7 +53,7 @@ class HttpEmbedder:
             return [row["embedding"] for row in sorted(answer["data"], key=_index)]
         except (URLError, OSError, ValueError, KeyError, TypeError) as problem:
             hint = 'Check embedder_url and embedder_model, or set embedder = "local".'
-            raise EmbedderError(f"{self._url} gave no vectors ({problem}).", hint=hint) from problem
+            raise EmbedderError(f"{self._url} returned no vectors ({problem}).", hint=hint) from problem
 
 
 def _index(row: dict[str, Any]) -> int:

@@ -23,14 +23,14 @@ class LocalEmbedder:
 
     @cached_property
     def center(self) -> Vectors:
-        """Where the vectors of ordinary texts lie on average."""
+        """The mean vector of ordinary texts."""
         import numpy as np  # noqa: PLC0415
 
         return np.load(Path(__file__).parent / MODEL / "center.npy")
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """Give one unit vector per text."""
-        import numpy as np  # noqa: PLC0415  a tenth of a second: only when meaning is asked for
+        """Return one unit vector per text."""
+        import numpy as np  # noqa: PLC0415  takes a tenth of a second: only for semantic search
 
         # One at a time: activations are quantised over whatever is run together, so in a batch the vector of a text
         # would depend on its neighbours. It is also no slower on one thread, since nothing is padded.
@@ -42,16 +42,16 @@ class LocalEmbedder:
 
         tokenizer, session = self._loaded
         encoded = tokenizer.encode(text)
-        given = {
+        inputs = {
             "input_ids": np.array([encoded.ids], dtype=np.int64),
             "attention_mask": np.array([encoded.attention_mask], dtype=np.int64),
         }
-        return session.run(["emb"], given)[0][0]
+        return session.run(["emb"], inputs)[0][0]
 
     @cached_property
     def _loaded(self) -> tuple[Any, Any]:
         try:
-            import onnxruntime  # noqa: PLC0415  half a second: only when meaning is asked for
+            import onnxruntime  # noqa: PLC0415  takes half a second: only for semantic search
             from tokenizers import Tokenizer  # noqa: PLC0415
 
             folder = Path(__file__).parent / MODEL

@@ -1,4 +1,4 @@
-"""Records as a folder that bettermemory 1.x reads: one markdown file each, removed ones as tombstones."""
+"""Export records as a folder that bettermemory 1.x reads: a markdown file each, removed ones as tombstones."""
 
 import os
 import re
@@ -20,7 +20,7 @@ _DUMPER = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 
 
 def write(records: Iterable[Record], folder: Path) -> int:
-    """Write the files and give how many; what an earlier export wrote of the same records is replaced."""
+    """Write the files and return their number; files of an earlier export of the same records are replaced."""
     try:
         (folder / GRAVES).mkdir(mode=0o700, parents=True, exist_ok=True)
         earlier = _earlier(folder)
@@ -28,29 +28,29 @@ def write(records: Iterable[Record], folder: Path) -> int:
         for count, record in enumerate(records, start=1):  # noqa: B007
             path = folder / file_name(record)
             for old in earlier.get(_tail(record), ()):
-                if old != path and _tells_of(old, record):
+                if old != path and _is_about(old, record):
                     old.unlink()
             _write(path, file_text(record))
     except OSError as problem:
-        raise Invalid(f"{folder} cannot be written ({problem.strerror}).", hint="Give another folder.") from problem
+        raise Invalid(f"{folder} cannot be written ({problem.strerror}).", hint="Choose another folder.") from problem
     return count
 
 
 def file_name(record: Record) -> str:
-    """Give the place of a record's file in the folder."""
+    """Return the path of a record's file in the folder."""
     words = re.findall(r"[a-z0-9]+", record.title.lower())[:6]
     stem = "-".join((record.created_at[:10], *words))[:70].rstrip("-") + f"-{_tail(record)}"
     return f"{GRAVES}/{stem}.tombstone.md" if record.state == "retired" else f"{stem}.md"
 
 
 def file_text(record: Record) -> str:
-    """Give a record as its file says it."""
+    """Return the content of a record's file."""
     head = yaml.dump(front(record), Dumper=_DUMPER, sort_keys=False, allow_unicode=True, default_flow_style=False)
     return f"---\n{head}---\n\n{_body(record)}\n"
 
 
 def front(record: Record) -> dict[str, Any]:
-    """Give the front matter; what bettermemory has no place for stands under `holdfast`, which it passes over."""
+    """Return the front matter; what bettermemory has no field for goes under `holdfast`, which it ignores."""
     scopes = [re.sub(r"[_.]+", "-", scope) for scope in record.scopes] or [_scope(record)]
     coded = {name: value for name, value in record.fields.items() if name in CODED}
     ours = {"kind": record.kind, "title": record.title, "tags": list(record.tags), "scopes": list(record.scopes)}
@@ -76,7 +76,7 @@ def front(record: Record) -> dict[str, Any]:
 
 
 def _scope(record: Record) -> str:
-    """Give a scope for a record without one, since bettermemory wants at least one."""
+    """Return a scope for a record without any, since bettermemory requires one."""
     name = "-".join(re.findall(r"[a-z0-9]+", record.project.rstrip("/").rsplit("/", 1)[-1].lower()))
     return f"projects:{name}" if name else "holdfast"
 
@@ -91,8 +91,8 @@ def _body(record: Record) -> str:
     parts = [record.body] if record.body.startswith(record.title.rstrip("…")) else [record.title, record.body]
     for name, value in record.fields.items():
         if name not in CODED and value:
-            said = "\n".join(f"- {item}" for item in value) if isinstance(value, list) else str(value)
-            parts.append(f"{name.replace('_', ' ')}:\n{said}")
+            text = "\n".join(f"- {item}" for item in value) if isinstance(value, list) else str(value)
+            parts.append(f"{name.replace('_', ' ')}:\n{text}")
     return "\n\n".join(part for part in parts if part)
 
 
@@ -101,14 +101,14 @@ def _tail(record: Record) -> str:
 
 
 def _earlier(folder: Path) -> dict[str, list[Path]]:
-    """Give the files that are there, by the end of the id in their name."""
-    found: dict[str, list[Path]] = {}
+    """Return the existing files by the end of the id in their name."""
+    files: dict[str, list[Path]] = {}
     for path in (*folder.glob("*.md"), *(folder / GRAVES).glob("*.md")):
-        found.setdefault(path.name.removesuffix(".md").removesuffix(".tombstone")[-6:], []).append(path)
-    return found
+        files.setdefault(path.name.removesuffix(".md").removesuffix(".tombstone")[-6:], []).append(path)
+    return files
 
 
-def _tells_of(path: Path, record: Record) -> bool:
+def _is_about(path: Path, record: Record) -> bool:
     return f"\nid: {record.id}\n" in path.read_text(encoding="utf-8", errors="replace")
 
 

@@ -1,4 +1,4 @@
-"""A bettermemory folder: one markdown file for each memory, tombstones, and a log of what became of them."""
+"""Import a bettermemory folder: a markdown file for each memory, tombstones, and a log of their use."""
 
 import gzip
 import zlib
@@ -29,18 +29,18 @@ _GONE = "removed there"
 
 @dataclass(slots=True, kw_only=True)
 class _Log:
-    """What was read of the log so far: when each session began and ended, and which events say nothing new."""
+    """What the log contained so far: start and end of each session, and counts of ignored events."""
 
     spans: dict[str, tuple[str, str]] = field(default_factory=dict)
     passed: Counter[str] = field(default_factory=Counter)
 
 
 def read(path: Path) -> Iterator[Item]:
-    """Give the memories of a folder, those it removed, and what its log tells."""
+    """Yield the memories of a folder, those it removed, and the events of its log."""
     files = sorted(path.glob("*.md")) if path.is_dir() else []
     gone = sorted((path / ".tombstones").glob("*.md"))
     if not files and not gone:
-        raise Invalid(f"{path} is no folder of bettermemory.", hint="Give the folder its markdown files lie in.")
+        raise Invalid(f"{path} is not a bettermemory folder.", hint="Pass the folder that contains its markdown files.")
     for file in (*files, *gone):
         yield _memory(file, path)
     yield from _log(path)
@@ -80,7 +80,7 @@ def _foreign(meta: Mapping[str, Any], body: str, where: str) -> Foreign:
 
 
 def _draft(meta: Mapping[str, Any], body: str) -> Draft:
-    """Give what a file says; under `holdfast` stands what our own export had no other place for."""
+    """Return the draft of a file; `holdfast` holds what our own export had no other field for."""
     ours = _mapping(meta.get("holdfast"))
     confidence, category, kind = text(meta.get("confidence")), text(meta.get("category")), text(ours.get("kind"))
     known = {"confidence"} if confidence in CONFIDENCES else set()
@@ -98,33 +98,33 @@ def _draft(meta: Mapping[str, Any], body: str) -> Draft:
     )
 
 
-def _mapping(given: Any) -> Mapping[str, Any]:
-    return given if isinstance(given, dict) else {}
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}
 
 
-def _links(given: Any) -> tuple[ForeignLink, ...]:
-    """Give the typed links of later versions."""
-    found = []
-    for one in given if isinstance(given, list) else ():
-        if isinstance(one, dict):
-            relation = text(one.get("type") or one.get("relation") or one.get("kind"))
-            target = text(one.get("target") or one.get("id") or one.get("to"))
-            found.append(ForeignLink(relation=_RELATIONS.get(relation, relation), key=target))
-    return tuple(found)
+def _links(entries: Any) -> tuple[ForeignLink, ...]:
+    """Return the typed links of later versions."""
+    links = []
+    for entry in entries if isinstance(entries, list) else ():
+        if isinstance(entry, dict):
+            relation = text(entry.get("type") or entry.get("relation") or entry.get("kind"))
+            target = text(entry.get("target") or entry.get("id") or entry.get("to"))
+            links.append(ForeignLink(relation=_RELATIONS.get(relation, relation), key=target))
+    return tuple(links)
 
 
 def _log(path: Path) -> Iterator[Item]:
     log = _Log()
     for file in (*sorted(path.glob(".events*.jsonl.gz")), *sorted(path.glob(".events*.jsonl"))):
-        for one in _events(file):
-            yield from [one] if isinstance(one, Remark) else _event(one, log)
+        for event in _events(file):
+            yield from [event] if isinstance(event, Remark) else _event(event, log)
     for session, (begun, ended) in log.spans.items():
         by = Actor(kind="agent", name=BY)
         yield ForeignSession(
             id=session, at=begun, project="", by=by, closed_at=ended, close={"type": "ended"}, where=session
         )
     for kind, count in sorted(log.passed.items()):
-        why = f"{count} events are left out: the files tell what they changed, or they tell of no memory"
+        why = f"{count} events are left out: they are about no memory, or the files already contain their changes"
         yield Remark(where=f"log, {kind}", why=why)
 
 
@@ -137,14 +137,14 @@ def _events(file: Path) -> Iterator[Entry | Remark]:
 
 
 def _event(entry: Entry, log: _Log) -> Iterator[Item]:
-    """Give what an event says of memories: that they were shown, and what became of them."""
+    """Yield the events about memories: returned by a search, or used with an outcome."""
     where, row = entry
     at, session, kind = when(row.get("ts")), text(row.get("session")), text(row.get("kind"))
     if session and at:
         begun, ended = log.spans.get(session, (at, at))
         log.spans[session] = (min(begun, at), max(ended, at))
-    shown = {"search": row.get("returned"), "show": row.get("id"), "use": row.get("ids")}
-    of = texts(shown.get(kind))
+    by_kind = {"search": row.get("returned"), "show": row.get("id"), "use": row.get("ids")}
+    of = texts(by_kind.get(kind))
     if not of:
         log.passed[kind or "unknown"] += 1
         return
@@ -155,5 +155,8 @@ def _event(entry: Entry, log: _Log) -> Iterator[Item]:
         more = {"imported": rest(row, {"ts", "session", "kind", "ids", "outcome", "note"})}
         yield Happened(key=key, verb="used", of=of, at=at, by=by, data={**data, **more}, where=where)
     else:
-        seen = {"query": text(row.get("query")), "imported": rest(row, {"ts", "session", "returned", "id", "query"})}
-        yield Happened(key=key, verb="surfaced", of=of, at=at, by=by, data=seen, where=where)
+        returned = {
+            "query": text(row.get("query")),
+            "imported": rest(row, {"ts", "session", "returned", "id", "query"}),
+        }
+        yield Happened(key=key, verb="surfaced", of=of, at=at, by=by, data=returned, where=where)

@@ -1,4 +1,4 @@
-"""What Claude Code and its like keep in markdown: the auto memory folder of a project, CLAUDE.md, AGENTS.md."""
+"""Import markdown of Claude Code and similar clients: the auto memory folder of a project, CLAUDE.md, AGENTS.md."""
 
 import re
 from collections.abc import Iterator
@@ -19,9 +19,9 @@ from holdfast.model.record import Draft
 
 INSTRUCTIONS = ("CLAUDE.md", "CLAUDE.local.md", "AGENTS.md", ".claude/CLAUDE.md", "GEMINI.md")
 INDEX = "MEMORY.md"
-LOOKED_AT = 50  # lines of a transcript in which the folder should be named
+LOOKED_AT = 50  # lines of a transcript that are searched for the folder
 _KINDS = {"user": "preference", "feedback": "preference", "project": "fact", "reference": "reference"}
-# Written there by programs, from what they hold themselves.
+# Blocks that programs generate from their own store.
 _GENERATED = re.compile(r"<(claude-mem-context)>.*?</\1>", re.DOTALL)
 _POINTER = re.compile(r"^\s*[-*]\s*\[[^\]]*\]\([\w.-]+\.md\).*$", re.MULTILINE)
 _WIKI_LINK = re.compile(r"\[\[([^\[\]|#]+)")
@@ -29,22 +29,22 @@ _WIKI_LINK = re.compile(r"\[\[([^\[\]|#]+)")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
-    """A file with the name its memories are known by, and the project it belongs to."""
+    """A file, the name its memories are known by, and the project it belongs to."""
 
     file: Path
     name: str
     project: str | None
-    beside: frozenset[str] = frozenset()  # names of the other files in its folder
+    siblings: frozenset[str] = frozenset()  # names of the other files in its folder
 
 
 def read(path: Path) -> Iterator[Item]:
-    """Give what a memory folder, a file of instructions, or a project that has such files says."""
-    found = list(_sources(path))
-    if not found:
+    """Yield the memories of a memory folder, of a file of instructions, or of a project that has such files."""
+    sources = list(_sources(path))
+    if not sources:
         raise Invalid(
-            f"{path} holds no memories of Claude Code.", hint=f"Looked for {', '.join(INSTRUCTIONS)} and *.md."
+            f"{path} contains no memories of Claude Code.", hint=f"Looked for {', '.join(INSTRUCTIONS)} and *.md."
         )
-    for source in found:
+    for source in sources:
         try:
             content = read_text(source.file)
             yield from _topic(source, content) if _is_topic(source) else _instructions(source, content)
@@ -63,7 +63,7 @@ def _sources(path: Path) -> Iterator[Source]:
         files, project = sorted(path.glob("*.md")), _project_of_folder(path)
         names = frozenset(file.stem for file in files)
         for file in files:
-            yield Source(file=file, name=f"{path.parent.name}/{file.name}", project=project, beside=names)
+            yield Source(file=file, name=f"{path.parent.name}/{file.name}", project=project, siblings=names)
     elif path.is_dir():
         for file in (path / name for name in INSTRUCTIONS):
             if file.is_file():
@@ -71,7 +71,7 @@ def _sources(path: Path) -> Iterator[Source]:
 
 
 def _instruction_file(file: Path) -> Source:
-    """Give a file by its place in the repository; the one beside the user's settings holds everywhere."""
+    """Return a file by its place in the repository; the file in the user's settings folder applies everywhere."""
     file = file.resolve()
     root = next((folder for folder in file.parents if (folder / ".git").exists()), None)
     everywhere = root is None and file.parent.name == ".claude"
@@ -83,7 +83,7 @@ def _instruction_file(file: Path) -> Source:
 
 
 def _project_of_folder(folder: Path) -> str | None:
-    """Give the project of a memory folder by the transcripts beside it, which name the folder worked in."""
+    """Return the project of a memory folder by the transcripts next to it, which name the folder worked in."""
     for transcript in sorted(folder.parent.glob("*.jsonl")):
         with transcript.open(encoding="utf-8", errors="replace") as lines:
             for _, line in zip(range(LOOKED_AT), lines, strict=False):
@@ -102,7 +102,7 @@ def _cwd(line: str) -> Path | None:
 
 
 def _topic(source: Source, content: str) -> Iterator[Item]:
-    """Give a file of the auto memory as one memory, or, if nothing stands in front of it, its sections."""
+    """Yield a file of the auto memory as a single memory, or its sections if it has no front matter."""
     meta, body = front_matter(content)
     if not meta:
         yield from _instructions(source, content)
@@ -130,26 +130,26 @@ def _topic(source: Source, content: str) -> Iterator[Item]:
 
 
 def _mentions(source: Source, body: str) -> tuple[ForeignLink, ...]:
-    """Give the [[links]] to other files of the folder."""
+    """Return the [[links]] to other files of the folder."""
     folder = source.name.rpartition("/")[0]
     names = dict.fromkeys(name.strip() for name in _WIKI_LINK.findall(body))
-    there = [name for name in names if name in source.beside and name != source.file.stem]
-    return tuple(ForeignLink(relation="mentions", key=f"{folder}/{name}.md") for name in there)
+    linked = [name for name in names if name in source.siblings and name != source.file.stem]
+    return tuple(ForeignLink(relation="mentions", key=f"{folder}/{name}.md") for name in linked)
 
 
 def _instructions(source: Source, content: str) -> Iterator[Item]:
-    """Give the sections of a file, each under the headings that lead to it."""
-    for made in _GENERATED.finditer(content):
+    """Yield the sections of a file, each under the headings that lead to it."""
+    for block in _GENERATED.finditer(content):
         yield Remark(
-            where=source.name, why=f"what stands in <{made[1]}> is left out: a program wrote it from its store"
+            where=source.name, why=f"the content of <{block[1]}> is left out: a program generated it from its own store"
         )
     if source.file.name == INDEX:
-        content = _POINTER.sub("", content)  # the files it points at are read themselves
+        content = _POINTER.sub("", content)  # the files it links to are read anyway
     yield from sections_of(source, _GENERATED.sub("", content), "instructions")
 
 
 def sections_of(source: Source, content: str, category: str) -> Iterator[Foreign]:
-    """Give the sections of a markdown text as memories."""
+    """Yield the sections of a markdown text as memories."""
     at = when(source.file.stat().st_mtime)
     for section in sections(content):
         path = " › ".join(section.path)

@@ -1,4 +1,4 @@
-"""A claude-mem database: observations, summaries of sessions, the sessions and what was asked in them."""
+"""Import a claude-mem database: observations, session summaries, sessions and their prompts."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -17,7 +17,7 @@ _OBSERVATION = frozenset(
     "discovery_tokens metadata merged_into_project".split()
 )
 _TIMES = frozenset({"created_at", "created_at_epoch"})
-# Moves without the memory changing.
+# These change without the memory changing.
 _COUNTS = frozenset({"relevance_count", "sync_rev", "synced_at"})
 _SUMMARY = ("request", "investigated", "learned", "completed", "next_steps", "notes")
 _SESSION = frozenset(
@@ -26,14 +26,14 @@ _SESSION = frozenset(
 )
 _READ = frozenset("sdk_sessions observations session_summaries user_prompts schema_versions".split())
 _LEFT_OUT = {
-    "tool_uses": "raw input and output of tools is no memory",
-    "pending_messages": "work that was queued there cannot be done here",
+    "tool_uses": "raw input and output of tools",
+    "pending_messages": "work queued in claude-mem",
 }
 
 
 @dataclass(slots=True, kw_only=True)
 class _Sessions:
-    """Sessions by the observer's id, and when each was last heard of."""
+    """Sessions by the observer's id, and the time of each one's last activity."""
 
     rows: dict[str, Row] = field(default_factory=dict)
     last: dict[str, str] = field(default_factory=dict)
@@ -41,17 +41,17 @@ class _Sessions:
     damage: list[Remark] = field(default_factory=list)
 
     def actor(self, row: Row) -> Actor:
-        """Give who wrote a row, in the session its host knows."""
-        seen_by = text(row.get("memory_session_id"))
-        known = self.rows.get(seen_by, {})
+        """Return the author of a row, with the host's session id."""
+        memory_session = text(row.get("memory_session_id"))
+        known = self.rows.get(memory_session, {})
         name = text(known.get("platform_source")) or "claude"
-        session = text(known.get("content_session_id")) or seen_by
+        session = text(known.get("content_session_id")) or memory_session
         self.last[session] = max(self.last.get(session, ""), _at(row, "created_at"))
         return Actor(kind="agent", name=name, session=session)
 
 
 def read(path: Path) -> Iterator[Item]:
-    """Give everything a database holds that is a memory or tells of one."""
+    """Yield everything in a database that is a memory or is about one."""
     with tables_of(path / "claude-mem.db" if path.is_dir() else path, "observations") as tables:
         known = _Sessions()
         known.rows = {text(row.get("memory_session_id")): row for row in tables.rows("sdk_sessions", known.damage)}
@@ -59,9 +59,9 @@ def read(path: Path) -> Iterator[Item]:
             yield _observation(row, known)
         for row in tables.rows("session_summaries", known.damage):
             yield _summary(row, known)
-        said = _prompts(tables, known)
+        prompts = _prompts(tables, known)
         yield from _sessions(tables, known)
-        yield from said
+        yield from prompts
         yield from known.damage
         yield from tables.unread(_READ, _LEFT_OUT)
 
@@ -85,24 +85,24 @@ def _observation(row: Row, known: _Sessions) -> Foreign:
 
 
 def _metadata(row: Row) -> dict[str, Any]:
-    said = text(row.get("metadata"))
-    return {"metadata": parsed(said)} if said else {}
+    metadata = text(row.get("metadata"))
+    return {"metadata": parsed(metadata)} if metadata else {}
 
 
 def _summary(row: Row, known: _Sessions) -> Foreign:
     fields: dict[str, Any] = {name: text(row.get(name)) for name in _SUMMARY}
     fields |= {"files_read": list(texts(row.get("files_read"))), "files_modified": list(texts(row.get("files_edited")))}
-    told = first(row, *_SUMMARY)
+    body = first(row, *_SUMMARY)
     used = {*_SUMMARY, "files_read", "files_edited", "id", "memory_session_id", "project", "merged_into_project"}
     extra = rest(row, used | _COUNTS, _TIMES)
-    draft = Draft(kind="summary", title=headline(told), body=told, fields=fields, extra=extra)
-    found = _placed(row, draft, "summary", known)
-    known.summaries[found.by.session] = found.key
-    return found
+    draft = Draft(kind="summary", title=headline(body), body=body, fields=fields, extra=extra)
+    memory = _placed(row, draft, "summary", known)
+    known.summaries[memory.by.session] = memory.key
+    return memory
 
 
 def _placed(row: Row, draft: Draft, what: str, known: _Sessions) -> Foreign:
-    """Give a memory with its key, project, time and session."""
+    """Return a memory with its key, project, time and session."""
     at, merged = _at(row, "created_at"), text(row.get("merged_into_project"))
     project = text(row.get("project"))
     extra = {**draft.extra, "merged_from": project} if merged else draft.extra
@@ -117,7 +117,7 @@ def _placed(row: Row, draft: Draft, what: str, known: _Sessions) -> Foreign:
 
 
 def _prompts(tables: Tables, known: _Sessions) -> list[Said]:
-    """Give what was asked in each session, in order."""
+    """Return the prompts of each session, in order."""
     turns: dict[str, list[Mapping[str, Any]]] = {}
     for row in tables.rows("user_prompts", known.damage):
         session, at = text(row.get("content_session_id")), _at(row, "created_at")
@@ -129,12 +129,13 @@ def _prompts(tables: Tables, known: _Sessions) -> list[Said]:
             {"role": "user", "content": text(row.get("prompt_text")), "at": at, **more}
         )
     return [
-        Said(session=session, turns=tuple(said), where=f"user_prompts of {session}") for session, said in turns.items()
+        Said(session=session, turns=tuple(prompts), where=f"user_prompts of {session}")
+        for session, prompts in turns.items()
     ]
 
 
 def _sessions(tables: Tables, known: _Sessions) -> Iterator[Item]:
-    """Give the sessions; one that nobody ended ended when it was last heard of."""
+    """Yield the sessions; an unclosed session ends at its last activity."""
     named = set[str]()
     for row in tables.rows("sdk_sessions", known.damage):
         session = text(row.get("content_session_id")) or text(row.get("memory_session_id"))
@@ -155,7 +156,7 @@ def _sessions(tables: Tables, known: _Sessions) -> Iterator[Item]:
             where=f"sdk_sessions {row.get('id')}",
         )
     for session, last in known.last.items():
-        if session not in named:  # its row is gone, what it left is not
+        if session not in named:  # its row is gone, its records are not
             yield ForeignSession(id=session, at=last, closed_at=last, close={"type": "ended"}, where=session)
 
 

@@ -1,4 +1,4 @@
-"""Any file that is markdown, plain text, JSON or JSON lines."""
+"""Import any markdown, plain text, JSON or JSON lines file."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -22,13 +22,13 @@ _TIME = ("created_at", "created", "timestamp", "at", "date", "time")
 _KIND = ("kind", "type", "category")
 _LABELS = ("tags", "scopes", "anchors", "triggers")
 _AUTHOR = frozenset({"kind", "name", "session"})
-UNIQUE = 16  # characters of an id that no two files share by chance
+UNIQUE = 16  # characters that make an id unique across files
 
 
 def read(path: Path) -> Iterator[Item]:
-    """Give what a file says: sections of markdown, paragraphs of text, objects of JSON."""
+    """Yield the memories of a file: sections of markdown, paragraphs of text, objects of JSON."""
     if not path.is_file():
-        raise Invalid(f"{path} is no file.", hint="Folders are read with --from claude-code and the like.")
+        raise Invalid(f"{path} is not a file.", hint="To import a folder, name the system: --from claude-code.")
     source = Source(file=path.resolve(), name=str(path.resolve()), project=None)
     match path.suffix.lower():
         case ".json":
@@ -42,7 +42,7 @@ def read(path: Path) -> Iterator[Item]:
 
 
 def _listed(path: Path) -> Iterator[Entry | Remark]:
-    """Give the objects of a file; texts in a list are as good, and a single object is a list of one."""
+    """Yield the objects of a file; texts in a list become objects, a single object is a list."""
     try:
         value = parse_json(read_text(path))
     except ValueError:
@@ -57,26 +57,26 @@ def _listed(path: Path) -> Iterator[Entry | Remark]:
         yield sound(where, {"text": item} if isinstance(item, str) else item)
 
 
-def _objects(found: Iterator[Entry | Remark], source: Source) -> Iterator[Item]:
+def _objects(rows: Iterator[Entry | Remark], source: Source) -> Iterator[Item]:
     seen: dict[str, int] = {}
-    for one in found:
-        if isinstance(one, Remark):
-            yield one
+    for entry in rows:
+        if isinstance(entry, Remark):
+            yield entry
             continue
-        where, row = one
+        where, row = entry
         name = _key(row["id"], source) if text(row.get("id")) else digest(_generic(row))
         seen[name] = seen.get(name, 0) + 1
         yield _object(row, where, name if seen[name] == 1 else f"{name} #{seen[name]}", source)
 
 
-def _key(given: Any, source: Source) -> str:
-    """Give the key of an id: a short one means something in its own file only."""
-    name = text(given)
+def _key(id_: Any, source: Source) -> str:
+    """Return the key of an id; a short one is unique only within its file."""
+    name = text(id_)
     return name if len(name) >= UNIQUE else f"{source.name} {name}"
 
 
 def _object(row: Mapping[str, Any], where: str, key: str, source: Source) -> Foreign:
-    """Give an object as a memory: names that mean something here are read, everything else is kept beside it."""
+    """Return an object as a memory: known names are read, everything else goes to `extra`."""
     timed = next((name for name in _TIME if when(row.get(name))), "")
     at, state = when(row.get(timed)), text(row.get("state"))
     draft, used = _draft(row)
@@ -95,13 +95,13 @@ def _object(row: Mapping[str, Any], where: str, key: str, source: Source) -> For
         reason=text(row.get("reason")) if state == "retired" else "",
         updated_at=when(row.get("updated_at")),
         verified_at=when(row.get("verified_at")),
-        links=tuple(_link(one, source) for one in links) if _is_links(links) else (),  # type: ignore[union-attr]
+        links=tuple(_link(link, source) for link in links) if _is_links(links) else (),  # type: ignore[union-attr]
         dated=bool(at),
     )
 
 
 def _draft(row: Mapping[str, Any]) -> tuple[Draft, set[str]]:
-    """Give the draft an object makes, and the names that were read for it."""
+    """Return the draft of an object, and the names that were used for it."""
     named = next((name for name in _BODY if isinstance(row.get(name), str) and row[name].strip()), "")
     titled = next((name for name in _TITLE if text(row.get(name)).strip()), "")
     kinds = next((name for name in _KIND if text(row.get(name)) in KINDS), "")
@@ -111,47 +111,47 @@ def _draft(row: Mapping[str, Any]) -> tuple[Draft, set[str]]:
         "confidence": row.get("confidence") in CONFIDENCES,
         "visibility": row.get("visibility") in VISIBILITIES,
     }
-    given: dict[str, Any] = {name: row[name] for name, fit in fits.items() if fit}
-    given |= {name: found for name in _LABELS if (found := texts(row.get(name)))}
+    parts: dict[str, Any] = {name: row[name] for name, fit in fits.items() if fit}
+    parts |= {name: labels for name in _LABELS if (labels := texts(row.get(name)))}
     body = row[named] if named else _generic(row)
-    draft = Draft(body=body, kind=row[kinds] if kinds else "fact", title=text(row.get(titled)), **given)
-    return draft, {named, titled, kinds, *given}
+    draft = Draft(body=body, kind=row[kinds] if kinds else "fact", title=text(row.get(titled)), **parts)
+    return draft, {named, titled, kinds, *parts}
 
 
 def _is_links(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(one, dict) and "target" in one for one in value)
+    return isinstance(value, list) and all(isinstance(link, dict) and "target" in link for link in value)
 
 
-def _link(given: Mapping[str, Any], source: Source) -> ForeignLink:
-    return ForeignLink(relation=text(given.get("relation")), key=_key(given["target"], source))
+def _link(link: Mapping[str, Any], source: Source) -> ForeignLink:
+    return ForeignLink(relation=text(link.get("relation")), key=_key(link["target"], source))
 
 
-def _author(given: Any) -> Actor:
-    if not isinstance(given, dict):
-        return Actor(kind="user", name=text(given))
-    kind: ActorKind = given["kind"] if given.get("kind") in get_args(ActorKind) else "user"
-    return Actor(kind=kind, name=text(given.get("name")), session=text(given.get("session")))
+def _author(author: Any) -> Actor:
+    if not isinstance(author, dict):
+        return Actor(kind="user", name=text(author))
+    kind: ActorKind = author["kind"] if author.get("kind") in get_args(ActorKind) else "user"
+    return Actor(kind=kind, name=text(author.get("name")), session=text(author.get("session")))
 
 
 def _generic(row: Mapping[str, Any]) -> str:
-    """Give an object nobody knows as lines of text."""
+    """Return an object of unknown shape as lines of text."""
     return "\n".join(f"{name}: {text(value)}" for name, value in rest(row, ()).items())
 
 
 def _paragraphs(source: Source) -> Iterator[Item]:
     at = when(source.file.stat().st_mtime)
     seen: dict[str, int] = {}
-    for place, said in enumerate(re.split(r"\n\s*\n", read_text(source.file).replace("\r\n", "\n")), start=1):
-        if not said.strip():
+    for place, paragraph in enumerate(re.split(r"\n\s*\n", read_text(source.file).replace("\r\n", "\n")), start=1):
+        if not paragraph.strip():
             continue
-        name = digest(said.strip())
+        name = digest(paragraph.strip())
         seen[name] = seen.get(name, 0) + 1
         if seen[name] > 1:
-            continue  # the same paragraph again says nothing new
+            continue  # a repeated paragraph
         yield Foreign(
             key=f"{source.name} {name}",
             where=f"{source.file.name}, paragraph {place}",
-            draft=Draft(body=said.strip(), fields={"category": "notes"}, at=at, extra={"file": source.name}),
+            draft=Draft(body=paragraph.strip(), fields={"category": "notes"}, at=at, extra={"file": source.name}),
             by=Actor(kind="user"),
             dated=False,
         )

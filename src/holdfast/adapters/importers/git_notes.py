@@ -1,4 +1,4 @@
-"""Git notes of git-notes-memory: entries with YAML in front, several to a note, one ref for each namespace."""
+"""Import git notes of git-notes-memory: entries with YAML front matter, several to a note, a ref for each namespace."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -32,15 +32,15 @@ KINDS = {
     "patterns": "pattern",
 }
 _SPEC_KINDS = frozenset("blocker progress review retrospective inception elicitation".split())
-_TAGGED = {"review": "verdict", "retrospective": "outcome"}  # fields that are written as tags there
-_OVER = frozenset({"archived", "tombstone"})
+_TAGGED = {"review": "verdict", "retrospective": "outcome"}  # fields that are stored as tags there
+_CLOSED = frozenset({"archived", "tombstone"})
 _KEY = re.compile(r"[A-Za-z_]\w*:(\s|$)")
-_TELLING = ("type:", "timestamp:", "summary:")
+_REQUIRED_KEYS = ("type:", "timestamp:", "summary:")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Note:
-    """One note: everything that was appended to a commit in a namespace."""
+    """A note: everything that was appended to a commit in a namespace."""
 
     namespace: str
     commit: str
@@ -49,7 +49,7 @@ class _Note:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Entry:
-    """One entry of a note, or what is wrong with it."""
+    """An entry of a note, or what is wrong with it."""
 
     front: str = ""
     body: str = ""
@@ -57,7 +57,7 @@ class _Entry:
 
 
 def read(path: Path) -> Iterator[Item]:
-    """Give every entry of every namespace of a repository."""
+    """Yield every entry of every namespace of a repository."""
     refs = _refs(path)
     if not refs:
         hint = "Notes may have to be fetched first: git fetch origin 'refs/notes/mem/*:refs/notes/mem/*'"
@@ -65,24 +65,24 @@ def read(path: Path) -> Iterator[Item]:
     notes = [note for ref in refs for note in _notes(path, ref)]
     dates = _dates(path, [note.commit for note in notes])
     project = GitCheckout(path).project()
-    names: dict[str, str] = {}  # the ids entries refer to each other by
-    found: list[Item] = []
+    names: dict[str, str] = {}  # keys by the ids with which entries refer to each other
+    items: list[Item] = []
     for note in notes:
-        found.extend(_entries(note, dates.get(note.commit, ""), project, names))
-    for item in found:
+        items.extend(_entries(note, dates.get(note.commit, ""), project, names))
+    for item in items:
         yield _linked(item, names) if isinstance(item, Foreign) else item
 
 
 def _refs(path: Path) -> list[str]:
-    """Give the refs of known namespaces, our own before those fetched from elsewhere."""
+    """Return the refs of known namespaces, local ones before fetched ones."""
     lines = _git(path, "for-each-ref", "--format=%(refname)", "refs/notes/").splitlines()
-    others = [line for line in lines if not line.startswith("refs/notes/holdfast/")]  # those are our own replica
+    others = [line for line in lines if not line.startswith("refs/notes/holdfast/")]  # these are our own replica
     known = [line for line in others if line.rsplit("/", 1)[-1] in KINDS]
     return sorted(known, key=lambda ref: (ref.startswith("refs/notes/origin/"), ref))
 
 
 def _notes(path: Path, ref: str) -> Iterator[_Note]:
-    """Give the notes of a ref, whichever way git has spread them over folders."""
+    """Yield the notes of a ref."""
     pairs = [line.split() for line in _git(path, "notes", f"--ref={ref}", "list").splitlines()]
     blobs = _blobs(path, [pair[0] for pair in pairs if len(pair) == 2])
     for blob, commit in (pair for pair in pairs if len(pair) == 2):
@@ -90,28 +90,26 @@ def _notes(path: Path, ref: str) -> Iterator[_Note]:
 
 
 def _blobs(path: Path, names: list[str]) -> dict[str, str]:
-    """Give the contents of blobs, all of them in one question; nothing is unpacked that would not fit."""
-    asked = "\n".join(dict.fromkeys(names))
-    sizes = [line.split() for line in _git(path, "cat-file", _SIZES, given=asked).splitlines()]
+    """Return the contents of blobs, read in a single call, unless one is too large."""
+    query = "\n".join(dict.fromkeys(names))
+    sizes = [line.split() for line in _git(path, "cat-file", _SIZES, stdin=query).splitlines()]
     if larger := [name for name, size in sizes if size.isdecimal() and int(size) > LARGEST]:
-        raise Invalid(
-            f"The note {larger[0]} has more than {LARGEST:,} bytes.", hint="`git notes remove` takes it away."
-        )
-    found = objects(_git_bytes(path, "cat-file", "--batch", given=asked))
-    return {name: content.decode(errors="surrogateescape") for name, content in found.items()}
+        raise Invalid(f"The note {larger[0]} has more than {LARGEST:,} bytes.", hint="`git notes remove` removes it.")
+    contents = objects(_git_bytes(path, "cat-file", "--batch", stdin=query))
+    return {name: content.decode(errors="surrogateescape") for name, content in contents.items()}
 
 
 def _dates(path: Path, commits: list[str]) -> dict[str, str]:
-    """Give when commits were made, for entries that do not say when they were."""
+    """Return the dates of commits, for entries without a time of their own."""
     if not commits:
         return {}
     known = "\n".join(dict.fromkeys(commits))
-    raw = _git_bytes(path, "log", "--no-walk=unsorted", "--ignore-missing", "--format=%H %cI", "--stdin", given=known)
+    raw = _git_bytes(path, "log", "--no-walk=unsorted", "--ignore-missing", "--format=%H %cI", "--stdin", stdin=known)
     return dict(line.split(" ", 1) for line in raw.decode().splitlines() if " " in line)
 
 
 def _entries(note: _Note, dated: str, project: str, names: dict[str, str]) -> Iterator[Item]:
-    """Give the entries of a note, and note their names: only those that can be read are counted in them."""
+    """Yield the entries of a note and register their names; unreadable entries are not counted in them."""
     place = 0
     for nth, entry in enumerate(split_entries(note.content), start=1):
         where = f"{note.namespace} of {note.commit[:7]}, entry {nth}"
@@ -123,15 +121,15 @@ def _entries(note: _Note, dated: str, project: str, names: dict[str, str]) -> It
         if entry.damage:
             yield Remark(where=where, why=entry.damage)
             continue
-        found = _foreign(note, meta, entry.body, where, dated)
+        memory = _foreign(note, meta, entry.body, where, dated)
         for commit in (note.commit, note.commit[:7]):
-            names[f"{note.namespace}:{commit}:{place}"] = found.key
+            names[f"{note.namespace}:{commit}:{place}"] = memory.key
         place += 1
-        yield replace(found, draft=replace(found.draft, project=project))
+        yield replace(memory, draft=replace(memory.draft, project=project))
 
 
 def split_entries(content: str) -> Iterator[_Entry]:
-    """Give the entries of a note; a line of dashes in a text is no entry, text outside of any is damage."""
+    """Yield the entries of a note; a line of dashes in a text begins no entry, and text outside of entries is damage."""
     lines = content.replace("\r\n", "\n").split("\n")
     rules = [place for place, line in enumerate(lines) if line.strip() == "---"]
     fronts: list[tuple[int, int]] = []
@@ -149,24 +147,24 @@ def split_entries(content: str) -> Iterator[_Entry]:
 
 
 def _is_front(lines: list[str]) -> bool:
-    said = [line for line in lines if line.strip()]
-    return bool(said) and bool(_KEY.match(said[0])) and any(line.startswith(_TELLING) for line in said)
+    written = [line for line in lines if line.strip()]
+    return bool(written) and bool(_KEY.match(written[0])) and any(line.startswith(_REQUIRED_KEYS) for line in written)
 
 
 def _foreign(note: _Note, meta: Mapping[str, Any], body: str, where: str, dated: str) -> Foreign:
-    told, summary, status = when(meta.get("timestamp")), text(meta.get("summary")), text(meta.get("status"))
-    over = status in _OVER or (note.namespace == "blockers" and status == "resolved")
-    # Rebased commits carry copies of their notes: an entry is known by when it was written, where it says so.
-    name = f"{told}:{digest(summary)}" if told else f"{note.commit}:{digest(summary, body)}"
+    written_at, summary, status = when(meta.get("timestamp")), text(meta.get("summary")), text(meta.get("status"))
+    closed = status in _CLOSED or (note.namespace == "blockers" and status == "resolved")
+    # Rebased commits have copies of their notes: an entry is identified by its time, if it has one.
+    name = f"{written_at}:{digest(summary)}" if written_at else f"{note.commit}:{digest(summary, body)}"
     return Foreign(
         key=f"{note.namespace}:{name}",
         where=where,
-        draft=replace(_draft(note.namespace, meta, summary, body), at=told or when(dated)),
+        draft=replace(_draft(note.namespace, meta, summary, body), at=written_at or when(dated)),
         by=Actor(kind="agent", name="git-notes-memory"),
         origin=Origin(commit=note.commit),
-        state="retired" if over else "active",
-        reason=status if over else "",
-        dated=bool(told or dated),
+        state="retired" if closed else "active",
+        reason=status if closed else "",
+        dated=bool(written_at or dated),
     )
 
 
@@ -187,22 +185,22 @@ def _draft(namespace: str, meta: Mapping[str, Any], summary: str, body: str) -> 
     )
 
 
-def _linked(found: Foreign, names: Mapping[str, str]) -> Foreign:
-    """Give an entry with its relations as links; those that lead nowhere any more stay in its extra only."""
-    keys = [names[one] for one in texts(found.draft.extra.get("relates_to")) if one in names]
-    return replace(found, links=tuple(ForeignLink(relation="relates_to", key=key) for key in keys))
+def _linked(memory: Foreign, names: Mapping[str, str]) -> Foreign:
+    """Return an entry with its relations as links; targets that no longer exist stay in `extra` only."""
+    keys = [names[name] for name in texts(memory.draft.extra.get("relates_to")) if name in names]
+    return replace(memory, links=tuple(ForeignLink(relation="relates_to", key=key) for key in keys))
 
 
-def _git(path: Path, *question: str, given: str = "") -> str:
-    return _git_bytes(path, *question, given=given).decode(errors="surrogateescape")
+def _git(path: Path, *arguments: str, stdin: str = "") -> str:
+    return _git_bytes(path, *arguments, stdin=stdin).decode(errors="surrogateescape")
 
 
-def _git_bytes(path: Path, *question: str, given: str = "") -> bytes:
+def _git_bytes(path: Path, *arguments: str, stdin: str = "") -> bytes:
     try:
-        answer = run_git(path, *question, given=given.encode(), seconds=SECONDS)
+        answer = run_git(path, *arguments, stdin=stdin.encode(), seconds=SECONDS)
     except OSError as problem:
-        raise Invalid(f"git could not be asked about {path} ({problem}).") from problem
+        raise Invalid(f"git could not be run in {path} ({problem}).") from problem
     if answer.returncode:
-        said = answer.stderr.decode(errors="replace").strip().splitlines()
-        raise Invalid(f"git cannot read {path}: {said[0] if said else answer.returncode}.")
+        errors = answer.stderr.decode(errors="replace").strip().splitlines()
+        raise Invalid(f"git cannot read {path}: {errors[0] if errors else answer.returncode}.")
     return answer.stdout

@@ -1,4 +1,4 @@
-"""Records of a `.gitmem` folder: learnings, decisions, threads, suggestions, and the use of scars."""
+"""Import records of a `.gitmem` folder: learnings, decisions, threads, suggestions and scar usage."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -21,14 +21,14 @@ USES = {
 }
 
 
-def learning(row: Mapping[str, Any], where: str, here: frozenset[str]) -> Foreign:
-    """Give a scar, win, pattern or anti-pattern; an archived one is retired."""
+def learning(row: Mapping[str, Any], where: str, own_names: frozenset[str]) -> Foreign:
+    """Return a scar, win, pattern or anti-pattern; an archived one is retired."""
     archived = row.get("is_active") is False
     related, faded = text(row.get("related_scar_id")), row.get("decay_multiplier")
     return Foreign(
         key=f"learning:{row.get('id') or digest(text(row.get('title')), text(row.get('description')))}",
         where=where,
-        draft=replace(_learning_draft(row), project=project_of(row, here)),
+        draft=replace(_learning_draft(row), project=project_of(row, own_names)),
         by=Actor(kind="agent", name=text(row.get("persona_name"))),
         state="retired" if archived else "active",
         reason="archived" if archived else "",
@@ -64,9 +64,9 @@ _LEARNING_FIELDS = (
 
 
 def _learning_fields(row: Mapping[str, Any]) -> tuple[dict[str, Any], set[str]]:
-    """Give the fields of a learning, and the names that were read for them."""
+    """Return the fields of a learning, and the names that were used for them."""
     names = {name: _RENAMED.get(name, name) for name in _LEARNING_FIELDS}
-    fields = {name: row.get(there) for name, there in names.items()}
+    fields = {name: row.get(original) for name, original in names.items()}
     used = set(names.values())
     check = row.get("required_verification")
     if isinstance(check, Mapping) and not rest(check, {"when", "queries", "must_show", "blocking"}):
@@ -76,8 +76,8 @@ def _learning_fields(row: Mapping[str, Any]) -> tuple[dict[str, Any], set[str]]:
     return fields, used
 
 
-def decision(row: Mapping[str, Any], where: str, here: frozenset[str]) -> Foreign:
-    """Give a decision."""
+def decision(row: Mapping[str, Any], where: str, own_names: frozenset[str]) -> Foreign:
+    """Return a decision."""
     at = when(row.get("created_at")) or when(row.get("decision_date"))
     used = "id decision title rationale alternatives_considered personas_involved docs_affected linear_issue session_id project embedding"
     return Foreign(
@@ -94,7 +94,7 @@ def decision(row: Mapping[str, Any], where: str, here: frozenset[str]) -> Foreig
                 "documents": row.get("docs_affected"),
                 "issue": row.get("linear_issue"),
             },
-            project=project_of(row, here),
+            project=project_of(row, own_names),
             at=at,
             extra=rest(row, used.split(), ("created_at",)),
         ),
@@ -103,9 +103,9 @@ def decision(row: Mapping[str, Any], where: str, here: frozenset[str]) -> Foreig
     )
 
 
-def thread(row: Mapping[str, Any], where: str, here: frozenset[str]) -> Iterator[Item]:
-    """Give a thread with its status and when it was last worked on; the state of the project is kept as such."""
-    draft = replace(_thread_draft(row), project=project_of(row, here))
+def thread(row: Mapping[str, Any], where: str, own_names: frozenset[str]) -> Iterator[Item]:
+    """Yield a thread with its status and last activity; the state of the project becomes a progress record."""
+    draft = replace(_thread_draft(row), project=project_of(row, own_names))
     key, status = f"thread:{row.get('id') or digest(draft.body)}", text(row.get("status"))
     yield Foreign(
         key=key,
@@ -124,14 +124,14 @@ def thread(row: Mapping[str, Any], where: str, here: frozenset[str]) -> Iterator
 
 
 def _thread_draft(row: Mapping[str, Any]) -> Draft:
-    said = first(row, "text", "thread", "title")
-    is_state = said.startswith(STATE)
+    body = first(row, "text", "thread", "title")
+    is_state = body.startswith(STATE)
     fields = {name: row.get(name) for name in ("thread_class", "related_issues")}
     fields |= {"resolution": text(row.get("resolution_note"))}
     used = "id text status source_session resolution_note thread_class related_issues project embedding".split()
     return Draft(
         kind="progress" if is_state else "thread",
-        body=said.removeprefix(STATE).strip(),
+        body=body.removeprefix(STATE).strip(),
         fields={} if is_state else fields,
         tags=(STATE_TAG,) if is_state else (),
         at=when(row.get("created_at")),
@@ -143,10 +143,10 @@ _THREAD_COUNTS = frozenset({"touch_count", "vitality_score", "last_touched_at"})
 
 
 def suggestion(row: Mapping[str, Any], where: str) -> Iterator[Item]:
-    """Give a suggested thread; each time it was turned down is told."""
+    """Yield a suggested thread and an event for each time it was dismissed."""
     key, status = f"suggestion:{row.get('id')}", text(row.get("status"))
     promoted = text(row.get("promoted_thread_id"))
-    turned_down = row.get("dismissed_count")
+    dismissals = row.get("dismissed_count")
     used = {"id", "text", "embedding", "evidence_sessions", "similarity_score"}
     extra = rest(row, used, ("created_at", "updated_at"))
     evidence = {"evidence": list(texts(row.get("evidence_sessions"))), "score": row.get("similarity_score")}
@@ -162,20 +162,20 @@ def suggestion(row: Mapping[str, Any], where: str) -> Iterator[Item]:
         dated=bool(at),
     )
     last = when(row.get("updated_at")) or at
-    for nth in range(turned_down if isinstance(turned_down, int) else 0):
+    for nth in range(dismissals if isinstance(dismissals, int) else 0):
         data = {"outcome": "dismissed"}
         yield Happened(key=f"{key}:{nth}", verb="used", of=(key,), at=last, data=data, where=where)
 
 
 def usage(row: Mapping[str, Any], where: str) -> Iterator[Item]:
-    """Give what became of a scar: that it was shown, what was made of it, and how the work went."""
+    """Yield the events of a scar: that it was surfaced, the response, and whether the work succeeded."""
     key = f"usage:{row.get('id') or digest(where)}"
     of = (f"learning:{row.get('scar_id')}",)
     by = Actor(kind="agent", name=text(row.get("agent")), session=text(row.get("session_id")))
-    shown = when(row.get("surfaced_at"))
-    at = when(row.get("acknowledged_at")) or when(row.get("created_at")) or shown
-    if shown:
-        yield Happened(key=key, verb="surfaced", of=of, at=shown, by=by, where=where)
+    surfaced_at = when(row.get("surfaced_at"))
+    at = when(row.get("acknowledged_at")) or when(row.get("created_at")) or surfaced_at
+    if surfaced_at:
+        yield Happened(key=key, verb="surfaced", of=of, at=surfaced_at, by=by, where=where)
     kind = text(row.get("reference_type")) or ("implicit" if row.get("referenced") else "none")
     data: dict[str, Any] = {"outcome": USES.get(kind, kind), "note": text(row.get("reference_context"))}
     data |= {"imported": rest(row, {"scar_id", "session_id", "agent", "surfaced_at", "reference_context"})}
@@ -188,7 +188,7 @@ def usage(row: Mapping[str, Any], where: str) -> Iterator[Item]:
         yield Happened(key=f"{key}:outcome", verb="used", of=of, at=at, by=by, data=outcome, where=where)
 
 
-def project_of(row: Mapping[str, Any], here: frozenset[str]) -> str | None:
-    """Give the project a record names; None if it is the one the folder lies in."""
+def project_of(row: Mapping[str, Any], own_names: frozenset[str]) -> str | None:
+    """Return the project a record names; None if it is the folder's own."""
     name = text(row.get("project"))
-    return None if name in here else name
+    return None if name in own_names else name

@@ -1,4 +1,4 @@
-"""Sessions of a `.gitmem` folder: the closed ones, those still under way, and what they meant to leave at their close."""
+"""Import sessions of a `.gitmem` folder: closed ones, open ones, and prepared closing payloads."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -12,7 +12,7 @@ from holdfast.model.event import Actor
 from holdfast.model.foreign import Foreign, ForeignSession, Happened, Item, Remark
 from holdfast.model.record import Draft
 
-# Their questions, where our names differ.
+# Their closing questions whose names differ from ours.
 _ANSWERS = {
     "institutional_memory_items": "capture",
     "collaborative_dynamic": "collaboration",
@@ -27,23 +27,23 @@ _SESSION = frozenset(
 _UNTITLED = ("", "Interactive Session")
 
 
-def sessions(folder: Path, here: frozenset[str]) -> Iterator[Item]:
-    """Give the sessions that were kept, each after what it left behind."""
-    for one in entries(folder / "sessions.json"):
-        yield from [one] if isinstance(one, Remark) else _session(one[1], one[0], here)
+def sessions(folder: Path, own_names: frozenset[str]) -> Iterator[Item]:
+    """Yield the stored sessions, each after the records it left."""
+    for entry in entries(folder / "sessions.json"):
+        yield from [entry] if isinstance(entry, Remark) else _session(entry[1], entry[0], own_names)
 
 
-def _session(row: Mapping[str, Any], where: str, here: frozenset[str]) -> Iterator[Item]:
+def _session(row: Mapping[str, Any], where: str, own_names: frozenset[str]) -> Iterator[Item]:
     session, title = text(row.get("id")), text(row.get("session_title"))
     at = when(row.get("created_at")) or when(row.get("session_date"))
     by = Actor(kind="agent", name=text(row.get("agent")), session=session)
-    project = project_of(row, here)
-    yield from _threads_in(row.get("open_threads"), where, here)
-    told = {
+    project = project_of(row, own_names)
+    yield from _threads_in(row.get("open_threads"), where, own_names)
+    memories = {
         "retrospective": _reflection(row.get("closing_reflection"), session, title, project),
         "summary": _summary(row, session, title, project),
     }
-    yield from (_placed(one, where, by, at) for one in told.values() if one)
+    yield from (_placed(memory, where, by, at) for memory in memories.values() if memory)
     yield ForeignSession(
         id=session,
         at=at,
@@ -53,7 +53,7 @@ def _session(row: Mapping[str, Any], where: str, here: frozenset[str]) -> Iterat
         issue=text(row.get("linear_issue")),
         closed_at=_closed_at(row, at),
         close=_close(row, title),
-        left={what: one.key for what, one in told.items() if one},
+        left={what: memory.key for what, memory in memories.items() if memory},
         extra=rest(row, _SESSION, ("created_at", "session_date")),
         where=where,
     )
@@ -66,28 +66,28 @@ def _closed_at(row: Mapping[str, Any], at: str) -> str:
 
 
 def _close(row: Mapping[str, Any], title: str) -> dict[str, Any]:
-    """Give how a session was closed; one that nobody closed does not go on here either."""
-    given = row.get("close_compliance")
-    kept = rest(given, ()) if isinstance(given, Mapping) else {}
-    kind = text(kept.get("close_type")) or ("standard" if row.get("closing_reflection") else "left open")
-    return {"type": kind, "title": title, "compliance": kept}
+    """Return how a session was closed; an unclosed session counts as closed here."""
+    compliance = row.get("close_compliance")
+    stored = rest(compliance, ()) if isinstance(compliance, Mapping) else {}
+    kind = text(stored.get("close_type")) or ("standard" if row.get("closing_reflection") else "left open")
+    return {"type": kind, "title": title, "compliance": stored}
 
 
-def _placed(one: Foreign, where: str, by: Actor, at: str) -> Foreign:
-    return replace(one, where=where, by=by, draft=replace(one.draft, at=at), dated=bool(at))
+def _placed(memory: Foreign, where: str, by: Actor, at: str) -> Foreign:
+    return replace(memory, where=where, by=by, draft=replace(memory.draft, at=at), dated=bool(at))
 
 
-def _reflection(given: Any, session: str, title: str, project: str | None) -> Foreign | None:
-    """Give the answers to the closing questions as a retrospective."""
+def _reflection(answers: Any, session: str, title: str, project: str | None) -> Foreign | None:
+    """Return the answers to the closing questions as a retrospective."""
     about = f"Looking back at {title if title not in _UNTITLED else session[:8] or 'a session'}"
-    if isinstance(given, str) and given.strip():
-        draft = Draft(kind="retrospective", title=about, body=given, project=project)
+    if isinstance(answers, str) and answers.strip():
+        draft = Draft(kind="retrospective", title=about, body=answers, project=project)
         return Foreign(key=f"reflection:{session}", draft=draft)
-    if not isinstance(given, Mapping):
+    if not isinstance(answers, Mapping):
         return None
     fields: dict[str, Any] = {
-        _ANSWERS.get(name, name): ". ".join(texts(said)) if isinstance(said, list) else said
-        for name, said in rest(given, set()).items()
+        _ANSWERS.get(name, name): ". ".join(texts(answer)) if isinstance(answer, list) else answer
+        for name, answer in rest(answers, set()).items()
     }
     if not any(fields.values()):
         return None
@@ -96,38 +96,40 @@ def _reflection(given: Any, session: str, title: str, project: str | None) -> Fo
 
 
 def _summary(row: Mapping[str, Any], session: str, title: str, project: str | None) -> Foreign | None:
-    """Give what a session record tells of the session, if it tells anything."""
+    """Return a summary of a session record; None if it holds nothing but ids."""
     decided = texts(row.get("decisions"))
     rapport = text(row.get("rapport_summary"))
     if title in _UNTITLED and not decided and not rapport:
         return None
-    told = [title or "Session"] + [f"Decided: {one}" for one in decided] + ([f"Rapport: {rapport}"] if rapport else [])
-    draft = Draft(kind="summary", title=title, body="\n".join(told), project=project)
+    lines = (
+        [title or "Session"] + [f"Decided: {made}" for made in decided] + ([f"Rapport: {rapport}"] if rapport else [])
+    )
+    draft = Draft(kind="summary", title=title, body="\n".join(lines), project=project)
     return Foreign(key=f"summary:{session}", draft=draft)
 
 
-def _threads_in(given: Any, where: str, here: frozenset[str]) -> Iterator[Item]:
-    for one in given if isinstance(given, list) else ():
-        row = one if isinstance(one, Mapping) else {"text": text(one)}
-        yield from thread(row, f"{where} open_threads", here)
+def _threads_in(threads: Any, where: str, own_names: frozenset[str]) -> Iterator[Item]:
+    for entry in threads if isinstance(threads, list) else ():
+        row = entry if isinstance(entry, Mapping) else {"text": text(entry)}
+        yield from thread(row, f"{where} open_threads", own_names)
 
 
-def running(folder: Path, here: frozenset[str]) -> Iterator[Item]:
-    """Give the sessions that were under way: what they were shown, answered, saw and left open."""
+def running(folder: Path, own_names: frozenset[str]) -> Iterator[Item]:
+    """Yield the open sessions: what was surfaced, answered, observed and left open in them."""
     for path in sorted((folder / "sessions").glob("*/session.json")):
         row = one_object(path)
         where = f"sessions/{path.parent.name}/session.json"
         if isinstance(row, Mapping):
-            yield from _running(row, where, here, path.parent.name)
+            yield from _running(row, where, own_names, path.parent.name)
         elif row:
             yield Remark(where=where, why=row.why)
 
 
-def _running(row: Mapping[str, Any], where: str, here: frozenset[str], name: str) -> Iterator[Item]:
+def _running(row: Mapping[str, Any], where: str, own_names: frozenset[str], name: str) -> Iterator[Item]:
     session = first(row, "session_id", "id") or name
     at, by = when(row.get("started_at")), Actor(kind="agent", name=text(row.get("agent")), session=session)
-    project = project_of(row, here)
-    yield from _threads_in(row.get("threads"), where, here)
+    project = project_of(row, own_names)
+    yield from _threads_in(row.get("threads"), where, own_names)
     yield from _observations(row.get("observations"), session, where, by, project)
     yield from _answers(row, session, where, by)
     used = (
@@ -145,16 +147,16 @@ def _running(row: Mapping[str, Any], where: str, here: frozenset[str], name: str
     )
 
 
-def _observations(given: Any, session: str, where: str, by: Actor, project: str | None) -> Iterator[Item]:
-    for row in _rows(given):
+def _observations(rows: Any, session: str, where: str, by: Actor, project: str | None) -> Iterator[Item]:
+    for row in _rows(rows):
         at = when(row.get("absorbed_at")) or when(row.get("created_at"))
-        said = text(row.get("text"))
+        body = text(row.get("text"))
         yield Foreign(
-            key=f"observation:{session}:{digest(said)}",
+            key=f"observation:{session}:{digest(body)}",
             where=where,
             draft=Draft(
                 kind="observation",
-                body=said,
+                body=body,
                 fields={"severity": row.get("severity"), "subtitle": row.get("context")},
                 project=project,
                 at=at,
@@ -166,38 +168,43 @@ def _observations(given: Any, session: str, where: str, by: Actor, project: str 
 
 
 def _answers(row: Mapping[str, Any], session: str, where: str, by: Actor) -> Iterator[Item]:
-    """Give which scars a session was shown, and what it said to them."""
-    for one in _rows(row.get("surfaced_scars")):
-        key, at = f"learning:{one.get('scar_id')}", when(one.get("surfaced_at"))
-        shown = {"imported": rest(one, {"scar_id", "surfaced_at", "title", "severity"})}
-        yield Happened(key=f"{session}:{key}:{at}", verb="surfaced", of=(key,), at=at, by=by, data=shown, where=where)
-    for name, outcomes, said in (("confirmations", _DECISIONS, "decision"), ("reflections", _REFLECTIONS, "outcome")):
+    """Yield which scars a session was given, and its answers."""
+    for scar in _rows(row.get("surfaced_scars")):
+        key, at = f"learning:{scar.get('scar_id')}", when(scar.get("surfaced_at"))
+        surfaced = {"imported": rest(scar, {"scar_id", "surfaced_at", "title", "severity"})}
+        yield Happened(
+            key=f"{session}:{key}:{at}", verb="surfaced", of=(key,), at=at, by=by, data=surfaced, where=where
+        )
+    for name, outcomes, field in (("confirmations", _DECISIONS, "decision"), ("reflections", _REFLECTIONS, "outcome")):
         for answer in _rows(row.get(name)):
-            key, told = f"learning:{answer.get('scar_id')}", text(answer.get(said))
+            key, answered = f"learning:{answer.get('scar_id')}", text(answer.get(field))
             at = first(answer, "confirmed_at", "reflected_at", "created_at")
-            data: dict[str, Any] = {"outcome": outcomes.get(told, told), "evidence": text(answer.get("evidence"))}
+            data: dict[str, Any] = {
+                "outcome": outcomes.get(answered, answered),
+                "evidence": text(answer.get("evidence")),
+            }
             data |= {"imported": rest(answer, {"scar_id", "evidence"})}
-            when_said = when(at) or when(row.get("started_at"))
-            named = f"{session}:{name}:{key}:{told}"
-            yield Happened(key=named, verb="used", of=(key,), at=when_said, by=by, data=data, where=where)
+            answered_at = when(at) or when(row.get("started_at"))
+            named = f"{session}:{name}:{key}:{answered}"
+            yield Happened(key=named, verb="used", of=(key,), at=answered_at, by=by, data=data, where=where)
 
 
-def _rows(given: Any) -> list[Mapping[str, Any]]:
-    return [row for row in given if isinstance(row, Mapping)] if isinstance(given, list) else []
+def _rows(rows: Any) -> list[Mapping[str, Any]]:
+    return [row for row in rows if isinstance(row, Mapping)] if isinstance(rows, list) else []
 
 
-def payloads(folder: Path, here: frozenset[str]) -> Iterator[Item]:
-    """Give what was written down for a close that never came."""
+def payloads(folder: Path, own_names: frozenset[str]) -> Iterator[Item]:
+    """Yield what was prepared for closes that never happened."""
     for path in (folder / "closing-payload.json", *sorted((folder / "sessions").glob("*/closing-payload.json"))):
         row = one_object(path)
         if isinstance(row, Remark):
             yield row
         elif row:
             own = "" if path.parent == folder else path.parent.name
-            yield from _payload(row, str(path.relative_to(folder)), here, own)
+            yield from _payload(row, str(path.relative_to(folder)), own_names, own)
 
 
-def _payload(row: Mapping[str, Any], where: str, here: frozenset[str], own: str) -> Iterator[Item]:
+def _payload(row: Mapping[str, Any], where: str, own_names: frozenset[str], own: str) -> Iterator[Item]:
     session = first(row, "session_id", "gitmem_session_id") or own
     name = session or f"payload:{digest(text(dict(row)))}"
     by = Actor(kind="agent", session=session)
@@ -205,13 +212,13 @@ def _payload(row: Mapping[str, Any], where: str, here: frozenset[str], own: str)
     corrections = text(row.get("human_corrections"))
     if isinstance(reflection, Mapping) and corrections:
         reflection = {**reflection, "human_corrections": corrections}
-    if told := _reflection(reflection, name, "", None):
-        yield _placed(told, where, by, "")
+    if memory := _reflection(reflection, name, "", None):
+        yield _placed(memory, where, by, "")
     for one in _rows(row.get("decisions")):
-        yield _placed(decision(one, where, here), where, by, "")
-    yield from _threads_in(row.get("open_threads"), where, here)
+        yield _placed(decision(one, where, own_names), where, by, "")
+    yield from _threads_in(row.get("open_threads"), where, own_names)
     if state := text(row.get("project_state")):
-        yield from thread({"text": f"{STATE} {state.removeprefix(STATE).strip()}"}, where, here)
+        yield from thread({"text": f"{STATE} {state.removeprefix(STATE).strip()}"}, where, own_names)
     for place, one in enumerate(_rows(row.get("scars_to_record"))):
         of = (f"learning:{one.get('scar_id') or one.get('scar_identifier')}",)
         data = {

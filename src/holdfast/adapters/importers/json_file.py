@@ -1,4 +1,4 @@
-"""JSON files of other systems, read as far as they can be."""
+"""Read JSON files of other systems as far as they are intact."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -10,12 +10,12 @@ from holdfast.model.errors import Invalid
 from holdfast.model.foreign import Remark
 from holdfast.model.foreign_json import TooDeep, parse_json
 
-Entry = tuple[str, Mapping[str, Any]]  # where it stands, what it says
+Entry = tuple[str, Mapping[str, Any]]  # its place in the file, its content
 LARGEST = 500_000_000
 
 
 def read_text(path: Path) -> str:
-    """Give the text of a file; bytes that are no UTF-8 are kept apart for whoever checks them."""
+    """Return the text of a file; invalid UTF-8 becomes surrogates, which later checks reject."""
     try:
         if path.stat().st_size > LARGEST:
             raise Invalid(f"{path} is larger than {LARGEST:,} bytes.", hint="Split it.")
@@ -25,7 +25,7 @@ def read_text(path: Path) -> str:
 
 
 def entries(path: Path) -> Iterator[Entry | Remark]:
-    """Give the objects of an array in a file, or of the only array in an object; damaged ones as remarks."""
+    """Yield the objects of an array in a file, or of the only array in an object; damaged ones as remarks."""
     if not path.is_file():
         return
     for place, value in enumerate(_array(path), start=1):
@@ -34,19 +34,19 @@ def entries(path: Path) -> Iterator[Entry | Remark]:
 
 
 def one_object(path: Path) -> Mapping[str, Any] | Remark | None:
-    """Give the one object of a file; nothing if there is no such file."""
+    """Return the object of a file; None if the file does not exist."""
     if not path.is_file():
         return None
     try:
         value = parse_json(read_text(path))
     except ValueError as problem:
         return Remark(where=path.name, why=f"it is not JSON ({problem})")
-    found = sound(path.name, value)
-    return found if isinstance(found, Remark) else found[1]
+    entry = sound(path.name, value)
+    return entry if isinstance(entry, Remark) else entry[1]
 
 
 def lines(path_name: str, content: Iterator[str]) -> Iterator[Entry | Remark]:
-    """Give the objects of JSON lines; damaged lines as remarks."""
+    """Yield the objects of JSON lines; damaged lines as remarks."""
     for place, line in enumerate(content, start=1):
         if not line.strip():
             continue
@@ -60,9 +60,9 @@ def lines(path_name: str, content: Iterator[str]) -> Iterator[Entry | Remark]:
 
 
 def sound(where: str, value: Any) -> Entry | Remark:
-    """Give an object with its place, or say why it cannot be one."""
+    """Return an object with its place, or a remark if it cannot be used."""
     if not isinstance(value, dict):
-        return Remark(where=where, why="it is no object")
+        return Remark(where=where, why="it is not an object")
     try:
         check_shape(value)
     except Invalid as problem:
@@ -81,11 +81,11 @@ def _array(path: Path) -> Iterator[Any]:
     if len(lists) == 1 and isinstance(lists[0], list):
         yield from lists[0]
     elif value:
-        yield Remark(where=path.name, why="it holds no list")
+        yield Remark(where=path.name, why="it contains no list")
 
 
 def _as_far_as_possible(name: str, content: str) -> Iterator[Any]:
-    """Give the items of an array that is cut short or damaged, up to the damage."""
+    """Yield the items of a damaged or truncated array, up to the damage."""
     decoder, place = json.JSONDecoder(), content.find("[") + 1
     while place:
         while place < len(content) and content[place] in " \t\r\n,":

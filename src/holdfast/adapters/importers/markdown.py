@@ -1,4 +1,4 @@
-"""Sections of a markdown text, each with the path of headings that leads to it."""
+"""Split markdown into sections, each with the path of its headings."""
 
 import re
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ _FENCE = re.compile(r"\s{0,3}(`{3,}|~{3,})")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Section:
-    """What stands under one heading, up to the next of any level."""
+    """The text under a heading, up to the next heading of any level."""
 
     path: tuple[str, ...]
     body: str
@@ -18,7 +18,7 @@ class Section:
 
 
 def sections(content: str) -> Iterator[Section]:
-    """Give the sections that say something, in order; what stands before the first heading has no path."""
+    """Yield the non-empty sections in order; text before the first heading has no path."""
     path: list[tuple[int, str]] = []
     lines: list[str] = []
     seen: dict[tuple[str, ...], int] = {}
@@ -41,7 +41,7 @@ def _section(path: list[tuple[int, str]], lines: list[str], seen: dict[tuple[str
 
 
 def _lines(content: str) -> Iterator[tuple[str, int, str]]:
-    """Give each line with the level and text of the heading it is, 0 if it is none; code is never a heading."""
+    """Yield each line with level and text if it is a heading, else level 0; code is never a heading."""
     fence = ""
     for line in content.replace("\r\n", "\n").split("\n"):
         mark = _FENCE.match(line)

@@ -1,4 +1,4 @@
-"""A Memory MCP database: memories with tags, relations, trust and use, candidates it mined, sessions and projects."""
+"""Import a Memory MCP database: memories with tags, relations, trust and usage, mined candidates, sessions and projects."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -45,7 +45,7 @@ _TRUST = {
     "contradiction_resolved": "contradicted",
     "low_utility": "ignored",
 }
-# Moves with every recall there.
+# These change with every recall.
 _COUNTS = frozenset(
     "is_hot is_pinned promotion_source access_count last_accessed_at trust_score retrieved_count used_count last_used_at utility_score".split()
 )
@@ -54,16 +54,16 @@ _READ = frozenset(
     "memories memory_tags memory_relationships mined_patterns trust_history sessions projects retrieval_events injection_log schema_version metadata".split()
 )
 _LEFT_OUT = {
-    "output_log": "raw output of the last days is no memory",
-    "access_sequences": "guesses of what is asked next are made anew",
-    "audit_log": "it tells of memories that are gone",
-    "mining_runs": "it tells how mining went",
+    "output_log": "raw output of recent days",
+    "access_sequences": "predictions are computed again",
+    "audit_log": "it is about deleted memories",
+    "mining_runs": "logs of mining runs",
 }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Around:
-    """What stands beside the memories, by the id of the memory."""
+    """Rows of other tables, by the id of the memory."""
 
     tags: Mapping[int, list[Row]]
     links: Mapping[int, list[Row]]
@@ -74,7 +74,7 @@ class _Around:
 
 
 def read(path: Path) -> Iterator[Item]:
-    """Give everything a database holds that is a memory or tells of one."""
+    """Yield everything in a database that is a memory or is about one."""
     with tables_of(path / "memory.db" if path.is_dir() else path, "memories") as tables:
         around = _around(tables)
         for row in tables.rows("memories", around.damage):
@@ -136,33 +136,33 @@ def _link(row: Row) -> ForeignLink:
 
 
 def _confidence(trust: Any) -> Confidence:
-    """Give our word for a score; an unknown one says nothing."""
+    """Return the confidence for a trust score; medium if it is unknown."""
     if not isinstance(trust, int | float) or 0.5 <= trust < 0.8:
         return "medium"
     return "high" if trust >= 0.8 else "low"
 
 
 def _candidate(row: Row) -> Foreign:
-    """Give a mined pattern that is no memory yet; it waits for a yes here too, from today."""
+    """Return a mined pattern that is not yet a memory; it is pending here too, from today."""
     status = text(row.get("status")) or "pending"
     states: dict[str, Literal["active", "pending", "retired"]] = {"pending": "pending", "rejected": "retired"}
-    said, kind = text(row.get("pattern")), _BY_PATTERN.get(text(row.get("pattern_type")), "pattern")
-    known = states.get(status, "active")
-    at = "" if known == "pending" else when(row.get("first_seen"))
+    pattern, kind = text(row.get("pattern")), _BY_PATTERN.get(text(row.get("pattern_type")), "pattern")
+    state = states.get(status, "active")
+    at = "" if state == "pending" else when(row.get("first_seen"))
     return Foreign(
         key=f"pattern:{row.get('pattern_hash') or row.get('id')}",
         where=f"mined_patterns {row.get('id')}",
         draft=Draft(
             kind=kind,
-            body=said,
+            body=pattern,
             tags=("mined",),
             confidence="low",
             at=at,
             extra=rest(row, {"pattern", "occurrence_count", "last_seen", "score", "pattern_hash", "id"}),
         ),
         by=_by(),
-        state=known,
-        reason="rejected" if known == "retired" else "",
+        state=state,
+        reason="rejected" if state == "retired" else "",
         counts=rest(row, set(row) - {"occurrence_count", "last_seen", "score"}),
         dated=bool(at),
     )
@@ -186,20 +186,20 @@ def _sessions(tables: Tables, around: _Around) -> Iterator[Item]:
 
 
 def _uses(tables: Tables, damage: list[Remark]) -> Iterator[Item]:
-    """Give what became of memories: trust won and lost, when they were recalled, put into a context, and used."""
+    """Yield events about memories: trust changes, retrievals, injections and uses."""
     for row in tables.rows("trust_history", damage):
         reason = text(row.get("reason"))
         data = {"outcome": _TRUST.get(reason, reason), "note": text(row.get("note"))}
         yield _happened(row, "used", "trust", "created_at", {**data, "imported": rest(row, {"memory_id", "note"})})
     for row in tables.rows("retrieval_events", damage):
-        shown = {"imported": rest(row, {"memory_id", "was_used", "feedback"})}
-        yield _happened(row, "surfaced", "retrieval", "created_at", shown)
+        retrieved = {"imported": rest(row, {"memory_id", "was_used", "feedback"})}
+        yield _happened(row, "surfaced", "retrieval", "created_at", retrieved)
         if row.get("was_used"):
             used = {"outcome": "applied", "note": text(row.get("feedback"))}
             yield _happened(row, "used", "retrieval", "created_at", used)
     for row in tables.rows("injection_log", damage):
-        put = {"imported": rest(row, {"memory_id", "session_id"})}
-        yield _happened(row, "surfaced", "injection", "injected_at", put)
+        injected = {"imported": rest(row, {"memory_id", "session_id"})}
+        yield _happened(row, "surfaced", "injection", "injected_at", injected)
 
 
 def _happened(
@@ -215,9 +215,9 @@ def _by() -> Actor:
     return Actor(kind="agent", name=BY)
 
 
-def project_of(there: Any) -> str:
-    """Give our name of a project: its remote in full, or the folder's name; none holds everywhere."""
-    name = text(there)
+def project_of(project_id: Any) -> str:
+    """Return our name of a project: its remote in full, or the folder's name; "" applies everywhere."""
+    name = text(project_id)
     host, _, path = name.partition("/")
     if host == "local":
         return path

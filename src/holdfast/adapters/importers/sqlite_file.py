@@ -1,4 +1,4 @@
-"""SQLite files of other systems, opened for reading only."""
+"""Read SQLite files of other systems."""
 
 import sqlite3
 from collections.abc import Collection, Iterator, Mapping
@@ -18,11 +18,11 @@ class Tables:
     def __init__(self, connection: sqlite3.Connection, name: str) -> None:
         self._connection = connection
         self.name = name
-        found = connection.execute("select name from sqlite_master where type = 'table'").fetchall()
-        self.names = [row[0] for row in found]
+        rows = connection.execute("select name from sqlite_master where type = 'table'").fetchall()
+        self.names = [row[0] for row in rows]
 
     def rows(self, table: str, damage: list[Remark]) -> Iterator[Row]:
-        """Give the rows of a table in their order, none if there is no such table; damage ends it and is noted."""
+        """Yield the rows of a table in order, if it exists; damage ends it and is appended to `damage`."""
         if table not in self.names:
             return
         try:
@@ -32,14 +32,14 @@ class Tables:
             damage.append(Remark(where=f"{self.name} {table}", why=f"the rest of the table cannot be read ({problem})"))
 
     def by(self, table: str, column: str, damage: list[Remark]) -> dict[Any, list[Row]]:
-        """Give the rows of a table by the value of a column."""
-        found: dict[Any, list[Row]] = {}
+        """Return the rows of a table by the value of a column."""
+        groups: dict[Any, list[Row]] = {}
         for row in self.rows(table, damage):
-            found.setdefault(row.get(column), []).append(row)
-        return found
+            groups.setdefault(row.get(column), []).append(row)
+        return groups
 
     def unread(self, read: Collection[str], why: Mapping[str, str]) -> Iterator[Remark]:
-        """Say which tables that hold something are left out."""
+        """Yield a remark for each non-empty table that is left out."""
         for table in self.names:
             if table in read or table.startswith("sqlite_") or "_fts" in table or "_vectors" in table:
                 continue
@@ -48,29 +48,29 @@ class Tables:
             except sqlite3.Error:
                 continue  # a table of an extension that is not loaded, such as an index of vectors
             if count:
-                reason = why.get(table, "nothing in it is a memory")
+                reason = why.get(table, "it contains no memories")
                 yield Remark(where=f"{self.name} {table}", why=f"{count} rows are left out: {reason}")
 
 
 @contextmanager
 def tables_of(path: Path, wanted: str) -> Iterator[Tables]:
-    """Open a file that must have a table; whoever writes to it meanwhile is not disturbed."""
+    """Open a database that must have a table, without disturbing its writer."""
     if not path.is_file():
-        raise Invalid(f"{path} is no file.", hint="Give the database file.")
+        raise Invalid(f"{path} is not a file.", hint="Pass the database file.")
     try:
         with closing(sqlite3.connect(_address(path), uri=True, timeout=10)) as connection:
             connection.row_factory = sqlite3.Row
             connection.text_factory = lambda raw: raw.decode(errors="surrogateescape")
             tables = Tables(connection, path.name)
             if wanted not in tables.names:
-                raise Invalid(f"{path} has no table {wanted}.", hint="It may be of another program.")
+                raise Invalid(f"{path} has no table {wanted}.", hint="It may belong to another program.")
             yield tables
     except (sqlite3.Error, UnicodeDecodeError, OSError) as problem:
         raise Invalid(f"{path} cannot be read ({problem}).", hint="Is it a SQLite file?") from problem
 
 
 def _address(path: Path) -> str:
-    """Give the file to open for reading. With a write-ahead log and nobody writing, SQLite would leave files beside it."""
+    """Return the URI to open for reading. In WAL mode without a writer, a plain read would create files next to the database."""
     with path.open("rb") as file:
         logged = file.read(20)[18:] == b"\x02\x02"
     idle = logged and not path.with_name(f"{path.name}-wal").exists()

@@ -1,4 +1,4 @@
-"""Values as other systems write them: times, texts, lists and whatever else stands beside them."""
+"""Convert values of other systems: times, texts, lists, and everything that is left over."""
 
 import json
 from collections.abc import Collection, Iterable, Mapping
@@ -11,12 +11,12 @@ from holdfast.model.foreign_json import parse_json
 from holdfast.model.ids import instant, parse_instant
 
 EMPTY: tuple[Any, ...] = (None, "", [], {})
-# Beyond this nobody wrote it: JSON of brackets only, YAML that refers to itself.
+# Beyond this it is an attack: JSON of brackets only, YAML that refers to itself.
 MOST_PARTS, DEEPEST = 100_000, 60
 
 
 def when(value: Any) -> str:
-    """Give an instant as it is stored, from text, seconds or milliseconds; nothing if it is no time."""
+    """Return a stored timestamp from text, seconds or milliseconds; "" if it is not a time."""
     try:
         match value:
             case bool():
@@ -30,12 +30,12 @@ def when(value: Any) -> str:
             case date():
                 return parse_instant(value.isoformat())
     except (Invalid, ValueError, OverflowError, OSError):
-        return ""  # kept as it stands among what is left over
+        return ""  # `rest` keeps it
     return ""
 
 
 def text(value: Any) -> str:
-    """Give a text; what is none is written as JSON."""
+    """Return a text; other values as JSON."""
     match value:
         case None:
             return ""
@@ -47,7 +47,7 @@ def text(value: Any) -> str:
 
 
 def texts(value: Any) -> tuple[str, ...]:
-    """Give a list of texts, also out of one that is written as JSON or is a single text."""
+    """Return a list of texts, also from JSON or a single text."""
     if isinstance(value, str) and value.strip().startswith("["):
         value = parsed(value)
     if isinstance(value, str):
@@ -56,28 +56,28 @@ def texts(value: Any) -> tuple[str, ...]:
 
 
 def parsed(value: str) -> Any:
-    """Give what a text says as JSON, or the text itself."""
+    """Return the value of JSON, or the text itself if it is not JSON."""
     try:
-        found = parse_json(value)
-        check_shape(found)
+        result = parse_json(value)
+        check_shape(result)
     except (ValueError, Invalid):
         return value
-    return found
+    return result
 
 
 def first(row: Mapping[str, Any], *names: str) -> str:
-    """Give the first of several fields that says something."""
-    return next((said for name in names if (said := text(row.get(name)).strip())), "")
+    """Return the first non-empty field."""
+    return next((value for name in names if (value := text(row.get(name)).strip())), "")
 
 
 def rest(row: Mapping[str, Any], used: Collection[str], times: Collection[str] = ()) -> dict[str, Any]:
-    """Give what nobody asked for, so that nothing is lost; of times only those that could not be read."""
+    """Return the fields that were not used, so that nothing is lost; times only if they could not be parsed."""
     left = {name: value for name, value in row.items() if name not in used and value not in EMPTY}
     return {str(name): plain(value) for name, value in left.items() if name not in times or not when(value)}
 
 
 def check_shape(value: Any) -> None:
-    """Refuse what is nested or repeated beyond anything somebody wrote."""
+    """Reject values nested or repeated beyond anything a person writes."""
     parts, level = 0, [value]
     for _ in range(DEEPEST):
         parts += len(level)
@@ -85,7 +85,7 @@ def check_shape(value: Any) -> None:
             break
         level = [part for item in level for part in _parts_of(item)]
     if level:
-        raise Invalid("It is nested or repeated beyond anything somebody wrote.")
+        raise Invalid("It is nested too deeply or has too many parts.")
 
 
 def _parts_of(value: Any) -> Iterable[Any]:
@@ -95,7 +95,7 @@ def _parts_of(value: Any) -> Iterable[Any]:
 
 
 def plain(value: Any) -> Any:
-    """Give a value as JSON can write it."""
+    """Return a value as JSON can represent it."""
     match value:
         case None | bool() | int() | float() | str():
             return value
@@ -111,5 +111,5 @@ def plain(value: Any) -> Any:
 
 
 def digest(*parts: str) -> str:
-    """Give a short key for what has no id of its own."""
+    """Return a short key for something without an id."""
     return blake2b("\n".join(parts).encode(errors="surrogatepass"), digest_size=8).hexdigest()

@@ -24,7 +24,7 @@ class AnthropicObserver:
         self._seconds = seconds
 
     def ask(self, question: Question) -> Reply:
-        """Give what came of asking."""
+        """Ask the model and return its reply."""
         body = {
             "model": self.model,
             "max_tokens": question.most_tokens,
@@ -46,6 +46,6 @@ def _answer(value: dict[str, Any]) -> Reply:
 
 
 def spent(usage: Any, names: tuple[str, ...]) -> int | None:
-    """Add up what a call is said to have cost; None if it is not said."""
+    """Return the sum of the token counts of a call; None if there are none."""
     counts = [usage[name] for name in names if isinstance(usage.get(name), int)] if isinstance(usage, dict) else []
     return sum(counts) if counts else None

@@ -1,4 +1,4 @@
-"""An observer behind the `claude` command line: the user's own subscription, no tools, an empty folder to work in."""
+"""An observer behind the `claude` command line: uses the user's own subscription, without tools, in an empty folder."""
 
 import os
 import re
@@ -16,7 +16,7 @@ MODEL = "haiku"
 SECONDS = 120.0
 _COUNTED = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens")
 _LATER = re.compile(r"rate limit|usage limit|limit reached|overloaded|too many requests|429", re.IGNORECASE)
-# Each of these alone would do in some version of the program: no tools, no servers, no settings and so no hooks.
+# Some versions of the program honour only some of these: no tools, no servers, no settings and so no hooks.
 _DENIED = (
     *("--tools", ""),
     *("--disallowedTools", "Bash,Edit,MultiEdit,Write,NotebookEdit,Read,Grep,Glob,WebFetch,WebSearch,Task,Agent"),
@@ -28,9 +28,9 @@ _DENIED = (
 
 
 class ClaudeObserver:
-    """Runs the program once for each question, in a folder that is gone afterwards."""
+    """Runs the program for each question, in a temporary folder."""
 
-    overhead = 25_000  # the program brings words of its own
+    overhead = 25_000  # the program adds its own prompt
 
     def __init__(self, model: str, *, program: str = "claude", seconds: float = SECONDS) -> None:
         self.name = "claude"
@@ -39,7 +39,7 @@ class ClaudeObserver:
         self._seconds = seconds
 
     def ask(self, question: Question) -> Reply:
-        """Give what came of asking."""
+        """Run the program and return its reply."""
         command = [self._program, "-p", "--output-format", "json", "--model", self.model, *_DENIED]
         command += ["--system-prompt", question.instructions]
         with TemporaryDirectory(prefix=OBSERVER_FOLDER) as folder:
@@ -65,12 +65,12 @@ class ClaudeObserver:
             text=True,
             encoding="utf-8",
             errors="replace",
-            start_new_session=os.name == "posix",  # so that what it starts ends with it
+            start_new_session=os.name == "posix",  # so that its children end with it
         )
 
 
 def _end(process: subprocess.Popen[str]) -> None:
-    """Stop the program and everything it started, and wait until it is gone."""
+    """Kill the program and its children, and wait for it."""
     if os.name == "posix":
         os.killpg(process.pid, signal.SIGKILL)
     else:
@@ -83,10 +83,10 @@ def _answer(out: str, err: str, code: int) -> Reply:
     text = str(value.get("result", "")) if value else ""
     if value and code == 0 and not value.get("is_error"):
         return Answered(text=text, tokens=spent(value.get("usage"), _COUNTED))
-    said = " ".join((text or err or out).split())[:300] or f"It ended with code {code}."
-    if _LATER.search(said):
-        return RateLimited(seconds=0.0, said=said)
-    return Unreachable(said=said) if value else Rejected(said=said)
+    message = " ".join((text or err or out).split())[:300] or f"It exited with code {code}."
+    if _LATER.search(message):
+        return RateLimited(seconds=0.0, said=message)
+    return Unreachable(said=message) if value else Rejected(said=message)
 
 
 def _read(out: str) -> dict[str, Any] | None:

@@ -1,4 +1,4 @@
-"""One POST to a model's endpoint, whatever comes of it told as a value. Nothing is tried twice."""
+"""Send a POST request to a model's endpoint, once, and return the outcome as a value."""
 
 import json
 from collections.abc import Mapping
@@ -19,19 +19,19 @@ LONGEST_SAID = 300
 
 
 class _Stay(HTTPRedirectHandler):
-    """Follows nobody: a key meant for one host must not travel to another."""
+    """Follows no redirect: a key meant for one host must not reach another."""
 
     def redirect_request(
         self, req: Request, fp: IO[bytes], code: int, msg: str, headers: HTTPMessage, newurl: str
     ) -> None:
-        """Treat a redirect as the answer it is."""
+        """Treat a redirect as the final answer."""
         del req, fp, code, msg, headers, newurl
 
 
 def post(
     url: str, body: Mapping[str, Any], headers: Mapping[str, str], *, seconds: float = SECONDS
 ) -> dict[str, Any] | Reply:
-    """Give the JSON object an endpoint answers with, or what came instead of it."""
+    """Return the JSON object of the answer, or the reply that describes the failure."""
     request = Request(url, json.dumps(body).encode(), {"content-type": "application/json", **headers})  # noqa: S310  compose checks the scheme
     try:
         with build_opener(_Stay()).open(request, timeout=seconds) as reply:
@@ -52,17 +52,17 @@ def _read(reply: HTTPResponse, url: str) -> dict[str, Any] | Reply:
         value = parse_json(raw, LARGEST)
     except ValueError:
         value = None
-    return value if isinstance(value, dict) else Unreachable(said=f"{url} answered with something else than JSON.")
+    return value if isinstance(value, dict) else Unreachable(said=f"{url} did not answer with JSON.")
 
 
 def _refused(problem: HTTPError) -> Reply:
-    said = f"{problem.code}: {_said(problem.read(LARGEST))}"[:LONGEST_SAID]
+    message = f"{problem.code}: {_error_message(problem.read(LARGEST))}"[:LONGEST_SAID]
     if problem.code in LATER:
-        return RateLimited(seconds=_seconds(problem.headers.get("retry-after")), said=said)
-    return Unreachable(said=said) if problem.code >= 500 else Rejected(said=said)
+        return RateLimited(seconds=_seconds(problem.headers.get("retry-after")), said=message)
+    return Unreachable(said=message) if problem.code >= 500 else Rejected(said=message)
 
 
-def _said(raw: bytes) -> str:
+def _error_message(raw: bytes) -> str:
     text = raw.decode(errors="replace")
     try:
         error = parse_json(text)["error"]
@@ -72,11 +72,11 @@ def _said(raw: bytes) -> str:
 
 
 def _seconds(header: str | None) -> float:
-    """Read Retry-After, a number of seconds or a date."""
-    told = (header or "").strip()
-    if told.replace(".", "", 1).isdecimal():
-        return float(told)
+    """Parse Retry-After, a number of seconds or a date."""
+    value = (header or "").strip()
+    if value.replace(".", "", 1).isdecimal():
+        return float(value)
     try:
-        return max(0.0, (parsedate_to_datetime(told) - datetime.now(UTC)).total_seconds())
+        return max(0.0, (parsedate_to_datetime(value) - datetime.now(UTC)).total_seconds())
     except (ValueError, TypeError, IndexError):
         return 0.0

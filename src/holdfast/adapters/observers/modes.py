@@ -16,7 +16,7 @@ _NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*(?:--[a-z0-9]+(?:-[a-z0-9]+)*)?")
 
 
 def load_mode(name: str, home: Path | None) -> Mode:
-    """Give a mode by its name; `parent--child` is the parent with what the child's file says on top."""
+    """Return a mode by name; `parent--child` is the parent overridden by the child's file."""
     if not _NAME.fullmatch(name):
         raise InvalidConfig(f"{name[:60]!r} is not the name of a mode.", hint="Use lower-case words joined by '-'.")
     parent, refined, _ = name.partition("--")
@@ -25,14 +25,14 @@ def load_mode(name: str, home: Path | None) -> Mode:
 
 
 def mode_names(home: Path | None) -> list[str]:
-    """Give the names of all modes there are."""
+    """Return the names of all modes."""
     shipped = [path.name for path in files("holdfast.adapters.observers").joinpath(FOLDER).iterdir()]
     own = [path.name for path in (home / FOLDER).glob("*.json")] if home else []
     return sorted({name.removesuffix(".json") for name in (*shipped, *own) if name.endswith(".json")})
 
 
 def _read(name: str, home: Path | None) -> Mapping[str, Any]:
-    """Read a mode's file; the user's own comes before the one that is shipped."""
+    """Read a mode's file; the user's own takes precedence over the shipped one."""
     own = home / FOLDER / f"{name}.json" if home else None
     shipped = files("holdfast.adapters.observers").joinpath(FOLDER, f"{name}.json")
     source = own if own and own.is_file() else shipped
@@ -41,7 +41,7 @@ def _read(name: str, home: Path | None) -> Mapping[str, Any]:
     try:
         value = parse_json(source.read_text(encoding="utf-8")[:LARGEST])
     except (OSError, ValueError) as problem:
-        raise InvalidConfig(f"The mode {name} cannot be read: {problem}.", hint="Mend or remove its file.") from problem
+        raise InvalidConfig(f"The mode {name} cannot be read: {problem}.", hint="Fix or remove its file.") from problem
     if not isinstance(value, dict):
         raise InvalidConfig(f"The mode {name} must be a JSON object.")
     return value

@@ -27,7 +27,7 @@ class OpenAIObserver:
         self._seconds = seconds
 
     def ask(self, question: Question) -> Reply:
-        """Give what came of asking."""
+        """Ask the model and return its reply."""
         body = {
             "model": self.model,
             self._most: question.most_tokens,
@@ -50,4 +50,4 @@ def _answer(value: dict[str, Any]) -> Reply:
         return Unreachable(said="The endpoint answered without a choice.")
     if refusal or choice.get("finish_reason") == "content_filter":
         return Declined(said=str(refusal or "The answer was filtered."), tokens=tokens)
-    return Answered(text=text, tokens=tokens) if isinstance(text, str) else Unreachable(said="The answer is no text.")
+    return Answered(text=text, tokens=tokens) if isinstance(text, str) else Unreachable(said="The answer is not text.")

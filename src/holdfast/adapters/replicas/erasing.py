@@ -1,4 +1,4 @@
-"""Take erased records out of the replicas of this machine: every folder of files that was ever written, and the notes at hand."""
+"""Remove erased records from the replicas on this machine: every markdown folder ever written, and the git notes of the repository."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -14,13 +14,13 @@ from holdfast.model.replica import Outdated, Scrubbed, Telling
 from holdfast.model.text import texts_in
 
 FOLDER_NOTE = "folder"
-_ASIDE = re.compile(r"\..+\.(\d+)\.tmp")  # as `write_aside` names them
+_ASIDE = re.compile(r"\..+\.(\d+)\.tmp")  # names that `write_aside` uses
 
 
 def erase_copies(
-    states: Path, folders: Iterable[Path], here: Path, told: Sequence[Telling], is_outdated: Outdated
+    states: Path, folders: Iterable[Path], checkout: Path, tellings: Sequence[Telling], is_outdated: Outdated
 ) -> Scrubbed:
-    """Remove the files of erased records, forget what they said, and scrub the notes of the repository at hand."""
+    """Delete the files of erased records, forget their content, and scrub the git notes."""
     known = {path: _folder_of(path) for path in sorted(states.glob("*.db"))}
     removed, not_reached = list[Path](), list[str]()
     for folder in dict.fromkeys((*folders, *filter(None, known.values()))):
@@ -33,7 +33,7 @@ def erase_copies(
     rows = sum(_forget(path, is_outdated) for path in known)
     in_git = sorted({str(top) for file in removed if (top := _repository_of(file))})
     not_reached += [f"commits of {top} that hold its file" for top in in_git]
-    notes, left = _scrub_notes(here, states, told)
+    notes, left = _scrub_notes(checkout, states, tellings)
     not_reached += [left] if left else []
     reached = {"markdown file": len(removed), "remembered file": rows, "git note": notes}
     return Scrubbed(
@@ -52,23 +52,23 @@ def _folder_of(state: Path) -> Path | None:
 def _forget(state: Path, is_outdated: Outdated) -> int:
     with closing(Manifest(state)) as manifest:
         rows = [(path, about, manifest.said(path)) for path, (about, _) in manifest.stamps().items()]
-        paths = [path for path, about, said in rows if is_outdated(about, "\n".join(texts_in(said)))]
+        paths = [path for path, about, content in rows if is_outdated(about, "\n".join(texts_in(content)))]
         if paths:
             manifest.change([], paths, {})
     return len(paths)
 
 
 def _outdated(folder: Path, is_outdated: Outdated) -> list[Path]:
-    """Return the files that must go, and what syncs that were killed left half written."""
+    """Return the files that must go, and temporary files of syncs that were killed."""
     files = [path for path in sorted(folder.glob("*.md")) if path.is_file()]
     halves = [(path, left) for path in sorted(folder.glob(".*.tmp")) if (left := _ASIDE.fullmatch(path.name))]
-    return [path for path in files if (said := _said(path)) and is_outdated(*said)] + [
+    return [path for path in files if (content := _id_and_text(path)) and is_outdated(*content)] + [
         path for path, left in halves if not is_alive(int(left[1]))
     ]
 
 
-def _said(path: Path) -> tuple[str, str] | None:
-    """Return whose file it is and what it says; nothing if it is nobody's."""
+def _id_and_text(path: Path) -> tuple[str, str] | None:
+    """Return the record id of a file and its text; None if it belongs to no record."""
     try:
         parts = file_parts(path.read_bytes().decode("utf-8", "replace"))
     except Invalid:
@@ -80,14 +80,14 @@ def _repository_of(file: Path) -> Path | None:
     return next((folder for folder in file.parents if (folder / ".git").exists()), None)
 
 
-def _scrub_notes(here: Path, states: Path, told: Sequence[Telling]) -> tuple[int, str]:
-    """Return how many notes told of the records and no longer do, and what is left of them."""
-    if _repository_of(here / "any") is None:
+def _scrub_notes(checkout: Path, states: Path, tellings: Sequence[Telling]) -> tuple[int, str]:
+    """Scrub the records from the notes; return how many notes changed, and a description of what is left."""
+    if _repository_of(checkout / "any") is None:
         return 0, ""
-    notes = GitNotes(here, states)
+    notes = GitNotes(checkout, states)
     try:
-        scrubbed = notes.scrub(told)
-        known = notes.tells_of([one.record.id for one in told])
+        scrubbed = notes.scrub(tellings)
+        known = notes.tells_of([telling.record.id for telling in tellings])
     except ReplicaError as problem:
         return 0, f"the git notes here: {problem}"
     left = "older commits of the git notes until `holdfast sync --rewrite`, and clones until they sync"

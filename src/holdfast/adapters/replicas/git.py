@@ -1,4 +1,4 @@
-"""One repository, asked and changed through git's own commands."""
+"""A git repository, read and changed through git's commands."""
 
 from functools import cached_property
 from pathlib import Path
@@ -8,7 +8,7 @@ from holdfast.adapters.git import run_git
 from holdfast.model.errors import ReplicaError
 
 SECONDS, NETWORK_SECONDS = 60.0, 120.0
-NOBODY = "Holdfast <holdfast@localhost>"
+DEFAULT_IDENT = "Holdfast <holdfast@localhost>"
 
 
 class Repository:
@@ -20,53 +20,53 @@ class Repository:
     @cached_property
     def common(self) -> Path:
         """The folder all worktrees share."""
-        said = self.attempt("rev-parse", "--git-common-dir")
-        if said is None:
+        folder = self.attempt("rev-parse", "--git-common-dir")
+        if folder is None:
             raise ReplicaError("There is no git repository here.", hint="Run it inside the repository to share with.")
-        return (self.folder / said).resolve()
+        return (self.folder / folder).resolve()
 
     def head(self) -> str:
-        """Give the commit that is checked out; nothing in a repository without commits."""
+        """Return the commit that is checked out; "" in a repository without commits."""
         return self.attempt("rev-parse", "--quiet", "--verify", "HEAD^{commit}") or ""
 
     def remotes(self) -> list[str]:
-        """Give the names of its remotes."""
+        """Return the names of its remotes."""
         return self.ask("remote").split()
 
     def refs(self, under: str) -> dict[str, str]:
-        """Give the refs under a prefix, by what follows it, with what they point at."""
+        """Return the refs under a prefix: the rest of the name and the object."""
         lines = self.ask("for-each-ref", "--format=%(objectname) %(refname)", under).splitlines()
         return {name.removeprefix(under): sha for sha, _, name in (line.partition(" ") for line in lines)}
 
     def holds(self, earlier: str, later: str) -> bool:
-        """Tell whether one commit is another or comes before it."""
+        """True if a commit is another or its ancestor."""
         return earlier == later or self.run("merge-base", "--is-ancestor", earlier, later).returncode == 0
 
     def ident(self) -> str:
-        """Give who commits here, as git knows them."""
-        said = self.attempt("var", "GIT_COMMITTER_IDENT")
-        return said.rsplit(" ", 2)[0] if said else NOBODY
+        """Return the committer that git is configured with."""
+        ident_ = self.attempt("var", "GIT_COMMITTER_IDENT")
+        return ident_.rsplit(" ", 2)[0] if ident_ else DEFAULT_IDENT
 
-    def ask(self, *question: str, given: bytes = b"") -> str:
-        """Give what git answers."""
-        return self.ask_bytes(*question, given=given).decode(errors="surrogateescape").strip()
+    def ask(self, *arguments: str, stdin: bytes = b"") -> str:
+        """Return git's output as text; raise ReplicaError if it fails."""
+        return self.ask_bytes(*arguments, stdin=stdin).decode(errors="surrogateescape").strip()
 
-    def ask_bytes(self, *question: str, given: bytes = b"") -> bytes:
-        """Give what git answers, byte by byte."""
-        done = self.run(*question, given=given)
+    def ask_bytes(self, *arguments: str, stdin: bytes = b"") -> bytes:
+        """Return git's output; raise ReplicaError if it fails."""
+        done = self.run(*arguments, stdin=stdin)
         if done.returncode:
-            raise ReplicaError(f"git {question[0]} failed: {complaint(done)}")
+            raise ReplicaError(f"git {arguments[0]} failed: {complaint(done)}")
         return done.stdout
 
-    def attempt(self, *question: str) -> str | None:
-        """Give what git answers, None where it does not."""
-        done = self.run(*question)
+    def attempt(self, *arguments: str) -> str | None:
+        """Return git's output as text; None if it fails."""
+        done = self.run(*arguments)
         return None if done.returncode else done.stdout.decode(errors="surrogateescape").strip()
 
-    def run(self, *question: str, given: bytes = b"", seconds: float = SECONDS) -> CompletedProcess[bytes]:
-        """Run git in the folder; it never waits for somebody to type."""
+    def run(self, *arguments: str, stdin: bytes = b"", seconds: float = SECONDS) -> CompletedProcess[bytes]:
+        """Run git in the folder with a timeout; it never prompts."""
         try:
-            return run_git(self.folder, *question, given=given, seconds=seconds)
+            return run_git(self.folder, *arguments, stdin=stdin, seconds=seconds)
         except OSError as problem:
             raise ReplicaError(
                 f"git cannot be run ({problem.strerror}).", hint="Is git installed and on the PATH?"
@@ -74,7 +74,7 @@ class Repository:
 
 
 def complaint(done: CompletedProcess[bytes]) -> str:
-    """Give the line in which git says what is wrong."""
+    """Return the line of git's output that names the error."""
     lines = [line for line in done.stderr.decode(errors="replace").splitlines() if line.strip()]
-    telling = [line for line in lines if line.startswith(("fatal:", "error:", " ! "))]
-    return (telling or lines or [f"exit code {done.returncode}"])[0].removeprefix("fatal: ").strip()
+    errors = [line for line in lines if line.startswith(("fatal:", "error:", " ! "))]
+    return (errors or lines or [f"exit code {done.returncode}"])[0].removeprefix("fatal: ").strip()

@@ -1,4 +1,4 @@
-"""Records as git notes: events attached to commits under refs/notes/holdfast/, which travel with the repository."""
+"""Git notes as a replica: events attached to commits under refs/notes/holdfast/, shared with the repository."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -37,7 +37,7 @@ TRIES = 20
 
 
 class GitNotes:
-    """The notes of one repository. What was read and told last is remembered beside the store."""
+    """The notes of a repository. What was read and written last is stored next to the database."""
 
     name = "notes"
     tells_history = True
@@ -50,7 +50,7 @@ class GitNotes:
 
     @property
     def cursor(self) -> int:
-        """Up to which number of the journal it was told everything; 0 if some of that is gone from here."""
+        """The journal number up to which it is complete; 0 if notes that were written have disappeared."""
         tips, known = self._tips(), read_state(self._state)
         for name, tip in known.get("told", {}).items():
             if name not in tips or not self._repository.holds(tip, tips[name]):
@@ -58,7 +58,7 @@ class GitNotes:
         return int(known.get("cursor", 0))
 
     def read(self, *, afresh: bool = False) -> Arrived:
-        """Give the events of notes that changed since the last `write`; lines that are none are left alone."""
+        """Return the events of notes that changed since the last `write`; malformed lines are left alone."""
         self._read = tips = self._tips()
         self._before = known = {} if afresh else read_state(self._state).get("read", {})
         if tips == known:
@@ -68,75 +68,75 @@ class GitNotes:
         for namespace, tip in tips.items():
             if tip == (before := known.get(namespace, "")):
                 continue
-            for name, line, said in events_in(load(self._repository, tip, but=before)):
-                if isinstance(said, Invalid) or said.verb not in SHARED:
-                    why = said.message if isinstance(said, Invalid) else f"“{said.verb}” is nothing to share"
-                    remarks.append(Remark(where=f"{namespace} of {name[:10]}: {_shown(line)}", why=why))
+            for name, line, event in events_in(load(self._repository, tip, but=before)):
+                if isinstance(event, Invalid) or event.verb not in SHARED:
+                    why = event.message if isinstance(event, Invalid) else f"“{event.verb}” is not a shared event"
+                    remarks.append(Remark(where=f"{namespace} of {name[:10]}: {_printable(line)}", why=why))
                 else:
-                    events[said.id] = said
+                    events[event.id] = event
         return Arrived(events=tuple(events[key] for key in sorted(events)), remarks=tuple(remarks))
 
     def carriers(self, ids: Collection[str]) -> dict[str, str]:
-        """Give who committed the lines of events that were just read."""
-        known, found = self._before, dict[str, str]()
+        """Return who committed the lines of the events that were just read."""
+        known, authors = self._before, dict[str, str]()
         for namespace, tip in self._read.items() if ids else ():
             if tip != (before := known.get(namespace, "")):
-                found |= authors_of_lines(self._repository, tip, but=before)
-        return {one: found[one] for one in ids if one in found}
+                authors |= authors_of_lines(self._repository, tip, but=before)
+        return {id_: authors[id_] for id_ in ids if id_ in authors}
 
     def write(self, tellings: Sequence[Telling], settled: Settled, *, cursor: int) -> Put:
-        """Append the events that are not there yet, and take out what erased records said."""
-        told = [one for one in tellings if one.carried or one.record.state == "erased"]
+        """Append the missing events, and remove the text of erased records."""
+        changed = [telling for telling in tellings if telling.carried or telling.record.state == "erased"]
         put, moved = Put(), dict[str, tuple[str, str]]()
-        if told or self._read != read_state(self._state).get("read", {}):
-            put, moved = self._append(told)
+        if changed or self._read != read_state(self._state).get("read", {}):
+            put, moved = self._append(changed)
         if not put.remarks:
             now = self._read | {name: new for name, (_, new) in moved.items()}
-            # What somebody else wrote since we looked was not read yet, though ours stands on it.
+            # What others committed since `read` was not read yet, even though our commit builds on it.
             read = self._read | {name: new for name, (old, new) in moved.items() if old == self._read.get(name, "")}
             earlier = read_state(self._state).get("read", {})
             write_state(self._state, {"cursor": cursor, "read": earlier if settled.again else read, "told": now})
         stays = [
-            Remark(where=one.record.id, why="it is private now; what was shared of it stays shared")
-            for one in tellings
-            if not one.carried and one.record.state != "erased"
+            Remark(where=telling.record.id, why="it is private now; what was shared of it stays shared")
+            for telling in tellings
+            if not telling.carried and telling.record.state != "erased"
         ]
         return replace(put, remarks=(*put.remarks, *stays))
 
     def scrub(self, erased: Sequence[Telling]) -> int:
-        """Take out what erased records said, here and now; give how many notes changed. The next sync tells the remote."""
+        """Remove the text of erased records now; return how many notes changed. The next sync pushes that."""
         return self._append(erased)[0].scrubbed if self._tips() else 0
 
     def tells_of(self, ids: Collection[str]) -> bool:
-        """Tell whether any note is about one of these records, scrubbed or not."""
+        """True if any note is about one of these records, scrubbed or not."""
         trees = self._trees(self._tips()).values()
         return any(about(line) in ids for tree in trees for note in tree.values() for line in note.lines)
 
     def fetch(self, remote: str) -> Reached:
-        """Fetch the remote's notes beside ours and unite them; ours follow theirs, so history stays one line."""
+        """Fetch the remote's notes and merge ours onto them, so that history stays linear."""
         under = f"{TRACKED}{remote}/"
-        asked = ("fetch", "--quiet", "--no-tags", "--prune", "--no-recurse-submodules", "--no-write-fetch-head")
-        done = self._repository.run(*asked, remote, f"+{BASE}*:{under}*", seconds=NETWORK_SECONDS)
+        command = ("fetch", "--quiet", "--no-tags", "--prune", "--no-recurse-submodules", "--no-write-fetch-head")
+        done = self._repository.run(*command, remote, f"+{BASE}*:{under}*", seconds=NETWORK_SECONDS)
         if done.returncode:
             return Reached(problem=complaint(done))
         return Reached(refs=self._unite(under))
 
     def push(self, remote: str) -> Reached:
-        """Push what the remote does not hold, by name: nothing is ever configured to be pushed."""
+        """Push what the remote does not have, by explicit refspec: no push configuration is changed."""
         ours, theirs = self._tips(), self._repository.refs(f"{TRACKED}{remote}/")
         names = [name for name in ours if ours[name] != theirs.get(name)]
         return self._send(remote, names) if names else Reached()
 
     def rewrite(self, remote: str) -> Reached:
-        """Begin each ref anew with what it holds now, here and at the remote, and forget the way there."""
+        """Start each ref again with its current content, locally and at the remote, without its history."""
         tips = self._tips()
         trees = self._trees(tips)
         erased = set().union(*map(erased_in, trees.values()))
         for name, tree in trees.items():
             whole = {**tree, **without(tree, erased)}
             fresh = {commit: Note(lines=note.lines) for commit, note in whole.items()}
-            one = Move(ref=BASE + name, old=tips[name], parent="", notes=fresh, anew=True)
-            if move(self._repository, [one], "Holdfast: begun anew") is None:
+            next_state = Move(ref=BASE + name, old=tips[name], parent="", notes=fresh, orphan=True)
+            if move(self._repository, [next_state], "Holdfast: history removed") is None:
                 raise ReplicaError("The notes changed meanwhile.", hint="Try again.")
             self._repository.run("reflog", "expire", "--expire=now", BASE + name)
         if not remote:
@@ -147,24 +147,24 @@ class GitNotes:
         )
 
     def remotes(self) -> list[str]:
-        """Give the remotes it could go to, the usual one first."""
+        """Return the remotes it can use, origin first."""
         return sorted(self._repository.remotes(), key=lambda name: name != "origin")
 
     def addresses(self, remote: str) -> list[str]:
         """Return every address a remote is fetched from or pushed to, as git resolves them."""
-        asked = (("remote", "get-url", "--all", remote), ("remote", "get-url", "--push", "--all", remote))
-        return sorted({line for question in asked for line in self._repository.ask(*question).splitlines()})
+        command = (("remote", "get-url", "--all", remote), ("remote", "get-url", "--push", "--all", remote))
+        return sorted({line for query in command for line in self._repository.ask(*query).splitlines()})
 
     def follows_rewrites(self) -> bool:
-        """Tell whether git copies the notes of amended and rebased commits."""
+        """True if git copies the notes of amended and rebased commits."""
         return f"{BASE}*" in (self._repository.attempt("config", "--get-all", "notes.rewriteRef") or "").split()
 
     def follow_rewrites(self) -> None:
-        """Let git copy them, in this repository's own settings."""
+        """Configure git to copy them, in this repository only."""
         self._repository.ask("config", "--add", "notes.rewriteRef", f"{BASE}*")
 
     def close(self) -> None:
-        """Let go of nothing: git holds it all."""
+        """Do nothing: git holds all state."""
 
     @cached_property
     def _state(self) -> Path:
@@ -172,15 +172,19 @@ class GitNotes:
 
     def _send(self, remote: str, names: Iterable[str], *options: str) -> Reached:
         specs = [f"{BASE}{name}:{BASE}{name}" for name in names]
-        only = ("--porcelain", "--no-follow-tags", "--no-recurse-submodules")  # whatever is set to go along usually
+        only = (
+            "--porcelain",
+            "--no-follow-tags",
+            "--no-recurse-submodules",
+        )  # nothing else, whatever git is configured to push
         done = self._repository.run("push", *only, *options, remote, *specs, seconds=NETWORK_SECONDS)
-        said = done.stdout.decode(errors="replace")
+        output = done.stdout.decode(errors="replace")
         if done.returncode:
-            refused = [line for line in said.splitlines() if line.startswith("!")]
+            refused = [line for line in output.splitlines() if line.startswith("!")]
             return Reached(rejected=bool(refused), problem=refused[0].split("\t")[-1] if refused else complaint(done))
         ours = self._tips()
         updates = "".join(f"update {TRACKED}{remote}/{name} {ours[name]}\n" for name in names)
-        self._repository.ask("update-ref", "--stdin", given=updates.encode())
+        self._repository.ask("update-ref", "--stdin", stdin=updates.encode())
         return Reached(refs=len(specs))
 
     def _unite(self, under: str) -> int:
@@ -197,25 +201,25 @@ class GitNotes:
             if made is not None:
                 self._follow(moves, made)
                 return len(moves)
-        raise ReplicaError("Somebody else keeps changing the notes.", hint="Try again.")
+        raise ReplicaError("Someone else keeps changing the notes.", hint="Try again.")
 
     def _follow(self, moves: Sequence[Move], made: Mapping[str, str]) -> None:
-        """Note that what was told before is held by what it was united with."""
+        """Record that what was written before is now part of the merge."""
         known = read_state(self._state)
-        if not (told := known.get("told")):
+        if not (written := known.get("told")):
             return
-        for one in moves:
-            name = one.ref.removeprefix(BASE)
-            if one.old and told.get(name) == one.old:
-                told[name] = made[one.ref]
+        for step in moves:
+            name = step.ref.removeprefix(BASE)
+            if step.old and written.get(name) == step.old:
+                written[name] = made[step.ref]
         write_state(self._state, known)
 
-    def _append(self, told: Sequence[Telling]) -> tuple[Put, dict[str, tuple[str, str]]]:
-        """Write what is missing; give for each ref that moved where it was and where it is."""
+    def _append(self, tellings: Sequence[Telling]) -> tuple[Put, dict[str, tuple[str, str]]]:
+        """Write what is missing; return the old and new commit of each ref that moved."""
         for _ in range(TRIES):
             tips = self._tips()
             trees = self._trees(tips)
-            put, changed, remarks = self._changed(trees, told)
+            put, changed, remarks = self._changed(trees, tellings)
             if not any(changed.values()):
                 return Put(remarks=remarks), {}
             moves = [
@@ -225,28 +229,30 @@ class GitNotes:
             ]
             made = move(self._repository, moves, f"Holdfast: {put.events} events of {put.records} records")
             if made is not None:
-                return put, {one.ref.removeprefix(BASE): (one.old, made[one.ref]) for one in moves}
-        raise ReplicaError("Somebody else keeps changing the notes.", hint="Try again.")
+                return put, {step.ref.removeprefix(BASE): (step.old, made[step.ref]) for step in moves}
+        raise ReplicaError("Someone else keeps changing the notes.", hint="Try again.")
 
     def _changed(
-        self, trees: Mapping[str, Tree], told: Sequence[Telling]
+        self, trees: Mapping[str, Tree], tellings: Sequence[Telling]
     ) -> tuple[Put, dict[str, Tree], tuple[Remark, ...]]:
-        """Give the notes that change when these records are told of."""
+        """Return the notes that change when these records are written."""
         lines = [line for tree in trees.values() for note in tree.values() for line in note.lines]
         present, shared = {line[:26] for line in lines if is_whole(line)}, {about(line) for line in lines}
-        told = [one for one in told if one.record.state != "erased" or one.record.id in shared]
-        wanted = {one.record.id: [event for event in one.events if event.id not in present] for one in told}
-        fresh = [one for one in told if wanted[one.record.id]]
+        tellings = [telling for telling in tellings if telling.record.state != "erased" or telling.record.id in shared]
+        wanted = {
+            telling.record.id: [event for event in telling.events if event.id not in present] for telling in tellings
+        }
+        fresh = [telling for telling in tellings if wanted[telling.record.id]]
         commits, head = self._commits(fresh), self._repository.head()
         if fresh and not head:
             return Put(), {}, (Remark(where="notes", why="there is no commit yet that notes could be attached to"),)
         changed: dict[str, Tree] = {}
-        for one in fresh:
-            name, commit = namespace_of(one.record), commits.get(one.record.origin.commit, head)
+        for telling in fresh:
+            name, commit = namespace_of(telling.record), commits.get(telling.record.origin.commit, head)
             tree = changed.setdefault(name, {})
             old = trees.get(name, {}).get(commit, Note())
             note = tree.setdefault(commit, Note(paths=set(old.paths), lines=set(old.lines)))
-            note.lines |= {line_of(event) for event in wanted[one.record.id]}
+            note.lines |= {line_of(event) for event in wanted[telling.record.id]}
         erased, scrubbed = set().union(*map(erased_in, (*trees.values(), *changed.values()))), 0
         for name in {*trees, *changed}:
             whole = {**trees.get(name, {}), **changed.get(name, {})}
@@ -257,26 +263,26 @@ class GitNotes:
         return put, changed, ()
 
     def _commits(self, tellings: Sequence[Telling]) -> dict[str, str]:
-        """Give the commits that records were born at and that are here, by name."""
-        names = sorted({one.record.origin.commit for one in tellings if one.record.origin.commit})
-        given = "".join(f"{name}^{{commit}}\n" for name in names if name.isalnum()).encode()
-        lines = self._repository.ask("cat-file", "--batch-check", given=given).splitlines() if given else []
-        found = {line.split()[0] for line in lines if " commit " in line}
-        return {name: name for name in names if name in found}
+        """Return the commits on which records were created and that exist here, by name."""
+        names = sorted({telling.record.origin.commit for telling in tellings if telling.record.origin.commit})
+        queries = "".join(f"{name}^{{commit}}\n" for name in names if name.isalnum()).encode()
+        lines = self._repository.ask("cat-file", "--batch-check", stdin=queries).splitlines() if queries else []
+        present = {line.split()[0] for line in lines if " commit " in line}
+        return {name: name for name in names if name in present}
 
     def _tips(self) -> dict[str, str]:
-        self._repository.common  # noqa: B018  says so where there is no repository
+        self._repository.common  # noqa: B018  raises ReplicaError if there is none
         return {name: tip for name, tip in self._repository.refs(BASE).items() if name in NAMESPACES}
 
     def _trees(self, tips: Mapping[str, str]) -> dict[str, Tree]:
         return {name: load(self._repository, tip) for name, tip in tips.items()}
 
 
-def _shown(line: str) -> str:
-    """Give the beginning of somebody's line as it can be printed: no bytes that are no text, nothing a terminal would obey."""
+def _printable(line: str) -> str:
+    """Return the beginning of a line as it can be printed: no invalid text, no control characters."""
     return "".join(char if char.isprintable() else "·" for char in line[:40])
 
 
 def namespace_of(record: Record) -> str:
-    """Give the namespace a record's events go to."""
+    """Return the namespace of a record's events."""
     return KINDS[record.kind].names.get("git-notes", "learnings") if record.kind in KINDS else "learnings"

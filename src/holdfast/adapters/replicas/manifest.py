@@ -1,4 +1,4 @@
-"""What a folder of files said when it was last read or written: a small database beside the store, never in the folder."""
+"""The content of a markdown folder when it was last read or written: a small database next to the store, never in the folder."""
 
 import json
 import os
@@ -24,7 +24,7 @@ create index if not exists files_id on files (id);
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """A file as it was: whose it is, and how to see without reading that nobody touched it."""
+    """A file as it was: its record, and a stamp that shows without reading whether it changed."""
 
     path: str
     id: str
@@ -33,7 +33,7 @@ class Row:
 
 
 class Manifest:
-    """The rows, read and written in short transactions. A file that cannot be used is begun anew."""
+    """The rows, read and written in short transactions. An unusable file is created again."""
 
     def __init__(self, path: Path) -> None:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -44,22 +44,22 @@ class Manifest:
             self._db = _opened(path)
 
     def stamps(self) -> dict[str, tuple[str, Stamp]]:
-        """Give id and stamp of every file."""
+        """Return record id and stamp of every file."""
         rows = self._db.execute("select path, id, mtime, ctime, size from files")
         return {path: (about, (mtime, ctime, size)) for path, about, mtime, ctime, size in rows}
 
     def said(self, path: str) -> Json | None:
-        """Give what a file said."""
+        """Return the content of a file as it was last read or written."""
         row = self._db.execute("select said from files where path = ?", (path,)).fetchone()
         return dict(json.loads(row[0])) if row else None
 
     def note(self, name: str) -> str:
-        """Give what is noted under a name."""
+        """Return the value stored under a name."""
         row = self._db.execute("select value from notes where name = ?", (name,)).fetchone()
         return str(row[0]) if row else ""
 
     def change(self, put: Iterable[Row], drop: Iterable[str], notes: dict[str, str]) -> None:
-        """Take files in and out and note things, all or nothing."""
+        """Add and remove files and set notes, in a single transaction."""
         try:
             with self._db:
                 self._db.executemany("delete from files where path = ?", [(path,) for path in drop])
@@ -69,10 +69,10 @@ class Manifest:
                 )
                 self._db.executemany("insert or replace into notes values (?, ?)", list(notes.items()))
         except sqlite3.Error as problem:
-            raise ReplicaError(f"What the folder said cannot be remembered ({problem}).") from problem
+            raise ReplicaError(f"The state of the folder cannot be saved ({problem}).") from problem
 
     def close(self) -> None:
-        """Let go of it."""
+        """Close the database."""
         self._db.close()
 
 

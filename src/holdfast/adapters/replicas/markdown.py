@@ -1,4 +1,4 @@
-"""Records as a folder of markdown files that people read, edit, add and remove, and review in pull requests."""
+"""A folder of markdown files as a replica: people read, edit, add and remove them, and review them in pull requests."""
 
 import os
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -22,13 +22,13 @@ _NEVER: Stamp = (0, 0, -2)
 
 @dataclass(slots=True)
 class _Read:
-    """The folder as it was found: stamps of all files, what the touched ones say, which could not be understood."""
+    """The folder as it was read: stamps of all files, the content of changed ones, and those that could not be parsed."""
 
-    known: dict[str, tuple[str, Stamp]] = field(default_factory=dict)  # what was remembered of it: whose each file is
+    known: dict[str, tuple[str, Stamp]] = field(default_factory=dict)  # the record of each file, as last stored
     stamps: dict[str, Stamp] = field(default_factory=dict)
     parts: dict[str, Json] = field(default_factory=dict)
     unread: dict[str, str] = field(default_factory=dict)
-    homes: dict[str, str] = field(default_factory=dict)  # the file of each record, as far as it is known
+    homes: dict[str, str] = field(default_factory=dict)  # the file of each record, if known
     jumped: bool = False
 
 
@@ -43,10 +43,10 @@ class _Done:
 
 
 class MarkdownFolder:
-    """One folder, one file a record. `implied` has the parts its place says already.
+    """A folder with a file for each record. `implied` holds the parts that its location implies.
 
-    `head` gives the commit checked out there and `follows` whether one comes after another: on another line of history
-    nobody removed or reverted a file. `authors` gives who committed files that stand as they are committed.
+    `head` returns the commit checked out there and `follows` whether a commit comes after another: on another branch
+    a missing or old file is no edit. `authors` returns who committed files that have no uncommitted changes.
     """
 
     tells_history = False
@@ -66,33 +66,33 @@ class MarkdownFolder:
         self.name = name
         self._folder, self._states, self._implied, self._mode = folder, states, implied or {}, mode
         self._head, self._follows, self._authors = head, follows, authors
-        self._found = _Read()
+        self._state = _Read()
 
     @property
     def cursor(self) -> int:
-        """Up to which number of the journal it was told everything."""
+        """The journal number up to which it is complete."""
         return int(self._manifest.note("cursor") or 0)
 
     def read(self, *, afresh: bool = False) -> Arrived:
-        """Give the files that say something else than they did, and those that are gone. Others are not even opened."""
+        """Return the files whose content changed, and those that are gone. Other files are not opened."""
         known = self._manifest.stamps()
         before, now = self._manifest.note("head"), self._head()
         jumped = bool(before and now) and not self._follows(before, now)
         homes = {about: path for path, (about, _) in known.items()}
-        self._found = found = _Read(known=known, stamps=_scan(self._folder), jumped=jumped, homes=homes)
-        touched = [name for name, stamp in found.stamps.items() if afresh or known.get(name, ("", _NEVER))[1] != stamp]
+        self._state = state = _Read(known=known, stamps=_scan(self._folder), jumped=jumped, homes=homes)
+        touched = [name for name, stamp in state.stamps.items() if afresh or known.get(name, ("", _NEVER))[1] != stamp]
         edits = [edit for name in sorted(touched) if (edit := self._edit(name, known))] if touched else []
-        here = {parts.get("id") for parts in found.parts.values()}
+        present = {parts.get("id") for parts in state.parts.values()}
         gone = [
             Gone(where=name, about=about)
             for name, (about, stamp) in known.items()
-            if name not in found.stamps and stamp != ABSENT and about not in here
+            if name not in state.stamps and stamp != ABSENT and about not in present
         ]
-        by = self._authors([*(edit.where for edit in edits), *(one.where for one in gone)])
+        by = self._authors([*(edit.where for edit in edits), *(file.where for file in gone)])
         return Arrived(
             edits=tuple(replace(edit, author=by.get(edit.where, "")) for edit in edits),
-            gone=tuple(replace(one, author=by.get(one.where, "")) for one in gone),
-            remarks=tuple(Remark(where=name, why=why) for name, why in found.unread.items()),
+            gone=tuple(replace(file, author=by.get(file.where, "")) for file in gone),
+            remarks=tuple(Remark(where=name, why=why) for name, why in state.unread.items()),
             owed=tuple(self._manifest.note("owed").split()),
             files=sum(1 for _, stamp in known.values() if stamp != ABSENT),
             vanished=bool(known) and not self._folder.is_dir(),
@@ -100,32 +100,32 @@ class MarkdownFolder:
         )
 
     def carriers(self, ids: Collection[str]) -> dict[str, str]:  # noqa: ARG002
-        """Give nothing: files carry no events, and each edit says who committed it."""
+        """Return nothing: files hold no events, and each edit names its committer."""
         return {}
 
     def write(self, tellings: Sequence[Telling], settled: Settled, *, cursor: int) -> Put:
         """Write the files of records that changed, and remove those of records no longer in use.
 
-        A file that was refused, or that somebody changed since it was read, is left alone and read again next time.
+        A file that was rejected, or was edited since it was read, is left alone and read again next time.
         """
-        known, done = self._found.known, self._noted(settled)
-        paths = self._found.homes
-        for one in tellings:
-            path = one.where or paths.get(one.record.id, "")
-            if path in settled.refused or path in self._found.unread:
-                done.owed.add(one.record.id)
+        known, done = self._state.known, self._noted(settled)
+        paths = self._state.homes
+        for telling in tellings:
+            path = telling.where or paths.get(telling.record.id, "")
+            if path in settled.refused or path in self._state.unread:
+                done.owed.add(telling.record.id)
                 continue
             try:
-                self._tell(one, path, known.get(path, ("", _NEVER))[1], settled, done)
+                self._write_record(telling, path, known.get(path, ("", _NEVER))[1], settled, done)
             except Invalid as problem:
-                done.remarks.append(Remark(where=path or one.record.id, why=problem.message))
+                done.remarks.append(Remark(where=path or telling.record.id, why=problem.message))
             except OSError as problem:
                 raise ReplicaError(f"{self._folder} cannot be written ({problem.strerror}).") from problem
         self._remember(known, done, cursor)
         return Put(records=done.written, removed=done.removed, remarks=tuple(done.remarks))
 
     def close(self) -> None:
-        """Let go of what is remembered."""
+        """Close the stored state."""
         if manifest := self.__dict__.pop("_manifest", None):
             manifest.close()
 
@@ -134,81 +134,81 @@ class MarkdownFolder:
         return Manifest(self._states / f"{self.name}-{state_key(str(self._folder.absolute()))}.db")
 
     def _edit(self, name: str, known: Mapping[str, tuple[str, Stamp]]) -> Edit | None:
-        """Read a file that was touched; nothing if it says what it said before, or cannot be understood."""
+        """Read a changed file; None if its content is the same as before, or cannot be parsed."""
         owner = known.get(name, ("", _NEVER))[0]
         try:
             parts = self._parts(name)
             about = parts.setdefault("id", owner) or parts.pop("id")
             self._check_owner(name, about, owner)
         except (Invalid, OSError) as problem:
-            self._found.unread[name] = problem.message if isinstance(problem, Invalid) else str(problem.strerror)
+            self._state.unread[name] = problem.message if isinstance(problem, Invalid) else str(problem.strerror)
             return None
-        self._found.parts[name] = parts
-        before = self._manifest.said(self._found.homes.get(about, "")) if about else None
+        self._state.parts[name] = parts
+        before = self._manifest.said(self._state.homes.get(about, "")) if about else None
         if about:
-            self._found.homes[about] = name
+            self._state.homes[about] = name
         if before == parts:
             return None
-        return Edit(where=name, about=about, said=parts, before=None if self._found.jumped else before)
+        return Edit(where=name, about=about, said=parts, before=None if self._state.jumped else before)
 
     def _parts(self, name: str) -> Json:
-        if self._found.stamps[name][2] > LONGEST_FILE:
+        if self._state.stamps[name][2] > LONGEST_FILE:
             raise Invalid(f"It has more than {LONGEST_FILE:,} bytes.")
         try:
             parts = file_parts((self._folder / name).read_text(encoding="utf-8"))
         except UnicodeDecodeError as problem:
             raise Invalid("It is not UTF-8.") from problem
-        for part, meant in self._implied.items():
-            if (said := parts.pop(part, meant)) != meant:
-                raise Invalid(f"It says {part}: {said}, but this folder is for {meant}.")
+        for part, expected in self._implied.items():
+            if (value := parts.pop(part, expected)) != expected:
+                raise Invalid(f"It has {part}: {value}, but this folder is for {expected}.")
         return parts
 
     def _check_owner(self, name: str, about: str, owner: str) -> None:
         if owner and about != owner:
             raise Invalid(f"Its id was changed; it is the file of {owner}.")
-        home = self._found.homes.get(about, name)
-        if home != name and home in self._found.stamps:
-            raise Invalid(f"{home} is the file of {about} already. Take out the id to make it a memory of its own.")
+        home = self._state.homes.get(about, name)
+        if home != name and home in self._state.stamps:
+            raise Invalid(f"{home} is the file of {about} already. Remove the id to make it a separate memory.")
 
     def _noted(self, settled: Settled) -> _Done:
-        """Begin with what was read and understood."""
-        parts = {path: said for path, said in self._found.parts.items() if path not in settled.refused}
-        rows = {path: self._row(path, said) for path, said in parts.items() if said.get("id")}
+        """Return a result that begins with the files that were read and parsed."""
+        parts = {path: content for path, content in self._state.parts.items() if path not in settled.refused}
+        rows = {path: self._row(path, content) for path, content in parts.items() if content.get("id")}
         return _Done(rows=rows)
 
-    def _tell(self, one: Telling, path: str, stamp: Stamp, settled: Settled, done: _Done) -> None:
-        record = one.record
-        if not one.carried and record.state == "active":
+    def _write_record(self, telling: Telling, path: str, stamp: Stamp, settled: Settled, done: _Done) -> None:
+        record = telling.record
+        if not telling.carried and record.state == "active":
             if path:
                 done.dropped.add(path)
-                why = "it is private now; what was shared stays shared, so its file was left: remove that yourself"
+                why = "it is private now; its file was already shared and is left in place: remove it yourself"
                 done.remarks.append(Remark(where=path, why=why))
             return
-        if not one.carried or record.state != "active":
+        if not telling.carried or record.state != "active":
             if path and record.state == "erased" and self._head():
-                why = "its file is removed; older commits of the repository still hold what it said"
+                why = "its file is removed; older commits of the repository still contain its text"
                 done.remarks.append(Remark(where=path, why=why))
             self._remove(path, record.id, done)
             return
-        parts, there = parts_of(record, frozenset(self._implied)), path in self._found.stamps
-        said = self._said(path)
-        if path in settled.old or (there and said == parts):
+        parts, exists = parts_of(record, frozenset(self._implied)), path in self._state.stamps
+        content = self._content_of(path)
+        if path in settled.old or (exists and content == parts):
             return
-        elsewhere = self._found.jumped or stamp == ABSENT
-        if path and not there and record.id not in settled.put_back and not (elsewhere and said != parts):
-            return  # it was taken away, and nobody said yet what that means
+        elsewhere = self._state.jumped or stamp == ABSENT
+        if path and not exists and record.id not in settled.put_back and not (elsewhere and content != parts):
+            return  # it was deleted, and it is not decided yet what that means
         self._put(path or self._fresh_name(record), parts, done)
 
     def _put(self, path: str, parts: Json, done: _Done) -> None:
         content, place = file_text(parts), self._folder / path
-        if path in self._found.stamps and _stamp(place) != self._found.stamps[path]:
+        if path in self._state.stamps and _stamp(place) != self._state.stamps[path]:
             done.rows.pop(path, None)
             done.owed.add(parts["id"])
-            done.remarks.append(Remark(where=path, why="it was changed just now; the next sync reads it"))
+            done.remarks.append(Remark(where=path, why="it was edited just now; the next sync reads it"))
             return
         self._folder.mkdir(mode=0o700 if self._mode == 0o600 else 0o777, parents=True, exist_ok=True)
         write_aside(place, content, self._mode)
-        self._found.stamps[path] = _stamp(place)
+        self._state.stamps[path] = _stamp(place)
         done.rows[path] = self._row(path, parts)
         done.written += 1
 
@@ -216,10 +216,10 @@ class MarkdownFolder:
         if not path:
             return
         place = self._folder / path
-        if path in self._found.stamps:
-            if _stamp(place) != self._found.stamps[path]:
+        if path in self._state.stamps:
+            if _stamp(place) != self._state.stamps[path]:
                 done.owed.add(about)
-                done.remarks.append(Remark(where=path, why="it was changed just now; the next sync reads it"))
+                done.remarks.append(Remark(where=path, why="it was edited just now; the next sync reads it"))
                 return
             place.unlink(missing_ok=True)
             done.removed += 1
@@ -228,27 +228,27 @@ class MarkdownFolder:
 
     def _remember(self, known: Mapping[str, tuple[str, Stamp]], done: _Done, cursor: int) -> None:
         owned = {row.id for row in done.rows.values()}
-        missing = [path for path in known if path not in self._found.stamps and path not in done.dropped]
+        missing = [path for path in known if path not in self._state.stamps and path not in done.dropped]
         moved = [path for path in missing if known[path][0] in owned]
-        away = [path for path in missing if self._found.jumped and path not in moved]
+        away = [path for path in missing if self._state.jumped and path not in moved]
         rows = [*done.rows.values(), *(self._row(path, self._manifest.said(path) or {}) for path in away)]
         notes = {"cursor": str(cursor), "head": self._head(), "owed": " ".join(sorted(done.owed))}
-        notes["folder"] = str(self._folder.absolute())  # erasing must find it again, from wherever it is done
+        notes["folder"] = str(self._folder.absolute())  # erasing must find it from any folder
         self._manifest.change(rows, [*done.dropped, *moved], notes)
 
     def _row(self, path: str, parts: Json) -> Row:
-        return Row(path=path, id=parts["id"], stamp=self._found.stamps.get(path, ABSENT), said=parts)
+        return Row(path=path, id=parts["id"], stamp=self._state.stamps.get(path, ABSENT), said=parts)
 
-    def _said(self, path: str) -> Json | None:
-        return self._found.parts.get(path) or (self._manifest.said(path) if path else None)
+    def _content_of(self, path: str) -> Json | None:
+        return self._state.parts.get(path) or (self._manifest.said(path) if path else None)
 
     def _fresh_name(self, record: Record) -> str:
         name = file_name(record)
-        return name if name not in self._found.stamps else f"{name.removesuffix('.md')}-{record.id.lower()}.md"
+        return name if name not in self._state.stamps else f"{name.removesuffix('.md')}-{record.id.lower()}.md"
 
 
 def _scan(folder: Path) -> dict[str, Stamp]:
-    """Give the stamp of every file that could be a record's."""
+    """Return the stamp of every file that could be a record's."""
     try:
         with os.scandir(folder) as entries:
             return {entry.name: _stamp_of(entry.stat(follow_symlinks=False)) for entry in _candidates(entries)}

@@ -1,7 +1,7 @@
-"""Trees of notes: read whichever way git has spread them over folders, and written so that nobody's lines are lost.
+"""Read and write trees of git notes in any fan-out, without losing concurrent changes.
 
-`git notes` moves its ref without looking whether somebody else moved it meanwhile, and `fast-import` refuses notes on commits
-that are not here yet. So trees are written as trees, and refs move only from where they were read.
+`git notes` updates its ref without checking for concurrent updates, and `fast-import` rejects notes on commits
+that are missing. So notes are written as trees, and refs are updated only from the commit they were read at.
 """
 
 import os
@@ -27,32 +27,32 @@ _ABOUT, _ERASED = '\t{"about":"', '"verb":"erased"'
 
 @dataclass(slots=True, kw_only=True)
 class Note:
-    """The lines of one note and the paths it lies at; git joins what lies at several."""
+    """The lines of a note and its paths; git joins a note that is at several."""
 
     paths: set[str] = field(default_factory=set)
     lines: set[str] = field(default_factory=set)
 
 
-Tree = dict[str, Note]  # by the name of the object that is annotated
+Tree = dict[str, Note]  # by the name of the annotated object
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Move:
-    """A ref's next state: from where to where, and which notes differ from the parent's."""
+    """An update of a ref: its old commit, the new parent, and the notes that differ from the parent's."""
 
     ref: str
     old: str
     parent: str
     notes: Mapping[str, Note]
-    anew: bool = False  # without the history before it
+    orphan: bool = False  # a commit without parents
 
 
 def load(repository: Repository, tip: str, *, but: str = "") -> Tree:
-    """Give every note of a commit, or those that another commit does not hold as they are."""
-    found = _entries(repository, tip)
-    held = but and repository.attempt("cat-file", "-e", but) is not None
-    seen = set(_entries(repository, but)) if held else set()
-    fresh = [entry for entry in found if entry not in seen]
+    """Return every note of a commit, or only those that differ from another commit."""
+    entries = _entries(repository, tip)
+    known = but and repository.attempt("cat-file", "-e", but) is not None
+    seen = set(_entries(repository, but)) if known else set()
+    fresh = [entry for entry in entries if entry not in seen]
     contents = _blobs(repository, [blob for blob, _ in fresh])
     tree: Tree = {}
     for blob, path in fresh:
@@ -63,7 +63,7 @@ def load(repository: Repository, tip: str, *, but: str = "") -> Tree:
 
 
 def events_in(tree: Mapping[str, Note]) -> Iterator[tuple[str, str, Event | Invalid]]:
-    """Give each line of a tree with the object it is attached to and what it says, or what is wrong with it."""
+    """Yield each line of a tree with the object it is attached to and its event, or the parse error."""
     for name, note in tree.items():
         for line in note.lines:
             try:
@@ -73,34 +73,34 @@ def events_in(tree: Mapping[str, Note]) -> Iterator[tuple[str, str, Event | Inva
 
 
 def about(line: str) -> str:
-    """Give the record a line is about, without reading all of it."""
+    """Return the record id of a line without parsing it."""
     return line.partition(_ABOUT)[2][:26]
 
 
 def is_whole(line: str) -> bool:
-    """Tell a line of ours from one that was cut short, without reading all of it."""
+    """True if a line is complete, judged without parsing it."""
     return _ABOUT in line and line.endswith("}}")
 
 
 def erased_in(tree: Mapping[str, Note]) -> set[str]:
-    """Give the records whose erasure is told in a tree."""
+    """Return the ids of records that a tree marks as erased."""
     lines = (line for note in tree.values() for line in note.lines if _ERASED in line)
     return {event.about for line in lines if (event := _readable(line)) and event.verb == "erased"}
 
 
 def without(tree: Tree, erased: AbstractSet[str]) -> Tree:
-    """Give the notes that change when everything said about erased records is taken out."""
+    """Return the notes that change when the text of erased records is removed."""
     changed: Tree = {}
     for name, note in tree.items():
-        told = {line: event for line in note.lines if about(line) in erased and (event := _readable(line))}
-        bare = {line: line_of(scrub(event)) for line, event in told.items()}
+        events = {line: event for line in note.lines if about(line) in erased and (event := _readable(line))}
+        bare = {line: line_of(scrub(event)) for line, event in events.items()}
         if any(line != plain for line, plain in bare.items()):
             changed[name] = Note(paths=set(note.paths), lines=note.lines - bare.keys() | set(bare.values()))
     return changed
 
 
 def united(ours: Tree, theirs: Tree) -> Tree:
-    """Give the notes of a union that differ from theirs."""
+    """Return the notes of a merge that differ from theirs."""
     changed: Tree = {}
     for name, note in ours.items():
         there = theirs.get(name, Note())
@@ -111,28 +111,28 @@ def united(ours: Tree, theirs: Tree) -> Tree:
 
 
 def move(repository: Repository, moves: list[Move], message: str) -> dict[str, str] | None:
-    """Move refs, all or none, and give where each is now; None if one of them is no longer where it was read."""
+    """Update refs, all or none, and return their new commits; None if one of them has changed since it was read."""
     token = f"{ASIDE}{os.getpid()}-{secrets.token_hex(4)}/"
-    made = {one.ref: one.parent for one in moves}
-    if wanted := [one for one in moves if one.notes or one.anew]:
-        stream = b"".join(_commit(one, f"{token}{place}", repository, message) for place, one in enumerate(wanted))
-        repository.ask_bytes("fast-import", "--quiet", "--date-format=now", given=stream)
+    made = {step.ref: step.parent for step in moves}
+    if wanted := [step for step in moves if step.notes or step.orphan]:
+        stream = b"".join(_commit(step, f"{token}{place}", repository, message) for place, step in enumerate(wanted))
+        repository.ask_bytes("fast-import", "--quiet", "--date-format=now", stdin=stream)
         aside = repository.refs(token)
-        made |= {one.ref: aside[str(place)] for place, one in enumerate(wanted)}
-    updates = [f"update {one.ref} {made[one.ref]} {one.old or NOTHING}" for one in moves]
-    fine = repository.run("update-ref", "--stdin", given=("\n".join(updates) + "\n").encode()).returncode == 0
+        made |= {step.ref: aside[str(place)] for place, step in enumerate(wanted)}
+    updates = [f"update {step.ref} {made[step.ref]} {step.old or NOTHING}" for step in moves]
+    updated = repository.run("update-ref", "--stdin", stdin=("\n".join(updates) + "\n").encode()).returncode == 0
     if wanted:
         gone = "".join(f"delete {token}{place}\n" for place in range(len(wanted)))
-        repository.ask("update-ref", "--stdin", given=gone.encode())
-    return made if fine else None
+        repository.ask("update-ref", "--stdin", stdin=gone.encode())
+    return made if updated else None
 
 
-def _commit(one: Move, ref: str, repository: Repository, message: str) -> bytes:
-    said = message.encode()
-    parts = [f"commit {ref}\ncommitter {repository.ident()} now\ndata {len(said)}\n".encode(), said, b"\n"]
-    if one.parent and not one.anew:
-        parts.append(f"from {one.parent}\n".encode())
-    for name, note in sorted(one.notes.items()):
+def _commit(step: Move, ref: str, repository: Repository, message: str) -> bytes:
+    encoded = message.encode()
+    parts = [f"commit {ref}\ncommitter {repository.ident()} now\ndata {len(encoded)}\n".encode(), encoded, b"\n"]
+    if step.parent and not step.orphan:
+        parts.append(f"from {step.parent}\n".encode())
+    for name, note in sorted(step.notes.items()):
         place = f"{name[:2]}/{name[2:]}"
         parts += [f"D {path}\n".encode() for path in sorted(note.paths - {place})]
         content = "".join(f"{line}\n" for line in sorted(note.lines)).encode(errors="surrogateescape")
@@ -148,17 +148,17 @@ def _readable(line: str) -> Event | None:
 
 
 def _entries(repository: Repository, tip: str) -> list[tuple[str, str]]:
-    """Give blob and path of every note.
+    """Return blob and path of every note.
 
-    Only the name of an object makes a note. Whatever else somebody put into the tree stays there unread: no name of theirs
-    is ever part of what git is told to do, and nothing is unpacked that would not fit.
+    Only a path that is an object name is a note. Other entries of the tree are ignored: no foreign name is ever passed
+    to git, and no oversized blob is unpacked.
     """
     entries = repository.ask_bytes("ls-tree", "-r", "-z", "--long", tip).split(b"\0")
     split = ((head.split(), path) for head, _, path in (entry.partition(b"\t") for entry in entries if entry))
     notes = [(head[2].decode(), path.decode(), int(head[3])) for head, path in split if _is_note(head, path)]
     for blob, _, size in notes:
         if size > LARGEST:
-            hint = "`git cat-file` shows who could want that; `git notes remove` takes it away."
+            hint = "`git cat-file` shows its content; `git notes remove` removes it."
             raise ReplicaError(f"The note {blob[:10]} has {size:,} bytes; {LARGEST:,} is the most.", hint=hint)
     return [(blob, path) for blob, path, _ in notes]
 
@@ -168,9 +168,9 @@ def _is_note(head: list[bytes], path: bytes) -> bool:
 
 
 def _blobs(repository: Repository, names: list[str]) -> dict[str, str]:
-    """Give the contents of blobs, all of them in one question."""
+    """Return the contents of blobs, read in a single call."""
     wanted = dict.fromkeys(names)
-    found = objects(repository.ask_bytes("cat-file", "--batch", given="\n".join(wanted).encode())) if names else {}
-    if missing := [name for name in wanted if name not in found]:
-        raise ReplicaError(f"git cannot read the note {missing[0]}.", hint="`git fsck` says what is damaged.")
-    return {name: content.decode(errors="surrogateescape") for name, content in found.items()}
+    contents = objects(repository.ask_bytes("cat-file", "--batch", stdin="\n".join(wanted).encode())) if names else {}
+    if missing := [name for name in wanted if name not in contents]:
+        raise ReplicaError(f"git cannot read the note {missing[0]}.", hint="Run `git fsck` to see what is damaged.")
+    return {name: content.decode(errors="surrogateescape") for name, content in contents.items()}

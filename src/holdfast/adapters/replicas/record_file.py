@@ -1,4 +1,4 @@
-"""A record as a markdown file: YAML in front in a fixed order, then the text."""
+"""A record as a markdown file: YAML front matter in a fixed order, then the text."""
 
 import re
 from dataclasses import fields
@@ -22,19 +22,19 @@ _INSTANTS = frozenset({"created_at", "verified_at"})
 
 
 def file_text(parts: Json) -> str:
-    """Write what a file says; fields that no record has stand where somebody put them, after ours."""
+    """Return the content of a record's file; fields that no record has follow ours."""
     extra = dict(parts.get("extra", {}))
     front = extra.pop(FRONT, {})
-    given = {name: item for name, item in parts.items() if name not in ("body", "extra")}
-    given |= ({"extra": extra} if extra else {}) | {name: item for name, item in front.items() if name not in _NAMES}
-    head = yaml.dump(given, Dumper=_DUMPER, sort_keys=False, allow_unicode=True, default_flow_style=False, width=100)
+    values = {name: item for name, item in parts.items() if name not in ("body", "extra")}
+    values |= ({"extra": extra} if extra else {}) | {name: item for name, item in front.items() if name not in _NAMES}
+    head = yaml.dump(values, Dumper=_DUMPER, sort_keys=False, allow_unicode=True, default_flow_style=False, width=100)
     if len(head) > LONGEST:
         raise Invalid(f"Its front matter would have {len(head):,} characters; {LONGEST:,} is the most.")
     return f"---\n{head}---\n\n{parts.get('body', '')}\n"
 
 
 def file_parts(content: str) -> Json:
-    """Read what a file says, or tell why it cannot be read."""
+    """Parse the content of a file; raise Invalid if it is malformed."""
     lines = even(content.removeprefix("\ufeff")).split("\n")
     if lines[0].rstrip() != "---":
         return {"body": even(content.removeprefix("\ufeff"))}
@@ -51,14 +51,14 @@ def file_parts(content: str) -> Json:
 
 
 def file_name(record: Record) -> str:
-    """Give a name that sorts by date and can be read; it stays when the title changes."""
+    """Return a readable name that sorts by date; it stays when the title changes."""
     words = re.findall(r"\w+", record.title.lower())[:8]
     stem = "-".join((record.created_at[:10], *words)).encode()[:80].decode(errors="ignore").rstrip("-_")
     return f"{stem}-{record.id[-6:].lower()}.md"
 
 
 def _part(name: str, item: Any) -> Any:
-    """Give a part in the type a record has it in; a part nobody knows yet is taken as it stands."""
+    """Return a part in its type; unknown parts are returned unchanged."""
     if name == "id":
         return check_id(str(item).strip().upper())
     if name in _INSTANTS:
@@ -69,7 +69,7 @@ def _part(name: str, item: Any) -> Any:
         return str(item).strip()
     if name in _LISTS:
         listed = item if isinstance(item, list) else [item]
-        return listed if name == "links" else [str(one) for one in listed]
+        return listed if name == "links" else [str(entry) for entry in listed]
     if name in _MAPPINGS and not isinstance(item, dict):
         raise Invalid(f"{name} must be a mapping.")
     return item

@@ -1,4 +1,4 @@
-"""What a replica remembers between syncs, in a file beside the store; losing it costs time, nothing else."""
+"""The state of a replica between syncs, in a file next to the store; losing it costs time, nothing else."""
 
 import json
 import os
@@ -10,12 +10,12 @@ from holdfast.model.foreign_json import parse_json
 
 
 def state_key(place: str) -> str:
-    """Give a short name for a place."""
+    """Return a short file name for a path or address."""
     return blake2b(place.encode(errors="surrogateescape"), digest_size=8).hexdigest()
 
 
 def read_state(path: Path) -> dict[str, Any]:
-    """Give what is remembered; nothing if that cannot be read."""
+    """Return the stored state; empty if it cannot be read."""
     try:
         value = parse_json(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -24,13 +24,13 @@ def read_state(path: Path) -> dict[str, Any]:
 
 
 def write_state(path: Path, value: dict[str, Any]) -> None:
-    """Remember something instead."""
+    """Store the state."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     write_aside(path, json.dumps(value))
 
 
 def write_aside(path: Path, content: str, mode: int = 0o600) -> None:
-    """Write a file aside and put it in place at once, so that nobody ever reads half of it."""
+    """Write a file to a temporary name and rename it, so that no reader sees half of it."""
     fresh = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     with os.fdopen(
         os.open(fresh, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, mode), "w", encoding="utf-8", newline="\n"

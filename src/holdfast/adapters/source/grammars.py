@@ -1,11 +1,11 @@
-"""Definitions in languages other than Python, by the tree-sitter project's own grammars; each is loaded when it is needed."""
+"""Find definitions in languages other than Python with tree-sitter grammars, loaded on demand."""
 
 from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
 from typing import Any
 
-# Extension -> module of its grammar, and the function in it that gives the language.
+# Extension -> module of its grammar, and its function that returns the language.
 _GRAMMARS = {
     **dict.fromkeys(("js", "jsx", "mjs", "cjs"), ("tree_sitter_javascript", "language")),
     **dict.fromkeys(("ts", "mts", "cts"), ("tree_sitter_typescript", "language_typescript")),
@@ -30,37 +30,37 @@ _NO_DEFINITION = frozenset(
 
 
 def knows(extension: str) -> bool:
-    """Tell whether there is a grammar for a kind of file."""
+    """True if there is a grammar for a file extension."""
     return extension in _GRAMMARS
 
 
 def definitions(extension: str, text: str, name: str) -> Iterator[tuple[int, int]]:
-    """Give the first and last line of each definition of a dotted name."""
+    """Yield the first and last line of each definition of a dotted name."""
     if extension not in _GRAMMARS or name.rpartition(".")[2] not in text:
         return
     raw = text.encode()
     root = _parser(extension).parse(raw).root_node
     names = name.split(".")
-    # Where methods stand outside of their type, as in Go, the last name has to do.
-    found = list(_named(root, names, raw)) or list(_named(root, names[-1:], raw))
-    for node in found:
+    # Methods may be outside of their type, as in Go: then the last name alone is searched.
+    nodes = list(_named(root, names, raw)) or list(_named(root, names[-1:], raw))
+    for node in nodes:
         outer = node.parent if node.parent is not None and node.parent.type in _WRAPPERS else node
         yield outer.start_point[0] + 1, outer.end_point[0] + 1
 
 
 def _named(node: Any, names: list[str], raw: bytes) -> Iterator[Any]:
     for child in node.named_children:
-        found = _name_of(child, raw).replace("::", ".") if child.type not in _NO_DEFINITION else ""
-        if found == ".".join(names):
+        defined = _name_of(child, raw).replace("::", ".") if child.type not in _NO_DEFINITION else ""
+        if defined == ".".join(names):
             yield child
             continue
-        if found == names[0]:
+        if defined == names[0]:
             yield from _named(child, names[1:], raw)
         yield from _named(child, names, raw)
 
 
 def _name_of(node: Any, raw: bytes) -> str:
-    """Give the name a node defines, through the declarators C puts around it."""
+    """Return the name a node defines, through the declarators C puts around it."""
     for field in _NAMES:
         inner = node.child_by_field_name(field)
         if inner is not None and (field != "type" or node.type == "impl_item"):
@@ -72,7 +72,7 @@ def _name_of(node: Any, raw: bytes) -> str:
 
 @cache
 def _parser(extension: str) -> Any:
-    from tree_sitter import Language, Parser  # noqa: PLC0415  only where such a file is cited
+    from tree_sitter import Language, Parser  # noqa: PLC0415  only if such a file is cited
 
     module, language = _GRAMMARS[extension]
     return Parser(Language(getattr(import_module(module), language)()))

@@ -1,4 +1,4 @@
-"""What of a text counts: source without comments and layout, so that a formatter or a remark is no change."""
+"""Normalise source for comparison: without comments and layout, so that reformatting is no change."""
 
 import hashlib
 import re
@@ -19,7 +19,7 @@ _TRAILING = re.compile(r",(?=[)\]}])")
 
 
 def essence(text: str, extension: str) -> str:
-    """Give what a text says: without layout, trailing commas and the choice of quotes, and of code without comments."""
+    """Return a text without layout, trailing commas and the choice of quotes; code also without comments."""
     code = _comments(extension)
     bare = code.sub(lambda match: match[1] or "", text) if code else text
     bare = _LAYOUT.sub("", bare)
@@ -27,12 +27,12 @@ def essence(text: str, extension: str) -> str:
 
 
 def digest(essence: str) -> str:
-    """Give the hash of what a text says."""
+    """Return the hash of a normalised text."""
     return hashlib.sha256(essence.encode()).hexdigest()[:16]
 
 
 def extension_of(path: str) -> str:
-    """Give what tells the language of a file: its extension, or its name where that has none."""
+    """Return the extension of a file, or its name if it has none."""
     name = path.rpartition("/")[2].lower()
     return name.rpartition(".")[2]
 

@@ -1,4 +1,4 @@
-"""Where a symbol, a value or some lines stand in the text of a file."""
+"""Locate a symbol, a value or lines in the text of a file."""
 
 import ast
 import re
@@ -22,17 +22,17 @@ class Span:
 
 
 def text_in(text: str, span: Span) -> str:
-    """Give the lines of a span."""
+    """Return the lines of a span."""
     return "\n".join(text.split("\n")[span.first - 1 : span.last])
 
 
 def whole(text: str) -> Span:
-    """Give the span of a whole text."""
+    """Return the span of a whole text."""
     return Span(first=1, last=text.count("\n") + (not text.endswith("\n")) or 1)
 
 
 def symbol_spans(path: str, text: str, name: str) -> Iterator[Span]:
-    """Give where a symbol is defined; the cheap guess first, then what a parser says, so that a match can end the search."""
+    """Yield where a symbol is defined: cheap guesses first, then a parser's result, so that a match can end the search."""
     if extension_of(path) in ("py", "pyi"):
         if "." not in name:
             yield from _indented(text, name)
@@ -44,7 +44,7 @@ def symbol_spans(path: str, text: str, name: str) -> Iterator[Span]:
 
 
 def moved_lines(text: str, path: str, wanted: str, size: int) -> Span | None:
-    """Give the lines that say what some others said, wherever and in how many lines they now stand."""
+    """Return the lines whose normalised text has this hash, wherever they are now."""
     lines, extension = text.split("\n"), extension_of(path)
     sizes = [len(essence(line, extension)) for line in lines]
     first = 0
@@ -52,12 +52,12 @@ def moved_lines(text: str, path: str, wanted: str, size: int) -> Span | None:
         while first < last and (not sizes[first] or sum(sizes[first : last + 1]) > size + SLACK):
             first += 1
         for start in range(first, last + 1):
-            held = sum(sizes[start : last + 1])
-            if held < size:
+            total = sum(sizes[start : last + 1])
+            if total < size:
                 break
             if (
                 sizes[start]
-                and held <= size + SLACK
+                and total <= size + SLACK
                 and digest(essence("\n".join(lines[start : last + 1]), extension)) == wanted
             ):
                 return Span(first=start + 1, last=last + 1)
@@ -65,9 +65,9 @@ def moved_lines(text: str, path: str, wanted: str, size: int) -> Span | None:
 
 
 def value_of(path: str, text: str, name: str) -> tuple[str, int] | None:
-    """Give what a name is set to in a file, and in which line; None if it is not set there."""
-    if extension_of(path) in ("py", "pyi") and (found := _assigned(text, name)):
-        return found
+    """Return the value that a name is set to in a file, and its line; None if it is not set."""
+    if extension_of(path) in ("py", "pyi") and (assigned := _assigned(text, name)):
+        return assigned
     last = re.escape(name.rpartition(".")[2])
     sets = re.compile(
         rf"^[ \t]*(?:(?:export|const|let|var|static|final|pub|readonly)[ \t]+)*[\"']?(?:[\w-]+\.)*{last}[\"']?"
@@ -80,7 +80,7 @@ def value_of(path: str, text: str, name: str) -> tuple[str, int] | None:
 
 
 def _indented(text: str, name: str) -> Iterator[Span]:
-    """Give the blocks that begin with a definition of a name, by their indentation alone."""
+    """Yield the blocks that begin with a definition of a name, by their indentation alone."""
     lines = None
     for match in re.finditer(_DEFINES.format(name=re.escape(name)), text, re.MULTILINE):
         lines = lines if lines is not None else text.split("\n")
@@ -89,7 +89,7 @@ def _indented(text: str, name: str) -> Iterator[Span]:
 
 
 def _mentioned(text: str, name: str) -> Iterator[Span]:
-    """Give the block that begins where a name is first written: all that can be told without a grammar."""
+    """Yield the block that begins where a name first occurs: the best guess without a grammar."""
     if match := re.search(rf"^(?P<indent>[ \t]*)[^\n]*\b{re.escape(name)}\b", text, re.MULTILINE):
         first = text.count("\n", 0, match.start()) + 1
         yield Span(first=first, last=_block_end(text.split("\n"), first, len(match["indent"].expandtabs())))
@@ -102,7 +102,7 @@ def _block_end(lines: Sequence[str], first: int, indent: int) -> int:
         if not line.strip():
             continue
         deep = len(line) - len(line.lstrip())
-        # The head may go on over several lines, and ends with a bracket at its own depth.
+        # The signature may span several lines, and ends with a bracket at its own depth.
         if deep <= indent and inside and not line.lstrip().startswith((")", "]", "}")):
             break
         inside = True
@@ -116,14 +116,14 @@ def _python(text: str, name: str) -> Iterator[Span]:
     except (SyntaxError, ValueError, RecursionError):
         return
     for node in _named(tree, name.split(".")):
-        decorated = [one.lineno for one in getattr(node, "decorator_list", ())]
+        decorated = [decorator.lineno for decorator in getattr(node, "decorator_list", ())]
         yield Span(first=node.lineno, last=node.end_lineno or node.lineno)
         if decorated:
             yield Span(first=min(decorated), last=node.end_lineno or node.lineno)
 
 
 def _named(tree: ast.AST, names: Sequence[str]) -> "Iterator[ast.stmt]":
-    """Give the definitions and assignments of a dotted name, wherever its first part stands."""
+    """Yield the definitions and assignments of a dotted name, at any depth."""
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) and node.name == names[0]:
             if len(names) == 1:
@@ -137,9 +137,9 @@ def _named(tree: ast.AST, names: Sequence[str]) -> "Iterator[ast.stmt]":
 def _targets(node: "ast.Assign | ast.AnnAssign") -> list[str]:
     targets = node.targets if isinstance(node, ast.Assign) else [node.target]
     return [
-        one.id if isinstance(one, ast.Name) else one.attr
-        for one in targets
-        if isinstance(one, ast.Name | ast.Attribute)
+        target.id if isinstance(target, ast.Name) else target.attr
+        for target in targets
+        if isinstance(target, ast.Name | ast.Attribute)
     ]
 
 

@@ -1,4 +1,4 @@
-"""Which version of a package a project uses, as its lock files and manifests say."""
+"""Find the version of a package in a project's lock files and manifests."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -11,13 +11,13 @@ _PLAIN = {"python": ".python-version", "node": ".nvmrc", "ruby": ".ruby-version"
 
 
 def version_of(name: str, read: Read) -> str:
-    """Give the version in use; nothing if no file says."""
-    return next((found for found in _versions(name, read) if found), "")
+    """Return the version in use; "" if no file names it."""
+    return next((version for version in _versions(name, read) if version), "")
 
 
-def is_version(cited: str, found: str) -> bool:
-    """Tell whether a version is the cited one; 2.31 means any 2.31.x."""
-    return found == cited or found.startswith(f"{cited}.")
+def is_version(cited: str, version: str) -> bool:
+    """True if a version is the cited one; 2.31 means any 2.31.x."""
+    return version == cited or version.startswith(f"{cited}.")
 
 
 def _versions(name: str, read: Read) -> Iterator[str]:

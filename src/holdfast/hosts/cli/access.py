@@ -1,4 +1,4 @@
-"""`holdfast user` and `holdfast key`: who may use a server, and by which keys."""
+"""`holdfast user` and `holdfast key`: the users of a server and their keys."""
 
 from dataclasses import asdict
 from typing import Any
@@ -15,7 +15,7 @@ from holdfast.verbs.upkeep.access import ROLES, why_not
 
 
 def _store() -> Memory:
-    """Open the store itself: a copy of it decides about nobody."""
+    """Open the team's store itself: access is never decided on a local copy."""
     memory = opened()
     if memory.apart:
         memory.close()
@@ -25,7 +25,7 @@ def _store() -> Memory:
 
 @click.group("user")
 def user_command() -> None:
-    """Add, list and remove the users of a server. What they write carries their name.
+    """Add, list and remove the users of a server. Their writes are signed with their name.
 
     \b
     holdfast user add ada
@@ -39,18 +39,18 @@ def add_user_command(name: str) -> None:
     """Add a user."""
     with _store() as memory:
         access.add_user(memory, name)
-    click.echo(f"Added {name}. `holdfast key add {name} --project …` makes a key for them.")
+    click.echo(f"Added {name}. `holdfast key add {name} --project …` creates a key for them.")
 
 
 @user_command.command("list")
 @json_option
 def list_users_command(as_json: bool) -> None:
-    """List the users and how many keys of theirs work."""
+    """List the users and the number of their valid keys."""
     with _store() as memory:
-        found = access.list_users(memory)
-    lines = [f"{name:<20} since {added[:10]}   {working} working keys" for name, added, working in found]
-    rows = [{"name": name, "created_at": added, "keys": working} for name, added, working in found]
-    show(rows, "\n".join(lines) or "There are no users yet.", as_json=as_json)
+        users = access.list_users(memory)
+    lines = [f"{name:<20} since {added[:10]}   {working} valid keys" for name, added, working in users]
+    rows = [{"name": name, "created_at": added, "keys": working} for name, added, working in users]
+    show(rows, "\n".join(lines) or "No users yet.", as_json=as_json)
 
 
 @user_command.command("remove")
@@ -59,12 +59,12 @@ def remove_user_command(name: str) -> None:
     """Remove a user and revoke their keys; what they wrote stays."""
     with _store() as memory:
         access.remove_user(memory, name)
-    click.echo(f"Removed {name}; their keys open nothing any more.")
+    click.echo(f"Removed {name}; their keys are revoked.")
 
 
 @click.group("key")
 def key_command() -> None:
-    """Make, list, rotate and revoke keys. A key is shown once: only its hash is kept.
+    """Create, list, rotate and revoke keys. A key is printed once: only its hash is stored.
 
     \b
     holdfast key add ada --project github.com/acme/shop --days 90
@@ -74,57 +74,63 @@ def key_command() -> None:
 
 @key_command.command("add")
 @click.argument("user")
-@click.option("--project", "projects", multiple=True, required=True, help="Project it opens; repeatable; * for all.")
-@click.option("--role", type=click.Choice(ROLES), default="write", show_default=True, help="What it lets them do.")
+@click.option(
+    "--project", "projects", multiple=True, required=True, help="Project it gives access to; repeatable; * for all."
+)
+@click.option("--role", type=click.Choice(ROLES), default="write", show_default=True, help="What it allows.")
 @click.option("--days", default=0, help="Days until it expires; 0: never.")
 @json_option
 def add_key_command(user: str, projects: tuple[str, ...], role: Any, days: int, as_json: bool) -> None:
-    """Make a key for a user, and show it this once."""
+    """Create a key for a user, and print it once."""
     with _store() as memory:
-        shown, key = access.issue(memory, user, projects, role, days)
-    _show_new(shown, key, as_json=as_json)
+        secret, key = access.issue(memory, user, projects, role, days)
+    _show_new(secret, key, as_json=as_json)
 
 
 @key_command.command("list")
 @click.argument("user", default="")
 @json_option
 def list_keys_command(user: str, as_json: bool) -> None:
-    """List keys: whose they are, what they open, when they were last used."""
+    """List keys: owner, projects, and last use."""
     with _store() as memory:
-        found, now = every(memory.store.db, user), memory.clock.now()
-    show([_told(key, now) for key in found], "\n".join(_line(key, now) for key in found) or "No keys.", as_json=as_json)
+        keys, now = every(memory.store.db, user), memory.clock.now()
+    show(
+        [_key_to_json(key, now) for key in keys],
+        "\n".join(_line(key, now) for key in keys) or "No keys.",
+        as_json=as_json,
+    )
 
 
 @key_command.command("rotate")
 @click.argument("id")
-@click.option("--grace-days", default=0, help="Days the old key goes on working.")
+@click.option("--grace-days", default=0, help="Days until the old key stops working.")
 @json_option
 def rotate_command(id: str, grace_days: int, as_json: bool) -> None:  # noqa: A002
-    """Make a key that opens what another does, and end the other."""
+    """Replace a key by a new one with the same access."""
     with _store() as memory:
-        shown, key = access.rotate(memory, id, grace_days=grace_days)
-    _show_new(shown, key, as_json=as_json)
+        secret, key = access.rotate(memory, id, grace_days=grace_days)
+    _show_new(secret, key, as_json=as_json)
 
 
 @key_command.command("revoke")
 @click.argument("id")
 def revoke_command(id: str) -> None:  # noqa: A002
-    """Let a key open nothing from now on."""
+    """Revoke a key."""
     with _store() as memory:
         key = access.revoke(memory, id)
     click.echo(f"Revoked {key.id} of {key.owner}.")
 
 
-def _show_new(shown: str, key: Key, *, as_json: bool) -> None:
-    told = f"{shown}\n\nThis is shown once. {key.owner} may {key.role} in {', '.join(key.projects)}"
-    text = f"{told}{f' until {key.expires_at[:10]}' if key.expires_at else ''}; its id is {key.id}."
-    show({"key": shown, "id": key.id, "owner": key.owner, "expires_at": key.expires_at}, text, as_json=as_json)
+def _show_new(secret: str, key: Key, *, as_json: bool) -> None:
+    message = f"{secret}\n\nThis key is printed only once. {key.owner} may {key.role} in {', '.join(key.projects)}"
+    text = f"{message}{f' until {key.expires_at[:10]}' if key.expires_at else ''}; its id is {key.id}."
+    show({"key": secret, "id": key.id, "owner": key.owner, "expires_at": key.expires_at}, text, as_json=as_json)
 
 
-def _told(key: Key, now: str) -> dict[str, Any]:
-    told = asdict(key) | {"state": why_not(key, now) or "works"}
-    del told["hash"]
-    return told
+def _key_to_json(key: Key, now: str) -> dict[str, Any]:
+    value = asdict(key) | {"state": why_not(key, now) or "works"}
+    del value["hash"]
+    return value
 
 
 def _line(key: Key, now: str) -> str:

@@ -1,4 +1,4 @@
-"""Commands around agents at work: briefs, observations, judgements, and what they add up to."""
+"""Commands around agents at work: briefs, observations, feedback and reports on sessions."""
 
 from pathlib import Path
 from typing import Any
@@ -29,32 +29,32 @@ from holdfast.verbs.sessions.scars import Answer, effects, unanswered
     type=click.Choice(["compact", "gate", "full"]),
     default="compact",
     show_default=True,
-    help="Compact; gate, only what must not be repeated; or full, with texts.",
+    help="compact; gate (only what must not be repeated); or full (with texts).",
 )
-@click.option("--budget", type=click.IntRange(20), help="Most tokens; 500, 100 and 4000 unless given.")
+@click.option("--budget", type=click.IntRange(20), help="Maximum tokens; default: 500, 100 or 4000 by form.")
 @json_option
 def brief_command(plan: tuple[str, ...], form: str, budget: int | None, as_json: bool) -> None:
-    """Print what is known about a plan, to put into a sub-agent's prompt."""
+    """Print what is known about a plan, to paste into a sub-agent's prompt."""
     with opened() as memory:
-        made = brief(memory, " ".join(plan), form=form, budget=budget or 0)
-    show(made, made.text, as_json=as_json)
+        plan_brief = brief(memory, " ".join(plan), form=form, budget=budget or 0)
+    show(plan_brief, plan_brief.text, as_json=as_json)
 
 
 @click.command("absorb")
 @click.argument("text", nargs=-1)
-@click.option("--source", default="", help="Who saw it.")
+@click.option("--source", default="", help="Who observed it.")
 @click.option(
     "--severity",
     type=click.Choice(["info", "warning", "scar_candidate"]),
     default="info",
     show_default=True,
-    help="How much it matters; a candidate may become a scar.",
+    help="How important it is; a candidate may become a scar.",
 )
 @click.option("--task", default="", help="What it was part of.")
 @click.option(
     "--file", type=click.Path(path_type=Path, allow_dash=True), help="JSON list of observations; - reads stdin."
 )
-@click.option("--candidates", "only_candidates", is_flag=True, help="Show what may be a lesson instead.")
+@click.option("--candidates", "only_candidates", is_flag=True, help="List possible lessons instead.")
 @json_option
 def absorb_command(
     text: tuple[str, ...],
@@ -65,50 +65,56 @@ def absorb_command(
     only_candidates: bool,
     as_json: bool,
 ) -> None:
-    """Keep what a sub-agent observed, and point out what may be a lesson."""
+    """Save what a sub-agent observed, and point out possible lessons."""
     with opened() as memory:
         if only_candidates:
-            found = candidates(memory)
-            show(found, work.candidates_of(found), as_json=as_json)
+            possible = candidates(memory)
+            show(possible, work.candidates_of(possible), as_json=as_json)
             return
-        given = _observations(file) if file else [{"text": " ".join(text), "source": source, "severity": severity}]
-        absorbed = absorb(memory, given, task=task)
+        observations = (
+            _observations(file) if file else [{"text": " ".join(text), "source": source, "severity": severity}]
+        )
+        absorbed = absorb(memory, observations, task=task)
     show(absorbed, work.absorbed_of(absorbed), as_json=as_json)
 
 
 @click.command("judge")
 @click.argument("verdict", type=click.Choice(VERDICTS, case_sensitive=False))
 @click.argument("ids", type=MEMORY, nargs=-1)
-@click.option("--evidence", default="", help="What was seen, done or checked.")
-@click.option("--session", help="Session in which the scars were shown.")
+@click.option("--evidence", default="", help="What was observed, done or checked.")
+@click.option("--session", help="Session in which the scars were surfaced.")
 @json_option
 def judge_command(verdict: str, ids: tuple[str, ...], evidence: str, session: str | None, as_json: bool) -> None:
-    """Answer scars that were shown (APPLYING, N_A, REFUTED), or say what became of memories."""
+    """Answer surfaced scars (APPLYING, N_A, REFUTED), or report the outcome of memories."""
     with opened(session=session) as memory:
-        told = judge(memory, [Answer(scar=one, decision=verdict, evidence=evidence) for one in ids])
-        waiting = unanswered(memory)
-    lines = [line for line in shown.answered(told, ANSWERING) if waiting or not line.startswith("Every scar")]
-    show(told, "\n".join(lines), as_json=as_json)
-    if told.problems:
+        judged = judge(memory, [Answer(scar=id_, decision=verdict, evidence=evidence) for id_ in ids])
+        open_scars = unanswered(memory)
+    lines = [line for line in shown.answered(judged, ANSWERING) if open_scars or not line.startswith("Every scar")]
+    show(judged, "\n".join(lines), as_json=as_json)
+    if judged.problems:
         raise click.exceptions.Exit(Conflict.exit_code)
 
 
 @click.command("log")
 @click.option("--kind", "kinds", type=KIND, multiple=True, help="Only this kind; repeatable.")
 @click.option("--severity", default="", help="Only this severity.")
-@click.option("--days", type=click.IntRange(1), help="Only of the last days.")
-@click.option("--limit", default=20, show_default=True, type=click.IntRange(1, 1000), help="Most to show.")
+@click.option("--days", type=click.IntRange(1), help="Only of the last N days.")
+@click.option("--limit", default=20, show_default=True, type=click.IntRange(1, 1000), help="Maximum number to show.")
 @json_option
 def log_command(kinds: tuple[str, ...], severity: str, days: int | None, limit: int, as_json: bool) -> None:
-    """List what was learned and decided, latest first."""
+    """List learnings and decisions, latest first."""
     from holdfast.model.ids import days_before
 
     with opened() as memory:
         since = days_before(memory.clock.now(), days) if days else ""
         query = Query(text="", kinds=kinds or (*LEARNINGS, "decision"), since=since, limit=1000)
         page = list_records(memory, query)
-    own = [one for one in page.records if one.source != "starter" and severity in ("", one.fields.get("severity"))]
-    show(own[:limit], "\n".join(map(shown.line, own[:limit])) or "Nothing was learned yet.", as_json=as_json)
+    own = [
+        record
+        for record in page.records
+        if record.source != "starter" and severity in ("", record.fields.get("severity"))
+    ]
+    show(own[:limit], "\n".join(map(shown.line, own[:limit])) or "No learnings or decisions yet.", as_json=as_json)
 
 
 @click.command("analyze")
@@ -119,14 +125,14 @@ def log_command(kinds: tuple[str, ...], severity: str, days: int | None, limit: 
 @click.option("--agent", default="", help="Only this agent.")
 @json_option
 def analyze_command(lens: str, days: int, agent: str, as_json: bool) -> None:
-    """Show what sessions add up to: activity, reflections, how scars and their wordings fare."""
+    """Report on recent sessions: activity, reflections, the effect of scars and their wordings."""
     with opened() as memory:
         spots = blind_spots(memory, days=days)
         if lens == "summary":
-            found = activity(memory, days=days, agent=agent)
+            report = activity(memory, days=days, agent=agent)
             compared = wordings(memory, days=days)
-            value = {"activity": found, "blind_spots": spots, "wordings": compared}
-            show(value, work.activity_of(found, spots, compared, days), as_json=as_json)
+            value = {"activity": report, "blind_spots": spots, "wordings": compared}
+            show(value, work.activity_of(report, spots, compared, days), as_json=as_json)
         elif lens == "reflections":
             replies = reflections(memory, days=days, agent=agent)
             show(replies, work.replies_of(replies), as_json=as_json)
@@ -134,8 +140,8 @@ def analyze_command(lens: str, days: int, agent: str, as_json: bool) -> None:
             seen = effects(memory, days=days)
             show(seen, work.effects_of(seen), as_json=as_json)
         elif lens == "blind-spots":
-            told = [*spots.ignored, *spots.in_vain, *spots.review]
-            show(spots, "\n".join(dict.fromkeys(map(work.effect_line, told))) or "No blind spot.", as_json=as_json)
+            scars = [*spots.ignored, *spots.in_vain, *spots.review]
+            show(spots, "\n".join(dict.fromkeys(map(work.effect_line, scars))) or "No blind spots.", as_json=as_json)
         else:
             compared = wordings(memory, days=days)
             show(compared, "\n".join(map(work.wording_line, compared)), as_json=as_json)
@@ -143,15 +149,15 @@ def analyze_command(lens: str, days: int, agent: str, as_json: bool) -> None:
 
 def _observations(file: Path) -> list[Any]:
     try:
-        given = parse_json(stdin_text() if str(file) == "-" else file.read_text(encoding="utf-8"))
+        content = parse_json(stdin_text() if str(file) == "-" else file.read_text(encoding="utf-8"))
     except (OSError, ValueError) as problem:
         raise Invalid(
-            f"{file} cannot be read as JSON: {problem}.", hint="Correct it and try again; nothing was written."
+            f"{file} cannot be read as JSON: {problem}.", hint="Fix it and try again; nothing was written."
         ) from problem
-    found = given.get("observations") if isinstance(given, dict) else given
-    if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
+    observations = content.get("observations") if isinstance(content, dict) else content
+    if not isinstance(observations, list) or not all(isinstance(item, dict) for item in observations):
         raise Invalid(
-            f"{file} must hold a list of observations, each with a text.",
+            f"{file} must contain a list of observations, each with a text.",
             hint='Such as [{"text": "…", "source": "reviewer"}].',
         )
-    return found
+    return observations

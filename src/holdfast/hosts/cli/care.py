@@ -1,4 +1,4 @@
-"""Commands that care for memories already kept."""
+"""Commands that change memories: revise, approve, retire, link, and more."""
 
 import os
 import sys
@@ -31,12 +31,12 @@ from holdfast.verbs.records.write import cancel, confirm
 @click.option(
     "--field", "pairs", multiple=True, metavar="NAME=VALUE", help="Replaces the fields; repeat a name to make a list."
 )
-@click.option("--anchor", "anchors", multiple=True, help="Replaces what it cites in code; repeatable.")
+@click.option("--anchor", "anchors", multiple=True, help="Replaces its anchors; repeatable.")
 @click.option("--scope", "scopes", type=SCOPE, multiple=True, help="Replaces the scopes; repeatable.")
 @click.option("--tag", "tags", multiple=True, help="Replaces the tags; repeatable.")
 @click.option("--confidence", help="high, medium or low.")
 @click.option("--visibility", help="private or team.")
-@click.option("--redact", is_flag=True, help="Mask secrets instead of refusing.")
+@click.option("--redact", is_flag=True, help="Mask secrets instead of rejecting.")
 @json_option
 def revise_command(
     id: str,  # noqa: A002
@@ -47,18 +47,18 @@ def revise_command(
     tags: tuple[str, ...],
     redact: bool,
     as_json: bool,
-    **given: Any,
+    **changes: Any,
 ) -> None:
-    """Give a memory a new text, title, kind or labels. The old ones stay in its history."""
+    """Change a memory's text, title, kind or labels. The old ones stay in its history."""
     revision = Revision(
         body=stdin_text() if text == "-" else text,
         fields=fields_of(pairs) if pairs else None,
         anchors=anchors or None,
         scopes=scopes or None,
         tags=tags or None,
-        **given,
+        **changes,
     )
-    with opened() as memory, teaching_fields(given["kind"] or find(memory, id).record.kind):
+    with opened() as memory, teaching_fields(changes["kind"] or find(memory, id).record.kind):
         outcome = revise(memory, id, revision, redact=redact)
     if isinstance(outcome, Record):
         _done("revised", outcome, as_json=as_json)
@@ -68,10 +68,10 @@ def revise_command(
 
 @click.command("confirm")
 @click.argument("id", type=MEMORY)
-@click.option("--force", is_flag=True, help="Keep it although something says the same.")
+@click.option("--force", is_flag=True, help="Save it although there is a duplicate.")
 @json_option
 def confirm_command(id: str, force: bool, as_json: bool) -> None:  # noqa: A002
-    """Say yes to a memory that waits for it."""
+    """Approve a pending memory."""
     with opened() as memory:
         present(confirm(memory, id, waivers=Waivers(duplicate=force)), as_json=as_json)
 
@@ -80,46 +80,50 @@ def confirm_command(id: str, force: bool, as_json: bool) -> None:  # noqa: A002
 @click.argument("id", type=MEMORY)
 @json_option
 def cancel_command(id: str, as_json: bool) -> None:  # noqa: A002
-    """Say no to a memory that waits for a yes."""
+    """Reject a pending memory."""
     with opened() as memory:
         _done("cancelled", cancel(memory, id), as_json=as_json)
 
 
 @click.command("forget")
 @click.argument("id", type=MEMORY)
-@click.option("--reason", default="", help="Why; shown if its like is written again.")
-@click.option("--erase", "for_good", is_flag=True, help="Remove every word of it, history included. Cannot be undone.")
-@click.option("--backups", "and_backups", is_flag=True, help="With --erase: rewrite backups that hold it, too.")
+@click.option(
+    "--reason", default="", help="Why (required unless --erase); printed if something similar is written again."
+)
+@click.option(
+    "--erase", "for_good", is_flag=True, help="Delete its text permanently, history included. Cannot be undone."
+)
+@click.option("--backups", "and_backups", is_flag=True, help="With --erase: also rewrite backups that contain it.")
 @click.option("--yes", is_flag=True, help="Do not ask before erasing.")
 @json_option
 def forget_command(id: str, reason: str, for_good: bool, and_backups: bool, yes: bool, as_json: bool) -> None:  # noqa: A002
-    """Take a memory out of use, or erase it for good.
+    """Retire a memory, or erase it permanently.
 
-    A forgotten memory keeps its history and can be restored; an erased one is gone: from the store, and from every copy of it on this
-    machine. Backups are listed, and rewritten if you say so; the command says what it cannot reach. Run it again to finish an erasure
-    that was cut short, or to rewrite backups later.
+    A retired memory keeps its history and can be restored; an erased one is deleted from the store and from every copy on this
+    machine. Backups are listed, and rewritten on request; the command reports what it cannot reach. Run it again to finish an
+    interrupted erasure, or to rewrite backups later.
     """
     with opened() as memory:
         if for_good:
-            if not yes and not click.confirm(f"Erase {id} and its whole history for good?", err=True):
+            if not yes and not click.confirm(f"Erase {id} and its whole history permanently?", err=True):
                 raise click.Abort
             _erase(memory, id, and_backups=and_backups, as_json=as_json)
             return
         if and_backups:
-            raise Invalid("--backups goes with --erase.", hint="A forgotten memory stays in backups.")
+            raise Invalid("--backups needs --erase.", hint="A retired memory stays in backups.")
         if not reason.strip():
-            raise Invalid("Say why.", hint='holdfast forget ID --reason "the service was shut down"')
+            raise Invalid("A reason is required.", hint='holdfast forget ID --reason "the service was shut down"')
         _done("forgotten", retire(memory, id, reason), as_json=as_json)
 
 
 @click.command("restore")
 @click.argument("id", metavar="ID|FILE")
-@click.option("-y", "--yes", is_flag=True, help="With a file: ask nothing.")
+@click.option("-y", "--yes", is_flag=True, help="With a file: do not ask.")
 @json_option
 def restore_command(id: str, yes: bool, as_json: bool) -> None:  # noqa: A002
-    """Put a forgotten memory back to use; or, given a file of `holdfast backup`, put that in the place of the store.
+    """Bring back a retired memory; or, given a file of `holdfast backup`, replace the store by it.
 
-    What has a dot or a slash in it is a file. The store as it is goes to its backups first.
+    An argument with a dot or a slash is a file. The current store is backed up first.
     """
     if any(sign in id for sign in (".", "/", os.sep)):
         from holdfast.hosts.cli.recovery import restore_store
@@ -134,7 +138,7 @@ def restore_command(id: str, yes: bool, as_json: bool) -> None:  # noqa: A002
 @click.argument("id", type=MEMORY)
 @json_option
 def history_command(id: str, as_json: bool) -> None:  # noqa: A002
-    """Show everything that happened to a memory, oldest first."""
+    """Show all events of a memory, oldest first."""
     with opened() as memory:
         events = history(memory, id)
     print_json([event_to_json(event) for event in events]) if as_json else show_history(events)
@@ -146,7 +150,7 @@ def history_command(id: str, as_json: bool) -> None:  # noqa: A002
 @click.argument("target", type=MEMORY)
 @json_option
 def link_command(source: str, relation: str, target: str, as_json: bool) -> None:
-    """Point one memory at another.
+    """Link a memory to another.
 
     RELATION is relates_to, depends_on, supersedes, refines, contradicts, elaborates or mentions.
     """
@@ -160,7 +164,7 @@ def link_command(source: str, relation: str, target: str, as_json: bool) -> None
 @click.argument("target", type=MEMORY)
 @json_option
 def unlink_command(source: str, relation: str, target: str, as_json: bool) -> None:
-    """Take a link between two memories away."""
+    """Remove a link between two memories."""
     with opened() as memory:
         _done("unlinked", unlink(memory, source, relation, target), as_json=as_json)
 
@@ -171,7 +175,7 @@ def unlink_command(source: str, relation: str, target: str, as_json: bool) -> No
 @click.option("--note", default="", help="What happened.")
 @json_option
 def use_command(outcome: str, ids: tuple[str, ...], note: str, as_json: bool) -> None:
-    """Say what became of memories: they helped, were ignored, were wrong."""
+    """Report whether memories helped, were ignored or were wrong."""
     with opened() as memory:
         used = record_use(memory, ids, outcome, note=note)
     print_json({"status": outcome, "ids": used}) if as_json else print(
@@ -184,7 +188,7 @@ def use_command(outcome: str, ids: tuple[str, ...], note: str, as_json: bool) ->
 @click.argument("new")
 @json_option
 def rename_scope_command(old: str, new: str, as_json: bool) -> None:
-    """Give all memories of a scope, and of scopes nested in it, another one."""
+    """Rename a scope, and scopes nested in it, in all memories."""
     with opened() as memory:
         renamed = rename_scope(memory, old, new)
     print_json({"renamed": [record.id for record in renamed]}) if as_json else print(
@@ -198,8 +202,15 @@ def _erase(memory: Memory, reference: str, *, and_backups: bool, as_json: bool) 
 
     erased = erase(memory, reference)
     backups = rewrite_backups(memory, erased) if and_backups else backups_of(memory, erased)
-    if not and_backups and not as_json and (holding := [one for one in backups if one.holds]) and sys.stdin.isatty():
-        click.echo("\n".join(("These backups still hold it:", *(f"  {one.path}" for one in holding))), err=True)
+    if (
+        not and_backups
+        and not as_json
+        and (holding := [backup for backup in backups if backup.holds])
+        and sys.stdin.isatty()
+    ):
+        click.echo(
+            "\n".join(("These backups still contain it:", *(f"  {backup.path}" for backup in holding))), err=True
+        )
         if click.confirm("Rewrite them without it?", err=True):
             backups = rewrite_backups(memory, erased)
     if as_json:

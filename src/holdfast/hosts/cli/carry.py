@@ -1,4 +1,4 @@
-"""Commands that carry memories in and out of the store."""
+"""Commands that export and import memories."""
 
 import io
 import os
@@ -30,7 +30,7 @@ SHOWN = 5  # examples for each reason
 _EVENTS = {
     "started": "session",
     "used": "use",
-    "surfaced": "showing",
+    "surfaced": "impression",
     "touched": "touch",
     "linked": "link",
 }
@@ -39,16 +39,14 @@ _EVENTS = {
 @click.command("export")
 @click.argument("place", required=False, type=click.Path(path_type=Path))
 @click.option(
-    "--as", "form", type=click.Choice(["events", "json", "bettermemory"]), default="events", help="What to write."
+    "--as", "form", type=click.Choice(["events", "json", "bettermemory"]), default="events", help="The format."
 )
-@click.option(
-    "-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="File to write; stdout unless given."
-)
+@click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="File to write; default: stdout.")
 @json_option
 def export_command(place: Path | None, form: str, output: Path | None, as_json: bool) -> None:
-    """Write the store as JSON lines: a header, then one event a line, nothing left out.
+    """Export the store as JSON lines: a header, then an event on each line, nothing left out.
 
-    --as json writes the memories as they are now, as one array; --as bettermemory writes a folder of markdown files.
+    --as json writes the current memories as an array; --as bettermemory writes a folder of markdown files.
     """
     target = place or output
     with opened() as memory:
@@ -62,7 +60,7 @@ def export_command(place: Path | None, form: str, output: Path | None, as_json: 
             return
         with _private_file(target) as file:
             written = sum(1 for line in lines if file.write(line + "\n"))
-    # The header of the one and the brackets of the other are no events and no memories.
+    # Neither the header nor the brackets of the array count.
     count = written - 2 if form == "json" else written - 1
     what = "memories" if form == "json" else "events"
     print_json({"output": str(target), what: count}) if as_json else print(f"{count} {what} written to {target}.")
@@ -77,24 +75,22 @@ def _export_folder(memory: "Memory", folder: Path | None, as_json: bool) -> None
 
 @click.command("import")
 @click.argument("path", type=click.Path(allow_dash=True, path_type=Path))
-@click.option("--from", "system", type=click.Choice(list(IMPORTERS)), help="Another system whose memories to take in.")
-@click.option("--dry-run", is_flag=True, help="Say what would be taken in; write nothing.")
-@click.option("--project", help="Where memories go that name no project; the one at hand unless given.")
-@click.option("--quarantine", is_flag=True, help="It is somebody else's: its memories wait until they are accepted.")
+@click.option("--from", "system", type=click.Choice(list(IMPORTERS)), help="The system to import from.")
+@click.option("--dry-run", is_flag=True, help="Preview the import; write nothing.")
+@click.option("--project", help="Project of memories that name none; default: the current one.")
+@click.option("--quarantine", is_flag=True, help="It is someone else's: quarantine its memories until you accept them.")
 @json_option
 def import_command(
     path: Path, system: str | None, dry_run: bool, project: str | None, quarantine: bool, as_json: bool
 ) -> None:
-    """Take in what `holdfast export` wrote (- reads stdin), or with --from what another system kept.
+    """Import an export of Holdfast (- reads stdin), or with --from the data of another system.
 
-    Importing twice changes nothing; what changed there since the last time is revised here.
+    Importing twice changes nothing; memories that changed there since the last import are revised.
     """
     held_as = f"import of {path.name}" if quarantine else ""
     if system is None:
         if dry_run or project:
-            raise Invalid(
-                "--dry-run and --project go with --from.", hint="An export says itself where its memories belong."
-            )
+            raise Invalid("--dry-run and --project need --from.", hint="An export contains the project of each memory.")
         _import_events(path, as_json, held_as)
         return
     with opened() as memory:
@@ -109,9 +105,11 @@ def import_command(
         return
     show_report(report, dry_run=dry_run)
     if held_as and not dry_run:
-        print(visible(f'They wait to be accepted: holdfast quarantine, holdfast accept "{held_as}".'))
+        print(visible(f'They are in quarantine: holdfast quarantine, holdfast accept "{held_as}".'))
     if report.taken and lagging:
-        print(f"{lagging} wait for vectors; they come with use, or now with `holdfast rebuild vectors --missing`.")
+        print(
+            f"{lagging} have no vectors yet; they are computed with use, or now with `holdfast rebuild vectors --missing`."
+        )
 
 
 def _import_events(path: Path, as_json: bool, held_as: str) -> None:
@@ -120,37 +118,37 @@ def _import_events(path: Path, as_json: bool, held_as: str) -> None:
     if as_json:
         print_json(asdict(taken))
     else:
-        print(f"{taken.events} events taken in; {taken.records} memories came or changed.")
+        print(f"{taken.events} events imported; {taken.records} memories new or changed.")
 
 
 def show_report(report: Report, *, dry_run: bool) -> None:
     """Print what an import did, or would do."""
     out = console()
-    kinds = ", ".join(f"{count} {kind}" for kind, count in Counter(one.kind for one in report.taken).most_common())
-    said = "would be taken" if dry_run else "taken"
-    out.print(Text.assemble((f"{len(report.taken)} {said}", "bold"), f" ({kinds})" if kinds else ""))
-    if len(projects := Counter(one.project or "everywhere" for one in report.taken)) > 1:
+    kinds = ", ".join(f"{count} {kind}" for kind, count in Counter(item.kind for item in report.taken).most_common())
+    word = "would be imported" if dry_run else "imported"
+    out.print(Text.assemble((f"{len(report.taken)} {word}", "bold"), f" ({kinds})" if kinds else ""))
+    if len(projects := Counter(item.project or "everywhere" for item in report.taken)) > 1:
         out.print(Text("  into " + ", ".join(f"{name} ({count})" for name, count in projects.most_common())))
     for count, what in (
-        (report.known, "known already, unchanged"),
-        (len(report.revised), "revised, since changed there"),
-        (len(report.merged), "merged into what says the same here"),
+        (report.known, "already known, unchanged"),
+        (len(report.revised), "revised, because they changed there"),
+        (len(report.merged), "merged into duplicates here"),
         (report.masked, "with credentials masked or private text dropped"),
     ):
         if count:
             out.print(f"{count} {what}")
-    told = [counted(report.events[verb], name) for verb, name in _EVENTS.items() if verb in report.events]
-    told += [counted(report.transcripts, "transcript")] if report.transcripts else []
-    if told:
-        out.print(f"with {', '.join(told)}")
+    others = [counted(report.events[verb], name) for verb, name in _EVENTS.items() if verb in report.events]
+    others += [counted(report.transcripts, "transcript")] if report.transcripts else []
+    if others:
+        out.print(f"with {', '.join(others)}")
     _show_merged(report.merged)
-    _show_remarks("kept beside the memory, not searched", report.asides)
+    _show_remarks("stored with the memory, not searched", report.asides)
     _show_remarks("skipped", report.skipped)
 
 
 def _show_merged(merged: tuple[Brought, ...]) -> None:
-    for one in merged[:SHOWN]:
-        console().print(Text(f"  {one.key} → {one.id[:10]} {shorten(one.title, 80)}", style="dim"))
+    for item in merged[:SHOWN]:
+        console().print(Text(f"  {item.key} → {item.id[:10]} {shorten(item.title, 80)}", style="dim"))
     if len(merged) > SHOWN:
         console().print(f"[dim]  and {len(merged) - SHOWN} more; --json lists them[/]")
 
@@ -160,8 +158,8 @@ def _show_remarks(what: str, remarks: Iterable[Remark]) -> None:
     for remark in remarks:
         reasons.setdefault(remark.why, []).append(remark.where)
     for why, places in reasons.items():
-        shown = ", ".join(places[:SHOWN]) + (f" and {len(places) - SHOWN} more" if len(places) > SHOWN else "")
-        console().print(Text.assemble((f"{what}: ", "yellow"), f"{shown}: {why}"))
+        examples = ", ".join(places[:SHOWN]) + (f" and {len(places) - SHOWN} more" if len(places) > SHOWN else "")
+        console().print(Text.assemble((f"{what}: ", "yellow"), f"{examples}: {why}"))
 
 
 def _private_file(path: Path) -> IO[str]:
@@ -169,7 +167,7 @@ def _private_file(path: Path) -> IO[str]:
         return os.fdopen(os.open(path, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600), "w", encoding="utf-8")
     except OSError as problem:
         raise Invalid(
-            f"{path} cannot be written ({problem.strerror}).", hint="Give another place with -o."
+            f"{path} cannot be written ({problem.strerror}).", hint="Choose another file with -o."
         ) from problem
 
 
@@ -179,5 +177,5 @@ def _lines(path: Path) -> IO[str]:
     try:
         return path.open(encoding="utf-8", errors="surrogateescape")
     except OSError as problem:
-        hint = "What other systems keep is read with --from."
+        hint = "To import from another system use --from."
         raise Invalid(f"{path} cannot be read ({problem.strerror}).", hint=hint) from problem

@@ -1,9 +1,9 @@
-"""`holdfast completion`: what a shell needs to complete commands, options, kinds and ids."""
+"""`holdfast completion`: print a shell's completion script."""
 
 import click
 
 VARIABLE = "_HOLDFAST_COMPLETE"
-# Where each shell looks, as the comment on top of the script says.
+# How to install each script, as the comment on top of it says.
 PLACES = {
     "bash": 'Add to ~/.bashrc:  eval "$(holdfast completion bash)"',
     "zsh": 'Add to ~/.zshrc, after compinit:  eval "$(holdfast completion zsh)"',
@@ -23,7 +23,7 @@ def completion_command(shell: str) -> None:
     """
     from click.shell_completion import get_completion_class
 
-    made = get_completion_class(shell)
-    assert made is not None
+    completion = get_completion_class(shell)
+    assert completion is not None
     root = click.get_current_context().find_root().command
-    click.echo(f"# {PLACES[shell]}\n{made(root, {}, 'holdfast', VARIABLE).source()}")
+    click.echo(f"# {PLACES[shell]}\n{completion(root, {}, 'holdfast', VARIABLE).source()}")

@@ -1,4 +1,4 @@
-"""Commands that fill a memory from documents, and those of other systems by the names their users know."""
+"""Commands that import documents, and commands of other systems under their original names."""
 
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from holdfast.model.record import Draft
 from holdfast.surfaces.memory_mcp.memory_types import TYPES, draft_of
 from holdfast.verbs.exchange.bootstrap import Seeded, bootstrap, seed_file
 
-# Another system's command, and the words of ours that do the same.
+# Commands of other systems, and ours that do the same.
 COMPATIBLE: dict[str, dict[str, tuple[str, ...]]] = {
     "memory-mcp": {
         "bootstrap": ("bootstrap",),
@@ -33,35 +33,35 @@ COMPATIBLE: dict[str, dict[str, tuple[str, ...]]] = {
 
 
 @click.command("bootstrap")
-@click.option("-r", "--root", default=".", show_default=True, help="Folder to look in, inside the project.")
+@click.option("-r", "--root", default=".", show_default=True, help="Folder to search, inside the project.")
 @click.option("-f", "--file", "files", multiple=True, help="Only this file or pattern; repeatable.")
 @click.option("-t", "--kind", default="fact", show_default=True, help="Kind of the memories, or a type of Memory MCP.")
-@click.option("--tag", "--tags", "tags", multiple=True, help="Label for all of them; repeatable.")
+@click.option("--tag", "--tags", "tags", multiple=True, help="Tag for all of them; repeatable.")
 @click.option(
-    "--promote/--no-promote", default=True, show_default=True, help="Put them into the hot set if there is room."
+    "--promote/--no-promote", default=True, show_default=True, help="Add them to the hot set if there is room."
 )
-@click.option("-q", "--quiet", is_flag=True, help="Say nothing unless something went wrong.")
+@click.option("-q", "--quiet", is_flag=True, help="Print errors only.")
 @json_option
 def bootstrap_command(
     root: str, files: tuple[str, ...], kind: str, tags: tuple[str, ...], promote: bool, quiet: bool, as_json: bool
 ) -> None:
-    """Keep what the project's documents say: CLAUDE.md, README and the like. Running it again changes nothing."""
+    """Import the project's documents: CLAUDE.md, README and the like. Running it again changes nothing."""
     with opened() as memory:
-        done = bootstrap(memory, _like(kind, tags), root=root, files=files, hot=promote)
-    _tell(done, as_json=as_json, quiet=quiet)
+        done = bootstrap(memory, _template(kind, tags), root=root, files=files, hot=promote)
+    _show_seeded(done, as_json=as_json, quiet=quiet)
 
 
 @click.command("seed")
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option("-t", "--kind", default="fact", show_default=True, help="Kind of the memories, or a type of Memory MCP.")
-@click.option("--tag", "--tags", "tags", multiple=True, help="Label for all of them; repeatable.")
-@click.option("--promote", is_flag=True, help="Put them into the hot set if there is room.")
+@click.option("--tag", "--tags", "tags", multiple=True, help="Tag for all of them; repeatable.")
+@click.option("--promote", is_flag=True, help="Add them to the hot set if there is room.")
 @json_option
 def seed_command(file: Path, kind: str, tags: tuple[str, ...], promote: bool, as_json: bool) -> None:
-    """Keep each item and paragraph of a file as a memory of its own."""
+    """Import each item and paragraph of a file as a separate memory."""
     with opened() as memory:
-        done = seed_file(memory, file, _like(kind, tags), hot=promote)
-    _tell(done, as_json=as_json)
+        done = seed_file(memory, file, _template(kind, tags), hot=promote)
+    _show_seeded(done, as_json=as_json)
 
 
 @click.command("compat", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
@@ -83,13 +83,13 @@ def compat_command(ctx: click.Context, system: str, words: tuple[str, ...]) -> A
         return command.invoke(own)
 
 
-def _like(kind: str, tags: tuple[str, ...]) -> Draft:
+def _template(kind: str, tags: tuple[str, ...]) -> Draft:
     if kind in TYPES:
         return draft_of("", kind, tags=tags, source="imported")
     return Draft(body="", kind=check_kind(kind).name, tags=tags, source="imported")
 
 
-def _tell(done: Seeded, *, as_json: bool, quiet: bool = False) -> None:
+def _show_seeded(done: Seeded, *, as_json: bool, quiet: bool = False) -> None:
     if as_json:
         counts = {"files_found": done.found, "files_read": done.read, "known": done.known, "hot": done.hot}
         print_json({**counts, "kept": [record.id for record in done.kept], "problems": list(done.problems)})

@@ -1,7 +1,7 @@
-"""The way in: `holdfast mcp` as clients start it goes straight to the server, anything else to the command line.
+"""The entry point: a plain `holdfast mcp`, as clients start it, goes straight to the server, anything else to the command line.
 
-Clients start a server with every session and wait for its list of tools; the command-line library alone would cost as
-much CPU as all the rest.
+Clients start a server with every session and wait for its list of tools; importing the command-line library alone would
+cost as much CPU as everything else.
 """
 
 import os
@@ -12,7 +12,7 @@ from holdfast.model.errors import HoldfastError
 
 
 def main() -> None:
-    """Run what was asked for."""
+    """Run the MCP server or the command line."""
     names = _surfaces_to_serve(sys.argv[1:])
     if names is None:
         from holdfast.hosts.cli.main import main as command_line
@@ -35,7 +35,7 @@ def main() -> None:
 
 
 def _surfaces_to_serve(arguments: Sequence[str]) -> list[str] | None:
-    """Give the surfaces of a plain `mcp [--surface NAME]…`, or None if it says anything more."""
+    """Return the surfaces of a plain `mcp [--surface NAME]…`; None if there are other arguments."""
     if not arguments or arguments[0] != "mcp":
         return None
     from holdfast.hosts.mcp.serving import SURFACES

@@ -1,4 +1,4 @@
-"""Examples under the help of commands that have none in their own; a test parses every one of them."""
+"""Examples for the help of commands whose docstring has none; a test parses every one of them."""
 
 EXAMPLES: dict[str, tuple[str, ...]] = {
     "init": (
@@ -88,6 +88,6 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
 
 
 def examples_of(name: str) -> str:
-    """Give the examples of a command as the end of its help; empty if its own text has them."""
+    """Return the examples of a command as the end of its help; empty if its own text has them."""
     lines = EXAMPLES.get(name, ())
     return "\n".join(("\b", "Examples:", *(f"  {line}" for line in lines))) if lines else ""

@@ -1,4 +1,4 @@
-"""What setting up clients stands on: this machine, this installation, and what was set up before."""
+"""The environment for setting up clients: this machine, this installation, and what was set up before."""
 
 import os
 import platform
@@ -14,33 +14,33 @@ from holdfast.hosts.setup.places import Level, Machine, project_root
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Here:
-    """Everything that is known before a choice is made."""
+    """The machine, installation and manifest that `init`, `uninstall` and `doctor` work with."""
 
     level: Level
     machine: Machine
     made: Installation
-    store: Path  # where the manifest is: outside any project, so that it is found again from everywhere
+    store: Path  # where the manifest is: outside any project, so that every folder finds it
     manifest: Manifest
 
 
 def look_around(level: Level = "user") -> Here:
-    """Find out where we are."""
-    given, project = settings(), project_root(Path.cwd())
-    system, store = platform.system(), user_folder(given.config)
+    """Collect the environment for a level."""
+    current, project = settings(), project_root(Path.cwd())
+    system, store = platform.system(), user_folder(current.config)
     return Here(
         level=level,
         machine=Machine(system=system, home=Path.home(), project=project, environment=os.environ),
-        made=_installation(given, level, project),
+        made=_installation(current, level, project),
         store=store,
         manifest=read_manifest(store),
     )
 
 
-def _installation(given: Settings, level: Level, project: Path) -> Installation:
-    config = given.config
+def _installation(current: Settings, level: Level, project: Path) -> Installation:
+    config = current.config
     folder = store_folder(config, project) if level == "project" else user_folder(config)
     is_default = not config.home and folder == user_folder(config)
     home = "" if is_default else str(folder.absolute())
-    # The server reads the user's settings by itself; only what this shell says would be lost to it.
-    told = {"HOLDFAST_HOME": home} if given.sources["home"] in ("flag", "HOLDFAST_HOME") else {}
-    return this_installation(home=home, variables=told)
+    # The server reads the user's settings itself, but not the variables and flags of this shell.
+    variables = {"HOLDFAST_HOME": home} if current.sources["home"] in ("flag", "HOLDFAST_HOME") else {}
+    return this_installation(home=home, variables=variables)

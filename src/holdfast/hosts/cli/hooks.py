@@ -1,4 +1,4 @@
-"""Commands around hooks: the worker they start, what they put into contexts, and the brief as they would print it."""
+"""Commands around hooks: the worker, receipts of what was injected, and the brief."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -12,10 +12,10 @@ from holdfast.model.text import counted
 
 
 @click.command("work")
-@click.option("--seconds", default=120.0, show_default=True, help="Stop after this long, whatever is left.")
+@click.option("--seconds", default=120.0, show_default=True, help="Time limit.")
 @json_option
 def work_command(seconds: float, as_json: bool) -> None:
-    """Take in what hooks dropped, make records of it and prepare their answers. Hooks start this themselves."""
+    """Process activity from hooks: derive records and prepare answers. Hooks start this themselves."""
     from holdfast.compose.settings import store_folder
     from holdfast.hosts.worker import work
 
@@ -27,28 +27,30 @@ def work_command(seconds: float, as_json: bool) -> None:
     if done is None:
         show({"status": "busy"}, "Another worker holds the lock.", as_json=as_json)
         return
-    told = f"{counted(done.drained, 'happening')} drained, {counted(done.sessions, 'session')} derived into {counted(done.records, 'memory')}, {counted(done.vectors, 'vector')} made."
-    told += f" {counted(done.files, 'file')} brought up to date." if done.files else ""
-    show(done, "\n".join([told, *done.problems]), as_json=as_json)
+    counts = {"event": done.drained, "session": done.sessions, "new memory": done.records}
+    counts |= {"vector": done.vectors, "updated file": done.files}
+    parts = [counted(count, what) for what, count in counts.items() if count]
+    summary = f"Processed: {', '.join(parts)}." if parts else "Nothing to process."
+    show(done, "\n".join([summary, *done.problems]), as_json=as_json)
 
 
 @click.command("receipts")
 @click.option("--days", default=7, show_default=True, type=click.IntRange(1), help="How many days back to look.")
-@click.option("--limit", default=20, show_default=True, type=click.IntRange(1, 500), help="Most to show.")
+@click.option("--limit", default=20, show_default=True, type=click.IntRange(1, 500), help="Maximum number to show.")
 @json_option
 def receipts_command(days: int, limit: int, as_json: bool) -> None:
-    """Show what sessions were told unasked, why, at what cost, and what became of it."""
+    """Show what was injected into sessions, why, at what cost, and whether it helped."""
     from holdfast.verbs.sessions.receipts import receipts
 
     with opened() as memory:
-        found = receipts(memory, days=days, limit=limit)
+        injected = receipts(memory, days=days, limit=limit)
     lines = [
-        f"{one.at[:16]} {one.why}: {counted(len(one.ids), 'memory')}, {one.tokens} tokens, session {one.session[:13]}"
-        + (f" → {', '.join(one.outcomes)}" if one.outcomes else "")
-        + (f" (seen: {_tallied(one.observed)})" if one.observed else "")
-        for one in found
+        f"{receipt.at[:16]} {receipt.why}: {counted(len(receipt.ids), 'memory')}, {receipt.tokens} tokens, session {receipt.session[:13]}"
+        + (f" → {', '.join(receipt.outcomes)}" if receipt.outcomes else "")
+        + (f" (observed: {_tallied(receipt.observed)})" if receipt.observed else "")
+        for receipt in injected
     ]
-    show(found, "\n".join(lines) or "Nothing was put into a context unasked.", as_json=as_json)
+    show(injected, "\n".join(lines) or "Nothing was injected.", as_json=as_json)
 
 
 def _tallied(outcomes: Iterable[str]) -> str:
@@ -58,12 +60,12 @@ def _tallied(outcomes: Iterable[str]) -> str:
 @click.command("opening")
 @json_option
 def opening_command(as_json: bool) -> None:
-    """Print the brief a session of this project would begin with."""
+    """Print the brief that a session of this project would start with."""
     from holdfast.verbs.capture.prepare import brief_of
 
     with opened() as memory:
-        made = brief_of(memory)
-    if made.text and not as_json:
-        print(made.text)  # as an agent gets it: what was stored went through the fence when it was made
+        session_brief = brief_of(memory)
+    if session_brief.text and not as_json:
+        print(session_brief.text)  # as an agent gets it: stored text was fenced when the brief was made
     else:
-        show(made, "Nothing to tell yet.", as_json=as_json)
+        show(session_brief, "The brief is empty: no memories qualify yet.", as_json=as_json)

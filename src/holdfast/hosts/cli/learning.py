@@ -1,4 +1,4 @@
-"""Commands about what is taken in unasked: the history of a repository, and the observer that may read the trail."""
+"""Commands that learn from git history, and show the observer."""
 
 from pathlib import Path
 
@@ -17,19 +17,21 @@ from holdfast.verbs.capture.observer import ObserverStatus, observer_status
 
 @click.command("learn")
 @click.option("--since", type=DATE, default="", help="Only commits made on or after this date, read already or not.")
-@click.option("--limit", default=LIMIT, show_default=True, type=click.IntRange(1, MOST), help="Most commits to read.")
-@click.option("--dry-run", is_flag=True, help="Only say what would be kept.")
+@click.option(
+    "--limit", default=LIMIT, show_default=True, type=click.IntRange(1, MOST), help="Maximum number of commits to read."
+)
+@click.option("--dry-run", is_flag=True, help="Preview what would be saved.")
 @json_option
 def learn_command(since: str, limit: int, dry_run: bool, as_json: bool) -> None:
-    """Learn from the repository: what was chosen and why, what had to be fixed again, what was taken back.
+    """Learn from git history: decisions and their reasons, repeated fixes, reverts.
 
-    Choices wait for a yes (`holdfast confirm`); the rest is kept as observations that may become scars. Done again it
-    reads only what is new.
+    Decisions are pending until approved (`holdfast confirm`); the rest is saved as observations that may become scars. The
+    next run reads only new commits.
     """
     from holdfast.compose.adapters import history_of
 
     with opened() as memory:
-        found = learn(
+        learned = learn(
             memory,
             history_of(Path.cwd()),
             since=parse_instant(since) if since else "",
@@ -37,22 +39,24 @@ def learn_command(since: str, limit: int, dry_run: bool, as_json: bool) -> None:
             dry_run=dry_run,
         )
     if as_json:
-        print_json(plain(found))
+        print_json(plain(learned))
         return
-    _show_learned(found)
+    _show_learned(learned)
 
 
-def _show_learned(found: Learned) -> None:
+def _show_learned(learned: Learned) -> None:
     out = console()
-    word = "would be kept" if found.dry_run else "kept"
-    for record in found.kept:
-        state = "waits for a yes" if record.state == "pending" else "may become a scar"
+    word = "would be saved" if learned.dry_run else "saved"
+    for record in learned.kept:
+        state = "pending approval" if record.state == "pending" else "may become a scar"
         out.print(Text.assemble((record.id[:SHORT], "cyan"), f"  {record.title}  ", (state, "dim")))
-    out.print(f"{counted(found.commits, 'new commit')} read: {len(found.kept)} {word}, {found.known} known already.")
-    if found.left_out:
+    out.print(
+        f"{counted(learned.commits, 'new commit')} read: {len(learned.kept)} {word}, {learned.known} already known."
+    )
+    if learned.left_out:
         out.print(
             Text(
-                f"{found.left_out} more were left out: confirm or cancel some, then `holdfast learn --since …`.",
+                f"{learned.left_out} more were left out: approve or reject some, then run `holdfast learn --since …`.",
                 style="yellow",
             )
         )
@@ -61,27 +65,27 @@ def _show_learned(found: Learned) -> None:
 @click.command("observer")
 @json_option
 def observer_command(as_json: bool) -> None:
-    """Show who writes observations, what that may cost in a day, and what it did cost."""
+    """Show which observer is configured, its daily budget and what it has spent."""
     with opened() as memory:
-        found = observer_status(memory)
+        state = observer_status(memory)
     if as_json:
-        print_json(plain(found))
+        print_json(plain(state))
         return
-    for name, line in _lines(found):
+    for name, line in _lines(state):
         console().print(Text.assemble((f"{name:<9}", "dim"), line))
 
 
-def _lines(found: ObserverStatus) -> list[tuple[str, str]]:
-    if found.observer == "none" or found.daily_tokens <= 0:
-        why = "none is set" if found.observer == "none" else "observer_daily_tokens is 0"
-        return [("observer", f"off ({why}): rules alone write observations, at no cost")]
+def _lines(state: ObserverStatus) -> list[tuple[str, str]]:
+    if state.observer == "none" or state.daily_tokens <= 0:
+        why = "none is set" if state.observer == "none" else "observer_daily_tokens is 0"
+        return [("observer", f"off ({why}): rules write observations, at no cost")]
     lines = [
-        ("observer", f"{found.observer} {found.model}, mode {found.mode}"),
+        ("observer", f"{state.observer} {state.model}, mode {state.mode}"),
         (
             "today",
-            f"{found.spent:,} of {found.daily_tokens:,} tokens in {counted(found.calls, 'call')}, {found.left:,} left",
+            f"{state.spent:,} of {state.daily_tokens:,} tokens in {counted(state.calls, 'call')}, {state.left:,} left",
         ),
     ]
-    lines += [("problem", found.problem)] if found.problem else []
-    lines += [("waits", f"until {found.waiting_until}")] if found.waiting_until else []
-    return lines + [("failed", f"{one.at}  {one.said}") for one in found.failures[:3]]
+    lines += [("problem", state.problem)] if state.problem else []
+    lines += [("paused", f"until {state.waiting_until}")] if state.waiting_until else []
+    return lines + [("failed", f"{failure.at}  {failure.said}") for failure in state.failures[:3]]

@@ -1,4 +1,4 @@
-"""The `holdfast` command: finds the command, imports only what that command needs, and presents errors once."""
+"""The `holdfast` command: find a command, import only its module, and report errors."""
 
 import os
 import sys
@@ -15,112 +15,112 @@ from holdfast.model.errors import HoldfastError, Invalid
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-# Name, module that holds it, one line for the overview. Modules are imported when their command is called.
+# Name, module and a line for the overview. Modules are imported when their command is called.
 COMMANDS: dict[str, tuple[str, str]] = {
-    "init": ("setup", "Set up the clients on this machine to use the memory."),
-    "remember": ("memories", "Keep something for later sessions."),
-    "recall": ("memories", "Find what is known about something."),
-    "show": ("memories", "Show one memory in full."),
+    "init": ("setup", "Set up the clients on this machine."),
+    "remember": ("memories", "Save a memory."),
+    "recall": ("memories", "Search memories by word and meaning."),
+    "show": ("memories", "Show a memory in full."),
     "list": ("memories", "List memories, newest first."),
-    "timeline": ("memories", "Show what was kept around one memory, or around the best hit of a question."),
-    "revise": ("care", "Give a memory a new text, title, kind or labels."),
-    "verify": ("truth", "Say that a memory was checked and still holds, or ask which do."),
-    "check": ("truth", "Fail if the changes at hand make a memory of the team untrue."),
-    "confirm": ("care", "Say yes to a memory that waits for it."),
-    "cancel": ("care", "Say no to a memory that waits for a yes."),
-    "forget": ("care", "Take a memory out of use, or erase it for good."),
-    "restore": ("care", "Put a forgotten memory back to use, or a backup in the place of the store."),
-    "history": ("care", "Show everything that happened to a memory."),
-    "link": ("care", "Point one memory at another."),
-    "unlink": ("care", "Take such a link away."),
-    "use": ("care", "Say what became of a memory: it helped, was ignored, was wrong."),
-    "rename-scope": ("care", "Give all memories of a scope another one."),
-    "session": ("sessions", "Begin, look at and close sessions; transcripts."),
-    "thread": ("threads", "Keep track of unfinished work."),
-    "judge": ("agents", "Answer scars that were shown, or say what became of memories."),
+    "timeline": ("memories", "Show the memories saved before and after a memory or the best search result."),
+    "revise": ("care", "Change a memory's text, title, kind or labels."),
+    "verify": ("truth", "Mark a memory as checked, or check all of them against the code."),
+    "check": ("truth", "Fail if the current changes make a team memory untrue (for CI)."),
+    "confirm": ("care", "Approve a pending memory."),
+    "cancel": ("care", "Reject a pending memory."),
+    "forget": ("care", "Retire a memory, or erase it permanently."),
+    "restore": ("care", "Bring back a retired memory, or restore a backup."),
+    "history": ("care", "Show all events of a memory."),
+    "link": ("care", "Link a memory to another."),
+    "unlink": ("care", "Remove a link."),
+    "use": ("care", "Report whether a memory helped, was ignored or was wrong."),
+    "rename-scope": ("care", "Rename a scope in all memories."),
+    "session": ("sessions", "Start, list and close sessions; transcripts."),
+    "thread": ("threads", "Track unfinished work."),
+    "judge": ("agents", "Answer surfaced scars, or report the outcome of memories."),
     "brief": ("agents", "Print what is known about a plan, for a sub-agent."),
-    "absorb": ("agents", "Keep what a sub-agent observed."),
-    "log": ("agents", "List what was learned and decided."),
-    "analyze": ("agents", "Show what sessions add up to."),
-    "learn": ("learning", "Learn from the history of this repository."),
-    "observer": ("learning", "Show who writes observations and what that costs."),
-    "health": ("keeping", "Show how healthy the memory is, and what to do first."),
-    "trust": ("keeping", "Show how far a memory is believed, or change it."),
-    "hot": ("keeping", "Show the few memories that matter most now, or put some in and out."),
-    "next": ("keeping", "Show what sessions turned to after a memory."),
-    "quality": ("keeping", "Show what recall cost lately and whether it helped."),
-    "maintain": ("keeping", "Retire what has served its time, give space back."),
-    "graph": ("keeping", "Look at how memories, sessions, issues and people hang together."),
-    "scan": ("scanning", "Look for secrets in everything that is kept, and mask them."),
-    "audit": ("keeping", "Show what was taken away or put back, by whom and why."),
-    "metrics": ("keeping", "Show what was counted."),
-    "opening": ("hooks", "Print the brief a session would begin with."),
-    "receipts": ("hooks", "Show what sessions were told unasked, and what became of it."),
-    "work": ("hooks", "Take in what hooks dropped; they start this themselves."),
-    "contradictions": ("knowledge", "Show memories that contradict each other, and say which holds."),
-    "duplicates": ("knowledge", "Show memories that say nearly the same, and merge them."),
-    "mine": ("knowledge", "Learn from logged output: what sessions said that will be true next time."),
-    "bootstrap": ("documents", "Keep what the project's documents say."),
-    "seed": ("documents", "Keep what one file says."),
-    "compat": ("documents", "Run a command of another system by the name its users know."),
-    "sync": ("replicas", "Bring the memory and its replicas together: git notes, markdown files."),
-    "replica": ("replicas", "Turn replicas on or off, and show how they stand."),
-    "share": ("replicas", "Let memories go to the team of this repository."),
-    "unshare": ("replicas", "Keep memories here from now on."),
-    "quarantine": ("quarantine", "Show what arrived from people nobody accepted yet."),
-    "accept": ("quarantine", "Let what an author sends, or what waits, count."),
-    "reject": ("quarantine", "Keep what an author sends, or what waits, out."),
-    "export": ("carry", "Write the whole store as JSON lines, or its memories in another form."),
-    "import": ("carry", "Take in what `export` wrote, or what another system kept."),
+    "absorb": ("agents", "Save what a sub-agent observed."),
+    "log": ("agents", "List learnings and decisions."),
+    "analyze": ("agents", "Summarise recent sessions."),
+    "learn": ("learning", "Learn from the git history of this repository."),
+    "observer": ("learning", "Show which observer is configured and what it costs."),
+    "health": ("keeping", "Show the health of the memory, and what to do first."),
+    "trust": ("keeping", "Show or change the trust in a memory."),
+    "hot": ("keeping", "Show or change the hot set: the few memories that matter most."),
+    "next": ("keeping", "Show what sessions used after a memory."),
+    "quality": ("keeping", "Show the cost and success of recent recalls."),
+    "maintain": ("keeping", "Retire expired memories and free space."),
+    "graph": ("keeping", "Show how memories, sessions, issues and people are connected."),
+    "scan": ("scanning", "Search the whole store for secrets, and mask them."),
+    "audit": ("keeping", "Show what was retired, erased or restored, by whom and why."),
+    "metrics": ("keeping", "Show counters."),
+    "opening": ("hooks", "Print the brief that a session would start with."),
+    "receipts": ("hooks", "Show what was injected, and whether it helped."),
+    "work": ("hooks", "Process activity from hooks; hooks start this themselves."),
+    "contradictions": ("knowledge", "Show and resolve contradicting memories."),
+    "duplicates": ("knowledge", "Show and merge near-duplicates."),
+    "mine": ("knowledge", "Find recurring patterns in logged output."),
+    "bootstrap": ("documents", "Import the project's documents."),
+    "seed": ("documents", "Import a file."),
+    "compat": ("documents", "Run a command of another system under its original name."),
+    "sync": ("replicas", "Sync with replicas: git notes, markdown files."),
+    "replica": ("replicas", "Turn replicas on or off, and show their state."),
+    "share": ("replicas", "Share memories with the team of this repository."),
+    "unshare": ("replicas", "Stop sharing memories."),
+    "quarantine": ("quarantine", "Show what arrived from people you have not accepted."),
+    "accept": ("quarantine", "Accept an author, or a quarantined memory."),
+    "reject": ("quarantine", "Reject an author, or a quarantined memory."),
+    "export": ("carry", "Export the store as JSON lines, or its memories in another format."),
+    "import": ("carry", "Import an export, or the data of another system."),
     "migrate": ("moving", "Move the store to PostgreSQL, or back to a file."),
-    "backup": ("recovery", "Copy the store to one file, checked, while others go on."),
-    "recover": ("recovery", "Save what can be saved of a damaged store."),
-    "rebuild": ("upkeep", "Make views or vectors anew from the journal, or a store from markdown files."),
-    "status": ("upkeep", "Show what is in the store and how it is doing."),
-    "doctor": ("upkeep", "Check that everything works, and say how to mend what does not."),
-    "config": ("upkeep", "Show every setting, what it means and where it came from."),
-    "uninstall": ("setup", "Take out of every client what `init` put in."),
+    "backup": ("recovery", "Copy the store to a checked file while it is in use."),
+    "recover": ("recovery", "Recover what can be read from a damaged store."),
+    "rebuild": ("upkeep", "Rebuild views or vectors from the journal, or a store from markdown files."),
+    "status": ("upkeep", "Show what is in the store, and its state."),
+    "doctor": ("upkeep", "Check that everything works, and show how to fix what does not."),
+    "config": ("upkeep", "Show every setting, its meaning and its source."),
+    "uninstall": ("setup", "Undo `init`: remove Holdfast from every client."),
     "mcp": ("mcp", "Serve the memory to MCP clients over stdio or HTTP."),
-    "web": ("web", "Open the viewer: see, search, judge and correct the memory in a browser."),
-    "watch": ("web", "Follow what agents do and what the memory keeps, as it happens."),
-    "completion": ("completion", "Print what a shell needs to complete commands and ids."),
+    "web": ("web", "Open the viewer: browse, search and correct memories in a browser."),
+    "watch": ("web", "Follow activity and new memories live."),
+    "completion": ("completion", "Print a completion script for a shell."),
     "serve": ("serve", "Serve the memory to a team: many users, each with a key."),
     "user": ("access", "Add, list and remove the users of a server."),
-    "key": ("access", "Make, list, rotate and revoke the keys of a server's users."),
-    "demo": ("demo", "Load a store to look around in: three months of a made-up team."),
+    "key": ("access", "Create, list, rotate and revoke the keys of a server's users."),
+    "demo": ("demo", "Load a sample store: three months of a made-up team."),
 }
-# Headings of the overview, each above the command that opens its part.
+# Headings of the overview, by the first command below each.
 HEADINGS = {
-    "init": "Begin",
-    "remember": "Keep and find",
-    "revise": "Keep true",
-    "session": "Work in sessions",
-    "learn": "Look after what is known",
-    "opening": "What sessions are told unasked",
-    "contradictions": "Sort out and take in",
-    "sync": "Share and carry",
-    "rebuild": "Look after the store and the clients",
-    "demo": "Try it out",
+    "init": "Get started",
+    "remember": "Save and find",
+    "revise": "Keep memories true",
+    "session": "Sessions",
+    "learn": "Knowledge",
+    "opening": "Injection",
+    "contradictions": "Clean up and import",
+    "sync": "Share and move",
+    "rebuild": "Store and clients",
+    "demo": "Demo",
 }
 EXIT_CODES = """\b
 Exit codes:
   0   done
-  1   something unexpected went wrong
+  1   unexpected error
   3   no such memory, or an ambiguous id
-  4   refused: a duplicate, a secret, a state that does not allow it
+  4   rejected: a duplicate, a secret, or not possible in this state
   5   the store, the embedder or an optional part cannot be used
-  64  the command or its input cannot be understood"""
+  64  invalid command or input"""
 
 
 class Lazy(click.Group):
-    """A group that knows its commands by name and imports them one at a time."""
+    """A group that imports each command when it is needed."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
-        """Give the commands in the order a newcomer meets them."""
+        """Return the commands in the order a newcomer meets them."""
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
-        """Import and give one command."""
+        """Import and return a command."""
         if cmd_name not in COMMANDS:
             return None
         module = import_module(f"holdfast.hosts.cli.{COMMANDS[cmd_name][0]}")
@@ -130,7 +130,7 @@ class Lazy(click.Group):
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
-        """List the commands by what they are for, without importing any."""
+        """List the commands under their headings, without importing any."""
         parts: list[tuple[str, list[tuple[str, str]]]] = []
         for name, (_, line) in COMMANDS.items():
             if name in HEADINGS:
@@ -144,8 +144,8 @@ class Lazy(click.Group):
         """Complete a command's name without importing any."""
         from click.shell_completion import CompletionItem
 
-        found = [CompletionItem(name, help=line) for name, (_, line) in COMMANDS.items() if name.startswith(incomplete)]
-        return found + click.Command.shell_complete(self, ctx, incomplete)
+        items = [CompletionItem(name, help=line) for name, (_, line) in COMMANDS.items() if name.startswith(incomplete)]
+        return items + click.Command.shell_complete(self, ctx, incomplete)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -176,38 +176,53 @@ class Lazy(click.Group):
 def cli(ctx: click.Context, home: str | None, pairs: tuple[str, ...], plain: bool) -> None:
     """Institutional memory for AI coding agents.
 
-    What one session learned, decided, broke or left open is there in the next.
+    What one session learned, decided, broke or left open is available to the next.
 
     \b
     holdfast init                                    set up the clients on this machine
-    holdfast remember "Migrate before you seed."     keep something
-    holdfast recall how do I set up the database     find it again, by word or meaning
-    holdfast recall --help                           what a command can do, with examples
+    holdfast remember "Migrate before you seed."     save a memory
+    holdfast recall how do I set up the database     search by word or meaning
+    holdfast recall --help                           options and examples of a command
     """
     if plain:
         os.environ["NO_COLOR"] = "1"
     ctx.obj = {name: value for name, _, value in (pair.partition("=") for pair in pairs)} | {"home": home}
     if ctx.invoked_subcommand is None:
-        from holdfast.hosts.cli.start import greet
+        _greet()
 
-        greet()
+
+def _greet() -> None:
+    """Print five commands to start with."""
+    from holdfast.hosts.cli.render import console
+
+    out = console()
+    out.print(f"[bold]holdfast[/] {__version__}  [dim]what an agent learned holds fast[/]\n")
+    for command, meaning in (
+        ('holdfast remember "Run the migrations before the seed script."', "save a memory"),
+        ('holdfast recall "how do I set up the database"', "search by word or meaning"),
+        ("holdfast list", "list the memories of this project"),
+        ("holdfast init", "set up Claude Code, Codex and the others; shows every change first"),
+        ("holdfast doctor", "check that everything works"),
+    ):
+        out.print(f"  [cyan]{command:<64}[/] {meaning}")
+    out.print("\n[dim]holdfast --help lists every command; each has its own --help.[/]")
 
 
 def main() -> None:
-    """Run the command line; every failure ends in one clear line and a documented exit code."""
+    """Run the command line; every failure ends in a clear message and a documented exit code."""
     speak_unicode(sys.stdout, sys.stderr)
     try:
         code = _run(sys.argv[1:])
         sys.stdout.flush()
     except BrokenPipeError:
-        # The reader (head, less) has seen enough. Python would complain once more while closing stdout.
+        # The reader (head, less) has closed the pipe. Python would report it again while closing stdout.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 0
     sys.exit(code)
 
 
 def speak_unicode(*streams: object) -> None:
-    """Let texts in any script be printed: Windows gives pipes a code page, and older terminals cannot show everything."""
+    """Make stdout and stderr print any script: Windows gives pipes a code page, and some terminals cannot display everything."""
     for stream in streams:
         if isinstance(stream, TextIOWrapper) and stream.encoding.lower().replace("-", "") != "utf8":
             if stream.isatty():
@@ -226,17 +241,17 @@ def _run(arguments: list[str]) -> int:
         return leave.exit_code
     except click.Abort:
         return 1
-    except click.exceptions.NoArgsIsHelpError as problem:  # a group alone shows what it can do
+    except click.exceptions.NoArgsIsHelpError as problem:  # a group without a command prints its help
         problem.show()
         return Invalid.exit_code
     except click.ClickException as problem:
         _report(_misused(problem), as_json="--json" in arguments)
         return Invalid.exit_code
-    return code if isinstance(code, int) else 0  # what a command left with, if it left early
+    return code if isinstance(code, int) else 0  # the exit code of a command that ended early
 
 
 def _misused(problem: click.ClickException) -> Invalid:
-    """Say what was wrong with the words of a command, how it is meant, and where its examples are."""
+    """Return a usage error with the command's usage and where to find examples."""
     ctx = problem.ctx if isinstance(problem, click.UsageError) else None
     hint = f"{ctx.get_usage()}\n`{ctx.command_path} --help` has examples." if ctx else ""
     return Invalid(problem.format_message(), hint=hint)
@@ -249,6 +264,6 @@ def _report(problem: HoldfastError, *, as_json: bool) -> None:
         from holdfast.model.fence import escaped
 
         print(escaped(json.dumps({"error": problem.code, "message": problem.message, "hint": problem.hint})))
-    from holdfast.hosts.cli.render import say_error
+    from holdfast.hosts.cli.render import print_error
 
-    say_error(problem.message, problem.hint)
+    print_error(problem.message, problem.hint)

@@ -16,11 +16,11 @@ DEFAULT_PORT = 4653
     "--surface", "names", multiple=True, default=("core",), show_default=True, help="Which tools to offer; repeatable."
 )
 @click.option("--http", "over_http", is_flag=True, help="Listen on 127.0.0.1 for any number of clients.")
-@click.option("--port", default=DEFAULT_PORT, show_default=True, help="Port to listen on; 0 takes any that is free.")
+@click.option("--port", default=DEFAULT_PORT, show_default=True, help="Port to listen on; 0 picks a free one.")
 def mcp_command(names: tuple[str, ...], over_http: bool, port: int) -> None:
     """Serve the memory to MCP clients, over stdio or HTTP.
 
-    Over stdio clients start this themselves. To try it by hand, add it to one, for instance:
+    Over stdio clients start this themselves. To add it to a client by hand:
 
     \b
     claude mcp add holdfast -- holdfast mcp
@@ -51,16 +51,18 @@ def _serve_http(server: "Server", flags: Mapping[str, Any], port: int) -> None:
         from holdfast.hosts.mcp import http
     except ImportError as problem:
         hint = "Run: pip install 'holdfast[http]'"
-        raise MissingPackage("Serving over HTTP needs one more package.", hint=hint) from problem
+        raise MissingPackage("Serving over HTTP needs an optional package.", hint=hint) from problem
     settings = load_settings(flags=flags)
     folder = store_folder(settings.config, Path.cwd())
     token = settings.config.http_token or kept_token(folder)
-    # The token itself stays out of the terminal's history: the shell puts it in.
+    # The token itself stays out of the terminal's history: the shell inserts it.
     places = {"default": f"$(cat '{folder.absolute() / FILE}')", "HOLDFAST_HTTP_TOKEN": "$HOLDFAST_HTTP_TOKEN"}
-    shown = places.get(settings.sources["http_token"], "YOUR_HTTP_TOKEN")
+    placeholder = places.get(settings.sources["http_token"], "YOUR_HTTP_TOKEN")
 
     def announce(url: str) -> None:
         click.echo(f"Holdfast serves MCP at {url}. To add it to Claude Code:", err=True)
-        click.echo(f'claude mcp add --transport http holdfast {url} --header "Authorization: Bearer {shown}"', err=True)
+        click.echo(
+            f'claude mcp add --transport http holdfast {url} --header "Authorization: Bearer {placeholder}"', err=True
+        )
 
     http.main(server, token=token, port=port, announce=announce)

@@ -1,4 +1,4 @@
-"""Commands that keep and find memories."""
+"""Commands that save and find memories."""
 
 from typing import Any
 
@@ -31,7 +31,7 @@ from holdfast.verbs.truth.hydrate import LEVELS, Hydrated, Level, hydrate
 @click.command("remember")
 @click.argument("text", nargs=-1)
 @click.option("--kind", type=KIND, default="fact", show_default=True, help=f"What it is: {', '.join(KINDS)}.")
-@click.option("--title", default="", help="A headline; taken from the text unless given.")
+@click.option("--title", default="", help="A headline; default: taken from the text.")
 @click.option(
     "--field", "pairs", multiple=True, metavar="NAME=VALUE", help="A field of the kind; repeat a name to make a list."
 )
@@ -39,26 +39,26 @@ from holdfast.verbs.truth.hydrate import LEVELS, Hydrated, Level, hydrate
     "--anchor",
     "anchors",
     multiple=True,
-    help="Code it is about: path, path::symbol, path:L3-L9, path::NAME=5, !gone.py, version:click=8.2; repeatable.",
+    help="Code it cites: path, path::symbol, path:L3-L9, path::NAME=5, !gone.py, version:click=8.2; repeatable.",
 )
 @click.option(
     "--scope", "scopes", type=SCOPE, multiple=True, help="A scope such as tools or projects:shop; repeatable."
 )
 @click.option("--tag", "tags", multiple=True, help="A tag; repeatable.")
 @click.option(
-    "--link", "links", multiple=True, metavar="RELATION:ID", help="Point at another memory, as in supersedes:01HX…"
+    "--link", "links", multiple=True, metavar="RELATION:ID", help="Link to another memory, as in supersedes:01HX…"
 )
-@click.option("--project", help="Another project than the one at hand.")
-@click.option("--global", "everywhere", is_flag=True, help="Holds in every project.")
-@click.option("--team", is_flag=True, help="May leave this machine with the repository.")
+@click.option("--project", help="Another project than the current one.")
+@click.option("--global", "everywhere", is_flag=True, help="True in every project.")
+@click.option("--team", is_flag=True, help="Share it with the team of the repository.")
 @click.option("--confidence", default="medium", show_default=True, help="high, medium or low.")
 @click.option("--source", default="explicit", show_default=True, help="explicit, correction, inferred, observed, …")
 @click.option("--at", type=DATE, default="", help="When it happened, if not now.")
 @click.option("--session", help="Session it belongs to.")
-@click.option("--force", is_flag=True, help="Keep it although something says the same.")
-@click.option("--transient", is_flag=True, help="Keep it although its wording is about now.")
-@click.option("--any-scope", is_flag=True, help="Keep it although it names another project.")
-@click.option("--redact", is_flag=True, help="Mask secrets instead of refusing.")
+@click.option("--force", is_flag=True, help="Save it although there is a duplicate.")
+@click.option("--transient", is_flag=True, help="Save it although its wording suggests that it will change.")
+@click.option("--any-scope", is_flag=True, help="Save it although it names another project.")
+@click.option("--redact", is_flag=True, help="Mask secrets instead of rejecting.")
 @json_option
 def remember_command(
     text: tuple[str, ...],
@@ -73,11 +73,11 @@ def remember_command(
     any_scope: bool,
     redact: bool,
     as_json: bool,
-    **given: Any,
+    **options: Any,
 ) -> None:
-    """Keep something for later sessions.
+    """Save a memory for later sessions.
 
-    TEXT is what should be remembered; `-` reads it from stdin.
+    TEXT is what to remember; `-` reads it from stdin.
 
     \b
     holdfast remember "The API rate limit is 60 requests a minute."
@@ -87,13 +87,13 @@ def remember_command(
     """
     draft = Draft(
         body=text_or_stdin(text),
-        fields=fields_of(pairs, given["kind"]),
+        fields=fields_of(pairs, options["kind"]),
         links=tuple(
             Link(relation=relation, target=target) for relation, _, target in (link.partition(":") for link in links)
         ),
         project=GLOBAL if everywhere else project,
         visibility="team" if team else "private",
-        **given,
+        **options,
     )
     waivers = Waivers(duplicate=force, transient=transient, scope=any_scope)
     with opened(session=session) as memory, teaching_fields(draft.kind):
@@ -104,23 +104,23 @@ def remember_command(
 @click.argument("text", nargs=-1, required=True)
 @label_options
 @click.option("--as-of", type=DATE, default="", help="As things stood at this date.")
-@click.option("--limit", type=click.IntRange(1, 100), help="Most answers.")
-@click.option("--budget", type=click.IntRange(1), help="Most tokens the answers may take.")
-@click.option("--words", "words_only", is_flag=True, help="By words only: starts faster, needs no encoder.")
+@click.option("--limit", type=click.IntRange(1, 100), help="Maximum number of results.")
+@click.option("--budget", type=click.IntRange(1), help="Maximum tokens of the results.")
+@click.option("--words", "words_only", is_flag=True, help="Search by words only: starts faster, needs no encoder.")
 @click.option(
     "--mode",
     type=click.Choice(MODES),
     default="balanced",
     show_default=True,
-    help="How well an answer must fit.",
+    help="How well a result must match.",
 )
-@click.option("--related", is_flag=True, help="Also what the best answers are linked to.")
-@click.option("--weak", is_flag=True, help="Also what hardly fits.")
+@click.option("--related", is_flag=True, help="Also list memories linked to the best results.")
+@click.option("--weak", is_flag=True, help="Also list weak matches.")
 @json_option
-def recall_command(text: tuple[str, ...], limit: int | None, budget: int | None, as_json: bool, **given: Any) -> None:
-    """Find what is known about something, by word and by meaning.
+def recall_command(text: tuple[str, ...], limit: int | None, budget: int | None, as_json: bool, **options: Any) -> None:
+    """Search memories by word and by meaning.
 
-    Looks in this project and among global memories, and says so when nothing fits.
+    Searches this project and global memories, and reports when there is no good match.
 
     \b
     holdfast recall how do we deploy
@@ -130,13 +130,13 @@ def recall_command(text: tuple[str, ...], limit: int | None, budget: int | None,
     with opened() as memory:
         config = memory.config
         query = Query(
-            text=" ".join(text), limit=limit or config.recall_limit, budget=budget or config.recall_budget, **given
+            text=" ".join(text), limit=limit or config.recall_limit, budget=budget or config.recall_budget, **options
         )
-        found = recall(memory, query)
+        recalled = recall(memory, query)
     if as_json:
-        print_json(recalled_to_json(found))
+        print_json(recalled_to_json(recalled))
     else:
-        show_recalled(found)
+        show_recalled(recalled)
 
 
 @click.command("show")
@@ -147,25 +147,25 @@ def recall_command(text: tuple[str, ...], limit: int | None, budget: int | None,
     type=click.Choice(LEVELS),
     default="full",
     show_default=True,
-    help="How much: a line, all of it, or with the files it cites as they were then.",
+    help="A line, everything, or everything with the cited files as they were then.",
 )
 @json_option
 def show_command(id: str, as_of: str, level: Level, as_json: bool) -> None:  # noqa: A002
-    """Show one memory in full. ID may be its first 8 characters or more."""
+    """Show a memory in full. ID may be its first 8 characters or more."""
     with opened() as memory:
-        found = Hydrated(shown=get(memory, id, at=as_of)) if as_of else hydrate(memory, id, level)
-    shown = found.shown
+        hydrated = Hydrated(shown=get(memory, id, at=as_of)) if as_of else hydrate(memory, id, level)
+    shown = hydrated.shown
     if as_json:
         links = [{"source": arrow.source, "relation": arrow.relation, "target": arrow.target} for arrow in shown.links]
         around = {"number": shown.number, "superseded_by": shown.superseded_by, "links": links}
-        more = {name: plain(getattr(found, name)) for name in ("freshness", "commit", "files", "left_out")}
+        more = {name: plain(getattr(hydrated, name)) for name in ("freshness", "commit", "files", "left_out")}
         print_json(
-            {**record_to_json(shown.record), "around": around, **{name: one for name, one in more.items() if one}}
+            {**record_to_json(shown.record), "around": around, **{name: value for name, value in more.items() if value}}
         )
     elif level == "summary":
         show_list([shown.record], total=1)
     else:
-        show_record(found)
+        show_record(hydrated)
 
 
 @click.command("list")
@@ -178,16 +178,16 @@ def show_command(id: str, as_of: str, level: Level, as_json: bool) -> None:  # n
     help="Also these; repeatable.",
 )
 @click.option("--scopes", "only_scopes", is_flag=True, help="List the scopes in use instead.")
-@click.option("--limit", default=20, show_default=True, type=click.IntRange(1, 1000), help="Most to list.")
-@click.option("--offset", default=0, type=click.IntRange(0), help="How many to pass over first.")
+@click.option("--limit", default=20, show_default=True, type=click.IntRange(1, 1000), help="Maximum number to list.")
+@click.option("--offset", default=0, type=click.IntRange(0), help="How many to skip.")
 @json_option
-def list_command(states: tuple[str, ...], only_scopes: bool, offset: int, as_json: bool, **given: Any) -> None:
+def list_command(states: tuple[str, ...], only_scopes: bool, offset: int, as_json: bool, **options: Any) -> None:
     """List memories, newest first."""
     with opened() as memory:
         if only_scopes:
-            _show_scopes(list_scopes(memory, everywhere=given["everywhere"]), as_json=as_json)
+            _show_scopes(list_scopes(memory, everywhere=options["everywhere"]), as_json=as_json)
             return
-        page = list_records(memory, Query(text="", **given), states=states or ("active",), offset=offset)
+        page = list_records(memory, Query(text="", **options), states=states or ("active",), offset=offset)
     if as_json:
         print_json({"total": page.total, "records": [record_to_json(record) for record in page.records]})
     else:
@@ -200,13 +200,13 @@ def list_command(states: tuple[str, ...], only_scopes: bool, offset: int, as_jso
 @click.option("--after", default=5, show_default=True, type=click.IntRange(0, 100), help="How many later ones.")
 @json_option
 def timeline_command(about: tuple[str, ...], before: int, after: int, as_json: bool) -> None:
-    """Show what was kept around one memory (an id), or around the best hit of a question."""
+    """Show the memories saved before and after a memory (an id), or the best result of a search."""
     with opened() as memory:
-        found = timeline(memory, " ".join(about), before=before, after=after)
+        records = timeline(memory, " ".join(about), before=before, after=after)
     if as_json:
-        print_json([record_to_json(record) for record in found])
+        print_json([record_to_json(record) for record in records])
     else:
-        show_list(found, total=len(found))
+        show_list(records, total=len(records))
 
 
 def _show_scopes(counts: dict[str, int], *, as_json: bool) -> None:

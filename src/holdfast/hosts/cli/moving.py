@@ -1,4 +1,4 @@
-"""`holdfast migrate`: a store moves between a file and a server, and nothing is lost on the way."""
+"""`holdfast migrate`: move a store between a file and a server."""
 
 from dataclasses import asdict
 from pathlib import Path
@@ -20,19 +20,19 @@ from holdfast.verbs.sessions.starters import plant
 
 
 @click.command("migrate")
-@click.option("--to", "target", help="postgresql:// URL or folder to move the store at hand to; it must be empty.")
+@click.option("--to", "target", help="postgresql:// URL or folder to move the current store to; it must be empty.")
 @click.option(
-    "--from", "source", help="postgresql:// URL or folder to move into the store at hand; that must be empty."
+    "--from", "source", help="postgresql:// URL or folder to move into the current store, which must be empty."
 )
 @click.option(
-    "--grant", "login", help="Nothing moves: let this role of the database run `serve` on tables it does not own."
+    "--grant", "login", help="Move nothing: allow this database role to run `serve` on tables it does not own."
 )
 @json_option
 def migrate_command(target: str | None, source: str | None, login: str | None, as_json: bool) -> None:
-    """Move a whole store: journal, vectors, transcripts and all that is kept beside them.
+    """Move a whole store: journal, vectors, transcripts and all other tables.
 
-    Both journals are compared by hash. The source stays as it is. Run again after an interruption, it goes on where it
-    was. Afterwards set `database` (or HOLDFAST_DATABASE) to the new place.
+    Both journals are compared by hash. The source is not changed. After an interruption, run it again to continue.
+    Afterwards set `database` (or HOLDFAST_DATABASE) to the new place.
 
     \b
     holdfast migrate --to postgresql://holdfast@db.example.org/holdfast
@@ -43,7 +43,7 @@ def migrate_command(target: str | None, source: str | None, login: str | None, a
         _grant(login)
         return
     if bool(target) == bool(source):
-        raise Invalid("Where to, or where from?", hint="Give --to or --from, and a postgresql:// URL or a folder.")
+        raise Invalid("Where to, or where from?", hint="Pass --to or --from with a postgresql:// URL or a folder.")
     config = settings().config
     own = database_of(config, store_folder(config, Path.cwd()))
     other = database_at(target or source or "")
@@ -65,7 +65,7 @@ def migrate_command(target: str | None, source: str | None, login: str | None, a
 
 
 def _grant(login: str) -> None:
-    """Bring the tables and their policies up to date, with all that only their owner can make, and let a role serve."""
+    """Update the tables and their policies, which only their owner can do, and allow a role to serve."""
     with open_memory(settings()) as memory:
         if memory.store.db.dialect != "postgres":
             raise Invalid("Only PostgreSQL has roles.", hint="Set HOLDFAST_DATABASE=postgresql://…")
@@ -74,7 +74,7 @@ def _grant(login: str) -> None:
         if memory.embedder is not None:
             make_graph(memory.store.db, memory.embedder.size)
         let_serve(memory.store.db, login)
-    print(f"{login} may run `holdfast serve` now: it owns nothing, and sees what whoever asks may see.")
+    print(f"{login} may run `holdfast serve` now: it owns nothing, and sees only what the requesting user may see.")
 
 
 def _move(source: Database, target: Database, *, quiet: bool) -> Moved:
@@ -84,9 +84,9 @@ def _move(source: Database, target: Database, *, quiet: bool) -> Moved:
     with Progress(*columns, console=console(error=True), disable=quiet, transient=True) as bar:
         tasks = {"": bar.add_task("opening", total=None)}
 
-        def shown(what: str, done: int, total: int) -> None:
+        def show_progress(what: str, done: int, total: int) -> None:
             if what not in tasks:
                 tasks[what] = bar.add_task(what, total=total)
             bar.update(tasks[what], completed=done, total=total)
 
-        return move(open_store(source), open_store(target, unfinished=True), shown)
+        return move(open_store(source), open_store(target, unfinished=True), show_progress)

@@ -1,4 +1,4 @@
-"""What several commands share: opening the memory, and reading fields and texts from the command line."""
+"""Shared by several commands: opening the memory, and reading fields and texts from the command line."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -21,7 +21,7 @@ ANSWERING = "`holdfast judge APPLYING|N_A|REFUTED ID --evidence …`"
 
 
 def settings(**flags: Any) -> "Settings":
-    """Gather the settings, with those given on the command line on top."""
+    """Load the settings, overridden by those of the command line."""
     from holdfast.compose.settings import load_settings
 
     return load_settings(flags=click.get_current_context().find_root().obj | flags)
@@ -41,7 +41,7 @@ def opened(**flags: Any) -> "Memory":
 
 
 def text_or_stdin(words: tuple[str, ...]) -> str:
-    """Give the text of the arguments; `-` alone, or a pipe and no words, reads stdin."""
+    """Return the text of the arguments; `-` alone, or a pipe and no words, reads stdin."""
     if words == ("-",) or (not words and not sys.stdin.isatty()):
         return stdin_text()
     return " ".join(words)
@@ -53,7 +53,7 @@ def stdin_text() -> str:
     if len(raw) > LONGEST_STDIN:
         raise Invalid(
             f"There are more than {LONGEST_STDIN:,} bytes on stdin.",
-            hint="Keep the conclusion, or split it; `holdfast seed FILE` takes a document apart.",
+            hint="Save the conclusion, or split it; `holdfast seed FILE` imports a document.",
         )
     try:
         return raw.decode()
@@ -62,44 +62,44 @@ def stdin_text() -> str:
 
 
 def fields_of(pairs: tuple[str, ...], kind: str = "") -> dict[str, Any]:
-    """Read NAME=VALUE pairs; a value in JSON is taken as such, a repeated name or a list's name makes a list."""
+    """Parse NAME=VALUE pairs; values may be JSON, and a repeated name or a list field makes a list."""
     lists = {spec.name for spec in KINDS[kind].fields if spec.type == "list"} if kind in KINDS else set()
-    given: dict[str, Any] = {}
+    fields: dict[str, Any] = {}
     for pair in pairs:
         name, sign, text = pair.partition("=")
         if not sign:
             raise Invalid(f"{pair!r} is not NAME=VALUE.", hint='Write it like rationale="one file".')
         value = _value(text)
-        if name in given:
-            before = given[name] if isinstance(given[name], list) else [given[name]]
+        if name in fields:
+            before = fields[name] if isinstance(fields[name], list) else [fields[name]]
             value = [*before, *(value if isinstance(value, list) else [value])]
-        given[name] = [value] if name in lists and not isinstance(value, list) else value
-    return given
+        fields[name] = [value] if name in lists and not isinstance(value, list) else value
+    return fields
 
 
 @contextmanager
 def teaching_fields(kind: str) -> Iterator[None]:
-    """Say how fields are given on the command line wherever those of a kind are refused."""
+    """Add a hint on how to pass fields to errors about a kind's fields."""
     try:
         yield
     except Invalid as problem:
         if not problem.problems:
             raise
-        raise Invalid(problem.message, hint=_how(kind), problems=problem.problems) from problem
+        raise Invalid(problem.message, hint=_fields_hint(kind), problems=problem.problems) from problem
 
 
-def _how(kind: str) -> str:
-    """Give an example with the fields that a kind wants, or else with those it knows."""
+def _fields_hint(kind: str) -> str:
+    """Return an example with the required fields of a kind, or with its first ones."""
     known = KINDS[kind].fields if kind in KINDS else ()
-    wanted = [spec for spec in known if spec.required] or known[:2]
+    shown = [spec for spec in known if spec.required] or known[:2]
     parts = [
         part
-        for spec in wanted
+        for spec in shown
         for part in [f"--field {spec.name}={spec.choices[0] if spec.choices else '…'}"] * max(1, spec.least)
     ]
     if not parts:
-        return f"A {kind} has no fields: leave --field out."
-    return f"Give each with --field NAME=VALUE, a list by repeating its name: {' '.join(parts)}"
+        return f"A {kind} has no fields: omit --field."
+    return f"Pass each as --field NAME=VALUE, and repeat the name for a list: {' '.join(parts)}"
 
 
 def _value(text: str) -> Any:
@@ -111,9 +111,9 @@ def _value(text: str) -> Any:
 
 
 def label_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command the filters that recall and list share."""
+    """Add the filters that recall and list share."""
     for option in (
-        click.option("--project", help="Another project than the one at hand."),
+        click.option("--project", help="Another project than the current one."),
         click.option("--everywhere", is_flag=True, help="All projects."),
         click.option("--kind", "kinds", type=KIND, multiple=True, help="Only this kind; repeatable."),
         click.option(
@@ -121,8 +121,8 @@ def label_options(command: Callable[..., Any]) -> Callable[..., Any]:
         ),
         click.option("--tag", "tags", multiple=True, help="Only this tag; repeatable."),
         click.option("--session", default="", help="Only what this session wrote."),
-        click.option("--since", type=DATE, default="", help="Only what was kept on or after this date."),
-        click.option("--until", type=DATE, default="", help="Only what was kept before this date."),
+        click.option("--since", type=DATE, default="", help="Only what was saved on or after this date."),
+        click.option("--until", type=DATE, default="", help="Only what was saved before this date."),
     ):
         command = option(command)
     return command

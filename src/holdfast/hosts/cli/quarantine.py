@@ -1,4 +1,4 @@
-"""Commands that decide about what arrived from people nobody here has accepted yet."""
+"""Commands that accept or reject what arrived from people you have not accepted."""
 
 from collections import Counter
 
@@ -13,44 +13,47 @@ from holdfast.verbs.records.quarantine import UNKNOWN, Decided, accept, authors,
 
 SHOWN = 20
 whom = click.argument("references", nargs=-1, metavar="[AUTHOR|ID]...")
-everybody = click.option("--all", "everything", is_flag=True, help="Everybody and everything that waits here.")
+all_option = click.option("--all", "everything", is_flag=True, help="All authors and memories in quarantine.")
 
 
 @click.command("quarantine")
 @json_option
 def quarantine_command(as_json: bool) -> None:
-    """Show what arrived and waits to be accepted, who brought it, and whom somebody decided about."""
+    """Show quarantined memories and their authors, and the authors already accepted or rejected."""
     with opened() as memory:
-        found, known = waiting(memory), authors(memory)
+        quarantined, known = waiting(memory), authors(memory)
     if as_json:
         items = [
             {
-                "from": one.author,
-                "claims": one.claimed,
-                "way": one.way,
-                "would": one.would,
-                "record": record_to_json(one.record),
+                "from": item.author,
+                "claims": item.claimed,
+                "way": item.way,
+                "would": item.would,
+                "record": record_to_json(item.record),
             }
-            for one in found
+            for item in quarantined
         ]
         print_json({"waiting": items, "authors": known})
         return
     out = console()
-    for who, count in Counter(one.author or UNKNOWN for one in found).items():
-        out.print(Text.assemble((who, "bold"), f"  {counted(count, 'memory')} waiting"))
-        theirs = [one for one in found if (one.author or UNKNOWN) == who]
-        for one in theirs[:SHOWN]:
-            says = f"  says it is from {one.claimed}" if one.claimed and one.claimed not in who else ""
-            title = shorten(one.record.title, 80)
-            line = Text.assemble("  ", (one.record.id[:SHORT], "cyan"), f"  {icon(one.record)} {one.would}: ", title)
-            out.print(line.append(f"  by {one.way}{says}", style="dim"))
+    for who, count in Counter(item.author or UNKNOWN for item in quarantined).items():
+        out.print(Text.assemble((who, "bold"), f"  {counted(count, 'memory')} in quarantine"))
+        theirs = [item for item in quarantined if (item.author or UNKNOWN) == who]
+        for item in theirs[:SHOWN]:
+            says = f"  claims to be from {item.claimed}" if item.claimed and item.claimed not in who else ""
+            title = shorten(item.record.title, 80)
+            line = Text.assemble("  ", (item.record.id[:SHORT], "cyan"), f"  {icon(item.record)} {item.would}: ", title)
+            out.print(line.append(f"  by {item.way}{says}", style="dim"))
         if len(theirs) > SHOWN:
             out.print(Text(f"  and {len(theirs) - SHOWN} more: --json lists them all", style="dim"))
-    if not found:
-        out.print("Nothing waits to be accepted.")
+    if not quarantined:
+        out.print("The quarantine is empty.")
     else:
         out.print(
-            Text("`holdfast accept ADDRESS` takes in all of somebody's, now and in future; ID one memory.", "dim")
+            Text(
+                "Accept an author, now and in future: holdfast accept ADDRESS. Accept a memory: holdfast accept ID.",
+                "dim",
+            )
         )
     for who, verdict in sorted(known.items()):
         out.print(Text(f"{verdict}: {who}", style="dim"))
@@ -58,30 +61,30 @@ def quarantine_command(as_json: bool) -> None:
 
 @click.command("accept")
 @whom
-@everybody
+@all_option
 @json_option
 def accept_command(references: tuple[str, ...], everything: bool, as_json: bool) -> None:
-    """Let what arrived count: of an author (by address, now and in future) or single memories.
+    """Accept an author (by address, now and in future) or single memories.
 
-    It holds for this project, in this store. Whoever may push to the repository can write under an accepted address.
+    Applies to this project, in this store. Anyone who may push to the repository can write under an accepted address.
     """
     with opened() as memory:
-        _tell("accepted", accept(memory, references, everything=everything), as_json=as_json)
+        _show_decided("accepted", accept(memory, references, everything=everything), as_json=as_json)
 
 
 @click.command("reject")
 @whom
-@everybody
+@all_option
 @json_option
 def reject_command(references: tuple[str, ...], everything: bool, as_json: bool) -> None:
-    """Keep what arrived out for good; what a rejected author sends from now on stays outside."""
+    """Reject quarantined memories; what a rejected author sends from now on is rejected too."""
     with opened() as memory:
-        _tell("rejected", reject(memory, references, everything=everything), as_json=as_json)
+        _show_decided("rejected", reject(memory, references, everything=everything), as_json=as_json)
 
 
-def _tell(verdict: str, done: Decided, *, as_json: bool) -> None:
+def _show_decided(verdict: str, done: Decided, *, as_json: bool) -> None:
     if as_json:
         print_json({verdict: {"authors": list(done.authors), "records": list(done.records)}})
         return
-    parts = [*done.authors, counted(len(done.records), "memory") + (" of what waited" if done.authors else "")]
+    parts = [*done.authors, counted(len(done.records), "memory") + (" from quarantine" if done.authors else "")]
     console().print(Text(f"{verdict}: {', '.join(parts)}"))

@@ -1,4 +1,4 @@
-"""Commands for the day something went wrong: backups, putting one back, saving what a damaged store still holds."""
+"""Commands for backups, restoring them, and recovering a damaged store."""
 
 import shutil
 import sys
@@ -28,12 +28,12 @@ SHOWN = 10
 
 @click.command("backup")
 @click.argument("file", required=False, type=click.Path(dir_okay=False, path_type=Path))
-@click.option("--keep", type=click.IntRange(min=1), help="Keep so many in the store's backups folder, the newest.")
+@click.option("--keep", type=click.IntRange(min=1), help="Keep only the newest N in the store's backups folder.")
 @json_option
 def backup_command(file: Path | None, keep: int | None, as_json: bool) -> None:
-    """Copy the store to one file for you alone, while others go on reading and writing.
+    """Copy the store to a private file, while others keep reading and writing.
 
-    Without FILE it goes to the folder `backups` beside the store. The copy is checked before it gets its name.
+    Default: the folder `backups` next to the store. The copy is checked before it gets its name.
 
     \b
     holdfast backup
@@ -41,11 +41,11 @@ def backup_command(file: Path | None, keep: int | None, as_json: bool) -> None:
     holdfast backup /media/usb/holdfast.db
     """
     if file and keep:
-        raise Invalid("--keep is for backups beside the store.", hint="Leave FILE away.")
+        raise Invalid("--keep is for backups next to the store.", hint="Omit FILE.")
     store = _store()
     if not store.exists():
         raise NotFound(
-            f"There is no store in {store.parent}.", hint="Name its folder with --home, or keep something first."
+            f"There is no store in {store.parent}.", hint="Pass its folder with --home, or save a memory first."
         )
     folder = store.parent / backup.FOLDER
     keep_out_of_git(store.parent)
@@ -63,14 +63,12 @@ def backup_command(file: Path | None, keep: int | None, as_json: bool) -> None:
 
 
 def restore_store(file: Path, *, yes: bool, as_json: bool) -> None:
-    """Put a backup in the place of the store, after asking; what was there goes to the backups."""
+    """Replace the store by a backup, after asking; the current store is backed up first."""
     store, file = _store(), file.expanduser()
     if file.exists() and store.exists() and file.samefile(store):
         raise Invalid("That file is the store itself.")
     mark = backup.look_at(file)
-    question = (
-        f"{file} has {counted(mark.events, 'event')}, the last of {mark.last_at[:10]}. Put it in the place of {store}?"
-    )
+    question = f"{file} has {counted(mark.events, 'event')}, the last of {mark.last_at[:10]}. Replace {store} by it?"
     _agree(question, yes=yes)
     with _no_worker(store.parent):
         mark, former = backup.restore(file, store, store.parent / backup.FOLDER / f"before-restore-{_now()}.db")
@@ -88,50 +86,48 @@ def restore_store(file: Path, *, yes: bool, as_json: bool) -> None:
 @click.option(
     "-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="With FILE: the new store to write."
 )
-@click.option("-y", "--yes", is_flag=True, help="Ask nothing.")
+@click.option("-y", "--yes", is_flag=True, help="Do not ask.")
 @json_option
 def recover_command(file: Path | None, output: Path | None, yes: bool, as_json: bool) -> None:
-    """Save what can be saved of a damaged store: every event that is still whole, wherever it lies.
+    """Recover every intact event from a damaged store.
 
-    The damaged file and its log are kept in a folder beside the store. With FILE, only that file is read and a new one written.
+    The damaged file and its log are kept in a folder next to the store. With FILE, only that file is read and a new one written.
 
     \b
     holdfast recover
     holdfast recover damaged.db -o new.db
     """
     if (file is None) != (output is None):
-        raise Invalid("FILE and --output go together.", hint="holdfast recover DAMAGED.db -o NEW.db")
+        raise Invalid("FILE and --output are needed together.", hint="holdfast recover DAMAGED.db -o NEW.db")
     if file and output:
-        saved, kept = _recover_file(file, output), file
+        saved, damaged = _recover_file(file, output), file
     else:
         store = _store()
         if not store.exists():
             raise NotFound(
-                f"There is no store in {store.parent}.", hint="Name its folder with --home, or keep something first."
+                f"There is no store in {store.parent}.", hint="Pass its folder with --home, or save a memory first."
             )
-        _agree(f"Make a new store of what can be read of {store}? The damaged one is kept.", yes=yes)
-        saved, kept = _recover_store(store)
+        _agree(f"Create a new store from what can be read of {store}? The damaged one is kept.", yes=yes)
+        saved, damaged = _recover_store(store)
     if as_json:
-        print_json({"damaged": str(kept), **asdict(saved)})
+        print_json({"damaged": str(damaged), **asdict(saved)})
         return
-    _show(saved, kept)
+    _show(saved, damaged)
 
 
 def fill_from_markdown(folder: Path, *, as_json: bool) -> None:
     """Fill an empty store from a folder of markdown files."""
     with opened() as memory, tempfile.TemporaryDirectory() as states:
         if memory.store.last_seq():
-            hint = (
-                "Give an empty one: holdfast --home FOLDER rebuild --from-markdown …; `holdfast sync` unites instead."
-            )
-            raise Conflict("This store holds something already.", hint=hint)
+            hint = "Use an empty one: holdfast --home FOLDER rebuild --from-markdown …; or merge with `holdfast sync`."
+            raise Conflict("This store is not empty.", hint=hint)
         replica, sharing = markdown_folder(folder, Path(states), memory)
         with closing(replica):
             done = take_from(memory, replica, sharing)
     if as_json:
         print_json({"records": done.came, "left_alone": [asdict(remark) for remark in done.remarks]})
         return
-    print(f"{counted(done.came, 'memory')} taken from {folder}.")
+    print(f"{counted(done.came, 'memory')} imported from {folder}.")
     for remark in done.remarks[:SHOWN]:
         console().print(f"left alone: {remark.where}: {remark.why}", markup=False, style="yellow")
     if len(done.remarks) > SHOWN:
@@ -142,48 +138,50 @@ def _recover_file(file: Path, output: Path) -> Saved:
     if not file.is_file():
         raise NotFound(f"There is no file {file}.", hint="Check the path.")
     if output.exists():
-        raise Conflict(f"{output} is there already; nothing is overwritten.", hint="Give another name.")
+        raise Conflict(f"{output} already exists and is not overwritten.", hint="Choose another name.")
     saved = salvage(file, output)
     backup.as_of_now(output)
     return saved
 
 
 def _recover_store(store: Path) -> tuple[Saved, Path]:
-    """Make the new store in the folder of the damaged one's copy, and put it in place only when it is whole."""
+    """Create the new store in the folder of the damaged copy, and move it into place when it is complete."""
     with _no_worker(store.parent), backup.unshared(store):
         keep_out_of_git(store.parent)
-        kept = backup.set_aside(store, store.parent / f"damaged-{_now()}")
-        new = kept / "recovered.db"
-        saved = salvage(kept / store.name, new)
+        damaged = backup.set_aside(store, store.parent / f"damaged-{_now()}")
+        new = damaged / "recovered.db"
+        saved = salvage(damaged / store.name, new)
         backup.as_of_now(new)
         backup.put_in_place(new, store)
         new.unlink()
         _forget_replica_states(store.parent)
-    return saved, kept
+    return saved, damaged
 
 
-def _show(saved: Saved, kept: Path) -> None:
+def _show(saved: Saved, damaged: Path) -> None:
     out = console()
-    said = f"{counted(saved.events, 'event')} and {counted(saved.memories, 'memory')} saved"
+    summary = f"{counted(saved.events, 'event')} and {counted(saved.memories, 'memory')} recovered"
     lost = f"; {counted(saved.lost, 'event')} known to be lost" if saved.lost else "; none known to be lost"
-    out.print(Text.assemble((said, "bold"), lost))
+    out.print(Text.assemble((summary, "bold"), lost))
     if saved.bad_pages:
-        out.print(f"{counted(saved.bad_pages, 'page')} made no sense.")
+        out.print(f"{counted(saved.bad_pages, 'page')} unreadable.")
     if not saved.schema_read:
-        out.print("The file's own table of contents is gone: transcripts and what hooks told could not be found.")
+        out.print("The file's schema is lost: transcripts and activity from hooks could not be recovered.")
     if saved.refused:
-        out.print(f"{counted(len(saved.refused), 'event')} refused: not as written. --json lists their ids.")
+        out.print(
+            f"{counted(len(saved.refused), 'event')} rejected: altered since they were written. --json lists their ids."
+        )
     for what, ids in (
         ("lost some of its history", saved.hurt),
-        ("may have a changed text, look at it", saved.doubtful),
+        ("may have a changed text: check it", saved.doubtful),
     ):
         for key in ids[:SHOWN]:
             out.print(Text(f"  {key}  {what}", style="yellow"))
         if len(ids) > SHOWN:
             out.print(f"  and {len(ids) - SHOWN} more: --json lists them all")
-    out.print(f"The damaged store is in {kept}.", markup=False)
+    out.print(f"The damaged store is in {damaged}.", markup=False)
     if saved.lost:
-        out.print("`holdfast sync` brings back what replicas hold; `holdfast import` what an export holds.")
+        out.print("`holdfast sync` restores what replicas contain; `holdfast import` what an export contains.")
 
 
 def _store() -> Path:
@@ -201,7 +199,7 @@ def _agree(question: str, *, yes: bool) -> None:
     if yes:
         return
     if not sys.stdin.isatty():
-        raise Invalid("Nothing was done.", hint="--yes does it without asking.")
+        raise Invalid("Nothing was done.", hint="Use --yes to do it without asking.")
     if not click.confirm(question, err=True):
         raise click.Abort
 
@@ -210,12 +208,10 @@ def _agree(question: str, *, yes: bool) -> None:
 def _no_worker(home: Path) -> Iterator[None]:
     with alone(home) as is_ours:
         if not is_ours:
-            raise StoreBusy(
-                "The worker is busy with the store; nothing was changed.", hint="It ends by itself: try again."
-            )
+            raise StoreBusy("The worker is using the store; nothing was changed.", hint="Try again when it has ended.")
         yield
 
 
 def _forget_replica_states(home: Path) -> None:
-    """Let the next sync read replicas from the beginning: they may hold what the store no longer does."""
+    """Make the next sync read replicas from the beginning: they may contain what the store no longer does."""
     shutil.rmtree(home / "replicas", ignore_errors=True)

@@ -1,4 +1,4 @@
-"""How the command line shows things to people; programs ask for --json."""
+"""Print things for people; programs use --json."""
 
 import json
 import os
@@ -25,39 +25,45 @@ from holdfast.policy.freshness import details, told
 from holdfast.verbs.records.read import Shown
 from holdfast.verbs.truth.hydrate import Hydrated
 
-SHORT = 10  # characters of an id: time and a little chance, enough to tell memories apart
+SHORT = 10  # characters of an id: its time, enough to distinguish memories
 FRESHNESS_STYLE = {"fresh": "green", "changed": "red", "missing": "red", "unverified": "dim", "unknown": "dim"}
 _CONFIDENCE_STYLE = {"strong": "green", "fair": "yellow", "weak": "dim"}
 
 
 class _Console(Console):
-    """A console whose reader may leave: that is seen where everything ends, and is no error."""
+    """A console that leaves a closed pipe to `main` and prints stored text without control characters."""
 
     def render(self, renderable: Any, options: Any = None) -> Iterable[Segment]:
-        """Give what is printed without control characters of stored text: only rich itself moves the cursor."""
+        """Yield segments without control characters of stored text: only rich itself moves the cursor."""
         for part in super().render(renderable, options):
             yield part if part.control else Segment(visible(part.text), part.style)
 
     def on_broken_pipe(self) -> None:
-        """Leave it to `main`; rich itself would end with exit code 1."""
+        """Leave it to `main`; rich itself would exit with code 1."""
         raise BrokenPipeError
 
 
 def console(*, error: bool = False) -> Console:
-    """Give a console that keeps to plain text when nobody is looking, or when somebody wants it so."""
+    """Return a console that prints plain text to a pipe or on request."""
     stream = sys.stderr if error else sys.stdout
-    seen = stream.isatty()
+    is_terminal = stream.isatty()
     colours: Literal["auto"] | None = None if is_plain() else "auto"
-    return _Console(file=stream, highlight=False, soft_wrap=not seen, width=None if seen else 120, color_system=colours)
+    return _Console(
+        file=stream,
+        highlight=False,
+        soft_wrap=not is_terminal,
+        width=None if is_terminal else 120,
+        color_system=colours,
+    )
 
 
 def is_plain() -> bool:
-    """Tell whether escape codes are unwanted, for bold and dim text too."""
+    """True if escape codes are unwanted, for bold and dim text too."""
     return bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
 
 
-def say_error(message: str, hint: str) -> None:
-    """Print a failure and what to do about it, on stderr."""
+def print_error(message: str, hint: str) -> None:
+    """Print an error and a hint on stderr."""
     out = console(error=True)
     out.print(Text.assemble(("error: ", "bold red"), message))
     if hint:
@@ -65,12 +71,12 @@ def say_error(message: str, hint: str) -> None:
 
 
 def print_json(value: Any) -> None:
-    """Print one JSON value."""
+    """Print a value as JSON."""
     print(escaped(json.dumps(value, ensure_ascii=False, indent=2)))
 
 
 def show(value: Any, text: str, *, as_json: bool) -> None:
-    """Print a value for a program, or what it says for a person."""
+    """Print a value as JSON for a program, or a text for a person."""
     if as_json:
         print_json(plain(value))
     else:
@@ -78,17 +84,17 @@ def show(value: Any, text: str, *, as_json: bool) -> None:
 
 
 def json_option(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command its --json."""
+    """Add --json to a command."""
     return click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")(command)
 
 
 def icon(record: Record) -> str:
-    """Give the sign of a record's kind."""
+    """Return the icon of a record's kind."""
     return KINDS[record.kind].icon if record.kind in KINDS else "•"
 
 
 def hit_to_json(hit: Hit) -> dict[str, Any]:
-    """Write a hit as JSON."""
+    """Return a hit as JSON."""
     why = {name: round(value, 4) for name, value in hit.why.items()}
     return {
         "score": round(hit.score, 4),
@@ -103,25 +109,25 @@ def hit_to_json(hit: Hit) -> dict[str, Any]:
     }
 
 
-def recalled_to_json(found: Recalled) -> dict[str, Any]:
-    """Write the answer to a question as JSON."""
+def recalled_to_json(recalled: Recalled) -> dict[str, Any]:
+    """Return the result of a recall as JSON."""
     return {
-        "hits": [hit_to_json(hit) for hit in found.hits],
-        "search": found.search,
-        "gated": found.gated,
-        "cut": found.cut,
-        "lagging": found.lagging,
-        "confidence": found.confidence,
-        "related": plain(found.related),
-        **({"held": [hit_to_json(hit) for hit in found.held]} if found.held else {}),
-        "notes": list(found.notes),
+        "hits": [hit_to_json(hit) for hit in recalled.hits],
+        "search": recalled.search,
+        "gated": recalled.gated,
+        "cut": recalled.cut,
+        "lagging": recalled.lagging,
+        "confidence": recalled.confidence,
+        "related": plain(recalled.related),
+        **({"held": [hit_to_json(hit) for hit in recalled.held]} if recalled.held else {}),
+        "notes": list(recalled.notes),
     }
 
 
-def show_recalled(found: Recalled) -> None:
-    """Print hits for a person: id, title, the part that fits, and why."""
+def show_recalled(recalled: Recalled) -> None:
+    """Print hits for a person: id, title, the matching part, and why."""
     out = console()
-    for hit in found.hits:
+    for hit in recalled.hits:
         record = hit.record
         style = _CONFIDENCE_STYLE[hit.confidence]
         head = Text.assemble(
@@ -135,36 +141,38 @@ def show_recalled(found: Recalled) -> None:
         if more := hit.snippet.removeprefix(record.title).strip():
             _indented(out, more, SHORT + 4)
         came = f"{hit.came} · " if hit.came else ""
-        alike = f"{hit.alike} more say nearly the same · " if hit.alike else ""
+        alike = f"{hit.alike} near-duplicates left out ·  " if hit.alike else ""
         _indented(out, f"{about(record)} · {came}{alike}{why_line(hit)}", SHORT + 4, style="dim")
-    for one in found.related:
-        out.print(Text(f"{one.record.id[:SHORT]}  related ({one.relation}): {one.record.title}", style="dim"))
-    if not found.hits:
+    for related in recalled.related:
         out.print(
-            "Nothing fits." + (f" Weak matches left out: {found.gated} (--weak shows them)." if found.gated else "")
+            Text(f"{related.record.id[:SHORT]}  related ({related.relation}): {related.record.title}", style="dim")
         )
-    elif found.gated:
-        out.print(f"[dim]Weaker matches left out: {found.gated} (--weak shows them).[/]")
-    _show_held(out, found)
-    if found.cut:
-        out.print(f"[dim]{found.cut} more fit but not the token budget; --budget or --limit lets them in.[/]")
-    for note in found.notes:
+    if not recalled.hits:
+        out.print(
+            "No good match." + (f" Use --weak to list the weak ones ({recalled.gated})." if recalled.gated else "")
+        )
+    elif recalled.gated:
+        out.print(f"[dim]Weaker matches left out: {recalled.gated}. Use --weak to list them.[/]")
+    _show_held(out, recalled)
+    if recalled.cut:
+        out.print(f"[dim]{recalled.cut} more match but exceed the token budget; raise --budget or --limit.[/]")
+    for note in recalled.notes:
         out.print(Text(note, style="yellow"))
 
 
-def _show_held(out: Console, found: Recalled) -> None:
-    for hit in found.held:
-        said = f"{hit.record.id[:SHORT]}  not accepted, {hit.came}: {hit.record.title}"
-        out.print(Text(f"{said} (holdfast quarantine)", style="yellow"))
+def _show_held(out: Console, recalled: Recalled) -> None:
+    for hit in recalled.held:
+        line = f"{hit.record.id[:SHORT]}  not accepted, {hit.came}: {hit.record.title}"
+        out.print(Text(f"{line} (holdfast quarantine)", style="yellow"))
 
 
 def _doubts(hit: Hit) -> list[str]:
-    branch = [f"from branch {hit.branch}, not merged here"] if hit.branch else []
+    branch = [f"from branch {hit.branch}, not merged into this checkout"] if hit.branch else []
     return [*branch, *(details(hit.freshness) if hit.freshness else ())]
 
 
 def _indented(out: Console, text: str, by: int, style: str = "") -> None:
-    """Print a text moved to the right; it is never cut, only wrapped where somebody looks at a screen."""
+    """Print an indented text; it is never cut, only wrapped on a terminal."""
     if out.is_terminal:
         out.print(Padding(Text(text, style=style), (0, 0, 0, by)))
     else:
@@ -172,23 +180,23 @@ def _indented(out: Console, text: str, by: int, style: str = "") -> None:
 
 
 def about(record: Record) -> str:
-    """Say in a few words what a record is and where it belongs."""
+    """Return the kind, project, date and labels of a record on a line."""
     place = record.project or "everywhere"
     labels = [*record.scopes, *(f"#{tag}" for tag in record.tags)]
     return " · ".join([record.kind, place, record.created_at[:10], *labels])
 
 
 def why_line(hit: Hit) -> str:
-    """Say which signals made the score."""
+    """Return the signals of a hit's score."""
     return " ".join(f"{name} {value:.2f}" for name, value in hit.why.items())
 
 
 def show_list(records: Iterable[Record], *, total: int) -> None:
-    """Print records as a table, one line each."""
+    """Print records as a table, a line each."""
     rows = list(records)
     out = console()
     if not rows:
-        out.print('Nothing here yet. Keep something: [cyan]holdfast remember "…"[/]')
+        out.print('No memories yet. Save one: [cyan]holdfast remember "…"[/]')
         return
     for record in rows:
         state = "" if record.state == "active" else f" ({record.state})"
@@ -202,9 +210,9 @@ def show_list(records: Iterable[Record], *, total: int) -> None:
         out.print(f"[dim]{len(rows)} of {total}; --limit and --offset show more.[/]")
 
 
-def show_record(found: Hydrated) -> None:
-    """Print one memory in full, with whether it holds, where it comes from and the files that were asked for."""
-    shown = found.shown
+def show_record(hydrated: Hydrated) -> None:
+    """Print a memory in full, with its freshness, its origin and the cited files."""
+    shown = hydrated.shown
     out, record = console(), shown.record
     out.print(Text.assemble((record.id, "cyan"), f"  {icon(record)} ", (record.title, "bold")))
     if record.body != record.title:
@@ -215,22 +223,22 @@ def show_record(found: Hydrated) -> None:
     out.print(Text(about(record), style="dim"))
     for line in _facts(shown):
         out.print(Text(line, style="dim"))
-    _show_around(out, found)
+    _show_around(out, hydrated)
 
 
-def _show_around(out: Console, found: Hydrated) -> None:
-    if found.freshness:
-        out.print(Text(told(found.freshness), style=FRESHNESS_STYLE[found.freshness.state]))
-        for line in details(found.freshness):
+def _show_around(out: Console, hydrated: Hydrated) -> None:
+    if hydrated.freshness:
+        out.print(Text(told(hydrated.freshness), style=FRESHNESS_STYLE[hydrated.freshness.state]))
+        for line in details(hydrated.freshness):
             out.print(Text(f"  {line}", style="yellow"))
-    if found.commit:
-        author, at, subject = found.commit
+    if hydrated.commit:
+        author, at, subject = hydrated.commit
         out.print(Text(f"commit of {at[:10]} by {author}: {subject}", style="dim"))
-    for one in found.files:
-        out.print(Text(f"\n{one.path} at {one.commit[:10] or 'the files as they are'}", style="bold"))
-        out.print(Text(one.text + (f"\n[{one.cut:,} bytes cut]" if one.cut else "")))
-    if found.left_out:
-        out.print(Text(f"left out: {', '.join(found.left_out)}", style="yellow"))
+    for file in hydrated.files:
+        out.print(Text(f"\n{file.path} at {file.commit[:10] or 'the working files'}", style="bold"))
+        out.print(Text(file.text + (f"\n[{file.cut:,} bytes cut]" if file.cut else "")))
+    if hydrated.left_out:
+        out.print(Text(f"left out: {', '.join(hydrated.left_out)}", style="yellow"))
 
 
 def _facts(shown: Shown) -> Iterator[str]:
@@ -239,10 +247,10 @@ def _facts(shown: Shown) -> Iterator[str]:
     if record.reason:
         yield f"reason: {record.reason}"
     if record.waiting:
-        yield f"{counted(len(record.waiting), 'event')} of people nobody accepted about it: `holdfast quarantine`"
+        yield f"{counted(len(record.waiting), 'event')} about it in quarantine: `holdfast quarantine`"
     origin = record.origin
     if origin.branch or origin.commit:
-        yield f"born on {origin.branch or 'a detached head'} at {origin.commit[:10]}"
+        yield f"created on {origin.branch or 'a detached head'} at {origin.commit[:10]}"
     yield f"by {record.by.name or record.by.kind} · updated {record.updated_at[:16]} · verified {record.verified_at[:16] or 'never'}"
     if shown.came:
         yield shown.came
@@ -256,19 +264,19 @@ def _facts(shown: Shown) -> Iterator[str]:
 
 
 def show_history(events: Iterable[Event]) -> None:
-    """Print what happened, oldest first."""
-    out, happened = console(), list(events)
-    aside = set_aside(happened)
-    for event in happened:
-        said = ", ".join(f"{name}: {shorten(str(value), 80)}" for name, value in event.data.items() if value)
-        said += {"waits": "  (waits to be accepted)", "rejected": "  (rejected)"}.get(aside.get(event.id, ""), "")
+    """Print the events of a memory, oldest first."""
+    out, all_events = console(), list(events)
+    aside = set_aside(all_events)
+    for event in all_events:
+        changes = ", ".join(f"{name}: {shorten(str(value), 80)}" for name, value in event.data.items() if value)
+        changes += {"waits": "  (quarantined)", "rejected": "  (rejected)"}.get(aside.get(event.id, ""), "")
         who = event.by.name or event.by.kind
-        out.print(Text.assemble((event.at[:19], "dim"), f"  {event.verb:<9} ", (who, "cyan"), f"  {said}"))
+        out.print(Text.assemble((event.at[:19], "dim"), f"  {event.verb:<9} ", (who, "cyan"), f"  {changes}"))
 
 
 @contextmanager
 def progress(label: str, total: int | None, *, quiet: bool = False) -> Iterator[Callable[[int], None]]:
-    """Give a function that moves a progress bar on stderr; nothing is drawn for programs."""
+    """Yield a function that updates a progress bar on stderr; nothing is drawn for programs."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = (TextColumn(label), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())

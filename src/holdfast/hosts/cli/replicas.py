@@ -1,4 +1,4 @@
-"""Commands that bring the memory and its replicas together, and say what may leave."""
+"""Commands that sync with replicas, and choose what is shared."""
 
 import sys
 from contextlib import closing
@@ -28,31 +28,29 @@ which = click.argument("name", type=click.Choice(list(REPLICAS)))
 
 
 @click.command("sync")
-@click.option("--remote", default="", help="Remote the notes go to; origin, or the only one, unless given.")
-@click.option("--offline", is_flag=True, help="Ask no remote: unite what is on this machine.")
-@click.option("--no-push", is_flag=True, help="Fetch, but send nothing.")
-@click.option("--dry-run", is_flag=True, help="Say what would happen; change nothing.")
-@click.option("--yes", is_flag=True, help="Retire memories whose files were removed, however many, without asking.")
-@click.option("--put-back", is_flag=True, help="Write removed files anew instead.")
-@click.option(
-    "--rewrite", is_flag=True, help="Begin the history of the notes anew, so that nothing erased is left in it."
-)
+@click.option("--remote", default="", help="Remote of the notes; default: origin, or the only one.")
+@click.option("--offline", is_flag=True, help="Contact no remote: sync only on this machine.")
+@click.option("--no-push", is_flag=True, help="Fetch, but push nothing.")
+@click.option("--dry-run", is_flag=True, help="Preview the sync; change nothing.")
+@click.option("--yes", is_flag=True, help="Retire memories whose files were deleted, without asking.")
+@click.option("--put-back", is_flag=True, help="Write deleted files again instead.")
+@click.option("--rewrite", is_flag=True, help="Remove the history of the notes, so that nothing erased is left in it.")
 @json_option
 def sync_command(
     remote: str, offline: bool, no_push: bool, dry_run: bool, yes: bool, put_back: bool, rewrite: bool, as_json: bool
 ) -> None:
-    """Bring the memory and every replica that is turned on together, both ways.
+    """Sync with every replica that is turned on, both ways.
 
-    Nothing leaves but memories of the team. Git's settings are not touched: notes are fetched and pushed by name.
+    Only team memories leave this machine. Git's settings are not changed: notes are fetched and pushed by name.
     """
     with opened() as memory:
         chosen = [name for name in REPLICAS if is_on(memory, name)]
-        came = refresh_copy(memory)
+        copied = refresh_copy(memory)
         if memory.config.database and not chosen:
-            print(memory.apart or f"{counted(came, 'event')} came to this machine's copy of the team's database.")
+            print(memory.apart or f"{counted(copied, 'event')} copied from the team's database to this machine.")
             return
         if not chosen:
-            raise Invalid("No replica is turned on here.", hint="`holdfast replica` shows which there are.")
+            raise Invalid("No replica is turned on.", hint="`holdfast replica` lists them.")
         notes = open_notes(memory) if "notes" in chosen else None
         target = "" if offline or notes is None else _remote(notes.remotes(), remote)
         for name in chosen:
@@ -70,16 +68,16 @@ def sync_command(
                 with closing(replica):
                     done.append(sync(memory, replica, sharing, agree=agree, put_back=put_back, dry_run=dry_run))
     if as_json:
-        print_json([asdict(one) for one in done])
+        print_json([asdict(result) for result in done])
         return
-    for one in done:
-        _tell(one, dry_run=dry_run)
+    for result in done:
+        _show_synced(result, dry_run=dry_run)
 
 
 @click.group("replica", invoke_without_command=True)
 @click.pass_context
 def replica_command(ctx: click.Context) -> None:
-    """Turn replicas on or off; without a command, show how they stand. All are off at first."""
+    """Turn replicas on or off; without a command, show their state. All are off at first."""
     if ctx.invoked_subcommand is None:
         ctx.invoke(status_command)
 
@@ -87,12 +85,12 @@ def replica_command(ctx: click.Context) -> None:
 @replica_command.command("status")
 @json_option
 def status_command(as_json: bool = False) -> None:
-    """Show which replicas there are, which are turned on, and what waits to be told."""
+    """Show the replicas, which are on, and what is not synced yet."""
     with opened() as memory:
         rows = [{"name": name, "on": is_on(memory, name), "what": what} for name, what in REPLICAS.items()]
         for row in rows:
             if row["on"]:
-                row["waiting"] = _waiting(memory, str(row["name"]))
+                row["waiting"] = _unsynced(memory, str(row["name"]))
     if as_json:
         print_json(rows)
         return
@@ -103,19 +101,17 @@ def status_command(as_json: bool = False) -> None:
 
 @replica_command.command("on")
 @which
+@click.option("--remote", default="", help="With notes: the remote to sync with; default: origin, or the only one.")
 @click.option(
-    "--remote", default="", help="With notes: the remote they may go to; origin, or the only one, unless given."
-)
-@click.option(
-    "--git-config/--no-git-config", default=None, help="With notes: let git keep them on amended and rebased commits."
+    "--git-config/--no-git-config", default=None, help="With notes: let git copy them to amended and rebased commits."
 )
 @json_option
 def on_command(name: str, remote: str, git_config: bool | None, as_json: bool) -> None:
     """Turn a replica on for this repository and its remote. Nothing is written before the next `holdfast sync`."""
-    said = []
+    remarks = []
     with opened() as memory:
         with closing(open_replica(name, memory)[0]) as replica:
-            replica.cursor  # noqa: B018  what cannot be used here is said now, not at the next sync
+            replica.cursor  # noqa: B018  an unusable replica is reported now, not at the next sync
         addresses = list[str]()
         if name == "notes":
             notes = open_notes(memory)
@@ -123,11 +119,11 @@ def on_command(name: str, remote: str, git_config: bool | None, as_json: bool) -
             addresses = notes.addresses(target) if target else []
         turn(memory, name, on=True, addresses=addresses)
         if name == "notes":
-            said = _offer_rewrites(memory, git_config)
+            remarks = _offer_rewrites(memory, git_config)
     if as_json:
-        print_json({"replica": name, "on": True, "notes": said})
+        print_json({"replica": name, "on": True, "notes": remarks})
         return
-    for line in (f"{name} is on: {REPLICAS[name]}. `holdfast sync` brings it up to date.", *said):
+    for line in (f"{name} is on: {REPLICAS[name]}. `holdfast sync` brings it up to date.", *remarks):
         print(line)
 
 
@@ -135,52 +131,52 @@ def on_command(name: str, remote: str, git_config: bool | None, as_json: bool) -
 @which
 @json_option
 def off_command(name: str, as_json: bool) -> None:
-    """Turn a replica off. What it holds stays where it is."""
+    """Turn a replica off. Its content stays where it is."""
     with opened() as memory:
         turn(memory, name, on=False)
-    print_json({"replica": name, "on": False}) if as_json else print(f"{name} is off; what it holds stays where it is.")
+    print_json({"replica": name, "on": False}) if as_json else print(f"{name} is off; its content stays where it is.")
 
 
 @click.command("share")
 @click.argument("ids", type=MEMORY, nargs=-1, required=True)
 @json_option
 def share_command(ids: tuple[str, ...], as_json: bool) -> None:
-    """Let memories of this project go to its team, with their whole history, at the next sync."""
+    """Share memories of this project with its team, with their whole history, at the next sync."""
     with opened() as memory:
-        _shown("shared", share(memory, ids), as_json=as_json)
+        _show_changed("shared", share(memory, ids), as_json=as_json)
 
 
 @click.command("unshare")
 @click.argument("ids", type=MEMORY, nargs=-1, required=True)
 @json_option
 def unshare_command(ids: tuple[str, ...], as_json: bool) -> None:
-    """Keep memories here from now on. What was shared of them stays shared."""
+    """Stop sharing memories. What was shared already stays shared."""
     with opened() as memory:
-        _shown("private", unshare(memory, ids), as_json=as_json)
+        _show_changed("private", unshare(memory, ids), as_json=as_json)
 
 
-def _shown(what: str, found: "list[Record]", *, as_json: bool) -> None:
+def _show_changed(what: str, records: "list[Record]", *, as_json: bool) -> None:
     if as_json:
-        print_json({what: [record.id for record in found]})
+        print_json({what: [record.id for record in records]})
         return
-    for record in found:
+    for record in records:
         console().print(f"[cyan]{record.id[:SHORT]}[/]  {icon(record)} {what}: ", end="")
         console().print(record.title, markup=False, style="bold")
 
 
 def _offer_rewrites(memory: "Memory", wanted: bool | None) -> list[str]:
-    """Ask before git is told to copy notes; without a yes they stay on the commits they were written for."""
+    """Ask before configuring git to copy notes; otherwise they stay on their original commits."""
     notes = open_notes(memory)
     if notes.follows_rewrites():
         return []
-    question = "Amended and rebased commits lose sight of their notes unless git copies them.\nSet notes.rewriteRef in this repository's settings?"
+    question = "Amended and rebased commits lose their notes unless git copies them.\nSet notes.rewriteRef in this repository's settings?"
     if wanted is None and sys.stdin.isatty():
         wanted = click.confirm(question, err=True)
     if wanted:
         notes.follow_rewrites()
         return ["Set notes.rewriteRef to refs/notes/holdfast/*: notes follow amended and rebased commits."]
     return [
-        "Git's settings were not touched. `holdfast replica on notes --git-config` lets notes follow amended commits."
+        "Git's settings were not changed. `holdfast replica on notes --git-config` lets notes follow amended commits."
     ]
 
 
@@ -188,17 +184,17 @@ def _rewrite(memory: "Memory", remote: str, *, yes: bool) -> None:
     notes = open_notes(memory)
     target = _remote(notes.remotes(), remote)
     where = f"here and at {target}" if target else "here"
-    question = (
-        f"Begin the history of the notes anew, {where}? What they hold now stays; how it came about is forgotten."
-    )
+    question = f"Remove the history of the notes, {where}? Their current content stays."
     if not yes and not (sys.stdin.isatty() and click.confirm(question, err=True)):
-        raise Invalid("Nothing was rewritten.", hint="--yes does it without asking.")
+        raise Invalid("Nothing was rewritten.", hint="Use --yes to do it without asking.")
     if target and (problem := notes.fetch(target).problem):
-        raise Invalid(f"{target} cannot be asked: {problem}", hint="Nothing was rewritten.")
+        raise Invalid(f"{target} cannot be reached: {problem}", hint="Nothing was rewritten.")
     if problem := notes.rewrite(target).problem:
-        raise Invalid(f"{target} did not take it: {problem}", hint="It is rewritten here; sync and try again.")
+        raise Invalid(
+            f"{target} rejected the push: {problem}", hint="The local notes are rewritten; sync and try again."
+        )
     click.echo(
-        "Rewritten. `git gc --prune=now` removes the old objects here; other clones follow at their next sync.",
+        "Rewritten. `git gc --prune=now` removes the old objects here; other clones are updated at their next sync.",
         err=True,
     )
 
@@ -209,52 +205,52 @@ def _remote(known: list[str], wanted: str) -> str:
     return wanted or (known[0] if "origin" in known or len(known) == 1 else "")
 
 
-def _waiting(memory: "Memory", name: str) -> str:
+def _unsynced(memory: "Memory", name: str) -> str:
     try:
         replica, sharing = open_replica(name, memory)
         with closing(replica):
-            found = sync(memory, replica, sharing, dry_run=True)
+            preview = sync(memory, replica, sharing, dry_run=True)
     except HoldfastError as problem:
         return str(problem)
-    return f"{counted(found.put.records, 'memory')} to tell, {found.came} to take in"
+    return f"{counted(preview.put.records, 'memory')} to export, {preview.came} to import"
 
 
 def _ask(question: str) -> bool:
     return sys.stdin.isatty() and click.confirm(question, err=True)
 
 
-def _tell(one: Synced, *, dry_run: bool) -> None:
+def _show_synced(result: Synced, *, dry_run: bool) -> None:
     would = "would be " if dry_run else ""
-    parts = [f"{counted(one.came, 'memory')} {would}taken in", f"{one.put.records} {would}told"]
-    parts += [f"{one.retired} {would}retired, their files were removed"] if one.retired else []
-    parts += [f"{counted(one.put.removed, 'file')} removed"] if one.put.removed else []
-    parts += [f"{counted(one.pushed, 'ref')} pushed"] if one.pushed else []
+    parts = [f"{counted(result.came, 'memory')} {would}imported", f"{result.put.records} {would}exported"]
+    parts += [f"{result.retired} {would}retired, their files were deleted"] if result.retired else []
+    parts += [f"{counted(result.put.removed, 'file')} removed"] if result.put.removed else []
+    parts += [f"{counted(result.pushed, 'ref')} pushed"] if result.pushed else []
     out = console()
-    out.print(f"[cyan]{one.replica:<11}[/]{', '.join(parts)}")
-    for who, count in one.held.items():
-        waits = f"{counted(count, 'memory')} of {who} {'waits' if count == 1 else 'wait'} to be accepted"
+    out.print(f"[cyan]{result.replica:<11}[/]{', '.join(parts)}")
+    for who, count in result.held.items():
+        waits = f"{counted(count, 'memory')} of {who} in quarantine"
         how = f"holdfast accept {address(who)}" if "@" in who else "holdfast accept --all"
         out.print(
-            f"{'':<11}{waits}: `holdfast quarantine` shows what, `{how}` takes it in.", markup=False, style="yellow"
+            f"{'':<11}{waits}: list with `holdfast quarantine`, accept with `{how}`.", markup=False, style="yellow"
         )
-    if one.offline:
+    if result.offline:
         out.print(
-            f"{'':<11}not pushed: {one.offline}. What is here is kept; sync again later.", markup=False, style="yellow"
+            f"{'':<11}not pushed: {result.offline}. Nothing is lost; sync again later.", markup=False, style="yellow"
         )
-    if one.put.scrubbed:
+    if result.put.scrubbed:
         out.print(
-            f"{'':<11}What was erased is out of the notes; their older commits hold it until `holdfast sync --rewrite`.",
+            f"{'':<11}Erased text was removed from the notes; their older commits contain it until `holdfast sync --rewrite`.",
             style="yellow",
         )
-    if one.missing:
+    if result.missing:
         out.print(
-            f"{'':<11}{counted(one.missing, 'file')} are gone: --yes retires their memories, --put-back writes them anew.",
+            f"{'':<11}{counted(result.missing, 'file')} deleted: use --yes to retire their memories, --put-back to write the files again.",
             style="yellow",
         )
-    _tell_remarks(one.remarks)
+    _show_remarks(result.remarks)
 
 
-def _tell_remarks(remarks: tuple[Remark, ...]) -> None:
+def _show_remarks(remarks: tuple[Remark, ...]) -> None:
     out = console()
     for remark in remarks[:SHOWN]:
         out.print(f"{'':<11}left alone: {remark.where}: {remark.why}", markup=False, style="yellow")

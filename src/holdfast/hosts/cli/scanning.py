@@ -1,4 +1,4 @@
-"""The command that looks for secrets in everything that is kept."""
+"""The command that searches the store for secrets."""
 
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -15,15 +15,15 @@ from holdfast.verbs.upkeep.scan import Leak, Looked, Redacted, look_through, red
 
 @click.command("scan")
 @click.option(
-    "--path", "folder", type=click.Path(exists=True, path_type=Path), help="Look through this folder or file instead."
+    "--path", "folder", type=click.Path(exists=True, path_type=Path), help="Scan this folder or file instead."
 )
-@click.option("--redact", "masking", is_flag=True, help="Mask what is found in the store, everywhere and for good.")
+@click.option("--redact", "masking", is_flag=True, help="Mask secrets in the store, everywhere and permanently.")
 @click.option("--yes", is_flag=True, help="Do not ask before masking.")
 @json_option
 def scan_command(folder: Path | None, masking: bool, yes: bool, as_json: bool) -> None:
-    """Look for secrets in the whole store: memories and their history, sessions, the trail, transcripts, logs, the spool.
+    """Search the whole store for secrets: memories and their history, sessions, the trail, transcripts, logs, the spool.
 
-    Exit code 1 if any is found and left. A secret is never printed, only how it begins.
+    Exit code 1 if any is found and not masked. Only the beginning of a secret is printed.
 
     \b
     holdfast scan
@@ -32,33 +32,33 @@ def scan_command(folder: Path | None, masking: bool, yes: bool, as_json: bool) -
     """
     if folder:
         if masking:
-            raise Invalid("Files of yours are not changed.", hint="--redact is for the store; edit the files yourself.")
-        _found_in(look_through(folder), as_json=as_json)
+            raise Invalid("Your own files are not changed.", hint="--redact is for the store; edit the files yourself.")
+        _show_scanned(look_through(folder), as_json=as_json)
         return
     with opened() as memory:
         leaks = scan(memory)
-        if masking and (yes or not leaks or _is_sure(leaks)):
+        if masking and (yes or not leaks or _confirm_masking(leaks)):
             _masked(leaks, redact(memory), as_json=as_json)
             return
-    print_json({"leaks": [asdict(one) for one in leaks]}) if as_json else _show(
+    print_json({"leaks": [asdict(leak) for leak in leaks]}) if as_json else _show(
         leaks, "`holdfast scan --redact` masks them."
     )
     if leaks:
         raise click.exceptions.Exit(1)
 
 
-def _is_sure(leaks: Sequence[Leak]) -> bool:
+def _confirm_masking(leaks: Sequence[Leak]) -> bool:
     _show(leaks, "", error=True)
     if not click.confirm("Mask them in the store, history included? This cannot be undone.", err=True):
         raise click.Abort
     return True
 
 
-def _found_in(looked: Looked, *, as_json: bool) -> None:
+def _show_scanned(looked: Looked, *, as_json: bool) -> None:
     if as_json:
         print_json(asdict(looked))
     else:
-        left = f", {len(looked.skipped)} not read (no text, too large, or not to be opened)" if looked.skipped else ""
+        left = f", {len(looked.skipped)} not read (binary, too large, or unreadable)" if looked.skipped else ""
         _show(looked.leaks, f"{looked.files} files read{left}.")
     if looked.leaks:
         raise click.exceptions.Exit(1)
@@ -66,21 +66,19 @@ def _found_in(looked: Looked, *, as_json: bool) -> None:
 
 def _masked(leaks: Sequence[Leak], done: Redacted, *, as_json: bool) -> None:
     if as_json:
-        print_json({"leaks": [asdict(one) for one in leaks], "redacted": asdict(done)})
+        print_json({"leaks": [asdict(leak) for leak in leaks], "redacted": asdict(done)})
     elif not leaks:
         console().print("No secrets found.")
     else:
-        beside = sum(done.rows.values())
+        rows = sum(done.rows.values())
         console().print(
             f"Masked: {done.events} events of {len(done.records)} memories and their sessions, "
-            f"{beside} rows beside the journal, {done.files} files."
+            f"{rows} rows outside the journal, {done.files} files."
         )
-        console().print(
-            "[dim]A secret that was kept here may be elsewhere, too: have it replaced by whoever gave it out.[/]"
-        )
+        console().print("[dim]The secret may be stored elsewhere too: rotate it.[/]")
     if not done.clean:
         console(error=True).print(
-            "Another process is reading the store, so its log still holds old pages. Close it and run this again."
+            "Another process is reading the store, so its log still contains old pages. Close it and run this again."
         )
 
 
@@ -89,15 +87,15 @@ def _show(leaks: Sequence[Leak], footer: str, *, error: bool = False) -> None:
     if not leaks:
         out.print("No secrets found." + (f" [dim]{footer}[/]" if "files" in footer else ""))
         return
-    wide = max(len(one.kind) for one in leaks)
-    for one in leaks:
-        place = one.id if one.where == "file" else one.id[:SHORT]
+    wide = max(len(leak.kind) for leak in leaks)
+    for leak in leaks:
+        place = leak.id if leak.where == "file" else leak.id[:SHORT]
         out.print(
             Text.assemble(
-                (f"{one.kind:<{wide}}  ", "bold"), (f"{one.begins:<24}  ", "yellow"),
-                f"{one.where} ", (place, "cyan"), (f"  {one.title}", "dim"),
+                (f"{leak.kind:<{wide}}  ", "bold"), (f"{leak.begins:<24}  ", "yellow"),
+                f"{leak.where} ", (place, "cyan"), (f"  {leak.title}", "dim"),
             ),
             soft_wrap=True,
         )  # fmt: skip
-    places = len({(one.where, one.id) for one in leaks})
+    places = len({(leak.where, leak.id) for leak in leaks})
     out.print(f"\n{len(leaks)} found in {places} places." + (f" [dim]{footer}[/]" if footer else ""))

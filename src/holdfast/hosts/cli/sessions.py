@@ -1,4 +1,4 @@
-"""Commands for sessions and what was said in them."""
+"""Commands for sessions and transcripts."""
 
 from pathlib import Path
 from typing import Any
@@ -24,12 +24,12 @@ from holdfast.verbs.sessions.transcript import (
 )
 
 CLOSING = "`holdfast session close`"
-this_session = click.option("--session", help="The session; the one going on unless given.")
+this_session = click.option("--session", help="The session; default: the active one.")
 
 
 @click.group("session")
 def session_command() -> None:
-    """Begin, look at and close sessions: bounded pieces of work.
+    """Start, list and close sessions: bounded pieces of work.
 
     \b
     holdfast session start --title "Rate limits" --issue SHOP-12
@@ -40,13 +40,13 @@ def session_command() -> None:
 @session_command.command("start")
 @click.option("--title", default="", help="What it is about.")
 @click.option("--issue", default="", help="The issue it works on.")
-@click.option("--session", "meant", default="", help="Take up this one again.")
-@click.option("--force", is_flag=True, help="A new one although one goes on.")
+@click.option("--session", default="", help="Resume this session.")
+@click.option("--force", is_flag=True, help="Start a new one although one is active.")
 @json_option
-def start_command(title: str, issue: str, meant: str, force: bool, as_json: bool) -> None:
-    """Begin a session, or take up the one a restart interrupted; shows what the last one left."""
+def start_command(title: str, issue: str, session: str, force: bool, as_json: bool) -> None:
+    """Start a session, or resume the one a restart interrupted; shows what the last one left."""
     with opened() as memory:
-        opening = start(memory, session=meant, title=title, issue=issue, force=force)
+        opening = start(memory, session=session, title=title, issue=issue, force=force)
         file = payload_file(memory, opening.session.id)
         text = work.opening_of(opening, payload_file=str(file or ""), closing=CLOSING)
     show(opening, f"{text}\n\nexport HOLDFAST_SESSION={opening.session.id}", as_json=as_json)
@@ -56,7 +56,7 @@ def start_command(title: str, issue: str, meant: str, force: bool, as_json: bool
 @this_session
 @json_option
 def refresh_command(session: str | None, as_json: bool) -> None:
-    """Show again what the session should know."""
+    """Show the opening of the session again."""
     with opened(session=session) as memory:
         opening = refresh(memory if memory.actor.session else memory.acting_in(only_open(memory).id))
         show(opening, work.opening_of(opening, closing=CLOSING), as_json=as_json)
@@ -64,10 +64,10 @@ def refresh_command(session: str | None, as_json: bool) -> None:
 
 @session_command.command("close")
 @this_session
-@click.option("--quick", "close_type", flag_value="quick", help="No reflection: for less than half an hour.")
-@click.option("--autonomous", "close_type", flag_value="autonomous", help="No human was there.")
+@click.option("--quick", "close_type", flag_value="quick", help="Without reflection: for less than half an hour.")
+@click.option("--autonomous", "close_type", flag_value="autonomous", help="No human took part.")
 @click.option("--retroactive", "close_type", flag_value="retroactive", help="For work that had no session.")
-@click.option("--payload", type=click.Path(path_type=Path), help="JSON with what it leaves; - reads stdin.")
+@click.option("--payload", type=click.Path(path_type=Path), help="JSON file with the closing payload; - reads stdin.")
 @click.option(
     "--answer", "answers", multiple=True, metavar="QUESTION=TEXT", help="what_broke=…, what_worked=…; repeatable."
 )
@@ -75,68 +75,68 @@ def refresh_command(session: str | None, as_json: bool) -> None:
 def close_command(
     session: str | None, close_type: str | None, payload: Path | None, answers: tuple[str, ...], as_json: bool
 ) -> None:
-    """Close a session with what it learned, decided and left open (as standard unless said otherwise)."""
-    given = {**_payload(payload), **_answers(answers)}
+    """Close a session with what it learned, decided and left open (default: a standard close)."""
+    content = {**_payload(payload), **_answers(answers)}
     with opened(session=session) as memory:
-        meant = find_session(memory, session).id if session else ""
-        banner = waiting_for(unanswered(memory, meant), ANSWERING)
-        outcome = close(memory, session=meant, close_type=close_type or "standard", payload=given)
+        session_id = find_session(memory, session).id if session else ""
+        banner = waiting_for(unanswered(memory, session_id), ANSWERING)
+        outcome = close(memory, session=session_id, close_type=close_type or "standard", payload=content)
     show(outcome, "\n".join([*banner, work.closing_of(outcome)]), as_json=as_json)
     if isinstance(outcome, NotClosed):
         raise click.exceptions.Exit(Conflict.exit_code)
 
 
 @session_command.command("list")
-@click.option("--limit", default=20, show_default=True, type=click.IntRange(1, 1000), help="Most to show.")
+@click.option("--limit", default=20, show_default=True, type=click.IntRange(1, 1000), help="Maximum number to show.")
 @click.option("--everywhere", is_flag=True, help="All projects.")
 @json_option
 def list_command(limit: int, everywhere: bool, as_json: bool) -> None:
     """List sessions, latest first."""
     with opened() as memory:
-        found = list_sessions(memory, limit=limit, everywhere=everywhere)
-    show(found, "\n".join(map(work.session_line, found)) or "No session yet.", as_json=as_json)
+        sessions = list_sessions(memory, limit=limit, everywhere=everywhere)
+    show(sessions, "\n".join(map(work.session_line, sessions)) or "No sessions yet.", as_json=as_json)
 
 
 @session_command.command("show")
 @click.argument("id", required=False)
 @json_option
 def show_command(id: str | None, as_json: bool) -> None:  # noqa: A002
-    """Show a session with the memories it left and what it was about."""
+    """Show a session with its memories and topics."""
     with opened() as memory:
-        meant = id or only_open(memory).id
-        left, topics = left_by(memory, meant), topics_of(memory, meant)
+        session_id = id or only_open(memory).id
+        left, topics = left_by(memory, session_id), topics_of(memory, session_id)
     show({"left": left, "topics": topics}, work.left_of(left, topics), as_json=as_json)
 
 
 @session_command.command("patterns")
 @click.option("--days", default=30, show_default=True, type=click.IntRange(1), help="How many days back to look.")
-@click.option("--least", default=2, show_default=True, help="Sessions it must have come up in.")
+@click.option("--least", default=2, show_default=True, help="Minimum number of sessions.")
 @json_option
 def patterns_command(days: int, least: int, as_json: bool) -> None:
-    """Show the memories and topics that come back across sessions."""
+    """Show memories and topics that recur across sessions."""
     with opened() as memory:
-        found = patterns(memory, days=days, least=least)
-    show(found, work.patterns_of(found), as_json=as_json)
+        recurring = patterns(memory, days=days, least=least)
+    show(recurring, work.patterns_of(recurring), as_json=as_json)
 
 
 @session_command.group("transcript")
 def transcript_group() -> None:
-    """Keep, read, search and drop what was said in sessions."""
+    """Save, read, search and delete transcripts of sessions."""
 
 
 @transcript_group.command("save")
 @click.argument("file", type=click.Path(path_type=Path, allow_dash=True))
 @this_session
-@click.option("--format", "form", type=click.Choice(["json", "markdown"]), help="By the file's ending unless given.")
+@click.option("--format", "form", type=click.Choice(["json", "markdown"]), help="Default: by the file's extension.")
 @json_option
 def save_command(file: Path, session: str | None, form: str | None, as_json: bool) -> None:
-    """Keep a transcript (JSON lines as clients write them, or text); credentials are masked."""
+    """Save a transcript (JSON lines as clients write them, or text); credentials are masked."""
     text = stdin_text() if str(file) == "-" else _read(file, LONGEST)
-    found = form or ("json" if file.suffix in (".json", ".jsonl") else "markdown")
+    chosen_form = form or ("json" if file.suffix in (".json", ".jsonl") else "markdown")
     with opened(session=session) as memory:
-        kept = save_transcript(memory, text, session=session or "", form=found)
-    told = f"Kept the transcript of {kept.session}: {kept.tokens} tokens."
-    show({"session": kept.session, "tokens": kept.tokens, "format": kept.format}, told, as_json=as_json)
+        saved = save_transcript(memory, text, session=session or "", form=chosen_form)
+    message = f"Saved the transcript of {saved.session}: {saved.tokens} tokens."
+    show({"session": saved.session, "tokens": saved.tokens, "format": saved.format}, message, as_json=as_json)
 
 
 @transcript_group.command("show")
@@ -145,44 +145,44 @@ def save_command(file: Path, session: str | None, form: str | None, as_json: boo
 def transcript_command(id: str, as_json: bool) -> None:  # noqa: A002
     """Print the transcript of a session."""
     with opened() as memory:
-        found = get_transcript(memory, id)
-    show(found, found.body, as_json=as_json)
+        transcript = get_transcript(memory, id)
+    show(transcript, transcript.body, as_json=as_json)
 
 
 @transcript_group.command("search")
 @click.argument("text", nargs=-1, required=True)
-@click.option("--limit", default=10, show_default=True, type=click.IntRange(1, 50), help="Most to show.")
+@click.option("--limit", default=10, show_default=True, type=click.IntRange(1, 50), help="Maximum number to show.")
 @click.option("--everywhere", is_flag=True, help="All projects.")
 @json_option
 def search_command(text: tuple[str, ...], limit: int, everywhere: bool, as_json: bool) -> None:
-    """Find where something was said."""
+    """Search transcripts."""
     with opened() as memory:
-        found = search_transcripts(memory, " ".join(text), limit=limit, everywhere=everywhere)
-    show(found, work.pieces_of(found), as_json=as_json)
+        pieces = search_transcripts(memory, " ".join(text), limit=limit, everywhere=everywhere)
+    show(pieces, work.pieces_of(pieces), as_json=as_json)
 
 
 @transcript_group.command("drop")
 @click.argument("id")
 @json_option
 def drop_command(id: str, as_json: bool) -> None:  # noqa: A002
-    """Remove the transcript of a session for good."""
+    """Delete the transcript of a session permanently."""
     with opened() as memory:
-        gone = drop_transcript(memory, id)
-    show({"dropped": gone}, "Gone." if gone else "There was none.", as_json=as_json)
+        dropped = drop_transcript(memory, id)
+    show({"dropped": dropped}, "Deleted." if dropped else "There is no such transcript.", as_json=as_json)
 
 
 def _payload(file: Path | None) -> dict[str, Any]:
     if file is None:
         return {}
     try:
-        given = parse_json(stdin_text() if str(file) == "-" else _read(file, LONGEST_PAYLOAD), LONGEST_PAYLOAD)
+        payload = parse_json(stdin_text() if str(file) == "-" else _read(file, LONGEST_PAYLOAD), LONGEST_PAYLOAD)
     except ValueError as problem:
         raise Invalid(
-            f"{file} cannot be read as JSON: {problem}.", hint="Correct it and close again; nothing was written."
+            f"{file} cannot be read as JSON: {problem}.", hint="Fix it and close again; nothing was written."
         ) from problem
-    if not isinstance(given, dict):
-        raise Invalid(f"{file} must hold one JSON object.")
-    return given
+    if not isinstance(payload, dict):
+        raise Invalid(f"{file} must contain a JSON object.")
+    return payload
 
 
 def _answers(pairs: tuple[str, ...]) -> dict[str, str]:

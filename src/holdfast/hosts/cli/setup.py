@@ -1,4 +1,4 @@
-"""`holdfast init` and `holdfast uninstall`: into the settings of clients, and out again."""
+"""`holdfast init` and `holdfast uninstall`: add Holdfast to the settings of clients, and remove it."""
 
 import shutil
 import sys
@@ -32,7 +32,7 @@ _DIFF_STYLE = {"+": "green", "-": "red", "@": "cyan"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Manner:
-    """How somebody wants to be dealt with."""
+    """Whether to ask, only preview, or print JSON."""
 
     yes: bool
     dry_run: bool
@@ -44,23 +44,23 @@ class Manner:
 
     @property
     def asks(self) -> bool:
-        """Tell whether questions may be asked."""
+        """True if questions may be asked."""
         return not (self.yes or self.dry_run)
 
     def goes_on(self, question: str) -> bool:
-        """Tell whether to do it."""
+        """Return whether to proceed; asks if questions are allowed."""
         return self.yes and not self.dry_run if not self.asks else click.confirm(question, default=True)
 
 
 @click.command("init")
 @click.option("--client", "names", type=CLIENT, multiple=True, help="Only this client; repeatable.")
-@click.option("--project", "in_project", is_flag=True, help="Write the project's files instead of your own.")
+@click.option("--project", "in_project", is_flag=True, help="Write the project's files instead of the user's.")
 @click.option("--surface", "surfaces", multiple=True, type=click.Choice(list(SURFACES)), help="Tools to offer.")
-@click.option("--no-hooks", is_flag=True, help="Only the server: nothing is captured or shown by itself.")
-@click.option("--instructions", is_flag=True, help="Also tell agents about it in CLAUDE.md, AGENTS.md, GEMINI.md.")
-@click.option("--gitignore", is_flag=True, help="With --project: keep the files this makes out of the repository.")
-@click.option("--dry-run", is_flag=True, help="Only show what would change.")
-@click.option("-y", "--yes", is_flag=True, help="Ask nothing.")
+@click.option("--no-hooks", is_flag=True, help="Only the server: nothing is captured or injected automatically.")
+@click.option("--instructions", is_flag=True, help="Also add a note for agents to CLAUDE.md, AGENTS.md, GEMINI.md.")
+@click.option("--gitignore", is_flag=True, help="With --project: add the new files to .gitignore.")
+@click.option("--dry-run", is_flag=True, help="Preview the changes.")
+@click.option("-y", "--yes", is_flag=True, help="Do not ask.")
 @json_option
 def init_command(
     names: tuple[str, ...],
@@ -73,9 +73,9 @@ def init_command(
     yes: bool,
     as_json: bool,
 ) -> None:
-    """Set up the clients on this machine to use the memory.
+    """Set up the clients on this machine.
 
-    Shows every change before it is made, keeps whatever else stands in their files, and may be run again at any time.
+    Shows every change first, leaves everything else in their files alone, and can be run again at any time.
     """
     manner = Manner(yes=yes, dry_run=dry_run, as_json=as_json)
     check_lasting(sys.prefix)
@@ -95,16 +95,16 @@ def init_command(
 @click.command("uninstall")
 @click.option("--client", "names", type=CLIENT, multiple=True, help="Only this client; repeatable.")
 @click.option("--all", "everything", is_flag=True, help="Also delete the memories, after a backup.")
-@click.option("--dry-run", is_flag=True, help="Only show what would change.")
-@click.option("-y", "--yes", is_flag=True, help="Ask nothing.")
+@click.option("--dry-run", is_flag=True, help="Preview the changes.")
+@click.option("-y", "--yes", is_flag=True, help="Do not ask.")
 @json_option
 def uninstall_command(names: tuple[str, ...], everything: bool, dry_run: bool, yes: bool, as_json: bool) -> None:
-    """Take out of every client what `init` put in. Memories are kept, unless --all.
+    """Undo `init`: remove Holdfast from every client. Memories are kept, unless --all.
 
-    A file nobody else changed since is afterwards what it was before, byte by byte.
+    A file that was not changed since is restored byte by byte.
     """
     if names and everything:
-        raise Invalid("--all is for leaving altogether, --client for one client.", hint="Give one of them.")
+        raise Invalid("--all and --client exclude each other.", hint="Use one of them.")
     if everything and settings().config.database:
         raise Invalid("The memories are in PostgreSQL; --all deletes only a store of files.")
     manner, here = Manner(yes=yes, dry_run=dry_run, as_json=as_json), look_around()
@@ -120,17 +120,17 @@ def uninstall_command(names: tuple[str, ...], everything: bool, dry_run: bool, y
     if backup and not as_json:
         click.echo(f"The memories are deleted; `holdfast restore {backup}` brings them back.")
     if not as_json and not plan:
-        click.echo(f"No client is set up that {here.store} knows of.")
+        click.echo(f"No client is set up according to {here.store}.")
     _conclude(plan, done=done, as_json=as_json, more={"backup": str(backup) if backup else None})
 
 
 def _set_up(choices: Choices, here: Here, manner: Manner, unknown: tuple[str, ...]) -> None:
-    """Show what would change, do it, and say what is left to do."""
+    """Print the changes, make them, and print what is left to do."""
     wants = list(wanted(choices, here.machine, here.made))
     plan = planned(wants, choices, here.manifest, here.machine.project)
     if not manner.as_json:
         _show(plan)
-    will_change = any(one.changes for one in plan)
+    will_change = any(change.changes for change in plan)
     done = bool(choices.clients) and (manner.goes_on(_question(plan)) if will_change else not manner.dry_run)
     if done:
         manifest = replace(here.manifest, surfaces={**here.manifest.surfaces, **choices.surfaces})
@@ -142,12 +142,12 @@ def _set_up(choices: Choices, here: Here, manner: Manner, unknown: tuple[str, ..
 
 
 def _clients(names: tuple[str, ...], machine: Machine, manner: Manner) -> tuple[tuple[Client, ...], tuple[str, ...]]:
-    """Give the clients to set up: as named, else as found and picked; and the names nobody knows."""
+    """Return the clients to set up (as named, else detected and picked) and the unknown names."""
     if not names:
-        found = installed(machine)
-        names = tuple(client.name for client in found)
-        if found and manner.asks:
-            click.echo("Found " + ", ".join(f"{client.title} ({client.name})" for client in found) + ".")
+        detected = installed(machine)
+        names = tuple(client.name for client in detected)
+        if detected and manner.asks:
+            click.echo("Found " + ", ".join(f"{client.title} ({client.name})" for client in detected) + ".")
             answer = click.prompt("Set up which (names, or all)?", default="all")
             names = names if answer.strip() == "all" else tuple(answer.replace(",", " ").split())
     known = tuple(client for client in CLIENTS if client.name in names)
@@ -157,35 +157,35 @@ def _clients(names: tuple[str, ...], machine: Machine, manner: Manner) -> tuple[
 def _wants_instructions(known: tuple[Client, ...], manner: Manner) -> bool:
     if not known or not manner.asks:
         return False
-    return click.confirm("Also add a note about it to the files agents read (CLAUDE.md, AGENTS.md, …)?", default=False)
+    return click.confirm("Also add a note for agents to CLAUDE.md, AGENTS.md, …?", default=False)
 
 
 def _show(plan: Iterable[Planned]) -> None:
-    """Print what changes, and what is left alone with what to put there by hand."""
+    """Print the changes, and for files left alone what to add by hand."""
     out = console()
-    for one in plan:
-        for line in diff_of(one).splitlines():
+    for change in plan:
+        for line in diff_of(change).splitlines():
             out.print(Text(line, style=_DIFF_STYLE.get(line[:1], "")))
-        for left in one.left_alone:
+        for left in change.left_alone:
             out.print(Text(f"{left.path} is left alone. {left.why}", style="yellow"))
             if left.snippet:
-                out.print(Text(f"To put in by hand:\n{left.snippet}", style="dim"))
+                out.print(Text(f"To add by hand:\n{left.snippet}", style="dim"))
 
 
 def _question(plan: list[Planned]) -> str:
-    count = sum(one.changes for one in plan)
+    count = sum(change.changes for change in plan)
     return f"Write {count} file{'s' if count != 1 else ''}?"
 
 
 def _remarks(choices: Choices, here: Here, unknown: tuple[str, ...], plan: list[Planned]) -> Iterable[str]:
-    """Say what a person should know besides."""
+    """Yield hints about the set-up."""
     for name in unknown or (() if choices.clients else ("your client",)):
         entry = Member(path=("mcpServers", NAME), value=stdio(here.made))
-        yield f"How {name} is set up is not known here. Most clients take this in their MCP file:\n{snippet([entry])}"
-        yield f"Known are: {', '.join(BY_NAME)}."
+        yield f"{name} is not a known client. Most clients accept this in their MCP file:\n{snippet([entry])}"
+        yield f"Known clients: {', '.join(BY_NAME)}."
     for client in choices.clients:
         if has_plugin(client, here.machine):
-            yield f"{client.title}: our plugin is switched on there and brings everything."
+            yield f"{client.title}: the Holdfast plugin is enabled and provides everything."
             continue
         if choices.hooks and (why := covered(client, here.level, here.machine, choices.names)):
             yield f"{client.title}: {why}; it gets no others."
@@ -194,19 +194,19 @@ def _remarks(choices: Choices, here: Here, unknown: tuple[str, ...], plan: list[
         if client.note and choices.hooks:
             yield client.note
     if here.level == "project" and choices.clients:
-        yield "Most clients use the files of a project only after you said that you trust it."
-    if here.level == "project" and not choices.gitignore and any(one.changes for one in plan):
-        yield "These files name paths of this machine; --gitignore keeps those it makes out of the repository."
+        yield "Most clients read a project's files only after you trust the project."
+    if here.level == "project" and not choices.gitignore and any(change.changes for change in plan):
+        yield "These files contain paths of this machine; use --gitignore to ignore the new ones."
 
 
 def _conclude(plan: list[Planned], *, done: bool, as_json: bool, more: Mapping[str, object]) -> None:
-    """Say what became of it; a file that was left alone is a refusal."""
-    changed = [str(one.path) for one in plan if one.changes]
-    left = [{"path": str(one.path), "why": one.why} for each in plan for one in each.left_alone]
+    """Print the result; a file that was left alone exits with code 4."""
+    changed = [str(change.path) for change in plan if change.changes]
+    left = [{"path": str(skipped.path), "why": skipped.why} for change in plan for skipped in change.left_alone]
     if as_json:
         print_json({"done": done, "changed": changed, "left_alone": left, **more})
     elif plan and not changed:
-        click.echo("Nothing to change: everything is as it should be." if not left else "Nothing was changed.")
+        click.echo("Nothing to change: everything is set up." if not left else "Nothing was changed.")
     elif changed:
         count = f"{len(changed)} file{'s' if len(changed) > 1 else ''}"
         click.echo(f"{count} written." if done else f"{count} would change; nothing was written.")
@@ -215,7 +215,7 @@ def _conclude(plan: list[Planned], *, done: bool, as_json: bool, more: Mapping[s
 
 
 def _forget_everything(here: Here, manner: Manner) -> Path | None:
-    """Delete the store, after a backup beside the home's other files; give where the backup is."""
+    """Delete the store after a backup in the home folder; return the backup's path."""
     if not (here.store / FILE).exists():
         return None
     backup = here.machine.home / f"holdfast-backup-{datetime.now(UTC):%Y%m%d-%H%M%S}.db"
@@ -231,7 +231,7 @@ def _forget_everything(here: Here, manner: Manner) -> Path | None:
 
 
 def _delete(store: Path) -> None:
-    """Delete what is ours in a store's folder, and the folder if nothing else is in it."""
+    """Delete our files in a store's folder, and the folder if it is empty then."""
     for pattern in PRIVATE:
         for path in store.glob(pattern):
             shutil.rmtree(path) if path.is_dir() else path.unlink()

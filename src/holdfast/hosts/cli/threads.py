@@ -1,4 +1,4 @@
-"""Commands for unfinished work."""
+"""Commands for threads: unfinished work."""
 
 import click
 
@@ -24,9 +24,9 @@ from holdfast.verbs.sessions.thread import (
 
 @click.group("thread")
 def thread_command() -> None:
-    """Keep track of unfinished work that outlives a session.
+    """Track unfinished work that outlives a session.
 
-    A thread is named by its id, its place in the list (#2, oldest first) or a part of its text.
+    Refer to a thread by its id, its number in the list (#2, oldest first) or a part of its text.
 
     \b
     holdfast thread open "Load-test the limiter"
@@ -36,11 +36,11 @@ def thread_command() -> None:
 
 @thread_command.command("open")
 @click.argument("text", nargs=-1, required=True)
-@click.option("--issue", "issues", multiple=True, help="An issue it touches; repeatable.")
-@click.option("--force", is_flag=True, help="Although one is about the same.")
+@click.option("--issue", "issues", multiple=True, help="A related issue; repeatable.")
+@click.option("--force", is_flag=True, help="Open it although there is a similar thread.")
 @json_option
 def open_command(text: tuple[str, ...], issues: tuple[str, ...], force: bool, as_json: bool) -> None:
-    """Open a thread, or touch the one that is about the same."""
+    """Open a thread, or touch the similar one that exists."""
     with opened() as memory:
         outcome = open_thread(memory, " ".join(text), issues=issues, force=force)
     if not isinstance(outcome, Opened | Known):
@@ -49,80 +49,80 @@ def open_command(text: tuple[str, ...], issues: tuple[str, ...], force: bool, as
 
 
 @thread_command.command("list")
-@click.option("--archived", is_flag=True, help="Also those dormant for a month.")
-@click.option("--resolved", "only_resolved", is_flag=True, help="The resolved ones instead.")
+@click.option("--archived", is_flag=True, help="Also list threads dormant for a month.")
+@click.option("--resolved", "only_resolved", is_flag=True, help="List resolved threads instead.")
 @json_option
 def list_command(archived: bool, only_resolved: bool, as_json: bool) -> None:
-    """List threads, liveliest first."""
+    """List threads, most active first."""
     with opened() as memory:
-        found = resolved_threads(memory) if only_resolved else open_threads(memory, archived=archived)
-    show(found, "\n".join(map(work.thread_line, found)) or "No thread.", as_json=as_json)
+        threads = resolved_threads(memory) if only_resolved else open_threads(memory, archived=archived)
+    show(threads, "\n".join(map(work.thread_line, threads)) or "No threads.", as_json=as_json)
 
 
 @thread_command.command("triage")
 @json_option
 def triage_command(as_json: bool) -> None:
-    """Show all open threads by the stage of their life."""
+    """Show all open threads by stage."""
     with opened() as memory:
-        found = triage(memory)
-    show(found, work.triage_of(found), as_json=as_json)
+        stages = triage(memory)
+    show(stages, work.triage_of(stages), as_json=as_json)
 
 
 @thread_command.command("touch")
 @click.argument("thread")
 @json_option
 def touch_command(thread: str, as_json: bool) -> None:
-    """Note that a thread was worked on."""
+    """Record that a thread was worked on."""
     with opened() as memory:
-        found = touch(memory, thread)
-    show(found, f"Touched {work.thread_line(found)}", as_json=as_json)
+        touched = touch(memory, thread)
+    show(touched, f"Touched {work.thread_line(touched)}", as_json=as_json)
 
 
 @thread_command.command("resolve")
 @click.argument("thread")
-@click.option("--note", default="", help="How.")
+@click.option("--note", default="", help="How it was resolved.")
 @json_option
 def resolve_command(thread: str, note: str, as_json: bool) -> None:
-    """Close a thread."""
+    """Resolve a thread."""
     with opened() as memory:
-        found = resolve(memory, thread, note)
-    show(found, f"Resolved {work.thread_line(found)}", as_json=as_json)
+        resolved = resolve(memory, thread, note)
+    show(resolved, f"Resolved {work.thread_line(resolved)}", as_json=as_json)
 
 
 @thread_command.command("reopen")
 @click.argument("id", type=MEMORY)
 @json_option
 def reopen_command(id: str, as_json: bool) -> None:  # noqa: A002
-    """Take a resolved thread up again."""
+    """Reopen a resolved thread."""
     with opened() as memory:
-        found = reopen(memory, id)
-    show(found, f"Reopened {work.thread_line(found)}", as_json=as_json)
+        reopened = reopen(memory, id)
+    show(reopened, f"Reopened {work.thread_line(reopened)}", as_json=as_json)
 
 
 @thread_command.command("suggestions")
 @json_option
 def suggestions_command(as_json: bool) -> None:
-    """List topics that keep coming back and may deserve a thread."""
+    """List recurring topics that could become threads."""
     with opened() as memory:
-        found = suggestions(memory)
-    show(found, "\n".join(map(line, found)) or "Nothing is suggested.", as_json=as_json)
+        suggested = suggestions(memory)
+    show(suggested, "\n".join(map(line, suggested)) or "No suggestions.", as_json=as_json)
 
 
 @thread_command.command("promote")
 @click.argument("id", type=MEMORY)
 @json_option
 def promote_command(id: str, as_json: bool) -> None:  # noqa: A002
-    """Make a suggestion a thread."""
+    """Turn a suggestion into a thread."""
     with opened() as memory:
-        found = promote(memory, id)
-    show(found, f"Opened {line(found)}", as_json=as_json)
+        thread = promote(memory, id)
+    show(thread, f"Opened {line(thread)}", as_json=as_json)
 
 
 @thread_command.command("dismiss")
 @click.argument("id", type=MEMORY)
 @json_option
 def dismiss_command(id: str, as_json: bool) -> None:  # noqa: A002
-    """Turn a suggestion down; after the third time it never comes back."""
+    """Dismiss a suggestion; after the third time it is not offered again."""
     with opened() as memory:
-        found, left = dismiss(memory, id)
-    show({"record": found, "left": left}, f"Dismissed {line(found)}", as_json=as_json)
+        suggestion, left = dismiss(memory, id)
+    show({"record": suggestion, "left": left}, f"Dismissed {line(suggestion)}", as_json=as_json)

@@ -1,4 +1,4 @@
-"""Commands that keep the store in order."""
+"""Commands that show and maintain the store: rebuild, status, doctor, config."""
 
 import re
 from dataclasses import asdict, fields
@@ -25,13 +25,13 @@ from holdfast.verbs.upkeep.doctor import Check, Status, examine, rebuild_vectors
     "markdown",
     metavar="FOLDER",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="Fill an empty store from a folder of a replica.",
+    help="Fill an empty store from a replica's markdown folder.",
 )
 @json_option
 def rebuild_command(what: str, missing: bool, markdown: Path | None, as_json: bool) -> None:
-    """Make views anew from the journal (the default), or vectors anew with the embedder at hand.
+    """Rebuild views from the journal (the default), or vectors with the current embedder.
 
-    --from-markdown fills an empty store from markdown files alone. What `holdfast export` wrote is taken in with `holdfast import`.
+    --from-markdown fills an empty store from markdown files alone. For a `holdfast export` use `holdfast import`.
     """
     if markdown:
         from holdfast.hosts.cli.recovery import fill_from_markdown
@@ -58,7 +58,7 @@ def rebuild_command(what: str, missing: bool, markdown: Path | None, as_json: bo
 @click.command("status")
 @json_option
 def status_command(as_json: bool) -> None:
-    """Show what is in the store and how it is doing."""
+    """Show what is in the store, and its state."""
     with opened() as memory:
         now = status(memory)
     if as_json:
@@ -69,11 +69,11 @@ def status_command(as_json: bool) -> None:
         "project": now.project,
         "memories": _memories(now),
         "journal": f"{now.events} events",
-        "search": f"words and meaning ({now.embedder}), {now.lagging} waiting for vectors"
+        "search": f"words and meaning ({now.embedder}), {now.lagging} without vectors yet"
         if not now.note
         else now.note,
-        "hooks": f"{now.told:,} happenings kept (at most {trail.MOST:,} or {trail.DAYS:.0f} days), {now.waiting} to derive, {now.spooled} in the spool",
-        "told": f"{counted(now.receipts, 'time')} unasked in a week, {now.injected:,} tokens"
+        "hooks": f"{now.told:,} events stored (at most {trail.MOST:,} or {trail.DAYS:.0f} days), {now.waiting} to process, {now.spooled} in the spool",
+        "injected": f"{counted(now.receipts, 'time')} in the last week, {now.injected:,} tokens"
         + (f"; {', '.join(f'{count} {outcome}' for outcome, count in now.became.items())}" if now.became else ""),
     }
     out = console()
@@ -82,14 +82,14 @@ def status_command(as_json: bool) -> None:
 
 
 def _memories(now: Status) -> str:
-    kept = f"{now.here} here, {now.everywhere} in {now.projects} projects, {now.pending} waiting for a yes, {now.retired} forgotten"
-    return kept + (f", {now.arrived} sent by people nobody accepted (holdfast quarantine)" if now.arrived else "")
+    summary = f"{now.here} in this project, {now.everywhere} in {now.projects} projects, {now.pending} pending, {now.retired} retired"
+    return summary + (f", {now.arrived} in quarantine (holdfast quarantine)" if now.arrived else "")
 
 
 @click.command("doctor")
 @json_option
 def doctor_command(as_json: bool) -> None:
-    """Check that everything works, and say how to mend what does not. Exit code 5 if something is broken."""
+    """Check that everything works, and show how to fix what does not. Exit code 5 if something is broken."""
     problem: HoldfastError | None = None
     try:
         with opened() as memory:
@@ -130,22 +130,22 @@ def _show_checks(checks: list[Check], *, as_json: bool) -> None:
 @click.command("config")
 @json_option
 def config_command(as_json: bool) -> None:
-    """Show every setting, what it means and where its value came from."""
-    given = settings()
-    values = {spec.name: _shown(spec.name, getattr(given.config, spec.name)) for spec in fields(Config)}
+    """Show every setting, its meaning and the source of its value."""
+    current = settings()
+    values = {spec.name: _masked(spec.name, getattr(current.config, spec.name)) for spec in fields(Config)}
     if as_json:
-        print_json({name: {"value": value, "source": given.sources[name]} for name, value in values.items()})
+        print_json({name: {"value": value, "source": current.sources[name]} for name, value in values.items()})
         return
     out = console()
     for spec in fields(Config):
-        source = given.sources[spec.name]
+        source = current.sources[spec.name]
         value = (str(values[spec.name]) or "(empty)", "bold" if source != "default" else "")
         out.print(Text.assemble((f"{spec.name:<17}", "cyan"), value, (f"  ({source})", "dim")))
         out.print(Text(f"{'':<17}{spec.metadata['help']}", style="dim"))
 
 
-def _shown(name: str, value: object) -> object:
-    """Hide what must not be printed."""
+def _masked(name: str, value: object) -> object:
+    """Return a value as it may be printed, without credentials."""
     if name in ("embedder_key", "observer_key", "http_token") and value:
         return "(set)"
     if name == "database":

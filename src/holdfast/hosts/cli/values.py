@@ -1,4 +1,4 @@
-"""What arguments can be: memories, kinds, scopes, dates and clients; each completes what somebody began to type."""
+"""Argument types that complete themselves in a shell: memories, kinds, scopes, dates and clients."""
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
@@ -10,29 +10,29 @@ if TYPE_CHECKING:
 
     from holdfast.verbs.memory import Memory
 
-OFFERED = 50  # memories offered at most: nobody reads on
+OFFERED = 50  # most memories to offer
 
 
 Offers = Callable[[click.Context, str], Iterable[tuple[str, str | None]]]
 
 
 class Offering(click.types.StringParamType):
-    """A text of which a shell is offered what fits; the verb that needs it says what is wrong with another."""
+    """A text argument with completions; invalid values are left to the verb that uses them."""
 
     def __init__(self, name: str, offers: Offers | None = None) -> None:
         self.name, self.offers = name, offers
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> "list[CompletionItem]":
-        """Offer what begins like this, with what it means."""
-        from click.shell_completion import CompletionItem  # only a shell that completes needs it
+        """Return the completions of a beginning, with their meaning."""
+        from click.shell_completion import CompletionItem  # only needed for completion
 
         del param
-        found = self.offers(ctx, incomplete) if self.offers else ()
-        return [CompletionItem(word, help=meaning) for word, meaning in found]
+        offers = self.offers(ctx, incomplete) if self.offers else ()
+        return [CompletionItem(word, help=meaning) for word, meaning in offers]
 
 
 def _memories(ctx: click.Context, incomplete: str) -> Iterator[tuple[str, str]]:
-    """Offer the latest memories of this project by id, with their titles."""
+    """Yield the latest memories of this project by id, with their titles."""
     from holdfast.hosts.cli.render import SHORT
     from holdfast.model.query import Query
     from holdfast.verbs.records.browse import browse
@@ -40,12 +40,12 @@ def _memories(ctx: click.Context, incomplete: str) -> Iterator[tuple[str, str]]:
     if memory := _quietly_opened(ctx):
         with memory:
             page = browse(memory, Query(text="", limit=1000), states=("active", "pending", "retired"))
-        found = [entry.record for entry in page.entries if entry.record.id.startswith(incomplete.upper())]
-        yield from ((record.id[:SHORT], record.title) for record in found[:OFFERED])
+        records = [entry.record for entry in page.entries if entry.record.id.startswith(incomplete.upper())]
+        yield from ((record.id[:SHORT], record.title) for record in records[:OFFERED])
 
 
 def _scopes(ctx: click.Context, incomplete: str) -> Iterator[tuple[str, None]]:
-    """Offer the scopes in use."""
+    """Yield the scopes in use."""
     from holdfast.verbs.records.read import list_scopes
 
     if memory := _quietly_opened(ctx):
@@ -68,7 +68,7 @@ def _relations(_: click.Context, incomplete: str) -> Iterator[tuple[str, None]]:
 def _clients(_: click.Context, incomplete: str) -> Iterator[tuple[str, str]]:
     from holdfast.hosts.setup.clients import CLIENTS
 
-    return ((one.name, one.title) for one in CLIENTS if one.name.startswith(incomplete))
+    return ((client.name, client.title) for client in CLIENTS if client.name.startswith(incomplete))
 
 
 MEMORY, KIND, SCOPE = Offering("id", _memories), Offering("kind", _kinds), Offering("scope", _scopes)
@@ -80,7 +80,7 @@ def _beginning(words: Iterable[str], incomplete: str) -> Iterator[tuple[str, Non
 
 
 def _quietly_opened(ctx: click.Context) -> "Memory | None":
-    """Open the memory if there is one: who presses TAB makes no store and reads no error."""
+    """Open the memory if there is one: completion creates no store and prints no error."""
     from pathlib import Path
 
     from holdfast.compose import open_memory
@@ -88,8 +88,8 @@ def _quietly_opened(ctx: click.Context) -> "Memory | None":
     from holdfast.model.errors import HoldfastError
 
     try:
-        given = load_settings(flags={"home": ctx.find_root().params.get("home")})
-        there = bool(given.config.database) or (store_folder(given.config, Path.cwd()) / FILE).exists()
-        return open_memory(given) if there else None
+        current = load_settings(flags={"home": ctx.find_root().params.get("home")})
+        exists = bool(current.config.database) or (store_folder(current.config, Path.cwd()) / FILE).exists()
+        return open_memory(current) if exists else None
     except HoldfastError:
         return None

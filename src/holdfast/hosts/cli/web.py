@@ -1,4 +1,4 @@
-"""`holdfast web` and `holdfast watch`: see what agents do and know, in a browser or in the terminal."""
+"""`holdfast web` and `holdfast watch`: follow activity and browse memories, in a browser or in the terminal."""
 
 import os
 import sys
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 
 @click.command("web")
-@click.option("--port", type=click.IntRange(0, 65_535), help="Port to listen on; 0 takes any that is free.")
-@click.option("--open/--no-open", "open_it", default=None, help="Open a browser; only at a terminal unless said.")
+@click.option("--port", type=click.IntRange(0, 65_535), help="Port to listen on; 0 picks a free one.")
+@click.option("--open/--no-open", "open_it", default=None, help="Open a browser; default: only at a terminal.")
 def web_command(port: int | None, open_it: bool | None) -> None:
-    """Open the viewer: see, search, judge and correct the memory in a browser.
+    """Open the viewer: browse, search and correct memories in a browser.
 
-    It listens on 127.0.0.1 only and runs until you stop it (Ctrl-C). The link it prints lets a browser in.
+    Listens on 127.0.0.1 only and runs until you stop it (Ctrl-C). Open the printed link to log in.
 
     \b
     holdfast web
@@ -31,12 +31,12 @@ def web_command(port: int | None, open_it: bool | None) -> None:
     from holdfast.hosts.web import serve
 
     flags = click.get_current_context().find_root().obj
-    given = settings()
-    token = given.config.http_token or kept_token(store_folder(given.config, Path.cwd()))
+    current = settings()
+    token = current.config.http_token or kept_token(store_folder(current.config, Path.cwd()))
 
     def announce(link: str) -> None:
         click.echo(f"Holdfast is at {link}", err=True)
-        click.echo("It shows this machine's memory to whoever has that link. Ctrl-C stops it.", err=True)
+        click.echo("Anyone with this link can read this machine's memories. Press Ctrl-C to stop.", err=True)
         if open_it or (open_it is None and sys.stderr.isatty() and not os.environ.get("SSH_CONNECTION")):
             click.launch(link)
 
@@ -44,19 +44,21 @@ def web_command(port: int | None, open_it: bool | None) -> None:
 
 
 @click.command("watch")
-@click.option("--project", help="Another project than the one at hand.")
+@click.option("--project", help="Another project than the current one.")
 @click.option("--everywhere", is_flag=True, help="All projects.")
 @click.option(
     "--what", "whats", multiple=True, help="Only this: prompt, tool, observation, record, warning …; repeatable."
 )
 @click.option("--session", default="", help="Only this session.")
-@click.option("--last", default=10, show_default=True, type=click.IntRange(0, 200), help="How much to begin with.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object a line, for programs.")
-@click.option("--once", is_flag=True, help="Show what happened last and stop.")
+@click.option(
+    "--last", default=10, show_default=True, type=click.IntRange(0, 200), help="How many past items to show first."
+)
+@click.option("--json", "as_json", is_flag=True, help="A JSON object on each line, for programs.")
+@click.option("--once", is_flag=True, help="Show past items and stop.")
 def watch_command(
     project: str | None, everywhere: bool, whats: tuple[str, ...], session: str, last: int, as_json: bool, once: bool
 ) -> None:
-    """Follow what agents do and what the memory keeps, as it happens: the viewer's stream in the terminal.
+    """Follow activity and new memories live: the viewer's stream in the terminal.
 
     \b
     holdfast watch
@@ -67,24 +69,24 @@ def watch_command(
     from holdfast.verbs.records.project import project_called
     from holdfast.verbs.upkeep.stream import WHATS, Wanted, newer, older
 
-    for one in whats:
-        if one not in WHATS:
-            raise Invalid(f"There is no {one!r} in the stream.", hint=f"Use some of {', '.join(WHATS)}.")
+    for what in whats:
+        if what not in WHATS:
+            raise Invalid(f"There is no {what!r} in the stream.", hint=f"Use one of {', '.join(WHATS)}.")
     with opened() as memory:
         where = None if everywhere else project_called(memory, project or "")
         wanted = Wanted(project=where, whats=whats, session=session)
         place = look(memory)
-        shown = reversed(older(memory, wanted, limit=last).items) if last else ()
-        for item in shown:
+        past = reversed(older(memory, wanted, limit=last).items) if last else ()
+        for item in past:
             _print(item, as_json=as_json, everywhere=everywhere)
         while not once:
             time.sleep(SECONDS)
             if look(memory) == place:
                 continue
-            found = newer(memory, wanted, after=place)
-            for item in reversed(found.items):
+            page = newer(memory, wanted, after=place)
+            for item in reversed(page.items):
                 _print(item, as_json=as_json, everywhere=everywhere)
-            place = found.place or place
+            place = page.place or place
 
 
 def _print(item: "Item", *, as_json: bool, everywhere: bool) -> None:

@@ -1,1 +1,1 @@
-"""What clients run at their events, kept lean: `client` is the script, `hook` what it does."""
+"""Lifecycle hooks that clients run at their events, kept lean: `client` is the script, `hook` its body."""

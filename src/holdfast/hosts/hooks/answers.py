@@ -1,11 +1,11 @@
-"""What is said to a client at its events: from what was prepared before, once a session and place, in the shape it takes."""
+"""Answer a client's event from prepared files: at most once for each session and place, in the client's own format."""
 
 from __future__ import annotations
 
 import json
 import os
 
-from holdfast.hosts.hooks.happening import LONGEST_PATH, arguments, first, is_late
+from holdfast.hosts.hooks.activity import LONGEST_PATH, arguments, first, is_late
 from holdfast.hosts.hooks.places import (
     checkout_root,
     handover_file,
@@ -24,101 +24,109 @@ if MYPY:
     Json = dict[str, Any]
 
 LONGEST_ANSWER = 9_500  # characters: Claude Code cuts at 10,000
-LONGEST_COMMAND = 50_000  # characters of a command that are looked at
+LONGEST_COMMAND = 50_000  # characters of a command that are checked
 READING = ("Read", "read_file", "view", "Grep", "Glob", "LS", "list_directory", "search_file_content")
-# Files that hold credentials (not their examples), and commands that print files or everything there is.
+# Files that hold credentials (not their examples), and commands that print files or the whole environment.
 CREDENTIALS = (
     r"(?:^|[\s/'\"=])(?:\.env(?:\.(?!example\b|sample\b|template\b|dist\b)[\w-]+)*|\.netrc|\.npmrc|\.pypirc|\.pgpass|\.htpasswd|id_(?:rsa|dsa|ecdsa|ed25519)|"
     r"[\w.-]+\.(?:pem|p12|pfx|key|keystore|jks)|credentials(?:\.json|\.ya?ml)?|secrets?\.(?:json|ya?ml|toml)|service-account[\w-]*\.json|\.git-credentials)"
     r"(?=$|[\s'\";|&>)])"
 )
-SHOWING = r"(?:^|[\s;&|(])(?:cat|less|more|head|tail|bat|nl|xxd|strings|grep|rg|awk|sed|base64|source|\.|cp|scp|curl)\s"
-SHOWING_ALL = (
+PRINTING = (
+    r"(?:^|[\s;&|(])(?:cat|less|more|head|tail|bat|nl|xxd|strings|grep|rg|awk|sed|base64|source|\.|cp|scp|curl)\s"
+)
+PRINTING_ALL = (
     r"(?:^|[;&|(]\s*)(?:printenv|env|set|export -p)\s*(?:$|[|;>])|\bgh auth token\b|\baws configure export-credentials\b|"
     r"\bgcloud auth print-(?:access|identity)-token\b|\bkubectl get secrets?\b.{0,300}-o|"
     r"\bsecurity find-generic-password\b.{0,300}-w|\bvault (?:read|kv get)\b"
 )
 
 
-def answer(home: str, told: Json, given: Json) -> Json:
-    """Give what is to be said to what happened, if anything is."""
-    answering = _ANSWERS.get(told["event"])
-    return answering(home, _prepared(home, told["cwd"]), told, given) if answering else {}
+def answer(home: str, event: Json, payload: Json) -> Json:
+    """Return the answer to an event; empty if there is none."""
+    handler = _ANSWERS.get(event["event"])
+    return handler(home, _prepared(home, event["cwd"]), event, payload) if handler else {}
 
 
 def _prepared(home: str, cwd: str) -> Json:
-    """Return what was prepared for the checkout around a folder, if it says that it is for this folder and repository."""
+    """Return what was prepared for the checkout around a folder, if it names this folder and repository."""
     root = checkout_root(cwd)
     project = session_settings(os.environ).get("project", "")
     try:
         with open(prepared_file(home, root, project), "rb") as file:
-            found = json.loads(file.read())
+            prepared = json.loads(file.read())
     except (OSError, ValueError, RecursionError):
         return {}
-    is_ours = isinstance(found, dict) and (found.get("path"), found.get("remotes")) == (root, remotes_of(root))
-    return found if is_ours else {}
+    is_ours = isinstance(prepared, dict) and (prepared.get("path"), prepared.get("remotes")) == (root, remotes_of(root))
+    return prepared if is_ours else {}
 
 
-def _on_start(home: str, prepared: Json, told: Json, _: Json) -> Json:
-    """Answer the start of a session: the brief, and after a compaction what was being done."""
+def _on_start(home: str, prepared: Json, event: Json, _: Json) -> Json:
+    """Answer the start of a session: the brief, and after a compaction the handover."""
     parts, ids = [], list[str]()
-    if told.get("source") == "compact":
-        parts.append(_handover(home, told["session"]))
+    if event.get("source") == "compact":
+        parts.append(_handover(home, event["session"]))
     brief = prepared.get("brief") or {}
     if brief.get("text"):
         parts.append(brief["text"])
         ids += brief.get("ids", [])
-        _see(home, told["session"], ["brief"])
+        _see(home, event["session"], ["brief"])
     return _context(parts, ids, "brief")
 
 
-def _on_prompt(home: str, prepared: Json, told: Json, _: Json) -> Json:
-    """Answer a prompt: with the brief, if it was not ready when the session began; else at most with a pointer."""
+def _on_prompt(home: str, prepared: Json, event: Json, _: Json) -> Json:
+    """Answer a prompt: with the brief, if it was not ready at session start; else at most with a pointer."""
     brief = prepared.get("brief") or {}
-    if brief.get("text") and _see(home, told["session"], ["brief"]):
+    if brief.get("text") and _see(home, event["session"], ["brief"]):
         return _context([brief["text"]], brief.get("ids", []), "brief")
-    said = {word.strip("`'\".,;:!?()[]{}") for word in told.get("text", "").lower().split()}
-    near = [one for one in prepared.get("hints", ()) if len(said.intersection(one["words"])) >= 2]
-    fresh = [one for one in near[:3] if _see(home, told["session"], [f"{one['id']} hint"])]
+    words = {word.strip("`'\".,;:!?()[]{}") for word in event.get("text", "").lower().split()}
+    matching = [hint for hint in prepared.get("hints", ()) if len(words.intersection(hint["words"])) >= 2]
+    fresh = [hint for hint in matching[:3] if _see(home, event["session"], [f"{hint['id']} hint"])]
     if not fresh:
         return {}
-    named = "; ".join(one["text"] for one in fresh)
+    titles = "; ".join(hint["text"] for hint in fresh)
     return _context(
-        [f"Holdfast: may matter here: {named}. read gives them in full."], [one["id"] for one in fresh], "prompt"
+        [f"Holdfast: possibly relevant: {titles}. Use read for the full text."],
+        [hint["id"] for hint in fresh],
+        "prompt",
     )
 
 
-def _on_tool(home: str, prepared: Json, told: Json, given: Json) -> Json:
-    """Answer a tool about to run: what is known about this command or file, once a session and place."""
-    command, path = _command_and_path(first(given, "tool_input", "toolArgs", "tool_args") or {}, told["cwd"])
+def _on_tool(home: str, prepared: Json, event: Json, payload: Json) -> Json:
+    """Answer a tool about to run: what is known about its command or file."""
+    command, path = _command_and_path(first(payload, "tool_input", "toolArgs", "tool_args") or {}, event["cwd"])
     padded = _padded(command)
-    found = [one for one in prepared.get("triggers", ()) if _fires(one, padded, path)]
-    known = prepared.get("files", {}).get(path, []) if path and told["tool"] not in READING else []
+    triggered = [item for item in prepared.get("triggers", ()) if _fires(item, padded, path)]
+    notes = prepared.get("files", {}).get(path, []) if path and event["tool"] not in READING else []
     if prepared.get("guard") and (why := _shows_secrets(command, path)):
-        known = [{"id": "", "text": why, "block": prepared["guard"] == "block"}, *known]
-    if is_late(told) and told["event"] == "PreToolUse":
-        found, known = [one for one in (*found, *known) if one.get("block")], []
+        notes = [{"id": "", "text": why, "block": prepared["guard"] == "block"}, *notes]
+    if is_late(event) and event["event"] == "PreToolUse":
+        triggered, notes = [item for item in (*triggered, *notes) if item.get("block")], []
     place = mask_secrets(path) or mask_secrets(command[:1_000])[:80]
-    fresh = [one for one in (*found, *known) if _see(home, told["session"], [f"{one['id']} {place}"])]
+    fresh = [item for item in (*triggered, *notes) if _see(home, event["session"], [f"{item['id']} {place}"])]
     if not fresh:
         return {}
-    answer = _context([one["text"] for one in fresh[:3]], [one["id"] for one in fresh[:3] if one["id"]], "action site")
-    blocking = [one["text"] for one in fresh if one.get("block")]
+    answer = _context(
+        [item["text"] for item in fresh[:3]], [item["id"] for item in fresh[:3] if item["id"]], "action site"
+    )
+    blocking = [item["text"] for item in fresh if item.get("block")]
     return {**answer, "block": "\n".join(blocking)} if blocking else answer
 
 
 _ANSWERS = {"SessionStart": _on_start, "UserPromptSubmit": _on_prompt, "PreToolUse": _on_tool, "PostToolUse": _on_tool}
 
 
-def _command_and_path(given: Any, cwd: str) -> tuple[str, str]:
-    if isinstance(given, str):
-        given = arguments(given)
-    if not isinstance(given, dict):
+def _command_and_path(tool_input: Any, cwd: str) -> tuple[str, str]:
+    if isinstance(tool_input, str):
+        tool_input = arguments(tool_input)
+    if not isinstance(tool_input, dict):
         return "", ""
-    command = first(given, "command", "cmd", "script") or ""
+    command = first(tool_input, "command", "cmd", "script") or ""
     command = " ".join(map(str, command[:1_000])) if isinstance(command, list) else str(command)
     command = command[:LONGEST_COMMAND]
-    path = str(first(given, "file_path", "filePath", "path", "notebook_path", "absolute_path") or "")[:LONGEST_PATH]
+    path = str(first(tool_input, "file_path", "filePath", "path", "notebook_path", "absolute_path") or "")[
+        :LONGEST_PATH
+    ]
     if path:
         root = checkout_root(cwd)
         whole = os.path.realpath(os.path.join(cwd, path))
@@ -127,31 +135,31 @@ def _command_and_path(given: Any, cwd: str) -> tuple[str, str]:
 
 
 def _shows_secrets(command: str, path: str) -> str:
-    """Tell what is wrong with reading a file, or running a command, that would put credentials into the context."""
+    """Return a warning if reading a file or running a command would put credentials into the context; "" if not."""
     from re import search
 
-    if found := search(CREDENTIALS, path) or (search(SHOWING, command) and search(CREDENTIALS, command)):
-        return f"Holdfast: {found[0].strip()} usually holds credentials. Read the names you need, not the values, or ask the user."
-    if search(SHOWING_ALL, command):
-        return "Holdfast: this command prints credentials or the whole environment. Ask for the one name you need."
+    if match := search(CREDENTIALS, path) or (search(PRINTING, command) and search(CREDENTIALS, command)):
+        return f"Holdfast: {match[0].strip()} usually holds credentials. Read the names you need, not the values, or ask the user."
+    if search(PRINTING_ALL, command):
+        return "Holdfast: this command prints credentials or the whole environment. Print only the variable you need."
     return ""
 
 
-def _fires(one: Json, padded: str, path: str) -> bool:
-    """True if a command holds the words of a trigger in a row, each whole, or a path fits it."""
-    return any(f" {words} " in padded for words in one.get("commands", ())) or (
-        bool(path) and any(_matches(pattern, path) for pattern in one.get("paths", ()))
+def _fires(trigger: Json, padded: str, path: str) -> bool:
+    """True if a command contains the words of a trigger in a row, or a path matches it."""
+    return any(f" {words} " in padded for words in trigger.get("commands", ())) or (
+        bool(path) and any(_matches(pattern, path) for pattern in trigger.get("paths", ()))
     )
 
 
 def _padded(command: str) -> str:
-    """Return a command with one space around each word and sign that separates commands."""
+    """Return a command with a space around each word and each separator of commands."""
     spaced = command.replace(";", " ; ").replace("&&", " && ").replace("|", " | ").replace("(", " ( ")
     return f" {' '.join(spaced.split())} "
 
 
 def _matches(pattern: str, path: str) -> bool:
-    """Tell whether a path fits a pattern; patterns without a star are a file or a folder."""
+    """True if a path matches a pattern; a pattern without a wildcard is a file or a folder."""
     if "*" not in pattern and "?" not in pattern:
         return path == pattern or path.startswith(pattern.rstrip("/") + "/") or path.endswith("/" + pattern)
     from fnmatch import fnmatchcase
@@ -160,7 +168,7 @@ def _matches(pattern: str, path: str) -> bool:
 
 
 def _see(home: str, session: str, places: Iterable[str]) -> bool:
-    """Note what a session was shown; tell whether it was new to it."""
+    """Mark places as seen by a session; True if any was new to it."""
     folder = os.path.join(home, "seen")
     file = os.path.join(folder, plain_name(session))
     try:
@@ -191,7 +199,7 @@ def _context(parts: list[str], ids: list[str], why: str) -> Json:
 
 
 def shaped(client: str, event: str, answer: Json) -> Json:
-    """Give an answer in the shape a client takes; one it does not know it would drop, or worse."""
+    """Return an answer in the format of a client; unknown fields could be dropped, or worse."""
     text = answer.get("text", "")
     if client == "cursor":
         return {"additional_context": text} if text else {"permission": "allow"}
@@ -199,11 +207,11 @@ def shaped(client: str, event: str, answer: Json) -> Json:
         return {"additionalContext": text} if text else {}
     if client == "gemini" and event == "PreToolUse":
         return {"decision": "deny", "reason": answer["block"]} if answer.get("block") else {}
-    said: Json = {"hookEventName": event} if client != "gemini" else {}
+    output: Json = {"hookEventName": event} if client != "gemini" else {}
     if text:
-        said["additionalContext"] = text
+        output["additionalContext"] = text
     if event == "PreToolUse" and answer.get("block"):
-        said |= {"permissionDecision": "deny", "permissionDecisionReason": answer["block"]}
+        output |= {"permissionDecision": "deny", "permissionDecisionReason": answer["block"]}
     elif answer.get("allow"):
-        said |= {"permissionDecision": "allow", "permissionDecisionReason": "Holdfast's own tool"}
-    return {"hookSpecificOutput": said}
+        output |= {"permissionDecision": "allow", "permissionDecisionReason": "Holdfast's own tool"}
+    return {"hookSpecificOutput": output}

@@ -1,8 +1,8 @@
-"""What clients run at their events: `python -I -S client.py EVENT [--client NAME] [--home FOLDER]`, their JSON on stdin.
+"""The script that clients run at their events: `python -I -S client.py EVENT [--client NAME] [--home FOLDER]`, JSON on stdin.
 
-It stands at every tool call, so it costs little: what it does is in `hook`, which Python keeps compiled, where this file is
-compiled each time. All of it imports the standard library, our masking of secrets and our JSON parser, nothing else; it opens no database,
-waits for nobody, always ends with exit code 0, and writes at most one line about its own troubles, into its own log.
+It runs at every tool call, so it must be fast: its body is in `hook`, which Python caches compiled, while a script is
+compiled each time. It imports only the standard library, the masking of secrets and our JSON parser; it opens no database,
+never waits, always exits with 0, and writes at most a line about its own errors, into its own log.
 """
 
 import os
@@ -14,7 +14,7 @@ if __name__ == "__main__":
         from holdfast.hosts.hooks.hook import main
 
         main(sys.argv[1:])
-    except BaseException as problem:  # noqa: BLE001  a package half upgraded: the client must not notice
+    except BaseException as problem:  # noqa: BLE001  a half-upgraded package: the client must not fail
         sys.stderr.write(f"holdfast: {problem}\n")
     finally:
-        os._exit(0)  # what a client waits for is us: skip the tidying up
+        os._exit(0)  # the client is waiting: skip interpreter shutdown

@@ -1,4 +1,4 @@
-"""Where the hook and those who prepare its answers find things. No settings are read: that would take longer than the rest."""
+"""Paths shared by hooks and the worker that prepares their answers. Reads no settings, which would take longer than everything else."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ MYPY = False
 if MYPY:
     from collections.abc import Mapping  # noqa: TC003
 
-LARGEST_SETTINGS = 1_000_000  # bytes of git's settings that are looked at
-# Settings that belong to the shell a session runs in: they travel with what it does and hold for its folder alone.
+LARGEST_SETTINGS = 1_000_000  # bytes of git's settings that are read
+# Settings of the shell that a session runs in: stored with its activity, and valid for its folder alone.
 OF_A_SESSION = (
     "project",
     "preset",
@@ -27,28 +27,28 @@ OF_A_SESSION = (
 
 
 def session_settings(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return the settings of a session that variables give, by name."""
-    given = {name: environment.get(f"HOLDFAST_{name.upper()}") for name in OF_A_SESSION}
-    return {name: value for name, value in given.items() if value is not None}
+    """Return the settings of a session from HOLDFAST_* variables, by name."""
+    values = {name: environment.get(f"HOLDFAST_{name.upper()}") for name in OF_A_SESSION}
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def home_of(cwd: str) -> str:
-    """Give the folder of the store, as `compose.store_folder` finds it, without reading any settings."""
+    """Return the folder of the store like `compose.store_folder`, but without reading settings."""
     if named := os.environ.get("HOLDFAST_HOME"):
         return os.path.expanduser(named)
     folder = cwd
     while folder and os.path.dirname(folder) != folder:
         store = os.path.join(folder, ".holdfast")
-        if os.path.exists(os.path.join(store, "holdfast.db")) and not _is_theirs(store):
+        if os.path.exists(os.path.join(store, "holdfast.db")) and not _came_with_repository(store):
             return store
         folder = os.path.dirname(folder)
     return data_folder()
 
 
-def _is_theirs(store: str) -> bool:
-    """Tell whether a store came with a repository, as `adapters.git.came_with_repository` does: it is not the user's.
+def _came_with_repository(store: str) -> bool:
+    """True if a store came with a repository, like `adapters.git.came_with_repository`: it is not the user's.
 
-    Git is asked only where its index does not rule it out: the name is in there, or may be (names cut short, an index in two).
+    Runs git only if the index does not rule it out: it contains the name, or may (compressed names, a split index).
     """
     folder = store = os.path.realpath(store)
     while not os.path.exists(git := os.path.join(folder, ".git")):
@@ -62,18 +62,18 @@ def _is_theirs(store: str) -> bool:
         with open(os.path.join(git, "index"), "rb") as file:
             index = file.read()
     except FileNotFoundError:
-        return False  # nothing is in the repository yet
+        return False  # the repository has no files yet
     if index[7:8] < b"\4" and b"\0link\0\0" not in index and b"holdfast.db" not in index.lower():
         return False
     import subprocess
 
-    asked = ["git", "-C", store, "ls-files", "--error-unmatch", "--", ":(top,icase,glob)**/holdfast.db"]
-    around = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-    return not subprocess.run(asked, env=around, capture_output=True, check=False).returncode  # noqa: S603
+    command = ["git", "-C", store, "ls-files", "--error-unmatch", "--", ":(top,icase,glob)**/holdfast.db"]
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    return not subprocess.run(command, env=environment, capture_output=True, check=False).returncode  # noqa: S603
 
 
 def data_folder() -> str:
-    """Give the folder for data of this platform."""
+    """Return the platform's folder for data."""
     user = os.path.expanduser("~")
     if sys.platform == "win32":
         return os.path.join(os.environ.get("LOCALAPPDATA", user), "holdfast")
@@ -82,9 +82,9 @@ def data_folder() -> str:
 
 
 def prepared_file(home: str, root: str, project: str = "") -> str:
-    """Return where answers for a checkout are prepared, under a project's name if a variable gives one.
+    """Return the file with the prepared answers for a checkout, and for a project if a variable names one.
 
-    Worktrees have their own. The name is a digest, so that no two folders share a file.
+    Worktrees have separate files. The name is a digest, so that no two folders share a file.
     """
     return os.path.join(home, "prepared", f"{_digest(f'{root}/{chr(0)}{project}')}.json")
 
@@ -92,7 +92,7 @@ def prepared_file(home: str, root: str, project: str = "") -> str:
 def remotes_of(root: str) -> str:
     """Return a digest of the remotes that git's settings name for a checkout; "" outside git.
 
-    Another repository may be put at the same path: what was prepared for the first is not for the second.
+    Another repository may replace the first at the same path: answers prepared for the first are not for the second.
     """
     git = os.path.join(root, ".git")
     try:
@@ -118,7 +118,7 @@ def _digest(text: str) -> str:
 
 
 def checkout_root(cwd: str) -> str:
-    """Give the folder that holds the checkout, or the folder itself."""
+    """Return the root folder of the checkout, or the folder itself outside git."""
     folder = os.path.realpath(cwd)
     start = folder
     while os.path.dirname(folder) != folder:
@@ -129,21 +129,21 @@ def checkout_root(cwd: str) -> str:
 
 
 def handover_file(home: str, session: str) -> str:
-    """Give where a session leaves what it was doing for its own other side of a compaction."""
+    """Return the file in which a session keeps its state across a compaction."""
     return os.path.join(home, "prepared", f"handover-{plain_name(session)}.txt")
 
 
 def client_note(home: str, process: int) -> str:
-    """Give where it is noted which session a client, known by its process, is in."""
+    """Return the file that holds the session of a client, by the client's process id."""
     return os.path.join(home, "seen", f"client-{process}")
 
 
 def plain_name(session: str) -> str:
-    """Return a session's name as a file may be called; two sessions never share one."""
+    """Return a session's id as a file name; two sessions never share one."""
     plain = "".join(char if char.isascii() and (char.isalnum() or char in "-_") else "-" for char in session)[:60]
     return session if session and plain == session else f"{plain}-{_digest(session)[:12]}"
 
 
 def private_mark(home: str, session: str) -> str:
-    """Return the file that says that nothing of a session's turn is kept, because its whole prompt was private."""
+    """Return the marker file of a session whose current turn must not be stored, because its whole prompt was private."""
     return os.path.join(home, "seen", f"private-{plain_name(session)}")

@@ -1,1 +1,1 @@
-"""Bring records in and out: replicas, imports, exports."""
+"""Import, export and sync records."""

@@ -1,4 +1,4 @@
-"""Fill a memory from what a project's documents say already. Done again it changes nothing."""
+"""Import a project's documents as memories. Running it again changes nothing."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -25,7 +25,7 @@ MOST_FILES = 200
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Seeded:
-    """What documents became: how many were there and read, what is kept now, what was known, and what went wrong."""
+    """The result of an import of documents: how many there were and were read, new and known memories, and problems."""
 
     found: int = 0
     read: int = 0
@@ -36,17 +36,17 @@ class Seeded:
 
     def __str__(self) -> str:
         files = f"{counted(self.read, 'document')} read: " if self.found else ""
-        return f"{files}{counted(len(self.kept), 'new memory')}, {self.known} known, {self.hot} put into the hot set."
+        return f"{files}{counted(len(self.kept), 'new memory')}, {self.known} already known, {self.hot} added to the hot set."
 
 
 def bootstrap(memory: Memory, like: Draft, *, root: str = ".", files: Sequence[str] = (), hot: bool = True) -> Seeded:
-    """Keep what the documents of a project say; those that cannot be read are named, and spoil nothing.
+    """Import the documents of a project; unreadable ones are reported and skipped.
 
-    `like` gives the kind and labels of the memories. Documents that matter most come first, also into the hot set.
+    `like` has the kind and labels of the memories. The most important documents come first, also in the hot set.
     """
     folder = confined(memory, root)
     if not folder.is_dir():
-        raise Invalid(f"{root} is no folder of this project.", hint="Give a folder inside it, or run this there.")
+        raise Invalid(f"{root} is not a folder of this project.", hint="Pass a folder inside the project.")
     done, seen = Seeded(), set[Path]()
     for name in files or FILES:
         for path in _named(folder, name):
@@ -58,43 +58,43 @@ def bootstrap(memory: Memory, like: Draft, *, root: str = ".", files: Sequence[s
 
 
 def seed_text(memory: Memory, text: str, like: Draft, *, hot: bool = False) -> Seeded:
-    """Keep each item and paragraph of a text as a memory of its own."""
-    said = check_text(text, "text", LARGEST)
-    return _warmed(memory, _kept(memory, [one.under("") for one in pieces(said)], like), hot=hot)
+    """Import each item and paragraph of a text as a separate memory."""
+    checked = check_text(text, "text", LARGEST)
+    return _warmed(memory, _saved(memory, [piece.under("") for piece in pieces(checked)], like), hot=hot)
 
 
 def seed_file(memory: Memory, path: Path, like: Draft, *, hot: bool = False) -> Seeded:
-    """Keep what one file says."""
+    """Import a file."""
     done = _document(memory, path, like, path.parent)
     return _warmed(memory, done, hot=hot)
 
 
 def confined(memory: Memory, path: str) -> Path:
-    """Give the place a path names, if it lies in the project's folder; links that lead out of it do not."""
+    """Return the path inside the project's folder; raise Invalid if it, or a link in it, leads outside."""
     if isinstance(memory.checkout, Elsewhere):
         raise Invalid(
-            "A server reads no files.", hint="Run this on the machine that has the checkout, or give the text."
+            "A server reads no files.", hint="Run this on the machine that has the checkout, or pass the text."
         )
     top = memory.checkout.top().resolve()
     try:
         place = (top / Path(path).expanduser()).resolve()
         place.exists()
-    except (OSError, ValueError, RuntimeError) as problem:  # too long, not to be spelled on a disk, of nobody's home
-        raise Invalid(f"{shorten(path, 80)!r} is no path.") from problem
+    except (OSError, ValueError, RuntimeError) as problem:  # too long, invalid characters, or an unknown home folder
+        raise Invalid(f"{shorten(path, 80)!r} is not a path.") from problem
     if not place.is_relative_to(top):
-        raise Invalid(f"{path} lies outside of the project.", hint=f"Name something below {top}.")
+        raise Invalid(f"{path} is outside of the project.", hint=f"Use a path below {top}.")
     return place
 
 
 def _named(folder: Path, name: str) -> list[Path]:
-    """Give the files of a name or pattern, none of them outside of the folder."""
+    """Return the files that match a name or pattern inside the folder."""
     if name.startswith(("/", "~")) or ".." in Path(name).parts:
         return []
     try:
-        found = sorted(folder.glob(name))
-        return [path for path in found if path.is_file() and path.resolve().is_relative_to(folder)]
+        paths = sorted(folder.glob(name))
+        return [path for path in paths if path.is_file() and path.resolve().is_relative_to(folder)]
     except (OSError, ValueError, NotImplementedError):
-        return []  # no pattern, so there is no such file
+        return []  # not a pattern, so there is no such file
 
 
 def _document(memory: Memory, path: Path, like: Draft, folder: Path) -> Seeded:
@@ -102,13 +102,13 @@ def _document(memory: Memory, path: Path, like: Draft, folder: Path) -> Seeded:
     text = _text(path)
     if isinstance(text, Invalid):
         return Seeded(found=1, problems=(f"{name}: {text.message}",))
-    said = [one.under(name) for one in pieces(text, markdown=path.suffix.lower() in MARKDOWN or not path.suffix)]
+    texts = [piece.under(name) for piece in pieces(text, markdown=path.suffix.lower() in MARKDOWN or not path.suffix)]
     drafted = replace(like, anchors=(name,), extra={**like.extra, "document": name})
-    return replace(_kept(memory, said, drafted), found=1, read=1)
+    return replace(_saved(memory, texts, drafted), found=1, read=1)
 
 
 def _text(path: Path) -> str | Invalid:
-    """Give the text of a file, or why it has none."""
+    """Return the text of a file, or why it cannot be used."""
     try:
         size = path.stat().st_size
         raw = path.read_bytes() if 0 < size <= LARGEST else b""
@@ -124,17 +124,17 @@ def _text(path: Path) -> str | Invalid:
         return Invalid("it is not UTF-8")
 
 
-def _kept(memory: Memory, said: Sequence[str], like: Draft) -> Seeded:
-    """Keep texts in one transaction, but for those that stand here word for word; credentials in them are masked."""
-    events = [event for text in said[:MOST_PIECES] if (event := _fresh(memory, replace(like, body=text)))]
+def _saved(memory: Memory, texts: Sequence[str], like: Draft) -> Seeded:
+    """Save texts in a single transaction, except exact duplicates; credentials in them are masked."""
+    events = [event for text in texts[:MOST_PIECES] if (event := _fresh(memory, replace(like, body=text)))]
     unique = {fingerprint(_record(event)): event for event in reversed(events)}
-    made = memory.commit(list(reversed(unique.values()))) if unique else []
-    left = (f"{len(said) - MOST_PIECES} pieces were left out",) if len(said) > MOST_PIECES else ()
-    return Seeded(kept=tuple(entry.record for entry in made), known=len(said) - len(made), problems=left)
+    saved = memory.commit(list(reversed(unique.values()))) if unique else []
+    left = (f"{len(texts) - MOST_PIECES} pieces were left out",) if len(texts) > MOST_PIECES else ()
+    return Seeded(kept=tuple(entry.record for entry in saved), known=len(texts) - len(saved), problems=left)
 
 
 def _fresh(memory: Memory, draft: Draft) -> Event | None:
-    """Give the event that keeps a draft, unless this project has it, in use or retired."""
+    """Return the event that saves a draft; None if this project has it, active or retired."""
     event = draft_event(memory, draft)
     record = _record(event)
     same = records.with_fingerprint(memory.store.db, fingerprint(record))
@@ -147,18 +147,18 @@ def _record(event: Event) -> Record:
     return record
 
 
-def _joined(one: Seeded, other: Seeded) -> Seeded:
+def _joined(first: Seeded, second: Seeded) -> Seeded:
     return Seeded(
-        found=one.found + other.found,
-        read=one.read + other.read,
-        kept=(*one.kept, *other.kept),
-        known=one.known + other.known,
-        problems=(*one.problems, *other.problems),
+        found=first.found + second.found,
+        read=first.read + second.read,
+        kept=(*first.kept, *second.kept),
+        known=first.known + second.known,
+        problems=(*first.problems, *second.problems),
     )
 
 
 def _warmed(memory: Memory, done: Seeded, *, hot: bool) -> Seeded:
-    """Put what is new into the hot set as far as there is room: nothing has to leave for it."""
+    """Add new records to the hot set as far as there is room."""
     if not hot or not done.kept:
         return done
     room = max(0, memory.config.hot_capacity - len(hot_set(memory)))
@@ -169,7 +169,7 @@ def _warmed(memory: Memory, done: Seeded, *, hot: bool) -> Seeded:
 
 
 def _spread(kept: Sequence[Record]) -> Iterator[Record]:
-    """Give records so that each document has its turn, in the order of documents and of what they say."""
+    """Yield records in turn from each document, in the order of the documents."""
     by_document: dict[str, list[Record]] = {}
     for record in kept:
         by_document.setdefault(str(record.extra.get("document", "")), []).append(record)

@@ -1,4 +1,4 @@
-"""What people did to files, as events: a hand edit revises, a new file records, a file taken away retires."""
+"""Turn edits of files into events: an edit revises, a new file records, a deleted file retires."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -19,34 +19,36 @@ from holdfast.verbs.records.write import check_draft, draft_event, refuse_secret
 
 REMOVED = "its file was removed"
 _DRAFT = frozenset(spec.name for spec in fields(Draft)) - {"at", "links", "project", "source"}
-_MERGED = ("fields", "extra")  # mappings of which each entry is a part of its own
-_ALWAYS = frozenset({"kind", "confidence", "visibility"})  # a line taken out of a file does not empty these
+_MERGED = ("fields", "extra")  # mappings that are merged entry by entry
+_ALWAYS = frozenset({"kind", "confidence", "visibility"})  # deleting their line in a file does not empty these
 _GONE = object()
 
 
 @dataclass(slots=True)
 class Plan:
-    """The events that edits amount to, the records of new files, and what is left as it is."""
+    """The events of edits, the records of new files, and what is left unchanged."""
 
     events: list[Event] = field(default_factory=list)
     arriving: list[Event] = field(
         default_factory=list
-    )  # of records that are new here and have an id: they pass the border
+    )  # events that pass the border: of new records with an id, and of committed edits
     born: dict[str, str] = field(default_factory=dict)
     touched: set[str] = field(default_factory=set)
     refused: list[Remark] = field(default_factory=list)
-    remarks: list[Remark] = field(default_factory=list)  # of files that were taken all the same
+    remarks: list[Remark] = field(default_factory=list)  # about files that were used nevertheless
     old: dict[str, str] = field(default_factory=dict)
-    authors: dict[str, str | None] = field(default_factory=dict)  # of what passes the border; None: done here
+    authors: dict[str, str | None] = field(
+        default_factory=dict
+    )  # of events that pass the border; None: edited on this machine
 
     def arrive(self, events: Sequence[Event], author: str) -> None:
-        """Let events pass the border as somebody's; nobody's are of whoever sits here."""
+        """Let events pass the border under an author's name; without one they count as edited on this machine."""
         self.arriving += events
         self.authors |= dict.fromkeys((event.id for event in events), author or None)
 
 
 def plan_edits(memory: Memory, arrived: Arrived, sharing: Sharing, *, lost: bool) -> Plan:
-    """Give what the edits of files amount to. `lost`: nobody remembers what the files said before."""
+    """Return the events of edited files. `lost`: the former content of the files is unknown."""
     plan = Plan()
     for edit in arrived.edits:
         try:
@@ -57,31 +59,31 @@ def plan_edits(memory: Memory, arrived: Arrived, sharing: Sharing, *, lost: bool
 
 
 def plan_retirements(memory: Memory, gone: Sequence[Gone], plan: Plan) -> list[Event]:
-    """Give the events that retire records whose files were removed here; where a commit did it, they pass the border."""
-    done = []
-    for one in gone:
-        record = memory.store.folded(one.about)
-        if record is None or record.state != "active" or (one.author and _waits(memory, one)):
+    """Return the events that retire records whose files were deleted here; deletions by a commit pass the border."""
+    retirements = []
+    for file in gone:
+        record = memory.store.folded(file.about)
+        if record is None or record.state != "active" or (file.author and _waits(memory, file)):
             continue
-        who = memory.acting_as(one.author) if one.author else memory
+        who = memory.acting_as(file.author) if file.author else memory
         event = who.event("retired", record.id, data={"reason": REMOVED}, after=record.head)
-        if one.author:
-            plan.arrive([event], one.author)
+        if file.author:
+            plan.arrive([event], file.author)
         else:
-            done.append(event)
-    return done
+            retirements.append(event)
+    return retirements
 
 
 def _waits(memory: Memory, gone: Gone) -> bool:
-    """Tell whether the same removal was told before and did not count."""
+    """True if the same deletion arrived before and did not count."""
     history = memory.store.events_about(gone.about)
     aside = set_aside(history)
     return any(event.verb == "retired" and event.by.name == gone.author for event in history if event.id in aside)
 
 
 def _plan(memory: Memory, edit: Edit, sharing: Sharing, plan: Plan, *, jumped: bool, lost: bool) -> None:
-    if found := refuse_secrets(edit.said):
-        raise Invalid(f"It holds a secret ({', '.join(found.names)}).", hint="Take it out of the file.")
+    if secrets := refuse_secrets(edit.said):
+        raise Invalid(f"It contains a secret ({', '.join(secrets.names)}).", hint="Remove it from the file.")
     check_keepable(edit.said)
     who = memory.acting_as(edit.author) if edit.author else memory
     if not edit.about:
@@ -90,7 +92,7 @@ def _plan(memory: Memory, edit: Edit, sharing: Sharing, plan: Plan, *, jumped: b
     history = memory.store.events_about(edit.about)
     record = memory.store.folded(edit.about)
     if record is None:
-        plan.arrive(_told(memory, edit, sharing), edit.author)
+        plan.arrive(_recorded_elsewhere(memory, edit, sharing), edit.author)
         plan.born[edit.where] = edit.about
         return
     _check_open(record, edit, sharing)
@@ -102,8 +104,8 @@ def _plan(memory: Memory, edit: Edit, sharing: Sharing, plan: Plan, *, jumped: b
     plan.touched.add(record.id)
     if record.state == "retired" and lost:
         if not unchanged:
-            raise Invalid(f"It was forgotten ({record.reason}).", hint=f"`holdfast restore {record.id}` first.")
-        return  # a file that was left behind
+            raise Invalid(f"It was retired ({record.reason}).", hint=f"Run `holdfast restore {record.id}` first.")
+        return  # a leftover file
     done = [who.event("restored", record.id, after=record.head)] if record.state == "retired" else []
     done += _revision(who, record, base, edit.said, after=done[0].id if done else record.head)
     plan.arrive(done, edit.author) if edit.author else plan.events.extend(done)
@@ -113,7 +115,7 @@ def _plan(memory: Memory, edit: Edit, sharing: Sharing, plan: Plan, *, jumped: b
 
 
 def _plan_new(memory: Memory, edit: Edit, sharing: Sharing, plan: Plan) -> str:
-    """Plan the record of a new file and give its id; a committed one has the same id however often it is read."""
+    """Plan the record of a new file and return its id; a committed file gets the same id on every read."""
     if not edit.author:
         event = _new(memory, edit.said, sharing)
         plan.events.append(event)
@@ -121,53 +123,58 @@ def _plan_new(memory: Memory, edit: Edit, sharing: Sharing, plan: Plan) -> str:
     about = named_id(f"file {edit.where}\n{edit.author}\n{json.dumps(edit.said, sort_keys=True, default=str)}")
     if not memory.store.events_about(about):
         title = edit.said.get("title") or headline(str(edit.said.get("body", "")))
-        told = replace(edit, about=about, said={**edit.said, "title": title})
-        plan.arrive(_told(memory, told, sharing), edit.author)
+        identified = replace(edit, about=about, said={**edit.said, "title": title})
+        plan.arrive(_recorded_elsewhere(memory, identified, sharing), edit.author)
     return about
 
 
 def _check_open(record: Record, edit: Edit, sharing: Sharing) -> None:
     if record.state == "erased":
-        raise Invalid("It was erased.", hint="Remove the file, or take out its id to make it a new memory.")
+        raise Invalid("It was erased.", hint="Delete the file, or remove its id to make it a new memory.")
     if record.state == "retired" and edit.before is not None:
-        raise Invalid(f"It was forgotten meanwhile ({record.reason}).", hint=f"`holdfast restore {record.id}` first.")
+        raise Invalid(f"It was retired meanwhile ({record.reason}).", hint=f"Run `holdfast restore {record.id}` first.")
     if not is_carried(record, sharing) and record.state not in ("pending", "held"):
-        raise Invalid("It is private here, or of another project.")
+        raise Invalid("It is private here, or belongs to another project.")
 
 
-def _new(memory: Memory, said: Json, sharing: Sharing) -> Event:
-    """Give the event of a file that somebody added."""
-    given = {name: said[name] for name in _DRAFT & said.keys()} | _implied(sharing)
-    project = given.get("project", said.get("project", GLOBAL))
-    event = draft_event(memory, _draft({**given, "project": project, "body": said.get("body", "")}))
+def _new(memory: Memory, parts: Json, sharing: Sharing) -> Event:
+    """Return the event of a file that was added."""
+    values = {name: parts[name] for name in _DRAFT & parts.keys()} | _implied(sharing)
+    project = values.get("project", parts.get("project", GLOBAL))
+    event = draft_event(memory, _draft({**values, "project": project, "body": parts.get("body", "")}))
     return Event(
-        id=event.id, about=event.about, verb=event.verb, at=event.at, by=event.by, data={**event.data, **_unknown(said)}
+        id=event.id,
+        about=event.about,
+        verb=event.verb,
+        at=event.at,
+        by=event.by,
+        data={**event.data, **_unknown(parts)},
     )
 
 
-def _told(memory: Memory, edit: Edit, sharing: Sharing) -> list[Event]:
-    """Give the events of a file that tells of a record made elsewhere: the same ones on every machine that reads it."""
-    said = edit.said
-    if not said.get("body") and not said.get("title"):
-        raise Invalid("It says nothing.")
-    at = said.get("created_at") or memory.clock.now()
-    by = _actor(said.get("by"))
-    data = {name: item for name, item in said.items() if name not in ("id", "by", "created_at", "verified_at")}
-    first = named_id(f"file {edit.about}", at, after=edit.about)  # the true beginning, if it ever arrives, comes first
+def _recorded_elsewhere(memory: Memory, edit: Edit, sharing: Sharing) -> list[Event]:
+    """Return the events of a file about a record made elsewhere: the same on every machine that reads it."""
+    parts = edit.said
+    if not parts.get("body") and not parts.get("title"):
+        raise Invalid("It is empty.")
+    at = parts.get("created_at") or memory.clock.now()
+    by = _actor(parts.get("by"))
+    data = {name: item for name, item in parts.items() if name not in ("id", "by", "created_at", "verified_at")}
+    first = named_id(f"file {edit.about}", at, after=edit.about)  # the original event, if it ever arrives, sorts first
     events = [Event(id=first, about=edit.about, verb="recorded", at=at, by=by, data={**data, **_implied(sharing)})]
-    if checked := said.get("verified_at"):
+    if checked := parts.get("verified_at"):
         name = named_id(f"file {edit.about} {checked}", checked, after=first)
         events.append(Event(id=name, about=edit.about, verb="verified", at=checked, by=by))
     return events
 
 
-def _revision(memory: Memory, record: Record, base: Json, said: Json, *, after: str) -> list[Event]:
-    """Give the events that make of a record what somebody changed in its file, and nothing else of it."""
+def _revision(memory: Memory, record: Record, base: Json, parts: Json, *, after: str) -> list[Event]:
+    """Return the events that apply the changes of a file to its record, and nothing else."""
     now = parts_of(record)
-    changed = _changed(base, said, now)
+    changed = _changed(base, parts, now)
     checked = changed.pop("verified_at", "")
     if "body" in changed and "title" not in changed and record.body.startswith(record.title.rstrip("…")):
-        changed["title"] = ""  # the title was taken from the text, so it follows it
+        changed["title"] = ""  # the title was derived from the text, so it follows it
     current = {name: getattr(record, name) for name in _DRAFT}
     draft = check_draft(memory, _draft({**current, **{name: changed[name] for name in _DRAFT & changed.keys()}}))
     data = {name: _plain(getattr(draft, name)) if name in _DRAFT else item for name, item in changed.items()}
@@ -178,55 +185,55 @@ def _revision(memory: Memory, record: Record, base: Json, said: Json, *, after: 
     return events
 
 
-def _changed(base: Json, said: Json, now: Json) -> Json:
-    """Give the parts somebody changed, as they should be: mappings entry by entry, the rest whole."""
+def _changed(base: Json, parts: Json, now: Json) -> Json:
+    """Return the changed parts in their new form: mappings entry by entry, the rest whole."""
     changed: Json = {}
-    for name in sorted({*base, *said} - BIRTH):
-        if base.get(name) == said.get(name):
+    for name in sorted({*base, *parts} - BIRTH):
+        if base.get(name) == parts.get(name):
             continue
         if name in _MERGED:
-            changed[name] = _merged(base.get(name, {}), said.get(name, {}), now.get(name, {}))
-        elif name in said or name not in _ALWAYS:
-            changed[name] = said[name] if name in said else type(base[name])()
+            changed[name] = _merged(base.get(name, {}), parts.get(name, {}), now.get(name, {}))
+        elif name in parts or name not in _ALWAYS:
+            changed[name] = parts[name] if name in parts else type(base[name])()
     return {name: item for name, item in changed.items() if item != now.get(name)}
 
 
-def _merged(base: Json, said: Json, now: Json) -> Json:
-    ours = {name: said.get(name, _GONE) for name in {*base, *said} if base.get(name) != said.get(name)}
+def _merged(base: Json, entries: Json, now: Json) -> Json:
+    ours = {name: entries.get(name, _GONE) for name in {*base, *entries} if base.get(name) != entries.get(name)}
     return {name: item for name, item in {**now, **ours}.items() if item is not _GONE}
 
 
-def _nearest(history: Sequence[Event], said: Json, sharing: Sharing) -> Json:
-    """Give the state of a record a file is nearest to: what it was written from, as far as anybody can tell."""
+def _nearest(history: Sequence[Event], content: Json, sharing: Sharing) -> Json:
+    """Return the former state of a record that is nearest to a file: most likely what it was written from."""
     best, distance, record = dict[str, Any](), None, None
     for event in history:
         record = fold(record, event)
         if record is None:
             continue
         parts = parts_of(record, frozenset(sharing.implied))
-        apart = sum(parts.get(name) != said.get(name) for name in {*parts, *said})
+        apart = sum(parts.get(name) != content.get(name) for name in {*parts, *content})
         if distance is None or apart <= distance:
             best, distance = parts, apart
     return best
 
 
-def _draft(given: Mapping[str, Any]) -> Draft:
-    listed = {name: tuple(item) for name, item in given.items() if name in ("scopes", "tags", "anchors", "triggers")}
-    return Draft(**{**given, **listed})
+def _draft(values: Mapping[str, Any]) -> Draft:
+    listed = {name: tuple(item) for name, item in values.items() if name in ("scopes", "tags", "anchors", "triggers")}
+    return Draft(**{**values, **listed})
 
 
 def _implied(sharing: Sharing) -> dict[str, str]:
     return dict(sharing.implied)
 
 
-def _unknown(said: Json) -> Json:
-    """Give the parts a draft has no place for, so that they travel all the same."""
+def _unknown(parts: Json) -> Json:
+    """Return the parts that a draft has no field for, so that they are kept."""
     known = _DRAFT | BIRTH | {"verified_at", "body"}
-    return {name: item for name, item in said.items() if name not in known}
+    return {name: item for name, item in parts.items() if name not in known}
 
 
-def _actor(given: Any) -> Actor:
-    by = given if isinstance(given, dict) else {}
+def _actor(author: Any) -> Actor:
+    by = author if isinstance(author, dict) else {}
     kind, name = by.get("kind"), by.get("name", "")
     return Actor(kind=kind if kind in ("agent", "user", "rule") else "user", name=name if isinstance(name, str) else "")
 

@@ -1,4 +1,4 @@
-"""Bring in what another system kept, at its original times; whatever is here already changes nothing."""
+"""Import the data of another system with its original times. Idempotent: a second import changes nothing."""
 
 import json
 from collections import Counter
@@ -39,7 +39,7 @@ BATCH = 500
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Brought:
-    """One record that came: its key there, its id here, and what it is."""
+    """An imported record: its key there, its id here, and what it is."""
 
     key: str
     id: str
@@ -50,7 +50,7 @@ class Brought:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """What an import did, or would do: everything that was in the source is in one of these."""
+    """What an import did, or would do: everything in the source is in one of these fields."""
 
     system: str
     taken: tuple[Brought, ...] = ()
@@ -58,7 +58,7 @@ class Report:
     merged: tuple[Brought, ...] = ()
     known: int = 0
     masked: int = 0
-    # Events besides those that make a record, by their verb: sessions, uses, links.
+    # Other events than those that create records, by verb: sessions, uses, links.
     events: Mapping[str, int] = field(default_factory=dict)
     transcripts: int = 0
     asides: tuple[Remark, ...] = ()
@@ -75,9 +75,9 @@ def bring_in(
     held_as: str = "",
     progress: Callable[[int], None] = lambda _: None,
 ) -> Report:
-    """Take in what a reader gives, batch by batch; repeated or resumed, it goes on from where it was.
+    """Import the items of a reader, batch by batch; it can be repeated or resumed.
 
-    `held_as` names where it comes from if that is not the user's own: what it brings waits to be accepted.
+    `held_as` names the source if it is not the user's own: its memories are quarantined.
     """
     intake = _Intake(memory=memory, system=system, project=project, dry_run=dry_run, held_as=held_as)
     source, done = iter(items), 0
@@ -90,7 +90,7 @@ def bring_in(
 
 @dataclass(slots=True, kw_only=True)
 class _Intake:
-    """One import under way: what it has seen so far."""
+    """The state of an import."""
 
     memory: Memory
     system: str
@@ -99,8 +99,10 @@ class _Intake:
     held_as: str = ""
     ids: dict[str, str] = field(default_factory=dict)  # key there → id here
     texts: dict[tuple[str, str], str] = field(default_factory=dict)  # project and fingerprint → id
-    fresh: dict[str, Record] = field(default_factory=dict)  # records as this batch leaves them, not kept yet
-    waiting: dict[str, list[tuple[Adoption, ForeignLink]]] = field(default_factory=dict)  # by the key they wait for
+    fresh: dict[str, Record] = field(default_factory=dict)  # records as this batch leaves them, not committed yet
+    waiting: dict[str, list[tuple[Adoption, ForeignLink]]] = field(
+        default_factory=dict
+    )  # links by the key of their missing target
     counts: Counter[str] = field(default_factory=Counter)
     taken: list[Brought] = field(default_factory=list)
     revised: list[Brought] = field(default_factory=list)
@@ -109,8 +111,8 @@ class _Intake:
     skipped: list[Remark] = field(default_factory=list)
 
     def take(self, page: Sequence[Item]) -> None:
-        """Take in one batch, in one transaction."""
-        adoptions = [one for item in page if isinstance(item, Foreign) for one in self._adoptions(item)]
+        """Import a batch in a single transaction."""
+        adoptions = [adoption for item in page if isinstance(item, Foreign) for adoption in self._adoptions(item)]
         events = [*self._adopt(adoptions), *self._links(adoptions)]
         for item in page:
             match item:
@@ -126,7 +128,7 @@ class _Intake:
                 self._said(item)
 
     def _keepable(self, where: str, events: list[Event]) -> list[Event]:
-        """Give events that the store could give back unchanged; the others are skipped."""
+        """Return events that the store can return unchanged; others are skipped."""
         try:
             for event in events:
                 check_keepable([event.about, event.by.name, event.by.session, event.data])
@@ -136,11 +138,11 @@ class _Intake:
         return events
 
     def finish(self) -> Report:
-        """Give the report; links that still wait lead nowhere."""
+        """Return the report; links without a target are skipped."""
         for key, left in self.waiting.items():
-            for one, link in left:
+            for adoption, link in left:
                 why = f"it points at {key} ({link.relation}), which is not there"
-                self.skipped.append(Remark(where=one.foreign.where, why=why))
+                self.skipped.append(Remark(where=adoption.foreign.where, why=why))
         verbs = ("started", "closed", "linked", "used", "surfaced", "touched")
         return Report(
             system=self.system,
@@ -165,117 +167,132 @@ class _Intake:
         return [self._adoption(foreign, part, home) for part in parts]
 
     def _adoption(self, foreign: Foreign, part: Fitted, home: str) -> Adoption:
-        if part.key != foreign.key:  # a text too long for one record: its parts hang together
+        if part.key != foreign.key:  # a text too long for a record: its parts are linked
             foreign = replace(foreign, links=(ForeignLink(relation="elaborates", key=foreign.key),))
         about = id_of(self.system, foreign, home, part.key)
         now = self.memory.clock.now()
         return Adoption(system=self.system, foreign=foreign, part=part, about=about, project=home, now=now)
 
-    def _home(self, there: str | None) -> str:
-        return home_of(there, self.project or self.memory.project, chosen=bool(self.project))
+    def _home(self, project: str | None) -> str:
+        return home_of(project, self.project or self.memory.project, chosen=bool(self.project))
 
     def _adopt(self, adoptions: Sequence[Adoption]) -> list[Event]:
         store = self.memory.store
-        known = records.by_ids(store.db, [one.about for one in adoptions])
-        new = [credit_id(one) for one in adoptions if one.about not in known]
+        known = records.by_ids(store.db, [adoption.about for adoption in adoptions])
+        new = [credit_id(adoption) for adoption in adoptions if adoption.about not in known]
         credited = store.events_with(new) if new else {}
         self.fresh = {about: entry.record for about, entry in known.items()}
         events: list[Event] = []
-        for one in adoptions:
-            if record := self.fresh.get(one.about):
-                events += self._known(one, record, events)
-            elif (before := credited.get(credit_id(one))) and before.data.get("hash") in (None, one.part.hash):
-                self._credited(one, before)
-            elif self.dry_run and one.part.key in self.ids:  # seen in an earlier batch, which was not kept
+        for adoption in adoptions:
+            if record := self.fresh.get(adoption.about):
+                events += self._known(adoption, record, events)
+            elif (before := credited.get(credit_id(adoption))) and before.data.get("hash") in (
+                None,
+                adoption.part.hash,
+            ):
+                self._credited(adoption, before)
+            elif self.dry_run and adoption.part.key in self.ids:  # seen in an earlier batch, which was not committed
                 self.counts["known"] += 1
             else:
-                events += self._new(one)
+                events += self._new(adoption)
         return events
 
-    def _credited(self, one: Adoption, before: Event) -> None:
-        """Know again what another record was credited with; erasure of that one leaves nothing of the credit but its outcome."""
+    def _credited(self, adoption: Adoption, before: Event) -> None:
+        """Recognise a memory that another record was credited with; after that one's erasure only the outcome is left."""
         if "hash" in before.data:
-            self._note(one, before.about)
+            self._note(adoption, before.about)
         else:
-            self.skipped.append(Remark(where=one.foreign.where, why="it was erased here"))
+            self.skipped.append(Remark(where=adoption.foreign.where, why="it was erased here"))
 
-    def _note(self, one: Adoption, about: str) -> None:
-        self.ids[one.part.key] = about
+    def _note(self, adoption: Adoption, about: str) -> None:
+        self.ids[adoption.part.key] = about
         self.counts["known"] += 1
 
-    def _known(self, one: Adoption, record: Record, batch: Sequence[Event]) -> list[Event]:
-        """Give the events of what changed there since the last import."""
+    def _known(self, adoption: Adoption, record: Record, batch: Sequence[Event]) -> list[Event]:
+        """Return the events of what changed there since the last import."""
         if record.state == "erased":
-            self.skipped.append(Remark(where=one.foreign.where, why="it was erased here"))
+            self.skipped.append(Remark(where=adoption.foreign.where, why="it was erased here"))
             return []
-        told = record.extra.get("imported")
-        same = isinstance(told, dict) and told.get("hash") == one.part.hash
-        if same and record.state == one.foreign.state and one.foreign.verified_at <= record.verified_at:
-            self._note(one, one.about)
+        imported = record.extra.get("imported")
+        same = isinstance(imported, dict) and imported.get("hash") == adoption.part.hash
+        if same and record.state == adoption.foreign.state and adoption.foreign.verified_at <= record.verified_at:
+            self._note(adoption, adoption.about)
             return []
-        past = self.memory.store.events_about(one.about) or [event for event in batch if event.about == one.about]
+        past = self.memory.store.events_about(adoption.about) or [
+            event for event in batch if event.about == adoption.about
+        ]
         if same:
-            self._note(one, one.about)
-            return state_told(one, record, past)
-        self.ids[one.part.key] = one.about
-        self.revised.append(_brought(one, record.id))
-        self.counts["masked"] += one.part.masked
-        changed = told_again(one, record, past)
-        return [*changed, *state_told(one, _after(record, changed), past)]
+            self._note(adoption, adoption.about)
+            return state_told(adoption, record, past)
+        self.ids[adoption.part.key] = adoption.about
+        self.revised.append(_brought(adoption, record.id))
+        self.counts["masked"] += adoption.part.masked
+        changed = told_again(adoption, record, past)
+        return [*changed, *state_told(adoption, _after(record, changed), past)]
 
-    def _new(self, one: Adoption) -> list[Event]:
-        """Give the events of a memory nobody here knows, or of the credit due to the record that says the same."""
-        events = first_told(one)
+    def _new(self, adoption: Adoption) -> list[Event]:
+        """Return the events of a new memory, or of the credit to a record with the same text."""
+        events = first_told(adoption)
         record = _after(None, events)
-        same = self._same(record) if one.foreign.state == "active" else ""
+        same = self._same(record) if adoption.foreign.state == "active" else ""
         if same:
-            self.ids[one.part.key] = same
-            self.merged.append(_brought(one, same))
-            return self._credit(one, same)
-        self.ids[one.part.key] = one.about
-        self.fresh[one.about] = record
-        self.taken.append(_brought(one, one.about))
-        self.counts["masked"] += one.part.masked
+            self.ids[adoption.part.key] = same
+            self.merged.append(_brought(adoption, same))
+            return self._credit(adoption, same)
+        self.ids[adoption.part.key] = adoption.about
+        self.fresh[adoption.about] = record
+        self.taken.append(_brought(adoption, adoption.about))
+        self.counts["masked"] += adoption.part.masked
         return events
 
     def _same(self, record: Record) -> str:
-        """Give the active record of the same project that says exactly this, and remember it otherwise."""
+        """Return the active record of the same project with exactly this text; if there is none, remember this record."""
         value = fingerprint(record)
-        if found := self.texts.get((record.project, value)):
-            return found
+        if known := self.texts.get((record.project, value)):
+            return known
         for entry in records.with_fingerprint(self.memory.store.db, value):
             if entry.record.state == "active" and entry.record.project == record.project:
                 return entry.record.id
         self.texts[record.project, value] = record.id
         return ""
 
-    def _credit(self, one: Adoption, same: str) -> list[Event]:
-        kept = records.by_ids(self.memory.store.db, [same]) if same not in self.fresh else {}
-        other = self.fresh.get(same) or (kept[same].record if same in kept else None)
-        if other is None:  # a rehearsal keeps nothing, so the record is not there
+    def _credit(self, adoption: Adoption, same: str) -> list[Event]:
+        stored = records.by_ids(self.memory.store.db, [same]) if same not in self.fresh else {}
+        other = self.fresh.get(same) or (stored[same].record if same in stored else None)
+        if other is None:  # a dry run commits nothing, so the record does not exist
             return []
-        events = credit(one, other)
+        events = credit(adoption, other)
         self.fresh[same] = _after(other, [event for event in events if event.verb == "revised"])
         return events
 
     def _links(self, adoptions: Sequence[Adoption]) -> list[Event]:
-        """Give the arrows whose two ends are known by now, from this batch or to it."""
-        pairs = [(one, link) for one in adoptions for link in one.foreign.links if one.part.key in self.ids]
-        pairs += [pair for one in adoptions if one.part.key in self.ids for pair in self.waiting.pop(one.part.key, [])]
+        """Return the links whose two ends are known by now."""
+        pairs = [
+            (adoption, link)
+            for adoption in adoptions
+            for link in adoption.foreign.links
+            if adoption.part.key in self.ids
+        ]
+        pairs += [
+            pair
+            for adoption in adoptions
+            if adoption.part.key in self.ids
+            for pair in self.waiting.pop(adoption.part.key, [])
+        ]
         events = []
-        for one, link in pairs:
-            source, target = self.ids[one.part.key], self.ids.get(link.key)
+        for adoption, link in pairs:
+            source, target = self.ids[adoption.part.key], self.ids.get(link.key)
             if target is None:
-                self.waiting.setdefault(link.key, []).append((one, link))
+                self.waiting.setdefault(link.key, []).append((adoption, link))
             elif target != source:
-                events.append(linked(one, link, source, target))
+                events.append(linked(adoption, link, source, target))
         return events
 
     def _session(self, item: ForeignSession) -> list[Event]:
         name, by = f"{self.system}\nsession\n{item.id}", replace(item.by, session=item.id)
         extra = {"imported": {"system": self.system, **item.extra}}
-        told = {"project": self._home(item.project), "title": item.title, "issue": item.issue}
-        data = masked({key: value for key, value in told.items() if value} | extra)
+        facts = {"project": self._home(item.project), "title": item.title, "issue": item.issue}
+        data = masked({key: value for key, value in facts.items() if value} | extra)
         start = named_id(f"{name}\nstarted", item.at)
         at = item.at or self.memory.clock.now()
         events = [Event(id=start, about=item.id, verb="started", at=at, by=by, data=data)]
@@ -287,28 +304,28 @@ class _Intake:
         return events
 
     def _happened(self, item: Happened) -> list[Event]:
-        found = [self.ids[key] for key in item.of if key in self.ids]
+        ids = [self.ids[key] for key in item.of if key in self.ids]
         gone = [key for key in item.of if key not in self.ids]
-        if not found and gone:
+        if not ids and gone:
             why = f"it is about {', '.join(gone[:3])}, which is not there"
             self.skipped.append(Remark(where=item.where, why=why))
             return []
         data = masked(dict(item.data) | ({"gone": gone} if gone else {}))
         at = item.at or self.memory.clock.now()
-        named = f"{self.system}\n{item.verb}\n{item.key}"
+        name = f"{self.system}\n{item.verb}\n{item.key}"
         if item.verb == "surfaced":
             about = item.by.session or self.system
-            shown = {**data, "ids": found}
-            return [Event(id=named_id(named, item.at), about=about, verb="surfaced", at=at, by=item.by, data=shown)]
+            returned = {**data, "ids": ids}
+            return [Event(id=named_id(name, item.at), about=about, verb="surfaced", at=at, by=item.by, data=returned)]
         return [
-            Event(id=named_id(f"{named}\n{about}", item.at), about=about, verb=item.verb, at=at, by=item.by, data=data)
-            for about in dict.fromkeys(found)
+            Event(id=named_id(f"{name}\n{about}", item.at), about=about, verb=item.verb, at=at, by=item.by, data=data)
+            for about in dict.fromkeys(ids)
         ]
 
     def _keep(self, events: Sequence[Event]) -> None:
-        """Commit what is not here yet."""
-        here = self.memory.store.events_with([event.id for event in events])
-        fresh = {event.id: event for event in events if event.id not in here}
+        """Commit the events that are not in the store."""
+        known = self.memory.store.events_with([event.id for event in events])
+        fresh = {event.id: event for event in events if event.id not in known}
         self.counts.update(event.verb for event in fresh.values() if event.data.get("outcome") != CREDITED)
         if fresh and not self.dry_run:
             self.memory.clock.observe(max(fresh))
@@ -317,7 +334,7 @@ class _Intake:
             self.memory.commit([*marks, *events])
 
     def _said(self, item: Said) -> None:
-        """Keep what was said in a session as its transcript, unless it has one of its own."""
+        """Save the conversation of a session as its transcript, unless it has one of its own."""
         lines = [json.dumps({**turn, "imported": self.system}, ensure_ascii=False) for turn in item.turns]
         text = masked("\n".join(lines)).strip()
         if not self._keepable(item.where, [Event(id="", about=item.session, verb="started", at="", data={"": text})]):
@@ -338,19 +355,21 @@ class _Intake:
 
 
 def _printable(remark: Remark) -> Remark:
-    """Give a remark that any terminal can show, whatever bytes stand in the names it tells of."""
+    """Return a remark that any terminal can print, even with invalid bytes in its names."""
     where, why = (text.encode(errors="replace").decode() for text in (remark.where, remark.why))
     return Remark(where=where, why=why)
 
 
 def _after(record: Record | None, events: Iterable[Event]) -> Record:
-    """Give a record as some more events leave it."""
+    """Return a record after some more events."""
     for event in events:
         record = fold(record, event)
     assert record is not None
     return record
 
 
-def _brought(one: Adoption, record_id: str) -> Brought:
-    data = one.part.data
-    return Brought(key=one.part.key, id=record_id, kind=data["kind"], title=data["title"], project=one.project)
+def _brought(adoption: Adoption, record_id: str) -> Brought:
+    data = adoption.part.data
+    return Brought(
+        key=adoption.part.key, id=record_id, kind=data["kind"], title=data["title"], project=adoption.project
+    )

@@ -1,4 +1,4 @@
-"""Carry memories between stores: export the journal as JSON lines, and take such an export in."""
+"""Export the journal as JSON lines, and import such an export."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator
@@ -22,21 +22,21 @@ LONGEST_LINE = 4_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Taken:
-    """What an import brought."""
+    """Counts of an import."""
 
     events: int
     records: int
 
 
 def export(memory: Memory) -> Iterator[str]:
-    """Give the whole store as lines: a header, then every event in order of arrival."""
+    """Yield the whole store as lines: a header, then every event in order of arrival."""
     yield json.dumps({"holdfast": "export", "format": FORMAT})
     for _, event in memory.store.journal():
         yield json.dumps(event_to_json(event), ensure_ascii=False)
 
 
 def records_of(memory: Memory) -> Iterator[Record]:
-    """Give every record there is, in use or retired, in the order of their numbers; what waits or is erased is not among them."""
+    """Yield every active or retired record in the order of their numbers."""
     last, db = -1, memory.store.db
     while page := records.after(db, last, PAGE):
         yield from (entry.record for entry in page if entry.record.state in ("active", "retired"))
@@ -44,7 +44,7 @@ def records_of(memory: Memory) -> Iterator[Record]:
 
 
 def export_records(memory: Memory) -> Iterator[str]:
-    """Give the records as one JSON array, line by line."""
+    """Yield the records as a JSON array, line by line."""
     yield "["
     before = ""
     for record in records_of(memory):
@@ -58,10 +58,10 @@ def export_records(memory: Memory) -> Iterator[str]:
 def take_in(
     memory: Memory, lines: Iterable[str], progress: Callable[[int], None] = lambda _: None, *, held_as: str = ""
 ) -> Taken:
-    """Import an export. What is here already changes nothing, so it may be repeated or resumed.
+    """Import an export. Idempotent, so it can be repeated or resumed.
 
-    `held_as` names where a file comes from that is somebody else's: its memories wait to be accepted, and what it says of
-    trust, use and acceptance is left out.
+    `held_as` names the source of a file that is not the user's own: its memories are quarantined, and its events about
+    trust, use and acceptance are left out.
     """
     numbered = enumerate(lines, start=1)
     _check_header(next(numbered, (1, ""))[1])
@@ -83,7 +83,8 @@ def _check_header(line: str) -> None:
     header = _parsed(1, line)
     if not isinstance(header, dict) or header.get("holdfast") != "export":
         raise Invalid(
-            "This is not a Holdfast export.", hint="Its first line should say so. Other systems are read with --from."
+            "This is not a Holdfast export.",
+            hint="Its first line is not the header of one. Use --from to import from another system.",
         )
     if header.get("format") != FORMAT:
         raise Invalid(f"This export has format {header.get('format')}; {FORMAT} is known.", hint="Upgrade Holdfast.")
@@ -107,4 +108,4 @@ def _parsed(place: int, line: str) -> Any:
             f"Line {place} cannot be used: {problem}.", hint="Remove that line; nothing was imported."
         ) from problem
     except ValueError as problem:
-        raise Invalid(f"Line {place} is not JSON.", hint="The file may be cut short or of another kind.") from problem
+        raise Invalid(f"Line {place} is not JSON.", hint="The file may be truncated, or of another kind.") from problem

@@ -1,6 +1,6 @@
-"""The copy of a team's database on a laptop: what is kept while the database is away waits in it, and goes there when it is back.
+"""The local copy of a team's database: it stores writes while the database is unreachable, and sends them when it is back.
 
-Events are known by their ids, so both directions are unions: sent or pulled again, they change nothing.
+Events are identified by their ids, so both directions are idempotent.
 """
 
 from holdfast.engine.journal import PAGE
@@ -19,12 +19,12 @@ order by events.seq limit :page
 
 
 def waiting(copy: Store) -> int:
-    """Tell how many events of the copy were not sent yet, as far as anybody noted."""
+    """Return the number of events of the copy that were not sent yet."""
     return copy.last_seq() - int(copy.setting(_SENT) or 0)
 
 
 def drain(copy: Store, team: Store) -> int:
-    """Send what waits; give how many events the team did not have. Cut short, it is sent again the next time."""
+    """Send the unsent events; return how many were new to the team. An interrupted run is repeated the next time."""
     sent, new = int(copy.setting(_SENT) or 0), 0
     page: list[tuple[int, Event]] = []
     for seq, event in copy.journal(sent):
@@ -36,21 +36,21 @@ def drain(copy: Store, team: Store) -> int:
 
 
 def pull(copy: Store, team: Store, project: str, own: str) -> int:
-    """Bring a project's records, and those of all projects, into the copy, but no others' private ones; give how many events came."""
+    """Copy a project's records and the global ones, except others' private ones; return the number of events."""
     number = team.project_number(project)
     low, high = span(number) if number >= 0 else (-1, -1)
-    name, came = f"{_PULLED} {project}", 0
-    given = {"low": low, "high": high, "globals": span(0)[1], "own": own, "page": PAGE}
-    while rows := team.db.query(_LATER, {**given, "after": int(copy.setting(name) or 0)}):
+    name, pulled = f"{_PULLED} {project}", 0
+    parameters = {"low": low, "high": high, "globals": span(0)[1], "own": own, "page": PAGE}
+    while rows := team.db.query(_LATER, {**parameters, "after": int(copy.setting(name) or 0)}):
         events = team.events_with([row[1] for row in rows])
         nothing_waits = not waiting(copy)
-        note_remains(copy, events.values())  # `finish` takes it out of the files of this machine
+        note_remains(copy, events.values())  # `finish` removes it from the files of this machine
         copy.commit(list(events.values()))
         copy.note(name, str(rows[-1][0]))
-        if nothing_waits:  # what came from there need not go back
+        if nothing_waits:  # pulled events need not be sent back
             copy.note(_SENT, str(copy.last_seq()))
-        came += len(events)
-    return came
+        pulled += len(events)
+    return pulled
 
 
 def _send(copy: Store, team: Store, page: list[tuple[int, Event]]) -> int:

@@ -1,4 +1,4 @@
-"""Which replicas are turned on, and which memories may go to a team."""
+"""Turn replicas on and off, and share memories with a team."""
 
 import json
 from collections.abc import Iterable
@@ -9,11 +9,11 @@ from holdfast.model.scope import project_of_remote
 from holdfast.verbs.memory import Memory, find
 from holdfast.verbs.records.lifecycle import Revision, revise
 
-# Each with what it is; all are off until somebody turns them on.
+# Name and description of each; all are off until turned on.
 REPLICAS = {
-    "notes": "git notes of this repository: memories of the team, carried to its remote",
-    "repository": "markdown files in this repository (.holdfast/memories/): memories of the team, reviewed in pull requests",
-    "folder": "markdown files beside the store: everything of yours, to read and edit",
+    "notes": "git notes of this repository: team memories, synced with its remote",
+    "repository": "markdown files in this repository (.holdfast/memories/): team memories, reviewed in pull requests",
+    "folder": "markdown files next to the store: all your memories, to read and edit",
 }
 
 
@@ -23,10 +23,10 @@ def is_on(memory: Memory, name: str) -> bool:
 
 
 def turn(memory: Memory, name: str, *, on: bool, addresses: Iterable[str] = ()) -> None:
-    """Turn a replica on or off; what it holds stays where it is.
+    """Turn a replica on or off; its content stays where it is.
 
-    A replica of a team is turned on for the repository at hand and the remotes at `addresses`, and for no other:
-    `check_place` refuses to sync it anywhere else.
+    A team's replica is turned on for the current repository and the remotes at `addresses` only:
+    `check_place` rejects any other.
     """
     if name not in REPLICAS:
         raise Invalid(f"There is no replica {name!r}.", hint=f"Use one of {', '.join(REPLICAS)}.")
@@ -39,9 +39,9 @@ def turn(memory: Memory, name: str, *, on: bool, addresses: Iterable[str] = ()) 
 
 
 def check_place(memory: Memory, name: str, addresses: Iterable[str] = ()) -> None:
-    """Refuse to sync a replica with a repository or remote that it was not turned on for.
+    """Raise Conflict if a replica was not turned on for this repository and these remotes.
 
-    Earlier versions did not note the place: there it counts where git itself says that this is the project.
+    Earlier versions did not store the place: then any place counts whose git remote is the project's.
     """
     if name == "folder":
         return
@@ -58,32 +58,32 @@ def check_place(memory: Memory, name: str, addresses: Iterable[str] = ()) -> Non
 
 
 def share(memory: Memory, references: Iterable[str]) -> list[Record]:
-    """Let memories of this project go to its team, with their whole history; all of them or none."""
-    found = [find(memory, reference).record for reference in references]
-    for record in found:
+    """Share memories of this project with its team, with their whole history; all of them or none."""
+    shared = [find(memory, reference).record for reference in references]
+    for record in shared:
         if record.project != memory.project:
             where = record.project or "every project"
             raise Conflict(
                 f"{record.id} belongs to {where}, not to this repository.",
-                hint="Only what belongs here is shared here.",
+                hint="Only memories of this repository can be shared here.",
             )
-    return [_made(memory, record, "team") for record in found]
+    return [_with_visibility(memory, record, "team") for record in shared]
 
 
 def unshare(memory: Memory, references: Iterable[str]) -> list[Record]:
-    """Keep memories here from now on; what was shared of them stays shared."""
-    return [_made(memory, find(memory, reference).record, "private") for reference in references]
+    """Stop sharing memories; what was shared already stays shared."""
+    return [_with_visibility(memory, find(memory, reference).record, "private") for reference in references]
 
 
-def _made(memory: Memory, record: Record, visibility: str) -> Record:
+def _with_visibility(memory: Memory, record: Record, visibility: str) -> Record:
     changed = revise(memory, record.id, Revision(visibility=visibility))
     if not isinstance(changed, Record):
-        raise Conflict(f"{record.id} holds a secret ({', '.join(changed.names)}).", hint="Revise it first.")
+        raise Conflict(f"{record.id} contains a secret ({', '.join(changed.names)}).", hint="Revise it first.")
     return changed
 
 
 def _places(memory: Memory, addresses: Iterable[str]) -> dict[str, None]:
-    """Return what identifies the repository at hand and remotes, without user names or passwords."""
+    """Return the identities of the current repository and remotes, without user names or passwords."""
     return dict.fromkeys(project_of_remote(address) or address for address in (memory.checkout.address(), *addresses))
 
 

@@ -1,4 +1,4 @@
-"""Sync the store with a replica, both ways: take in what arrived, then tell what changed."""
+"""Sync the store with a replica, both ways: import what arrived, then export what changed."""
 
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -27,7 +27,7 @@ Agree = Callable[[str], bool]
 
 
 def never(_question: str) -> bool:
-    """Agree to nothing that needs asking."""
+    """Return False: a sync without a user confirms nothing."""
     return False
 
 
@@ -37,13 +37,13 @@ class Synced:
 
     replica: str
     came: int = 0  # records that changed here
-    retired: int = 0  # of these, because their file was removed
+    retired: int = 0  # of these, because their file was deleted
     put: Put = field(default_factory=Put)
     remarks: tuple[Remark, ...] = ()
-    missing: int = 0  # files that are gone and that nobody said anything about
+    missing: int = 0  # deleted files whose memories were not retired
     offline: str = ""
     pushed: int = 0
-    held: Mapping[str, int] = field(default_factory=dict)  # memories that wait to be accepted, by who brought them
+    held: Mapping[str, int] = field(default_factory=dict)  # quarantined memories by author
 
 
 def sync(
@@ -55,8 +55,8 @@ def sync(
     put_back: bool = False,
     dry_run: bool = False,
 ) -> Synced:
-    """Bring store and replica together. Done again it finds nothing to do; cut short it can be done again."""
-    with turn(memory.store.folder):  # what is erased meanwhile must not be written afterwards
+    """Sync store and replica. Idempotent; after an interruption it can be repeated."""
+    with turn(memory.store.folder):  # an erasure meanwhile must not be undone by a later write
         return _sync(memory, replica, sharing, agree=agree, put_back=put_back, dry_run=dry_run)
 
 
@@ -72,25 +72,25 @@ def _sync(memory: Memory, replica: Replica, sharing: Sharing, *, agree: Agree, p
     )
     events = [*border.marks, *border.events, *plan.events, *retired]
     refused = (*arrived.remarks, *plan.refused, *plan.remarks, *border.remarks)
-    more = {*plan.touched, *arrived.owed, *((one.about for one in arrived.gone) if put_back else ())}
+    more = {*plan.touched, *arrived.owed, *((file.about for file in arrived.gone) if put_back else ())}
     begin = 0 if cursor > last else cursor
     outgoing = partial(
         _outgoing, memory, replica, sharing, begin, {about: path for path, about in plan.born.items()}, more
     )
     if dry_run:
-        tellings, held = outgoing()
+        tellings, withheld = outgoing()
         would = Put(records=len(tellings))
-        return _synced(replica, events, retired, would, (*refused, *held), missing, border.held)
+        return _synced(replica, events, retired, would, (*refused, *withheld), missing, border.held)
     came = keep_events(memory, events)
-    upto = memory.store.last_seq()  # before looking: what others write meanwhile is told next time
-    tellings, held = outgoing()
+    upto = memory.store.last_seq()  # read first: what others write meanwhile is exported next time
+    tellings, withheld = outgoing()
     put = replica.write(tellings, _settled(plan, border, arrived, put_back=put_back), cursor=upto)
-    done = _synced(replica, events, retired, put, (*refused, *held, *put.remarks), missing, border.held)
+    done = _synced(replica, events, retired, put, (*refused, *withheld, *put.remarks), missing, border.held)
     return replace(done, came=len({record.id for record in came} - _waiting_in(events)))
 
 
 def take_from(memory: Memory, replica: Replica, sharing: Sharing) -> Synced:
-    """Take in what a replica holds, and tell it nothing."""
+    """Import the content of a replica, and write nothing to it."""
     arrived = replica.read(afresh=True)
     plan = plan_edits(memory, arrived, sharing, lost=True)
     border = passed(memory, [*arrived.events, *plan.arriving], sharing)
@@ -102,7 +102,7 @@ def take_from(memory: Memory, replica: Replica, sharing: Sharing) -> Synced:
 def sync_afar(
     memory: Memory, replica: Travelling, sharing: Sharing, remote: str, *, push: bool = True, dry_run: bool = False
 ) -> Synced:
-    """Sync with a replica that travels: fetch, unite, sync, push; again if somebody was faster. Offline it syncs what is here."""
+    """Sync with a remote: fetch, merge, sync, push, and again if the remote changed meanwhile. Offline it syncs locally."""
     whole = Synced(replica=replica.name)
     for _ in range(TRIES):
         reached = replica.fetch(remote) if remote and not dry_run else None
@@ -112,7 +112,7 @@ def sync_afar(
         sent = replica.push(remote)
         if not sent.rejected:
             return replace(whole, offline=sent.problem, pushed=sent.refs)
-    return replace(whole, offline=f"{remote} kept moving on or refuses: {sent.problem}")
+    return replace(whole, offline=f"{remote} keeps changing or rejects the push: {sent.problem}")
 
 
 def _synced(
@@ -137,41 +137,41 @@ def _synced(
 
 
 def _carriers(replica: Replica, plan: Plan) -> Carriers:
-    """Give who brought events: those of files say so, of others the replica is asked."""
+    """Return the author of events: from the edits of files, else from the replica."""
 
     def brought(ids: Collection[str]) -> Mapping[str, str | None]:
-        return {**replica.carriers([one for one in ids if one not in plan.authors]), **plan.authors}
+        return {**replica.carriers([id_ for id_ in ids if id_ not in plan.authors]), **plan.authors}
 
     return brought
 
 
 def _waiting_in(events: Sequence[Event]) -> set[str]:
-    """Give the records of which only something that waits came."""
+    """Return the records of which only quarantined events came."""
     marks = [event for event in events if event.verb == "arrived" and event.data["held"]]
-    waits = {one for mark in marks for one in mark.data["events"]}
+    waits = {event_id for mark in marks for event_id in mark.data["events"]}
     return {mark.about for mark in marks} - {
         event.about for event in events if event.verb in SHARED and event.id not in waits
     }
 
 
-def _added(one: Synced, other: Synced) -> Synced:
+def _added(first: Synced, second: Synced) -> Synced:
     put = replace(
-        other.put,
-        records=one.put.records + other.put.records,
-        events=one.put.events + other.put.events,
-        removed=one.put.removed + other.put.removed,
-        scrubbed=one.put.scrubbed + other.put.scrubbed,
+        second.put,
+        records=first.put.records + second.put.records,
+        events=first.put.events + second.put.events,
+        removed=first.put.removed + second.put.removed,
+        scrubbed=first.put.scrubbed + second.put.scrubbed,
     )
-    remarks = tuple(dict.fromkeys((*one.remarks, *other.remarks)))
-    held = {who: one.held.get(who, 0) + other.held.get(who, 0) for who in (*one.held, *other.held)}
-    came, retired = one.came + other.came, one.retired + other.retired
-    return replace(other, came=came, retired=retired, put=put, remarks=remarks, held=held)
+    remarks = tuple(dict.fromkeys((*first.remarks, *second.remarks)))
+    held = {who: first.held.get(who, 0) + second.held.get(who, 0) for who in (*first.held, *second.held)}
+    came, retired = first.came + second.came, first.retired + second.retired
+    return replace(second, came=came, retired=retired, put=put, remarks=remarks, held=held)
 
 
 def _gone(arrived: Arrived, *, agree: Agree, put_back: bool) -> tuple[list[Gone], int]:
-    """Give the records whose files were removed on purpose, and how many are missing without anybody having said so.
+    """Return the records whose files were deleted on purpose, and how many are missing without confirmation.
 
-    A folder that vanished, or many files at once, may be an accident: that is asked.
+    A missing folder, or many files at once, may be an accident: that needs confirmation.
     """
     abouts = list(arrived.gone)
     if not abouts or put_back or arrived.jumped:
@@ -190,7 +190,7 @@ def _settled(plan: Plan, border: Passed, arrived: Arrived, *, put_back: bool) ->
     refused = {remark.where for remark in plan.refused}
     about = {remark.where for remark in turned_away}
     refused |= {edit.where for edit in arrived.edits if edit.about in about}
-    back = frozenset(one.about for one in arrived.gone) if put_back else frozenset()
+    back = frozenset(file.about for file in arrived.gone) if put_back else frozenset()
     again = border.left or any(remark.why in (TOO_EARLY, FROM_THE_FUTURE) for remark in turned_away)
     kept = {event.about for event in border.events}
     refused |= {edit.where for edit in arrived.edits if border.left and edit.author and edit.about not in kept}
@@ -200,8 +200,8 @@ def _settled(plan: Plan, border: Passed, arrived: Arrived, *, put_back: bool) ->
 def _outgoing(
     memory: Memory, replica: Replica, sharing: Sharing, cursor: int, where: Mapping[str, str], more: set[str]
 ) -> tuple[list[Telling], list[Remark]]:
-    """Give what the replica should be told: what changed since it was last told, and what its own files brought."""
-    told, held = [], []
+    """Return what to write to the replica (changes since its cursor, and what its own files created) and what is withheld."""
+    tellings, withheld = [], []
     for record in _changed(memory, cursor, sharing, {*where, *more}):
         carried = is_carried(record, sharing)
         history = memory.store.events_about(record.id) if sharing.team else []
@@ -209,20 +209,22 @@ def _outgoing(
         if record.state == "held" or record.reason == REJECTED:
             continue
         if "waits" in aside.values() and not replica.tells_history:
-            continue  # a file that says what nobody accepted yet is neither followed nor undone
+            continue  # a file with quarantined content is neither followed nor undone
         events = tuple(event for event in history if event.verb in SHARED and event.id not in aside)
-        if not carried and not _was_told(record, events):
+        if not carried and not _was_shared(record, events):
             continue
-        said = [dict(event.data) for event in events] if replica.tells_history else [record_to_json(record)]
-        if carried and sharing.team and (names := secret_names("\n".join(texts_of(said)))):
-            held.append(Remark(where=record.id, why=f"it holds a secret ({', '.join(names)}), so it does not leave"))
+        contents = [dict(event.data) for event in events] if replica.tells_history else [record_to_json(record)]
+        if carried and sharing.team and (names := secret_names("\n".join(texts_of(contents)))):
+            withheld.append(
+                Remark(where=record.id, why=f"it contains a secret ({', '.join(names)}), so it is not shared")
+            )
             continue
-        told.append(Telling(record=record, events=events, carried=carried, where=where.get(record.id, "")))
-    return told, held
+        tellings.append(Telling(record=record, events=events, carried=carried, where=where.get(record.id, "")))
+    return tellings, withheld
 
 
-def _was_told(record: Record, events: Sequence[Event]) -> bool:
-    """Tell whether a record that is not shared may have been: of an erased one nobody knows any more."""
+def _was_shared(record: Record, events: Sequence[Event]) -> bool:
+    """True if a private record may have been shared before; for an erased one that is unknown."""
     return record.state == "erased" or any(event.data.get("visibility") == "team" for event in events)
 
 

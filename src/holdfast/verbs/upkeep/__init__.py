@@ -1,1 +1,1 @@
-"""Look after the store: health, maintenance, checks, overviews."""
+"""Look after the store: health, maintenance, checks, overviews, access."""

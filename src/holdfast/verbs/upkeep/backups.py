@@ -1,4 +1,4 @@
-"""Backups after an erasure: which of them still hold what was erased, and the same backups without it."""
+"""Find backups that still contain erased memories, and rewrite them without."""
 
 import mmap
 from collections.abc import Sequence
@@ -16,24 +16,24 @@ from holdfast.verbs.records.erasing import Erased, erasures_of, sweep_store
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Backup:
-    """A copy of the store that a command made: whether it holds what was erased, what was done about it, and what went wrong."""
+    """A copy of the store: whether it contains what was erased, what was done about it, and what went wrong."""
 
     path: str
     holds: bool
     rewritten: bool = False
-    removed: bool = False  # it is damaged, so it could not be rewritten
+    removed: bool = False  # deleted: it is damaged and could not be rewritten
     problem: str = ""
 
 
 def backups_of(memory: Memory, erased: Erased) -> list[Backup]:
-    """Return every known backup, and whether it still holds what was erased."""
+    """Return every known backup, and whether it still contains what was erased."""
     files = _files(memory)
     eraser = Eraser((*erased.texts, *_texts_in(files, erased)))
     return [Backup(path=str(file), holds=_holds(file, erased, eraser)) for file in files]
 
 
 def rewrite_backups(memory: Memory, erased: Erased) -> list[Backup]:
-    """Erase it from the backups that hold it: each is rewritten, checked, and then takes its own place."""
+    """Erase the memories from the backups that contain them: each is rewritten, checked and replaced."""
     files = _files(memory)
     eraser = Eraser((*erased.texts, *_texts_in(files, erased)))
     return [
@@ -56,7 +56,7 @@ def _rewritten(memory: Memory, file: Path, erased: Erased, eraser: Eraser) -> Ba
     except StoreError as problem:
         if file.parent.name == backup.FOLDER:
             return Backup(path=str(file), holds=True, problem=str(problem))
-        file.unlink()  # the remains of a damaged store: what could be saved of it was saved
+        file.unlink()  # the rest of a damaged store: what was readable is recovered
         return Backup(path=str(file), holds=False, removed=True)
     except (HoldfastError, OSError) as problem:
         return Backup(path=str(file), holds=True, problem=str(problem))
@@ -64,20 +64,20 @@ def _rewritten(memory: Memory, file: Path, erased: Erased, eraser: Eraser) -> Ba
 
 
 def _texts_in(files: Sequence[Path], erased: Erased) -> tuple[str, ...]:
-    """Return what backups still know of the memories: after the erasure only they do."""
-    return sentences_in([data for file in files for data in _said(file, erased)])
+    """Return the texts of the memories that only backups still contain."""
+    return sentences_in([data for file in files for data in _erased_data(file, erased)])
 
 
-def _said(file: Path, erased: Erased) -> list[Json]:
+def _erased_data(file: Path, erased: Erased) -> list[Json]:
     try:
         events = backup.said_in(file, erased.ids)
     except StoreError:
-        return []  # damaged, or the log of one: its bytes are looked through
+        return []  # damaged, or a log: its bytes are searched instead
     return [dict(event.data) for event in events if scrub(event) != event]
 
 
 def _holds(file: Path, erased: Erased, eraser: Eraser) -> bool:
-    if _said(file, erased):
+    if _erased_data(file, erased):
         return True
     if not file.stat().st_size:
         return False

@@ -1,4 +1,4 @@
-"""Keep the store in order: what is in it, whether everything works, and making views anew."""
+"""Status of the store, checks of everything that could be wrong, and rebuilding views."""
 
 import os
 import sqlite3
@@ -24,7 +24,7 @@ from holdfast.verbs.sessions.receipts import became_of
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Status:
-    """What the store holds and how it is doing."""
+    """What the store contains, and its state."""
 
     place: str
     project: str
@@ -37,19 +37,19 @@ class Status:
     bytes: int
     embedder: str
     lagging: int
-    told: int = 0  # happenings in the trail
-    waiting: int = 0  # of them not derived yet
-    spooled: int = 0  # files of hooks not taken in yet
-    injected: int = 0  # tokens put into contexts unasked, in the last 7 days
-    receipts: int = 0  # how often that was
-    arrived: int = 0  # memories here of which something waits to be accepted
-    became: Mapping[str, int] = field(default_factory=dict)  # of what was put in
+    told: int = 0  # events in the trail
+    waiting: int = 0  # sessions not processed yet
+    spooled: int = 0  # files of hooks not drained yet
+    injected: int = 0  # tokens injected in the last 7 days
+    receipts: int = 0  # number of injections
+    arrived: int = 0  # memories of this project with something in quarantine
+    became: Mapping[str, int] = field(default_factory=dict)  # outcomes of what was injected
     note: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
-    """One thing the doctor looked at; an empty `fix` means that all is well."""
+    """A check of the doctor; an empty `fix` means that all is well."""
 
     name: str
     found: str
@@ -57,10 +57,10 @@ class Check:
 
 
 def status(memory: Memory) -> Status:
-    """Tell what the store holds."""
+    """Return what the store contains."""
     db = memory.store.db
     here = memory.store.project_number(memory.project)
-    told, waiting = trail.size(db)
+    events, waiting = trail.size(db)
     week = days_before(memory.clock.now(), 7)
     recent = memory.store.happened(("injected",), week, 10_000)
     spool = memory.store.folder / "spool" if memory.store.folder else None
@@ -76,7 +76,7 @@ def status(memory: Memory) -> Status:
         bytes=db.size,
         embedder=memory.embedder.name if memory.embedder else "none",
         lagging=vectors.lag(db),
-        told=told,
+        told=events,
         waiting=waiting,
         spooled=sum(1 for _ in spool.glob("*.json")) if spool else 0,
         injected=sum(tokens for event in recent if isinstance(tokens := event.data.get("tokens"), int)),
@@ -88,12 +88,12 @@ def status(memory: Memory) -> Status:
 
 
 def rebuild_views(memory: Memory, progress: Progress) -> int:
-    """Make every view but the vectors anew from the journal; give how many records there are."""
+    """Rebuild every view except vectors from the journal; return the number of records."""
     return memory.store.rebuild(progress=progress)
 
 
 def rebuild_vectors(memory: Memory, progress: Callable[[int], None]) -> int:
-    """Embed every record anew with the embedder at hand; give how many there are. Without one nothing is touched."""
+    """Embed every record again with the current embedder; return their number. Without an embedder nothing changes."""
     if memory.embedder is None:
         return 0
     start_over(memory)
@@ -101,7 +101,7 @@ def rebuild_vectors(memory: Memory, progress: Callable[[int], None]) -> int:
 
 
 def examine(memory: Memory) -> Iterator[Check]:
-    """Look at everything that could be wrong, one check after the other."""
+    """Yield the checks of everything that could be wrong."""
     db = memory.store.db
     if isinstance(db, SQLite):
         yield Check(name="sqlite", found=f"SQLite {sqlite3.sqlite_version}")
@@ -109,7 +109,7 @@ def examine(memory: Memory) -> Iterator[Check]:
         yield _permissions(db)
         yield _locks(db)
     else:
-        yield Check(name="server", found=f"{db.place} answers: {db.query(_SERVER)[0][0]}")
+        yield Check(name="server", found=f"{db.place} works: {db.query(_SERVER)[0][0]}")
     yield _agreement(memory)
     yield _embedder(memory)
     yield _lag(memory)
@@ -125,10 +125,10 @@ where extname = 'vector'
 def _integrity(db: SQLite) -> Check:
     damage = db.damage()
     if not damage:
-        damage = [f"event {one} is not as it was written" for one in changed_rows(db)]
+        damage = [f"event {row} was altered" for row in changed_rows(db)]
     if not damage:
-        return Check(name="pages", found=f"{db.path} is sound")
-    fix = "holdfast recover saves what can be read; holdfast restore FILE puts a backup back"
+        return Check(name="pages", found=f"{db.path} is intact")
+    fix = "holdfast recover saves what is readable; holdfast restore FILE restores a backup"
     return Check(name="pages", found="; ".join(damage[:3]), fix=fix)
 
 
@@ -140,21 +140,21 @@ def _permissions(db: SQLite) -> Check:
 
 
 def _locks(db: SQLite) -> Check:
-    """Try whether processes that share the store keep each other out, and look at the kind of file system."""
+    """Check that locks work between processes, and the kind of file system."""
     kind, move = file_system_of(db.path.parent), "move the store to a local disk and set HOLDFAST_HOME"
     try:
         problem = problem_with_locks(db.path.parent)
     except OSError as unwritable:
-        return Check(name="locks", found=f"not tried: {unwritable.strerror}")
+        return Check(name="locks", found=f"not checked: {unwritable.strerror}")
     if problem:
         return Check(name="locks", found=f"{problem}: processes could damage the store", fix=move)
     if is_remote(kind):
         return Check(name="locks", found=f"the store is on {kind}, where locks may not reach other machines", fix=move)
-    return Check(name="locks", found="two processes keep each other out")
+    return Check(name="locks", found="locks work between processes")
 
 
 def _agreement(memory: Memory) -> Check:
-    """Compare the newest records with what their events say."""
+    """Compare the newest records with their events."""
     sample = records.page(memory.store.db, Filter(states=()), limit=200)
     from_journal = {entry.record.id: memory.store.folded(entry.record.id) for entry in sample}
     wrong = [entry.record.id for entry in sample if from_journal[entry.record.id] != entry.record]
@@ -170,26 +170,30 @@ def _hooks(memory: Memory) -> Iterator[Check]:
     folder = memory.store.folder
     aside = sorted((folder / "spool").glob(f"*{SET_ASIDE}")) if folder else []
     failed = [
-        one for one in counters.failures(memory.store.db, counters.KEPT_FAILURES) if one.name in ("spool", "derive")
+        failure
+        for failure in counters.failures(memory.store.db, counters.KEPT_FAILURES)
+        if failure.name in ("spool", "derive")
     ]
     if aside:
-        reasons = [one.said for one in failed if one.name == "spool"]
+        reasons = [failure.said for failure in failed if failure.name == "spool"]
         why = f" ({reasons[0]})" if reasons else ""
-        fix = f"Look at {aside[0].parent}/*{SET_ASIDE} and delete them; nothing else waits for them"
+        fix = f"Look at {aside[0].parent}/*{SET_ASIDE} and delete them; nothing else needs them"
         yield Check(name="spool", found=f"{counted(len(aside), 'event')} set aside{why}", fix=fix)
-    lost = [one for one in failed if one.name == "derive" and one.at > days_before(memory.clock.now(), 7)]
+    lost = [
+        failure for failure in failed if failure.name == "derive" and failure.at > days_before(memory.clock.now(), 7)
+    ]
     if lost:
-        yield Check(name="sessions", found=f"{counted(len(lost), 'session')} could not be read: {lost[0].said}")
+        yield Check(name="sessions", found=f"{counted(len(lost), 'session')} could not be processed: {lost[0].said}")
 
 
 def _embedder(memory: Memory) -> Check:
     if memory.embedder is None:
-        return Check(name="embedder", found="none is set: search is by words only")
+        return Check(name="embedder", found="none: search is by words only")
     try:
         memory.embedder.embed(["a memory"])
     except HoldfastError as problem:
         return Check(name="embedder", found=problem.message, fix=problem.hint or "Set embedder to local.")
-    return Check(name="embedder", found=f"{memory.embedder.name} answers")
+    return Check(name="embedder", found=f"{memory.embedder.name} works")
 
 
 def _lag(memory: Memory) -> Check:
@@ -198,4 +202,4 @@ def _lag(memory: Memory) -> Check:
         return Check(name="vectors", found=problem, fix="holdfast rebuild vectors")
     if not waiting or memory.embedder is None:
         return Check(name="vectors", found="up to date" if not waiting else "not in use")
-    return Check(name="vectors", found=f"{waiting} records wait for theirs; recall catches up by itself")
+    return Check(name="vectors", found=f"{waiting} records have none yet; recall catches up automatically")

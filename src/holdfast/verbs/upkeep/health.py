@@ -1,4 +1,4 @@
-"""How healthy the memory of a project is, and what to do about it first."""
+"""The health of a project's memory, and what to do about it first."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -16,13 +16,13 @@ from holdfast.verbs.records.read import waiting_records
 ROWS = 20
 MOST_CHECKED = 500
 HEAVY = 3
-RARE = 1  # a scope so rare may be a slip of the pen
-NEAR = 2  # letters that may differ
+RARE = 1  # a scope this rare may be a typo
+NEAR = 2  # characters that may differ
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Typo:
-    """A scope that looks like another, commoner one."""
+    """A scope that looks like a more common one."""
 
     scope: str
     meant: str
@@ -30,7 +30,7 @@ class Typo:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chore:
-    """One thing to do, why, and the command that does it."""
+    """A thing to do, why, and the command that does it."""
 
     what: str
     why: str
@@ -40,7 +40,7 @@ class Chore:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sample:
-    """How many records there are of a sort, and some of them."""
+    """The number of records of a sort, and some of them."""
 
     total: int
     records: tuple[Record, ...] = ()
@@ -48,7 +48,7 @@ class Sample:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Health:
-    """How a project's memory is doing."""
+    """The health of a project's memory."""
 
     days: int
     total: int
@@ -59,8 +59,8 @@ class Health:
     cold: Sample
     unverified: Sample
     stale: Sample
-    drifted: Sample | None = None  # None: other code is at hand
-    unlooked: int = 0  # how many cite code and were not compared with it
+    drifted: Sample | None = None  # None: this is not the project's checkout
+    unlooked: int = 0  # records that cite code and were not checked
     heavy: tuple[tuple[Record, int], ...] = ()
     conflicts: tuple[tuple[str, str], ...] = ()
     scopes: dict[str, int] = field(default_factory=dict)
@@ -72,22 +72,22 @@ class Health:
 
 
 def health(memory: Memory, *, days: int = 30) -> Health:
-    """Look at everything that makes a memory less useful, and say what to do first."""
+    """Check everything that makes a memory less useful, and rank what to do."""
     db, here = memory.store.db, memory.store.project_number(memory.project)
     before = days_before(memory.clock.now(), days)
-    found = {
+    queries = {
         "contradicted": health_queries.contradicted(db, here, ROWS),
         "dead": health_queries.dead(db, here, before, ROWS),
         "cold": health_queries.cold(db, here, before, ROWS),
         "unverified": health_queries.unverified(db, here, before, ROWS),
         "stale": health_queries.stale(db, here, before, ROWS),
     }
-    samples = {name: _sample(memory, one) for name, one in found.items()}
+    samples = {name: _sample(memory, query) for name, query in queries.items()}
     scopes = labels.counts(db, "scope", here)
     typos, conflicts = tuple(typos_in(scopes)), tuple(links.pairs(db, "contradicts", here))
     total = health_queries.total(db, here)
     drifted, unlooked = _drifted(memory, here)
-    counts = {name: one.total for name, one in found.items()} | {"drifted": drifted.total if drifted else 0}
+    counts = {name: query.total for name, query in queries.items()} | {"drifted": drifted.total if drifted else 0}
     judged = measures({**counts, "total": total, "conflicts": len(conflicts), "typos": len(typos)})
     waiting = tuple(waiting_records(memory))
     return Health(
@@ -110,46 +110,46 @@ def health(memory: Memory, *, days: int = 30) -> Health:
 
 
 def typos_in(scopes: dict[str, int]) -> list[Typo]:
-    """Give the rare scopes that differ by a letter or two from a commoner one."""
+    """Return the rare scopes that differ by a character or two from a more common one."""
     from rapidfuzz.distance import Levenshtein  # noqa: PLC0415  only here
 
-    found = []
+    typos = []
     for scope in (name for name, count in scopes.items() if count <= RARE):
         common = [name for name, count in scopes.items() if count > RARE and len(name) > NEAR + 1]
         near = [(Levenshtein.distance(scope, name, score_cutoff=NEAR), name) for name in common]
         close = [pair for pair in near if 0 < pair[0] <= NEAR]
         if close:
-            found.append(Typo(scope=scope, meant=min(close)[1]))
-    return found
+            typos.append(Typo(scope=scope, meant=min(close)[1]))
+    return typos
 
 
-def _sample(memory: Memory, found: Found) -> Sample:
-    known = records.by_ids(memory.store.db, found.ids)
-    return Sample(total=found.total, records=tuple(known[one].record for one in found.ids if one in known))
+def _sample(memory: Memory, query: Found) -> Sample:
+    known = records.by_ids(memory.store.db, query.ids)
+    return Sample(total=query.total, records=tuple(known[id_].record for id_ in query.ids if id_ in known))
 
 
 def _drifted(memory: Memory, here: int) -> tuple[Sample | None, int]:
-    """Give the records that cite code and no longer hold in the code at hand, and how many were not looked at.
+    """Return the records whose cited code has changed, and how many were not checked.
 
-    None if other code is at hand: then nobody can tell.
+    None if this is not the project's checkout: then it is unknown.
     """
     citing = health_queries.citing(memory.store.db, here, MOST_CHECKED)
     if not is_here(memory, memory.project):
         return None, citing.total
     known = [entry.record for entry in records.by_ids(memory.store.db, citing.ids).values()]
     judged = freshness(memory, known)
-    moved = [one for one in known if one.id in judged and judged[one.id].troubles]
+    moved = [record for record in known if record.id in judged and judged[record.id].troubles]
     return Sample(total=len(moved), records=tuple(moved[:ROWS])), citing.total - len(citing.ids)
 
 
 def _heavy(memory: Memory, here: int) -> tuple[tuple[Record, int], ...]:
-    found = health_queries.heavy(memory.store.db, here, HEAVY, ROWS)
-    known = records.by_ids(memory.store.db, [one for one, _ in found])
-    return tuple((known[one].record, times) for one, times in found if one in known)
+    corrected = health_queries.heavy(memory.store.db, here, HEAVY, ROWS)
+    known = records.by_ids(memory.store.db, [id_ for id_, _ in corrected])
+    return tuple((known[id_].record, times) for id_, times in corrected if id_ in known)
 
 
 def _markers(memory: Memory, since: str) -> dict[str, tuple[int, int]]:
-    """Give how often each transient wording was refused, and how often somebody insisted."""
+    """Return how often each transient wording was rejected, and how often it was saved anyway."""
     fired = counters.totals(memory.store.db, "transient.fired.", since)
     insisted = counters.totals(memory.store.db, "transient.insisted.", since)
     words = {name.rpartition(".")[2] for name in (*fired, *insisted)}
@@ -162,18 +162,20 @@ def _markers(memory: Memory, since: str) -> dict[str, tuple[int, int]]:
 def _queue(
     samples: dict[str, Sample], conflicts: Sequence[tuple[str, str]], typos: Sequence[Typo], waiting: Sequence[Record]
 ) -> list[Chore]:
-    """Give what to do, most pressing first; each with one command."""
+    """Return what to do, most pressing first, each with a command."""
     decide = [
         Chore(
             what="decide",
             why="these two contradict each other",
-            command=f"holdfast contradictions resolve {one} {other}",
+            command=f"holdfast contradictions resolve {first} {second}",
         )
-        for one, other in conflicts
+        for first, second in conflicts
     ]
     rename = [
-        Chore(what="rename", why=f"it looks like {one.meant}", command=f"holdfast rename-scope {one.scope} {one.meant}")
-        for one in typos
+        Chore(
+            what="rename", why=f"it looks like {typo.meant}", command=f"holdfast rename-scope {typo.scope} {typo.meant}"
+        )
+        for typo in typos
     ]
     chores = {name: _chores(name, sample.records) for name, sample in samples.items()} | {
         "conflicts": decide,
@@ -184,19 +186,19 @@ def _queue(
 
 
 _ORDER = ("contradicted", "conflicts", "waiting", "drifted", "stale", "unverified", "typos", "dead")
-# What to do about each sort of record, why, and the command that does it.
+# What to do about each sort of record, why, and the command for it.
 _ADVICE = {
-    "contradicted": ("mend or retire", "somebody called it wrong", "holdfast revise {} --text …"),
-    "waiting": ("say yes or no", "it waits", "holdfast confirm {}"),
-    "drifted": ("check", "the code it cites is not what it was", "holdfast show {}"),
+    "contradicted": ("fix or retire", "it was reported wrong", "holdfast revise {} --text …"),
+    "waiting": ("approve or reject", "it is pending", "holdfast confirm {}"),
+    "drifted": ("check", "the code it cites has changed", "holdfast show {}"),
     "stale": ("check", "it was checked long ago", "holdfast verify {}"),
-    "unverified": ("check", "nobody ever did", "holdfast verify {}"),
-    "dead": ("reword or retire", "shown, and never helped", "holdfast forget {} --reason …"),
+    "unverified": ("check", "it was never checked", "holdfast verify {}"),
+    "dead": ("reword or retire", "returned, and never helped", "holdfast forget {} --reason …"),
 }
 
 
-def _chores(name: str, found: Sequence[Record]) -> list[Chore]:
+def _chores(name: str, records_: Sequence[Record]) -> list[Chore]:
     if name not in _ADVICE:
         return []
     what, why, command = _ADVICE[name]
-    return [Chore(what=what, why=why, command=command.format(one.id), record=one) for one in found]
+    return [Chore(what=what, why=why, command=command.format(record.id), record=record) for record in records_]

@@ -1,4 +1,4 @@
-"""Keep a store small and quick: what has served its time is retired, space is given back, and what happened is told."""
+"""Maintenance: retire expired records, free space, and report usage and counters."""
 
 from dataclasses import dataclass
 
@@ -29,7 +29,7 @@ class Upkeep:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Quality:
-    """What recall cost lately, and whether it helped. Declared uses were said by somebody, observed ones seen by a rule."""
+    """The cost of recent recalls, and whether they helped. Declared outcomes were reported, observed ones detected by a rule."""
 
     sessions: int
     recalls: int
@@ -41,13 +41,13 @@ class Quality:
 
     @property
     def helped(self) -> float:
-        """The share of showings that somebody said helped."""
+        """The share of returned results that were reported as helpful."""
         return self.declared.get("applied", 0) / self.shown if self.shown else 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Metrics:
-    """What was counted: the hot set, steps between memories, background work, and its last failures."""
+    """Counters: the hot set, steps between memories, background work and its last failures."""
 
     hot: dict[str, int]
     steps: int
@@ -57,36 +57,38 @@ class Metrics:
 
 
 def maintain(memory: Memory, *, dry_run: bool = False, retiring: bool = True) -> Upkeep:
-    """Retire what outlived its retention unused, cool the hot set and give space back. Nothing is deleted."""
+    """Retire unused records past their retention, trim the hot set and free space. Nothing is deleted."""
     old = _outlived(memory) if retiring else []
     before = memory.store.db.size
     if dry_run:
         return Upkeep(retired=tuple(old), bytes_before=before, bytes_after=before, dry_run=True)
     if old:
         why = {record.id: f"kept {DAYS.get(record.kind, 0)} days without use" for record in old}
-        memory.commit([memory.event("retired", one.id, data={"reason": why[one.id]}, after=one.head) for one in old])
+        memory.commit(
+            [memory.event("retired", record.id, data={"reason": why[record.id]}, after=record.head) for record in old]
+        )
     cooled = cool(memory)
     memory.store.db.compact()
     return Upkeep(retired=tuple(old), cooled=tuple(cooled), bytes_before=before, bytes_after=memory.store.db.size)
 
 
 def audit(memory: Memory, *, days: float = 90, verb: str = "", limit: int = 100) -> list[Event]:
-    """Give what was taken away or put back lately, latest first, by whom and why."""
+    """Return recent retirements, erasures and restorations, latest first."""
     since = days_before(memory.clock.now(), days)
     return memory.store.happened((verb,) if verb else DESTRUCTIVE, since, limit)
 
 
 def taken_away(memory: Memory, *, most: int = MOST_AUDITED) -> list[Event]:
-    """Give what was taken away in this project, also out of the hot set, or put back; latest first."""
+    """Return what was removed in this project, also from the hot set, or restored; latest first."""
     events = memory.store.happened((*DESTRUCTIVE, "heated"), "", most)
-    gone = [event for event in events if event.verb != "heated" or event.data.get("hot") is not True]
-    known = records.by_ids(memory.store.db, {event.about for event in gone})
-    here = {one for one, entry in known.items() if entry.record.project in (memory.project, GLOBAL)}
-    return [event for event in gone if event.about in here]
+    removed = [event for event in events if event.verb != "heated" or event.data.get("hot") is not True]
+    known = records.by_ids(memory.store.db, {event.about for event in removed})
+    own = {id_ for id_, entry in known.items() if entry.record.project in (memory.project, GLOBAL)}
+    return [event for event in removed if event.about in own]
 
 
 def quality(memory: Memory, *, days: float = 30) -> Quality:
-    """Tell what recall cost lately and whether it helped."""
+    """Return the cost of recent recalls and whether they helped."""
     db, since = memory.store.db, days_before(memory.clock.now(), days)
     costs = usage.costs_since(db, since)
     declared: dict[str, int] = {}
@@ -96,9 +98,9 @@ def quality(memory: Memory, *, days: float = 30) -> Quality:
         counts[use.outcome] = counts.get(use.outcome, 0) + 1
     return Quality(
         sessions=len(costs),
-        recalls=sum(one.recalls for one in costs),
-        empty=sum(one.empty for one in costs),
-        tokens=sum(one.tokens for one in costs),
+        recalls=sum(cost.recalls for cost in costs),
+        empty=sum(cost.empty for cost in costs),
+        tokens=sum(cost.tokens for cost in costs),
         shown=len(usage.shown_since(db, since)),
         declared=declared,
         observed=observed,
@@ -106,7 +108,7 @@ def quality(memory: Memory, *, days: float = 30) -> Quality:
 
 
 def metrics(memory: Memory) -> Metrics:
-    """Give everything that was counted."""
+    """Return all counters."""
     db = memory.store.db
     different, taken = steps.counted(db)
     return Metrics(
@@ -119,13 +121,13 @@ def metrics(memory: Memory) -> Metrics:
 
 
 def _outlived(memory: Memory) -> list[Record]:
-    """Give the records of this project that nobody used within the time their kind is kept, or beyond its cap."""
-    here, now = memory.store.project_number(memory.project), memory.clock.now()
-    found: list[Record] = []
+    """Return the records of this project that were not used within the retention of their kind, or exceed its cap."""
+    project, now = memory.store.project_number(memory.project), memory.clock.now()
+    expired: list[Record] = []
     for kind in DAYS:
-        entries = records.newest(memory.store.db, kind, here, limit=1_000_000)
+        entries = records.newest(memory.store.db, kind, project, limit=1_000_000)
         used = usage.of(memory.store.db, [entry.record.id for entry in entries])
         for place, entry in enumerate(entries):
             if outlived(entry.record, used.get(entry.record.id), now) or place >= CAPS[kind]:
-                found.append(entry.record)
-    return found
+                expired.append(entry.record)
+    return expired

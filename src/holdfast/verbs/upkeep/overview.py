@@ -1,4 +1,4 @@
-"""The store from above: its projects, and how memories, recalls, tokens and outcomes went day by day."""
+"""The whole store: its projects, and memories, recalls, tokens and outcomes by day."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -16,10 +16,10 @@ MOST_TOLD, MOST_TIMED = 100_000, 2_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Project:
-    """A project: what it holds, how many sessions worked on it, and when something was last kept."""
+    """A project: its memories, sessions, and the time of the last memory."""
 
     name: str
-    kept: int  # ever, whatever became of it
+    kept: int  # ever, in any state
     sessions: int
     kinds: tuple[tuple[str, int], ...]
     last_at: str
@@ -27,7 +27,7 @@ class Project:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timing:
-    """What one sort of hook cost lately, in milliseconds of CPU, as the hooks themselves told."""
+    """Recent CPU time of a hook event in milliseconds, as the hooks measured it."""
 
     event: str
     times: int
@@ -37,30 +37,34 @@ class Timing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Days:
-    """What happened day by day; a day on which nothing did is there too. Every mapping goes from a day to counts by name."""
+    """Counts by day, including days without any. Every mapping goes from a day to counts by name."""
 
     days: tuple[str, ...]
     kept: Mapping[str, Counter[str]] = field(default_factory=dict)
     recalls: Mapping[str, Counter[str]] = field(default_factory=dict)  # answered, empty
     tokens: Mapping[str, Counter[str]] = field(default_factory=dict)  # recalled, injected
     outcomes: Mapping[str, Counter[str]] = field(default_factory=dict)
-    observed: int = 0  # outcomes that only a rule saw
+    observed: int = 0  # outcomes detected only by a rule
     timings: tuple[Timing, ...] = ()
 
 
 def projects(memory: Memory) -> list[Project]:
-    """Give the projects with anything in them, the one with most first."""
-    found = [_project(memory, name) for name, count in memory.store.projects().items() if count]
-    return sorted(found, key=lambda one: (-one.kept, one.name))
+    """Return the projects with any records, the largest first."""
+    all_projects = [_project(memory, name) for name, count in memory.store.projects().items() if count]
+    return sorted(all_projects, key=lambda project: (-project.kept, project.name))
 
 
 def day_by_day(memory: Memory, *, days: int = 90, everywhere: bool = False) -> Days:
-    """Tell how a project, or all of them, went lately."""
+    """Return the daily counts of a project, or of all."""
     db, since = memory.store.db, days_before(memory.clock.now(), days - 1)[:10]
-    here = None if everywhere else (memory.store.project_number(memory.project),)
-    own = None if everywhere else {one.id for one in sessions.page(db, memory.project, limit=100_000, since=since)}
+    numbers = None if everywhere else (memory.store.project_number(memory.project),)
+    own = (
+        None
+        if everywhere
+        else {session.id for session in sessions.page(db, memory.project, limit=100_000, since=since)}
+    )
     kept: dict[str, Counter[str]] = {}
-    for day, kind, count in records.daily(db, Filter(projects=here, since=since, states=(), starters=False)):
+    for day, kind, count in records.daily(db, Filter(projects=numbers, since=since, states=(), starters=False)):
         kept.setdefault(day, Counter())[kind] += count
     recalls, tokens = _asked(memory, since, own)
     outcomes, observed = _outcomes(memory, since, own)
@@ -76,14 +80,14 @@ def day_by_day(memory: Memory, *, days: int = 90, everywhere: bool = False) -> D
 
 
 def timings(memory: Memory) -> list[Timing]:
-    """Give what hooks cost lately, by event; only those that told."""
+    """Return the recent cost of hooks by event."""
     times: dict[str, list[float]] = {}
-    for one in trail.before(memory.store.db, "~", MOST_TIMED):
-        if one.took_ms and one.event != "Injected":
-            times.setdefault(one.event, []).append(one.took_ms)
+    for event_ in trail.before(memory.store.db, "~", MOST_TIMED):
+        if event_.took_ms and event_.event != "Injected":
+            times.setdefault(event_.event, []).append(event_.took_ms)
     return [
-        Timing(event=event, times=len(found), p50=_at(found, 0.5), p95=_at(found, 0.95))
-        for event, found in sorted(times.items())
+        Timing(event=event, times=len(durations), p50=_at(durations, 0.5), p95=_at(durations, 0.95))
+        for event, durations in sorted(times.items())
     ]
 
 
@@ -100,7 +104,7 @@ def _project(memory: Memory, name: str) -> Project:
 
 
 def _asked(memory: Memory, since: str, own: set[str] | None) -> tuple[dict[str, Counter[str]], dict[str, Counter[str]]]:
-    """Count recalls and the tokens they and unasked tellings took; a session counts on the day it last asked."""
+    """Count recalls and the tokens of recalls and injections; a session counts on the day of its last recall."""
     recalls: dict[str, Counter[str]] = {}
     tokens: dict[str, Counter[str]] = {}
     for cost in usage.costs_since(memory.store.db, since):
@@ -116,7 +120,7 @@ def _asked(memory: Memory, since: str, own: set[str] | None) -> tuple[dict[str, 
 
 
 def _outcomes(memory: Memory, since: str, own: set[str] | None) -> tuple[dict[str, Counter[str]], int]:
-    found: dict[str, Counter[str]] = {}
+    counts: dict[str, Counter[str]] = {}
     observed = 0
     for use in usage.all_since(memory.store.db, since):
         if own is not None and use.session not in own:
@@ -124,8 +128,8 @@ def _outcomes(memory: Memory, since: str, own: set[str] | None) -> tuple[dict[st
         if use.observed:
             observed += 1
         else:
-            found.setdefault(use.at[:10], Counter())[use.outcome] += 1
-    return found, observed
+            counts.setdefault(use.at[:10], Counter())[use.outcome] += 1
+    return counts, observed
 
 
 def _at(times: Sequence[float], share: float) -> float:

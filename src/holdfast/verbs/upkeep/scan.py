@@ -1,4 +1,4 @@
-"""Look through everything the store keeps for credentials, and mask them where they lie."""
+"""Search everything in the store for credentials, and mask them."""
 
 import json
 import os
@@ -18,17 +18,17 @@ from holdfast.policy.activity.transcript import chunks, said_in
 from holdfast.policy.secrets.find import mask_secrets, masked, secret_texts
 from holdfast.verbs.memory import Memory
 
-# What hooks and the worker leave beside the database. Settings and our own token are meant to hold credentials.
+# Files of hooks and the worker next to the database. Settings and our own token hold credentials on purpose.
 FILES = ("spool/*", "spool/.*", "prepared/*", "seen/*", "hooks.log*")
-SHOWN = 4  # characters of a credential that may be shown
-SHORTEST_KNOWN = 8  # characters from which a credential is looked for by itself
+SHOWN = 4  # characters of a credential that may be printed
+SHORTEST_KNOWN = 8  # minimum length to search for a known credential elsewhere
 LARGEST = 5_000_000  # bytes of a file
 _SKIPPED = frozenset((".git", ".hg", ".venv", "node_modules", "__pycache__"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Leak:
-    """A credential that lies somewhere: what it is, where, and how it begins; never the whole."""
+    """A credential: its kind, its place and its beginning; never the whole."""
 
     kind: str
     where: str
@@ -39,7 +39,7 @@ class Leak:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Redacted:
-    """What was masked: events of the journal, the memories they are about, rows beside it, files; and whether nothing is left on disk."""
+    """What was masked: events, the memories they are about, other rows and files; and whether nothing is left on disk."""
 
     events: int
     records: tuple[str, ...]
@@ -50,7 +50,7 @@ class Redacted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Looked:
-    """What a look through a folder found, and which files were not read."""
+    """The credentials in a folder, and the files that were not read."""
 
     leaks: tuple[Leak, ...]
     files: int
@@ -66,19 +66,19 @@ class _Place:
 
 
 def scan(memory: Memory) -> list[Leak]:
-    """Give every credential in the journal, beside it, and in what hooks left, once for each place."""
-    found = {(place.where, place.id, kind, text): place for place, kind, text in _found(memory)}
-    ids = {place.id for place in found.values() if place.where == "memory"}
-    titles = {one: mask_secrets(entry.record.title) for one, entry in records.by_ids(memory.store.db, ids).items()}
+    """Return every credential in the journal, other tables and files of hooks, once for each place."""
+    leaks = {(place.where, place.id, kind, text): place for place, kind, text in _secrets(memory)}
+    ids = {place.id for place in leaks.values() if place.where == "memory"}
+    titles = {id_: mask_secrets(entry.record.title) for id_, entry in records.by_ids(memory.store.db, ids).items()}
     return [
-        Leak(kind=kind, where=where, id=mask_secrets(one), title=titles.get(one, ""), begins=_begins(text))
-        for where, one, kind, text in found
+        Leak(kind=kind, where=where, id=mask_secrets(id_), title=titles.get(id_, ""), begins=_begins(text))
+        for where, id_, kind, text in leaks
     ]
 
 
 def redact(memory: Memory) -> Redacted:
-    """Mask every credential where it lies, and wherever else its text is found; the journal tells that it was done."""
-    known = {text for _, _, text in _found(memory)}
+    """Mask every credential, and its text wherever else it occurs; the journal records that."""
+    known = {text for _, _, text in _secrets(memory)}
     clean = _cleaner(known)
     store, now = memory.store, memory.clock.now()
     with store.db.transaction():
@@ -92,7 +92,7 @@ def redact(memory: Memory) -> Redacted:
 
 
 def look_through(folder: Path) -> Looked:
-    """Give the credentials in the files of a folder; they are only looked at, never changed."""
+    """Return the credentials in the files of a folder, which are not changed."""
     leaks: dict[tuple[str, str, str], Leak] = {}
     skipped, files = [], 0
     for path in _walk(folder):
@@ -110,29 +110,29 @@ def look_through(folder: Path) -> Looked:
 
 
 def _begins(text: str) -> str:
-    """Give how a credential begins: at most a quarter of it, so that a short one stays one."""
-    said = " ".join(text[: min(SHOWN, len(text) // 4)].split())
-    return f"{said}… ({len(text)} characters)"
+    """Return the beginning of a credential: at most a quarter of it."""
+    beginning = " ".join(text[: min(SHOWN, len(text) // 4)].split())
+    return f"{beginning}… ({len(text)} characters)"
 
 
-def _found(memory: Memory) -> Iterator[tuple[_Place, str, str]]:
+def _secrets(memory: Memory) -> Iterator[tuple[_Place, str, str]]:
     for place in _places(memory):
         for kind, text in secret_texts(place.value):
             yield place, kind, text
 
 
 def _places(memory: Memory) -> Iterator[_Place]:
-    """Give everything that is kept, piece by piece, with where it lies."""
+    """Yield everything that is stored, piece by piece, with its place."""
     db = memory.store.db
     for _, event in memory.store.journal():
-        told = {"about": event.about, "name": event.by.name, "session": event.by.session, "data": dict(event.data)}
+        value = {"about": event.about, "name": event.by.name, "session": event.by.session, "data": dict(event.data)}
         where = "memory" if event.verb in FOLDING else _WHERE.get(event.verb, f"journal: {event.verb}")
-        yield _Place(where=where, id=event.about, value=told)
+        yield _Place(where=where, id=event.about, value=value)
     for row in text_tables.rows(db):
         yield _Place(where=row.table, id=str(row.key), value=[row.texts, row.doc])
     for session in transcripts.sessions(db):
-        kept = transcripts.get(db, session)
-        yield _Place(where="transcripts", id=session, value=[session, kept.body if kept else ""])
+        transcript = transcripts.get(db, session)
+        yield _Place(where="transcripts", id=session, value=[session, transcript.body if transcript else ""])
     for path in _files(memory):
         yield _Place(where="file", id=path.name, value=[path.name, _read(path)])
 
@@ -141,7 +141,7 @@ _WHERE = {"started": "session", "closed": "session"}
 
 
 def _cleaner(known: Iterable[str]) -> Callable[[Any], Any]:
-    """Give what masks a value: by the rules, and then whatever is known from elsewhere to be a credential."""
+    """Return a function that masks a value: by the rules, and then every known credential."""
     long = sorted((text for text in known if len(text) >= SHORTEST_KNOWN), key=len, reverse=True)
     literal = re.compile("|".join(map(re.escape, long))) if long else None
 
@@ -150,7 +150,7 @@ def _cleaner(known: Iterable[str]) -> Callable[[Any], Any]:
 
 
 def in_every_text(change: Callable[[str], str]) -> Callable[[Any], Any]:
-    """Return what changes every text in a value, keys included."""
+    """Return a function that changes every text in a value, keys included."""
 
     def changed(value: Any) -> Any:
         match value:
@@ -168,7 +168,7 @@ def in_every_text(change: Callable[[str], str]) -> Callable[[Any], Any]:
 def _clean_event(event: Event, clean: Callable[[Any], Any]) -> Event:
     data = clean(dict(event.data))
     if data != event.data and _is_taken_from(event.data.get("title"), event.data.get("body")):
-        data["title"] = headline(str(data["body"]))  # it may end in the middle of one
+        data["title"] = headline(str(data["body"]))  # it may end in the middle of a credential
     by = replace(event.by, name=clean(event.by.name), session=clean(event.by.session))
     about = clean(event.about) if event.verb in COUNTED else event.about
     return (
@@ -183,17 +183,17 @@ def _is_taken_from(title: Any, body: Any) -> bool:
 
 
 def _note(memory: Memory, changed: Iterable[Event], clean: Callable[[Any], Any]) -> tuple[str, ...]:
-    """Say of each memory whose text was masked that it was."""
+    """Record a `redacted` event for each memory whose text was masked."""
     ids = tuple(dict.fromkeys(event.about for event in changed if event.verb in FOLDING))
-    heads = {one: entry.record.head for one, entry in records.by_ids(memory.store.db, ids).items()}
+    heads = {id_: entry.record.head for id_, entry in records.by_ids(memory.store.db, ids).items()}
     why = {"reason": "credentials were masked"}
     memory.actor = replace(memory.actor, session=clean(memory.actor.session))
-    memory.commit([memory.event("redacted", one, data=why, after=heads[one]) for one in ids if one in heads])
+    memory.commit([memory.event("redacted", id_, data=why, after=heads[id_]) for id_ in ids if id_ in heads])
     return ids
 
 
 def clean_transcripts(db: Database, clean: Callable[[Any], Any]) -> dict[str, int]:
-    """Cut transcripts that change into their pieces anew: one may end in the middle of a credential."""
+    """Split changed transcripts into pieces again: one may end in the middle of a credential."""
     changed = 0
     for session in transcripts.sessions(db):
         name = clean(session)
@@ -214,7 +214,7 @@ def _files(memory: Memory) -> list[Path]:
 
 
 def _read(path: Path) -> Any:
-    """Give a file of ours as JSON where it is, else as text; one that is gone meanwhile holds nothing."""
+    """Return a file of ours as JSON if it is, else as text; "" if it is gone."""
     try:
         text = path.read_bytes().decode("utf-8", "replace")
     except OSError:
@@ -226,18 +226,18 @@ def _read(path: Path) -> Any:
 
 
 def clean_file(path: Path, clean: Callable[[Any], Any]) -> bool:
-    """Put a file in place of itself as `clean` gives it, its name too; tell whether that changed anything."""
+    """Rewrite a file and its name with `clean`; return whether that changed anything."""
     value, name = _read(path), str(clean(path.name))
-    kept = clean(value)
-    if kept != value:
+    cleaned = clean(value)
+    if cleaned != value:
         aside = path.with_name(f".{os.getpid()}.redacted")
         handle = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         with os.fdopen(handle, "w", encoding="utf-8") as out:
-            out.write(kept if isinstance(kept, str) else json.dumps(kept))
+            out.write(cleaned if isinstance(cleaned, str) else json.dumps(cleaned))
         aside.replace(path)
     if name != path.name:
         path.replace(path.with_name(name))
-    return kept != value or name != path.name
+    return cleaned != value or name != path.name
 
 
 def _walk(folder: Path) -> Iterator[Path]:
@@ -250,7 +250,7 @@ def _walk(folder: Path) -> Iterator[Path]:
 
 
 def _text(path: Path) -> str | None:
-    """Give a file's text; nothing if it is no text, too large, or not to be read."""
+    """Return a file's text; None if it is binary, too large or unreadable."""
     try:
         if not path.is_file() or path.stat().st_size > LARGEST:
             return None

@@ -1,7 +1,7 @@
-"""Everything that happens as one stream: what hooks told and what the journal kept, merged by time, read by a cursor.
+"""The activity stream: events from hooks and from the journal, merged by time and read with a cursor.
 
-Reading it changes nothing and notes nothing. A page goes on from a place in both sources, so nothing is shown twice or
-skipped while more arrives; where filters match little, only so much is looked through and the place says how far.
+Reading it changes nothing. A page continues from a place in both sources, so nothing is repeated or skipped while
+more arrives; if filters match little, only so much is read, and the place tells how far.
 """
 
 from collections.abc import Collection, Iterator, Sequence
@@ -31,7 +31,7 @@ _NO_SESSION = Session(id="")
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
 class Place:
-    """A place between two happenings: an event's number and an id of the trail."""
+    """A cursor: an event's number and an id of the trail."""
 
     seq: int
     told: str = ""
@@ -42,7 +42,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """Which happenings are meant; empty parts mean any. `client` is the agent's name."""
+    """A filter; empty parts match anything. `client` is the agent's name."""
 
     project: str | None = None
     whats: Collection[str] = ()
@@ -52,7 +52,7 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Item:
-    """One happening as a person reads it: what, when, by whom and where, with the records it is about."""
+    """An entry for people: what, when, by whom and where, with its records."""
 
     at: str
     what: What
@@ -71,64 +71,64 @@ class Item:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stream:
-    """Some happenings, latest first, and the place to go on from; None where there is nothing more."""
+    """Some entries, latest first, and the place to continue from; None if there are no more."""
 
     items: tuple[Item, ...]
     place: Place | None
 
 
 def place_of(text: str) -> Place:
-    """Read a place as it was written."""
-    seq, _, told = text.partition(".")
-    if not seq.isdecimal() or len(seq) > 18 or len(told) > 100:
-        raise Invalid(f"{text[:40]!r} is no place in the stream.")
-    return Place(seq=int(seq), told=told)
+    """Parse a place."""
+    seq, _, trail_id = text.partition(".")
+    if not seq.isdecimal() or len(seq) > 18 or len(trail_id) > 100:
+        raise Invalid(f"{text[:40]!r} is not a place in the stream.")
+    return Place(seq=int(seq), told=trail_id)
 
 
 def head(memory: Memory) -> Place:
-    """Give the place after everything that happened so far."""
+    """Return the current end of the stream."""
     return Place(seq=memory.store.last_seq(), told=trail.last_id(memory.store.db))
 
 
 def older(memory: Memory, wanted: Wanted, *, before: Place | None = None, limit: int = 40) -> Stream:
-    """Give what happened before a place, or last, latest first."""
+    """Return entries before a place, or the last ones, latest first."""
     at = before or Place(seq=2**62, told=_LATEST)
-    found: list[Item] = []
+    items: list[Item] = []
     looked = 0
-    while len(found) < limit and looked < MOST_LOOKED_AT:
+    while len(items) < limit and looked < MOST_LOOKED_AT:
         raw = _page_before(memory, at, wanted.session, min(PAGE, 2 * limit))
-        told = _Telling(memory, [one for one, _ in raw])
+        renderer = _Renderer(memory, [entry for entry, _ in raw])
         for happened, after in raw:
             at, looked = after, looked + 1
-            if (item := told.item(happened)) and _is_wanted(item, wanted):
-                found.append(item)
-                if len(found) == limit:
+            if (item := renderer.item(happened)) and _is_wanted(item, wanted):
+                items.append(item)
+                if len(items) == limit:
                     break
         if not raw:
-            return Stream(items=tuple(found), place=None)
-    return Stream(items=tuple(found), place=at)
+            return Stream(items=tuple(items), place=None)
+    return Stream(items=tuple(items), place=at)
 
 
 def newer(memory: Memory, wanted: Wanted, *, after: Place, limit: int = MOST) -> Stream:
-    """Give what happened after a place, latest first, and the place after it; of very much only the first part."""
+    """Return entries after a place, latest first, and the new place; at most a first part of very many."""
     events = [(seq, event) for seq, event in _first(memory.store.journal(after.seq), limit)]
-    told = trail.after(memory.store.db, after.told, limit)
+    activity = trail.after(memory.store.db, after.told, limit)
     raw: list[Event | Happening] = [event for _, event in events]
-    telling = _Telling(memory, [*raw, *told])
-    items = [item for one in (*raw, *told) if (item := telling.item(one)) and _is_wanted(item, wanted)]
-    place = Place(seq=events[-1][0] if events else after.seq, told=told[-1].id if told else after.told)
+    renderer = _Renderer(memory, [*raw, *activity])
+    items = [item for entry in (*raw, *activity) if (item := renderer.item(entry)) and _is_wanted(item, wanted)]
+    place = Place(seq=events[-1][0] if events else after.seq, told=activity[-1].id if activity else after.told)
     return Stream(items=tuple(sorted(items, key=lambda item: item.at, reverse=True)), place=place)
 
 
 def _first(events: Iterator[tuple[int, Event]], limit: int) -> Iterator[tuple[int, Event]]:
-    for count, one in enumerate(events, start=1):
-        yield one
+    for count, entry in enumerate(events, start=1):
+        yield entry
         if count >= limit:
             return
 
 
 class _Raw(NamedTuple):
-    """One happening of either source: 1 is the journal, 0 the trail."""
+    """An entry of either source: 1 is the journal, 0 the trail."""
 
     at: str
     source: int
@@ -138,25 +138,25 @@ class _Raw(NamedTuple):
 
 
 def _page_before(memory: Memory, at: Place, session: str, limit: int) -> list[tuple[Event | Happening, Place]]:
-    """Give what both sources hold before a place, latest first, each with the place before it.
+    """Return the entries of both sources before a place, latest first, each with the place before it.
 
-    It ends where one source may hold something later than what the other would give next.
+    It ends where one source may have later entries than the next of the other.
     """
     events = memory.store.before(at.seq, limit, session=session)
-    told = trail.before(memory.store.db, at.told, limit, session=session)
+    activity = trail.before(memory.store.db, at.told, limit, session=session)
     raw: list[Sequence[_Raw]] = [
         [_Raw(event.at, 1, seq, "", event) for seq, event in events],
-        [_Raw(one.at, 0, 0, one.id, one) for one in told],
+        [_Raw(entry.at, 0, 0, entry.id, entry) for entry in activity],
     ]
-    left, full = [len(told), len(events)], [len(told) == limit, len(events) == limit]
-    found: list[tuple[Event | Happening, Place]] = []
-    for one in merge(*raw, key=lambda one: (one.at, one.source), reverse=True):
-        at = replace(at, seq=one.seq) if one.source else replace(at, told=one.told)
-        found.append((one.happened, at))
-        left[one.source] -= 1
-        if full[one.source] and not left[one.source]:
+    left, full = [len(activity), len(events)], [len(activity) == limit, len(events) == limit]
+    entries: list[tuple[Event | Happening, Place]] = []
+    for entry in merge(*raw, key=lambda row: (row.at, row.source), reverse=True):
+        at = replace(at, seq=entry.seq) if entry.source else replace(at, told=entry.told)
+        entries.append((entry.happened, at))
+        left[entry.source] -= 1
+        if full[entry.source] and not left[entry.source]:
             break
-    return found
+    return entries
 
 
 def _is_wanted(item: Item, wanted: Wanted) -> bool:
@@ -168,55 +168,57 @@ def _is_wanted(item: Item, wanted: Wanted) -> bool:
     )
 
 
-class _Telling:
-    """Some happenings with the records and sessions they speak of, read at once."""
+class _Renderer:
+    """Entries with the records and sessions they mention, read at once."""
 
     def __init__(self, memory: Memory, happened: Sequence[Event | Happening]) -> None:
         self._memory = memory
-        ids = {one for event in happened if isinstance(event, Event) for one in _spoken_of(event)}
-        self._records = {one: entry.record for one, entry in records.by_ids(memory.store.db, ids).items()}
+        ids = {id_ for event in happened if isinstance(event, Event) for id_ in _record_ids(event)}
+        self._records = {id_: entry.record for id_, entry in records.by_ids(memory.store.db, ids).items()}
         self._sessions: dict[str, Session] = {}
 
     def item(self, happened: Event | Happening) -> Item | None:
-        """Give a happening as a person reads it; None if it says nothing new."""
-        return self._of_event(happened) if isinstance(happened, Event) else self._of_happening(happened)
+        """Return an entry for people; None if it has no text."""
+        return self._of_event(happened) if isinstance(happened, Event) else self._of_activity(happened)
 
     def _session(self, session: str) -> Session:
         if session not in self._sessions:
-            found = sessions.of(self._memory.store.db, session) if session else None
-            self._sessions[session] = found or _NO_SESSION
+            known = sessions.of(self._memory.store.db, session) if session else None
+            self._sessions[session] = known or _NO_SESSION
         return self._sessions[session]
 
-    def _of_happening(self, one: Happening) -> Item | None:
-        tell = _TOLD.get(one.event)
-        if tell is None:
+    def _of_activity(self, event: Happening) -> Item | None:
+        describe = _DESCRIBE.get(event.event)
+        if describe is None:
             return None
-        what, text, detail = tell(one)
+        what, text, detail = describe(event)
         if not text:
             return None
-        known = self._session(one.session)
+        known = self._session(event.session)
         return Item(
-            at=one.at,
+            at=event.at,
             what=what,
-            verb=one.tool or one.event,
+            verb=event.tool or event.event,
             text=shorten(text, LONGEST),
             detail=_bounded(detail),
-            project=known.project or self._called(one.cwd),
-            session=one.session,
-            client=one.client,
-            failed=one.failed,
+            project=known.project or self._project_of(event.cwd),
+            session=event.session,
+            client=event.client,
+            failed=event.failed,
         )
 
-    def _called(self, folder: str) -> str:
-        """Give the project a folder seems to belong to, before its session is known."""
+    def _project_of(self, folder: str) -> str:
+        """Return the project that a folder seems to belong to, before its session is known."""
         name = folder.rstrip("/").rpartition("/")[2]
-        return next((one for one in self._memory.store.projects() if one and one.endswith(f"/{name}")), name)
+        return next(
+            (project for project in self._memory.store.projects() if project and project.endswith(f"/{name}")), name
+        )
 
     def _of_event(self, event: Event) -> Item | None:
-        known = tuple(self._records[one] for one in _spoken_of(event) if one in self._records)
+        known = tuple(self._records[id_] for id_ in _record_ids(event) if id_ in self._records)
         record = known[0] if known and known[0].id == event.about else None
         session = event.about if event.verb in _OF_SESSION else event.by.session
-        what, text, detail = _told_of(event, record, known)
+        what, text, detail = _described(event, record, known)
         if not text:
             return None
         return Item(
@@ -229,7 +231,7 @@ class _Telling:
             session=session,
             client=event.by.name or event.by.kind,
             records=known[:8],
-            ids=tuple(_spoken_of(event)),
+            ids=tuple(_record_ids(event)),
             tokens=_number(event.data.get("tokens")),
             outcome=_text(event.data.get("outcome")),
             failed=event.data.get("outcome") in ("contradicted", "failed", "refuted"),
@@ -237,18 +239,18 @@ class _Telling:
 
 
 _OF_SESSION = frozenset({"surfaced", "injected", "started", "closed"})
-Told = tuple[What, str, str]
+Described = tuple[What, str, str]
 
 
-def _spoken_of(event: Event) -> list[str]:
-    """Give the ids of the records an event is about."""
+def _record_ids(event: Event) -> list[str]:
+    """Return the ids of the records an event is about."""
     if event.verb not in _OF_SESSION:
         return [event.about]
     ids = event.data.get("ids")
-    return [one for one in ids if isinstance(one, str)] if isinstance(ids, list) else []
+    return [id_ for id_ in ids if isinstance(id_, str)] if isinstance(ids, list) else []
 
 
-def _told_of(event: Event, record: Record | None, known: Sequence[Record]) -> Told:
+def _described(event: Event, record: Record | None, known: Sequence[Record]) -> Described:
     match event.verb:
         case "recorded":
             return _recorded(record)
@@ -264,50 +266,50 @@ def _told_of(event: Event, record: Record | None, known: Sequence[Record]) -> To
     return "change", record.title if record else event.about, _text(event.data.get("reason") or event.data.get("note"))
 
 
-def _recorded(record: Record | None) -> Told:
+def _recorded(record: Record | None) -> Described:
     if record is None or record.state == "erased":
         return "record", "erased", ""
     what: What = "observation" if record.kind in ("observation", "summary") else "record"
     return what, record.title, "" if record.body.startswith(record.title.rstrip("…")) else record.body
 
 
-def _surfaced(event: Event, known: Sequence[Record]) -> Told:
-    asked, shown = _text(event.data.get("query")), counted(len(_spoken_of(event)), "memory")
+def _surfaced(event: Event, known: Sequence[Record]) -> Described:
+    asked, count = _text(event.data.get("query")), counted(len(_record_ids(event)), "memory")
     if event.data.get("how") == "read":
-        return "asked", " · ".join(one.title for one in known[:3]), "read in full"
-    return "asked", asked or "(no words)", f"{shown} shown" if known else "nothing fit"
+        return "asked", " · ".join(record.title for record in known[:3]), "read in full"
+    return "asked", asked or "(no words)", f"{count} returned" if known else "no match"
 
 
-def _injected(event: Event, known: Sequence[Record]) -> Told:
+def _injected(event: Event, known: Sequence[Record]) -> Described:
     why = _text(event.data.get("why"))
     what: What = "warning" if why == "action site" else "receipt"
-    said = " · ".join(one.title for one in known[:3]) if what == "warning" else ""
-    return what, said or f"{why or 'context'}: {counted(len(_spoken_of(event)), 'memory')}", ""
+    titles = " · ".join(record.title for record in known[:3]) if what == "warning" else ""
+    return what, titles or f"{why or 'context'}: {counted(len(_record_ids(event)), 'memory')}", ""
 
 
-def _of_a_session(event: Event) -> Told:
+def _of_a_session(event: Event) -> Described:
     title = _text(event.data.get("title")) or _text(event.data.get("issue"))
     if event.verb == "started":
-        return "session", title or "A session began", ""
+        return "session", title or "Session started", ""
     return "session", f"Ended: {_text(event.data.get('type')) or 'closed'}", title
 
 
-def _prompt(one: Happening) -> Told:
-    return "prompt", one.text, one.text if len(one.text) > LONGEST else ""
+def _prompt(event: Happening) -> Described:
+    return "prompt", event.text, event.text if len(event.text) > LONGEST else ""
 
 
-def _answer(one: Happening) -> Told:
-    return "answer", one.text, one.text if len(one.text) > LONGEST else ""
+def _answer(event: Happening) -> Described:
+    return "answer", event.text, event.text if len(event.text) > LONGEST else ""
 
 
-def _tool(one: Happening) -> Told:
-    given = one.given
-    said = next((str(given[name]) for name in _ARGUMENTS if given.get(name)), "")
-    return "tool", f"{one.tool} {said.removeprefix(one.cwd.rstrip('/') + '/')}".strip(), one.result
+def _tool(event: Happening) -> Described:
+    arguments = event.given
+    argument = next((str(arguments[name]) for name in _ARGUMENTS if arguments.get(name)), "")
+    return "tool", f"{event.tool} {argument.removeprefix(event.cwd.rstrip('/') + '/')}".strip(), event.result
 
 
 _ARGUMENTS = ("command", "file_path", "filePath", "path", "pattern", "query", "url", "description", "prompt")
-_TOLD: dict[str, Any] = {
+_DESCRIBE: dict[str, Any] = {
     "UserPromptSubmit": _prompt,
     "Stop": _answer,
     "PostToolUse": _tool,

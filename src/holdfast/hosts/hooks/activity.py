@@ -1,4 +1,4 @@
-"""What a client tells of its events, in our own words: cleaned, masked and bounded."""
+"""Normalise the events of all clients: cleaned, masked and bounded."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ if MYPY:
     Json = dict[str, Any]
 
 LONGEST_TEXT, HEAD, TAIL, LONGEST_ARGUMENT = 50_000, 6_000, 3_000, 8_000
-MARGIN = 20_000  # characters beyond what is kept of a text that are looked at, so that no credential is cut in half
-MOST_ARGUMENTS, MOST_OF_ARGUMENTS = 50, 200_000  # of a tool call: how many, and characters of all of them together
-# Text that clients or we put into a conversation is not something anybody said.
+MARGIN = 20_000  # extra characters that are scanned, so that no credential is cut in half
+MOST_ARGUMENTS, MOST_OF_ARGUMENTS = 50, 200_000  # of a tool call: their number, and their characters in total
+# Text that clients or we inject into a conversation was not written by the user or the agent.
 INJECTED = (
     ("<holdfast", "</holdfast"),
     ("<memory ", "</memory>"),
@@ -28,7 +28,7 @@ INJECTED = (
     ("<persisted-output>", "</persisted-output>"),
     ("<claude-mem-context>", "</claude-mem-context>"),
 )
-WRAPPED = ("<untrusted_context>\n", "\n</untrusted_context>")  # how Gemini CLI hands results to its model
+WRAPPED = ("<untrusted_context>\n", "\n</untrusted_context>")  # how Gemini CLI wraps results
 LONGEST_PATH = 4_096
 LONGEST_LOOKED_AT = LONGEST_TEXT + MARGIN
 RESULTS = (
@@ -42,71 +42,73 @@ RESULTS = (
     "llmContent",
 )
 SAID = ("last_assistant_message", "prompt_response", "text", "response")
-# Clients that show their model nothing of what a hook says before a tool runs, only what one says after.
+# Clients that ignore the context a hook returns before a tool runs, and only use that returned after it.
 LATE = ("gemini",)
 
 
-def happening(event: str, client: str, given: Json) -> Json:
-    """Give what happened in our own words, whichever client tells it; cleaned, masked and bounded."""
-    tool_input = first(given, "tool_input", "toolArgs", "tool_args", "args")
-    told: Json = {
+def activity_of(event: str, client: str, payload: Json) -> Json:
+    """Return an event of any client in our own format: cleaned, masked and bounded."""
+    tool_input = first(payload, "tool_input", "toolArgs", "tool_args", "args")
+    normalised: Json = {
         "at": now(),
         "event": event,
         "client": client,
-        "session": _name(first(given, "session_id", "sessionId", "conversation_id")),
-        "cwd": _name(first(given, "cwd") or (first(given, "workspace_roots") or [""])[0] or os.getcwd(), LONGEST_PATH),
-        "agent": _name(first(given, "agent_type", "agent_id")),
-        "text": _said(first(given, *(SAID if event in ("Stop", "SubagentStop") else ("prompt", *SAID))) or ""),
-        "tool": _name(first(given, "tool_name", "toolName")),
+        "session": _name(first(payload, "session_id", "sessionId", "conversation_id")),
+        "cwd": _name(
+            first(payload, "cwd") or (first(payload, "workspace_roots") or [""])[0] or os.getcwd(), LONGEST_PATH
+        ),
+        "agent": _name(first(payload, "agent_type", "agent_id")),
+        "text": _written(first(payload, *(SAID if event in ("Stop", "SubagentStop") else ("prompt", *SAID))) or ""),
+        "tool": _name(first(payload, "tool_name", "toolName")),
         "given": arguments(tool_input),
-        "result": _result(first(given, "tool_response", "toolResult", "tool_result", "result_json", "error")),
-        "failed": event == "PostToolUseFailure" or _failed(given),
-        "source": _name(first(given, "source", "trigger", "reason")),
-        "transcript": _name(given.get("transcript_path"), LONGEST_PATH),
+        "result": _result(first(payload, "tool_response", "toolResult", "tool_result", "result_json", "error")),
+        "failed": event == "PostToolUseFailure" or _failed(payload),
+        "source": _name(first(payload, "source", "trigger", "reason")),
+        "transcript": _name(payload.get("transcript_path"), LONGEST_PATH),
     }
-    clean = masked(told)
+    clean = masked(normalised)
     always = ("event", "session", "cwd", "tool")
     return {name: value for name, value in clean.items() if name in always or value not in ("", {}, False)}
 
 
 def _name(value: Any, longest: int = 1_000) -> str:
-    """Return a short text of the client's; what is too long to be one is cut so that it is seen to be too long."""
+    """Return a short text of the client; an overlong one is cut just beyond the limit, so that it is recognised as too long."""
     return str(value or "")[: longest + 1] if isinstance(value, str | int) else ""
 
 
-def is_late(told: Json) -> bool:
-    """Tell whether a client is one of those."""
-    return told.get("client") in LATE
+def is_late(event: Json) -> bool:
+    """True for a client in `LATE`."""
+    return event.get("client") in LATE
 
 
-def first(given: Json, *names: str) -> Any:
-    """Give the first of these that was told: clients name things differently."""
-    return next((given[name] for name in names if given.get(name) is not None), None)
+def first(payload: Json, *names: str) -> Any:
+    """Return the first of these fields that is present: clients name things differently."""
+    return next((payload[name] for name in names if payload.get(name) is not None), None)
 
 
-def is_private(given: Json) -> bool:
-    """True if a prompt says something, and all of it is private."""
-    text = first(given, "prompt", *SAID)
+def is_private(payload: Json) -> bool:
+    """True if a prompt has text and all of it is private."""
+    text = first(payload, "prompt", *SAID)
     return isinstance(text, str) and bool(text.strip()) and not drop_private(text[:LONGEST_LOOKED_AT]).strip()
 
 
 def cut_off(text: str) -> Json:
-    """Return the members of a JSON object whose end is missing; the last one as far as it goes, if it is a text."""
-    decoder, found, place = json.JSONDecoder(), {}, text.find("{") + 1
+    """Return the members of a truncated JSON object; the last one as far as it goes, if it is a text."""
+    decoder, members, place = json.JSONDecoder(), {}, text.find("{") + 1
     while 0 < place < len(text):
         key_at = text.find('"', place)
         try:
             key, place = decoder.raw_decode(text, key_at)
             place = text.index(":", place) + 1
             place += len(text[place : place + 64]) - len(text[place : place + 64].lstrip())
-            found[key], place = decoder.raw_decode(text, place)
+            members[key], place = decoder.raw_decode(text, place)
         except (ValueError, IndexError, RecursionError):
             if text[place : place + 1] == '"' and key_at < place:
-                found[key] = _partial(text[place : place + LONGEST_LOOKED_AT])
+                members[key] = _partial(text[place : place + LONGEST_LOOKED_AT])
             break
-    if not found:
+    if not members:
         raise ValueError("stdin is too long, and no JSON object begins it")
-    return found
+    return members
 
 
 def _partial(text: str) -> str:
@@ -119,18 +121,18 @@ def _partial(text: str) -> str:
     return ""
 
 
-def _said(text: Any) -> str:
-    """Return what a person or an agent wrote: without what was injected, without what is private, bounded."""
+def _written(text: Any) -> str:
+    """Return text of a person or agent: without injected and private parts, bounded."""
     if not isinstance(text, str):
         return ""
-    said = _without_injected(drop_private(text[:LONGEST_LOOKED_AT]))
-    if len(said) > LONGEST_TEXT:  # masked before it is cut: half a secret would not be known as one
-        said = mask_secrets(said)[:LONGEST_TEXT]
-    return said.strip()
+    written = _without_injected(drop_private(text[:LONGEST_LOOKED_AT]))
+    if len(written) > LONGEST_TEXT:  # mask before cutting: half a secret would not be recognised
+        written = mask_secrets(written)[:LONGEST_TEXT]
+    return written.strip()
 
 
 def _without_injected(text: str) -> str:
-    """Drop the spans that clients or we put into a conversation, in one pass."""
+    """Drop the spans that clients or we injected into a conversation, in one pass."""
     kept, place = [], 0
     while (start := text.find("<", place)) >= 0:
         closing = next((closing for opening, closing in INJECTED if text.startswith(opening, start)), "")
@@ -144,23 +146,23 @@ def _without_injected(text: str) -> str:
     return "".join((*kept, text[place:]))
 
 
-def arguments(given: Any) -> Json:
-    """Return what a tool was called with, bounded."""
-    if isinstance(given, str):  # some clients send JSON as text
+def arguments(tool_input: Any) -> Json:
+    """Return the arguments of a tool call, bounded."""
+    if isinstance(tool_input, str):  # some clients send JSON as text
         try:
-            given = parse_json(given)
+            tool_input = parse_json(tool_input)
         except ValueError:
-            return {"text": _bounded(given)}
-    if not isinstance(given, dict):
+            return {"text": _bounded(tool_input)}
+    if not isinstance(tool_input, dict):
         return {}
-    found: Json = {}
+    bounded: Json = {}
     left = MOST_OF_ARGUMENTS
-    for name, value in list(given.items())[:MOST_ARGUMENTS]:
+    for name, value in list(tool_input.items())[:MOST_ARGUMENTS]:
         if left <= 0:
             break
-        found[str(name)[:200]] = kept = _bounded(value)
+        bounded[str(name)[:200]] = kept = _bounded(value)
         left -= min(len(value), LONGEST_ARGUMENT + 2 * MARGIN) if isinstance(value, str) else len(str(kept)) + MARGIN
-    return found
+    return bounded
 
 
 def _bounded(value: Any) -> Any:
@@ -169,34 +171,34 @@ def _bounded(value: Any) -> Any:
         return _middle_cut(value, half, half)
     if isinstance(value, bool | int | float) or value is None:
         return value
-    # Masked first: written as JSON its quotes would hide what an assignment gives away.
+    # Mask first: the quotes of JSON would hide assignments of secrets.
     return _middle_cut(_as_json(value), half, half)
 
 
 def _as_json(value: Any) -> str:
-    """Write a value as JSON with its credentials masked; one too large to look at is cut before that."""
+    """Return a value as JSON with its credentials masked; an oversized one is cut before that."""
     whole = json.dumps(value)
     if len(whole) <= LONGEST_ARGUMENT + 2 * MARGIN:
         return json.dumps(masked(value))
     return _middle_cut(whole, LONGEST_ARGUMENT // 2, LONGEST_ARGUMENT // 2)
 
 
-def _result(given: Any) -> str:
-    if isinstance(given, dict):
-        parts = [given.get(name) for name in RESULTS]
-        given = "\n".join(part for part in parts if isinstance(part, str) and part) or _as_json(given)
-    elif isinstance(given, list):
-        given = "\n".join(str(part.get("text", "")) for part in given[:100] if isinstance(part, dict))
-    if given is None:
+def _result(result: Any) -> str:
+    if isinstance(result, dict):
+        parts = [result.get(name) for name in RESULTS]
+        result = "\n".join(part for part in parts if isinstance(part, str) and part) or _as_json(result)
+    elif isinstance(result, list):
+        result = "\n".join(str(part.get("text", "")) for part in result[:100] if isinstance(part, dict))
+    if result is None:
         return ""
-    return _middle_cut(str(given).removeprefix(WRAPPED[0]).removesuffix(WRAPPED[1]), HEAD, TAIL)
+    return _middle_cut(str(result).removeprefix(WRAPPED[0]).removesuffix(WRAPPED[1]), HEAD, TAIL)
 
 
 def _middle_cut(text: str, head: int, tail: int) -> str:
     """Cut the middle out of a long text and note how much.
 
-    Private spans and secrets are taken out before that, so that none is cut in half. Of a very long text only the ends are
-    looked at, each with a margin.
+    Private spans and secrets are removed before that, so that none is cut in half. Of a very long text only the ends are
+    scanned, each with a margin.
     """
     total, wide = len(text), head + tail + 2 * MARGIN
     if total <= wide:
@@ -214,8 +216,8 @@ def _middle_cut(text: str, head: int, tail: int) -> str:
     return f"{first_part}\n[… {total - head - tail} characters …]\n{last_part}"
 
 
-def _failed(given: Json) -> bool:
-    answer = first(given, "tool_response", "toolResult", "tool_result")
+def _failed(payload: Json) -> bool:
+    answer = first(payload, "tool_response", "toolResult", "tool_result")
     if not isinstance(answer, dict):
         return False
     if _exit_line(answer.get("llmContent")) not in ("", "0"):
@@ -228,13 +230,13 @@ def _failed(given: Json) -> bool:
     )
 
 
-def _exit_line(said: Any) -> str:
-    """Give the exit code that Gemini CLI writes under the output of a command, and only where it is not 0."""
-    before, line, after = said.rpartition("\nExit Code: ") if isinstance(said, str) else ("", "", "")
+def _exit_line(output: Any) -> str:
+    """Return the exit code that Gemini CLI prints under the output of a failed command; "" if there is none."""
+    before, line, after = output.rpartition("\nExit Code: ") if isinstance(output, str) else ("", "", "")
     return after.split("\n", 1)[0].strip() if line and before.startswith(("<untrusted_context>", "Output:")) else ""
 
 
 def now() -> str:
-    """Give the time as records write it."""
+    """Return the current time in the stored format."""
     seconds = time.time()
     return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds)) + f".{int(seconds * 1000) % 1000:03d}Z"
