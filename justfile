@@ -10,7 +10,7 @@ test *arguments:
 postgres *arguments:
     python3 dev.py postgres {{arguments}}
 
-# Write down what the surfaces offer, after a tool has changed.
+# Write the offers of the surfaces, after a tool has changed.
 offers:
     python3 dev.py uv run python scripts/offers.py
 
@@ -22,11 +22,11 @@ reference:
 docs *arguments:
     python3 dev.py docs {{arguments}}
 
-# The pictures of the README anew, from a real run.
+# The pictures of the README, from a real run.
 picture:
     python3 dev.py picture
 
-# Made-up input for hooks, verbs, tools, files, notes and HTTP.
+# Generated input for hooks, verbs, tools, files, notes and HTTP.
 fuzz *arguments:
     python3 dev.py fuzz {{arguments}}
 
@@ -54,12 +54,12 @@ clients *arguments:
 screenshots:
     python3 dev.py screenshots
 
-# Mend formatting and whatever lint can mend.
+# Fix formatting and whatever lint can fix.
 fix:
     python3 dev.py uv run ruff check --fix
     python3 dev.py uv run ruff format
 
-# Retrieval quality on labelled sets, beside plain FTS5: just bench-retrieval DATA_FOLDER
+# Retrieval quality on labelled sets, next to plain FTS5: just bench-retrieval DATA_FOLDER
 bench-retrieval data:
     python3 dev.py bench retrieval --data {{data}} --cache .bench
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import settings
 
 from holdfast.adapters.checkout import GitCheckout
 from holdfast.engine.database import Database
@@ -21,6 +22,11 @@ from holdfast.verbs.records.write import Written, write
 from tests import engines
 
 START = 1_790_000_000.0  # 2026-09-21: any fixed moment will do
+
+
+# Time limits per example fail on a busy machine, not on a bug.
+settings.register_profile("holdfast", deadline=None)
+settings.load_profile("holdfast")
 
 
 class Time:

@@ -1,22 +1,40 @@
-"""Every required behaviour names a test that is really there."""
+"""Every promise in behaviours.toml names the test functions that check it, and they exist."""
 
 import ast
 import tomllib
+from functools import cache
 from pathlib import Path
 
 import pytest
 
 HERE = Path(__file__).parent
-BEHAVIOURS = [
-    (behaviour, test)
+BEHAVIOURS = {
+    promise: [tests] if isinstance(tests, str) else tests
     for area in tomllib.loads((HERE / "behaviours.toml").read_text(encoding="utf-8")).values()
-    for behaviour, test in area.items()
-]
+    for promise, tests in area.items()
+}
+ROWS = [(promise, test) for promise, tests in BEHAVIOURS.items() for test in tests]
 
 
-@pytest.mark.parametrize(("behaviour", "test"), BEHAVIOURS, ids=[behaviour for behaviour, _ in BEHAVIOURS])
-def test_a_required_behaviour_is_proved_by_a_test(behaviour: str, test: str) -> None:
-    file, _, name = test.partition("::")
+def test_every_promise_names_a_test() -> None:
+    assert [promise for promise, tests in BEHAVIOURS.items() if not tests] == []
+
+
+@pytest.mark.parametrize(("promise", "test"), ROWS, ids=[f"{promise} ({test})" for promise, test in ROWS])
+def test_a_promise_is_checked_by_a_test_function(promise: str, test: str) -> None:
+    file, separator, name = test.partition("::")
+    assert separator, f"{promise}: name a function of {file}, not only the file"
+    assert name in functions(file), f"{promise}: {file} has no function {name}"
+    assert name.startswith("test_") or file in PROGRAMS, f"{promise}: pytest does not run {name}"
+
+
+# Programs that check real clients and the protocol; `python3 dev.py` runs them.
+PROGRAMS = {"tests/protocol/run.py", "tests/clients/run.py"}
+
+
+@cache
+def functions(file: str) -> set[str]:
+    """Return the names of a file's functions and methods, without functions inside functions."""
     tree = ast.parse((HERE.parent / file).read_text(encoding="utf-8"))
-    defined = {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
-    assert name in defined if name else any(one.startswith("test_") for one in defined), behaviour
+    bodies = [tree.body, *(node.body for node in tree.body if isinstance(node, ast.ClassDef))]
+    return {node.name for body in bodies for node in body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}

@@ -1,5 +1,6 @@
 """The site says what the code says."""
 
+import ast
 import re
 import subprocess
 import sys
@@ -33,6 +34,22 @@ def test_links_between_pages_lead_somewhere(page: Path) -> None:
 def test_every_benchmark_named_there_can_be_run(page: str | Path) -> None:
     named = re.findall(r"dev\.py bench ([a-z]+)", (ROOT / page).read_text(encoding="utf-8"))
     assert set(named) <= set(bench.commands)
+
+
+FOLDERS = "model|policy|engine|adapters|verbs|surfaces|hosts|compose"
+NAMED = re.findall(rf"`((?:{FOLDERS})/[^`\s*]*)`", (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("place", NAMED)
+def test_the_architecture_page_names_modules_and_functions_that_exist(place: str) -> None:
+    file, _, name = place.partition("::")
+    path = ROOT / "src" / "holdfast" / file
+    assert path.exists(), place
+    body = ast.parse(path.read_text(encoding="utf-8")).body if name else []
+    for part in filter(None, name.split(".")):
+        defined = {node.name: node for node in body if isinstance(node, ast.FunctionDef | ast.ClassDef)}
+        assert part in defined, place
+        body = defined[part].body
 
 
 IMPORTED = {

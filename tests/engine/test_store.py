@@ -128,7 +128,7 @@ def test_any_order_of_arrival_with_repeats_ends_in_the_same_records(store: Store
     assert (totals[0], totals[1]) == (counted["surfaced"], counted["applied"])
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(seed=st.integers(0, 10_000), size=st.integers(1, 25))
 def test_lived_and_replayed_views_agree_for_any_history(
     tmp_path_factory: pytest.TempPathFactory, seed: int, size: int

@@ -231,7 +231,7 @@ class Verbs(RuleBasedStateMachine):
 
 # The same steps at every run of the suite, others where more are asked for.
 Verbs.TestCase.settings = settings(
-    max_examples=6 * TIMES, stateful_step_count=12, deadline=None, print_blob=True, derandomize=TIMES == 1
+    max_examples=6 * TIMES, stateful_step_count=12, print_blob=True, derandomize=TIMES == 1
 )
 test_any_verbs_in_any_order = Verbs.TestCase
 

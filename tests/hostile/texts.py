@@ -84,6 +84,4 @@ values = st.recursive(
 def tried(examples: int) -> settings:
     """Give the settings of a test that tries so many examples, or as many times that as HOSTILE says."""
     checks = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow, HealthCheck.data_too_large]
-    return settings(
-        max_examples=examples * TIMES, deadline=None, suppress_health_check=[*checks, HealthCheck.filter_too_much]
-    )
+    return settings(max_examples=examples * TIMES, suppress_health_check=[*checks, HealthCheck.filter_too_much])

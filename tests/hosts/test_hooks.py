@@ -286,7 +286,7 @@ FIELDS = (
 )  # fmt: skip
 
 
-@settings(max_examples=int(os.environ.get("HOOK_CASES", "500")), deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=int(os.environ.get("HOOK_CASES", "500")), suppress_health_check=list(HealthCheck))
 @given(
     raw=st.one_of(
         st.binary(max_size=300),

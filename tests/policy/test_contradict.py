@@ -89,7 +89,7 @@ def test_one_contradicting_sentence_among_many_is_found() -> None:
     assert (found.reason, found.older, found.newer) == ("polarity", "The bucket is public", "The bucket is not public")
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.text(max_size=200), st.text(max_size=200))
 def test_any_two_texts_can_be_compared_and_none_contradicts_itself(older: str, newer: str) -> None:
     contradicts(older, newer)

@@ -75,7 +75,7 @@ def test_fewer_than_two_near_texts_are_not_merged() -> None:
     assert merge([version("a", "x y z"), version("b", "q", similarity=0.1)]) is None
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.lists(st.text(max_size=60), min_size=2, max_size=4))
 def test_any_texts_can_be_merged_and_all_are_named_as_sources(texts: list[str]) -> None:
     merged = merge([version(str(place), text) for place, text in enumerate(texts)])

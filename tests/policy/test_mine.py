@@ -104,7 +104,7 @@ def test_a_pattern_counts_by_occurrences_age_and_confidence() -> None:
     ]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.text(alphabet=st.sampled_from("ab .`\n<>$-+@:;uU\"'{}memory/"), max_size=300))
 def test_any_log_can_be_mined_and_spans_lie_inside_it(log: str) -> None:
     for passage in passages(log):

@@ -103,7 +103,7 @@ def test_a_type_nobody_knows_is_kept_and_a_missing_one_is_the_first_of_the_mode(
     assert [one.type for one in told.observations] == ["poem", "bugfix"]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.text(alphabet=st.sampled_from("<>/ abtypeservationfacts&;\"'!-[]\0\n"), max_size=300))
 def test_any_answer_can_be_read_and_kept(text: str) -> None:
     happenings = session("bugfix-tests")

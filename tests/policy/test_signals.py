@@ -160,7 +160,7 @@ def test_what_is_half_known_is_kept_with_less_confidence() -> None:
     assert [worth(0.9, novelty) for novelty in (1.0, 0.5, 0.0, 7.0)] == pytest.approx([0.9, 0.675, 0.45, 0.9])
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.text(alphabet=st.sampled_from("ab .`\n<>▶─[]:decision@memory?\"'"), max_size=300))
 def test_any_text_can_be_read_and_spans_lie_inside_it(text: str) -> None:
     for one in signals(text):

@@ -82,7 +82,6 @@ def told(people: Iterable[Seat]) -> list[dict[str, Any]]:
 
 @settings(
     max_examples=EXAMPLES,
-    deadline=None,
     derandomize=EXAMPLES < 10,
     suppress_health_check=list(HealthCheck),
     phases=PHASES,

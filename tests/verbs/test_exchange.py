@@ -17,7 +17,7 @@ from tests.engine.test_store import everything, some_history
 HEADER = '{"holdfast": "export", "format": 1}'
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(seed=st.integers(0, 10_000), size=st.integers(1, 40))
 def test_a_round_trip_is_lossless_and_idempotent(
     tmp_path_factory: pytest.TempPathFactory, seed: int, size: int

@@ -152,7 +152,6 @@ def test_whatever_is_thrown_at_it_no_endpoint_fails(viewer: Viewer, endpoint: En
 
     @settings(
         max_examples=10,
-        deadline=None,
         phases=(Phase.explicit, Phase.generate),
         suppress_health_check=list(HealthCheck),
         derandomize=True,
