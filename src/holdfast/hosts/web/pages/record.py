@@ -58,7 +58,7 @@ def page(ask: Ask) -> Response:
         record=record,
         vitals=near.get(record.id),
         others={one: near[one].record for one in others if one in near},
-        badge=badge_of(_home(ask, record), record),
+        badge=badge_of(home_of(ask, record), record),
         trust=trust_of(ask.memory, record.id),
         uses=uses_of(ask.memory, record.id, limit=MOST_USES),
         fields=render.fields_of(record),
@@ -80,7 +80,7 @@ def history_part(ask: Ask) -> Response:
 def anchors_part(ask: Ask) -> Response:
     """Give what a memory cites beside what stands there now."""
     record = get(ask.memory, ask.parts["id"]).record
-    return render.page(ask, "record_anchors.html", cited=cited_by(_home(ask, record), record), record=record)
+    return render.page(ask, "record_anchors.html", cited=cited_by(home_of(ask, record), record), record=record)
 
 
 def edit(ask: Ask) -> Response:
@@ -88,7 +88,7 @@ def edit(ask: Ask) -> Response:
     record = get(ask.memory, ask.parts["id"]).record
     waivers = Waivers(duplicate=True, transient=True, scope=True) if ask.field("anyway") else Waivers()
     revision = revision_of(ask, record)
-    outcome = amend(_home(ask, record), record.id, revision, waivers=waivers)
+    outcome = amend(home_of(ask, record), record.id, revision, waivers=waivers)
     if isinstance(outcome, Record):
         return render.moved(ask, f"/r/{record.id}", "Saved. The wording before is in the history.")
     why = objection(outcome)
@@ -110,7 +110,7 @@ def act(ask: Ask) -> Response:
     what = ask.parts["what"]
     if what not in ACTS:
         raise Invalid(f"Nothing here is called {what[:40]!r}.", hint=f"There are {', '.join(ACTS)}.")
-    said = ACTS[what](_home(ask, record), record.id, ask)
+    said = ACTS[what](home_of(ask, record), record.id, ask)
     return render.moved(ask, "/search" if what == "erase" else f"/r/{record.id}", said)
 
 
@@ -189,7 +189,7 @@ def objection(refused: Refused) -> str:
     return f"{words.get(name, name)}{like}."
 
 
-def _home(ask: Ask, record: Record) -> Memory:
+def home_of(ask: Ask, record: Record) -> Memory:
     """Give the memory at work on the record's own project: what is done here is done there."""
     return ask.memory if record.project in ("", ask.memory.project) else ask.memory.acting_on(record.project)
 
