@@ -123,7 +123,7 @@ def test_what_speaks_against_a_new_wording_is_said_and_can_be_waived(site: Site)
     keep(site.memory, "Deploys go out on Tuesday mornings after the stand-up.")
     record = keep(site.memory, "The cache holds prices for an hour.")
     refused = site.post(f"/r/{record.id}/edit", 409, body="Deploys go out on Tuesday mornings after the stand-up!")
-    assert "Another memory says nearly this" in refused
+    assert "already says this" in refused
     assert get(site.memory, record.id).record.body == "The cache holds prices for an hour."
     site.post(f"/r/{record.id}/edit", body="Deploys go out on Tuesday mornings after the stand-up!", anyway="1")
     assert get(site.memory, record.id).record.body.startswith("Deploys")

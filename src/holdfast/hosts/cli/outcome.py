@@ -1,4 +1,4 @@
-"""What the command line says about a write that went through, waits, or was refused."""
+"""What the command line prints about a write: saved, pending or refused."""
 
 from typing import Any, NoReturn
 
@@ -10,7 +10,6 @@ from holdfast.hosts.plain import plain
 from holdfast.model.errors import Conflict
 from holdfast.model.record import Record, record_to_json
 from holdfast.policy.admission.admit import (
-    OUTCOME_CODES,
     Duplicate,
     PreviouslyRemoved,
     Refused,
@@ -19,8 +18,21 @@ from holdfast.policy.admission.admit import (
     Similar,
     Transient,
 )
+from holdfast.policy.admission.refusals import Remedies, explain, explain_pending
 from holdfast.verbs.records.conflicts import Clash
 from holdfast.verbs.records.write import Held, Outcome, Written
+
+REMEDIES = Remedies(
+    revise="`holdfast revise {id}`",
+    restore="`holdfast restore {id}`",
+    force="--force",
+    transient="--transient",
+    add_scope="--scope {scope}",
+    any_scope="--any-scope",
+    redact="--redact",
+    approve="`holdfast confirm {id}`",
+    reject="`holdfast cancel {id}`",
+)
 
 
 def present(outcome: Outcome, *, as_json: bool) -> None:
@@ -51,10 +63,10 @@ def _kept(
         print_json(value | ({"why": why} if why else {}))
         return
     out = console()
-    word = "kept" if status == "written" else "waits for a yes"
+    word = "kept" if status == "written" else "pending"
     out.print(Text.assemble((record.id[:SHORT], "cyan"), f"  {icon(record)} {word}: ", (record.title, "bold")))
     if why:
-        out.print(Text(f"  because {why}: holdfast confirm {record.id[:SHORT]}", style="yellow"))
+        out.print(Text(f"  because {why}. {explain_pending(record.id, REMEDIES)}", style="yellow"))
     for doubt in doubts:
         out.print(Text(f"  does not hold: {doubt}", style="yellow"))
     for near in related:
@@ -67,52 +79,27 @@ def _kept(
 
 
 def refuse(refused: Refused, *, as_json: bool) -> NoReturn:
-    """Print why nothing was kept and how to go on, and leave with exit code 4."""
-    message, hint, extra = _explained(refused)
+    """Print why nothing was saved and what to do, and leave with exit code 4."""
+    refusal = explain(refused, REMEDIES)
     if as_json:
-        print_json({"status": OUTCOME_CODES[type(refused)], "message": message, "hint": hint, **extra})
+        print_json({"status": refusal.code, "message": refusal.reason, "hint": refusal.hint, **_details(refused)})
     else:
         out = console(error=True)
-        out.print(Text.assemble(("not kept: ", "bold yellow"), message))
-        out.print(Text(f"          {hint}", style="dim"))
+        out.print(Text.assemble(("Not saved: ", "bold yellow"), refusal.reason))
+        out.print(Text(f"           {refusal.hint}", style="dim"))
     raise click.exceptions.Exit(Conflict.exit_code)
 
 
-def _explained(refused: Refused) -> tuple[str, str, dict[str, Any]]:
+def _details(refused: Refused) -> dict[str, Any]:
     match refused:
-        case Duplicate(matches=matches):
-            best = matches[0]
-            return (
-                f"{best.record.id[:SHORT]} says this already ({best.similarity:.0%} the same words): {best.record.title}",
-                f"Change that one with `holdfast revise {best.record.id[:SHORT]}`, or insist with --force.",
-                {"matches": _similar(matches)},
-            )
-        case PreviouslyRemoved(matches=matches):
-            best = matches[0]
-            return (
-                f"{best.record.id[:SHORT]} said this and was forgotten: {best.record.reason}",
-                f"`holdfast restore {best.record.id[:SHORT]}` brings it back, --force keeps a new one.",
-                {"matches": _similar(matches)},
-            )
+        case Duplicate(matches=matches) | PreviouslyRemoved(matches=matches):
+            return {"matches": _similar(matches)}
         case Transient(markers=markers):
-            words = ", ".join(f"“{marker}”" for marker in markers)
-            return (
-                f"{words} will be untrue soon.",
-                "Say what will still hold next month, or insist with --transient.",
-                {"markers": list(markers)},
-            )
+            return {"markers": list(markers)}
         case ScopeMismatch(suggested=suggested):
-            return (
-                f"it names {', '.join(scope.split(':')[1] for scope in suggested)} but does not carry that scope.",
-                f"Add --scope {suggested[0]}, or insist with --any-scope.",
-                {"suggested": list(suggested)},
-            )
+            return {"suggested": list(suggested)}
         case SecretFound(names=names):
-            return (
-                f"it holds a secret ({', '.join(names)}).",
-                "Leave it out, or have it masked with --redact.",
-                {"secrets": list(names)},
-            )
+            return {"secrets": list(names)}
 
 
 def _similar(found: tuple[Similar, ...]) -> list[dict[str, Any]]:

@@ -9,6 +9,7 @@ from holdfast.model.errors import HoldfastError, Invalid
 from holdfast.model.record import Draft, Record
 from holdfast.model.text import shorten
 from holdfast.policy.admission.admit import Duplicate, Waivers
+from holdfast.policy.admission.refusals import explain
 from holdfast.policy.language.lesson_cues import lesson_cue
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.write import Held, Written, write
@@ -57,7 +58,7 @@ def absorb(memory: Memory, observations: Sequence[Mapping[str, Any]], *, task: s
             case Duplicate(matches=matches):
                 known.append(matches[0].record)
             case refused:
-                problems.append(f"observation {place}: {type(refused).__name__}")
+                problems.append(f"observation {place}: {explain(refused).reason}")
     found = [_candidate(record) for record in (*kept, *known)]
     return Absorbed(
         kept=tuple(kept),
