@@ -307,7 +307,7 @@ def test_a_changed_setting_leaves_the_rest_of_the_file_as_it_is(site: Site, newl
     user_file().parent.mkdir(parents=True, exist_ok=True)
     user_file().write_bytes(text.replace("\n", newline).encode())
     site.post("/settings", inject="hot", recall_limit="12")
-    after = '# mine\ninject="hot"   # for now\nallowed_scopes = [\n  "a", # one\n]\nrecall_limit = 12\n\n# folders\n[projects]\n"/x" = \'y\'\n'
+    after = 'recall_limit = 12\n# mine\ninject="hot"   # for now\nallowed_scopes = [\n  "a", # one\n]\n\n# folders\n[projects]\n"/x" = \'y\'\n'
     assert user_file().read_bytes() == after.replace("\n", newline).encode()
 
 
