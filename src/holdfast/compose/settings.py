@@ -148,7 +148,7 @@ def _edited(file: Path, values: Mapping[str, Any]) -> str:
         document.update({name: value for name, value in values.items() if name in document})
     except (TOMLKitError, RecursionError) as problem:
         raise InvalidConfig(f"{file} cannot be edited: {problem}.", hint="Edit it by hand.") from problem
-    edited = (added + document.as_string()).replace("\n", newline)  # new ones first: a table ends at the next one
+    edited: str = (added + document.as_string()).replace("\n", newline)  # new ones first: a table ends at the next one
     if not unchanged or tomllib.loads(edited) != {**before, **values}:
         raise InvalidConfig(f"{file} cannot be edited without changing other lines.", hint="Edit it by hand.")
     return edited

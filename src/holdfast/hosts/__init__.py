@@ -1,1 +1,1 @@
-"""How Holdfast is reached: command line, benchmarks, and later MCP, hooks and the web."""
+"""How Holdfast is reached: command line, MCP, hooks, the web viewer, a team's server and the background worker."""
