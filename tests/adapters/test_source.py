@@ -2,7 +2,7 @@
 
 import pytest
 
-from holdfast.adapters.source.looking import look
+from holdfast.adapters.source.looking import Absent, Unreadable, look, only
 from holdfast.adapters.source.plain import essence
 from holdfast.model.anchor import (
     Anchor,
@@ -97,9 +97,9 @@ def test_what_is_no_anchor_is_said(text: str) -> None:
     ],
 )
 def test_a_symbol_is_found_in_each_language(path: str, source: bytes, name: str, span: tuple[int, int]) -> None:
-    mark = look(parse_anchor(f"{path}::{name}"), {path: source}.get)
+    mark = look(parse_anchor(f"{path}::{name}"), only(path, source))
     assert (mark.there, mark.first, mark.last) == (True, *span)
-    assert look(parse_anchor(f"{path}::nowhere"), {path: source}.get).there is False
+    assert look(parse_anchor(f"{path}::nowhere"), only(path, source)).there is False
 
 
 @pytest.mark.parametrize(
@@ -116,8 +116,8 @@ def test_a_symbol_is_found_in_each_language(path: str, source: bytes, name: str,
     ],
 )
 def test_a_value_is_found_in_each_kind_of_file(path: str, source: bytes, name: str, value: str) -> None:
-    assert look(parse_anchor(f"{path}::{name}=0"), {path: source}.get).value == value
-    assert look(parse_anchor(f"{path}::nowhere=0"), {path: source}.get).there is False
+    assert look(parse_anchor(f"{path}::{name}=0"), only(path, source)).value == value
+    assert look(parse_anchor(f"{path}::nowhere=0"), only(path, source)).there is False
 
 
 @pytest.mark.parametrize(
@@ -134,8 +134,8 @@ def test_a_value_is_found_in_each_kind_of_file(path: str, source: bytes, name: s
     ],
 )
 def test_a_version_is_what_a_lock_file_says(name: str, file: str, source: bytes, found: str) -> None:
-    assert look(parse_anchor(f"version:{name}=8.2"), {file: source}.get).value == found
-    assert look(parse_anchor(f"version:{name}=8.2"), lambda _: None).there is None
+    assert look(parse_anchor(f"version:{name}=8.2"), only(file, source)).value == found
+    assert look(parse_anchor(f"version:{name}=8.2"), lambda _: Absent()).there is None
 
 
 @pytest.mark.parametrize(
@@ -167,18 +167,18 @@ def test_what_code_says_is(extension: str, one: str, other: str) -> None:
 
 def test_lines_are_followed_wherever_and_however_they_stand() -> None:
     anchor = parse_anchor("a.py:L18-L19")
-    cited = look(anchor, {"a.py": PYTHON}.get)
+    cited = look(anchor, only("a.py", PYTHON))
     moved = PYTHON.replace(b"import os\n", b"import os\nimport sys\n\nMORE = 1\n").replace(
         b"def run(self):", b"def run(\n        self,\n    ):"
     )
-    found = look(anchor, {"a.py": moved}.get, cited)
+    found = look(anchor, only("a.py", moved), cited)
     assert (found.hash, found.first, found.last) == (cited.hash, 21, 24)
-    assert look(anchor, {"a.py": b"one line\n"}.get, cited).there is False
+    assert look(anchor, only("a.py", b"one line\n"), cited).there is False
 
 
 def test_binary_files_have_no_inside() -> None:
-    assert look(parse_anchor("a.bin"), {"a.bin": b"\0\1"}.get).hash
-    assert look(parse_anchor("a.bin::x"), {"a.bin": b"\0\1"}.get).there is None
+    assert look(parse_anchor("a.bin"), only("a.bin", b"\0\1")).hash
+    assert look(parse_anchor("a.bin::x"), only("a.bin", b"\0\1")).there is None
 
 
 def test_what_was_seen_is_read_back_and_rubbish_is_nothing() -> None:
@@ -195,3 +195,9 @@ def test_what_was_seen_is_read_back_and_rubbish_is_nothing() -> None:
 @pytest.mark.parametrize(("text", "value"), [("'a b'", "ab"), ("5;  // five", "5"), ("1_000", "1000"), ('"x",', "x")])
 def test_a_value_is_compared_bare(text: str, value: str) -> None:
     assert bare_value(text) == value
+
+
+def test_a_file_that_cannot_be_read_exists_and_one_that_is_absent_is_gone() -> None:
+    for anchor in ("a.py", "a.py::pay", "a.py:L3-L9"):
+        assert look(parse_anchor(anchor), lambda _: Unreadable()) == Mark()
+        assert look(parse_anchor(anchor), lambda _: Absent()) == Mark(there=False)

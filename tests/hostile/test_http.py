@@ -44,7 +44,7 @@ ADDRESSES = sorted(
     {*PAGES, *ACTS, *(one.path for one in ENDPOINTS), "/stream", "/assets/viewer.css", "/api/openapi.json"}
 )
 GIVEN = sorted({"q", "project", "before", "after", "what", "state", "from", "since", "key", "csrf", "said"}) + sorted(
-    {one.name for endpoint in ENDPOINTS for one in endpoint.parameters}
+    {name for endpoint in ENDPOINTS for name in endpoint.schema["properties"]}
 )
 METHODS = ("tools/call", "tools/list", "resources/read", "prompts/get", "initialize", "server/discover", "ping", "x")
 

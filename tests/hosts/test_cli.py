@@ -84,7 +84,7 @@ def test_what_waits_for_a_yes_can_get_it_or_not(run: Run) -> None:
         (("remember", "--scope", "Bad Scope", "x"), 64, "is not a scope"),
         (("remember", "--field", "nope", "x"), 64, "NAME=VALUE"),
         (("remember", "we currently use redis"), 4, "suggests this will change"),
-        (("remember", "the key is AKIA" + "IOSFODNN7EXAMPLQ"), 4, "contains a secret"),
+        (("remember", "the key is AKIA" + "IOSFODNN7EXAMPLQ"), 4, "contains credentials"),
         (("show", "01ARZ3NDEKTSV4RRFFQ69G5FAV"), 3, "There is no memory"),
         (("show", "!!"), 64, "is not an id"),
         (("recall", "--since", "soon", "x"), 64, "is not a date"),

@@ -181,7 +181,9 @@ def test_threads_from_opening_to_resolution(tools: Tools) -> None:
     assert tools("thread", action="reopen", id=thread).startswith("Reopened")
     assert "Nothing is suggested" in tools("thread", action="suggestions")
     assert "not a pending suggestion" in tools.wrong("thread", action="promote", id=thread)
-    assert "Not kept: it holds a secret" in tools("thread", action="open", text="rotate AKIA" + "IOSFODNN7EXAMPLQ")
+    assert "Not saved: The text contains credentials" in tools(
+        "thread", action="open", text="rotate AKIA" + "IOSFODNN7EXAMPLQ"
+    )
 
 
 def test_suggestions_are_promoted_or_dismissed(tools: Tools) -> None:

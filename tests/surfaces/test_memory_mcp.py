@@ -200,7 +200,7 @@ def test_a_rejected_candidate_does_not_come_back(tools: Tools) -> None:
 
 def test_what_was_retired_elsewhere_is_not_kept_again_unseen(memory: Memory, tools: Tools) -> None:
     retire(memory, keep(memory, "Deploys happen on Fridays.").id, "they moved")
-    assert "It was retired before: they moved." in tools.error("remember", content="Deploys happen on Fridays.")
+    assert "said this and was retired: they moved." in tools.error("remember", content="Deploys happen on Fridays.")
     assert "credentials" in tools.error("remember", content="The token is ghp_" + "a1B2" * 9)
 
 

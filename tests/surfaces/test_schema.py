@@ -50,12 +50,12 @@ def test_arguments_that_fit_pass(given: dict[str, Any]) -> None:
         ({}, "text is required (a string)"),
         ({"text": 5}, "text must be a string"),
         ({"text": "x", "mode": "c"}, "mode must be one of a, b"),
-        ({"text": "x", "limit": 9}, "limit must lie between 1 and 5"),
+        ({"text": "x", "limit": 9}, "limit must be between 1 and 5"),
         ({"text": "x", "limit": True}, "limit must be an integer"),
         ({"text": "x", "tags": "y"}, "tags must be a list of strings"),
         ({"text": "x", "tags": [1]}, "tags[0] must be a string"),
         ({"text": "x", "extra": []}, "extra must be an object"),
-        ({"txt": "x"}, "there is no txt, did you mean text?"),
+        ({"txt": "x"}, "unknown argument txt, did you mean text?"),
     ],
 )
 def test_what_does_not_fit_is_named(given: dict[str, Any], says: str) -> None:

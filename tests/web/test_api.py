@@ -1,7 +1,7 @@
 """The JSON interface: what it gives, what claude-mem's users find there, and whatever may be thrown at it."""
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Annotated, Any
 
 import pytest
 import schemathesis
@@ -15,8 +15,9 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from holdfast.hosts.web.api import ENDPOINTS
-from holdfast.hosts.web.endpoint import Endpoint
+from holdfast.hosts.web.endpoint import Api, Endpoint, openapi
 from holdfast.hosts.web.pages.record import ACTS
+from holdfast.hosts.web.viewer import Ask
 from holdfast.model.query import Query
 from holdfast.model.record import Link
 from holdfast.verbs.memory import Memory
@@ -61,6 +62,24 @@ def test_every_endpoint_is_described_and_answers(site: Site) -> None:
         if one.method == "GET" and one.media == "application/json":
             here = site.memory.actor.session if "sessions" in one.path else record
             ask(site, one.path.replace("{id}", here) + ("?anchor=" + record if one.path.endswith("timeline") else ""))
+
+
+def test_the_parameters_of_an_endpoint_are_those_of_its_function() -> None:
+    api = Api()
+
+    @api.endpoint("/api/shelves/{id}", selects_project=True)
+    def books(_: Ask, id: Annotated[str, "Which."], most: Annotated[int, "How many.", {"minimum": 1}] = 5) -> str:  # noqa: A002
+        """List the books of a shelf."""
+        return f"{most} of {id}"
+
+    operation = openapi(api.endpoints)["paths"]["/api/shelves/{id}"]["get"]
+    assert operation["summary"] == "List the books of a shelf."
+    assert [(one["name"], one["in"], one["required"], one["schema"]) for one in operation["parameters"]] == [
+        ("project", "query", False, {"type": "string", "maxLength": 1000}),
+        ("id", "path", True, {"type": "string", "maxLength": 1000, "minLength": 1}),
+        ("most", "query", False, {"type": "integer", "minimum": 1, "default": 5}),
+    ]
+    assert operation["responses"]["200"]["content"] == {"text/plain": {"schema": {"type": "string"}}}
 
 
 def test_recall_says_why_and_how_fresh(site: Site) -> None:

@@ -4,6 +4,8 @@ import json
 import subprocess
 from pathlib import Path
 
+import pytest
+
 from holdfast.adapters.checkout import GitCheckout
 from holdfast.hosts.web.freshness import Badge, badge_of, cited_by
 from holdfast.model.query import Query
@@ -123,7 +125,7 @@ def test_what_speaks_against_a_new_wording_is_said_and_can_be_waived(site: Site)
     keep(site.memory, "Deploys go out on Tuesday mornings after the stand-up.")
     record = keep(site.memory, "The cache holds prices for an hour.")
     refused = site.post(f"/r/{record.id}/edit", 409, body="Deploys go out on Tuesday mornings after the stand-up!")
-    assert "Another memory says nearly this" in refused
+    assert "already says this" in refused
     assert get(site.memory, record.id).record.body == "The cache holds prices for an hour."
     site.post(f"/r/{record.id}/edit", body="Deploys go out on Tuesday mornings after the stand-up!", anyway="1")
     assert get(site.memory, record.id).record.body.startswith("Deploys")
@@ -293,6 +295,20 @@ def test_the_brief_is_previewed_with_its_cost_before_a_setting_is_kept(site: Sit
     assert "tokens of" in whole
     assert "A session would be told nothing." in none
     site.get("/settings/preview?inject=everything", 400)
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+def test_a_changed_setting_leaves_the_rest_of_the_file_as_it_is(site: Site, newline: str) -> None:
+    from holdfast.compose.settings import user_file
+
+    text = (
+        '# mine\ninject="off"   # for now\nallowed_scopes = [\n  "a", # one\n]\n\n# folders\n[projects]\n"/x" = \'y\'\n'
+    )
+    user_file().parent.mkdir(parents=True, exist_ok=True)
+    user_file().write_bytes(text.replace("\n", newline).encode())
+    site.post("/settings", inject="hot", recall_limit="12")
+    after = 'recall_limit = 12\n# mine\ninject="hot"   # for now\nallowed_scopes = [\n  "a", # one\n]\n\n# folders\n[projects]\n"/x" = \'y\'\n'
+    assert user_file().read_bytes() == after.replace("\n", newline).encode()
 
 
 def test_settings_are_kept_in_the_users_own_file(site: Site) -> None:

@@ -7,7 +7,17 @@ from pathlib import Path
 
 from holdfast.adapters import branches, changes
 from holdfast.adapters.git import GIT_SECONDS, QUICK_SECONDS, git_text, run_git
-from holdfast.adapters.source.looking import GONE, UNKNOWN, look
+from holdfast.adapters.source.looking import (
+    GONE,
+    UNKNOWN,
+    Absent,
+    Content,
+    File,
+    Unreadable,
+    content_or_absent,
+    look,
+    only,
+)
 from holdfast.model.anchor import Mark, Sight, Touch, parse_anchor
 from holdfast.model.history import Fate
 from holdfast.model.ids import parse_instant
@@ -88,7 +98,7 @@ class GitCheckout:
         """Give what stood at a place in several versions of its file."""
         found = changes.contents(self.top(), blobs) if self._facts else {}
         place = parse_anchor(anchor)
-        return {blob: look(place, {place.path: raw}.get) for blob, raw in found.items()}
+        return {blob: look(place, only(place.path, raw)) for blob, raw in found.items()}
 
     def renamed(self, paths: Sequence[str], since: Sequence[str]) -> dict[str, str]:
         """Tell where files that are gone went."""
@@ -144,20 +154,20 @@ class GitCheckout:
         answer = run_git(self._folder, "merge-base", "--is-ancestor", name, at, seconds=QUICK_SECONDS)
         return {0: Mark(), 1: GONE}.get(answer.returncode, UNKNOWN)
 
-    def _read(self, path: str, at: str) -> bytes | bool | None:
-        """Give what a file holds; None if there is none, True if it is there but not ours to look into."""
+    def _read(self, path: str, at: str) -> File:
+        """Read a file as it is, or at a commit."""
         try:
             place = self.top() / Path(path).expanduser()
             inside = place.resolve().is_relative_to(self.top().resolve())
             if at and inside:
-                return changes.content(self.top(), f"{at}:{path}")
+                return content_or_absent(changes.content(self.top(), f"{at}:{path}"))
             if not inside or place.is_dir() or place.stat().st_size > LARGEST:
-                return True if place.exists() else None
-            return place.read_bytes()
+                return Unreadable() if place.exists() else Absent()
+            return Content(place.read_bytes())
         except (FileNotFoundError, NotADirectoryError):
-            return None
+            return Absent()
         except (OSError, RuntimeError, ValueError):
-            return True
+            return Unreadable()
 
     def _ask_origin(self, top: Path, common: Path) -> Origin:
         linked = common.name == ".git" and common.parent != top

@@ -1,6 +1,5 @@
 """Load the settings with the source of each value, and find the folder of the store."""
 
-import json
 import os
 import tomllib
 from collections.abc import Mapping
@@ -122,41 +121,37 @@ def user_file() -> Path:
 
 
 def keep_settings(values: Mapping[str, Any]) -> Path:
-    """Write settings into the user's own file, each on its line; everything else in it stays as it was."""
+    """Save settings in the user's own file; everything else in it stays as it was."""
     file = user_file()
     checked = {name: _checked("The form", name, value) for name, value in values.items()}
-    before = _read(file)
-    text = file.read_text(encoding="utf-8") if before else ""
-    for name, value in checked.items():
-        text = _with_line(text, name, f"{name} = {_as_toml(value)}")
-    if tomllib.loads(text) != {
-        **before,
-        **tomllib.loads("\n".join(f"{n} = {_as_toml(v)}" for n, v in checked.items())),
-    }:
-        raise InvalidConfig(f"{file} cannot be changed line by line.", hint="Edit it by hand.")
+    text = _edited(file, {n: list(value) if isinstance(value, tuple) else value for n, value in checked.items()})
     file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     aside = file.with_suffix(f".{os.getpid()}")
-    with os.fdopen(os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as out:
-        out.write(text)
+    with os.fdopen(os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as out:
+        out.write(text.encode())
     aside.replace(file)
     return file
 
 
-def _with_line(text: str, name: str, line: str) -> str:
-    """Replace the line that sets a name, or insert it at the top: tables come last in TOML."""
-    lines = text.splitlines()
-    first_table = next((at for at, text_line in enumerate(lines) if text_line.lstrip().startswith("[")), len(lines))
-    for at in range(first_table):
-        if lines[at].partition("=")[0].strip() == name:
-            lines[at] = line
-            break
-    else:
-        lines.insert(0, line)
-    return "\n".join(lines) + "\n"
+def _edited(file: Path, values: Mapping[str, Any]) -> str:
+    """Return the text of a settings file with new values; raises InvalidConfig where that would change other lines."""
+    import tomlkit
+    from tomlkit.exceptions import TOMLKitError
 
-
-def _as_toml(value: Any) -> str:
-    return json.dumps(list(value) if isinstance(value, tuple) else value, ensure_ascii=False)
+    before = _read(file)
+    text = file.read_bytes().decode() if before or file.exists() else ""
+    newline = "\r\n" if "\r\n" in text else "\n"
+    try:
+        document = tomlkit.parse(text.replace("\r\n", "\n"))
+        unchanged = document.as_string().replace("\n", newline) == text
+        added = tomlkit.item({name: value for name, value in values.items() if name not in document}).as_string()
+        document.update({name: value for name, value in values.items() if name in document})
+    except (TOMLKitError, RecursionError) as problem:
+        raise InvalidConfig(f"{file} cannot be edited: {problem}.", hint="Edit it by hand.") from problem
+    edited: str = (added + document.as_string()).replace("\n", newline)  # new ones first: a table ends at the next one
+    if not unchanged or tomllib.loads(edited) != {**before, **values}:
+        raise InvalidConfig(f"{file} cannot be edited without changing other lines.", hint="Edit it by hand.")
+    return edited
 
 
 def store_folder(config: Config, folder: Path) -> Path:

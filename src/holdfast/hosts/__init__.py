@@ -1,1 +1,1 @@
-"""How Holdfast is reached: command line, MCP, hooks, the web viewer and the team server."""
+"""How Holdfast is reached: command line, MCP, hooks, the web viewer, a team's server and the background worker."""

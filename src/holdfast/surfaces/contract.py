@@ -109,7 +109,7 @@ def taken(tool: Tool, arguments: Mapping[str, Any], missing: str = MISSING) -> d
     given = {name: mended(known[name], value) for name, value in said.items() if name in known and value is not None}
     if problems := problems_of(tool.schema, given, missing):
         raise Invalid(
-            f"Validation failed: {tool.name} cannot be called so.",
+            f"Validation failed: invalid arguments for {tool.name}.",
             hint="Correct the arguments and call again.",
             problems=problems,
         )

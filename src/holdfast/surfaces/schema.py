@@ -1,4 +1,4 @@
-"""JSON Schema, the part tools need: derived from a function's signature, and checked once for every call."""
+"""The part of JSON Schema that tools and web endpoints need: derived from a function's signature, checked on every call."""
 
 import inspect
 import types
@@ -7,6 +7,7 @@ from difflib import get_close_matches
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from holdfast.model.errors import Invalid
+from holdfast.model.text import counted
 
 Schema = dict[str, Any]
 MISSING = "{name} is required ({wanted})"
@@ -22,29 +23,29 @@ _PYTHON: dict[str, tuple[type, ...]] = {
 
 
 def schema_of(function: Callable[..., Any]) -> Schema:
-    """Give the schema of a tool's arguments: its parameters after the first, each Annotated with what it means."""
+    """Return the schema of a function's arguments: its parameters after the first, each Annotated with a description."""
     hints = get_type_hints(function, include_extras=True)
     parameters = list(inspect.signature(function).parameters.values())[1:]
-    properties = {one.name: _property(hints[one.name], one.default) for one in parameters}
-    required = [one.name for one in parameters if one.default is inspect.Parameter.empty]
+    properties = {parameter.name: _property(hints[parameter.name], parameter.default) for parameter in parameters}
+    required = [parameter.name for parameter in parameters if parameter.default is inspect.Parameter.empty]
     schema: Schema = {"type": "object", "properties": properties, "additionalProperties": False}
     return schema | ({"required": required} if required else {})
 
 
-def check_arguments(schema: Schema, given: Mapping[str, Any], tool: str) -> dict[str, Any]:
-    """Give the arguments if they fit the schema, else say everything that is wrong and how to correct it."""
-    if problems := problems_of(schema, given):
+def check_arguments(schema: Schema, arguments: Mapping[str, Any], tool: str) -> dict[str, Any]:
+    """Return the arguments if they fit the schema; raises Invalid with every problem."""
+    if problems := problems_of(schema, arguments):
         raise Invalid(
-            f"{tool} cannot be called so: {'; '.join(problems)}.",
+            f"Invalid arguments for {tool}: {'; '.join(problems)}.",
             hint="Correct the arguments and call again.",
             problems=problems,
         )
-    return dict(given)
+    return dict(arguments)
 
 
-def problems_of(schema: Schema, given: Mapping[str, Any], missing: str = MISSING) -> list[str]:
-    """Say everything in which arguments do not fit a schema; `missing` is how one that was left out is spoken of."""
-    return list(_problems(schema, given, "", missing))
+def problems_of(schema: Schema, arguments: Mapping[str, Any], missing: str = MISSING) -> list[str]:
+    """List every way in which arguments do not fit a schema; `missing` is the message for one that is left out."""
+    return list(_problems(schema, arguments, "", missing))
 
 
 def _property(hint: Any, default: Any) -> Schema:
@@ -52,7 +53,7 @@ def _property(hint: Any, default: Any) -> Schema:
     schema = _typed(kind)
     for note in notes:
         schema |= note if isinstance(note, dict) else {"description": note}
-    if default is not inspect.Parameter.empty and default:  # what is left out says nothing
+    if default is not inspect.Parameter.empty and default:  # an empty default tells the caller nothing
         schema["default"] = default
     return schema
 
@@ -80,16 +81,16 @@ def _problems(schema: Schema, value: Any, path: str, missing: str) -> Iterator[s
     if "enum" in schema and value not in schema["enum"]:
         yield f"{name} must be one of {', '.join(map(str, schema['enum']))}"
     if isinstance(value, str) and not schema.get("minLength", 0) <= len(value) <= schema.get("maxLength", len(value)):
-        yield f"{name} must have {schema.get('minLength', 0)} to {schema.get('maxLength', '…')} characters"
+        yield f"{name} must have {_bounds(schema.get('minLength'), schema.get('maxLength'))} characters"
     if isinstance(value, dict):
         yield from _object_problems(schema, value, path, missing)
     if isinstance(value, list):
         if len(value) < schema.get("minItems", 0):
-            yield f"{name} needs at least {schema['minItems']}"
+            yield f"{name} must have at least {counted(schema['minItems'], 'item')}"
         for place, item in enumerate(value):
             yield from _problems(schema.get("items", {}), item, f"{path}[{place}]", missing)
     if isinstance(value, int | float) and not schema.get("minimum", value) <= value <= schema.get("maximum", value):
-        yield f"{name} must lie between {schema.get('minimum', '…')} and {schema.get('maximum', '…')}"
+        yield f"{name} must be {_bounds(schema.get('minimum'), schema.get('maximum'))}"
 
 
 def _object_problems(schema: Schema, value: Mapping[str, Any], path: str, missing: str) -> Iterator[str]:
@@ -103,12 +104,18 @@ def _object_problems(schema: Schema, value: Mapping[str, Any], path: str, missin
                 yield from _problems(known[name], item, f"{path}.{name}" if path else name, missing)
         elif schema.get("additionalProperties") is False:
             near = get_close_matches(name, known, n=1)
-            yield f"there is no {name}" + (f", did you mean {near[0]}?" if near else "")
+            yield f"unknown argument {name}" + (f", did you mean {near[0]}?" if near else "")
+
+
+def _bounds(least: Any, most: Any) -> str:
+    if least is None or most is None:
+        return f"at most {most}" if least is None else f"at least {least}"
+    return f"between {least} and {most}"
 
 
 def _is(value: Any, wanted: str | list[str]) -> bool:
     if isinstance(wanted, list):
-        return any(_is(value, one) for one in wanted)
+        return any(_is(value, kind) for kind in wanted)
     if isinstance(value, bool):
         return wanted == "boolean"
     if wanted == "integer" and isinstance(value, float):
@@ -121,7 +128,7 @@ def _spoken(schema: Schema) -> str:
         return f"one of {', '.join(map(str, schema['enum']))}"
     kind = schema.get("type", "given")
     if isinstance(kind, list):
-        return " or ".join(_spoken({**schema, "type": one}) for one in kind)
+        return " or ".join(_spoken({**schema, "type": part}) for part in kind)
     return (
         f"a list of {schema.get('items', {}).get('type', 'value')}s"
         if kind == "array"

@@ -163,7 +163,7 @@ class Surface:
             self.tools[name] = Tool(
                 name=name,
                 title=title,
-                description=_description(function),
+                description=description_of(function),
                 schema=schema_of(function),
                 run=function,
                 read_only=read_only,
@@ -182,7 +182,7 @@ class Surface:
                 uri=uri,
                 name=function.__name__,
                 title=title,
-                description=_description(function),
+                description=description_of(function),
                 mime=mime,
                 run=function,
             )
@@ -200,7 +200,7 @@ class Surface:
             self.prompts[name] = Prompt(
                 name=name,
                 title=title,
-                description=_description(function),
+                description=description_of(function),
                 schema=schema_of(function),
                 run=function,
             )
@@ -239,7 +239,8 @@ class Surface:
         return defused(text, fences=self.fences)
 
 
-def _description(function: Function) -> str:
+def description_of(function: Function) -> str:
+    """Return a function's docstring on one line."""
     return " ".join((function.__doc__ or "").split())
 
 

@@ -213,7 +213,7 @@ def test_surfaces_and_another_store_are_told_to_the_server(place: Place) -> None
     assert cursor["env"] == {"HOLDFAST_HOME": "/s"}
     opencode = jsontext.value_at(place.path("{opencode}/opencode.json").read_text(), ("mcp", "holdfast"))
     assert opencode["environment"] == {"HOLDFAST_HOME": "/s"}
-    assert 'env = { HOLDFAST_HOME = "/s" }' in place.path("{codex}/config.toml").read_text()
+    assert 'env = {HOLDFAST_HOME = "/s"}' in place.path("{codex}/config.toml").read_text()
 
 
 def test_an_entry_written_by_hand_is_respected(place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,5 +1,8 @@
 """TOML files of other programs, changed table by table."""
 
+import subprocess
+import sys
+
 import pytest
 
 from holdfast.hosts.setup.tomltext import add_table, mend_table, table_of, without_table
@@ -34,12 +37,14 @@ def test_tables_inside_it_go_too() -> None:
     assert without_table(text, PATH).strip() == "[z]\ny = 1"
 
 
-def test_a_table_is_mended_line_by_line() -> None:
-    text = '[mcp_servers.ours]\n# slow here\nstartup_timeout_sec = 30\ncommand = "old" \nargs = ["-m"]\n\n[b]\nc = 1\n'
-    assert mend_table(text, PATH, {"command": "new", "env": {"A": "1"}}) == (
-        '[mcp_servers.ours]\nenv = { A = "1" }\n# slow here\nstartup_timeout_sec = 30\ncommand = "new"\n'
-        'args = ["-m"]\n\n[b]\nc = 1\n'
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+def test_only_the_keys_that_change_are_written_again(newline: str) -> None:
+    text = (
+        '[mcp_servers.ours]\n# slow here\nstartup_timeout_sec = 30\ncommand = "old" # why\nargs = ["-m"]\n\n[b]\nc=1\n'
     )
+    after = '[mcp_servers.ours]\n# slow here\nstartup_timeout_sec = 30\ncommand = "new" # why\nargs = ["-m"]\nenv = {A = "1"}\n\n[b]\nc=1\n'
+    mended = mend_table(text.replace("\n", newline), PATH, {"command": "new", "env": {"A": "1"}})
+    assert mended == after.replace("\n", newline)
 
 
 @pytest.mark.parametrize(
@@ -55,6 +60,18 @@ def test_what_is_written_in_another_way_is_left_alone(text: str) -> None:
         without_table(text, PATH)
 
 
-def test_a_value_over_several_lines_is_not_guessed_at() -> None:
-    with pytest.raises(InvalidFile, match="several lines"):
-        mend_table('[mcp_servers.ours]\nargs = [\n  "a",\n]\n', PATH, {"args": ["b"]})
+def test_a_value_over_several_lines_is_replaced() -> None:
+    text = '[mcp_servers.ours]\nargs = [\n  "a", # one\n]\nn = 1\n'
+    assert mend_table(text, PATH, {"args": ["b"]}) == '[mcp_servers.ours]\nargs = ["b"]\nn = 1\n'
+
+
+def test_a_file_that_cannot_be_written_as_it_was_is_left_alone() -> None:
+    text = '[[a]]\nb = 1\n[mcp_servers.ours]\ncommand = "x"\n[[a]]\nb = 2\n'
+    with pytest.raises(InvalidFile, match="without changing other lines"):
+        mend_table(text, PATH, VALUE)
+    assert without_table(text, PATH) == "[[a]]\nb = 1\n[[a]]\nb = 2\n"
+
+
+def test_tomlkit_is_imported_only_to_edit() -> None:
+    code = "import sys; from holdfast.hosts.setup import checks, placing; import holdfast.compose.settings; sys.exit('tomlkit' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -1,33 +1,67 @@
-"""Look at a cited place: is it there, what does it say, and where does what was cited stand now."""
+"""Look at a cited place: whether it exists, its content, and where the cited part is now if it moved."""
 
 import hashlib
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from holdfast.adapters.source.plain import digest, essence, extension_of
 from holdfast.adapters.source.spans import Span, moved_lines, symbol_spans, text_in, value_of, whole
 from holdfast.adapters.source.versions import is_version, version_of
 from holdfast.model.anchor import Anchor, Mark, bare_value
 
-# Gives the content of a path: None if there is none, False if it may not or cannot be read.
-Read = Callable[[str], bytes | bool | None]
 GONE, UNKNOWN = Mark(there=False), Mark(there=None)
 
 
+@dataclass(frozen=True, slots=True)
+class Content:
+    """A file that was read."""
+
+    raw: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Absent:
+    """No file at this path."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """A file that exists, but is a folder, too large, outside the checkout or not permitted to be read."""
+
+
+File = Content | Absent | Unreadable
+Read = Callable[[str], File]
+
+
+def only(path: str, raw: bytes) -> Read:
+    """Return a reader that knows one file."""
+    return lambda name: Content(raw) if name == path else Absent()
+
+
+def content_or_absent(raw: bytes | None) -> File:
+    """Return bytes as content; None means there is no such file."""
+    return Absent() if raw is None else Content(raw)
+
+
 def look(anchor: Anchor, read: Read, cited: Mark | None = None) -> Mark:
-    """Give what stands at a place. With what was cited, a part that only moved is found where it is now."""
+    """Return the mark of a place. With the mark that was cited, a part that only moved is found where it is now."""
     if anchor.kind == "version":
         return _version(anchor, read)
     if anchor.kind == "commit":
         return UNKNOWN  # git has to be asked
-    raw = read(anchor.path)
-    if raw is None:
-        return GONE
-    if isinstance(raw, bool):
-        return Mark()  # it is there; what it says is not ours to read
+    match read(anchor.path):
+        case Absent():
+            return GONE
+        case Unreadable():
+            return Mark()  # it exists, and that is all that is known
+        case Content(raw):
+            return _look_into(anchor, raw, cited)
+
+
+def _look_into(anchor: Anchor, raw: bytes, cited: Mark | None) -> Mark:
     blob = hashlib.sha1(b"blob %d\0" % len(raw) + raw, usedforsecurity=False).hexdigest()
     if cited and cited.blob == blob and cited.hash:
-        return cited  # the very same file
+        return cited  # the file is unchanged
     if b"\0" in raw[:8_000]:
         return Mark(blob=blob, hash=blob[:16]) if anchor.kind in ("path", "absent") else UNKNOWN
     return replace(_inside(anchor, raw.decode(errors="replace").replace("\r\n", "\n"), cited), blob=blob)
@@ -47,7 +81,7 @@ def _inside(anchor: Anchor, text: str, cited: Mark | None) -> Mark:
 
 
 def _symbol(anchor: Anchor, text: str, cited: Mark | None) -> Mark:
-    """Give the definition that says what was cited, else the first one in its fullest extent."""
+    """Return the definition with the cited text, else the first one in its fullest extent."""
     found = GONE
     for span in symbol_spans(anchor.path, text, anchor.name):
         mark = _mark(anchor, text, span)
@@ -78,8 +112,8 @@ def _mark(anchor: Anchor, text: str, span: Span) -> Mark:
 
 def _version(anchor: Anchor, read: Read) -> Mark:
     def text(path: str) -> str | None:
-        raw = read(path)
-        return raw.decode(errors="replace") if isinstance(raw, bytes) else None
+        file = read(path)
+        return file.raw.decode(errors="replace") if isinstance(file, Content) else None
 
     found = version_of(anchor.name, text) if anchor.name else ""
     if not found:

@@ -10,7 +10,6 @@ from holdfast.hosts.plain import plain
 from holdfast.model.errors import Conflict
 from holdfast.model.record import Record, record_to_json
 from holdfast.policy.admission.admit import (
-    OUTCOME_CODES,
     Duplicate,
     PreviouslyRemoved,
     Refused,
@@ -19,8 +18,21 @@ from holdfast.policy.admission.admit import (
     Similar,
     Transient,
 )
+from holdfast.policy.admission.refusals import Remedies, explain, explain_pending
 from holdfast.verbs.records.conflicts import Clash
 from holdfast.verbs.records.write import Held, Outcome, Written
+
+REMEDIES = Remedies(
+    revise="`holdfast revise {id}`",
+    restore="`holdfast restore {id}`",
+    force="--force",
+    transient="--transient",
+    add_scope="--scope {scope}",
+    any_scope="--any-scope",
+    redact="--redact",
+    approve="`holdfast confirm {id}`",
+    reject="`holdfast cancel {id}`",
+)
 
 
 def present(outcome: Outcome, *, as_json: bool) -> None:
@@ -54,7 +66,7 @@ def _show_saved(
     word = "saved" if status == "written" else "pending approval"
     out.print(Text.assemble((record.id[:SHORT], "cyan"), f"  {icon(record)} {word}: ", (record.title, "bold")))
     if why:
-        out.print(Text(f"  {why}; approve it: holdfast confirm {record.id[:SHORT]}", style="yellow"))
+        out.print(Text(f"  because {why}. {explain_pending(record.id, REMEDIES)}", style="yellow"))
     for doubt in doubts:
         out.print(Text(f"  warning: {doubt}", style="yellow"))
     for near in related:
@@ -68,51 +80,26 @@ def _show_saved(
 
 def refuse(refused: Refused, *, as_json: bool) -> NoReturn:
     """Print why nothing was saved and what to do, and exit with code 4."""
-    message, hint, extra = _explained(refused)
+    refusal = explain(refused, REMEDIES)
     if as_json:
-        print_json({"status": OUTCOME_CODES[type(refused)], "message": message, "hint": hint, **extra})
+        print_json({"status": refusal.code, "message": refusal.reason, "hint": refusal.hint, **_details(refused)})
     else:
         out = console(error=True)
-        out.print(Text.assemble(("not saved: ", "bold yellow"), message))
-        out.print(Text(f"           {hint}", style="dim"))
+        out.print(Text.assemble(("Not saved: ", "bold yellow"), refusal.reason))
+        out.print(Text(f"           {refusal.hint}", style="dim"))
     raise click.exceptions.Exit(Conflict.exit_code)
 
 
-def _explained(refused: Refused) -> tuple[str, str, dict[str, Any]]:
+def _details(refused: Refused) -> dict[str, Any]:
     match refused:
-        case Duplicate(matches=matches):
-            best = matches[0]
-            return (
-                f"{best.record.id[:SHORT]} already says this ({best.similarity:.0%} of the words match): {best.record.title}",
-                f"Change it with `holdfast revise {best.record.id[:SHORT]}`, or save this one too with --force.",
-                {"matches": _similar(matches)},
-            )
-        case PreviouslyRemoved(matches=matches):
-            best = matches[0]
-            return (
-                f"{best.record.id[:SHORT]} said this and was retired: {best.record.reason}",
-                f"`holdfast restore {best.record.id[:SHORT]}` brings it back; --force saves a new one.",
-                {"matches": _similar(matches)},
-            )
+        case Duplicate(matches=matches) | PreviouslyRemoved(matches=matches):
+            return {"matches": _similar(matches)}
         case Transient(markers=markers):
-            words = ", ".join(f"“{marker}”" for marker in markers)
-            return (
-                f"{words} suggests this will change soon.",
-                "Reword it, or save it anyway with --transient.",
-                {"markers": list(markers)},
-            )
+            return {"markers": list(markers)}
         case ScopeMismatch(suggested=suggested):
-            return (
-                f"it mentions {', '.join(scope.split(':')[1] for scope in suggested)} but does not have that scope.",
-                f"Add --scope {suggested[0]}, or save it anyway with --any-scope.",
-                {"suggested": list(suggested)},
-            )
+            return {"suggested": list(suggested)}
         case SecretFound(names=names):
-            return (
-                f"it contains a secret ({', '.join(names)}).",
-                "Remove it, or mask it with --redact.",
-                {"secrets": list(names)},
-            )
+            return {"secrets": list(names)}
 
 
 def _similar(similar: tuple[Similar, ...]) -> list[dict[str, Any]]:

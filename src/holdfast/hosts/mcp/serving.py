@@ -48,8 +48,13 @@ def serving(names: Sequence[str], flags: Mapping[str, Any]) -> Iterator[Server]:
                 stack.enter_context(keeping_up(memory))
             return memory
 
+        def list_aliases() -> bool:
+            from holdfast.compose.settings import load_settings  # noqa: PLC0415
+
+            return load_settings(flags=flags).config.list_aliases
+
         yield Server(
-            offer=_offered(chosen, flags),
+            offer=offered(chosen, list_aliases),
             load=cache(lambda: [surface_named(name) for name in chosen]),
             call=Call(open=in_session(steady(open_for_good), client), client=client),
         )
@@ -107,24 +112,12 @@ def _checked(names: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names))
 
 
-def offered(names: Sequence[str], *, aliases: bool) -> Offer:
-    """Give what the named surfaces offer together."""
+def offered(names: Sequence[str], list_aliases: Callable[[], bool]) -> Offer:
+    """Return what the named surfaces offer together; `list_aliases` is asked only where tools have other names."""
     offers = [(name, written_offer(name)) for name in _checked(names)]
     check_names(offers)
-    offer = joined(one for _, one in offers)
-    return with_aliases(offer) if aliases else offer
-
-
-def _offered(names: Sequence[str], flags: Mapping[str, Any]) -> Offer:
-    """Give what the named surfaces offer together; other names of tools are listed only if the settings say so."""
-    offers = [(name, written_offer(name)) for name in names]
-    check_names(offers)
-    offer = joined(one for _, one in offers)
-    if not offer.aliases:
-        return offer
-    from holdfast.compose.settings import load_settings  # noqa: PLC0415  not where there is nothing to decide
-
-    return with_aliases(offer) if load_settings(flags=flags).config.list_aliases else offer
+    offer = joined(each for _, each in offers)
+    return with_aliases(offer) if offer.aliases and list_aliases() else offer
 
 
 def in_session(open_it: "Callable[[], Memory]", client: Client) -> "Callable[[], Memory]":

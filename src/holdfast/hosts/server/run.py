@@ -116,7 +116,7 @@ def server_of(surfaces: Sequence[str], settings: Settings) -> Server:
         raise Invalid("Whose memory?")
 
     return Server(
-        offer=offered(chosen, aliases=settings.config.list_aliases),
+        offer=offered(chosen, lambda: settings.config.list_aliases),
         load=cache(lambda: [surface_named(name) for name in chosen]),
         call=Call(open=nobody),
     )

@@ -108,7 +108,7 @@ def snippet(edits: Iterable[Edit]) -> str:
             case Element(path=path, value=value):
                 _deep(joined, path, [value])
             case Table(path=path, value=value):
-                pieces.append("\n".join(tomltext.table_lines(path, value)))
+                pieces.append(tomltext.table_text(path, value).rstrip("\n"))
             case Block(text=text) | Whole(text=text):
                 pieces.append(text.rstrip("\n"))
     return "\n\n".join([*([json.dumps(joined, indent=2, ensure_ascii=False)] if joined else []), *pieces])

@@ -1,26 +1,30 @@
-"""TOML files of other programs: one table is put in, mended or taken out, and every other line stays as it was."""
+"""TOML files of other programs: one table is added, updated or removed, and every other line stays as it was."""
 
-import json
 import re
 import tomllib
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from holdfast.model.errors import InvalidFile
 
+if TYPE_CHECKING:
+    from tomlkit import TOMLDocument
+    from tomlkit.items import Item, Table
+
+BOM = "\ufeff"
 _HEADER = re.compile(r"\s*\[")
 
 
 def value_of(text: str) -> dict[str, Any]:
-    """Read a text."""
+    """Parse a text."""
     try:
-        return tomllib.loads(text.removeprefix("\ufeff"))
+        return tomllib.loads(text.removeprefix(BOM))
     except (tomllib.TOMLDecodeError, RecursionError) as problem:
         raise InvalidFile(f"It is not valid TOML: {problem}.") from problem
 
 
 def table_of(text: str, path: tuple[str, ...]) -> Any:
-    """Give the table at a path, or None."""
+    """Return the table at a path, or None."""
     value: Any = value_of(text)
     for step in path:
         value = value.get(step) if isinstance(value, dict) else None
@@ -28,31 +32,26 @@ def table_of(text: str, path: tuple[str, ...]) -> Any:
 
 
 def add_table(text: str, path: tuple[str, ...], value: Mapping[str, Any]) -> str:
-    """Write a new table at the end."""
-    newline = "\r\n" if "\r\n" in text else "\n"
+    """Add a new table at the end."""
+    newline = _newline(text)
     gap = "" if not text else newline if text.endswith("\n") else newline * 2
-    return _checked(text + gap + newline.join(table_lines(path, value)) + newline, path, value)
+    return _checked(text + gap + table_text(path, value).replace("\n", newline), path, value)
 
 
 def mend_table(text: str, path: tuple[str, ...], value: Mapping[str, Any]) -> str:
-    """Give keys of a table new values, line by line; other keys and comments stay."""
-    lines = text.splitlines(keepends=True)
-    begin, end = _span(lines, path)
+    """Give keys of a table new values; other keys, comments and their order stay."""
+    document = _document(text)
+    table = _table(document, path)
     for key, wanted in value.items():
-        at = next((at for at in range(begin + 1, end) if re.match(rf"\s*{re.escape(key)}\s*=", lines[at])), None)
-        if at is None:
-            lines[begin + 1 : begin + 1] = [f"{key} = {_written(wanted)}\n"]
-            end += 1
-        elif _is_whole(lines[at]):
-            ending = lines[at][len(lines[at].rstrip("\r\n")) :]
-            lines[at] = f"{key} = {_written(wanted)}{ending}"
-        else:
-            raise InvalidFile(f"{key} of [{'.'.join(path)}] takes several lines.")
-    return _checked("".join(lines), path, value)
+        table[key] = _item(wanted)
+    return _checked(_text(text, document), path, value)
 
 
 def without_table(text: str, path: tuple[str, ...]) -> str:
-    """Take a table out, with the tables inside it and the empty line before it."""
+    """Remove a table with the tables inside it and the empty line before it; comments after its last value stay.
+
+    By lines: tomlkit counts the comments before the next table as part of this one and would remove them too.
+    """
     before = value_of(text)
     lines = text.splitlines(keepends=True)
     while table_of("".join(lines), path) is not None:
@@ -62,27 +61,67 @@ def without_table(text: str, path: tuple[str, ...]) -> str:
         del lines[begin:end]
     left = "".join(lines)
     if _pruned(value_of(left), path) != _pruned(before, path):
-        raise InvalidFile(f"[{'.'.join(path)}] cannot be taken out by lines.")
+        raise InvalidFile(f"[{'.'.join(path)}] cannot be removed line by line.")
     return left
 
 
-def table_lines(path: tuple[str, ...], value: Mapping[str, Any]) -> list[str]:
-    """Write a table as lines."""
-    return [f"[{'.'.join(path)}]", *(f"{key} = {_written(item)}" for key, item in value.items())]
+def table_text(path: tuple[str, ...], value: Mapping[str, Any]) -> str:
+    """Return a table as lines."""
+    import tomlkit
+
+    table = tomlkit.table()
+    for key, item in value.items():
+        table.add(key, _item(item))
+    for step in reversed(path[1:]):
+        table = tomlkit.table(is_super_table=True).add(step, table)
+    return tomlkit.document().add(path[0], table).as_string()
+
+
+def _document(text: str) -> "TOMLDocument":
+    import tomlkit
+    from tomlkit.exceptions import TOMLKitError
+
+    value_of(text)  # tomllib is the judge of what is valid
+    try:
+        document = tomlkit.parse(text.removeprefix(BOM).replace("\r\n", "\n"))
+    except (TOMLKitError, RecursionError) as problem:
+        raise InvalidFile(f"It cannot be edited: {problem}.") from problem
+    if _text(text, document) != text:
+        raise InvalidFile("It cannot be edited without changing other lines.")
+    return document
+
+
+def _text(before: str, document: "TOMLDocument") -> str:
+    """Return an edited document with the byte-order mark and the newlines it had before."""
+    return BOM * before.startswith(BOM) + document.as_string().replace("\n", _newline(before))
+
+
+def _table(document: "TOMLDocument", path: tuple[str, ...]) -> "Table":
+    """Return the table at a path; raises InvalidFile where there is none or it is an inline table."""
+    from tomlkit.container import OutOfOrderTableProxy
+    from tomlkit.items import Table
+
+    found: Any = document
+    for step in path:
+        found = found.get(step)
+        if not isinstance(found, Table | OutOfOrderTableProxy):
+            raise InvalidFile(f"[{'.'.join(path)}] is not written as a table of its own.")
+    table: Table = found
+    return table
 
 
 def _span(lines: list[str], path: tuple[str, ...]) -> tuple[int, int]:
-    """Give the first line of a table (or of one inside it) and the line after its last value."""
+    """Return the first line of a table (or of one inside it) and the line after its last value."""
     name = r"\s*\.\s*".join(rf"[\"']?{re.escape(step)}[\"']?" for step in path)
     header = re.compile(rf"\s*\[\s*{name}\s*[\].]")
     begin = next((at for at, line in enumerate(lines) if header.match(line)), None)
     if begin is None:
-        raise InvalidFile(f"[{'.'.join(path)}] is written in another way.")
+        raise InvalidFile(f"[{'.'.join(path)}] is not written as a table of its own.")
     end = last = begin + 1
     while end < len(lines) and not _HEADER.match(lines[end]):
         end += 1
         if lines[end - 1].strip() and not lines[end - 1].lstrip().startswith("#"):
-            last = end  # comments behind the last value belong to what follows
+            last = end  # comments after the last value belong to what follows
     return begin, last
 
 
@@ -93,26 +132,24 @@ def _checked(text: str, path: tuple[str, ...], value: Mapping[str, Any]) -> str:
     return text
 
 
-def _is_whole(line: str) -> bool:
-    try:
-        tomllib.loads(line)
-    except tomllib.TOMLDecodeError:
-        return False
-    return True
-
-
 def _pruned(value: dict[str, Any], path: tuple[str, ...]) -> dict[str, Any]:
-    """Give a document without one table, and without the tables that only held it."""
+    """Return a document without one table, and without the tables that only held it."""
     first, rest = path[0], path[1:]
     inner = _pruned(value.get(first, {}), rest) if rest else {}
     return {key: item for key, item in value.items() if key != first} | ({first: inner} if inner else {})
 
 
-def _written(value: Any) -> str:
-    match value:
-        case Mapping():
-            return "{ " + ", ".join(f"{key} = {_written(item)}" for key, item in value.items()) + " }"
-        case list() | tuple():
-            return "[" + ", ".join(_written(item) for item in value) + "]"
-    # Strings, whole numbers, true and false are written in TOML as in JSON; DEL is the one exception.
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+def _newline(text: str) -> str:
+    return "\r\n" if "\r\n" in text else "\n"
+
+
+def _item(value: Any) -> "Item":
+    """Return a value for a line of its own: a mapping becomes an inline table."""
+    import tomlkit
+
+    if isinstance(value, Mapping):
+        table = tomlkit.inline_table()
+        table.update({key: _item(part) for key, part in value.items()})
+        return table
+    item: Item = tomlkit.item(list(value) if isinstance(value, tuple) else value)
+    return item

@@ -1,17 +1,18 @@
-"""What the JSON interface gives: the pages' content for programs, and what users of claude-mem script against."""
+"""The endpoints of the JSON API: the content of the pages for programs, and the paths claude-mem's users script against."""
 
 from dataclasses import replace
-from typing import Any
+from typing import Annotated, Any, Literal
 from urllib.parse import quote
 
 from holdfast.engine.views import Entry
 from holdfast.hosts.plain import plain
-from holdfast.hosts.web.pages.record import ACTS, versions_of
-from holdfast.hosts.web.pages.search import mode_of
+from holdfast.hosts.web.endpoint import Api, Json
+from holdfast.hosts.web.pages.record import ACTS, home_of, versions_of
 from holdfast.hosts.web.viewer import Ask
 from holdfast.model.errors import Invalid
 from holdfast.model.event import event_to_json
-from holdfast.model.query import Query
+from holdfast.model.kinds import KINDS
+from holdfast.model.query import Mode, Query
 from holdfast.model.record import Record, record_to_json
 from holdfast.policy.activity.claude_mem_types import OBSERVED, SESSION
 from holdfast.surfaces.claude_mem import shapes
@@ -21,8 +22,8 @@ from holdfast.verbs.records.browse import browse
 from holdfast.verbs.records.freshness import freshness
 from holdfast.verbs.records.project import in_project, project_called
 from holdfast.verbs.records.read import get, history
-from holdfast.verbs.records.subgraph import picture
-from holdfast.verbs.search.observations import observation, recent, search_observations, timeline_of
+from holdfast.verbs.records.subgraph import MOST_NODES, picture
+from holdfast.verbs.search.observations import ORDERS, observation, recent, search_observations, timeline_of
 from holdfast.verbs.search.recall import recall
 from holdfast.verbs.sessions.scars import effects
 from holdfast.verbs.sessions.session import left_by, list_sessions
@@ -32,19 +33,36 @@ from holdfast.verbs.upkeep.health import health
 from holdfast.verbs.upkeep.overview import day_by_day, projects
 from holdfast.verbs.upkeep.stream import Wanted, older, place_of
 
-Json = dict[str, Any]
+API = Api()
+Id = Annotated[str, "An id, or its first characters."]
+Kind = Annotated[str, "Only this kind.", {"enum": list(KINDS)}]
+Limit = Annotated[int, "The most to return.", {"minimum": 1, "maximum": 100}]
+Offset = Annotated[int, "How many to skip.", {"minimum": 0, "maximum": 1_000_000, "default": 0}]
+Days = Annotated[int, "How many days back.", {"minimum": 1, "maximum": 365}]
+OnlyProject = Annotated[str, "Only this project; empty: all."]
+OnlyAgent = Annotated[str, "Only what this agent saved."]
+Depth = Annotated[int, "How many steps away.", {"minimum": 1, "maximum": 4}]
+Nodes = Annotated[int, "The most nodes to return.", {"minimum": 1, "maximum": MOST_NODES}]
+Before = Annotated[int, "How many before it.", {"minimum": 0, "maximum": 20}]
+After = Annotated[int, "How many after it.", {"minimum": 0, "maximum": 20}]
 
 
 def cited(record: Record) -> Json:
-    """Write a record with the link that stays the same as long as it exists."""
+    """Return a record with its permanent link."""
     return {**record_to_json(record), "url": f"/r/{record.id}"}
 
 
-def found(ask: Ask, q: str, kind: str, limit: int, as_of: str, mode: str) -> Json:
-    """Ask the engine as an agent would, without leaving a trace."""
-    query = Query(
-        text=q, everywhere=ask.everywhere, kinds=(kind,) if kind else (), limit=limit, as_of=as_of, mode=mode_of(mode)
-    )
+@API.endpoint("/api/recall", selects_project=True)
+def recalled(
+    ask: Ask,
+    q: Annotated[str, "The question."] = "what is known",
+    kind: Kind = "",
+    limit: Limit = 20,
+    as_of: Annotated[str, "As it was known on this date."] = "",
+    mode: Annotated[Mode, "How well an answer must fit."] = "balanced",
+) -> Json:
+    """Search the memory; each hit has the reasons why it matched and how fresh it is. Reads only, counts no use."""
+    query = Query(text=q, everywhere=ask.everywhere, kinds=(kind,) if kind else (), limit=limit, as_of=as_of, mode=mode)
     answer = recall(ask.memory, query, surface=False)
     hits = [
         {
@@ -66,29 +84,8 @@ def found(ask: Ask, q: str, kind: str, limit: int, as_of: str, mode: str) -> Jso
     }
 
 
-def one_record(ask: Ask, id: str) -> Json:  # noqa: A002  as the address names it
-    """Give one memory with its links and uses."""
-    shown = get(ask.memory, id)
-    told = {
-        "links": plain(shown.links),
-        "usage": plain(shown.usage),
-        "number": shown.number,
-        "superseded_by": shown.superseded_by,
-    }
-    return {
-        **cited(shown.record),
-        **told,
-        "freshness": plain(freshness(ask.memory, [shown.record]).get(shown.record.id)),
-    }
-
-
-def record_history(ask: Ask, id: str) -> Json:  # noqa: A002
-    """Give everything that happened to a memory."""
-    events = history(ask.memory, id)
-    return {"events": [event_to_json(one.event) for one in versions_of(events)]}
-
-
-def records(ask: Ask, kind: str, limit: int, offset: int) -> Json:
+@API.endpoint("/api/records", selects_project=True)
+def records(ask: Ask, kind: Kind = "", limit: Limit = 20, offset: Offset = 0) -> Json:
     """List memories, newest first."""
     page = browse(
         ask.memory, Query(text="", everywhere=ask.everywhere, kinds=(kind,) if kind else (), limit=limit), offset=offset
@@ -96,16 +93,43 @@ def records(ask: Ask, kind: str, limit: int, offset: int) -> Json:
     return {"records": [cited(entry.record) for entry in page.entries], "total": page.total}
 
 
-def act(ask: Ask, id: str, what: str) -> Json:  # noqa: A002
-    """Do one thing to a memory, as its page does."""
-    record = find(ask.memory, id).record
-    home = ask.memory if record.project in ("", ask.memory.project) else ask.memory.acting_on(record.project)
-    said = ACTS[what](home, record.id, ask)
-    return {"id": record.id, "done": what, "message": said, "url": f"/r/{record.id}"}
+@API.endpoint("/api/records/{id}")
+def record(ask: Ask, id: Id) -> Json:
+    """Return one memory in full, with its links and uses."""
+    shown = get(ask.memory, id)
+    return {
+        **cited(shown.record),
+        "links": plain(shown.links),
+        "usage": plain(shown.usage),
+        "number": shown.number,
+        "superseded_by": shown.superseded_by,
+        "freshness": plain(freshness(ask.memory, [shown.record]).get(shown.record.id)),
+    }
 
 
-def happenings(ask: Ask, before: str, session: str, limit: int) -> Json:
-    """Give the stream, latest first."""
+@API.endpoint("/api/records/{id}/history")
+def record_history(ask: Ask, id: Id) -> Json:
+    """List every event of a memory."""
+    events = history(ask.memory, id)
+    return {"events": [event_to_json(version.event) for version in versions_of(events)]}
+
+
+@API.endpoint("/api/records/{id}/{what}", method="POST")
+def act(ask: Ask, id: Id, what: Annotated[str, "The action.", {"enum": list(ACTS)}]) -> Json:
+    """Verify, retire, restore, pin, share, judge or link a memory."""
+    target = find(ask.memory, id).record
+    message = ACTS[what](home_of(ask, target), target.id, ask)
+    return {"id": target.id, "done": what, "message": message, "url": f"/r/{target.id}"}
+
+
+@API.endpoint("/api/stream", selects_project=True)
+def activity(
+    ask: Ask,
+    before: Annotated[str, "Continue from here: `before` of the last answer."] = "",
+    session: Annotated[str, "Only this session."] = "",
+    limit: Limit = 20,
+) -> Json:
+    """List activity, latest first."""
     page = older(
         ask.memory,
         Wanted(project=ask.project, session=session),
@@ -116,101 +140,112 @@ def happenings(ask: Ask, before: str, session: str, limit: int) -> Json:
 
 
 def item_json(item: Any) -> Json:
-    """Write a happening; its records as links."""
-    told: Json = plain(replace(item, records=()))
-    return {
-        **told,
-        "records": [
-            {"id": one.id, "kind": one.kind, "title": one.title, "url": f"/r/{one.id}"} for one in item.records
-        ],
-    }
+    """Return an item of the stream, its records as links."""
+    links = [
+        {"id": record.id, "kind": record.kind, "title": record.title, "url": f"/r/{record.id}"}
+        for record in item.records
+    ]
+    return {**plain(replace(item, records=())), "records": links}
 
 
-def sessions(ask: Ask, limit: int, offset: int) -> Json:
+@API.endpoint("/api/sessions", selects_project=True)
+def sessions(ask: Ask, limit: Limit = 20, offset: Offset = 0) -> Json:
     """List sessions, latest first."""
-    listed = list_sessions(ask.memory, limit=limit, offset=offset, everywhere=ask.everywhere)
-    return {"sessions": plain(listed)}
+    return {"sessions": plain(list_sessions(ask.memory, limit=limit, offset=offset, everywhere=ask.everywhere))}
 
 
-def one_session(ask: Ask, id: str) -> Json:  # noqa: A002
-    """Give one session with what it left."""
+@API.endpoint("/api/sessions/{id}")
+def session(ask: Ask, id: Id) -> Json:
+    """Return one session with what it left."""
     left = left_by(ask.memory, id)
-    return {**plain(left), "records": [cited(one) for one in left.records]}
+    return {**plain(left), "records": [cited(record) for record in left.records]}
 
 
+@API.endpoint("/api/threads", selects_project=True)
 def threads(ask: Ask) -> Json:
-    """Give open threads by the stage of their life."""
+    """List open threads by the stage of their life."""
     return {
         "stages": {
-            stage: [{**plain(one), "record": cited(one.record)} for one in found]
-            for stage, found in triage(ask.memory).items()
+            stage: [{**plain(thread), "record": cited(thread.record)} for thread in threads]
+            for stage, threads in triage(ask.memory).items()
         }
     }
 
 
-def scars(ask: Ask, days: int) -> Json:
-    """Give what each scar shown lately achieved."""
+@API.endpoint("/api/scars", selects_project=True)
+def scars(ask: Ask, days: Days = 30) -> Json:
+    """List the effect of each scar shown recently."""
     return {
         "scars": [
             {
-                "record": cited(one.scar),
-                "shown": one.shown,
-                "outcomes": dict(one.outcomes),
-                "heeded": one.heeded,
-                "weight": one.multiplier,
-                "blind_spot": one.is_blind_spot,
+                "record": cited(effect.scar),
+                "shown": effect.shown,
+                "outcomes": dict(effect.outcomes),
+                "heeded": effect.heeded,
+                "weight": effect.multiplier,
+                "blind_spot": effect.is_blind_spot,
             }
-            for one in effects(ask.memory, days=days)
+            for effect in effects(ask.memory, days=days)
         ]
     }
 
 
-def graph(ask: Ask, node: str, depth: int, limit: int) -> Json:
-    """Give what hangs together, as nodes and edges."""
+@API.endpoint("/api/graph", selects_project=True)
+def graph(
+    ask: Ask,
+    node: Annotated[str, "Around this memory; empty: the links of the project."] = "",
+    depth: Depth = 2,
+    limit: Nodes = MOST_NODES,
+) -> Json:
+    """Return linked memories as nodes and edges."""
     drawn = picture(ask.memory, node, depth=depth, limit=limit)
     project = f"&project={quote(ask.named, safe='')}" if ask.named else ""
     return {
         "center": drawn.center,
         "nodes": [
             {
-                "id": one.id,
-                "kind": one.kind,
-                "title": one.title,
-                "state": one.state,
-                "url": f"/r/{one.id}",
-                "graph": f"/graph?node={one.id}{project}",
+                "id": record.id,
+                "kind": record.kind,
+                "title": record.title,
+                "state": record.state,
+                "url": f"/r/{record.id}",
+                "graph": f"/graph?node={record.id}{project}",
             }
-            for one in drawn.records
+            for record in drawn.records
         ],
         "edges": plain(drawn.arrows),
         "more": drawn.more,
     }
 
 
-def healthy(ask: Ask, days: int) -> Json:
-    """Give how healthy a project's memory is."""
-    made = health(ask.memory, days=days)
-    return {**plain(made), "measures": [{**plain(one), "cost": one.cost} for one in made.measures]}
+@API.endpoint("/api/health", selects_project=True)
+def health_report(ask: Ask, days: Days = 30) -> Json:
+    """Report how healthy the memory is, and what to do first."""
+    report = health(ask.memory, days=days)
+    return {**plain(report), "measures": [{**plain(measure), "cost": measure.cost} for measure in report.measures]}
 
 
-def insights(ask: Ask, days: int) -> Json:
-    """Give what happened day by day."""
-    told: Json = plain(day_by_day(ask.memory, days=days, everywhere=ask.everywhere))
-    return told
+@API.endpoint("/api/insights", selects_project=True)
+def insights(ask: Ask, days: Days = 30) -> Json:
+    """Count activity day by day."""
+    counts: Json = plain(day_by_day(ask.memory, days=days, everywhere=ask.everywhere))
+    return counts
 
 
+@API.endpoint("/api/brief", selects_project=True)
 def brief(ask: Ask) -> Json:
-    """Give the brief a session of the project would begin with."""
-    told: Json = plain(brief_of(ask.memory))
-    return told
+    """Return the brief a session of the project would begin with."""
+    text: Json = plain(brief_of(ask.memory))
+    return text
 
 
+@API.endpoint("/api/projects")
 def every_project(ask: Ask) -> Json:
     """List the projects of the store."""
     return {"projects": plain(projects(ask.memory))}
 
 
-# What users of claude-mem script against: same addresses, same rows, with our links beside their numbers.
+# The paths and rows that claude-mem's users script against, with our links next to their numbers.
 
 
 def _row(entry: Entry) -> Json:
@@ -218,20 +253,44 @@ def _row(entry: Entry) -> Json:
     return {**made, "url": f"/r/{entry.record.id}"}
 
 
-def search(ask: Ask, query: str, project: str, limit: int, offset: int, format: str, **given: Any) -> Json | str:  # noqa: A002
-    """Search observations, sessions and everything else that was kept."""
-    named = {"query": query, "limit": limit, "offset": offset, "type_": given["type"], "obs_type": given["obs_type"]}
-    named |= {"concepts": given["concepts"], "files": given["files"], "platform_source": given["platformSource"]}
-    named |= {"date_start": given["dateStart"], "date_end": given["dateEnd"], "order_by": given["orderBy"]}
-    asked = shapes.wanted(named, everywhere=not project)
+@API.endpoint("/api/search")
+def search(
+    ask: Ask,
+    query: Annotated[str, "A question or words; empty: everything that passes the filters."] = "",
+    project: OnlyProject = "",
+    limit: Limit = 20,
+    offset: Offset = 0,
+    type: Annotated[str, "observations, sessions or prompts; else a type of observation."] = "",
+    obs_type: Annotated[str, "Types of observation, separated by commas."] = "",
+    concepts: Annotated[str, "Concepts, separated by commas."] = "",
+    files: Annotated[str, "Files or folders, separated by commas."] = "",
+    dateStart: Annotated[str, "Not before this date or time."] = "",
+    dateEnd: Annotated[str, "Not after this date or time."] = "",
+    platformSource: OnlyAgent = "",
+    orderBy: Annotated[str, "Best first, or by date.", {"enum": list(ORDERS)}] = "",
+    format: Annotated[Literal["json", "index"], "json: rows; index: also a table to read."] = "json",
+) -> Json:
+    """Search as claude-mem's users do: observations and session summaries as rows."""
+    filters = {"query": query, "limit": limit, "offset": offset, "type_": type, "obs_type": obs_type}
+    filters |= {"concepts": concepts, "files": files, "platform_source": platformSource}
+    filters |= {"date_start": dateStart, "date_end": dateEnd, "order_by": orderBy}
+    asked = shapes.wanted(filters, everywhere=not project)
     hits = search_observations(_memory(ask, project), asked)
     rows = shapes.index_rows(hits, asked)
     text = shapes.index(hits, asked)
     return {**rows, "content": [{"type": "text", "text": text}]} if format == "index" else rows
 
 
-def timeline(ask: Ask, anchor: str, query: str, project: str, depth_before: int, depth_after: int) -> Json:
-    """Give what was kept around something."""
+@API.endpoint("/api/timeline")
+def timeline(
+    ask: Ask,
+    anchor: Annotated[str, "A number, an id or a time."] = "",
+    query: Annotated[str, "A question whose best answer is the anchor."] = "",
+    project: OnlyProject = "",
+    depth_before: Before = 3,
+    depth_after: After = 3,
+) -> Json:
+    """Return what was saved around an observation, a moment or the best answer to a question."""
     if not anchor and not query:
         raise Invalid("A timeline needs an anchor or a query.")
     around = timeline_of(
@@ -245,7 +304,8 @@ def timeline(ask: Ask, anchor: str, query: str, project: str, depth_before: int,
     return {**shapes.timeline_rows(around), "content": [{"type": "text", "text": shapes.timeline(around)}]}
 
 
-def observations(ask: Ask, project: str, limit: int, offset: int) -> Json:
+@API.endpoint("/api/observations")
+def observations(ask: Ask, project: OnlyProject = "", limit: Limit = 20, offset: Offset = 0) -> Json:
     """List observations, newest first."""
     memory = _memory(ask, project)
     page = browse(memory, Query(text="", everywhere=not project, kinds=OBSERVED, limit=limit), offset=offset)
@@ -258,33 +318,41 @@ def observations(ask: Ask, project: str, limit: int, offset: int) -> Json:
     }
 
 
-def one_observation(ask: Ask, id: str) -> Json:  # noqa: A002
-    """Give one observation by its number or its id."""
+@API.endpoint("/api/observation/{id}")
+def one_observation(ask: Ask, id: Id) -> Json:
+    """Return one observation by its number or id: the stable citation."""
     return _row(observation(ask.viewer.memory, id))
 
 
+@API.endpoint("/api/stats")
 def stats(ask: Ask) -> Json:
-    """Tell what the store holds."""
-    held = status(ask.memory)
+    """Count what the store holds."""
+    counts = status(ask.memory)
     return {
         "worker": {"version": "holdfast", "running": True},
         "database": {
-            "path": held.place,
-            "size": held.bytes,
-            "observations": held.everywhere,
-            "events": held.events,
-            "projects": held.projects,
+            "path": counts.place,
+            "size": counts.bytes,
+            "observations": counts.everywhere,
+            "events": counts.events,
+            "projects": counts.projects,
         },
-        "holdfast": plain(held),
+        "holdfast": plain(counts),
     }
 
 
-def context(ask: Ask, project: str, projects: str, platformSource: str) -> str:  # noqa: N803  claude-mem's name
-    """Give the index a session begins with, as text."""
+@API.endpoint("/api/context/inject")
+def context(
+    ask: Ask,
+    project: Annotated[str, "The project."] = "",
+    projects: Annotated[str, "Several, separated by commas."] = "",
+    platformSource: OnlyAgent = "",
+) -> str:
+    """Return the index a session begins with, as text."""
     memory = ask.viewer.memory
-    named = [one for one in projects.split(",") if one.strip()] or [project]
-    meant = [project_called(memory, one) for one in named]
-    return shapes.context(meant[-1], recent(memory, meant, agent=platformSource), memory.clock.now())
+    names = [name for name in projects.split(",") if name.strip()] or [project]
+    chosen = [project_called(memory, name) for name in names]
+    return shapes.context(chosen[-1], recent(memory, chosen, agent=platformSource), memory.clock.now())
 
 
 def _memory(ask: Ask, project: str) -> Memory:

@@ -1,104 +1,97 @@
-"""One endpoint of the JSON interface as data: where it is, what it takes and gives; checked and described from the same table."""
+"""Endpoints of the JSON API: a decorator derives each from a function, and the OpenAPI document describes them all."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, get_type_hints
 
 from holdfast import __version__
-from holdfast.hosts.web.viewer import Ask
-from holdfast.model.errors import Invalid
+from holdfast.hosts.web.viewer import EVERYWHERE, Ask
+from holdfast.surfaces.schema import Schema, check_arguments, schema_of
+from holdfast.surfaces.tool import description_of
 
 Json = dict[str, Any]
 LONGEST = 1_000
-PROBLEM: Json = {
+PROJECT: Schema = {
+    "type": "string",
+    "description": f"A project by its name or the last part of it; {EVERYWHERE} means all.",
+}
+PROBLEM: Schema = {
     "type": "object",
     "required": ["error", "message", "hint"],
     "properties": {"error": {"type": "string"}, "message": {"type": "string"}, "hint": {"type": "string"}},
 }
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Parameter:
-    """One thing an endpoint can be given."""
-
-    name: str
-    help: str
-    type: str = "string"
-    choices: tuple[str, ...] = ()
-    default: Any = None
-    least: int = 0
-    most: int = 1_000_000
-    in_path: bool = False
-
-    @property
-    def schema(self) -> Json:
-        """What a value must look like."""
-        schema: Json = {"type": self.type}
-        if self.choices:
-            schema["enum"] = list(self.choices)
-        if self.type == "integer":
-            schema |= {"minimum": self.least, "maximum": self.most}
-        if self.type == "string" and not self.choices:
-            schema |= {"maxLength": LONGEST} | ({"minLength": 1} if self.in_path else {})
-        return schema | ({"default": self.default} if self.default is not None else {})
+_IN_PATH = re.compile(r"\{(\w+)\}")
+_INTEGER = re.compile(r"-?[0-9]{1,17}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Endpoint:
-    """One address of the interface; `answer` takes what was asked and the parameters, checked."""
+    """One path of the API: its method and summary, the schema of its parameters, and the function that answers."""
 
     path: str
+    method: str
     summary: str
+    schema: Schema
     answer: Callable[..., Any]
-    parameters: tuple[Parameter, ...] = ()
-    method: str = "GET"
-    media: str = "application/json"
-    gives: Json | None = None
-    takes: Json | None = None
+    media: str
+    selects_project: bool  # `project` selects the memory of the request and is no argument of the function
+
+    @property
+    def in_path(self) -> tuple[str, ...]:
+        """The parameters that are parts of the path."""
+        return tuple(_IN_PATH.findall(self.path))
+
+    def arguments(self, ask: Ask) -> dict[str, Any]:
+        """Return the arguments of a request, checked against the schema; the function's defaults stand for the rest."""
+        given: dict[str, Any] = {}
+        for name, schema in self.schema["properties"].items():
+            if text := ask.parts.get(name, "") if name in self.in_path else ask.text(name):
+                given[name] = int(text) if schema["type"] == "integer" and _INTEGER.fullmatch(text) else text
+        checked = check_arguments(self.schema, given, self.path)
+        return {name: value for name, value in checked.items() if name != "project" or not self.selects_project}
 
 
-def arguments(endpoint: Endpoint, ask: Ask) -> dict[str, Any]:
-    """Give the parameters of a request, checked; what is wrong with one is said."""
-    return {one.name: _value(one, ask) for one in endpoint.parameters}
+@dataclass(frozen=True, slots=True)
+class Api:
+    """The endpoints, in the order in which they were added."""
+
+    endpoints: list[Endpoint] = field(default_factory=list)
+
+    def endpoint(
+        self, path: str, *, method: str = "GET", selects_project: bool = False
+    ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+        """Add a function: its signature is the endpoint's parameters, its docstring the summary, its result the media type."""
+
+        def add(function: Callable[..., Any]) -> Callable[..., Any]:
+            text = get_type_hints(function)["return"] is str
+            self.endpoints.append(
+                Endpoint(
+                    path=path,
+                    method=method,
+                    summary=description_of(function),
+                    schema=_schema(function, path, selects_project=selects_project),
+                    answer=function,
+                    media="text/plain" if text else "application/json",
+                    selects_project=selects_project,
+                )
+            )
+            return function
+
+        return add
 
 
-def _value(one: Parameter, ask: Ask) -> Any:
-    said = ask.parts.get(one.name, "") if one.in_path else ask.text(one.name)
-    if not said:
-        return one.default if one.default is not None else {"integer": 0, "boolean": False}.get(one.type, "")
-    if len(said) > LONGEST:
-        raise Invalid(f"{one.name} is longer than {LONGEST:,} characters.")
-    if one.choices and said not in one.choices:
-        raise Invalid(f"{one.name} must be one of {', '.join(one.choices)}.")
-    match one.type:
-        case "integer":
-            return _number(one, said)
-        case "boolean":
-            if said.lower() not in ("true", "false", "1", "0"):
-                raise Invalid(f"{one.name} must be true or false.")
-            return said.lower() in ("true", "1")
-    return said
-
-
-def _number(one: Parameter, said: str) -> int:
-    digits = said.removeprefix("-")
-    number = int(said) if digits.isascii() and digits.isdecimal() and len(digits) < 18 else None
-    if number is None or not one.least <= number <= one.most:
-        raise Invalid(f"{one.name} must be a whole number from {one.least} to {one.most}.")
-    return number
-
-
-def described(endpoints: Sequence[Endpoint]) -> Json:
-    """Describe the whole interface as OpenAPI."""
+def openapi(endpoints: Sequence[Endpoint]) -> Json:
+    """Return the OpenAPI document of the API."""
     paths: dict[str, Json] = {}
-    for one in endpoints:
-        paths.setdefault(one.path, {})[one.method.lower()] = _operation(one)
+    for endpoint in endpoints:
+        paths.setdefault(endpoint.path, {})[endpoint.method.lower()] = _operation(endpoint)
     return {
         "openapi": "3.1.0",
         "info": {
             "title": "Holdfast",
             "version": __version__,
-            "description": "The memory as JSON, for programs of this machine. Show the token: `Authorization: Bearer TOKEN`.",
+            "description": "The memory as JSON, for programs on this machine. Send the token: `Authorization: Bearer TOKEN`.",
         },
         "paths": paths,
         "components": {
@@ -109,44 +102,70 @@ def described(endpoints: Sequence[Endpoint]) -> Json:
     }
 
 
-def _operation(one: Endpoint) -> Json:
-    said: Json = {
-        "summary": one.summary,
-        "operationId": f"{one.method.lower()}{one.path.replace('/', '_').replace('{', '').replace('}', '')}",
-        "parameters": [_parameter(parameter) for parameter in one.parameters],
+def _schema(function: Callable[..., Any], path: str, *, selects_project: bool) -> Schema:
+    """Return the schema of a function's parameters; every text is bounded, and a part of the path is never empty."""
+    schema = schema_of(function)
+    properties = ({"project": PROJECT} if selects_project else {}) | schema["properties"]
+    in_path = _IN_PATH.findall(path)
+    return schema | {"properties": {name: _bounded(one, name in in_path) for name, one in properties.items()}}
+
+
+def _bounded(schema: Schema, in_path: bool) -> Schema:
+    if schema["type"] != "string" or "enum" in schema:
+        return schema
+    return {**schema, "maxLength": LONGEST} | ({"minLength": 1} if in_path else {})
+
+
+def _operation(endpoint: Endpoint) -> Json:
+    kind = "string" if endpoint.media == "text/plain" else "object"
+    operation: Json = {
+        "summary": endpoint.summary,
+        "operationId": endpoint.method.lower() + re.sub(r"[{}]", "", endpoint.path).replace("/", "_"),
+        "parameters": [
+            _parameter(name, schema, "path" if name in endpoint.in_path else "query")
+            for name, schema in endpoint.schema["properties"].items()
+        ],
         "responses": {
-            "200": {"description": "What was asked for.", "content": {one.media: {"schema": one.gives or {}}}},
+            "200": {"description": "The result.", "content": {endpoint.media: {"schema": {"type": kind}}}},
             **{status: {"description": words, "content": _TEXT} for status, words in _REFUSALS.items()},
             **{status: _problem(words) for status, words in _PROBLEMS.items()},
         },
     }
-    if one.takes:
-        said["requestBody"] = {"required": False, "content": {"application/json": {"schema": one.takes}}}
-    return said
+    return operation | ({"requestBody": _BODY} if endpoint.method == "POST" else {})
 
 
+def _parameter(name: str, schema: Schema, place: str) -> Json:
+    value = {key: part for key, part in schema.items() if key != "description"}
+    return {
+        "name": name,
+        "in": place,
+        "required": place == "path",
+        "description": schema["description"],
+        "schema": value,
+    }
+
+
+_BODY: Json = {
+    "required": False,
+    "content": {"application/json": {"schema": {"type": "object", "additionalProperties": {"type": "string"}}}},
+}
 _TEXT: Json = {"text/plain": {"schema": {"type": "string"}}}
-# What is said before anybody looks at what is asked.
+# Refused before the request is read.
 _REFUSALS: Mapping[str, str] = {
     "401": "The token is missing.",
-    "408": "What is sent comes too slowly.",
-    "413": "More is sent than is taken.",
-    "421": "This address is not known by that name.",
+    "408": "The body arrives too slowly.",
+    "413": "The body is too large.",
+    "421": "This server is not known by that host name.",
 }
 _PROBLEMS: Mapping[str, str] = {
-    "400": "The request cannot be understood; the message says why.",
-    "403": "Another site asks, or a form that is not ours, or somebody who may not do this.",
-    "404": "There is no such thing.",
-    "409": "It is not in a state that allows this.",
-    "503": "The store cannot be used; the message says why.",
+    "400": "The request is invalid; the message gives the reason.",
+    "403": "Another site sent the request, the form key is wrong, or the user may not do this.",
+    "404": "Not found.",
+    "409": "Its current state does not allow this.",
+    "503": "The store cannot be used; the message gives the reason.",
 }
 
 
 def _problem(words: str) -> Json:
-    said = {"application/json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
-    return {"description": words, "content": said | _TEXT}
-
-
-def _parameter(one: Parameter) -> Json:
-    place = "path" if one.in_path else "query"
-    return {"name": one.name, "in": place, "required": one.in_path, "description": one.help, "schema": one.schema}
+    content = {"application/json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
+    return {"description": words, "content": content | _TEXT}

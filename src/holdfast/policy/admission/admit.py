@@ -1,7 +1,7 @@
 """Decide whether a draft becomes a record. Refusals are values that name the reason and the way forward."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from holdfast.model.kinds import KINDS
@@ -158,14 +158,3 @@ def _pending_reason(draft: Draft, *, confirm_all: bool) -> str:
     if draft.source == "inferred" and KINDS[draft.kind].pending:
         return "it is inferred about a person"
     return ""
-
-
-OUTCOME_CODES: Mapping[type[Verdict], str] = {
-    Admitted: "admitted",
-    Pending: "pending",
-    Duplicate: "duplicate",
-    PreviouslyRemoved: "previously_removed",
-    Transient: "transient",
-    ScopeMismatch: "scope_mismatch",
-    SecretFound: "secret_found",
-}

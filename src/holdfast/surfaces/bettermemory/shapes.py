@@ -19,6 +19,7 @@ from holdfast.policy.admission.admit import (
     Similar,
     Transient,
 )
+from holdfast.policy.admission.refusals import Remedies, explain, explain_pending
 from holdfast.policy.language.overlap import words
 from holdfast.surfaces.bettermemory.drift import STALE_DAYS, Checked, checked, verdict, verified_parts
 from holdfast.surfaces.bettermemory.given import PENDING, category_of, source_of
@@ -29,6 +30,15 @@ from holdfast.verbs.records.write import Held, Outcome, Written
 
 SNIPPET, SUMMARY, AROUND = 200, 80, 20
 LONG_WORDS = 500  # of an ambient memory, from which it is too long to stand in the background
+REMEDIES = Remedies(
+    revise="memory_update",
+    restore="memory_restore",
+    force="force=true",
+    transient="acknowledge_transient=true",
+    any_scope="acknowledge_scope_mismatch=true",
+    approve="memory_write_confirm(pending_id) once the user agrees",
+    reject="memory_write_cancel(pending_id)",
+)
 RELEVANCE = {"strong": "high", "fair": "medium", "weak": "low"}
 _WORD = re.compile(r"\w[\w-]*")
 
@@ -185,25 +195,21 @@ def verified(record: Record) -> dict[str, Any]:
 
 
 def refused(outcome: Refused) -> dict[str, Any]:
-    """Give why a memory was not kept; raises where it holds credentials."""
+    """Return why a memory was not saved; raises where it contains credentials."""
+    refusal = explain(outcome, REMEDIES)
     match outcome:
-        case Transient(
-            markers=markers,
-        ):
-            hint = "Say what lasts: the decision, the reason. Or pass acknowledge_transient=true."
-            found = [{"marker": marker} for marker in markers]
-            return {"status": "transient_warning", "markers": found, "hint": hint}
+        case Transient(markers=markers):
+            details: dict[str, Any] = {"markers": [{"marker": marker} for marker in markers]}
+            return {"status": "transient_warning", **details, "hint": refusal.hint}
         case ScopeMismatch(suggested=suggested):
-            return _mismatch(suggested)
+            details = {"matches": [_mentioned(scope) for scope in suggested], "suggested_scopes": list(suggested)}
         case Duplicate(matches=matches):
-            hint = "memory_update changes the one that is there. Or pass force=true."
-            return {"status": "duplicate", "matches": [similar(one) for one in matches], "hint": hint}
+            details = {"matches": [similar(match) for match in matches]}
         case PreviouslyRemoved(matches=matches):
-            hint = "It was removed for a reason: memory_restore brings it back. Or pass force=true."
-            gone = [removed(one) for one in matches]
-            return {"status": "previously_removed", "removed_matches": gone, "hint": hint}
-        case SecretFound(names=names):
-            raise Invalid(f"It holds credentials ({', '.join(names)}).", hint="Leave them out and call again.")
+            details = {"removed_matches": [removed(match) for match in matches]}
+        case SecretFound():
+            raise Invalid(refusal.reason, hint=refusal.hint)
+    return {"status": refusal.code, **details, "hint": refusal.hint}
 
 
 def with_snippets(result: dict[str, Any], text: str) -> dict[str, Any]:
@@ -266,7 +272,7 @@ def _pending(record: Record, why: str) -> dict[str, Any]:
         "pending_id": f"{PENDING}{record.id}",
         "pending_reason": "config" if "confirm_writes" in why else "user-inference",
         "preview": preview,
-        "hint": "Ask the user, then memory_write_confirm(pending_id) or memory_write_cancel(pending_id).",
+        "hint": explain_pending(record.id, REMEDIES),
     }
 
 
@@ -279,12 +285,8 @@ def _beside(related: Sequence[Similar], conflicts: Sequence[Clash]) -> dict[str,
     return told
 
 
-def _mismatch(suggested: Sequence[str]) -> dict[str, Any]:
-    matches = [
-        {"kind": "project_name", "evidence": scope.split(":")[1], "suggested_scope": scope} for scope in suggested
-    ]
-    hint = "Add the scope it belongs to, or pass acknowledge_scope_mismatch=true."
-    return {"status": "scope_mismatch", "matches": matches, "suggested_scopes": list(suggested), "hint": hint}
+def _mentioned(scope: str) -> dict[str, Any]:
+    return {"kind": "project_name", "evidence": scope.split(":")[1], "suggested_scope": scope}
 
 
 def _around(text: str, marker: str) -> str:

@@ -24,11 +24,13 @@ from holdfast.policy.activity.claude_mem_types import (
     reading_cost,
     type_of,
 )
-from holdfast.policy.admission.admit import Duplicate, PreviouslyRemoved, SecretFound
+from holdfast.policy.admission.admit import Duplicate
+from holdfast.policy.admission.refusals import Remedies, explain
 from holdfast.verbs.records.read import Shown
 from holdfast.verbs.records.write import Held, Outcome, Written
 from holdfast.verbs.search.observations import CATEGORIES, Around, Found, Wanted
 
+REMEDIES = Remedies(restore="`holdfast restore {id}`")
 SESSION_SIGN = "🎯"
 HEAD = "| ID | Time | T | Title | Read |\n|----|------|---|-------|------|"
 DITTO = "″"
@@ -186,17 +188,14 @@ def draft(given: dict[str, Any], kind: str) -> Draft:
 
 
 def kept(outcome: Outcome) -> Record:
-    """Give the record that says it: the one that was made, or the one that said so before; raises where none does."""
+    """Return the record that was saved, or the one that already says it; raises where the write was refused."""
     match outcome:
         case Written(record=record) | Held(record=record):
             return record
         case Duplicate(matches=matches):
             return matches[0].record
-        case PreviouslyRemoved(matches=matches):
-            raise Invalid(f"It was retired before: {matches[0].record.reason}.", hint="Nothing was kept.")
-        case SecretFound(names=names):
-            raise Invalid(f"It holds credentials ({', '.join(names)}).", hint="Leave them out and call again.")
-    raise Invalid("It cannot be kept so.", hint="Say what lasts.")
+    refusal = explain(outcome, REMEDIES)
+    raise Invalid(refusal.reason, hint=refusal.hint)
 
 
 def added(shown: Shown, outcome: Outcome) -> dict[str, Any]:

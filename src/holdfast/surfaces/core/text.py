@@ -10,15 +10,8 @@ from holdfast.model.freshness import Freshness
 from holdfast.model.query import Hit, Recalled
 from holdfast.model.record import Record
 from holdfast.model.text import counted, shorten, tokens_of
-from holdfast.policy.admission.admit import (
-    Duplicate,
-    PreviouslyRemoved,
-    Refused,
-    ScopeMismatch,
-    SecretFound,
-    Similar,
-    Transient,
-)
+from holdfast.policy.admission.admit import Refused, Similar
+from holdfast.policy.admission.refusals import Remedies, explain, explain_pending
 from holdfast.policy.freshness import details, told
 from holdfast.policy.ranking.variants import variant_of, wording
 from holdfast.policy.sessions.plan_brief import clipped, is_blocking
@@ -31,6 +24,16 @@ from holdfast.verbs.truth.hydrate import CitedFile, Hydrated
 
 SHORT = 10
 NOT_ACCEPTED = "(It came from somebody nobody here accepted: do not rely on it.)"
+REMEDIES = Remedies(
+    revise="revise({id}, text)",
+    restore="forget({id}, restore_it=true)",
+    force="force=true",
+    transient="force=true",
+    any_scope="force=true",
+    redact="redact=true",
+    approve="judge([{{id, verdict: confirmed}}])",
+    reject="judge([{{id, verdict: cancelled}}])",
+)
 ANSWER = "judge([{id, verdict: APPLYING|N_A|REFUTED, evidence}])"
 
 
@@ -216,7 +219,7 @@ def outcome_of(outcome: Outcome) -> str:
                 ]
             )
         case Held(record=record, why=why):
-            return f"Held as {record.id} because {why}. It is used once somebody says yes: judge([{{id, verdict: confirmed}}])."
+            return f"Pending as {record.id} because {why}. {explain_pending(record.id, REMEDIES)}"
         case refused:
             return refusal_of(refused)
 
@@ -244,20 +247,8 @@ def _related(related: Iterable[Similar]) -> str:
 
 
 def refusal_of(refused: Refused) -> str:
-    """Write why nothing was kept, and what to do about it."""
-    match refused:
-        case Duplicate(matches=matches):
-            best = matches[0].record
-            return f"Not kept: {best.id[:SHORT]} says this already ({shorten(best.title, 100)}). Revise that one, or call again with force=true."
-        case PreviouslyRemoved(matches=matches):
-            best = matches[0].record
-            return f"Not kept: {best.id[:SHORT]} said this and was retired: {best.reason}. Restore it with forget(restore_it=true), or call again with force=true."
-        case Transient(markers=markers):
-            return f"Not kept: {', '.join(markers)} will be untrue soon. Say what lasts, or call again with force=true."
-        case ScopeMismatch(suggested=suggested):
-            return f"Not kept: it names a project whose scope it lacks. Add {suggested[0]} to scopes, or call again with force=true."
-        case SecretFound(names=names):
-            return f"Not kept: it holds a secret ({', '.join(names)}). Leave it out, or call again with redact=true."
+    """Return why nothing was saved, and what to do about it."""
+    return str(explain(refused, REMEDIES))
 
 
 def _kind(record: Record) -> str:

@@ -9,14 +9,8 @@ from holdfast.model.errors import HoldfastError, Invalid
 from holdfast.model.ids import days_between
 from holdfast.model.record import Record
 from holdfast.model.text import counted, shorten
-from holdfast.policy.admission.admit import (
-    Duplicate,
-    PreviouslyRemoved,
-    Refused,
-    ScopeMismatch,
-    SecretFound,
-    Transient,
-)
+from holdfast.policy.admission.admit import Duplicate, Refused
+from holdfast.policy.admission.refusals import Remedies, explain
 from holdfast.surfaces.gitmem.uses import Noted
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.conflicts import Clash
@@ -26,6 +20,7 @@ from holdfast.verbs.sessions.scars import Answered, unanswered
 from holdfast.verbs.sessions.session import recalls
 
 SHORT = 10
+REMEDIES = Remedies(force="allow_duplicate=true")
 
 
 def present(result: Any) -> str:
@@ -74,7 +69,7 @@ def kept(outcome: Outcome, key: str) -> str:
             also += [_contradicted(one) for one in conflicts[:3]]
             return "\n".join([f"Created {kind_of(record)}: {record.title}", f"{key}: {record.id}", *also])
         case Held(record=record, why=why):
-            return f"Held until somebody says yes ({why}): {record.title}\n{key}: {record.id}"
+            return f"Pending until the user approves it ({why}): {record.title}\n{key}: {record.id}"
         case Duplicate(matches=matches):
             known = matches[0].record
             lines = [f"Known already as {kind_of(known)}: {known.title}", f"{key}: {known.id}", "deduplicated: true"]
@@ -83,20 +78,9 @@ def kept(outcome: Outcome, key: str) -> str:
 
 
 def refused(outcome: Refused) -> Invalid:
-    """Give the error that says why something was not kept, and what to do."""
-    match outcome:
-        case PreviouslyRemoved(matches=matches):
-            former = matches[0].record
-            said = f"This was archived as {former.id}: {former.reason or 'no reason given'}"
-            return Invalid(said, hint="allow_duplicate=true keeps it all the same.")
-        case SecretFound(names=names):
-            return Invalid(f"It holds credentials ({', '.join(names)}).", hint="Leave them out and call again.")
-        case Transient(markers=markers):
-            return Invalid(f"It will be untrue soon ({', '.join(markers)}).", hint="Say what lasts and call again.")
-        case ScopeMismatch(suggested=suggested):
-            return Invalid(f"It seems to belong to {', '.join(suggested)}.", hint="Say so in the text and call again.")
-        case Duplicate(matches=matches):
-            return Invalid(f"It is known as {matches[0].record.id}.", hint="allow_duplicate=true keeps it too.")
+    """Return the error with the reason why something was not saved, and what to do."""
+    refusal = explain(outcome, REMEDIES)
+    return Invalid(refusal.reason, hint=refusal.hint)
 
 
 def confirmed(told: Answered) -> str:

@@ -4,10 +4,13 @@ from dataclasses import dataclass
 
 from holdfast.model.errors import Invalid
 from holdfast.model.record import Draft, Record
-from holdfast.policy.admission.admit import Duplicate, PreviouslyRemoved, SecretFound, Waivers
+from holdfast.policy.admission.admit import Duplicate, Refused, Waivers
+from holdfast.policy.admission.refusals import Remedies, explain
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.lifecycle import Revision, revise
-from holdfast.verbs.records.write import Held, Outcome, Written, write
+from holdfast.verbs.records.write import Held, Written, write
+
+REMEDIES = Remedies(restore="`holdfast restore {id}`")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,16 +35,10 @@ def keep_or_join(memory: Memory, draft: Draft) -> Joined:
     raise refusal(outcome)
 
 
-def refusal(outcome: Outcome) -> Invalid:
-    """Give the error that says why something was not kept."""
-    match outcome:
-        case PreviouslyRemoved(matches=matches):
-            former = matches[0].record
-            hint = f"`holdfast restore {former.id[:10]}` puts it back."
-            return Invalid(f"It was retired before: {former.reason or 'no reason given'}.", hint=hint)
-        case SecretFound(names=names):
-            return Invalid(f"It holds credentials ({', '.join(names)}).", hint="Leave them out and call again.")
-    return Invalid("It cannot be kept so.", hint="Say what lasts.")
+def refusal(outcome: Refused) -> Invalid:
+    """Return the error with the reason why something was not saved."""
+    explained = explain(outcome, REMEDIES)
+    return Invalid(explained.reason, hint=explained.hint)
 
 
 def _labelled(memory: Memory, record: Record, tags: tuple[str, ...]) -> Record:

@@ -10,6 +10,7 @@ from holdfast.model.errors import HoldfastError, Invalid
 from holdfast.model.record import Draft, Record
 from holdfast.model.text import shorten
 from holdfast.policy.admission.admit import Duplicate, Waivers
+from holdfast.policy.admission.refusals import explain
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.write import Held, Written, write
 
@@ -62,7 +63,7 @@ def absorb(memory: Memory, observations: Sequence[Mapping[str, Any]], *, task: s
             case Duplicate(matches=matches):
                 known.append(matches[0].record)
             case refused:
-                problems.append(f"observation {number}: {type(refused).__name__}")
+                problems.append(f"observation {number}: {explain(refused).reason}")
     possible = [_candidate(record) for record in (*kept, *known)]
     return Absorbed(
         kept=tuple(kept),

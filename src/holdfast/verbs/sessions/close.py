@@ -15,6 +15,7 @@ from holdfast.model.record import Draft, Link, Record
 from holdfast.model.session import Session
 from holdfast.model.text import headline, shorten
 from holdfast.policy.admission.admit import Duplicate, Refused, Waivers
+from holdfast.policy.admission.refusals import explain
 from holdfast.policy.secrets.find import masked
 from holdfast.policy.sessions.closing import Conduct, Payload, ceremony, read_payload, refusals, remarks, title_of
 from holdfast.policy.sessions.evidence import USE_OF
@@ -183,7 +184,7 @@ def _keep(memory: Memory, drafts: Iterable[Draft], notes: list[str]) -> list[Rec
             case Duplicate(matches=matches):
                 notes.append(f"known already: {matches[0].record.id[:10]} {shorten(matches[0].record.title, 80)}")
             case refused:
-                notes.append(f"not kept: {shorten(draft.body, 80)} ({type(refused).__name__})")
+                notes.append(f"not kept: {shorten(draft.body, 80)} ({explain(refused).reason})")
     return stored
 
 
@@ -224,7 +225,7 @@ def _threads(memory: Memory, payload: Payload, notes: list[str]) -> list[Record]
             case Opened(thread=thread) | Known(thread=thread):
                 threads.append(thread.record)
             case refused:
-                notes.append(f"thread not kept: {shorten(text, 80)} ({type(refused).__name__})")
+                notes.append(f"thread not kept: {shorten(text, 80)} ({explain(refused).reason})")
     for text in payload.resolved:
         try:
             resolve(memory, text, "resolved in this session")

@@ -6,7 +6,7 @@ from dataclasses import replace
 from holdfast.engine.views.usage import OUTCOMES
 from holdfast.model.errors import HoldfastError, Invalid
 from holdfast.model.record import Record
-from holdfast.policy.admission.admit import OUTCOME_CODES
+from holdfast.policy.admission.refusals import explain
 from holdfast.policy.sessions.evidence import DECISIONS
 from holdfast.verbs.memory import Memory, find
 from holdfast.verbs.records.lifecycle import record_use
@@ -58,4 +58,4 @@ def _confirmed(memory: Memory, reference: str) -> Record:
     match outcome:
         case Written(record=record) | Held(record=record):
             return record
-    raise Invalid(f"it cannot be approved: {OUTCOME_CODES[type(outcome)]}.", hint="Revise or reject it.")
+    raise Invalid(f"it cannot be approved: {explain(outcome).reason}", hint="Revise or reject it.")

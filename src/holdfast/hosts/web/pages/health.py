@@ -6,10 +6,10 @@ from typing import Any
 from starlette.responses import Response
 
 from holdfast.hosts.web import render
-from holdfast.hosts.web.pages.record import objection
 from holdfast.hosts.web.viewer import Ask, is_large, once_until_something_happens
 from holdfast.model.errors import Invalid
 from holdfast.policy.admission.admit import Waivers
+from holdfast.policy.admission.refusals import explain
 from holdfast.policy.ranking.health import word_for
 from holdfast.verbs.capture.mining import approve, mined, reject
 from holdfast.verbs.memory import Memory, find
@@ -17,7 +17,7 @@ from holdfast.verbs.records.lifecycle import rename_scope, retire
 from holdfast.verbs.records.quarantine import UNKNOWN, Decided, accept, waiting
 from holdfast.verbs.records.quarantine import reject as turn_away
 from holdfast.verbs.records.read import waiting_records
-from holdfast.verbs.records.write import Written, cancel, confirm
+from holdfast.verbs.records.write import Held, Outcome, Written, cancel, confirm
 from holdfast.verbs.truth.consolidate import consolidate, proposal_of, proposals
 from holdfast.verbs.truth.contradictions import marked, open_contradictions, resolve
 from holdfast.verbs.truth.verify import verify
@@ -159,8 +159,8 @@ def _rename(memory: Memory, one: str, ask: Ask) -> str:
     return f"{len(rename_scope(memory, one, ask.field('meant')))} memories are in {ask.field('meant')} now."
 
 
-def _kept(outcome: Any) -> str:
-    return f"Kept: {outcome.record.title}" if isinstance(outcome, Written) else f"Not kept: {objection(outcome)}"
+def _kept(outcome: Outcome) -> str:
+    return f"Saved: {outcome.record.title}" if isinstance(outcome, Written | Held) else str(explain(outcome))
 
 
 ACTS: Mapping[str, Callable[[Memory, str, Ask], str]] = {

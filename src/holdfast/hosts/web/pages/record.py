@@ -15,7 +15,8 @@ from holdfast.model.event import Event
 from holdfast.model.fold import fold
 from holdfast.model.kinds import KINDS
 from holdfast.model.record import CONFIDENCES, RELATIONS, Record
-from holdfast.policy.admission.admit import Refused, SecretFound, Waivers
+from holdfast.policy.admission.admit import SecretFound, Waivers
+from holdfast.policy.admission.refusals import explain
 from holdfast.policy.ranking.trust import REASONS
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.amend import amend
@@ -25,7 +26,7 @@ from holdfast.verbs.records.lifecycle import Revision, link, record_use, restore
 from holdfast.verbs.records.read import get, history
 from holdfast.verbs.records.usage_log import uses_of
 from holdfast.verbs.records.vitals import vitals_by_id
-from holdfast.verbs.records.write import cancel, confirm
+from holdfast.verbs.records.write import Held, Written, cancel, confirm
 from holdfast.verbs.truth.trust import change_trust, trust_of
 from holdfast.verbs.truth.verify import verify
 from holdfast.verbs.upkeep.backups import backups_of
@@ -58,7 +59,7 @@ def page(ask: Ask) -> Response:
         record=record,
         vitals=near.get(record.id),
         others={one: near[one].record for one in others if one in near},
-        badge=badge_of(_home(ask, record), record),
+        badge=badge_of(home_of(ask, record), record),
         trust=trust_of(ask.memory, record.id),
         uses=uses_of(ask.memory, record.id, limit=MOST_USES),
         fields=render.fields_of(record),
@@ -80,7 +81,7 @@ def history_part(ask: Ask) -> Response:
 def anchors_part(ask: Ask) -> Response:
     """Give what a memory cites beside what stands there now."""
     record = get(ask.memory, ask.parts["id"]).record
-    return render.page(ask, "record_anchors.html", cited=cited_by(_home(ask, record), record), record=record)
+    return render.page(ask, "record_anchors.html", cited=cited_by(home_of(ask, record), record), record=record)
 
 
 def edit(ask: Ask) -> Response:
@@ -88,17 +89,17 @@ def edit(ask: Ask) -> Response:
     record = get(ask.memory, ask.parts["id"]).record
     waivers = Waivers(duplicate=True, transient=True, scope=True) if ask.field("anyway") else Waivers()
     revision = revision_of(ask, record)
-    outcome = amend(_home(ask, record), record.id, revision, waivers=waivers)
+    outcome = amend(home_of(ask, record), record.id, revision, waivers=waivers)
     if isinstance(outcome, Record):
         return render.moved(ask, f"/r/{record.id}", "Saved. The wording before is in the history.")
-    why = objection(outcome)
+    refusal = explain(outcome)
     return render.page(
         ask,
         "record_refused.html",
         status=409,
         title="Not saved",
         record=record,
-        why=why,
+        why=f"{refusal.reason} {refusal.hint}".strip(),
         given=ask.form,
         final=isinstance(outcome, SecretFound),
     )
@@ -110,7 +111,7 @@ def act(ask: Ask) -> Response:
     what = ask.parts["what"]
     if what not in ACTS:
         raise Invalid(f"Nothing here is called {what[:40]!r}.", hint=f"There are {', '.join(ACTS)}.")
-    said = ACTS[what](_home(ask, record), record.id, ask)
+    said = ACTS[what](home_of(ask, record), record.id, ask)
     return render.moved(ask, "/search" if what == "erase" else f"/r/{record.id}", said)
 
 
@@ -172,24 +173,7 @@ def _plain(value: Any) -> str:
     return "\n".join(map(str, value)) if isinstance(value, list) else "" if value is None else str(value)
 
 
-def objection(refused: Refused) -> str:
-    """Say what stands in the way of a wording."""
-    match refused:
-        case SecretFound(names=names):
-            return f"It holds what looks like a credential ({', '.join(names)}). Take that out first."
-    name = type(refused).__name__
-    matches = getattr(refused, "matches", ())
-    like = f": {matches[0].record.title}" if matches else ""
-    words = {
-        "Duplicate": "Another memory says nearly this",
-        "PreviouslyRemoved": "This was said before and taken out of use",
-        "Transient": "It sounds like something that will not be true for long",
-        "ScopeMismatch": "Its scope fits another project",
-    }
-    return f"{words.get(name, name)}{like}."
-
-
-def _home(ask: Ask, record: Record) -> Memory:
+def home_of(ask: Ask, record: Record) -> Memory:
     """Give the memory at work on the record's own project: what is done here is done there."""
     return ask.memory if record.project in ("", ask.memory.project) else ask.memory.acting_on(record.project)
 
@@ -254,7 +238,7 @@ def _unlink(memory: Memory, one: str, ask: Ask) -> str:
 
 def _confirm(memory: Memory, one: str, ask: Ask) -> str:
     outcome = confirm(memory, one, waivers=Waivers(duplicate=True) if ask.field("anyway") else None)
-    return "Kept." if hasattr(outcome, "record") else f"Not kept: {objection(outcome)}"
+    return "Saved." if isinstance(outcome, Written | Held) else str(explain(outcome))
 
 
 def _cancel(memory: Memory, one: str, _: Ask) -> str:
