@@ -10,8 +10,8 @@ import pytest
 
 from holdfast.engine.database import Bits, Database, Halves
 from holdfast.engine.opening import open_store
-from holdfast.engine.search.postgres_vectors import Neighbours
-from holdfast.engine.search.sqlite_vectors import Codes, code_of
+from holdfast.engine.search.postgres_vectors import vector_search
+from holdfast.engine.search.sqlite_vectors import code_of
 from holdfast.engine.store import Store
 from holdfast.engine.views import vectors, words
 from holdfast.engine.views.records import span
@@ -111,8 +111,8 @@ def test_connections_are_few_and_who_finds_none_is_told(tmp_path: Path, monkeypa
     from holdfast.engine.postgres import database
     from holdfast.engine.postgres.database import Postgres
 
-    monkeypatch.setattr(database, "BUSY_SECONDS", 0.05)
     db = Postgres(engines.schema(str(tmp_path)), most=1)
+    monkeypatch.setattr(database, "BUSY_SECONDS", 0.05)
     problems: list[str] = []
 
     def ask() -> None:
@@ -211,7 +211,7 @@ def test_the_nearest_are_those_an_exact_search_finds(
     made = random.standard_normal((20, 64))[np.arange(600) % 20] + 0.3 * random.standard_normal((600, 64))
     made /= np.linalg.norm(made, axis=1, keepdims=True)
     vectors.store(store.db, numbers, [passage(n, row) for n, row in zip(numbers, made, strict=True)])
-    finder = Codes(store.db) if store.db.dialect == "sqlite" else Neighbours(store.db)
+    finder = vector_search(store.db, 0.0)
     place = span(store.project_number("p1"))
     mine = [n for n in numbers if place[0] <= n <= place[1]]
     question = made[7]

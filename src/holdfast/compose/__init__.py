@@ -95,7 +95,7 @@ _APART = "This is the copy of this machine; what is kept now goes to the team wh
 
 def refresh_copy(memory: Memory) -> int:
     """Bring the team's records of the project at hand to this machine, for when the database is away; give how many events came."""
-    if memory.apart or memory.store.db.dialect != "postgres" or memory.store.home is None:
+    if memory.apart or memory.store.is_embedded or memory.store.home is None:
         return 0
     from holdfast.verbs.exchange.outbox import pull
     from holdfast.verbs.records.erasing import finish

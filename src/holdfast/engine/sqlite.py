@@ -4,7 +4,7 @@ import os
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -69,6 +69,7 @@ class SQLite:
 
     dialect: Dialect = "sqlite"
     guarded = False
+    shared = False
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -175,8 +176,8 @@ class SQLite:
             raise self._refusal
 
     @contextmanager
-    def in_memory(self, problem: StoreError) -> Iterator[None]:
-        """Go on with a copy in memory, which the caller may change inside the context and nobody afterwards."""
+    def in_memory(self, problem: StoreError, /) -> Iterator[None]:
+        """Continue on a copy in memory, which can be written inside the context only."""
         if self.size > LARGEST_COPY:
             raise problem
         with self._lock, translated(self.path):
@@ -205,12 +206,24 @@ class SQLite:
         except (OverflowError, UnicodeEncodeError) as problem:
             raise unusable(problem) from problem
 
-    def script(self, sql: str, /) -> None:
+    def script(self, sql: str | Mapping[Dialect, str], /) -> None:
         """Run several statements of a schema, one by one so that an open transaction stays open."""
+        text = sql if isinstance(sql, str) else sql[self.dialect]
         with self._lock, translated(self.path):
-            for statement in sql.split(";\n"):
+            for statement in text.split(";\n"):
                 if statement.strip():
                     self._connection.execute(statement)
+
+    def has_table(self, name: str, /) -> bool:
+        """True if the table exists."""
+        return bool(self.query("select 1 from sqlite_master where type = 'table' and name = :name", {"name": name}))
+
+    def drop_table(self, name: str, /) -> None:
+        """Drop a table if it exists."""
+        self.script(f"drop table if exists {name}")
+
+    def restore_policies(self) -> None:
+        """Do nothing: a file has no row policies."""
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
@@ -260,13 +273,18 @@ class SQLite:
             watching.close()
 
     def checkpoint(self) -> bool:
-        """Move what is in the write-ahead log into the file and empty the log; tell whether others let us."""
+        """Move the write-ahead log into the file and empty it; False if another process is still reading it."""
         return not self.query("pragma wal_checkpoint(truncate)")[0][0]
 
     @property
     def place(self) -> str:
         """The file."""
         return str(self.path)
+
+    @property
+    def version(self) -> str:
+        """The version of the library."""
+        return f"SQLite {sqlite3.sqlite_version}"
 
     @property
     def size(self) -> int:
@@ -279,8 +297,14 @@ class SQLite:
         self.query("analyze")
         return self.checkpoint()
 
+    def forget_deleted(self, *, free_pages: bool = False) -> bool:
+        """Remove deleted text from index segments and the write-ahead log, and from free pages if asked."""
+        for row in self.query("select name from sqlite_master where sql like 'create virtual table % using fts5 %'"):
+            self.execute(f"insert into {row[0]} ({row[0]}) values ('optimize')")
+        return self.compact() if free_pages else self.checkpoint()
+
     def damage(self) -> list[str]:
-        """Give what a check of every page finds wrong."""
+        """Return what a check of every page finds wrong."""
         found = [str(row[0]) for row in self.query("pragma quick_check(20)")]
         return [] if found == ["ok"] else found
 

@@ -80,11 +80,9 @@ class Memory:
     @cached_property
     def codes(self) -> "Codes | Neighbours":
         """What finds vectors: codes of the projects searched so far, or the server itself."""
-        from holdfast.engine.search.postgres_vectors import Neighbours  # noqa: PLC0415
-        from holdfast.engine.search.sqlite_vectors import Codes  # noqa: PLC0415  numpy costs a tenth of a second: only for meaning
+        from holdfast.engine.search.postgres_vectors import vector_search  # noqa: PLC0415  numpy takes a tenth of a second to import
 
-        center = self.embedder.center if self.embedder else 0.0
-        return (Codes if self.store.db.dialect == "sqlite" else Neighbours)(self.store.db, center)
+        return vector_search(self.store.db, self.embedder.center if self.embedder else 0.0)
 
     def move_to(self, project: str) -> None:
         """Work on another codebase from now on."""

@@ -67,7 +67,7 @@ def migrate_command(target: str | None, source: str | None, login: str | None, a
 def _grant(login: str) -> None:
     """Bring the tables and their policies up to date, with all that only their owner can make, and let a role serve."""
     with open_memory(settings()) as memory:
-        if memory.store.db.dialect != "postgres":
+        if memory.store.is_embedded:
             raise Invalid("Only PostgreSQL has roles.", hint="Set HOLDFAST_DATABASE=postgresql://…")
         protect(memory.store.db)
         plant(memory)
