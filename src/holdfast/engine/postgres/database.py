@@ -13,10 +13,11 @@ from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
 
 from holdfast.engine.database import Dialect, Params, unusable
 from holdfast.engine.postgres.connection import Failures, Session
-from holdfast.engine.postgres.roles import MEMBER, who_asks
+from holdfast.engine.postgres.roles import MEMBER
 from holdfast.engine.postgres.row_security import is_protected, protect
 from holdfast.engine.postgres.rows import Row
 from holdfast.engine.postgres.sql import schema, statement
+from holdfast.model.access import who_asks
 from holdfast.model.errors import Forbidden, Invalid, StoreBusy, StoreError, StoreFull, StoreUnwritable, Unreachable
 
 MOST_CONNECTIONS = 16

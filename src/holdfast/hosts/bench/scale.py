@@ -22,7 +22,6 @@ import numpy as np
 
 from holdfast.compose import open_memory
 from holdfast.compose.settings import load_settings
-from holdfast.engine.postgres.roles import EVERYWHERE
 from holdfast.engine.search.postgres_vectors import LARGE
 from holdfast.engine.views import vectors
 from holdfast.engine.views.records import span
@@ -30,6 +29,7 @@ from holdfast.hosts.bench.clients import Load, many
 from holdfast.hosts.bench.filling import fill, note, project_name
 from holdfast.hosts.bench.measure import table
 from holdfast.hosts.bench.reach import Pair, Reached, guarded, reached, recalls
+from holdfast.model.access import EVERYWHERE
 from holdfast.model.errors import MissingPackage
 from holdfast.model.query import Query
 from holdfast.verbs.memory import Memory

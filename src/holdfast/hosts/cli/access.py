@@ -5,9 +5,10 @@ from typing import Any
 
 import click
 
-from holdfast.engine.raw.keys import Key, every
+from holdfast.engine.raw.keys import every
 from holdfast.hosts.cli.options import opened
 from holdfast.hosts.cli.render import json_option, show
+from holdfast.model.access import Key
 from holdfast.model.errors import Unreachable
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.upkeep import access

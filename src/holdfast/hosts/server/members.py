@@ -10,11 +10,11 @@ from typing import Any
 
 from mcp.server.context import ServerRequestContext
 
-from holdfast.engine.postgres.roles import Access
 from holdfast.engine.search.lexical import Frequencies
 from holdfast.engine.store import Store
 from holdfast.hosts.mcp.protocol import LONGEST_NAME, MODERN
 from holdfast.hosts.mcp.serving import join
+from holdfast.model.access import Access
 from holdfast.model.event import Actor
 from holdfast.model.ports import Elsewhere
 from holdfast.model.replica import Scrubbed

@@ -8,9 +8,8 @@ from dataclasses import replace
 from hashlib import sha256
 from typing import get_args
 
-from holdfast.engine.postgres.roles import EVERYWHERE, Access, Role
 from holdfast.engine.raw import keys
-from holdfast.engine.raw.keys import Key
+from holdfast.model.access import EVERYWHERE, Access, Key, Role
 from holdfast.model.errors import Conflict, Invalid, NotFound
 from holdfast.model.ids import days_before, days_between
 from holdfast.verbs.memory import Memory
