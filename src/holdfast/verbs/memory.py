@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
-from holdfast.engine.raw import imported
+from holdfast.engine.raw import counters, imported
 from holdfast.engine.search.lexical import Frequencies
 from holdfast.engine.store import Store
 from holdfast.engine.views import Entry, records
@@ -151,6 +151,10 @@ class Memory:
             log.warning("what was read is not recorded: %s", problem)
             return f"{problem.message} {problem.hint}".strip()
         return ""
+
+    def note_failure(self, name: str, reason: str) -> None:
+        """Record why background work failed, for `holdfast doctor`."""
+        counters.fail(self.store.db, name, self.clock.now(), reason)
 
     def close(self) -> None:
         """Let go of the store."""

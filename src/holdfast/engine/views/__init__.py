@@ -6,16 +6,7 @@ from typing import Protocol
 
 from holdfast.engine.database import Database, Dialect
 from holdfast.model.event import Event
-from holdfast.model.record import Record
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
-    """A record with its place in this store."""
-
-    number: int
-    record: Record
-    known: bool = True  # whether views may hold rows of it already
+from holdfast.model.record import Entry as Entry
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,6 @@ from typing import Any
 
 import click
 
-from holdfast.engine.raw.keys import every
 from holdfast.hosts.cli.options import opened
 from holdfast.hosts.cli.render import json_option, show
 from holdfast.model.access import Key
@@ -92,7 +91,7 @@ def add_key_command(user: str, projects: tuple[str, ...], role: Any, days: int, 
 def list_keys_command(user: str, as_json: bool) -> None:
     """List keys: whose they are, what they open, when they were last used."""
     with _store() as memory:
-        found, now = every(memory.store.db, user), memory.clock.now()
+        found, now = access.list_keys(memory, user), memory.clock.now()
     show([_told(key, now) for key in found], "\n".join(_line(key, now) for key in found) or "No keys.", as_json=as_json)
 
 

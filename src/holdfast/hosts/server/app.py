@@ -93,7 +93,7 @@ def app(server: Server, members: Members, limits: Limits | None = None, *, site:
 def _ready(members: Members) -> Response:
     try:
         with asking(NOBODY):  # which is enough to see that somebody answers
-            members.store.db.query("select 1")
+            members.guarded.store.setting("schema")
             members.keys.store.setting("schema")
     except HoldfastError:
         return PlainTextResponse("The database cannot be reached.\n", 503)

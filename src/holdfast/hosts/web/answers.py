@@ -4,7 +4,6 @@ from dataclasses import replace
 from typing import Any
 from urllib.parse import quote
 
-from holdfast.engine.views import Entry
 from holdfast.hosts.plain import plain
 from holdfast.hosts.web.pages.record import ACTS, versions_of
 from holdfast.hosts.web.pages.search import mode_of
@@ -12,7 +11,7 @@ from holdfast.hosts.web.viewer import Ask
 from holdfast.model.errors import Invalid
 from holdfast.model.event import event_to_json
 from holdfast.model.query import Query
-from holdfast.model.record import Record, record_to_json
+from holdfast.model.record import Entry, Record, record_to_json
 from holdfast.policy.activity.claude_mem_types import OBSERVED, SESSION
 from holdfast.surfaces.claude_mem import shapes
 from holdfast.verbs.capture.prepare import brief_of

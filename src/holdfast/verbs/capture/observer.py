@@ -185,7 +185,7 @@ def _wait(memory: Memory, least: float, said: str) -> None:
     pause = max(least, min(FIRST_WAIT * 2.0 ** (failures - 1), LONGEST_WAIT))
     until = instant(datetime.fromisoformat(now).timestamp() + pause)
     memory.store.note(WAIT, json.dumps({"until": until, "failures": failures}))
-    counters.fail(memory.store.db, "observer", now, mask_secrets(said))
+    memory.note_failure("observer", mask_secrets(said))
 
 
 def _waiting_until(memory: Memory) -> str:

@@ -86,6 +86,11 @@ def revoke(memory: Memory, key_id: str) -> Key:
     return key
 
 
+def list_keys(memory: Memory, owner: str = "") -> list[Key]:
+    """Return the keys of a user, or all, oldest first."""
+    return keys.every(memory.store.db, owner)
+
+
 def find_key(memory: Memory, key_id: str) -> Key:
     """Give a key by its id."""
     if found := keys.get(memory.store.db, key_id.strip()):
