@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from bench.measure import Spread, spread_of, table
+from holdfast.compose.locks import alone
 from holdfast.engine.raw import trail
 from holdfast.hosts.hooks import client
 from holdfast.hosts.hooks.hook import ANSWERED
-from holdfast.hosts.worker import alone
 
 CLIENT = Path(client.__file__)
 ROUNDS = 30

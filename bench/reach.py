@@ -16,9 +16,9 @@ import numpy as np
 from bench.measure import spread_of
 from holdfast.compose import guarded_store
 from holdfast.engine.database import Halves
-from holdfast.engine.postgres.roles import Access, asking
 from holdfast.engine.postgres.row_security import protect
 from holdfast.engine.views.words import Span
+from holdfast.model.access import Access, asking
 from holdfast.model.ports import Elsewhere
 from holdfast.model.query import Query
 from holdfast.verbs.memory import Memory

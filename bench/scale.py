@@ -26,10 +26,10 @@ from bench.measure import table
 from bench.reach import Pair, Reached, guarded, reached, recalls
 from holdfast.compose import open_memory
 from holdfast.compose.settings import load_settings
-from holdfast.engine.postgres.roles import EVERYWHERE
 from holdfast.engine.search.postgres_vectors import LARGE
 from holdfast.engine.views import vectors
 from holdfast.engine.views.records import span
+from holdfast.model.access import EVERYWHERE
 from holdfast.model.errors import MissingPackage
 from holdfast.model.query import Query
 from holdfast.verbs.memory import Memory

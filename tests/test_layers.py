@@ -95,3 +95,41 @@ def test_json_from_outside_is_parsed_with_bounds() -> None:
         if "json.loads" in path.read_text() or "json.load(" in path.read_text()
     }
     assert calling - OWN_JSON == set()
+
+
+def test_hosts_ask_verbs_or_compose_and_never_the_engine() -> None:
+    for path, here, there in holdfast_imports():
+        if here == "hosts":
+            assert there != "engine", f"{path} imports the engine"
+            assert ".db" not in {ast.unparse(node)[-3:] for node in attributes(path)}, f"{path} asks the database"
+
+
+def attributes(path: Path) -> Iterator[ast.Attribute]:
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Attribute) and ast.unparse(node).endswith("store.db"):
+            yield node
+
+
+# Where the SQL of the two engines differs: how words and vectors are searched. All else is a method of `Database`.
+BY_ENGINE = {
+    "engine/sqlite.py",
+    "engine/database.py",
+    "engine/postgres/database.py",
+    "engine/views/words.py",
+    "engine/views/vectors.py",
+    "engine/raw/transcript_words.py",
+    "engine/search/postgres_vectors.py",
+}
+
+
+def test_only_the_searches_of_words_and_vectors_know_which_engine_they_run_on() -> None:
+    asking = set()
+    for path in SOURCE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            is_check = isinstance(node, ast.Call) and ast.unparse(node.func) in ("isinstance", "issubclass")
+            if (isinstance(node, ast.Attribute) and node.attr == "dialect") or (
+                is_check and {"SQLite", "Postgres"} & {part.strip("(), ") for part in ast.unparse(node).split()}
+            ):
+                asking.add(path.relative_to(SOURCE).as_posix())
+    assert asking <= BY_ENGINE
+    assert "engine/views/words.py" in asking

@@ -2,7 +2,8 @@
 
 import threading
 import time as clock
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -10,8 +11,9 @@ import pytest
 
 from holdfast.engine.database import Bits, Database, Halves
 from holdfast.engine.opening import open_store
-from holdfast.engine.search.postgres_vectors import Neighbours
-from holdfast.engine.search.sqlite_vectors import Codes, code_of
+from holdfast.engine.search.postgres_vectors import vector_search
+from holdfast.engine.search.sqlite_vectors import code_of
+from holdfast.engine.sqlite import SQLite
 from holdfast.engine.store import Store
 from holdfast.engine.views import vectors, words
 from holdfast.engine.views.records import span
@@ -87,32 +89,83 @@ def test_a_reader_does_not_wait_for_a_writer(database: Open) -> None:
     assert len(list(reader.journal())) == 1
 
 
-def test_threads_of_one_process_read_while_another_writes(tmp_path: Path) -> None:
-    with engines.use("postgres", keep_open=True):
-        store = open_store(engines.database(tmp_path))
+@contextmanager
+def writing(store: Store) -> Iterator[None]:
+    """Let another thread of this process hold a transaction in which it wrote one event."""
     inside, done = threading.Event(), threading.Event()
 
     def write() -> None:
         with store.db.transaction():
             store.commit([recorded(Clock(lambda: 1_700_000_000.0))])
+            assert len(list(store.journal())) == 1  # a writer sees what it wrote
             inside.set()
             assert done.wait(20)
 
     thread = threading.Thread(target=write)
     thread.start()
-    assert inside.wait(20)
-    assert list(store.journal()) == []  # while the other thread still holds its transaction
-    done.set()
-    thread.join()
+    try:
+        assert inside.wait(20)
+        yield
+    finally:
+        done.set()
+        thread.join()
+
+
+def test_threads_of_one_process_read_while_another_writes(database: Open) -> None:
+    store = open_store(database())
+    with writing(store):
+        assert list(store.journal()) == []  # at once, and without what is not committed
     assert len(list(store.journal())) == 1
+    store.close()
+
+
+def test_many_threads_read_at_once_and_each_sees_what_it_wrote(database: Open) -> None:
+    store, problems = open_store(database()), list[BaseException]()
+
+    def work(name: str) -> None:
+        ids = Clock(clock.time)
+        try:
+            for place in range(10):
+                event = recorded(ids, f"{name} {place}")
+                store.commit([event])
+                assert store.events_about(event.about)
+        except BaseException as problem:
+            problems.append(problem)
+            raise
+
+    threads = [threading.Thread(target=work, args=(str(name),)) for name in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert problems == []
+    assert store.last_seq() == 80
+    store.close()
+
+
+def test_a_reader_beside_a_writer_can_change_nothing(tmp_path: Path) -> None:
+    store = open_store(SQLite(tmp_path / "holdfast.db"))
+    with writing(store), pytest.raises(StoreError, match="readonly"):
+        store.db.query("delete from settings")
+    assert store.setting("schema")
+    store.close()
+
+
+def test_closing_leaves_no_connection_of_a_reader_behind(tmp_path: Path) -> None:
+    store = open_store(SQLite(tmp_path / "holdfast.db"))
+    with writing(store):
+        assert store.last_seq() == 0
+    store.close()
+    left = sorted(path.name for path in tmp_path.iterdir())
+    assert left == ["holdfast.db"]  # the last connection that closes takes the write-ahead log away
 
 
 def test_connections_are_few_and_who_finds_none_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from holdfast.engine.postgres import database
     from holdfast.engine.postgres.database import Postgres
 
-    monkeypatch.setattr(database, "BUSY_SECONDS", 0.05)
     db = Postgres(engines.schema(str(tmp_path)), most=1)
+    monkeypatch.setattr(database, "BUSY_SECONDS", 0.05)
     problems: list[str] = []
 
     def ask() -> None:
@@ -211,7 +264,7 @@ def test_the_nearest_are_those_an_exact_search_finds(
     made = random.standard_normal((20, 64))[np.arange(600) % 20] + 0.3 * random.standard_normal((600, 64))
     made /= np.linalg.norm(made, axis=1, keepdims=True)
     vectors.store(store.db, numbers, [passage(n, row) for n, row in zip(numbers, made, strict=True)])
-    finder = Codes(store.db) if store.db.dialect == "sqlite" else Neighbours(store.db)
+    finder = vector_search(store.db, 0.0)
     place = span(store.project_number("p1"))
     mine = [n for n in numbers if place[0] <= n <= place[1]]
     question = made[7]

@@ -7,11 +7,12 @@ import pytest
 
 from holdfast.engine.opening import open_store
 from holdfast.engine.postgres.database import Postgres
-from holdfast.engine.postgres.roles import MEMBER, Access, asking
+from holdfast.engine.postgres.roles import MEMBER
 from holdfast.engine.postgres.row_security import OPEN, VISIBLE, protect
 from holdfast.engine.store import Store
 from holdfast.engine.views import words
 from holdfast.engine.views.records import span
+from holdfast.model.access import Access, asking
 from holdfast.model.errors import Forbidden, StoreError
 from holdfast.model.event import Actor, Event, Verb
 from holdfast.model.ids import Clock

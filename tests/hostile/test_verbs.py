@@ -11,8 +11,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from holdfast.engine.views.usage import OUTCOMES
 from holdfast.model.errors import HoldfastError
+from holdfast.model.event import OUTCOMES
 from holdfast.model.query import Query
 from holdfast.model.record import RELATIONS, Draft
 from holdfast.policy.admission.admit import Waivers

@@ -5,9 +5,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from holdfast.compose.settings import Settings, load_settings
-from holdfast.engine.postgres.roles import Access, Role, asking
 from holdfast.hosts.server.members import Members, Visit
 from holdfast.hosts.server.run import open_members
+from holdfast.model.access import Access, Role, asking
 from holdfast.model.record import Draft
 from holdfast.surfaces.memory_mcp.numbered import numbers_of
 from holdfast.verbs.capture.mining import log_output, mine_outputs

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from holdfast.engine.postgres.roles import asking
 from holdfast.hosts.mcp.protocol import ProtocolError, Server, server_of
 from holdfast.hosts.mcp.serving import SURFACES, surface_named
 from holdfast.hosts.server.members import Members, Visit
+from holdfast.model.access import asking
 from holdfast.surfaces.tool import Tool
 from holdfast.verbs.memory import Memory
 from tests.hosts.team import BANK, SHOP, at_work, furnish, team, visit

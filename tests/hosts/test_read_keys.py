@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from holdfast.engine.postgres.roles import asking
 from holdfast.engine.postgres.row_security import OPEN, VISIBLE
 from holdfast.hosts.mcp.serving import SURFACES, surface_named
 from holdfast.hosts.server.app import Limits, app
 from holdfast.hosts.server.run import server_of
 from holdfast.hosts.server.site import Site
+from holdfast.model.access import asking
 from holdfast.model.errors import Forbidden
 from holdfast.model.query import Query
 from holdfast.surfaces.tool import Tool

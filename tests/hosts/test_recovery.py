@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from holdfast.compose.locks import alone
 from holdfast.engine.opening import open_store
 from holdfast.engine.recovery.backup import back_up, look_at
 from holdfast.engine.sqlite import SQLite
-from holdfast.hosts.worker import alone
 from holdfast.model.errors import Conflict, NotAStore, StoreError
 from holdfast.model.ids import Clock
 from tests.conftest import recorded

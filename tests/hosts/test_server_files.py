@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from holdfast.engine.postgres.roles import asking
 from holdfast.hosts.mcp.protocol import ProtocolError, server_of
 from holdfast.hosts.mcp.serving import SURFACES, surface_named
 from holdfast.hosts.server.members import Members
+from holdfast.model.access import asking
 from holdfast.surfaces.tool import Tool
 from tests.hosts.team import SHOP, at_work, team, visit
 from tests.hosts.test_isolation import calls_of

@@ -15,7 +15,6 @@ import pytest
 from starlette.testclient import TestClient
 from starlette.types import ASGIApp
 
-from holdfast.engine.postgres.roles import Role
 from holdfast.hosts.server.app import Limits, app
 from holdfast.hosts.server.members import Members
 from holdfast.hosts.server.run import server_of
@@ -23,6 +22,7 @@ from holdfast.hosts.server.site import Site
 from holdfast.hosts.web.api import ENDPOINTS
 from holdfast.hosts.web.app import ACTS, PAGES
 from holdfast.hosts.web.pages.record import ACTS as RECORD_ACTS
+from holdfast.model.access import Role
 from holdfast.model.ids import Clock
 from holdfast.verbs.upkeep.access import add_user, find_key, issue, pass_for, revoke, rotate
 from tests.conftest import keep

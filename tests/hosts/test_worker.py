@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
+from holdfast.compose.locks import alone
 from holdfast.compose.settings import _KNOWN
 from holdfast.hosts.hooks import client, hook
 from holdfast.hosts.hooks.places import OF_A_SESSION
-from holdfast.hosts.worker import alone
 from tests.hosts.running import Run, answer, hold_worker, release_worker
 
 pytestmark = pytest.mark.embedded
@@ -142,7 +142,7 @@ def test_a_killed_worker_leaves_no_lock(home: Path) -> None:
     code = f"""
 import os, sys, time
 from pathlib import Path
-from holdfast.hosts.worker import alone
+from holdfast.compose.locks import alone
 with alone(Path({str(home)!r})) as ours:
     print(ours, flush=True)
     time.sleep(60)

@@ -13,12 +13,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from holdfast.compose.locks import LOCK
 from holdfast.engine.opening import open_store
 from holdfast.engine.raw import counters, trail
 from holdfast.engine.sqlite import SQLite
 from holdfast.engine.store import ALL_VIEWS, Store
-from holdfast.hosts.worker import LOCK, LONGEST_SECONDS
+from holdfast.hosts.worker import LONGEST_SECONDS
 from holdfast.model.config import Config
+from holdfast.model.trail import MOST
 from holdfast.policy.admission.sharing import is_of_team, with_team
 
 PROJECT = "example.org/acme/shop"
@@ -183,7 +185,7 @@ def _caps(store: Store, home: Path) -> Finding:
     failures = int(store.db.query("select count(*) from failures")[0][0])
     spooled = len(list((home / "spool").glob("*.json")))
     backups = len(list((home / "backups").glob("holdfast-*.db")))
-    held = happenings <= trail.MOST and hot <= Config().hot_capacity and failures <= counters.KEPT_FAILURES
+    held = happenings <= MOST and hot <= Config().hot_capacity and failures <= counters.KEPT_FAILURES
     said = f"trail {happenings}, waiting {waiting}, spool {spooled}, hot {hot}, failures {failures}, backups {backups}"
     return Finding("caps held", held and not waiting and not spooled and backups <= 3, said)
 

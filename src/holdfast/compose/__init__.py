@@ -95,7 +95,7 @@ _APART = "Working on the local copy; what is saved now is sent to the team when 
 
 def refresh_copy(memory: Memory) -> int:
     """Copy the team's records of the current project to this machine, for when the database is unreachable; return the number of events."""
-    if memory.apart or memory.store.db.dialect != "postgres" or memory.store.home is None:
+    if memory.apart or memory.store.is_embedded or memory.store.home is None:
         return 0
     from holdfast.verbs.exchange.outbox import pull
     from holdfast.verbs.records.erasing import finish

@@ -1,15 +1,19 @@
-"""The thin seam to a SQL engine: execute, query, transaction. SQL is written once, in the subset both engines share.
+"""The interface of a SQL engine: execute, query, transaction. SQL is written once, in the subset both engines share.
 
 A list of values travels as one JSON parameter: `id in (select value from json_each(:ids))`, with `cast(value as bigint)`
 for numbers. The text of a statement is then always the same, and is prepared once.
+
+What differs between the engines is a method or attribute here. `dialect` is only for the modules that search words and
+vectors, where the SQL itself differs (`tests/test_layers.py` lists them).
 """
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
+from pathlib import Path
 from typing import Any, Literal, Protocol, TypeVar
 
-from holdfast.model.errors import Invalid, StoreCorrupt
+from holdfast.model.errors import Invalid, StoreCorrupt, StoreError
 
 Params = Mapping[str, Any]
 Dialect = Literal["sqlite", "postgres"]
@@ -37,6 +41,11 @@ class Database(Protocol):
 
     dialect: Dialect
     guarded: bool  # whether it answers each user only what is theirs to see
+    shared: bool  # whether several users keep their memories in it
+
+    @property
+    def path(self) -> Path | None:
+        """The file of an embedded database; None on a server."""
 
     @property
     def place(self) -> str:
@@ -45,6 +54,10 @@ class Database(Protocol):
     @property
     def size(self) -> int:
         """Bytes on disk, indexes included."""
+
+    @property
+    def version(self) -> str:
+        """The engine and its version."""
 
     def execute(self, sql: str, params: Params = ..., /) -> int:
         """Run one statement and give the number of rows it changed."""
@@ -55,8 +68,17 @@ class Database(Protocol):
     def query(self, sql: str, params: Params = ..., /) -> Sequence[Row]:
         """Give all rows of a select."""
 
-    def script(self, sql: str, /) -> None:
-        """Run several statements of a schema; inside a transaction they are part of it."""
+    def script(self, sql: str | Mapping[Dialect, str], /) -> None:
+        """Run several statements of a schema; a mapping has them per engine. Inside a transaction they are part of it."""
+
+    def has_table(self, name: str, /) -> bool:
+        """True if the table exists."""
+
+    def drop_table(self, name: str, /) -> None:
+        """Drop a table if it exists, with the row policies of other tables that refer to it."""
+
+    def restore_policies(self) -> None:
+        """Put tables that were created again behind their row policies, if the database has any."""
 
     def transaction(self) -> AbstractContextManager[None]:
         """Hold the write lock; commit at the end, or leave everything as it was. Joins one already open."""
@@ -67,8 +89,20 @@ class Database(Protocol):
     def compact(self) -> bool:
         """Give back the space of what is gone, and let the engine look at its tables anew; tell whether nothing of it is left."""
 
+    def forget_deleted(self, *, free_pages: bool = False) -> bool:
+        """Remove deleted text from index segments and the write-ahead log, and from free pages if asked.
+
+        False if another process is still reading the log. A server does this itself.
+        """
+
+    def damage(self) -> list[str]:
+        """Return what a check of every page finds wrong. A server checks itself."""
+
+    def in_memory(self, problem: StoreError, /) -> AbstractContextManager[None]:
+        """Continue on a copy in memory that can be written inside the context only; raise `problem` if that is impossible."""
+
     def close(self) -> None:
-        """Let go of the database."""
+        """Close every connection."""
 
 
 def stored(text: Any, read: Callable[[Any], T]) -> T:

@@ -33,8 +33,7 @@ class Journal:
 
     def holding(self, pieces: Sequence[str]) -> list[tuple[int, Event]]:
         """Return the events whose JSON holds one of a few pieces of text, with their numbers."""
-        find = {"sqlite": "instr", "postgres": "strpos"}[self.db.dialect]
-        where = " or ".join(f"{find}(data, :piece{place}) > 0" for place in range(len(pieces)))
+        where = " or ".join(f"instr(data, :piece{place}) > 0" for place in range(len(pieces)))
         if not where:
             return []
         given = {f"piece{place}": piece for place, piece in enumerate(pieces)}

@@ -4,7 +4,6 @@ from pathlib import Path
 
 from holdfast.engine.database import Database
 from holdfast.engine.journal import fill_checksums
-from holdfast.engine.sqlite import SQLite
 from holdfast.engine.store import ALL_VIEWS, MOVING, Progress, Store, silent
 from holdfast.engine.views import (
     View,
@@ -21,7 +20,7 @@ def open_store(
         try:
             _bring_up_to_date(store, progress)
         except (StoreFull, StoreUnwritable) as problem:
-            if not version or not isinstance(db, SQLite):
+            if not version:
                 raise
             with db.in_memory(problem):  # an older store on a full disk can still be read
                 _bring_up_to_date(store, progress)
@@ -35,8 +34,7 @@ def open_store(
 def _bring_up_to_date(store: Store, progress: Progress) -> None:
     with store.db.transaction():
         _migrate(store.db)
-        if isinstance(store.db, SQLite):  # a server has checksums of its own
-            fill_checksums(store.db)
+        fill_checksums(store.db)
         if stale := _stale_views(store):
             store.rebuild(stale, progress)
 
@@ -53,14 +51,8 @@ def _migrate(db: Database) -> None:
     Store(db).note("schema", str(len(steps)))
 
 
-_TABLE_EXISTS = {
-    "sqlite": "select 1 from sqlite_master where type = 'table' and name = 'settings'",
-    "postgres": "select 1 from information_schema.tables where table_name = 'settings' and table_schema = current_schema()",
-}
-
-
 def _schema_version(db: Database) -> int:
-    if not db.query(_TABLE_EXISTS[db.dialect]):
+    if not db.has_table("settings"):
         return 0
     return check_schema(Store(db).setting("schema"))
 

@@ -4,7 +4,7 @@ import os
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -20,6 +20,7 @@ from holdfast.model.errors import (
 )
 
 BUSY_SECONDS = 30.0
+IDLE_READERS = 4  # connections for reading that are kept open
 LARGEST_COPY = 2_000_000_000  # bytes of a store that is read from a copy in memory
 LOOK_SECONDS = 0.1  # between two looks for somebody's commit
 _VERSION = "pragma data_version"
@@ -65,15 +66,22 @@ _NO_LOCKS = (
 
 
 class SQLite:
-    """One connection, shared by the threads of this process under a lock."""
+    """One connection that the threads of this process take turns with, and more for reading while it is in use.
+
+    A thread that finds the connection in use reads on another one, and sees what is committed: readers wait neither for a
+    writer of another process nor for one of their own. Inside its own transaction a thread has the connection already.
+    """
 
     dialect: Dialect = "sqlite"
     guarded = False
+    shared = False
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self._lock = threading.RLock()
         self._depth = 0
+        self._readers: list[sqlite3.Connection] = []  # those that are idle
+        self._closed = False
         self._refusal: StoreError | None = None  # why only reading works, where that is so
         self._in_memory = False
         _make_private(path)
@@ -108,20 +116,24 @@ class SQLite:
 
     def _connect(self, way: str, set_up: Callable[[], object]) -> None:
         with translated(self.path):
-            self._connection = sqlite3.connect(
-                f"{self.path.absolute().as_uri()}?{way}",
-                uri=True,
-                timeout=BUSY_SECONDS,
-                isolation_level=None,
-                check_same_thread=False,
-                cached_statements=256,
-            )
-            self._connection.row_factory = sqlite3.Row
+            self._connection = self._connected(way)
             try:
                 set_up()
             except BaseException:
                 self._connection.close()
                 raise
+
+    def _connected(self, way: str) -> sqlite3.Connection:
+        connection = sqlite3.connect(
+            f"{self.path.absolute().as_uri()}?{way}",
+            uri=True,
+            timeout=BUSY_SECONDS,
+            isolation_level=None,
+            check_same_thread=False,
+            cached_statements=256,
+        )
+        connection.row_factory = sqlite3.Row
+        return connection
 
     def _check_owner(self) -> bool:
         """Return whether the file is ours already rather than new; raise NotAStore if it is another program's."""
@@ -175,8 +187,8 @@ class SQLite:
             raise self._refusal
 
     @contextmanager
-    def in_memory(self, problem: StoreError) -> Iterator[None]:
-        """Go on with a copy in memory, which the caller may change inside the context and nobody afterwards."""
+    def in_memory(self, problem: StoreError, /) -> Iterator[None]:
+        """Continue on a copy in memory, which can be written inside the context only."""
         if self.size > LARGEST_COPY:
             raise problem
         with self._lock, translated(self.path):
@@ -190,12 +202,49 @@ class SQLite:
             self._refusal = problem
 
     def query(self, sql: str, params: Params = _NO_PARAMS, /) -> Sequence[sqlite3.Row]:
-        """Give all rows of a select."""
-        with self._lock:
-            try:
-                return self._run(sql, params).fetchall()
-            except sqlite3.Error as problem:  # some statements only fail once their rows are read
-                raise _our_error(problem, self.path) from problem
+        """Return all rows of a select."""
+        with self._reading() as connection:
+            return self._rows(connection, sql, params)
+
+    @contextmanager
+    def _reading(self) -> Iterator[sqlite3.Connection]:
+        """Lend the connection, or another one for reading if a thread uses it.
+
+        A store that is only readable, or copied to memory, has one connection: see `_check_writable`.
+        """
+        if not self._lock.acquire(blocking=self._refusal is not None or self._in_memory):
+            with self._reader() as reader:
+                yield reader
+            return
+        try:
+            yield self._connection
+        finally:
+            self._lock.release()
+
+    @contextmanager
+    def _reader(self) -> Iterator[sqlite3.Connection]:
+        """Lend a connection that can only read; a few are kept for the next."""
+        try:
+            reader = self._readers.pop()
+        except IndexError:
+            reader = self._open_reader()
+        try:
+            yield reader
+        finally:
+            self._readers.append(reader)
+            self._close_readers(keep=0 if self._closed else IDLE_READERS)
+
+    def _open_reader(self) -> sqlite3.Connection:
+        with translated(self.path):
+            reader = self._connected("mode=rw")  # with `ro` it could not take part in the write-ahead log
+            for setting in ("query_only = on", "temp_store = memory", "cache_size = -8000", "mmap_size = 268435456"):
+                reader.execute(f"pragma {setting}")
+            return reader
+
+    def _close_readers(self, keep: int = 0) -> None:
+        while len(self._readers) > keep:
+            with suppress(IndexError):  # another thread took it
+                self._readers.pop(0).close()
 
     def _run(self, sql: str, params: Params) -> sqlite3.Cursor:
         try:
@@ -205,12 +254,37 @@ class SQLite:
         except (OverflowError, UnicodeEncodeError) as problem:
             raise unusable(problem) from problem
 
-    def script(self, sql: str, /) -> None:
+    def _rows(self, connection: sqlite3.Connection, sql: str, params: Params = _NO_PARAMS) -> list[sqlite3.Row]:
+        try:
+            return connection.execute(sql, params).fetchall()  # some statements only fail once their rows are read
+        except sqlite3.Error as problem:
+            raise _our_error(problem, self.path) from problem
+        except (OverflowError, UnicodeEncodeError) as problem:
+            raise unusable(problem) from problem
+
+    def _maintain(self, sql: str) -> list[sqlite3.Row]:
+        """Run a statement about the whole file, on the connection that can write."""
+        with self._lock:
+            return self._rows(self._connection, sql)
+
+    def script(self, sql: str | Mapping[Dialect, str], /) -> None:
         """Run several statements of a schema, one by one so that an open transaction stays open."""
+        text = sql if isinstance(sql, str) else sql[self.dialect]
         with self._lock, translated(self.path):
-            for statement in sql.split(";\n"):
+            for statement in text.split(";\n"):
                 if statement.strip():
                     self._connection.execute(statement)
+
+    def has_table(self, name: str, /) -> bool:
+        """True if the table exists."""
+        return bool(self.query("select 1 from sqlite_master where type = 'table' and name = :name", {"name": name}))
+
+    def drop_table(self, name: str, /) -> None:
+        """Drop a table if it exists."""
+        self.script(f"drop table if exists {name}")
+
+    def restore_policies(self) -> None:
+        """Do nothing: a file has no row policies."""
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
@@ -260,13 +334,18 @@ class SQLite:
             watching.close()
 
     def checkpoint(self) -> bool:
-        """Move what is in the write-ahead log into the file and empty the log; tell whether others let us."""
-        return not self.query("pragma wal_checkpoint(truncate)")[0][0]
+        """Move the write-ahead log into the file and empty it; False if another process is still reading it."""
+        return not self._maintain("pragma wal_checkpoint(truncate)")[0][0]
 
     @property
     def place(self) -> str:
         """The file."""
         return str(self.path)
+
+    @property
+    def version(self) -> str:
+        """The version of the library."""
+        return f"SQLite {sqlite3.sqlite_version}"
 
     @property
     def size(self) -> int:
@@ -275,19 +354,27 @@ class SQLite:
 
     def compact(self) -> bool:
         """Give back the space of what is gone, and let the engine look at its tables anew; tell whether the log is empty."""
-        self.query("vacuum")
-        self.query("analyze")
+        self._maintain("vacuum")
+        self._maintain("analyze")
         return self.checkpoint()
 
+    def forget_deleted(self, *, free_pages: bool = False) -> bool:
+        """Remove deleted text from index segments and the write-ahead log, and from free pages if asked."""
+        for row in self.query("select name from sqlite_master where sql like 'create virtual table % using fts5 %'"):
+            self.execute(f"insert into {row[0]} ({row[0]}) values ('optimize')")
+        return self.compact() if free_pages else self.checkpoint()
+
     def damage(self) -> list[str]:
-        """Give what a check of every page finds wrong."""
+        """Return what a check of every page finds wrong."""
         found = [str(row[0]) for row in self.query("pragma quick_check(20)")]
         return [] if found == ["ok"] else found
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close every connection; one that is being read on once its rows are read."""
         with self._lock:
-            self._connection.close()
+            self._closed = True
+            self._close_readers()
+            self._connection.close()  # last, so that it empties the write-ahead log
 
 
 def is_store(path: Path) -> bool:

@@ -6,9 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from holdfast.engine.journal import ABOUTS, COLUMNS, FOLDING_ONLY, INSERT, PAGE, Journal, event_of, event_row
-from holdfast.engine.postgres.row_security import is_protected, protect
-from holdfast.engine.raw import transcripts
-from holdfast.engine.sqlite import SQLite
 from holdfast.engine.views import (
     Batch,
     Entry,
@@ -62,9 +59,14 @@ class Store(Journal):
     home: Path | None = None
 
     @property
+    def is_embedded(self) -> bool:
+        """True if the store is a file on this machine, not a database on a server."""
+        return self.db.path is not None
+
+    @property
     def folder(self) -> Path | None:
-        """The folder of what is kept beside the store on this machine: that of an embedded one, else as told."""
-        return self.db.path.parent if isinstance(self.db, SQLite) else self.home
+        """The folder of the store's other files on this machine: that of the database file, else `home`."""
+        return self.db.path.parent if self.db.path else self.home
 
     def commit(self, events: Sequence[Event]) -> list[Entry]:
         """Keep events and bring every view up to date, all or nothing; give the records that changed.
@@ -81,7 +83,7 @@ class Store(Journal):
             for view in ALL_VIEWS:
                 view.apply(self.db, batch)
         if erased:
-            self._leave_no_trace()
+            self.forget_words()
         return entries
 
     def _append(self, events: Sequence[Event]) -> list[Event]:
@@ -117,12 +119,6 @@ class Store(Journal):
         for row in self.db.query(f"select seq, {COLUMNS} from events where about = :about", {"about": about}):
             self.db.execute(_SCRUB, event_row(row["seq"], scrub(event_of(row))))
 
-    def _leave_no_trace(self) -> None:
-        """Drop what erasure left in index segments and in the write-ahead log."""
-        if isinstance(self.db, SQLite):
-            words.compact(self.db)
-            self.db.checkpoint()
-
     def rewrite(self, clean: Callable[[Event], Event]) -> list[Event]:
         """Put events in place of themselves as `clean` gives them, views included; give those that changed.
 
@@ -151,20 +147,12 @@ class Store(Journal):
                 sessions.tell_again(self.db, about, self.all_about(about))
 
     def forget_words(self) -> bool:
-        """Drop what was masked from index segments and from the write-ahead log; False if another process reads the log."""
-        if not isinstance(self.db, SQLite):
-            return True
-        words.compact(self.db)
-        transcripts.compact(self.db)
-        return self.db.checkpoint()
+        """Remove deleted text from index segments and the write-ahead log; False if another process reads the log."""
+        return self.db.forget_deleted()
 
     def forget_pages(self) -> bool:
-        """Drop what was rewritten from index segments, free pages and the write-ahead log; tell whether others let us."""
-        if not isinstance(self.db, SQLite):
-            return True
-        words.compact(self.db)
-        transcripts.compact(self.db)
-        return self.db.compact()
+        """Remove deleted text from free pages as well; False if another process reads the log."""
+        return self.db.forget_deleted(free_pages=True)
 
     def entries(self, abouts: Iterable[str]) -> list[Entry]:
         """Give records as their events now make them, each with its number."""
@@ -257,8 +245,7 @@ class Store(Journal):
                 progress(done, total)
             if words in wanted:
                 words.index(self.db)
-            if is_protected(self.db):
-                protect(self.db)
+            self.db.restore_policies()
         return done
 
     def _replay(self) -> Iterator[Batch]:

@@ -9,17 +9,16 @@ import json
 import logging
 import os
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager
+from collections.abc import Mapping
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from holdfast.compose import open_memory, refresh_copy
 from holdfast.compose.adapters import open_replica
+from holdfast.compose.locks import alone, turn
 from holdfast.compose.settings import load_settings
-from holdfast.engine.locks import try_lock, turn
-from holdfast.engine.raw import counters, trail
 from holdfast.hosts.hooks.places import (
     OF_A_SESSION,
     checkout_root,
@@ -36,7 +35,16 @@ from holdfast.verbs.capture.derive import derive, summarise
 from holdfast.verbs.capture.mining import log_output, mine_outputs
 from holdfast.verbs.capture.observer import Observed
 from holdfast.verbs.capture.prepare import hand_over, prepare
-from holdfast.verbs.capture.trail import SET_ASIDE, drain, expire, note_session
+from holdfast.verbs.capture.trail import (
+    SET_ASIDE,
+    activity_of,
+    drain,
+    expire,
+    mark_derived,
+    new_activity,
+    note_session,
+    waiting_sessions,
+)
 from holdfast.verbs.exchange.replicas import is_on
 from holdfast.verbs.exchange.sync import sync
 from holdfast.verbs.memory import Memory
@@ -47,7 +55,6 @@ from holdfast.verbs.sessions.receipts import note_outcomes
 LONGEST_SECONDS = 120.0
 HANDOVER_TOKENS = 1_200
 KEPT_DAYS = 30  # for lists of what a session has seen, and handovers across a compaction
-LOCK = "work.lock"
 log = logging.getLogger(__name__)
 
 
@@ -150,7 +157,7 @@ def _work(memory: Memory, places: _Places, home: Path, folder: Path, done: Worke
     while time.monotonic() < until:
         drained = drain(memory, home / "spool")
         done.drained += drained.taken
-        waiting = trail.waiting(memory.store.db)
+        waiting = waiting_sessions(memory)
         for session in waiting:
             if time.monotonic() > until:
                 break
@@ -181,7 +188,7 @@ def _refresh(memory: Memory, folder: Path, done: Worked) -> int:
             synced = sync(memory, replica, sharing)
     except HoldfastError as problem:
         done.problems.append(str(problem))
-        counters.fail(memory.store.db, "files", memory.clock.now(), str(problem))
+        memory.note_failure("files", str(problem))
         return 0
     done.problems += [f"left alone: {remark.where}: {remark.why}" for remark in synced.remarks]
     return synced.came + synced.put.records + synced.put.removed
@@ -194,7 +201,7 @@ def _session(memory: Memory, places: _Places, home: Path, session: str, done: Wo
     nothing, and an open turn is derived once it has ended. A failure of one session is recorded and does not stop the
     others; if the store itself fails, everything is left for the next worker.
     """
-    fresh, activity = trail.fresh(memory.store.db, session), trail.of_session(memory.store.db, session)
+    fresh, activity = new_activity(memory, session), activity_of(memory, session)
     roots = {event.cwd: checkout_root(event.cwd or ".") for event in activity}
     place_of = {event.id: Place(roots[event.cwd], event.settings.get("project", "")) for event in activity}
     touched = {place_of[event.id] for event in fresh}
@@ -214,11 +221,11 @@ def _session(memory: Memory, places: _Places, home: Path, session: str, done: Wo
             log.exception("session %s", session)
             reason = mask_secrets(f"{session[:40]}: {problem}")
             done.problems.append(reason)
-            counters.fail(memory.store.db, "derive", memory.clock.now(), reason)
+            memory.note_failure("derive", reason)
     if any(event.event == "PreCompact" for event in fresh):
         hand_over(Path(handover_file(str(home), session)), handover(activity, HANDOVER_TOKENS))
     if fresh:
-        trail.settle(memory.store.db, session, fresh[-1].id)
+        mark_derived(memory, session, fresh[-1].id)
     done.sessions += 1
     return touched
 
@@ -268,16 +275,5 @@ def _embed(memory: Memory, until: float) -> int:
         return catch_up(memory, stop=lambda: time.monotonic() > until)
     except HoldfastError as problem:
         log.warning("vectors postponed: %s", problem)
-        counters.fail(memory.store.db, "vectors", memory.clock.now(), mask_secrets(str(problem)))
+        memory.note_failure("vectors", mask_secrets(str(problem)))
         return 0
-
-
-@contextmanager
-def alone(home: Path) -> Iterator[bool]:
-    """Try to take the store's worker lock. It ends with the process, however that ends."""
-    home.mkdir(mode=0o700, parents=True, exist_ok=True)
-    handle = os.open(home / LOCK, os.O_RDWR | os.O_CREAT, 0o600)
-    try:
-        yield try_lock(handle)
-    finally:
-        os.close(handle)

@@ -32,6 +32,18 @@ Verb = Literal[
     "started",  # a session began or resumed
     "closed",  # a session ended
 ]
+# What can become of a record that was used, as `used` events report it.
+OUTCOMES = (
+    "applied",  # it was heeded
+    "acknowledged",  # seen, does not apply here
+    "refuted",  # seen, overruled knowingly
+    "ignored",  # shown, and nothing came of it
+    "contradicted",  # it is wrong
+    "corrected",  # it was wrong and has been revised
+    "succeeded",  # the work it was applied to went well
+    "failed",  # it did not
+    "dismissed",  # a suggestion nobody wanted
+)
 VERBS: frozenset[str] = frozenset(get_args(Verb))
 # These change no record; views count them.
 COUNTED: frozenset[str] = frozenset(

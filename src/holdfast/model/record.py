@@ -81,6 +81,15 @@ class Record:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """A record with its number in this store."""
+
+    number: int
+    record: Record
+    known: bool = True  # whether views may hold rows of it already
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Draft:
     """A record to be written. `project` None means the current project."""
 

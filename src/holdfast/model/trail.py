@@ -8,6 +8,8 @@ from typing import Any
 from holdfast.model.errors import Invalid
 from holdfast.model.ids import parse_instant
 
+MOST = 50_000  # how much activity is kept
+DAYS = 14.0
 CLIENT_EVENTS = (
     "SessionStart",
     "UserPromptSubmit",

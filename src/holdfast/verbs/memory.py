@@ -9,11 +9,11 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
-from holdfast.engine.postgres.roles import Role
-from holdfast.engine.raw import imported
+from holdfast.engine.raw import counters, imported
 from holdfast.engine.search.lexical import Frequencies
 from holdfast.engine.store import Store
 from holdfast.engine.views import Entry, records
+from holdfast.model.access import Role
 from holdfast.model.config import Config
 from holdfast.model.errors import Ambiguous, Forbidden, NotFound, StoreFull, StoreUnwritable
 from holdfast.model.event import Actor, Event, Verb
@@ -80,11 +80,9 @@ class Memory:
     @cached_property
     def codes(self) -> "Codes | Neighbours":
         """What finds vectors: codes of the projects searched so far, or the server itself."""
-        from holdfast.engine.search.postgres_vectors import Neighbours  # noqa: PLC0415
-        from holdfast.engine.search.sqlite_vectors import Codes  # noqa: PLC0415  numpy costs a tenth of a second: only for meaning
+        from holdfast.engine.search.postgres_vectors import vector_search  # noqa: PLC0415  numpy takes a tenth of a second to import
 
-        center = self.embedder.center if self.embedder else 0.0
-        return (Codes if self.store.db.dialect == "sqlite" else Neighbours)(self.store.db, center)
+        return vector_search(self.store.db, self.embedder.center if self.embedder else 0.0)
 
     def move_to(self, project: str) -> None:
         """Work on another codebase from now on."""
@@ -153,6 +151,10 @@ class Memory:
             log.warning("what was read is not recorded: %s", problem)
             return f"{problem.message} {problem.hint}".strip()
         return ""
+
+    def note_failure(self, name: str, reason: str) -> None:
+        """Record why background work failed, for `holdfast doctor`."""
+        counters.fail(self.store.db, name, self.clock.now(), reason)
 
     def close(self) -> None:
         """Let go of the store."""

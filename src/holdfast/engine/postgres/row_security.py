@@ -9,7 +9,7 @@ from hashlib import blake2b
 
 from holdfast.engine.database import Database
 from holdfast.engine.postgres.roles import KEEPER, MEMBER
-from holdfast.engine.raw import transcripts
+from holdfast.engine.raw import transcript_words
 from holdfast.engine.views.records import AUTHORS
 from holdfast.model.errors import Invalid, StoreError
 
@@ -163,7 +163,7 @@ as $$ select rowid from words where lexemes @@ wanted and abs(rowid) >> 32 in (
 def protect(db: Database) -> None:
     """Let the role of servers in and put every table behind its policy; done again it changes nothing."""
     with db.transaction():
-        transcripts.make_words(db)
+        transcript_words.create(db)
         tables = {str(row[0]) for row in db.query(_TABLES)}
         known = {*VISIBLE, *OPEN, *_HIDDEN}
         if tables != known:
@@ -186,8 +186,8 @@ def protect(db: Database) -> None:
 
 
 def is_protected(db: Database) -> bool:
-    """Tell whether servers were let in."""
-    return db.dialect == "postgres" and bool(db.query("select 1 from settings where name = 'protected'"))
+    """True if the tables are behind row policies."""
+    return bool(db.query("select 1 from settings where name = 'protected'"))
 
 
 def owns(db: Database) -> bool:

@@ -1,25 +1,9 @@
 """Users of a server and their keys: beside the journal, and of a key only its hash."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from holdfast.engine.database import Database, Row
-from holdfast.engine.postgres.roles import Role
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Key:
-    """A key as it is kept. What did not happen is empty."""
-
-    id: str
-    owner: str
-    hash: str
-    role: Role
-    projects: tuple[str, ...]
-    created_at: str
-    expires_at: str = ""
-    used_at: str = ""
-    revoked_at: str = ""
+from holdfast.model.access import Key
 
 
 def add_user(db: Database, name: str, at: str) -> bool:

@@ -5,10 +5,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 
 from holdfast.engine.database import Database, stored
-from holdfast.model.trail import Happening, happening_from_json
-
-MOST = 50_000  # happenings kept
-DAYS = 14.0
+from holdfast.model.trail import MOST, Happening, happening_from_json
 
 
 def add(db: Database, happenings: Sequence[Happening]) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from holdfast.engine.database import Bits, Database, Halves, Row
-from holdfast.engine.search.sqlite_vectors import code_of, first_look
+from holdfast.engine.search.sqlite_vectors import Codes, code_of, first_look
 from holdfast.engine.views.records import PROJECT_BITS
 from holdfast.engine.views.vectors import LARGEST
 from holdfast.engine.views.words import Span
@@ -56,6 +56,11 @@ class Neighbours:
     def _records(self, low: int, high: int) -> int:
         given = {"first": low >> PROJECT_BITS, "last": high >> PROJECT_BITS}
         return int(self.db.query(_RECORDS, given)[0][0])
+
+
+def vector_search(db: Database, center: Any) -> Codes | Neighbours:
+    """Return what finds the nearest vectors in this database."""
+    return Neighbours(db, center) if db.dialect == "postgres" else Codes(db, center)
 
 
 def _halves(vector: Any) -> Halves:

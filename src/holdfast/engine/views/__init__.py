@@ -6,16 +6,7 @@ from typing import Protocol
 
 from holdfast.engine.database import Database, Dialect
 from holdfast.model.event import Event
-from holdfast.model.record import Record
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
-    """A record with its place in this store."""
-
-    number: int
-    record: Record
-    known: bool = True  # whether views may hold rows of it already
+from holdfast.model.record import Entry as Entry
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,12 +41,10 @@ class View(Protocol):
 
 
 def recreate(db: Database, view: View) -> None:
-    """Drop a view's tables and make them anew, empty."""
-    # Policies of other tables may look at this one; they go with it, and let nothing through until they are made anew.
-    cascade = " cascade" if db.dialect == "postgres" else ""
+    """Drop a view's tables and create them again, empty."""
     for table in view.TABLES:
-        db.script(f"drop table if exists {table}{cascade};\n")
-    db.script(view.SCHEMA if isinstance(view.SCHEMA, str) else view.SCHEMA[db.dialect])
+        db.drop_table(table)
+    db.script(view.SCHEMA)
     db.execute(
         "insert into views (name, version) values (:name, :version) "
         "on conflict (name) do update set version = excluded.version",

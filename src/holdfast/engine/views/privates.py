@@ -17,7 +17,7 @@ create index privates_project on privates ((number >> 32));
 
 def apply(db: Database, batch: Batch, /) -> None:
     """Note the owner of each private record, and of no other."""
-    if db.dialect != "postgres":
+    if not db.shared:
         return
     revised = [{"number": entry.number} for entry in batch.entries if entry.known]
     if revised:

@@ -7,23 +7,12 @@ from typing import NamedTuple
 
 from holdfast.engine.database import Database, Row
 from holdfast.engine.views import Batch
-from holdfast.model.event import Event
+from holdfast.model.event import OUTCOMES, Event
 from holdfast.model.query import Usage
 
 NAME = "usage"
 VERSION = 4
 TABLES = ("usage", "uses", "shown", "costs")
-OUTCOMES = (
-    "applied",  # it was heeded
-    "acknowledged",  # seen, does not apply here
-    "refuted",  # seen, overruled knowingly
-    "ignored",  # shown, and nothing came of it
-    "contradicted",  # it is wrong
-    "corrected",  # it was wrong and has been revised
-    "succeeded",  # the work it was applied to went well
-    "failed",  # it did not
-    "dismissed",  # a suggestion nobody wanted
-)
 _COLUMNS = ("surfaced", *OUTCOMES)
 SCHEMA = f"""
 create table usage (

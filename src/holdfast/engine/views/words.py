@@ -194,9 +194,3 @@ def is_empty(db: Database, place: Span) -> bool:
 
 _BODIES = "select rowid, body from words where rowid in (select cast(value as bigint) from json_each(:numbers))"
 _NEWEST = f"select rowid, body from words where {_HERE} order by rowid desc limit :most"
-
-
-def compact(db: Database) -> None:
-    """Merge the index so that nothing of deleted rows is left in it."""
-    if db.dialect == "sqlite":
-        db.execute("insert into words (words) values ('optimize')")

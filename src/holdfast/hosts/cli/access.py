@@ -5,9 +5,9 @@ from typing import Any
 
 import click
 
-from holdfast.engine.raw.keys import Key, every
 from holdfast.hosts.cli.options import opened
 from holdfast.hosts.cli.render import json_option, show
+from holdfast.model.access import Key
 from holdfast.model.errors import Unreachable
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.upkeep import access
@@ -93,7 +93,7 @@ def add_key_command(user: str, projects: tuple[str, ...], role: Any, days: int, 
 def list_keys_command(user: str, as_json: bool) -> None:
     """List keys: owner, projects, and last use."""
     with _store() as memory:
-        keys, now = every(memory.store.db, user), memory.clock.now()
+        keys, now = access.list_keys(memory, user), memory.clock.now()
     show(
         [_key_to_json(key, now) for key in keys],
         "\n".join(_line(key, now) for key in keys) or "No keys.",

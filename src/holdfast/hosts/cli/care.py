@@ -7,14 +7,13 @@ from typing import Any
 
 import click
 
-from holdfast.engine.views.usage import OUTCOMES
 from holdfast.hosts.cli.erasure import erasure_lines, erasure_to_json
 from holdfast.hosts.cli.options import fields_of, opened, stdin_text, teaching_fields
 from holdfast.hosts.cli.outcome import present, refuse
 from holdfast.hosts.cli.render import SHORT, console, icon, json_option, print_json, show_history
 from holdfast.hosts.cli.values import KIND, MEMORY, RELATION, SCOPE
 from holdfast.model.errors import Invalid
-from holdfast.model.event import event_to_json
+from holdfast.model.event import OUTCOMES, event_to_json
 from holdfast.model.record import Record, record_to_json
 from holdfast.policy.admission.admit import Waivers
 from holdfast.verbs.memory import Memory, find

@@ -1,22 +1,19 @@
 """`holdfast migrate`: move a store between a file and a server."""
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 
 import click
 
-from holdfast.compose import database_at, database_of, open_memory
+from holdfast.compose import open_memory
 from holdfast.compose.settings import store_folder
-from holdfast.engine.database import Database
-from holdfast.engine.opening import open_store
-from holdfast.engine.postgres.row_security import let_serve, protect
-from holdfast.engine.recovery.copy_store import Moved, move
-from holdfast.engine.views.vectors import make_graph
+from holdfast.compose.team import grant, move_store
 from holdfast.hosts.cli.options import settings
 from holdfast.hosts.cli.render import console, json_option, print_json
 from holdfast.model.errors import Invalid
 from holdfast.model.text import counted
-from holdfast.verbs.sessions.starters import plant
 
 
 @click.command("migrate")
@@ -45,13 +42,9 @@ def migrate_command(target: str | None, source: str | None, login: str | None, a
     if bool(target) == bool(source):
         raise Invalid("Where to, or where from?", hint="Pass --to or --from with a postgresql:// URL or a folder.")
     config = settings().config
-    own = database_of(config, store_folder(config, Path.cwd()))
-    other = database_at(target or source or "")
-    try:
-        moved = _move(own, other, quiet=as_json) if target else _move(other, own, quiet=as_json)
-    finally:
-        own.close()
-        other.close()
+    home = store_folder(config, Path.cwd())
+    with _progress(quiet=as_json) as shown:
+        moved = move_store(config, home, target=target or "", source=source or "", progress=shown)
     if as_json:
         print_json(asdict(moved))
         return
@@ -65,19 +58,14 @@ def migrate_command(target: str | None, source: str | None, login: str | None, a
 
 
 def _grant(login: str) -> None:
-    """Update the tables and their policies, which only their owner can do, and allow a role to serve."""
     with open_memory(settings()) as memory:
-        if memory.store.db.dialect != "postgres":
-            raise Invalid("Only PostgreSQL has roles.", hint="Set HOLDFAST_DATABASE=postgresql://…")
-        protect(memory.store.db)
-        plant(memory)
-        if memory.embedder is not None:
-            make_graph(memory.store.db, memory.embedder.size)
-        let_serve(memory.store.db, login)
+        grant(memory, login)
     print(f"{login} may run `holdfast serve` now: it owns nothing, and sees only what the requesting user may see.")
 
 
-def _move(source: Database, target: Database, *, quiet: bool) -> Moved:
+@contextmanager
+def _progress(*, quiet: bool) -> Iterator[Callable[[str, int, int], None]]:
+    """Show a bar for each table that is copied."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
@@ -89,4 +77,4 @@ def _move(source: Database, target: Database, *, quiet: bool) -> Moved:
                 tasks[what] = bar.add_task(what, total=total)
             bar.update(tasks[what], completed=done, total=total)
 
-        return move(open_store(source), open_store(target, unfinished=True), show_progress)
+        yield show_progress

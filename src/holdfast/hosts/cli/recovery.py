@@ -13,15 +13,15 @@ import click
 from rich.text import Text
 
 from holdfast.compose.adapters import markdown_folder
+from holdfast.compose.locks import alone
 from holdfast.compose.settings import FILE, keep_out_of_git, store_folder
-from holdfast.engine.recovery import backup
-from holdfast.engine.recovery.salvage import Saved, salvage
 from holdfast.hosts.cli.options import opened, settings
 from holdfast.hosts.cli.render import console, json_option, print_json
-from holdfast.hosts.worker import alone
 from holdfast.model.errors import Conflict, Invalid, NotFound, StoreBusy
 from holdfast.model.text import counted
 from holdfast.verbs.exchange.sync import take_from
+from holdfast.verbs.upkeep import recovery
+from holdfast.verbs.upkeep.recovery import Saved
 
 SHOWN = 10
 
@@ -47,19 +47,15 @@ def backup_command(file: Path | None, keep: int | None, as_json: bool) -> None:
         raise NotFound(
             f"There is no store in {store.parent}.", hint="Pass its folder with --home, or save a memory first."
         )
-    folder = store.parent / backup.FOLDER
     keep_out_of_git(store.parent)
-    target = file or folder / f"{backup.NAMED}{_now()}.db"
-    mark = backup.back_up(store, target)
-    if file:
-        backup.note_elsewhere(store.parent, target)
-    removed = backup.rotate(folder, keep) if keep else []
+    made = recovery.back_up_store(store, file, keep=keep, now=_now())
     if as_json:
-        print_json({"backup": str(target), **asdict(mark), "removed": [str(path) for path in removed]})
+        removed = [str(path) for path in made.removed]
+        print_json({"backup": str(made.file), **asdict(made.mark), "removed": removed})
         return
-    print(f"{counted(mark.events, 'event')} copied to {target}, and checked.")
-    if removed:
-        print(f"{counted(len(removed), 'older backup')} removed.")
+    print(f"{counted(made.mark.events, 'event')} copied to {made.file}, and checked.")
+    if made.removed:
+        print(f"{counted(len(made.removed), 'older backup')} removed.")
 
 
 def restore_store(file: Path, *, yes: bool, as_json: bool) -> None:
@@ -67,11 +63,11 @@ def restore_store(file: Path, *, yes: bool, as_json: bool) -> None:
     store, file = _store(), file.expanduser()
     if file.exists() and store.exists() and file.samefile(store):
         raise Invalid("That file is the store itself.")
-    mark = backup.look_at(file)
+    mark = recovery.look_at(file)
     question = f"{file} has {counted(mark.events, 'event')}, the last of {mark.last_at[:10]}. Replace {store} by it?"
     _agree(question, yes=yes)
     with _no_worker(store.parent):
-        mark, former = backup.restore(file, store, store.parent / backup.FOLDER / f"before-restore-{_now()}.db")
+        mark, former = recovery.restore(file, store, now=_now())
         _forget_replica_states(store.parent)
     if as_json:
         print_json({"restored": str(file), "former": str(former) if former else None, **asdict(mark)})
@@ -100,7 +96,7 @@ def recover_command(file: Path | None, output: Path | None, yes: bool, as_json: 
     if (file is None) != (output is None):
         raise Invalid("FILE and --output are needed together.", hint="holdfast recover DAMAGED.db -o NEW.db")
     if file and output:
-        saved, damaged = _recover_file(file, output), file
+        saved, damaged = recovery.recover_file(file, output), file
     else:
         store = _store()
         if not store.exists():
@@ -134,26 +130,10 @@ def fill_from_markdown(folder: Path, *, as_json: bool) -> None:
         print(f"and {len(done.remarks) - SHOWN} more: --json lists them all")
 
 
-def _recover_file(file: Path, output: Path) -> Saved:
-    if not file.is_file():
-        raise NotFound(f"There is no file {file}.", hint="Check the path.")
-    if output.exists():
-        raise Conflict(f"{output} already exists and is not overwritten.", hint="Choose another name.")
-    saved = salvage(file, output)
-    backup.as_of_now(output)
-    return saved
-
-
 def _recover_store(store: Path) -> tuple[Saved, Path]:
-    """Create the new store in the folder of the damaged copy, and move it into place when it is complete."""
-    with _no_worker(store.parent), backup.unshared(store):
+    with _no_worker(store.parent):
         keep_out_of_git(store.parent)
-        damaged = backup.set_aside(store, store.parent / f"damaged-{_now()}")
-        new = damaged / "recovered.db"
-        saved = salvage(damaged / store.name, new)
-        backup.as_of_now(new)
-        backup.put_in_place(new, store)
-        new.unlink()
+        saved, damaged = recovery.recover_store(store, now=_now())
         _forget_replica_states(store.parent)
     return saved, damaged
 

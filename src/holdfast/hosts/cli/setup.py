@@ -223,7 +223,7 @@ def _forget_everything(here: Here, manner: Manner) -> Path | None:
         click.echo(f"All memories in {here.store} will be deleted; a backup goes to {backup} first.")
     if manner.dry_run or not (manner.yes or click.confirm("Delete them?", default=False)):
         return None
-    from holdfast.engine.recovery.backup import back_up
+    from holdfast.verbs.upkeep.recovery import back_up
 
     back_up(here.store / FILE, backup)
     _delete(here.store)

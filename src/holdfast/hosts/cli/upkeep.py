@@ -7,12 +7,12 @@ from pathlib import Path
 import click
 from rich.text import Text
 
-from holdfast.engine.raw import trail
 from holdfast.hosts.cli.options import opened, settings
 from holdfast.hosts.cli.render import console, json_option, print_json, progress
 from holdfast.model.config import Config
 from holdfast.model.errors import HoldfastError, Invalid, InvalidConfig
 from holdfast.model.text import counted
+from holdfast.model.trail import DAYS, MOST
 from holdfast.verbs.search.embed import catch_up
 from holdfast.verbs.upkeep.doctor import Check, Status, examine, rebuild_vectors, rebuild_views, status
 
@@ -72,7 +72,7 @@ def status_command(as_json: bool) -> None:
         "search": f"words and meaning ({now.embedder}), {now.lagging} without vectors yet"
         if not now.note
         else now.note,
-        "hooks": f"{now.told:,} events stored (at most {trail.MOST:,} or {trail.DAYS:.0f} days), {now.waiting} to process, {now.spooled} in the spool",
+        "hooks": f"{now.told:,} events stored (at most {MOST:,} or {DAYS:.0f} days), {now.waiting} to process, {now.spooled} in the spool",
         "injected": f"{counted(now.receipts, 'time')} in the last week, {now.injected:,} tokens"
         + (f"; {', '.join(f'{count} {outcome}' for outcome, count in now.became.items())}" if now.became else ""),
     }

@@ -22,7 +22,6 @@ from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from holdfast.engine.postgres.roles import NOBODY, Access, asking
 from holdfast.hosts.loopback import HOST, is_bearer, listening, names_at, port_of, serve, taken_in
 from holdfast.hosts.mcp.protocol import (
     INTERNAL,
@@ -35,6 +34,7 @@ from holdfast.hosts.mcp.protocol import (
     Server,
 )
 from holdfast.hosts.mcp.serving import in_session
+from holdfast.model.access import NOBODY, Access, asking
 from holdfast.surfaces.tool import Call, Client, once
 from holdfast.verbs.memory import Memory
 

@@ -19,8 +19,6 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Mount, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from holdfast.engine.postgres.roles import EVERYWHERE, NOBODY, Access, asking
-from holdfast.engine.raw.keys import Key
 from holdfast.hosts.loopback import taken_in
 from holdfast.hosts.mcp.http import PATH, transport
 from holdfast.hosts.mcp.protocol import Server
@@ -32,6 +30,7 @@ from holdfast.hosts.server.metrics import TYPE, Metrics
 from holdfast.hosts.server.site import Site
 from holdfast.hosts.web.guard import OPEN as ASSETS
 from holdfast.hosts.web.guard import SAFE, protected
+from holdfast.model.access import EVERYWHERE, NOBODY, Access, Key, asking
 from holdfast.model.errors import HoldfastError, StoreError
 from holdfast.verbs.upkeep.access import authenticate
 
@@ -94,7 +93,7 @@ def app(server: Server, members: Members, limits: Limits | None = None, *, site:
 def _ready(members: Members) -> Response:
     try:
         with asking(NOBODY):  # which is enough to see that somebody answers
-            members.store.db.query("select 1")
+            members.guarded.store.setting("schema")
             members.keys.store.setting("schema")
     except HoldfastError:
         return PlainTextResponse("The database cannot be reached.\n", 503)

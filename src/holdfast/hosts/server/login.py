@@ -14,10 +14,9 @@ from starlette.datastructures import Headers
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from holdfast.engine.postgres.roles import Access
-from holdfast.engine.raw.keys import Key
 from holdfast.hosts.web import render
 from holdfast.hosts.web.app import form_of
+from holdfast.model.access import Access, Key
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.upkeep.access import PASS_DAYS, authenticate, authenticate_pass, pass_for
 

@@ -10,11 +10,9 @@ from typing import Any
 
 from mcp.server.context import ServerRequestContext
 
-from holdfast.engine.postgres.roles import Access
-from holdfast.engine.search.lexical import Frequencies
-from holdfast.engine.store import Store
 from holdfast.hosts.mcp.protocol import LONGEST_NAME, MODERN
 from holdfast.hosts.mcp.serving import join
+from holdfast.model.access import Access
 from holdfast.model.event import Actor
 from holdfast.model.ports import Elsewhere
 from holdfast.model.replica import Scrubbed
@@ -43,13 +41,13 @@ class Visit:
 
 @dataclass(slots=True)
 class Members:
-    """Gives each request its memory. `owner` is that of the server itself, whose vectors and clock all share; `keys` tells who asks."""
+    """Gives each request its memory: `guarded`, behind the row policies. `owner` is the server's own; `keys` tells who asks."""
 
     owner: Memory
-    store: Store
+    guarded: Memory
     keys: Memory
     _calls: OrderedDict[tuple[Any, ...], Call] = field(default_factory=OrderedDict)
-    _frequencies: OrderedDict[Access, Frequencies] = field(default_factory=OrderedDict)
+    _first: OrderedDict[Access, Memory] = field(default_factory=OrderedDict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def seat_of(self, ctx: ServerRequestContext[Any, Any]) -> tuple[Call, Access]:
@@ -85,8 +83,7 @@ class Members:
         """Open the memory of a user in a project: they can reach no more of it than the policies let them."""
         user = visit.access.user
         own = replace(
-            self.owner,
-            store=self.store,
+            self.guarded,
             config=replace(self.owner.config, project=visit.project, agent=user, session="", home=""),
             checkout=Elsewhere(visit.project),
             actor=Actor(kind="agent", name=user),
@@ -100,9 +97,9 @@ class Members:
         )
         with self._lock:
             # How common words are depends on what one can see, so only the same access shares it.
-            own.__dict__["frequencies"] = self._frequencies.setdefault(visit.access, Frequencies(self.store.db))
-            while len(self._frequencies) > REMEMBERED:
-                self._frequencies.popitem(last=False)
+            own.__dict__["frequencies"] = self._first.setdefault(visit.access, own).frequencies
+            while len(self._first) > REMEMBERED:
+                self._first.popitem(last=False)
         return own
 
     @property

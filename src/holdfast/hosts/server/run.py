@@ -12,10 +12,9 @@ from pathlib import Path
 
 import uvicorn
 
-from holdfast.compose import database_of, guarded_store, keys_store, open_memory
+from holdfast.compose import guarded_store, keys_store, open_memory
 from holdfast.compose.settings import Settings, store_folder
-from holdfast.engine.postgres.roles import KEEPER
-from holdfast.engine.postgres.row_security import check_protected, owns, protect
+from holdfast.compose.team import protect, role_of_server
 from holdfast.hosts.heads import heads_within
 from holdfast.hosts.mcp.protocol import Server
 from holdfast.hosts.mcp.serving import offered, surface_named
@@ -26,7 +25,6 @@ from holdfast.hosts.server.site import Site
 from holdfast.model.errors import Invalid, Unreachable
 from holdfast.surfaces.tool import Call
 from holdfast.verbs.memory import Memory
-from holdfast.verbs.sessions.starters import plant
 from holdfast.verbs.upkeep.access import list_users
 
 LEAVING_SECONDS = 10  # how long requests may take to end once we are asked to stop
@@ -79,16 +77,12 @@ def open_members(settings: Settings) -> Iterator[Members]:
             "A server for many users needs PostgreSQL: only there can the database itself keep them apart.",
             hint="Set HOLDFAST_DATABASE=postgresql://…; `holdfast mcp --http` serves one user on SQLite.",
         )
-    role = _role_of(settings)
+    role = role_of_server(settings.config, store_folder(settings.config, Path.cwd()))
     with ExitStack() as stack:
         owner = stack.enter_context(open_memory(settings, role=role))
         if owner.apart:
             raise Unreachable(owner.apart.split(".")[0] + ".")
-        if role:
-            check_protected(owner.store.db)
-        else:
-            protect(owner.store.db)
-            plant(owner)
+        protect(owner, role)
         store, keys = guarded_store(settings.config), keys_store(settings.config, role)
         stack.callback(store.close)
         stack.callback(keys.close)
@@ -96,16 +90,7 @@ def open_members(settings: Settings) -> Iterator[Members]:
             from holdfast.verbs.search.embed import keeping_up  # noqa: PLC0415  numpy: only where meaning is searched
 
             stack.enter_context(keeping_up(owner))
-        yield Members(owner, store, replace(owner, store=keys))
-
-
-def _role_of(settings: Settings) -> str:
-    """Give the role the server works as: its own where it owns the tables, else the one that was granted to it."""
-    db = database_of(settings.config, store_folder(settings.config, Path.cwd()))
-    try:
-        return "" if owns(db) else KEEPER
-    finally:
-        db.close()
+        yield Members(owner, guarded=replace(owner, store=store), keys=replace(owner, store=keys))
 
 
 def server_of(surfaces: Sequence[str], settings: Settings) -> Server:

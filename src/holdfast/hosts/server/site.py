@@ -10,12 +10,12 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.types import Receive, Scope, Send
 
 from holdfast.compose.settings import Settings
-from holdfast.engine.postgres.roles import asking
 from holdfast.hosts.server.members import SCOPE, Members, Visit
 from holdfast.hosts.web.app import pages_and_api
 from holdfast.hosts.web.guard import SAFE, Keys
 from holdfast.hosts.web.live import Watcher
 from holdfast.hosts.web.viewer import Viewer, as_person
+from holdfast.model.access import asking
 
 MOST_VIEWERS = 1_000
 SETTINGS = "/settings"

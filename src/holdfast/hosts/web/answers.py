@@ -4,7 +4,6 @@ from dataclasses import replace
 from typing import Annotated, Any, Literal
 from urllib.parse import quote
 
-from holdfast.engine.views import Entry
 from holdfast.hosts.plain import plain
 from holdfast.hosts.web.endpoint import Api, Json
 from holdfast.hosts.web.pages.record import ACTS, home_of, versions_of
@@ -13,7 +12,7 @@ from holdfast.model.errors import Invalid
 from holdfast.model.event import event_to_json
 from holdfast.model.kinds import KINDS
 from holdfast.model.query import Mode, Query
-from holdfast.model.record import Record, record_to_json
+from holdfast.model.record import Entry, Record, record_to_json
 from holdfast.policy.activity.claude_mem_types import OBSERVED, SESSION
 from holdfast.surfaces.claude_mem import shapes
 from holdfast.verbs.capture.prepare import brief_of

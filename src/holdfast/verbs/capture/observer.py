@@ -185,7 +185,7 @@ def _pause(memory: Memory, at_least: float, message: str) -> None:
     seconds = max(at_least, min(FIRST_WAIT * 2.0 ** (failures - 1), LONGEST_WAIT))
     until = instant(datetime.fromisoformat(now).timestamp() + seconds)
     memory.store.note(WAIT, json.dumps({"until": until, "failures": failures}))
-    counters.fail(memory.store.db, "observer", now, mask_secrets(message))
+    memory.note_failure("observer", mask_secrets(message))
 
 
 def _waiting_until(memory: Memory) -> str:

@@ -6,13 +6,13 @@ from datetime import datetime
 from pathlib import Path
 
 from holdfast.engine.locks import turn
-from holdfast.engine.raw import counters, trail
+from holdfast.engine.raw import trail
 from holdfast.engine.views import sessions
 from holdfast.model.errors import HoldfastError, StoreError
 from holdfast.model.event import Actor, Event, Verb
 from holdfast.model.foreign_json import parse_json
 from holdfast.model.ids import days_before, fixed_id, parse_instant
-from holdfast.model.trail import Happening, happening_from_json, problem_with
+from holdfast.model.trail import DAYS, Happening, happening_from_json, problem_with
 from holdfast.policy.secrets.find import masked
 from holdfast.verbs.memory import Memory
 
@@ -57,7 +57,7 @@ def _drain(memory: Memory, spool: Path, limit: int | None) -> Drained:
                 reasons.append(f"{path.name}: {reason}")
         taken += len(good.keys() - bad.keys())
     for reason in reasons[:SHOWN_REASONS]:
-        counters.fail(memory.store.db, "spool", memory.clock.now(), reason)
+        memory.note_failure("spool", reason)
     return Drained(taken=taken, unreadable=len(reasons))
 
 
@@ -98,9 +98,29 @@ def note_session(memory: Memory, activity: Sequence[Happening]) -> None:
         memory.commit(events)
 
 
+def waiting_sessions(memory: Memory) -> list[str]:
+    """Return the sessions with activity that no record was derived from yet."""
+    return trail.waiting(memory.store.db)
+
+
+def new_activity(memory: Memory, session: str) -> list[Happening]:
+    """Return the activity of a session that no record was derived from yet."""
+    return trail.fresh(memory.store.db, session)
+
+
+def activity_of(memory: Memory, session: str) -> list[Happening]:
+    """Return all activity of a session that is still stored."""
+    return trail.of_session(memory.store.db, session)
+
+
+def mark_derived(memory: Memory, session: str, last: str) -> None:
+    """Mark the activity of a session, up to an id, as derived."""
+    trail.settle(memory.store.db, session, last)
+
+
 def expire(memory: Memory) -> int:
     """Delete old events and those beyond the cap from the trail; return how many."""
-    return trail.expire(memory.store.db, days_before(memory.clock.now(), trail.DAYS))
+    return trail.expire(memory.store.db, days_before(memory.clock.now(), DAYS))
 
 
 def _read(memory: Memory, path: Path) -> Happening | str:

@@ -261,10 +261,9 @@ def _tellings(memory: Memory, ids: Iterable[str]) -> list[Telling]:
 
 def _siblings(store: Store) -> tuple[list[Store], list[str]]:
     """Return the other stores in the same folder (the copy of a team's database, a store from before there was one), and what cannot be opened."""
-    own = store.db.path if isinstance(store.db, SQLite) else None
     found, problems = [], []
     for path in sorted(store.folder.glob("*.db")) if store.folder else ():
-        if path == own or not is_store(path):
+        if path == store.db.path or not is_store(path):
             continue
         try:
             found.append(open_store(SQLite(path)))
@@ -302,7 +301,7 @@ def _drop_leftovers(memory: Memory) -> int:
 
 def _out_of_reach(memory: Memory, *, emptied: bool) -> list[str]:
     found = ["exports and other copies you made"]
-    if memory.store.db.dialect == "postgres":
+    if not memory.store.is_embedded:
         found += [
             "old row versions in PostgreSQL until its next vacuum, its backups and archived WAL",
             "files of other machines that use this database, until their worker runs",

@@ -6,10 +6,10 @@ from typing import Any
 
 from holdfast.engine.views import records
 from holdfast.engine.views.records import Filter
-from holdfast.engine.views.usage import OUTCOMES, worded_in
+from holdfast.engine.views.usage import worded_in
 from holdfast.model.anchor import sight_to_json
 from holdfast.model.errors import Conflict, Invalid, NotFound
-from holdfast.model.event import Verb
+from holdfast.model.event import OUTCOMES, Verb
 from holdfast.model.fold import REJECTED
 from holdfast.model.record import Draft, Link, Record
 from holdfast.model.scope import check_scopes

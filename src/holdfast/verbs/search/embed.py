@@ -86,7 +86,7 @@ def keeping_up(memory: Memory) -> Iterator[threading.Event]:
 
 def _note_failure(memory: Memory, problem: HoldfastError) -> None:
     try:
-        counters.fail(memory.store.db, "vectors", memory.clock.now(), mask_secrets(str(problem)))
+        memory.note_failure("vectors", mask_secrets(str(problem)))
     except StoreError as worse:
         log.warning("not even that could be noted: %s", worse)
 

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from holdfast.engine.views.usage import OUTCOMES
 from holdfast.model.errors import HoldfastError, Invalid
+from holdfast.model.event import OUTCOMES
 from holdfast.model.record import Record
 from holdfast.policy.admission.refusals import explain
 from holdfast.policy.sessions.evidence import DECISIONS

@@ -8,9 +8,8 @@ from dataclasses import replace
 from hashlib import sha256
 from typing import get_args
 
-from holdfast.engine.postgres.roles import EVERYWHERE, Access, Role
 from holdfast.engine.raw import keys
-from holdfast.engine.raw.keys import Key
+from holdfast.model.access import EVERYWHERE, Access, Key, Role
 from holdfast.model.errors import Conflict, Invalid, NotFound
 from holdfast.model.ids import days_before, days_between
 from holdfast.verbs.memory import Memory
@@ -85,6 +84,11 @@ def revoke(memory: Memory, key_id: str) -> Key:
     if not keys.revoke(memory.store.db, key.id, memory.clock.now()):
         raise Conflict(f"The key {key.id} was revoked already.")
     return key
+
+
+def list_keys(memory: Memory, owner: str = "") -> list[Key]:
+    """Return the keys of a user, or all, oldest first."""
+    return keys.every(memory.store.db, owner)
 
 
 def find_key(memory: Memory, key_id: str) -> Key:

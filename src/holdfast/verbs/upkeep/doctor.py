@@ -1,15 +1,15 @@
 """Status of the store, checks of everything that could be wrong, and rebuilding views."""
 
 import os
-import sqlite3
 import stat
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
+from holdfast.engine.database import Database
 from holdfast.engine.journal import changed_rows
 from holdfast.engine.locks import file_system_of, is_remote, problem_with_locks
 from holdfast.engine.raw import counters, trail
-from holdfast.engine.sqlite import SQLite
 from holdfast.engine.store import Progress
 from holdfast.engine.views import records, vectors
 from holdfast.engine.views.records import Filter
@@ -103,47 +103,41 @@ def rebuild_vectors(memory: Memory, progress: Callable[[int], None]) -> int:
 def examine(memory: Memory) -> Iterator[Check]:
     """Yield the checks of everything that could be wrong."""
     db = memory.store.db
-    if isinstance(db, SQLite):
-        yield Check(name="sqlite", found=f"SQLite {sqlite3.sqlite_version}")
-        yield _integrity(db)
-        yield _permissions(db)
-        yield _locks(db)
+    if db.path is None:
+        yield Check(name="server", found=f"{db.place} answers: {db.version}")
     else:
-        yield Check(name="server", found=f"{db.place} works: {db.query(_SERVER)[0][0]}")
+        yield Check(name="sqlite", found=db.version)
+        yield _integrity(db)
+        yield _permissions(db.path)
+        yield _locks(db.path)
     yield _agreement(memory)
     yield _embedder(memory)
     yield _lag(memory)
     yield from _hooks(memory)
 
 
-_SERVER = """
-select 'PostgreSQL ' || current_setting('server_version') || ', pgvector ' || extversion from pg_extension
-where extname = 'vector'
-"""
-
-
-def _integrity(db: SQLite) -> Check:
+def _integrity(db: Database) -> Check:
     damage = db.damage()
     if not damage:
         damage = [f"event {row} was altered" for row in changed_rows(db)]
     if not damage:
-        return Check(name="pages", found=f"{db.path} is intact")
+        return Check(name="pages", found=f"{db.place} is intact")
     fix = "holdfast recover saves what is readable; holdfast restore FILE restores a backup"
     return Check(name="pages", found="; ".join(damage[:3]), fix=fix)
 
 
-def _permissions(db: SQLite) -> Check:
-    loose = [path for path in (db.path, db.path.parent) if stat.S_IMODE(path.stat().st_mode) & 0o077]
+def _permissions(file: Path) -> Check:
+    loose = [path for path in (file, file.parent) if stat.S_IMODE(path.stat().st_mode) & 0o077]
     if not loose or os.name == "nt":
         return Check(name="permissions", found="only you can read the store")
     return Check(name="permissions", found=f"others can read {loose[0]}", fix=f"chmod go-rwx '{loose[0]}'")
 
 
-def _locks(db: SQLite) -> Check:
+def _locks(file: Path) -> Check:
     """Check that locks work between processes, and the kind of file system."""
-    kind, move = file_system_of(db.path.parent), "move the store to a local disk and set HOLDFAST_HOME"
+    kind, move = file_system_of(file.parent), "move the store to a local disk and set HOLDFAST_HOME"
     try:
-        problem = problem_with_locks(db.path.parent)
+        problem = problem_with_locks(file.parent)
     except OSError as unwritable:
         return Check(name="locks", found=f"not checked: {unwritable.strerror}")
     if problem:

@@ -1,0 +1,22 @@
+"""Locks that keep the processes of one store apart, for hosts."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from holdfast.engine.locks import try_lock, turn
+
+__all__ = ["LOCK", "alone", "turn"]
+LOCK = "work.lock"
+
+
+@contextmanager
+def alone(home: Path) -> Iterator[bool]:
+    """Hold the store's one lock for a worker. It goes with the process, however that ends."""
+    home.mkdir(mode=0o700, parents=True, exist_ok=True)
+    handle = os.open(home / LOCK, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        yield try_lock(handle)
+    finally:
+        os.close(handle)
