@@ -58,6 +58,7 @@ class Hit:
     came: str = ""  # who brought it here and which way, if it came from elsewhere
     alike: int = 0  # how many others of the same source say nearly the same and are not shown
     branch: str = ""  # the branch it was made on, while that is not merged into what is at hand
+    hot: bool = False  # whether it is in the hot set
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

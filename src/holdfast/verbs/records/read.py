@@ -105,11 +105,17 @@ def history(memory: Memory, reference: str) -> list[Event]:
 
 
 def chosen_by(memory: Memory, query: Query, states: Sequence[str] = ("active",)) -> Filter:
-    """Give the filter a query means, checked."""
+    """Return the filter a query means."""
+    names = projects_of(memory, query)
+    return filter_of(query, None if names is None else tuple(memory.store.sizes(names)), states)
+
+
+def filter_of(query: Query, projects: tuple[int, ...] | None, states: Sequence[str] = ("active",)) -> Filter:
+    """Return the filter a query means in some projects, or in all of them."""
     for kind in query.kinds:
         check_kind(kind)
     return Filter(
-        projects=projects_of(memory, query),
+        projects=projects,
         kinds=query.kinds,
         scopes=check_scopes(query.scopes),
         any_scopes=check_scopes(query.any_scopes),
@@ -123,9 +129,8 @@ def chosen_by(memory: Memory, query: Query, states: Sequence[str] = ("active",))
     )
 
 
-def projects_of(memory: Memory, query: Query) -> tuple[int, ...] | None:
-    """Give the numbers of the projects a query looks in: its own and the global one, or all of them."""
+def projects_of(memory: Memory, query: Query) -> tuple[str, ...] | None:
+    """Return the projects a query looks in: its own and the global one; None is all of them."""
     if query.everywhere:
         return None
-    name = memory.project if query.project is None else query.project
-    return tuple(dict.fromkeys((memory.store.project_number(name), memory.store.project_number(GLOBAL))))
+    return tuple(dict.fromkeys((memory.project if query.project is None else query.project, GLOBAL)))

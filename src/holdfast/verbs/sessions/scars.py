@@ -77,12 +77,7 @@ def unanswered(memory: Memory, session: str = "") -> list[Record]:
     asked = session or memory.actor.session
     if not asked:
         return []
-    db = memory.store.db
-    told = {use.id for use in usage.in_session(db, asked) if not use.observed}
-    shown = [one.id for one in usage.worded_in(db, asked) if one.id not in told]
-    found = records.by_ids(db, shown)
-    known = (found[one].record for one in shown if one in found)
-    return [record for record in known if record.kind == "scar" and record.state == "active"]
+    return usage.unanswered_scars(memory.store.db, asked)
 
 
 def answer(memory: Memory, answers: Sequence[Answer], *, every: bool = False) -> Answered:
