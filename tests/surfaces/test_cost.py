@@ -1,6 +1,7 @@
 """What a recall and a write cost: statements at the database seam, and scans for secrets."""
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,22 +11,26 @@ from holdfast.engine.database import Database, Params
 from holdfast.model.event import Actor
 from holdfast.model.query import Query
 from holdfast.model.record import GLOBAL, Draft
+from holdfast.policy.admission import admit
+from holdfast.policy.admission.admit import SecretFound
+from holdfast.policy.secrets import find as secrets
 from holdfast.surfaces.core import surface
 from holdfast.surfaces.tool import Call
-from holdfast.verbs.memory import Memory
+from holdfast.verbs.memory import Clean, Memory
 from holdfast.verbs.records.hot import pin
-from holdfast.verbs.records.lifecycle import link
-from holdfast.verbs.records.write import draft_event
+from holdfast.verbs.records.lifecycle import Revision, link, revise
+from holdfast.verbs.records.write import draft_event, write
 from holdfast.verbs.search.embed import catch_up
 from holdfast.verbs.search.recall import recall
 from holdfast.verbs.sessions.session import begin
-from tests.conftest import Time, make_memory
+from tests.conftest import Time, keep, make_memory
 from tests.verbs.test_recall import Topics
 
 RECORDS = 220
 MOST_STATEMENTS = 30
 PARTS = ("orders", "payments", "invoices", "search", "mailer", "basket", "stock", "refunds", "login", "reports")
 QUESTION = "which database should the orders service use when the nightly payments job writes totals to storage"
+TOKEN = "ghp_" + "q7R2" * 9
 SCAR = {"severity": "high", "counter_arguments": ["It is only a column.", "There is a backup."]}
 
 
@@ -101,3 +106,54 @@ def _counted(db: Database, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     monkeypatch.setattr(db, "query", noting(db.query))
     monkeypatch.setattr(db, "many", batch)
     return ran
+
+
+def test_a_written_text_is_scanned_for_secrets_once(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    scanned = _scanned(monkeypatch)
+    record = keep(memory, "The walrus service listens on port 8080.", title="Walrus port", tags=("walrus",))
+    assert sum("listens on port 8080" in text for text in scanned) == 1
+    scanned.clear()
+    revise(memory, record.id, Revision(body="The walrus service listens on port 9090."))
+    assert sum("listens on port 9090" in text for text in scanned) == 1
+
+
+def test_a_text_with_a_secret_is_refused_and_never_stored(memory: Memory) -> None:
+    record = keep(memory, "The walrus service has a key.")
+    for body in (f"The walrus key is {TOKEN}.", f"password: {TOKEN}"):
+        assert isinstance(write(memory, Draft(body=body)), SecretFound)
+        assert isinstance(revise(memory, record.id, Revision(body=body)), SecretFound)
+    assert isinstance(write(memory, Draft(body="A key.", fields={"rationale": TOKEN}, kind="decision")), SecretFound)
+    assert TOKEN not in repr(list(memory.store.journal()))
+
+
+def test_nothing_reaches_the_journal_unscanned(memory: Memory) -> None:
+    data = {"body": "A walrus.", "title": "A walrus."}
+    checked = Clean(memory.event("recorded", data=data))
+    data["body"] = f"The key is {TOKEN}."  # after the scan
+    plain = memory.event("recorded", data={"body": f"A key: {TOKEN}", "title": "A key"})
+    memory.commit([checked, plain, Clean(plain)])
+    memory.commit([replace(checked.event, id=memory.clock.tick(), data=data)])
+    assert checked.masked is False
+    assert Clean(plain).masked is True
+    assert TOKEN not in repr(list(memory.store.journal()))
+
+
+def test_a_checked_event_is_signed_by_who_commits_it(memory: Memory) -> None:
+    checked = Clean(memory.event("recorded", data={"body": "A walrus.", "title": "A walrus."}))
+    memory.user = f"ben {TOKEN}"
+    (entry,) = memory.commit([checked])
+    assert entry.record.by.name.startswith("ben [redacted")
+
+
+def _scanned(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Give a list that grows by every text that is looked through for credentials."""
+    scanned: list[str] = []
+    look = secrets.find_secrets
+
+    def noting(text: str) -> list[secrets.Secret]:
+        scanned.append(text)
+        return look(text)
+
+    monkeypatch.setattr(secrets, "find_secrets", noting)
+    monkeypatch.setattr(admit, "find_secrets", noting)
+    return scanned
