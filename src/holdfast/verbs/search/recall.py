@@ -15,11 +15,10 @@ from holdfast.engine.views.records import Filter, span
 from holdfast.engine.views.words import Span
 from holdfast.model.errors import EmbedderError, Invalid, StoreFull, StoreUnwritable
 from holdfast.model.fold import as_of
-from holdfast.model.ids import days_before, parse_instant
-from holdfast.model.query import MODES, Confidence, Hit, Query, Recalled, Related, Usage
+from holdfast.model.ids import days_before
+from holdfast.model.query import Confidence, Hit, Query, Recalled, Related, Usage
 from holdfast.model.record import GLOBAL, Record
 from holdfast.model.scope import within
-from holdfast.model.text import check_text
 from holdfast.policy.ranking.decay import WINDOW_DAYS
 from holdfast.policy.ranking.diversity import collapsed, is_varied, spread
 from holdfast.policy.ranking.variants import variant_of
@@ -36,7 +35,6 @@ if TYPE_CHECKING:
     from holdfast.engine.search.sqlite_vectors import Codes
 
 log = logging.getLogger(__name__)
-LONGEST_QUESTION = 10_000
 FAIR, STRONG = 0.45, 0.60
 EXPLORATORY = 0.6  # of the ordinary threshold
 UNMERGED = 0.7  # what was learned on a branch that is not merged counts less elsewhere
@@ -136,19 +134,16 @@ def recall_with_fallback(memory: Memory, query: Query, kinds: Sequence[Sequence[
 
 
 def _ask(memory: Memory, query: Query) -> _Asked:
-    """Check a query and make it ready."""
-    text = check_text(query.text, "question", LONGEST_QUESTION)
-    if query.limit < 1 or query.budget < 0:
-        raise Invalid("A recall needs a limit of at least 1 and a budget of at least 0.")
-    if query.mode not in MODES:
-        raise Invalid(f"There is no mode {query.mode!r}.", hint=f"Use one of {', '.join(MODES)}.")
+    """Make a query ready."""
+    if not query.text:
+        raise Invalid("The question is empty.", hint="Say what to look for.")
     projects = projects_of(memory, query)
     sizes = None if projects is None else memory.store.sizes(projects)
     chosen = filter_of(query, None if sizes is None else tuple(sizes))
     spans = [ALL] if sizes is None else [span(number) for number, size in sizes.items() if size]
-    bare, people = subject(memory.store, text, spans)
+    bare, people = subject(memory.store, query.text, spans)
     meaning = _meaning(memory, query, bare, chosen)
-    question = ready(text, bare, people)
+    question = ready(query.text, bare, people)
     return _Asked(
         query=query,
         question=replace(question, vector=meaning.vector, floor=meaning.floor, ceiling=meaning.ceiling),
@@ -157,7 +152,7 @@ def _ask(memory: Memory, query: Query) -> _Asked:
         chosen=chosen,
         spans=spans,
         documents=memory.store.size(None) if sizes is None else sum(sizes.values()),
-        now=parse_instant(query.as_of) if query.as_of else memory.clock.now(),
+        now=query.as_of or memory.clock.now(),
     )
 
 
