@@ -19,7 +19,7 @@ from holdfast.engine.sqlite import SQLite
 DEFAULT = os.environ.get("TEST_ENGINE", "sqlite")
 URL = os.environ.get("TEST_POSTGRES_URL", "")
 ON_BOTH = {f"tests.verbs.test_{name}" for name in ("recall", "write", "embed", "exchange", "graph", "erasing")} | {
-    f"tests.surfaces.test_{name}" for name in ("knowledge",)
+    f"tests.surfaces.test_{name}" for name in ("cost", "knowledge")
 }
 
 _current = [DEFAULT]

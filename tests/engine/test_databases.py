@@ -236,20 +236,25 @@ def test_retired_records_are_outside_of_search_but_found_by_their_words(store: S
     event = recorded(ids, "the zebra crossing", project="p")
     store.commit([event])
     low, high = span(store.project_number("p"))
-    assert words.counts(store.db, ["zebra", "lion"], (low, high)) == {"zebra": 1, "lion": 0}
+    assert words.counts(store.db, {(low, high): ["zebra", "lion"]}) == {(low, high): {"zebra": 1, "lion": 0}}
     retired = recorded(ids)
     store.commit([type(event)(id=retired.id, about=event.id, verb="retired", at=event.at, data={"reason": "old"})])
-    assert words.holders(store.db, "zebra", (low, high)) == []
-    assert words.holders(store.db, "zebra", (0, 2**62)) == []
+    assert words.holders(store.db, ["zebra"], [(low, high)]) == {"zebra": []}
+    assert words.holders(store.db, ["zebra"], [(0, 2**62)]) == {"zebra": []}
     assert words.newest_holders(store.db, [["zebra", "cross"], ["lion"]], (-high, -low), 5) == [[-(low + 1)], []]
 
 
 def test_words_are_counted_in_a_project_and_everywhere(store: Store, time: Time) -> None:
     ids = Clock(time)
     store.commit([recorded(ids, f"zebra number {n}", project=f"p{n % 12}") for n in range(24)])
-    for name in ("p0", "p1", "p11"):
-        assert words.counts(store.db, ["zebra"], span(store.project_number(name))) == {"zebra": 2}
-    assert words.counts(store.db, ["zebra", "zeb"], (0, 2**62)) == {"zebra": 24, "zeb": 0}
+    spans = [span(store.project_number(name)) for name in ("p0", "p1", "p11")]
+    assert words.counts(store.db, {place: ["zebra"] for place in spans}) == {place: {"zebra": 2} for place in spans}
+    everywhere = (0, 2**62)
+    assert words.counts(store.db, {everywhere: ["zebra", "zeb"]}) == {everywhere: {"zebra": 24, "zeb": 0}}
+    held = words.holders(store.db, ["zebra", "zeb", "13"], spans)
+    assert held == {"zebra": [low + n for low, _ in spans for n in (1, 2)], "zeb": [], "13": [spans[1][0] + 2]}
+    assert words.counts(store.db, {}) == {}
+    assert words.holders(store.db, [], spans) == {}
 
 
 @pytest.mark.parametrize("large", [10, 50_000])

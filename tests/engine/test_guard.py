@@ -106,12 +106,12 @@ def test_words_are_found_through_the_same_rule(served: Store, told: Told) -> Non
     keep(served, ANNA, told(ANNA, "a private walrus", visibility="private"))
     with asking(ANNA):
         place = span(served.project_number(SHOP))
-        assert len(words.holders(served.db, "walrus", place)) == 2
+        assert len(words.holders(served.db, ["walrus"], [place])["walrus"]) == 2
     with asking(BEN):
-        assert len(words.holders(served.db, "walrus", place)) == 1
-        assert words.counts(served.db, ["walrus"], place) == {"walrus": 1}
+        assert len(words.holders(served.db, ["walrus"], [place])["walrus"]) == 1
+        assert words.counts(served.db, {place: ["walrus"]}) == {place: {"walrus": 1}}
     with asking(CARLA):
-        assert words.holders(served.db, "walrus", place) == []
+        assert words.holders(served.db, ["walrus"], [place]) == {"walrus": []}
         assert words.newest_holders(served.db, [["walrus"]], place, 9) == [[]]
 
 

@@ -123,7 +123,8 @@ def test_naming_a_known_project_without_its_scope_is_refused() -> None:
 
 
 def test_a_secret_is_refused_before_anything_else() -> None:
-    assert judged(f"currently {SECRETS['npm token']}", active=[similar(1.0)]) == SecretFound(names=("npm token",))
+    found = judged("currently a key", secrets=["npm token"], active=[similar(1.0)])
+    assert found == SecretFound(names=("npm token",))
 
 
 def test_an_inferred_preference_waits_for_a_yes() -> None:

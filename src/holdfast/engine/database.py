@@ -8,8 +8,10 @@ vectors, where the SQL itself differs (`tests/test_layers.py` lists them).
 """
 
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal, Protocol, TypeVar
 
@@ -103,6 +105,31 @@ class Database(Protocol):
 
     def close(self) -> None:
         """Close every connection."""
+
+
+def query_each(db: Database, sql: str, each: Sequence[Params], shared: Params | None = None) -> list[list[Row]]:
+    """Run one select for each set of parameters, all in one statement, and return the rows of each.
+
+    A column `place` is added behind the others; `shared` parameters are the same for all.
+    """
+    if not each:
+        return []
+    given = dict(shared or {}) | {
+        f"{name}{place}": value for place, one in enumerate(each) for name, value in one.items()
+    }
+    found: list[list[Row]] = [[] for _ in each]
+    for row in db.query(_united(sql, tuple(each[0]), len(each)), given):
+        found[row["place"]].append(row)
+    return found
+
+
+@lru_cache(maxsize=128)
+def _united(sql: str, names: tuple[str, ...], times: int) -> str:
+    own = re.compile(rf":({'|'.join(names)})\b")
+    asked = [own.sub(rf":\g<1>{place}", sql) for place in range(times)]
+    return "\nunion all\n".join(
+        f"select found.*, {place} as place from ({one}) as found" for place, one in enumerate(asked)
+    )
 
 
 def stored(text: Any, read: Callable[[Any], T]) -> T:

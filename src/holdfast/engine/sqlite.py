@@ -169,10 +169,13 @@ class SQLite:
 
     def many(self, sql: str, rows: Iterable[Params], /) -> None:
         """Run one statement for each set of parameters."""
+        given = list(rows)
+        if not given:
+            return
         with self._lock, translated(self.path):
             self._check_writable()
             try:
-                self._connection.executemany(sql, rows)
+                self._connection.executemany(sql, given)
             except (OverflowError, UnicodeEncodeError) as problem:
                 raise unusable(problem) from problem
 

@@ -1,7 +1,7 @@
 """The store: the journal, the one door for writes, and views that follow it in the same transaction."""
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -88,9 +88,7 @@ class Store(Journal):
 
     def _append(self, events: Sequence[Event]) -> list[Event]:
         self.db.execute("update counters set value = value + :n where name = 'seq'", {"n": len(events)})
-        last = int(self.db.query("select value from counters where name = 'seq'")[0][0])
-        known = self._known(events)
-        erased = self._erased({event.about for event in events})
+        last, known, erased = self._before(events)
         fresh, rows = [], []
         for seq, event in enumerate(events, start=last - len(events) + 1):
             if event.id in known:
@@ -102,12 +100,16 @@ class Store(Journal):
         self.db.many(INSERT, rows)
         return fresh
 
-    def _known(self, events: Sequence[Event]) -> set[str]:
-        sql = "select id from events where id in (select value from json_each(:ids))"
-        return {row[0] for row in self.db.query(sql, {"ids": json.dumps([event.id for event in events])})}
+    def _before(self, events: Sequence[Event]) -> tuple[int, set[str], set[str]]:
+        """Return the last number taken, which of these events are here already, and which of their records are erased."""
+        ids, abouts = [event.id for event in events], list({event.about for event in events})
+        last, known, erased = self.db.query(_BEFORE, {"ids": json.dumps(ids), "abouts": json.dumps(abouts)})[0]
+        return int(last), set(json.loads(known)), self._erased(set(json.loads(erased)))
 
-    def _erased(self, abouts: Iterable[str]) -> set[str]:
+    def _erased(self, abouts: Collection[str]) -> set[str]:
         """Give those of these records that were erased by somebody whose word counts here."""
+        if not abouts:
+            return set()
         sql = f"select about, id from events where about in ({ABOUTS}) and {FOLDING_ONLY} and verb = 'erased'"
         said: dict[str, set[str]] = {}
         for row in self.db.query(sql, {"abouts": json.dumps(list(abouts))}):
@@ -157,6 +159,8 @@ class Store(Journal):
     def entries(self, abouts: Iterable[str]) -> list[Entry]:
         """Give records as their events now make them, each with its number."""
         folded = self._folded_all(list(abouts))
+        if not folded:
+            return []
         sql = "select id, number from entries where id in (select value from json_each(:ids))"
         numbers = {row[0]: int(row[1]) for row in self.db.query(sql, {"ids": json.dumps(list(folded))})}
         known = set(numbers)
@@ -195,6 +199,13 @@ class Store(Journal):
         )
         return number
 
+    def sizes(self, names: Iterable[str]) -> dict[int, int]:
+        """Return the number of each project and how many records it ever had; -1, which holds nothing, for one never written to."""
+        wanted = list(dict.fromkeys(names))
+        sql = "select name, number, records from projects where name in (select value from json_each(:names))"
+        found = {row[0]: (int(row[1]), int(row[2])) for row in self.db.query(sql, {"names": json.dumps(wanted)})}
+        return dict(found.get(name, (-1, 0)) for name in wanted)
+
     def projects(self) -> dict[str, int]:
         """Tell how many records each project ever had."""
         return {row[0]: row[1] for row in self.db.query("select name, records from projects order by name")}
@@ -212,6 +223,8 @@ class Store(Journal):
 
     def _folded_all(self, abouts: Sequence[str]) -> dict[str, Record]:
         """Give the records that events make, by id and in this order, reading the journal once."""
+        if not abouts:
+            return {}
         sql = f"select {COLUMNS} from events where about in ({ABOUTS}) and {FOLDING_ONLY} order by about, id"
         told: dict[str, list[Event]] = {}
         for row in self.db.query(sql, {"abouts": json.dumps(abouts)}):
@@ -274,6 +287,11 @@ class Store(Journal):
 
 # Members of a team server may change these two columns, of erased records, and no other.
 _SCRUB = "update events set data = :data, checksum = :checksum where seq = :seq and id = :id"
+_BEFORE = f"""
+select value, (select json_group_array(id) from events where id in (select value from json_each(:ids))),
+    (select json_group_array(about) from events where about in ({ABOUTS}) and {FOLDING_ONLY} and verb = 'erased')
+from counters where name = 'seq'
+"""
 _REWRITE = """
 update events set about = :about, name = :name, session = :session, data = :data, checksum = :checksum
 where seq = :seq and id = :id and verb = :verb and at = :at and actor = :actor

@@ -4,18 +4,26 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
+from holdfast.model.errors import Invalid
 from holdfast.model.freshness import Freshness
+from holdfast.model.ids import parse_instant
+from holdfast.model.kinds import check_kind
 from holdfast.model.record import Record
+from holdfast.model.scope import check_scopes
+from holdfast.model.text import check_text
 
 Confidence = Literal["strong", "fair", "weak"]
 Mode = Literal["precision", "balanced", "exploratory"]
 MODES: tuple[str, ...] = get_args(Mode)
 Search = Literal["hybrid", "words"]
+LONGEST_QUESTION = 10_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Query:
-    """A search. `project` None means the current project; global records are always included.
+    """A search, checked when it is made: its parts are valid and in the form they are used in.
+
+    `project` None means the current project; global records are always included. A list needs no `text`.
 
     `mode` sets how well a result must match, `least` overrides that threshold; `related` adds records that the
     best are linked to, `weak` disables the threshold. A record needs any of `any_scopes` and none of `without_scopes`.
@@ -42,6 +50,21 @@ class Query:
     least: float | None = None
     starters: bool = True
 
+    def __post_init__(self) -> None:
+        text = check_text(self.text, "question", LONGEST_QUESTION) if self.text.strip() else ""
+        if self.limit < 1 or self.budget < 0:
+            raise Invalid("A query needs a limit of at least 1 and a budget of at least 0.")
+        if self.mode not in MODES:
+            raise Invalid(f"There is no mode {self.mode!r}.", hint=f"Use one of {', '.join(MODES)}.")
+        for kind in self.kinds:
+            check_kind(kind)
+        object.__setattr__(self, "text", text)
+        for name in ("scopes", "any_scopes", "without_scopes"):
+            object.__setattr__(self, name, check_scopes(getattr(self, name)))
+        for name in ("since", "until", "as_of"):
+            if said := getattr(self, name):
+                object.__setattr__(self, name, parse_instant(said))
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hit:
@@ -58,6 +81,7 @@ class Hit:
     came: str = ""  # who it came from and how, if it was imported
     alike: int = 0  # number of near-duplicates of the same source that are left out
     branch: str = ""  # the branch it was made on, if that is not merged into the checkout
+    hot: bool = False  # whether it is in the hot set
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,7 +4,7 @@ import logging
 import re
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from copy import copy
+from copy import copy, deepcopy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
@@ -37,6 +37,21 @@ LIKE_AN_ID = re.compile(r"[0-7][0-9A-HJKMNP-TV-Z]{7,25}", re.IGNORECASE)
 # Some write the id of a thread, or of a suggested one, with what it is before it: t-…, ts-…
 _TAG = re.compile(r"ts?-(?=[0-9A-Z]{4,26}$)", re.IGNORECASE)
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Clean:
+    """An event without any credential. Making one scans the event, so none exists that was not scanned."""
+
+    event: Event
+    masked: bool = field(init=False)  # whether something had to be masked
+
+    def __post_init__(self) -> None:
+        # A copy: what its maker still does to the data is not part of what was scanned.
+        given = replace(self.event, data=deepcopy(dict(self.event.data)))
+        event = _without_secrets(given)
+        object.__setattr__(self, "event", event)
+        object.__setattr__(self, "masked", event is not given)
 
 
 @dataclass(kw_only=True)
@@ -116,14 +131,16 @@ class Memory:
             id=event_id, about=about or event_id, verb=verb, at=at or self.clock.now(), by=self.actor, data=data or {}
         )
 
-    def commit(self, events: Sequence[Event]) -> list[Entry]:
+    def commit(self, events: Sequence[Event | Clean]) -> list[Entry]:
         """Keep events through the store's one door, without any credential; give the records that changed.
+
+        Every event is scanned for credentials here, unless it comes as `Clean`: it was scanned when that was made.
 
         A key to read keeps nothing: what it was shown is not noted, since that would change what others see, and the rest
         is refused. An event that erases a record reaches every copy of it on this machine before this returns.
         """
         if self.role == "read":
-            _refuse_all_but_notes(events)
+            _refuse_all_but_notes([event.event if isinstance(event, Clean) else event for event in events])
             return []
         signed = [self.signed(event) for event in events]
         if any(event.verb in ("erased", "accepted") for event in signed):
@@ -136,9 +153,12 @@ class Memory:
             self.wrote.set()
         return changed
 
-    def signed(self, event: Event) -> Event:
+    def signed(self, event: Event | Clean) -> Event:
         """Return an event as it is kept: with the name of who asked for it, without any credential."""
-        return _without_secrets(_signed(self, event))
+        if not isinstance(event, Clean):
+            return _without_secrets(_signed(self, event))
+        signed = _signed(self, event.event)
+        return signed if signed == event.event else _without_secrets(signed)
 
     def note(self, events: Sequence[Event]) -> str:
         """Commit what only records that something was read; return why that was not possible, if it was not.

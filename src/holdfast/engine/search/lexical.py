@@ -48,16 +48,19 @@ class Frequencies:
         rare = [word for word in words if word not in common]
         if len(self.known) > REMEMBERED:
             self.known.clear()
-        for span in spans:
-            known = {word: self.known.get((*span, word), (0, 0)) for word in rare}
-            if stale := [word for word, (count, then) in known.items() if not count or _grown(documents, then)]:
-                for word, count in index.counts(self.db, stale, span).items():
-                    if count:
-                        self.known[*span, word] = (count, documents)
-                    else:  # it may come at any time
-                        self.known.pop((*span, word), None)
+        stale = {span: [word for word in rare if self._is_stale(word, span, documents)] for span in spans}
+        for span, counted in index.counts(self.db, {span: some for span, some in stale.items() if some}).items():
+            for word, count in counted.items():
+                if count:
+                    self.known[*span, word] = (count, documents)
+                else:  # it may come at any time
+                    self.known.pop((*span, word), None)
         held = {word: sum(self.known.get((*span, word), (0, 0))[0] for span in spans) for word in rare}
         return {word: common.get(word) or held[word] for word in words}
+
+    def _is_stale(self, word: str, span: Span, documents: int) -> bool:
+        count, then = self.known.get((*span, word), (0, 0))
+        return not count or _grown(documents, then)
 
     def _common(self, spans: tuple[Span, ...], documents: int) -> dict[str, int]:
         """Give the words that many of the records drawn hold, each with how many of all hold it by that."""
@@ -73,7 +76,7 @@ class Frequencies:
         """Give the usual length of a record and of a passage (characters of index words), from a sample."""
         key = tuple(spans)
         if key not in self.lengths:
-            sampled = [body for span in spans for body in index.newest(self.db, span, SAMPLE).values()]
+            sampled = list(index.newest(self.db, spans, SAMPLE).values())
             if not sampled:
                 return 1.0, 1.0  # nothing is in use yet; not worth remembering
             parts = [part for body in sampled for part in body.split("\n")[1:-1]]
@@ -102,21 +105,31 @@ def look_up(
     present = sorted((word for word in counts if counts[word]), key=counts.__getitem__)
     left, read = sum(idf[word] for word in present), 0
     readable = POSTINGS if allowed is None else FILTERED * POSTINGS
-    for word in present:
+    telling = [word for word in present if not (meant and counts[word] > TELLING)]
+    held = index.holders(frequencies.db, _surely_read(telling, counts, readable), spans)
+    for word in telling:
         read += counts[word]
-        if meant and counts[word] > TELLING:
-            break
         # Commoner words would cost more than they tell, or can no longer bring in a record among the best; they
         # still count in the exact score.
         if score and (read > readable or (counts[word] > LONG and _settled(score, left, most))):
             break
         left -= idf[word]
-        for span in spans:
-            for number in index.holders(frequencies.db, word, span):
-                score[number] += idf[word]
+        for number in held[word] if word in held else index.holders(frequencies.db, [word], spans)[word]:
+            score[number] += idf[word]
     if allowed is not None:
         score = {number: weight for number, weight in score.items() if number in allowed}
     return Words(idf=idf, found=dict(heapq.nlargest(most, score.items(), key=itemgetter(1))))
+
+
+def _surely_read(words: Sequence[str], counts: Mapping[str, int], readable: int) -> list[str]:
+    """Return the first of some words, rarest first, that are read whatever they bring in: in one statement."""
+    sure, read = list[str](), 0
+    for word in words:
+        read += counts[word]
+        if sure and (read > readable or counts[word] > LONG):
+            break
+        sure.append(word)
+    return sure
 
 
 def _grown(documents: int, then: int) -> bool:

@@ -30,7 +30,7 @@ class Pair:
 
 def newest_words(db: Database, place: Span) -> Words:
     """Give the words of the newest active records of a project."""
-    return {number: meaningful(body) for number, body in index.newest(db, place, NEWEST).items()}
+    return {number: meaningful(body) for number, body in index.newest(db, [place], NEWEST).items()}
 
 
 def pairs(db: Database, looked_at: Words, place: Span, others: Words, *, least: float) -> list[Pair]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from holdfast.engine.database import Bits, Database, Halves, Row
+from holdfast.engine.database import Bits, Database, Halves, Row, query_each
 from holdfast.engine.search.sqlite_vectors import Codes, code_of, first_look
 from holdfast.engine.views.records import PROJECT_BITS
 from holdfast.engine.views.vectors import LARGEST
@@ -35,8 +35,8 @@ class Neighbours:
         rows: list[Row] = []
         if allowed is not None:
             rows += self.db.query(_AMONG, asked | {"numbers": json.dumps(list(allowed))}) if allowed else []
-        for low, high in spans if allowed is None else ():
-            size = self._records(low, high)
+        sizes = self._records(spans) if allowed is None else ()
+        for (low, high), size in zip(spans, sizes, strict=False):
             given = asked | {"low": low, "high": high}
             if size > LARGE and len(vector) <= LARGEST:
                 sql = _BY_GRAPH.format(size=len(vector), low=low, high=high, followed=FOLLOWED)
@@ -53,9 +53,9 @@ class Neighbours:
             return {}
         return _best(self.db.query(_OF, {"vector": _halves(vector), "numbers": json.dumps(list(numbers))}))
 
-    def _records(self, low: int, high: int) -> int:
-        given = {"first": low >> PROJECT_BITS, "last": high >> PROJECT_BITS}
-        return int(self.db.query(_RECORDS, given)[0][0])
+    def _records(self, spans: Sequence[Span]) -> list[int]:
+        each = [{"first": low >> PROJECT_BITS, "last": high >> PROJECT_BITS} for low, high in spans]
+        return [int(rows[0][0]) for rows in query_each(self.db, _RECORDS, each)]
 
 
 def vector_search(db: Database, center: Any) -> Codes | Neighbours:

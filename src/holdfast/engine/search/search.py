@@ -151,6 +151,7 @@ class _Search:
     means: tuple[float, float]
     exact: int
     candidates: dict[int, Candidate] = field(default_factory=dict)
+    places: dict[int, records.Place] = field(default_factory=dict)
 
     def consider(self, numbers: Iterable[int]) -> None:
         """Score those of the records that may be shown, and add the best to the candidates."""
@@ -180,33 +181,41 @@ class _Search:
 
     def lend(self) -> None:
         """Let the best candidates lend to their neighbours in the session, and to the session as a whole."""
-        db, candidates = self.store.db, self.candidates
+        candidates = self.candidates
+        self._place(candidates)
         best = heapq.nlargest(LENDERS, candidates.values(), key=lambda one: one.base)
-        places = records.places(db, [one.number for one in best])
-        lenders = [(one, places[one.number]) for one in best if places[one.number].session]
+        lenders = [(one, self.places[one.number]) for one in best if self.places[one.number].session]
         if not lenders:
             return
-        around = records.neighbours(db, [one.number for one, _ in lenders], max(NEAR))
-        self.consider(number for near in around.values() for number, _ in near if number not in candidates)
+        session_of = {number: place.session for number, place in self.places.items()}
+        session_of |= {number: place.session for _, place in lenders for number, _ in place.near}
+        near = (place.near for _, place in sorted(lenders, key=lambda one: one[0].number))
+        self.consider(number for some in near for number, _ in some if number not in candidates)
         sessions: dict[str, float] = {}
         for one, place in lenders:
-            for number, distance in around[one.number]:
+            for number, distance in place.near:
                 if number in candidates:
                     candidates[number].lent += NEAR[distance] * one.base
-            if around[one.number]:
+            if place.near:
                 sessions.setdefault(place.session, one.base)
-        for number, place in records.places(db, candidates).items():
+        for number, candidate in candidates.items():
             # One that stands alone is a session of its own: it must not fall behind for having no neighbours.
-            candidates[number].lent += SESSION * sessions.get(place.session, candidates[number].base)
+            candidate.lent += SESSION * sessions.get(session_of[number], candidate.base)
 
     def heed(self) -> None:
         """Let the people and dates a question names speak for what they wrote and for their time."""
         authors, dates = self.question.authors, self.question.dates
         if not authors and not dates.months:
             return
-        for number, place in records.places(self.store.db, self.candidates).items():
-            self.candidates[number].author = AUTHOR * (place.author in authors)
-            self.candidates[number].date = DATE * dates.match(place.created_at)
+        self._place(self.candidates)
+        for number, candidate in self.candidates.items():
+            candidate.author = AUTHOR * (self.places[number].author in authors)
+            candidate.date = DATE * dates.match(self.places[number].created_at)
+
+    def _place(self, numbers: Iterable[int]) -> None:
+        """Find out where records stand, of those that is not known of."""
+        if unknown := [number for number in numbers if number not in self.places]:
+            self.places |= records.places(self.store.db, unknown, max(NEAR))
 
 
 def _may_show(number: int, spans: Sequence[Span], allowed: Collection[int] | None) -> bool:

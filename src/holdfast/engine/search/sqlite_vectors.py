@@ -7,11 +7,12 @@ import json
 import threading
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 import numpy as np
 
-from holdfast.engine.database import Database
+from holdfast.engine.database import Database, Row
 
 Span = tuple[int, int]
 
@@ -39,9 +40,12 @@ class Codes:
     ) -> dict[int, float]:
         """Give the records nearest to a unit vector with their cosine, best passage each."""
         query = code_of(vector, self.center)
+        with self.lock:  # sessions of one process share this
+            self._catch_up(spans)
+            held = [(self.held[span].numbers, self.held[span].codes) for span in spans]
         found: list[tuple[int, int]] = []
-        for span in spans:
-            found.extend(self._close(query, span, allowed))
+        for some, codes in held:
+            found.extend(_close(query, some, codes, allowed))
         numbers = dict.fromkeys(number for _, number in sorted(found))
         cosines = self.cosines(vector, numbers)
         best = sorted(cosines, key=cosines.__getitem__, reverse=True)[:most]
@@ -59,44 +63,57 @@ class Codes:
             best[row[0]] = max(value, best.get(row[0], -1.0))
         return best
 
-    def _close(self, query: Any, span: Span, allowed: Collection[int] | None) -> list[tuple[int, int]]:
-        with self.lock:  # sessions of one process share this
-            held = self._current(span)
-            numbers, codes = held.numbers, held.codes
-        if not len(numbers):
-            return []
-        if allowed is not None:
-            mask = np.isin(numbers, np.fromiter(allowed, dtype=np.int64, count=len(allowed)))
-            numbers, codes = numbers[mask], codes[:, mask]
-        # Word by word over all vectors: each step runs through memory once.
-        distances = np.zeros(len(numbers), dtype=np.uint16)
-        for words, word in zip(codes, query, strict=True):
-            distances += np.bitwise_count(words ^ word)
-        looked_at = first_look(len(distances))
-        if len(distances) > looked_at:
-            places = np.argpartition(distances, looked_at)[:looked_at]
-            numbers, distances = numbers[places], distances[places]
-        return list(zip(distances.tolist(), numbers.tolist(), strict=True))
+    def _catch_up(self, spans: Sequence[Span]) -> None:
+        """Read the codes that came since the last look, and up to which stamp that was, at one moment."""
+        olds = [self.held.setdefault(span, _Held()) for span in spans]
+        given = {
+            "low": [low for low, _ in spans],
+            "high": [high for _, high in spans],
+            "stamp": [old.stamp for old in olds],
+        }
+        params = {f"{name}{place}": value for name, some in given.items() for place, value in enumerate(some)}
+        rows = self.db.query(_codes_since(tuple(old.stamp < 0 for old in olds)), params)
+        parts: dict[int, list[Row]] = {}
+        for row in rows:
+            parts.setdefault(row[0], []).append(row)
+        stamp = int(parts[-1][0][1])
+        for place, old in enumerate(olds):
+            if fresh := parts.get(place):
+                old.numbers = np.append(old.numbers, [row[1] for row in fresh])
+                codes = np.frombuffer(b"".join(row[2] for row in fresh), dtype=np.uint64).reshape(len(fresh), -1).T
+                old.codes = np.ascontiguousarray(codes if old.codes is None else np.hstack((old.codes, codes)))
+            old.stamp = stamp
 
-    def _current(self, span: Span) -> _Held:
-        stamp = int(self.db.query("select value from counters where name = 'stamp'")[0][0])
-        held = self.held.setdefault(span, _Held())
-        if held.stamp != stamp:
-            low, high = span
-            given = {"low": low, "high": high, "stamp": held.stamp, "now": stamp}
-            rows = self.db.query(_ALL if held.stamp < 0 else _NEW, given)
-            if rows:
-                held.numbers = np.append(held.numbers, [row[0] for row in rows])
-                fresh = np.frombuffer(b"".join(row[1] for row in rows), dtype=np.uint64).reshape(len(rows), -1).T
-                held.codes = np.ascontiguousarray(fresh if held.codes is None else np.hstack((held.codes, fresh)))
-            held.stamp = stamp
-        return held
+
+def _close(query: Any, numbers: Any, codes: Any, allowed: Collection[int] | None) -> list[tuple[int, int]]:
+    if not len(numbers):
+        return []
+    if allowed is not None:
+        mask = np.isin(numbers, np.fromiter(allowed, dtype=np.int64, count=len(allowed)))
+        numbers, codes = numbers[mask], codes[:, mask]
+    # Word by word over all vectors: each step runs through memory once.
+    distances = np.zeros(len(numbers), dtype=np.uint16)
+    for words, word in zip(codes, query, strict=True):
+        distances += np.bitwise_count(words ^ word)
+    looked_at = first_look(len(distances))
+    if len(distances) > looked_at:
+        places = np.argpartition(distances, looked_at)[:looked_at]
+        numbers, distances = numbers[places], distances[places]
+    return list(zip(distances.tolist(), numbers.tolist(), strict=True))
 
 
 # A vector that was replaced leaves its old code behind; the second look reads what is true now.
-# Never past the stamp just read: what others store meanwhile would come a second time. (+: by number, not by stamp)
-_ALL = "select number, code from vectors where number between :low and :high and +stamp <= :now"
-_NEW = "select number, code from vectors where stamp > :stamp and stamp <= :now and number between :low and :high"
+_STAMP = "select -1 as place, value as number, null as code from counters where name = 'stamp'"
+_SINCE = "select {place}, number, code from vectors where {sign}stamp > :stamp{place} and number between :low{place} and :high{place}"
+
+
+@cache
+def _codes_since(new: tuple[bool, ...]) -> str:
+    """Return the statement that gives the stamp and the codes of some spans: a new one by number (+), others by stamp."""
+    asked = [_SINCE.format(place=place, sign="+" if is_new else "") for place, is_new in enumerate(new)]
+    return "\nunion all\n".join((_STAMP, *asked))
+
+
 _VECTORS = "select number, vector from vectors where number in (select cast(value as bigint) from json_each(:numbers))"
 
 

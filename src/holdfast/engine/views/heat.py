@@ -1,10 +1,11 @@
 """The hot set: which records are in it, which of them are pinned, and how it has fared."""
 
 import json
+from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from holdfast.engine.database import Database
+from holdfast.engine.database import Database, Params, query_each
 from holdfast.engine.views import Batch
 from holdfast.engine.views.records import span
 from holdfast.model.event import Event
@@ -42,17 +43,17 @@ class Warm(NamedTuple):
 
 def apply(db: Database, batch: Batch, /) -> None:
     """Put in and take out what the events say, and count; of what is erased nobody's words stay."""
-    for entry in batch.entries:
-        if entry.record.state == "erased":
-            db.execute(_HUSH, {"id": entry.record.id, "kept": json.dumps(HEATED_BECAUSE)})
+    erased = [entry.record.id for entry in batch.entries if entry.record.state == "erased"]
+    db.many(_HUSH, [{"id": one, "kept": json.dumps(HEATED_BECAUSE)} for one in erased])
+    heated = [event for event in batch.counted if event.verb == "heated"]
+    db.many(_PUT, [_row(event) for event in heated])
+    counts = Counter(name for event in heated if (name := _move(event)))
     for event in batch.counted:
-        if event.verb == "heated":
-            _heat(db, event)
-        elif event.verb == "surfaced" and isinstance(event.data.get("hot"), int):
-            shown = event.data.get("ids")
-            hits = int(event.data["hot"])
-            _count(db, "hits", hits)
-            _count(db, "misses", max(0, (len(shown) if isinstance(shown, list) else 0) - hits))
+        if event.verb == "surfaced" and isinstance(event.data.get("hot"), int):
+            shown, hits = event.data.get("ids"), int(event.data["hot"])
+            counts["hits"] += hits
+            counts["misses"] += max(0, (len(shown) if isinstance(shown, list) else 0) - hits)
+    db.many(_ADD, [{"name": name, "number": number} for name, number in counts.items() if number])
 
 
 def last(db: Database, record_id: str) -> str:
@@ -61,20 +62,17 @@ def last(db: Database, record_id: str) -> str:
     return str(rows[0][0]) if rows else ""
 
 
-def _heat(db: Database, event: Event) -> None:
-    why = str(event.data.get("why", ""))
-    row = {"id": event.about, "at": event.at, "why": why, "event": event.id}
+def _row(event: Event) -> Params:
+    row = {"id": event.about, "at": event.at, "why": str(event.data.get("why", "")), "event": event.id}
     hot, pinned = int(event.data.get("hot") is True), int(event.data.get("pinned") is True)
-    db.execute(_PUT, {**row, "hot": hot, "pinned": pinned if hot else 0})
-    if name := {"evicted": "evictions", "stale": "demotions", "unpin": "", "pin": ""}.get(
-        why, "promotions" if hot else "demotions"
-    ):
-        _count(db, name, 1)
+    return {**row, "hot": hot, "pinned": pinned if hot else 0}
 
 
-def _count(db: Database, name: str, number: int) -> None:
-    if number:
-        db.execute(_ADD, {"name": name, "number": number})
+def _move(event: Event) -> str:
+    """Return what an event counts as, or nothing."""
+    otherwise = "promotions" if event.data.get("hot") is True else "demotions"
+    named = {"evicted": "evictions", "stale": "demotions", "unpin": "", "pin": ""}
+    return named.get(str(event.data.get("why", "")), otherwise)
 
 
 # Events may arrive in any order: the latest by id is the one that holds.
@@ -93,11 +91,9 @@ on conflict (name) do update set value = heat_counts.value + excluded.value
 
 def hot(db: Database, projects: Sequence[int]) -> list[Warm]:
     """Give the active records of these projects that are in the hot set."""
-    found: list[Warm] = []
-    for low, high in (span(project) for project in projects):
-        rows = db.query(_HOT, {"low": low, "high": high})
-        found.extend(Warm(row[0], row[1], bool(row[2]), row[3], row[4]) for row in rows)
-    return found
+    spans = [dict(zip(("low", "high"), span(project), strict=True)) for project in projects]
+    rows = [row for some in query_each(db, _HOT, spans) for row in some]
+    return [Warm(row[0], row[1], bool(row[2]), row[3], row[4]) for row in rows]
 
 
 _HOT = """

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from holdfast.engine.database import Database
 from holdfast.engine.views import Batch
-from holdfast.engine.views.records import span
+from holdfast.engine.views.records import parsed, span
+from holdfast.model.record import Record
 
 NAME = "links"
 VERSION = 1
@@ -33,18 +34,16 @@ class Arrow:
 
 def apply(db: Database, batch: Batch, /) -> None:
     """Make the arrows that leave each record the ones it now has."""
-    for entry in batch.entries:
-        source = entry.record.id
-        if entry.known:
-            db.execute("delete from links where source = :source", {"source": source})
-        if entry.record.links:
-            db.many(
-                """
-                insert into links (source, relation, target) values (:source, :relation, :target)
-                on conflict do nothing
-                """,
-                [{"source": source, "relation": link.relation, "target": link.target} for link in entry.record.links],
-            )
+    known = [{"source": entry.record.id} for entry in batch.entries if entry.known]
+    db.many("delete from links where source = :source", known)
+    db.many(
+        "insert into links (source, relation, target) values (:source, :relation, :target) on conflict do nothing",
+        [
+            {"source": entry.record.id, "relation": link.relation, "target": link.target}
+            for entry in batch.entries
+            for link in entry.record.links
+        ],
+    )
 
 
 def around(db: Database, record_id: str) -> list[Arrow]:
@@ -54,6 +53,26 @@ def around(db: Database, record_id: str) -> list[Arrow]:
         {"id": record_id},
     )
     return [Arrow(source=row[0], relation=row[1], target=row[2]) for row in rows]
+
+
+def others(db: Database, ids: Iterable[str]) -> dict[str, list[tuple[Arrow, Record | None]]]:
+    """Return, for each of these records, the arrows that leave or reach it, and the record at the other end if it is here."""
+    found: dict[str, list[tuple[Arrow, Record | None]]] = {one: [] for one in ids}
+    for row in db.query(_OTHERS, {"ids": json.dumps(list(found))}):
+        arrow = Arrow(source=row["source"], relation=row["relation"], target=row["target"])
+        found[row["id"]].append((arrow, parsed(row["doc"]) if row["doc"] else None))
+    for arrows in found.values():
+        arrows.sort(key=lambda one: (one[0].source, one[0].relation, one[0].target))
+    return found
+
+
+_OTHERS = """
+select links.source as id, links.source, relation, target, doc from links left join records on records.id = target
+where links.source in (select value from json_each(:ids))
+union all
+select target, links.source, relation, target, doc from links left join records on records.id = links.source
+where target in (select value from json_each(:ids)) and links.source <> target
+"""
 
 
 def pairs(db: Database, relation: str, project: int) -> list[tuple[str, str]]:

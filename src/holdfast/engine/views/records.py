@@ -68,13 +68,13 @@ class Filter:
 
 
 class Place(NamedTuple):
-    """Where a record stands: who wrote it, when, in which session."""
+    """Where a record stands: who wrote it, when, in which session, and what is near it there, with its distance."""
 
     number: int
     session: str
     author: str
     created_at: str
-    state: str
+    near: tuple[tuple[int, int], ...] = ()
 
 
 def span(project: int) -> tuple[int, int]:
@@ -169,22 +169,14 @@ def wrote(db: Database, author: str, low: int, high: int) -> bool:
     return bool(db.query(sql, {"author": author, "low": low, "high": high}))
 
 
-def places(db: Database, numbers: Iterable[int]) -> dict[int, Place]:
-    """Give session, author and time of records, without reading them whole."""
-    rows = db.query(_PLACES, {"numbers": json.dumps(list(numbers))})
-    return {row[0]: Place(*row) for row in rows}
+def places(db: Database, numbers: Iterable[int], reach: int) -> dict[int, Place]:
+    """Return session, author and time of records, with those up to `reach` before and after each in its session."""
+    rows = db.query(_PLACES, {"numbers": json.dumps(list(numbers)), "reach": reach})
+    return {row[0]: Place(row[0], row[1], row[2], row[3], (*_distances(row[4]), *_distances(row[5]))) for row in rows}
 
 
-_PLACES = f"select number, session, author, created_at, state from records where number in ({_NUMBERS})"
-
-
-def neighbours(db: Database, numbers: Iterable[int], reach: int) -> dict[int, list[tuple[int, int]]]:
-    """Give the records just before and after each of these in its session, each with its distance."""
-    rows = db.query(_NEIGHBOURS, {"numbers": json.dumps(list(numbers)), "reach": reach})
-    return {
-        row[0]: [(number, place) for side in row[1:] for place, number in enumerate(json.loads(side), start=1)]
-        for row in ([*row] for row in rows)
-    }
+def _distances(side: str) -> list[tuple[int, int]]:
+    return [(number, distance) for distance, number in enumerate(json.loads(side), start=1)]
 
 
 _BESIDE = """
@@ -193,8 +185,8 @@ _BESIDE = """
     where other.session = one.session and other.session <> '' and other.number {side} limit :reach
 ) as found)
 """
-_NEIGHBOURS = f"""
-select number, {_BESIDE.format(side="< one.number order by other.number desc")},
+_PLACES = f"""
+select number, session, author, created_at, {_BESIDE.format(side="< one.number order by other.number desc")},
     {_BESIDE.format(side="> one.number order by other.number")}
 from records as one where number in ({_NUMBERS})
 """
@@ -404,10 +396,10 @@ _TESTS = {"session": "session = :session", "since": "created_at >= :since", "unt
 
 
 def _entries(db: Database, sql: str, params: Params) -> list[Entry]:
-    return [Entry(number=row[0], record=_parsed(row[1])) for row in db.query(sql, params)]
+    return [Entry(number=row[0], record=parsed(row[1])) for row in db.query(sql, params)]
 
 
 @lru_cache(maxsize=2048)
-def _parsed(doc: str) -> Record:
+def parsed(doc: str) -> Record:
     """Read a stored record; the same text is the same record, so warm reads cost nothing."""
     return stored(doc, record_from_json)

@@ -36,10 +36,8 @@ def apply(db: Database, batch: Batch, /) -> None:
     """Follow each session from answer to answer."""
     for event in batch.counted:
         if event.verb == "surfaced" and (top := _top(event)):
-            given = {"session": event.about, "id": top, "at": event.at}
-            rows = db.query("select id from last_steps where session = :session", given)
-            if rows and rows[0][0] != top:
-                db.execute(_STEP, {**given, "source": rows[0][0]})
+            given = {"session": event.about, "id": top}
+            db.execute(_STEP, {**given, "at": event.at})
             db.execute(_LAST, given)
 
 
@@ -49,7 +47,8 @@ def _top(event: Event) -> str:
 
 
 _STEP = """
-insert into steps (source, target, times, last_at) values (:source, :id, 1, :at)
+insert into steps (source, target, times, last_at)
+select last_steps.id, :id, 1, :at from last_steps where session = :session and last_steps.id <> :id
 on conflict (source, target) do update set
     times = steps.times + 1,
     last_at = case when excluded.last_at > steps.last_at then excluded.last_at else steps.last_at end

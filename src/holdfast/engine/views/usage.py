@@ -1,23 +1,24 @@
 """How often each record was shown, where, and what became of it."""
 
 import json
-from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from holdfast.engine.database import Database, Row
+from holdfast.engine.database import Database, Params, Row
 from holdfast.engine.views import Batch
+from holdfast.engine.views.records import parsed
 from holdfast.model.event import OUTCOMES, Event
 from holdfast.model.query import Usage
+from holdfast.model.record import Record
 
 NAME = "usage"
 VERSION = 4
 TABLES = ("usage", "uses", "shown", "costs")
-_COLUMNS = ("surfaced", *OUTCOMES)
+COLUMNS = ("surfaced", *OUTCOMES)
 SCHEMA = f"""
 create table usage (
     id text primary key,
-    {", ".join(f"{name} integer not null" for name in _COLUMNS)},
+    {", ".join(f"{name} integer not null" for name in COLUMNS)},
     last_used_at text not null
 );
 create table uses (
@@ -88,49 +89,58 @@ def apply(db: Database, batch: Batch, /) -> None:
     """Add what the events say, each handed over once; of what is erased no wording stays."""
     gone = [{"id": entry.record.id} for entry in batch.entries if entry.record.state == "erased"]
     db.many("update uses set variant = '' where id = :id", gone)
-    for event in batch.counted:
-        if event.verb == "used":
-            _use(db, event)
-        elif event.verb == "surfaced":
-            _show(db, event)
+    used = [event for event in batch.counted if event.verb == "used" and event.data.get("outcome") in OUTCOMES]
+    # Opening what an answer showed is no second showing.
+    surfaced = [event for event in batch.counted if event.verb == "surfaced" and event.data.get("how") != "read"]
+    shown = [row for event in surfaced for row in _shown_rows(event)]
+    counts = [_count(event) for event in used if event.by.kind != "rule"]  # what only a rule saw earns nothing
+    db.many(_ADD, [*counts, *(_NONE | {"id": row["id"], "surfaced": 1} for row in shown)])
+    db.many(_USE, [_use_row(event) for event in used])
+    db.many(_COST, [_cost_row(event) for event in surfaced])
+    db.many(_SHOW, shown)
 
 
-def _use(db: Database, event: Event) -> None:
-    outcome, variant = event.data.get("outcome"), event.data.get("variant")
-    if outcome not in OUTCOMES:
-        return
-    if event.by.kind != "rule":  # what only a rule saw is told apart, and earns nothing
-        _count(db, event.about, outcome, event.at if outcome in ("applied", "corrected") else "")
+def _count(event: Event) -> Params:
+    outcome = str(event.data["outcome"])
+    used_at = event.at if outcome in ("applied", "corrected") else ""
+    return _NONE | {"id": event.about, outcome: 1, "used_at": used_at}
+
+
+def _use_row(event: Event) -> Params:
+    outcome, variant = event.data["outcome"], event.data.get("variant")
     row = {"event": event.id, "id": event.about, "session": event.by.session, "at": event.at, "outcome": outcome}
     observed = int("observed" in event.data or event.by.kind == "rule")
-    db.execute(_USE, {**row, "variant": variant if isinstance(variant, str) else "", "observed": observed})
+    return {**row, "variant": variant if isinstance(variant, str) else "", "observed": observed}
 
 
-def _show(db: Database, event: Event) -> None:
-    if event.data.get("how") == "read":
-        return  # opening what an answer showed is no second showing
-    ids, variants = event.data.get("ids"), event.data.get("variants")
-    named = variants if isinstance(variants, dict) else {}
-    found = Counter(item for item in ids if isinstance(item, str)) if isinstance(ids, list) else Counter[str]()
+def _cost_row(event: Event) -> Params:
     tokens = event.data.get("tokens")
-    cost = {"session": event.about, "at": event.at, "empty": int(not found)}
-    db.execute(_COST, {**cost, "tokens": tokens if isinstance(tokens, int) else 0})
-    for record_id in found:
-        _count(db, record_id, "surfaced", "")
-        variant = named.get(record_id)
-        row = {"session": event.about, "id": record_id, "at": event.at}
-        db.execute(_SHOW, {**row, "variant": variant if isinstance(variant, str) else ""})
+    cost = {"session": event.about, "at": event.at, "empty": int(not _ids(event))}
+    return {**cost, "tokens": tokens if isinstance(tokens, int) else 0}
 
 
-def _count(db: Database, record_id: str, column: str, used_at: str) -> None:
-    db.execute(_ADD, dict.fromkeys(_COLUMNS, 0) | {"id": record_id, column: 1, "used_at": used_at})
+def _shown_rows(event: Event) -> list[Params]:
+    variants = event.data.get("variants")
+    named = variants if isinstance(variants, dict) else {}
+    wordings = {record_id: named.get(record_id) for record_id in _ids(event)}
+    return [
+        {"session": event.about, "id": one, "at": event.at, "variant": wording if isinstance(wording, str) else ""}
+        for one, wording in wordings.items()
+    ]
 
 
+def _ids(event: Event) -> list[str]:
+    """Return the records an event says were shown, each once."""
+    ids = event.data.get("ids")
+    return list(dict.fromkeys(item for item in ids if isinstance(item, str))) if isinstance(ids, list) else []
+
+
+_NONE: dict[str, Any] = dict.fromkeys(COLUMNS, 0) | {"used_at": ""}
 _ADD = f"""
-insert into usage (id, {", ".join(_COLUMNS)}, last_used_at)
-values (:id, {", ".join(f":{name}" for name in _COLUMNS)}, :used_at)
+insert into usage (id, {", ".join(COLUMNS)}, last_used_at)
+values (:id, {", ".join(f":{name}" for name in COLUMNS)}, :used_at)
 on conflict (id) do update set
-    {", ".join(f"{name} = usage.{name} + excluded.{name}" for name in _COLUMNS)},
+    {", ".join(f"{name} = usage.{name} + excluded.{name}" for name in COLUMNS)},
     last_used_at = case when excluded.last_used_at > usage.last_used_at
         then excluded.last_used_at else usage.last_used_at end
 """
@@ -157,7 +167,7 @@ on conflict (session, id) do update set
 def of(db: Database, ids: Iterable[str]) -> dict[str, Usage]:
     """Give the usage of each record; one never shown has none."""
     rows = db.query(_OF, {"ids": json.dumps(list(ids))})
-    return {row["id"]: Usage(**{name: row[name] for name in (*_COLUMNS, "last_used_at")}) for row in rows}
+    return {row["id"]: Usage(**{name: row[name] for name in (*COLUMNS, "last_used_at")}) for row in rows}
 
 
 _OF = "select * from usage where id in (select value from json_each(:ids))"
@@ -193,9 +203,22 @@ def shown_in(db: Database, session: str) -> list[Shown]:
 
 
 def worded_in(db: Database, session: str) -> list[Shown]:
-    """Give those of them that were shown in one of several wordings: few of many, and asked for with every recall."""
+    """Give those of them that were shown in one of several wordings."""
     sql = "select session, id, at, times, variant from shown where session = :session and variant <> '' order by at, id"
     return [Shown(*row) for row in db.query(sql, {"session": session})]
+
+
+def unanswered_scars(db: Database, session: str) -> list[Record]:
+    """Return the active scars a session was shown in one of several wordings and said nothing about, in the order shown."""
+    return [parsed(row[0]) for row in db.query(_UNANSWERED, {"session": session})]
+
+
+_UNANSWERED = """
+select records.doc from shown join records on records.id = shown.id
+where shown.session = :session and shown.variant <> '' and records.kind = 'scar' and records.state = 'active'
+and not exists (select 1 from uses where uses.session = :session and uses.id = shown.id and observed = 0)
+order by shown.at, shown.id
+"""
 
 
 def costs_since(db: Database, at: str) -> list[Cost]:

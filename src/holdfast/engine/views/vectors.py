@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from holdfast.engine.database import Bits, Database, Dialect, Halves
+from holdfast.engine.database import Bits, Database, Dialect, Halves, query_each
 from holdfast.engine.views import Batch
 from holdfast.engine.views.records import fingerprint, span
 
@@ -90,14 +90,11 @@ on conflict do nothing
 def waiting(db: Database, projects: Iterable[int] | None, limit: int) -> list[int]:
     """Give records that have no vectors yet, of these projects or of all."""
     spans = [(0, 2**62)] if projects is None else [span(project) for project in projects]
-    found: list[int] = []
-    for low, high in spans:
-        rows = db.query(
-            "select number from unembedded where number between :low and :high order by number desc limit :limit",
-            {"low": low, "high": high, "limit": limit - len(found)},
-        )
-        found.extend(row[0] for row in rows)
-    return found
+    each = [{"low": low, "high": high} for low, high in spans]
+    return [row[0] for rows in query_each(db, _WAITING, each, {"limit": limit}) for row in rows][:limit]
+
+
+_WAITING = "select number from unembedded where number between :low and :high order by number desc limit :limit"
 
 
 def of(db: Database, numbers: Iterable[int]) -> list[tuple[int, bytes]]:

@@ -9,9 +9,9 @@ by us, so both engines give the same answers.
 """
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
-from holdfast.engine.database import Database, Dialect
+from holdfast.engine.database import Database, Dialect, query_each
 from holdfast.engine.passages import pieces
 from holdfast.engine.tokens import tokens
 from holdfast.engine.views import Batch
@@ -95,17 +95,27 @@ def indexed(record: Record) -> str:
     return "\n".join(f" {'  '.join(tokens(part))} " for part in (record.title, *pieces(record.text), labels))
 
 
-def counts(db: Database, wanted: Sequence[str], place: Span) -> dict[str, int]:
-    """Tell how many records of a span hold each of some words."""
-    rows = db.query(_COUNTS[db.guarded][db.dialect], _asked(db, [[word] for word in wanted], place))
-    return {word: int(row[0]) for word, row in zip(wanted, rows, strict=True)}
+def counts(db: Database, wanted: Mapping[Span, Sequence[str]]) -> dict[Span, dict[str, int]]:
+    """Return how many records of each span hold each of the words wanted there."""
+    each = [_asked(db, [[word] for word in some], place) for place, some in wanted.items()]
+    found = query_each(db, _COUNTS[db.guarded][db.dialect], each)
+    return {
+        place: {word: int(row[0]) for word, row in zip(some, rows, strict=True)}
+        for (place, some), rows in zip(wanted.items(), found, strict=True)
+    }
 
 
-def holders(db: Database, word: str, place: Span) -> list[int]:
-    """Give the records of a span that hold a word."""
+def holders(db: Database, wanted: Sequence[str], places: Sequence[Span]) -> dict[str, list[int]]:
+    """Return, for each of some words, the records that hold it, span by span."""
+    if not wanted:
+        return {}
+    found: dict[str, list[int]] = {word: [] for word in wanted}
+    each = [_asked(db, [[word] for word in wanted], place) for place in places]
     # One JSON array of small numbers is read in a third of the time of as many rows.
-    found = db.query(_HOLDERS[db.guarded][db.dialect], _asked(db, [[word]], place))[0][0]
-    return [place[0] + number for number in json.loads(found)]
+    for (low, _), rows in zip(places, query_each(db, _HOLDERS[db.guarded][db.dialect], each), strict=True):
+        for word, row in zip(wanted, rows, strict=True):
+            found[word] += [low + number for number in json.loads(row[0])]
+    return found
 
 
 def newest_holders(db: Database, wanted: Sequence[Sequence[str]], place: Span, most: int) -> list[list[int]]:
@@ -165,10 +175,10 @@ def bodies(db: Database, numbers: Iterable[int]) -> dict[int, str]:
     return {row[0]: row[1] for row in rows}
 
 
-def newest(db: Database, place: Span, most: int) -> dict[int, str]:
-    """Give the index words of the newest records of a span."""
-    rows = db.query(_NEWEST, {"low": place[0], "high": place[1], "most": most})
-    return {row[0]: row[1] for row in rows}
+def newest(db: Database, places: Sequence[Span], most: int) -> dict[int, str]:
+    """Return the index words of the newest records of each span."""
+    each = [{"low": low, "high": high} for low, high in places]
+    return {row[0]: row[1] for rows in query_each(db, _NEWEST, each, {"most": most}) for row in rows}
 
 
 def drawn(db: Database, places: Sequence[Span], most: int) -> list[str]:

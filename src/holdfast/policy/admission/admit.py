@@ -96,16 +96,17 @@ def admit(
     draft: Draft,
     text: str,
     *,
+    secrets: Sequence[str] = (),
     active: Sequence[Similar] = (),
     removed: Sequence[Similar] = (),
     known_scopes: Sequence[str] = (),
     waivers: Waivers | None = None,
     confirm_all: bool = False,
 ) -> Verdict:
-    """Judge a draft with the full text `text` against similar records."""
+    """Judge a draft with the full text `text`, given the credentials in it and similar records."""
     waived = waivers or Waivers()
-    if names := secret_names(text):
-        return SecretFound(names=names)
+    if secrets:
+        return SecretFound(names=tuple(secrets))
     if not waived.transient and draft.kind not in MOMENTARY and (markers := _markers(text)):
         return Transient(markers=markers)
     if not waived.scope and (suggested := _unnamed_scopes(draft, text, known_scopes)):

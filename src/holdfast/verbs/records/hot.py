@@ -148,7 +148,7 @@ def hot_ids(memory: Memory) -> set[str]:
 
 
 def _places(memory: Memory) -> tuple[int, ...]:
-    return tuple(dict.fromkeys((memory.store.project_number(memory.project), memory.store.project_number(GLOBAL))))
+    return tuple(memory.store.sizes((memory.project, GLOBAL)))
 
 
 def _judged(memory: Memory, found: Sequence[Record]) -> dict[str, tuple[Record, Usage, float, float]]:

@@ -9,14 +9,14 @@ from holdfast.engine.views.records import Filter
 from holdfast.engine.views.usage import worded_in
 from holdfast.model.anchor import sight_to_json
 from holdfast.model.errors import Conflict, Invalid, NotFound
-from holdfast.model.event import OUTCOMES, Verb
+from holdfast.model.event import OUTCOMES, Event, Verb
 from holdfast.model.fold import REJECTED
 from holdfast.model.record import Draft, Link, Record
 from holdfast.model.scope import check_scopes
 from holdfast.model.text import check_keepable, check_text
 from holdfast.policy.admission.admit import SecretFound
 from holdfast.policy.secrets.find import masked
-from holdfast.verbs.memory import Memory, find
+from holdfast.verbs.memory import Clean, Memory, find
 from holdfast.verbs.records.freshness import sight_of
 from holdfast.verbs.records.hot import tend
 from holdfast.verbs.records.write import allowed_scopes, check_draft, check_links, refuse_secrets
@@ -53,15 +53,17 @@ def revise(memory: Memory, reference: str, revision: Revision, *, redact: bool =
     current = {spec.name: getattr(record, spec.name) for spec in fields(Draft) if spec.name not in ("at", "links")}
     draft = check_draft(memory, Draft(**{**current, **given, "body": given.get("body", record.body)}), redact=redact)
     changed = {name: getattr(draft, name) for name in given if getattr(draft, name) != getattr(record, name)}
-    if found := refuse_secrets(changed):
-        return found
     if not changed:
         return record
     plain = _plain(changed)
     if changed.keys() & {"body", "anchors", "kind"}:
         seen = sight_of(memory, replace(draft, project=record.project))
         plain["seen"] = sight_to_json(seen) if seen else {"marks": {}}
-    return happened(memory, "revised", record, plain)
+    event = _event(memory, "revised", record, plain)
+    checked = Clean(event)
+    if checked.masked and (found := refuse_secrets(changed)):
+        return found
+    return memory.commit([checked])[0].record
 
 
 def retire(memory: Memory, reference: str, reason: str) -> Record:
@@ -144,11 +146,16 @@ def record_use(memory: Memory, references: Iterable[str], outcome: str, *, note:
 
 def happened(memory: Memory, verb: Verb, record: Record, data: Mapping[str, Any] | None = None) -> Record:
     """Commit what happened to a record; give it as it is now."""
+    return memory.commit([_event(memory, verb, record, data)])[0].record
+
+
+def _event(memory: Memory, verb: Verb, record: Record, data: Mapping[str, Any] | None = None) -> Event:
+    """Return the event of what happens to a record, or say why it cannot happen."""
     check_keepable(data)
     if record.state == "held" and verb != "erased":
         hint = f"`holdfast accept {record.id[:10]}` or `holdfast reject {record.id[:10]}` first."
         raise Conflict(f"{record.id} waits to be accepted.", hint=hint)
-    return memory.commit([memory.event(verb, record.id, data=data, after=record.head)])[0].record
+    return memory.event(verb, record.id, data=data, after=record.head)
 
 
 def remark(text: str) -> str:

@@ -4,8 +4,9 @@ Acceptance is of a person in a project, by the address git knows them by, and is
 """
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from holdfast.engine.views import records
 from holdfast.model.errors import Conflict, Invalid, NotFound
@@ -149,11 +150,21 @@ def _key(memory: Memory) -> str:
 
 def provenance(memory: Memory, found: Iterable[Record]) -> dict[str, str]:
     """Say of records that came from elsewhere who brought them and which way, beside what they claim."""
-    shared = [record.id for record in found if record.visibility == "team" or record.source == "imported"]
+    shared = [record.id for record in found if is_shared(record)]
     marks = memory.store.provenance(shared) if shared else {}
-    return {about: "; ".join(dict.fromkeys(map(_brought, told))) for about, told in marks.items()}
+    return {about: who_brought([event.data for event in told]) for about, told in marks.items()}
 
 
-def _brought(mark: Event) -> str:
-    did = "brought" if mark.data.get("born") else "changed"
-    return f"{did} by {mark.data.get('from') or UNKNOWN} ({mark.data.get('way') or 'unknown way'})"
+def is_shared(record: Record) -> bool:
+    """True if a record may have come from elsewhere."""
+    return record.visibility == "team" or record.source == "imported"
+
+
+def who_brought(marks: Iterable[Mapping[str, Any]]) -> str:
+    """Return who brought or changed a record and which way, as its marks of arrival say."""
+    return "; ".join(dict.fromkeys(map(_brought, marks)))
+
+
+def _brought(mark: Mapping[str, Any]) -> str:
+    did = "brought" if mark.get("born") else "changed"
+    return f"{did} by {mark.get('from') or UNKNOWN} ({mark.get('way') or 'unknown way'})"

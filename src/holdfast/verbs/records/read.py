@@ -10,10 +10,8 @@ from holdfast.model.errors import Conflict, Invalid, NotFound
 from holdfast.model.event import Event
 from holdfast.model.fold import as_of
 from holdfast.model.ids import parse_instant
-from holdfast.model.kinds import check_kind
 from holdfast.model.query import Query, Usage
 from holdfast.model.record import GLOBAL, Record
-from holdfast.model.scope import check_scopes
 from holdfast.verbs.memory import Memory, find, lapsed
 from holdfast.verbs.records.quarantine import provenance
 
@@ -78,8 +76,8 @@ def note_reading(memory: Memory, ids: Sequence[str]) -> None:
 def list_records(memory: Memory, query: Query, *, states: Sequence[str] = ("active",), offset: int = 0) -> Listed:
     """Give records newest first; the query's text is not looked at."""
     chosen = chosen_by(memory, query, states)
-    if query.limit < 1 or offset < 0:
-        raise Invalid("A list needs a limit of at least 1 and an offset of at least 0.")
+    if offset < 0:
+        raise Invalid("A list needs an offset of at least 0.")
     page = records.page(memory.store.db, chosen, limit=min(query.limit, MOST_LISTED), offset=offset)
     fresh = [entry.record for entry in page if not lapsed(memory, entry.record)]
     return Listed(records=tuple(fresh), total=records.counted(memory.store.db, chosen))
@@ -105,27 +103,30 @@ def history(memory: Memory, reference: str) -> list[Event]:
 
 
 def chosen_by(memory: Memory, query: Query, states: Sequence[str] = ("active",)) -> Filter:
-    """Give the filter a query means, checked."""
-    for kind in query.kinds:
-        check_kind(kind)
+    """Return the filter a query means."""
+    names = projects_of(memory, query)
+    return filter_of(query, None if names is None else tuple(memory.store.sizes(names)), states)
+
+
+def filter_of(query: Query, projects: tuple[int, ...] | None, states: Sequence[str] = ("active",)) -> Filter:
+    """Return the filter a query means in some projects, or in all of them."""
     return Filter(
-        projects=projects_of(memory, query),
+        projects=projects,
         kinds=query.kinds,
-        scopes=check_scopes(query.scopes),
-        any_scopes=check_scopes(query.any_scopes),
-        without_scopes=check_scopes(query.without_scopes),
+        scopes=query.scopes,
+        any_scopes=query.any_scopes,
+        without_scopes=query.without_scopes,
         tags=query.tags,
         states=tuple(states),
         session=query.session,
-        since=parse_instant(query.since) if query.since else "",
-        until=parse_instant(query.until) if query.until else "",
+        since=query.since,
+        until=query.until,
         starters=query.starters,
     )
 
 
-def projects_of(memory: Memory, query: Query) -> tuple[int, ...] | None:
-    """Give the numbers of the projects a query looks in: its own and the global one, or all of them."""
+def projects_of(memory: Memory, query: Query) -> tuple[str, ...] | None:
+    """Return the projects a query looks in: its own and the global one; None is all of them."""
     if query.everywhere:
         return None
-    name = memory.project if query.project is None else query.project
-    return tuple(dict.fromkeys((memory.store.project_number(name), memory.store.project_number(GLOBAL))))
+    return tuple(dict.fromkeys((memory.project if query.project is None else query.project, GLOBAL)))

@@ -40,8 +40,7 @@ def vitals_of(memory: Memory, entries: Sequence[Entry]) -> list[Vitals]:
     """Give what is measured about records, in their order."""
     db, ids = memory.store.db, [entry.record.id for entry in entries]
     used, changes = usage.of(db, ids), trusts.of(db, ids)
-    places = (memory.store.project_number(name) for name in dict.fromkeys((memory.project, GLOBAL)))
-    warm = {one.id: one for one in heat.hot(db, tuple(places))}
+    warm = {one.id: one for one in heat.hot(db, tuple(memory.store.sizes((memory.project, GLOBAL))))}
     return [
         _vitals(
             entry,

@@ -35,12 +35,13 @@ from holdfast.policy.admission.admit import (
     Verdict,
     Waivers,
     admit,
+    secret_names,
     transient_markers,
 )
 from holdfast.policy.freshness import wrong_claims
 from holdfast.policy.secrets.find import drop_private, masked, secrets_in, texts_of
 from holdfast.policy.sessions.triggers import problem_with
-from holdfast.verbs.memory import Memory, find, lapsed
+from holdfast.verbs.memory import Clean, Memory, find, lapsed
 from holdfast.verbs.records.conflicts import Clash, clashes, why_not_both
 from holdfast.verbs.records.freshness import sight_of
 
@@ -72,12 +73,13 @@ def write(memory: Memory, draft: Draft, *, waivers: Waivers | None = None, redac
     clean = check_draft(memory, draft, redact=redact)
     event = memory.event("recorded", data=_data(memory, clean), at=clean.at)
     preview = _preview(event)
-    verdict, conflicts = _judge(memory, clean, preview, waivers)
+    checked = Clean(event)
+    verdict, conflicts = _judge(memory, clean, preview, waivers, scan=checked.masked)
     _tally(memory, clean, verdict, waivers)
     match verdict:
         case Admitted(related=related):
             doubts = tuple(wrong_claims(preview.anchors, preview.seen))
-            kept = memory.commit([event])[0].record
+            kept = memory.commit([checked])[0].record
             return Written(record=kept, related=related, conflicts=conflicts, doubts=doubts)
         case Pending(why=why, related=related):
             held = replace(event, data={**event.data, "pending": True})
@@ -182,18 +184,15 @@ def refuse_secrets(value: Mapping[str, Any]) -> SecretFound | None:
     return SecretFound(names=names) if names else None
 
 
+_CLEANED = ("body", "title", "fields", "tags", "extra", "anchors", "triggers")
+
+
 def _without_private(draft: Draft, *, mask: bool) -> Draft:
-    clean = masked if mask else _dropped
-    return replace(
-        draft,
-        body=clean(draft.body),
-        title=clean(draft.title),
-        fields=clean(dict(draft.fields)),
-        tags=tuple(clean(list(draft.tags))),
-        extra=clean(dict(draft.extra)),
-        anchors=tuple(clean(list(draft.anchors))),
-        triggers=tuple(clean(list(draft.triggers))),
-    )
+    given = {name: getattr(draft, name) for name in _CLEANED}
+    lists = {name: list(value) for name, value in given.items() if isinstance(value, tuple)}
+    dicts = {name: dict(value) for name, value in given.items() if isinstance(value, Mapping)}
+    clean: dict[str, Any] = (masked if mask else _dropped)(given | lists | dicts)
+    return replace(draft, **clean | {name: tuple(clean[name]) for name in lists})
 
 
 def _dropped(value: Any) -> Any:
@@ -241,17 +240,21 @@ def _preview(event: Event) -> Record:
 _TEXTS = ("title", "body", "fields", "tags", "scopes", "anchors", "triggers", "extra")
 
 
-def _judge(memory: Memory, draft: Draft, record: Record, waivers: Waivers | None) -> tuple[Verdict, tuple[Clash, ...]]:
-    """Judge a draft, and name what it contradicts."""
-    if found := refuse_secrets({name: getattr(record, name) for name in _TEXTS}):
-        return found, ()
+def _judge(
+    memory: Memory, draft: Draft, record: Record, waivers: Waivers | None, *, scan: bool = True
+) -> tuple[Verdict, tuple[Clash, ...]]:
+    """Judge a draft, and name what it contradicts. It need not be scanned again if nothing was masked in its event."""
+    text = "\n".join((record.title, record.text, *record.tags, *texts_of(dict(record.extra))))
+    texts = {name: getattr(record, name) for name in _TEXTS}
+    if scan and (names := secrets_in(texts) or secret_names(text)):
+        return admit(draft, text, secrets=names), ()
     waived = waivers or Waivers()
     active = _near(memory, record)
     conflicts = clashes(memory, record, active)
     disputed = {one.record.id for one in conflicts}
     verdict = admit(
         draft,
-        "\n".join((record.title, record.text, *record.tags, *texts_of(dict(record.extra)))),
+        text,
         active=_not_opposed(record, [one for one in active if one.record.id not in disputed]),
         removed=[] if waived.duplicate else _not_opposed(record, _near(memory, record, retired=True)),
         known_scopes=[] if waived.scope else labels.scopes_under(memory.store.db, "projects"),

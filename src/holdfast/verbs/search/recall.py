@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Any
 from holdfast.engine.search.lexical import fit
 from holdfast.engine.search.pack import pack
 from holdfast.engine.search.search import CANDIDATES, EXACT, Candidate, Question, ready, search, subject
-from holdfast.engine.views import links, records, trusts, usage, vectors, words
+from holdfast.engine.views import links, records, vectors, words
+from holdfast.engine.views.ranking_data import RankingData, ranking_data
 from holdfast.engine.views.records import Filter, span
 from holdfast.engine.views.words import Span
 from holdfast.model.errors import EmbedderError, Invalid, StoreFull, StoreUnwritable
 from holdfast.model.fold import as_of
-from holdfast.model.ids import days_before, parse_instant
-from holdfast.model.query import MODES, Confidence, Hit, Query, Recalled, Related, Usage
-from holdfast.model.record import Record
+from holdfast.model.ids import days_before
+from holdfast.model.query import Confidence, Hit, Query, Recalled, Related, Usage
+from holdfast.model.record import GLOBAL, Record
 from holdfast.model.scope import within
-from holdfast.model.text import check_text
 from holdfast.policy.ranking.decay import WINDOW_DAYS
 from holdfast.policy.ranking.diversity import collapsed, is_varied, spread
 from holdfast.policy.ranking.variants import variant_of
@@ -27,16 +27,14 @@ from holdfast.policy.secrets.find import masked
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.branches import outside
 from holdfast.verbs.records.freshness import freshness
-from holdfast.verbs.records.hot import hot_ids
-from holdfast.verbs.records.quarantine import provenance
-from holdfast.verbs.records.read import chosen_by
+from holdfast.verbs.records.quarantine import is_shared, provenance, who_brought
+from holdfast.verbs.records.read import filter_of, projects_of
 
 if TYPE_CHECKING:
     from holdfast.engine.search.postgres_vectors import Neighbours
     from holdfast.engine.search.sqlite_vectors import Codes
 
 log = logging.getLogger(__name__)
-LONGEST_QUESTION = 10_000
 FAIR, STRONG = 0.45, 0.60
 EXPLORATORY = 0.6  # of the ordinary threshold
 UNMERGED = 0.7  # what was learned on a branch that is not merged counts less elsewhere
@@ -59,6 +57,7 @@ class _Meaning:
     codes: "Codes | Neighbours | None" = None
     floor: float = 0.0
     ceiling: float = 1.0
+    behind: bool = False  # whether records had no vectors when the question came
     note: str = ""
 
 
@@ -69,6 +68,7 @@ class _Asked:
     query: Query
     question: Question
     meaning: _Meaning
+    projects: tuple[str, ...] | None
     chosen: Filter
     spans: Sequence[Span]
     documents: int
@@ -89,7 +89,7 @@ def recall(memory: Memory, query: Query, *, surface: bool = True) -> Recalled:
     found = replace(found, notes=_notes(*found.notes, unrecorded))
     if asked.meaning.vector is None:
         return replace(found, search="words", notes=_notes(memory.apart, asked.meaning.note, *found.notes))
-    lagging = len(vectors.waiting(memory.store.db, asked.chosen.projects, 1_000))
+    lagging = len(vectors.waiting(memory.store.db, asked.chosen.projects, 1_000)) if asked.meaning.behind else 0
     return replace(found, lagging=lagging, notes=_notes(memory.apart, *found.notes))
 
 
@@ -134,26 +134,25 @@ def recall_with_fallback(memory: Memory, query: Query, kinds: Sequence[Sequence[
 
 
 def _ask(memory: Memory, query: Query) -> _Asked:
-    """Check a query and make it ready."""
-    text = check_text(query.text, "question", LONGEST_QUESTION)
-    if query.limit < 1 or query.budget < 0:
-        raise Invalid("A recall needs a limit of at least 1 and a budget of at least 0.")
-    if query.mode not in MODES:
-        raise Invalid(f"There is no mode {query.mode!r}.", hint=f"Use one of {', '.join(MODES)}.")
-    chosen = chosen_by(memory, query)
-    filled = [number for number in chosen.projects or () if number >= 0 and memory.store.size([number])]
-    spans = [ALL] if chosen.projects is None else [span(number) for number in filled]
-    bare, people = subject(memory.store, text, spans)
+    """Make a query ready."""
+    if not query.text:
+        raise Invalid("The question is empty.", hint="Say what to look for.")
+    projects = projects_of(memory, query)
+    sizes = None if projects is None else memory.store.sizes(projects)
+    chosen = filter_of(query, None if sizes is None else tuple(sizes))
+    spans = [ALL] if sizes is None else [span(number) for number, size in sizes.items() if size]
+    bare, people = subject(memory.store, query.text, spans)
     meaning = _meaning(memory, query, bare, chosen)
-    question = ready(text, bare, people)
+    question = ready(query.text, bare, people)
     return _Asked(
         query=query,
         question=replace(question, vector=meaning.vector, floor=meaning.floor, ceiling=meaning.ceiling),
         meaning=meaning,
+        projects=projects,
         chosen=chosen,
         spans=spans,
-        documents=memory.store.size(chosen.projects),
-        now=parse_instant(query.as_of) if query.as_of else memory.clock.now(),
+        documents=memory.store.size(None) if sizes is None else sum(sizes.values()),
+        now=query.as_of or memory.clock.now(),
     )
 
 
@@ -165,14 +164,18 @@ def _meaning(memory: Memory, query: Query, text: str, chosen: Filter) -> _Meanin
 
     if problem := usable(memory):
         return _Meaning(note=problem)
+    embedder, asked = memory.embedder, (memory.embedder.name, memory.embedder.size)
+    behind = bool(vectors.waiting(memory.store.db, chosen.projects, 1))
     try:
-        _embed_what_is_new(memory, chosen)
-        vector = memory.embedder.embed([text])[0]
+        if behind:
+            _embed_what_is_new(memory, chosen)
+        vector = embedder.embed([text])[0]
     except EmbedderError as problem:
         return _Meaning(note=f"Searched by words only: {problem}")
-    if changed := usable(memory):  # an endpoint may serve another model under the same name
+    # An endpoint may serve another model under the same name, and tells its size only by answering.
+    if (embedder.name, embedder.size) != asked and (changed := usable(memory)):
         return _Meaning(note=changed)
-    return _Meaning(vector=vector, codes=memory.codes, floor=memory.embedder.floor, ceiling=memory.embedder.ceiling)
+    return _Meaning(vector=vector, codes=memory.codes, floor=embedder.floor, ceiling=embedder.ceiling, behind=behind)
 
 
 def _embed_what_is_new(memory: Memory, chosen: Filter) -> None:
@@ -189,13 +192,13 @@ def _recall(memory: Memory, asked: _Asked) -> Recalled:
     allowed = records.numbers(db, asked.chosen) if asked.chosen.narrow else None
     candidates, idf = _searched(memory, asked, allowed)
     fitting = [one for one in candidates if one.fit >= asked.least]
-    hits, looked_at = _varied(memory, asked, fitting)
+    hits, looked_at, superseded = _varied(memory, asked, fitting)
     if any(hit.alike for hit in hits) and not is_varied(hits, query.limit):  # a flood: what it hides is further down
         candidates, idf = _searched(memory, asked, allowed, times=LOOKED_AT)
         fitting = [one for one in candidates if one.fit >= asked.least]
-        hits, looked_at = _varied(memory, asked, fitting)
-    replaced = links.superseded(db, [hit.record.id for hit in hits])
-    current = [hit for hit in hits if hit.record.id not in replaced]
+        hits, looked_at, superseded = _varied(memory, asked, fitting)
+    current = [hit for hit in hits if hit.record.id not in superseded]
+    replaced = len(hits) - len(current)
     packed, cut = pack(spread(current, query.limit), idf, limit=query.limit, budget=query.budget)
     return Recalled(
         hits=tuple(packed),
@@ -203,7 +206,7 @@ def _recall(memory: Memory, asked: _Asked) -> Recalled:
         cut=cut + len(fitting) - looked_at,
         related=tuple(_related(memory, packed)) if query.related else (),
         held=_held(memory, asked, idf),
-        notes=_notes(f"{len(replaced)} superseded memories were left out." if replaced else ""),
+        notes=_notes(f"{replaced} superseded memories were left out." if replaced else ""),
     )
 
 
@@ -223,19 +226,21 @@ def _searched(
     )
 
 
-def _varied(memory: Memory, asked: _Asked, fitting: Sequence[Candidate]) -> tuple[list[Hit], int]:
-    """Weigh the best, and how many were looked at: more of them while one source would fill the page."""
-    query, found, place = asked.query, list[Hit](), 0
+def _varied(memory: Memory, asked: _Asked, fitting: Sequence[Candidate]) -> tuple[list[Hit], int, set[str]]:
+    """Weigh the best: more of them while one source would fill the page. Return how many, too, and what is superseded."""
+    query, found, place, superseded = asked.query, list[Hit](), 0, set[str]()
     step = WEIGHED * query.limit + STARTERS
     while place < len(fitting) and place < LOOKED_AT * step and not (found and is_varied(found, query.limit)):
         best = fitting[place : place + step]
         read = records.by_numbers(memory.store.db, [one.number for one in best])
         known = [(one, read[one.number]) for one in best if one.number in read and _is_wanted(read[one.number], query)]
-        hits = _weighed(memory, asked, known)
-        came = provenance(memory, [hit.record for hit in hits])
+        data = _ranking_data(memory, asked, [record for _, record in known])
+        hits = _weighed(memory, asked, known, data)
+        came = {about: who_brought(marks) for about, marks in data.arrivals.items()}
         found = collapsed(_ranked([*found, *(replace(hit, came=came.get(hit.record.id, "")) for hit in hits)]))
+        superseded |= data.replaced
         place += step
-    return found, min(place, len(fitting))
+    return found, min(place, len(fitting)), superseded
 
 
 def _held(memory: Memory, asked: _Asked, idf: Mapping[str, float]) -> tuple[Hit, ...]:
@@ -246,7 +251,7 @@ def _held(memory: Memory, asked: _Asked, idf: Mapping[str, float]) -> tuple[Hit,
     entries = [entry for entry in waiting if entry.record.state == "held"]
     means = memory.frequencies.mean_lengths(asked.spans) if entries else None
     hits = []
-    for record in (entry.record for entry in entries if _is_meant(memory, entry.record, asked.chosen)):
+    for record in (entry.record for entry in entries if _is_meant(entry.record, asked)):
         score, coverage = fit(words.indexed(record), idf, means) if means is not None else (0.0, 0.0)
         one = Candidate(number=0, words=score, coverage=coverage, with_meaning=False)
         if score and one.fit >= asked.least:
@@ -263,15 +268,13 @@ def _is_wanted(record: Record, query: Query) -> bool:
 def _related(memory: Memory, hits: Sequence[Hit]) -> list[Related]:
     """Give what the best answers are linked to, but not what they replaced."""
     shown = {hit.record.id for hit in hits}
-    found: dict[str, tuple[str, str]] = {}
-    for hit in hits[:MOST_RELATED]:
-        arrows = [arrow for arrow in links.around(memory.store.db, hit.record.id) if arrow.relation != "supersedes"]
-        for arrow in arrows[:MOST_RELATED]:
-            other = arrow.target if arrow.source == hit.record.id else arrow.source
-            found.setdefault(other, (arrow.relation, hit.record.id))
-    entries = records.by_ids(memory.store.db, [one for one in found if one not in shown])
-    known = [entry.record for entry in entries.values() if entry.record.state == "active"]
-    return [Related(record=one, relation=found[one.id][0], source=found[one.id][1]) for one in known]
+    found: dict[str, Related] = {}
+    for source, arrows in links.others(memory.store.db, [hit.record.id for hit in hits[:MOST_RELATED]]).items():
+        related = [(arrow, other) for arrow, other in arrows if arrow.relation != "supersedes"]
+        for arrow, other in related[:MOST_RELATED]:
+            if other is not None and other.id not in shown and other.state == "active":
+                found.setdefault(other.id, Related(record=other, relation=arrow.relation, source=source))
+    return [found[one] for one in sorted(found)]
 
 
 def _recall_as_of(memory: Memory, asked: _Asked) -> Recalled:
@@ -287,30 +290,38 @@ def _recall_as_of(memory: Memory, asked: _Asked) -> Recalled:
         if record and record.state == "active":
             score, coverage = fit(words.indexed(record), idf, means)
             known.append((Candidate(number=0, words=score, coverage=coverage, with_meaning=False), record))
-    meant = [(one, record) for one, record in known if one.words and _is_meant(memory, record, asked.chosen)]
+    meant = [(one, record) for one, record in known if one.words and _is_meant(record, asked)]
     fitting = [pair for pair in meant if pair[0].fit >= asked.least]
-    packed, cut = pack(_weighed(memory, asked, fitting), idf, limit=query.limit, budget=query.budget)
+    data = _ranking_data(memory, asked, [record for _, record in fitting])
+    packed, cut = pack(_weighed(memory, asked, fitting, data), idf, limit=query.limit, budget=query.budget)
     return Recalled(
         hits=tuple(packed), gated=len(meant) - len(fitting), cut=cut, notes=(f"As of {asked.now}, by words.",)
     )
 
 
-def _weighed(memory: Memory, asked: _Asked, found: Found) -> list[Hit]:
+def _ranking_data(memory: Memory, asked: _Asked, found: Sequence[Record]) -> RankingData:
+    return ranking_data(
+        memory.store.db,
+        [record.id for record in found],
+        scars=[record.id for record in found if record.kind == "scar"],
+        shared=[record.id for record in found if is_shared(record)],
+        since=days_before(asked.now, WINDOW_DAYS),
+    )
+
+
+def _weighed(memory: Memory, asked: _Asked, found: Found, data: RankingData) -> list[Hit]:
     """Give hits by score times what freshness, trust, severity, scope and use make of it."""
     project = memory.project if asked.query.project is None else asked.query.project
-    ids = [record.id for _, record in found]
-    used, changes = usage.of(memory.store.db, ids), trusts.of(memory.store.db, ids)
-    outcomes = recent_outcomes(memory, [record.id for _, record in found if record.kind == "scar"], asked.now)
     unmerged = outside(memory, [record for _, record in found])
     hits = []
     for candidate, record in found:
         factors = weigh(
             record,
-            used.get(record.id, Usage()),
+            data.usage.get(record.id, Usage()),
             project=project,
             now=asked.now,
-            outcomes=outcomes.get(record.id, ()),
-            deltas=[change.delta for change in changes.get(record.id, ())],
+            outcomes=data.outcomes.get(record.id, ()),
+            deltas=data.trust.get(record.id, ()),
         )
         if record.id in unmerged:
             factors = {**factors, "branch": UNMERGED}
@@ -319,7 +330,10 @@ def _weighed(memory: Memory, asked: _Asked, found: Found) -> list[Hit]:
             score *= factor
         why = candidate.why | dict(factors)
         sure, branch = _confidence(candidate.fit), unmerged.get(record.id, "")
-        hits.append(Hit(record=record, score=score, confidence=sure, why=why, fit=candidate.fit, branch=branch))
+        hot = record.id in data.hot and record.project in (memory.project, GLOBAL)
+        hits.append(
+            Hit(record=record, score=score, confidence=sure, why=why, fit=candidate.fit, branch=branch, hot=hot)
+        )
     return _ranked(hits)
 
 
@@ -327,19 +341,11 @@ def _ranked(hits: Sequence[Hit]) -> list[Hit]:
     return sorted(hits, key=lambda hit: (hit.record.source == "starter", -hit.score))
 
 
-def recent_outcomes(memory: Memory, ids: Sequence[str], now: str) -> dict[str, list[str]]:
-    """Give what became of each of these in the last 90 days."""
-    found: dict[str, list[str]] = {}
-    for use in usage.since(memory.store.db, ids, days_before(now, WINDOW_DAYS)) if ids else ():
-        if use.outcome not in ("succeeded", "failed"):  # these say how a use went, they are no further use
-            found.setdefault(use.id, []).append(use.outcome)
-    return found
-
-
-def _is_meant(memory: Memory, record: Record, chosen: Filter) -> bool:
-    """Tell whether a record as it once stood is one the filter means."""
+def _is_meant(record: Record, asked: _Asked) -> bool:
+    """True if a record as it once stood is one the filter means."""
+    chosen = asked.chosen
     return (
-        (chosen.projects is None or memory.store.project_number(record.project) in chosen.projects)
+        (asked.projects is None or record.project in asked.projects)
         and (not chosen.kinds or record.kind in chosen.kinds)
         and all(_is_in(record, scope) for scope in chosen.scopes)
         and (not chosen.any_scopes or any(_is_in(record, scope) for scope in chosen.any_scopes))
@@ -373,7 +379,7 @@ def _surface(memory: Memory, query: Query, found: Recalled) -> str:
     if not memory.actor.session:  # asking counts, even if nothing was found
         return ""
     ids = [hit.record.id for hit in found.hits]
-    hot = len(hot_ids(memory).intersection(ids))
+    hot = sum(hit.hot for hit in found.hits)
     shown: dict[str, Any] = {"ids": ids, "query": masked(query.text)[:200], "hot": hot}
     shown["tokens"] = sum(hit.tokens for hit in found.hits)
     if scars := [hit.record.id for hit in found.hits if wants_answer(hit)]:

@@ -77,12 +77,7 @@ def unanswered(memory: Memory, session: str = "") -> list[Record]:
     session_id = session or memory.actor.session
     if not session_id:
         return []
-    db = memory.store.db
-    answered = {use.id for use in usage.in_session(db, session_id) if not use.observed}
-    shown = [impression.id for impression in usage.worded_in(db, session_id) if impression.id not in answered]
-    entries = records.by_ids(db, shown)
-    known = (entries[record_id].record for record_id in shown if record_id in entries)
-    return [record for record in known if record.kind == "scar" and record.state == "active"]
+    return usage.unanswered_scars(memory.store.db, session_id)
 
 
 def answer(memory: Memory, answers: Sequence[Answer], *, every: bool = False) -> Answered:

@@ -1,0 +1,159 @@
+"""What a recall and a write cost: statements at the database seam, and scans for secrets."""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from holdfast.engine.database import Database, Params
+from holdfast.model.event import Actor
+from holdfast.model.query import Query
+from holdfast.model.record import GLOBAL, Draft
+from holdfast.policy.admission import admit
+from holdfast.policy.admission.admit import SecretFound
+from holdfast.policy.secrets import find as secrets
+from holdfast.surfaces.core import surface
+from holdfast.surfaces.tool import Call
+from holdfast.verbs.memory import Clean, Memory
+from holdfast.verbs.records.hot import pin
+from holdfast.verbs.records.lifecycle import Revision, link, revise
+from holdfast.verbs.records.write import draft_event, write
+from holdfast.verbs.search.embed import catch_up
+from holdfast.verbs.search.recall import recall
+from holdfast.verbs.sessions.session import begin
+from tests.conftest import Time, keep, make_memory
+from tests.verbs.test_recall import Topics
+
+RECORDS = 220
+MOST_STATEMENTS = 30
+PARTS = ("orders", "payments", "invoices", "search", "mailer", "basket", "stock", "refunds", "login", "reports")
+QUESTION = "which database should the orders service use when the nightly payments job writes totals to storage"
+TOKEN = "ghp_" + "q7R2" * 9
+SCAR = {"severity": "high", "counter_arguments": ["It is only a column.", "There is a backup."]}
+
+
+@pytest.fixture
+def full(tmp_path: Path, time: Time) -> Iterator[Memory]:
+    """Give a memory of several kinds, people, sessions and projects, with links, a hot set and vectors."""
+    agent = Actor(kind="agent", name="claude")
+    with make_memory(tmp_path, time, actor=agent, config={"starters": False}, embedder=Topics()) as memory:
+        _fill(memory)
+        catch_up(memory)
+        begin(memory, implicit=True)
+        yield memory
+
+
+def _fill(memory: Memory) -> None:
+    people = [Actor(kind="user", name="ada", session="a1"), Actor(kind="user", name="grace"), memory.actor]
+    events = []
+    for number in range(RECORDS):
+        memory.actor = people[number % 3]
+        part, other = PARTS[number % 10], PARTS[number // 10 % 10]
+        body = f"Case {number}: the {part} service writes to the {other} database{number} at {number % 24} o'clock"
+        given: dict[str, Any] = {"tags": (part,), "visibility": "team" if number % 4 else "private"}
+        given |= {"kind": "scar", "fields": SCAR} if number % 5 == 0 else {}
+        given |= {"project": GLOBAL} if number % 7 == 0 else {}
+        draft = Draft(body=f"{body} with lock{number * 7} and table{number * 13}.", **given)
+        events.append(draft_event(memory, draft))
+    memory.actor = people[2]
+    memory.commit(events)
+    for number in range(20):
+        link(memory, events[number].about, "relates_to", events[number + 1].about)
+    pin(memory, events[0].about)
+
+
+def test_a_recall_of_ten_hits_takes_few_statements(full: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    ran = _counted(full.store.db, monkeypatch)
+    for _ in range(3):  # the first reads what a process remembers; the second and third step from hit to hit
+        ran.clear()
+        answer = surface.call(Call(open=lambda: full), "recall", {"query": QUESTION, "budget": 5000})
+        assert not answer.failed
+        assert answer.text.count("Case ") >= 10, answer.text
+        print(*ran, f"{len(ran)} statements", sep="\n")
+        assert len(ran) <= MOST_STATEMENTS
+
+
+def test_a_recall_without_a_session_takes_few_statements(full: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    full.actor = Actor(kind="user", name="ada")  # as on the command line
+    ran = _counted(full.store.db, monkeypatch)
+    found = recall(full, Query(text=QUESTION, related=True))
+    print(*ran, f"{len(ran)} statements", sep="\n")
+    assert len(found.hits) == 10
+    assert len(ran) <= MOST_STATEMENTS
+
+
+def _counted(db: Database, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Give a list that grows by every statement the database is asked to run; a batch is one statement."""
+    ran: list[str] = []
+
+    def noting(run: Callable[..., Any]) -> Callable[..., Any]:
+        def step(sql: str, *given: Any) -> Any:
+            ran.append(" ".join(sql.split())[:150])
+            return run(sql, *given)
+
+        return step
+
+    def batch(sql: str, rows: Iterable[Params]) -> None:
+        given = list(rows)
+        many(sql, given)
+        if given:  # of nothing no statement is run
+            ran.append(f"{len(given)} x {' '.join(sql.split())[:150]}")
+
+    many = db.many
+    monkeypatch.setattr(db, "execute", noting(db.execute))
+    monkeypatch.setattr(db, "query", noting(db.query))
+    monkeypatch.setattr(db, "many", batch)
+    return ran
+
+
+def test_a_written_text_is_scanned_for_secrets_once(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    scanned = _scanned(monkeypatch)
+    record = keep(memory, "The walrus service listens on port 8080.", title="Walrus port", tags=("walrus",))
+    assert sum("listens on port 8080" in text for text in scanned) == 1
+    scanned.clear()
+    revise(memory, record.id, Revision(body="The walrus service listens on port 9090."))
+    assert sum("listens on port 9090" in text for text in scanned) == 1
+
+
+def test_a_text_with_a_secret_is_refused_and_never_stored(memory: Memory) -> None:
+    record = keep(memory, "The walrus service has a key.")
+    for body in (f"The walrus key is {TOKEN}.", f"password: {TOKEN}"):
+        assert isinstance(write(memory, Draft(body=body)), SecretFound)
+        assert isinstance(revise(memory, record.id, Revision(body=body)), SecretFound)
+    assert isinstance(write(memory, Draft(body="A key.", fields={"rationale": TOKEN}, kind="decision")), SecretFound)
+    assert TOKEN not in repr(list(memory.store.journal()))
+
+
+def test_nothing_reaches_the_journal_unscanned(memory: Memory) -> None:
+    data = {"body": "A walrus.", "title": "A walrus."}
+    checked = Clean(memory.event("recorded", data=data))
+    data["body"] = f"The key is {TOKEN}."  # after the scan
+    plain = memory.event("recorded", data={"body": f"A key: {TOKEN}", "title": "A key"})
+    memory.commit([checked, plain, Clean(plain)])
+    memory.commit([replace(checked.event, id=memory.clock.tick(), data=data)])
+    assert checked.masked is False
+    assert Clean(plain).masked is True
+    assert TOKEN not in repr(list(memory.store.journal()))
+
+
+def test_a_checked_event_is_signed_by_who_commits_it(memory: Memory) -> None:
+    checked = Clean(memory.event("recorded", data={"body": "A walrus.", "title": "A walrus."}))
+    memory.user = f"ben {TOKEN}"
+    (entry,) = memory.commit([checked])
+    assert entry.record.by.name.startswith("ben [redacted")
+
+
+def _scanned(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Give a list that grows by every text that is looked through for credentials."""
+    scanned: list[str] = []
+    look = secrets.find_secrets
+
+    def noting(text: str) -> list[secrets.Secret]:
+        scanned.append(text)
+        return look(text)
+
+    monkeypatch.setattr(secrets, "find_secrets", noting)
+    monkeypatch.setattr(admit, "find_secrets", noting)
+    return scanned
