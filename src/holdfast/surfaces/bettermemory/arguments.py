@@ -1,4 +1,4 @@
-"""What callers of bettermemory give, as values of ours: categories are kinds, sources have other names."""
+"""Convert the arguments of bettermemory's tools: categories become kinds, sources have other names."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -13,7 +13,7 @@ from holdfast.surfaces.bettermemory.drift import anchors_of, verified_parts
 from holdfast.verbs.records.lifecycle import Revision
 
 SYSTEM = "bettermemory"
-# Kinds that are memories there; threads and summaries tell of sessions.
+# Kinds that are memories in bettermemory; threads and summaries belong to sessions.
 KNOWN = tuple(kind.name for kind in KINDS.values() if SYSTEM in kind.names)
 DEFAULT_RESULTS, MOST_RESULTS = 5, 50
 PENDING = "pending_"
@@ -25,36 +25,36 @@ _SOURCES: Mapping[str, Source] = {
 }
 
 
-def draft(given: Mapping[str, Any]) -> Draft:
-    """Give the draft of a memory; what is said about a person counts as inferred, so that it waits for a yes."""
-    about_somebody = given["category"] == "user-inference"
-    source = _SOURCES[given["source"]]
+def draft(args: Mapping[str, Any]) -> Draft:
+    """Return the draft of a memory; statements about the user count as inferred, so they need confirmation."""
+    about_user = args["category"] == "user-inference"
+    source = _SOURCES[args["source"]]
     return Draft(
-        body=given["content"],
-        kind=_KINDS[given["category"]],
-        scopes=tuple(given["scopes"]),
-        confidence=given["confidence"],
-        source="inferred" if about_somebody else source,
-        extra={"source": given["source"]} if about_somebody and source != "inferred" else {},
+        body=args["content"],
+        kind=_KINDS[args["category"]],
+        scopes=tuple(args["scopes"]),
+        confidence=args["confidence"],
+        source="inferred" if about_user else source,
+        extra={"source": args["source"]} if about_user and source != "inferred" else {},
     )
 
 
-def waivers(given: Mapping[str, Any]) -> Waivers:
-    """Give which refusals the caller has seen and overrules."""
+def waivers(args: Mapping[str, Any]) -> Waivers:
+    """Return the admission checks the caller overrules."""
     return Waivers(
-        duplicate=given["force"],
-        transient=given["acknowledge_transient"],
-        scope=given["acknowledge_scope_mismatch"],
+        duplicate=args["force"],
+        transient=args["acknowledge_transient"],
+        scope=args["acknowledge_scope_mismatch"],
     )
 
 
-def revision(record: Record, given: Mapping[str, Any]) -> Revision:
-    """Give the new values of a memory; its kind changes only where its category does."""
-    category = given.get("category", "")
+def revision(record: Record, args: Mapping[str, Any]) -> Revision:
+    """Return the new values of a memory; its kind changes only if its category does."""
+    category = args.get("category", "")
     changed = Revision(
-        body=given.get("content"),
-        scopes=tuple(given["scopes"]) if "scopes" in given else None,
-        confidence=given.get("confidence"),
+        body=args.get("content"),
+        scopes=tuple(args["scopes"]) if "scopes" in args else None,
+        confidence=args.get("confidence"),
     )
     if not category:
         return changed
@@ -64,7 +64,7 @@ def revision(record: Record, given: Mapping[str, Any]) -> Revision:
 
 
 def query(text: str, *, scopes: Sequence[str], muted: Sequence[str], limit: int, everywhere: bool) -> Query:
-    """Give the question a caller means."""
+    """Return the query for a caller's question."""
     return Query(
         text=text,
         kinds=KNOWN,
@@ -76,27 +76,27 @@ def query(text: str, *, scopes: Sequence[str], muted: Sequence[str], limit: int,
     )
 
 
-def anchors(record: Record, given: Mapping[str, Any]) -> tuple[str, ...] | None:
-    """Give what a check looked at: lists that are given replace those there, an empty one clears them."""
-    told = {name: value for name, value in given.items() if name.startswith("verified_")}
-    return anchors_of({**verified_parts(record.anchors), **told}) if told else None
+def anchors(record: Record, args: Mapping[str, Any]) -> tuple[str, ...] | None:
+    """Return what a check covered: a list that is passed replaces the stored one, an empty list clears it."""
+    verified = {name: value for name, value in args.items() if name.startswith("verified_")}
+    return anchors_of({**verified_parts(record.anchors), **verified}) if verified else None
 
 
 def held_id(pending_id: str) -> str:
-    """Give the record that waits under a pending id."""
+    """Return the id of the record behind a pending id."""
     if not pending_id.startswith(PENDING):
-        raise Invalid(f"{pending_id[:40]!r} is no pending id.", hint="memory_write gives it with status pending.")
+        raise Invalid(f"{pending_id[:40]!r} is not a pending id.", hint="memory_write returns it with status pending.")
     return pending_id.removeprefix(PENDING)
 
 
 def category_of(record: Record) -> str:
-    """Give the category a record has there."""
+    """Return the bettermemory category of a record."""
     return KINDS[record.kind].names.get(SYSTEM, "fact") if record.kind in KINDS else "fact"
 
 
 def source_of(record: Record) -> str:
-    """Give the source a record has there."""
-    said = record.extra.get("source")
-    if isinstance(said, str) and said in _SOURCES:
-        return said
+    """Return the bettermemory source of a record."""
+    stored = record.extra.get("source")
+    if isinstance(stored, str) and stored in _SOURCES:
+        return stored
     return next((name for name, source in _SOURCES.items() if source == record.source), "inferred")

@@ -1,4 +1,4 @@
-"""What callers of GitMem's tools give, as values of ours."""
+"""Convert the arguments of GitMem's tools into drafts, uses and answers."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -23,64 +23,64 @@ _DECISION = {
 }
 
 
-def learning(given: Mapping[str, Any]) -> Draft:
-    """Give the draft of a learning, or say everything that a scar lacks."""
-    kind, rest = given["learning_type"], _renamed(given, _LEARNING, without=("learning_type", "title", "description"))
+def learning(args: Mapping[str, Any]) -> Draft:
+    """Return the draft of a learning; raise with everything that a scar lacks."""
+    kind, rest = args["learning_type"], _renamed(args, _LEARNING, without=("learning_type", "title", "description"))
     if kind == "scar":
         _check_scar(rest)
         rest.setdefault("scar_type", "process")
-    else:  # what only a scar has says nothing of anything else
+    else:  # fields that only a scar has
         rest = {name: value for name, value in rest.items() if name not in ("counter_arguments", "scar_type")}
-    return Draft(kind=kind, title=given["title"], body=given["description"], fields=rest)
+    return Draft(kind=kind, title=args["title"], body=args["description"], fields=rest)
 
 
-def decision(given: Mapping[str, Any]) -> Draft:
-    """Give the draft of a decision."""
-    rest = _renamed(given, _DECISION, without=("title", "decision"))
-    return Draft(kind="decision", title=given["title"], body=given["decision"], fields=rest)
+def decision(args: Mapping[str, Any]) -> Draft:
+    """Return the draft of a decision."""
+    rest = _renamed(args, _DECISION, without=("title", "decision"))
+    return Draft(kind="decision", title=args["title"], body=args["decision"], fields=rest)
 
 
 def waivers(*, duplicate: bool) -> Waivers:
-    """Give what is not held against a write: GitMem knows neither passing remarks nor scopes."""
+    """Return the admission checks to skip: GitMem has neither transient wordings nor scopes."""
     return Waivers(duplicate=duplicate, transient=True, scope=True)
 
 
-def use(given: Mapping[str, Any]) -> Use:
-    """Give the use of a scar."""
+def use(args: Mapping[str, Any]) -> Use:
+    """Return the use of a scar."""
     return Use(
-        scar=given.get("scar_identifier") or given["scar_id"],
-        reference=given["reference_type"],
-        context=given["reference_context"],
-        succeeded=given.get("execution_successful"),
-        issue=given.get("issue_identifier") or given.get("issue_id") or "",
-        shown_at=given["surfaced_at"],
-        variant=given.get("variant_id", ""),
-        session=given.get("session_id", ""),
+        scar=args.get("scar_identifier") or args["scar_id"],
+        reference=args["reference_type"],
+        context=args["reference_context"],
+        succeeded=args.get("execution_successful"),
+        issue=args.get("issue_identifier") or args.get("issue_id") or "",
+        shown_at=args["surfaced_at"],
+        variant=args.get("variant_id", ""),
+        session=args.get("session_id", ""),
     )
 
 
-def answers(given: Sequence[Mapping[str, Any]], decision_key: str) -> list[Answer]:
-    """Give answers to scars, or what came of them."""
+def answers(items: Sequence[Mapping[str, Any]], decision_key: str) -> list[Answer]:
+    """Return the answers to scars, or the reflections on them."""
     return [
         Answer(
-            scar=one["scar_id"],
-            decision=one[decision_key],
-            evidence=one["evidence"],
-            relevance=one.get("relevance", ""),
+            scar=item["scar_id"],
+            decision=item[decision_key],
+            evidence=item["evidence"],
+            relevance=item.get("relevance", ""),
         )
-        for one in given
+        for item in items
     ]
 
 
-def session_id(memory: Memory, given: str) -> str:
-    """Give the id of the session meant; nothing means the one going on."""
-    if not given:
+def session_id(memory: Memory, reference: str) -> str:
+    """Return the id of a session; empty for the active one."""
+    if not reference:
         return ""
     try:
-        return find_session(memory, given).id
+        return find_session(memory, reference).id
     except Invalid as problem:
-        hint = "Give the id that session_start showed, or its first 8 characters; call session_start if there is none."
-        raise Invalid(f"Invalid session_id format: {given[:40]!r} is no id.", hint=hint) from problem
+        hint = "Use the id that session_start returned, or its first 8 characters; call session_start if there is none."
+        raise Invalid(f"Invalid session_id format: {reference[:40]!r} is not an id.", hint=hint) from problem
 
 
 def _check_scar(fields: Mapping[str, Any]) -> None:
@@ -88,12 +88,12 @@ def _check_scar(fields: Mapping[str, Any]) -> None:
     if not fields.get("severity"):
         *others, last = SEVERITIES
         problems.append(f"Missing required field: severity (must be {', '.join(others)}, or {last})")
-    if len([one for one in fields.get("counter_arguments", ()) if one.strip()]) < COUNTER_ARGUMENTS:
+    if len([argument for argument in fields.get("counter_arguments", ()) if argument.strip()]) < COUNTER_ARGUMENTS:
         problems.append(f"Scars require at least {COUNTER_ARGUMENTS} counter_arguments")
     if problems:
-        hint = "Add what is missing and call again; counter-arguments say when it is reasonable to ignore the scar."
-        raise Invalid("Validation failed: nothing was kept.", hint=hint, problems=problems)
+        hint = "Add what is missing and call again; counter-arguments state when it is reasonable to ignore the scar."
+        raise Invalid("Validation failed: nothing was saved.", hint=hint, problems=problems)
 
 
-def _renamed(given: Mapping[str, Any], names: Mapping[str, str], *, without: Sequence[str]) -> dict[str, Any]:
-    return {names.get(name, name): value for name, value in given.items() if name not in without and value}
+def _renamed(args: Mapping[str, Any], names: Mapping[str, str], *, without: Sequence[str]) -> dict[str, Any]:
+    return {names.get(name, name): value for name, value in args.items() if name not in without and value}
