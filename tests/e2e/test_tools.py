@@ -12,4 +12,4 @@ def test_the_model_recalls_and_reads_what_is_known(day: Day) -> None:
 def test_the_model_keeps_something_and_is_told_where(day: Day) -> None:
     kept = [record["id"] for record in day.seat.records("learning") if record["body"] == LEARNED]
     assert len(kept) == 1
-    assert f"Kept as {kept[0]}" in after_call(day.morning, MORNING, "remember")
+    assert f"Saved as {kept[0]}" in after_call(day.morning, MORNING, "remember")

@@ -38,7 +38,7 @@ def test_a_conflict_is_in_the_json_of_a_write(run: Run) -> None:
 def test_the_other_ways_to_resolve(run: Run) -> None:
     old, new = kept(run, OLD), kept(run, NEW)
     assert run("contradictions", "resolve", old, new, "--how", "fight").returncode == 64
-    assert "stands beside" in run("contradictions", "resolve", old, new, "--how", "both").stdout
+    assert "is kept along with" in run("contradictions", "resolve", old, new, "--how", "both").stdout
     assert "weakens" in run("contradictions", "resolve", old, new, "--how", "weaken", "--keep", old).stdout
     assert "removes" in run("contradictions", "resolve", old, new, "--how", "remove").stdout
     assert run("contradictions", "resolve", old, new).returncode == 4

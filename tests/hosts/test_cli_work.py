@@ -31,7 +31,7 @@ def test_a_session_from_start_to_close(run: Run) -> None:
     listed = answer(run("session", "list", "--json"))
     assert [(one["id"], one["close"]["type"]) for one in listed] == [(session, "standard")]
     assert "The limiter counts per key." in run("session", "show", session).stdout
-    assert "Nothing came back" in run("session", "patterns").stdout
+    assert "Nothing recurred" in run("session", "patterns").stdout
     assert run("session", "close", "--quick").returncode == 3
 
 
@@ -65,7 +65,7 @@ def test_scars_are_answered(run: Run) -> None:
 
 def test_threads(run: Run) -> None:
     thread = answer(run("thread", "open", "Write the runbook", "--issue", "SHOP-1", "--json"))["thread"]["record"]["id"]
-    assert "Known already" in run("thread", "open", "write the runbook").stdout
+    assert "Already open" in run("thread", "open", "write the runbook").stdout
     assert thread[:10] in run("thread", "list").stdout
     assert answer(run("thread", "triage", "--json"))["emerging"][0]["touches"] == 2
     assert run("thread", "touch", "runbook").returncode == 0
@@ -103,7 +103,7 @@ def test_knowledge_is_kept_from_the_command_line(run: Run) -> None:
     assert "Hot set (1)" in run("hot").stdout
     assert run("hot", "unpin", one).returncode == 0
     assert "empty" in run("hot", "demote", one).stdout
-    assert "No habit" in run("next", one).stdout
+    assert "No access pattern" in run("next", one).stdout
     assert "Health 100/100" in run("health").stdout
     assert "0 recalls" in run("quality").stdout
     assert "would be retired" in run("maintain", "--dry-run").stdout

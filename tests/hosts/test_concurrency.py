@@ -31,7 +31,7 @@ def test_six_processes_and_an_http_server_write_and_recall_at_once(environment: 
         for thread in threads:
             thread.join()
         kept, found = _split(answers)
-        assert [answer for answer in kept if not answer.startswith("Kept as ")] == []
+        assert [answer for answer in kept if not answer.startswith("Saved as ")] == []
         assert [answer for answer in found if " fit" not in answer] == []
         ids = {answer.split()[2].rstrip(":") for answer in kept}
         assert len(ids) == (STDIO + HTTP) * EACH

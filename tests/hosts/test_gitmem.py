@@ -77,7 +77,7 @@ def test_a_first_session_from_start_to_close_and_what_the_next_one_finds(agents:
     session = told(opened, "session_id")
     assert "First session here" in opened
 
-    assert agent("recall", plan="put a login before the API").startswith("Nothing kept fits")
+    assert agent("recall", plan="put a login before the API").startswith("No memory fits")
     learning = told(agent("create_learning", **OAUTH), "learning_id")
     agent("create_thread", text="The login route wants a rate limiter before the next deploy")
 

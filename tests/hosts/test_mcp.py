@@ -110,7 +110,7 @@ def test_what_one_session_keeps_the_next_one_finds(environment: dict[str, str], 
     kept = text_of(
         first.call("remember", text="Run the migrations before the seed script.", kind="learning", tags=["db"])
     )
-    assert kept.startswith("Kept as ")
+    assert kept.startswith("Saved as ")
     first.close()
     second = Peer(environment, tmp_path)
     index = text_of(second.call("recall", query="seed script migrations"))
@@ -122,7 +122,7 @@ def test_what_one_session_keeps_the_next_one_finds(environment: dict[str, str], 
     assert text_of(judged).startswith(f"applied: {record_id} Run the migrations twice.\nverified: {record_id}")
     assert record_id in text_of(second.call("explore", view="timeline", about=record_id))
     assert text_of(second.call("forget", id=record_id, reason="done")).startswith("Retired")
-    assert text_of(second.call("recall", query="migrations")).startswith("Nothing kept fits")
+    assert text_of(second.call("recall", query="migrations")).startswith("No memory fits")
     assert text_of(second.call("forget", id=record_id, restore_it=True)).startswith("Restored")
     second.close()
 
@@ -227,7 +227,7 @@ def test_several_clients_share_one_store(environment: dict[str, str], tmp_path: 
     peers = [Peer(environment, tmp_path) for _ in range(3)]
     for turn in range(5):
         for number, one in enumerate(peers):
-            assert "Kept as" in text_of(
+            assert "Saved as" in text_of(
                 one.call("remember", text=f"Peer{number} learned thing{turn} about topic{number}{turn}.")
             )
     assert all(

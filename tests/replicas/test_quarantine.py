@@ -51,7 +51,7 @@ def test_what_a_stranger_sends_waits_and_is_named_apart_from_the_answers(pair: t
     assert "ada <ada@example.org>" in found.held[0].came
     assert DECIDED[:20] not in brief_of(bob.memory).text
     assert bob.sync().held == {}  # told once
-    with pytest.raises(Conflict, match="waits to be accepted"):
+    with pytest.raises(Conflict, match="is quarantined"):
         retire(bob.memory, record.id, "no")
 
 

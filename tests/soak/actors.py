@@ -134,7 +134,7 @@ def served(log: Log, chance: random.Random, guise: str) -> Iterator[None]:
                 if answer is None:
                     return  # it was killed
                 said = answer["result"]["content"][0]["text"]
-                if said.startswith("Kept as "):
+                if said.startswith("Saved as "):
                     log.say(ack=said.split()[2].rstrip(":"), body=body)
                 if answer["result"].get("isError"):
                     log.say(typed=said.split(":")[0][:40])

@@ -79,7 +79,7 @@ def test_what_waits_is_judged_again_when_it_is_confirmed(tools: Tools) -> None:
     assert tools("write_confirm", pending_id=held[1])["status"] == "duplicate"
     assert tools("write_cancel", pending_id=held[1]) == {"cancelled": held[1], "existed": True}
     assert tools("write_cancel", pending_id=held[1])["existed"] is False
-    assert "no pending id" in tools.error("write_confirm", pending_id="nonsense")
+    assert "not a pending id" in tools.error("write_confirm", pending_id="nonsense")
 
 
 def test_every_write_may_wait_by_setting(tmp_path: Path, time: Time) -> None:

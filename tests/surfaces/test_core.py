@@ -113,7 +113,7 @@ def test_a_session_starts_with_one_page_and_ends_with_what_it_left(tools: Tools)
     assert listed.startswith("2 sessions:")
     shown = tools("session", action="show", id=listed.splitlines()[2].split()[0])
     assert "[decision] Use JWT for the API" in shown
-    assert "Nothing came back" in tools("session", action="patterns")
+    assert "Nothing recurred" in tools("session", action="patterns")
 
 
 def test_a_close_that_is_not_proper_says_what_to_answer(tools: Tools) -> None:
@@ -132,13 +132,13 @@ def test_scars_are_shown_with_advice_and_want_an_answer_until_they_get_one(memor
         "why: The shop was down",
         "when: altering orders",
         "against it: It is only a column.",
-        "1 scar shown here wants an answer",
+        "1 scar shown in this session not answered",
     ):
         assert part in shown
     assert ("Do: Run it twice" in shown) != ("Done when: Counts match" in shown)
-    assert "wants an answer" in tools("remember", text="We use JWT for the API.", kind="decision")
-    assert "wants an answer" not in tools("remember", text="The API listens on port 8080.", kind="fact")
-    assert "wants an answer" in tools("explore", view="health")
+    assert "not answered" in tools("remember", text="We use JWT for the API.", kind="decision")
+    assert "not answered" not in tools("remember", text="The API listens on port 8080.", kind="fact")
+    assert "not answered" in tools("explore", view="health")
     wrong = tools.wrong("judge", judgements=[{"id": scar.id, "verdict": "APPLYING", "evidence": "I will"}])
     assert "50 are needed" in wrong
     told = tools(
@@ -149,11 +149,11 @@ def test_scars_are_shown_with_advice_and_want_an_answer_until_they_get_one(memor
         ],
     )
     assert "Every scar shown in this session is answered." in told
-    assert "wants an answer" not in tools("remember", text="We use Redis for sessions.", kind="decision")
+    assert "not answered" not in tools("remember", text="We use Redis for sessions.", kind="decision")
     effect = tools("explore", view="scars")
     assert "shown 1, applied 1, succeeded 1, weight 100%" in effect
     assert re.search(
-        r"Wording “(steps|goal)”: shown 1, heeded 100% \(applied 1, succeeded 1\)", tools("explore", view="analytics")
+        r"Wording “(steps|goal)”: shown 1, applied 100% \(applied 1, succeeded 1\)", tools("explore", view="analytics")
     )
 
 
@@ -170,7 +170,7 @@ def test_a_blocking_scar_comes_first_with_what_to_run(memory: Memory, tools: Too
 def test_threads_from_opening_to_resolution(tools: Tools) -> None:
     assert "No thread is open" in tools("thread", action="list")
     assert tools("thread", action="open", text="Write the runbook").startswith("Opened ")
-    assert "Known already, touched" in tools("thread", action="open", text="write the runbook!")
+    assert "Already open, touched" in tools("thread", action="open", text="write the runbook!")
     listed = tools("thread", action="list")
     assert listed.startswith("1 thread:")
     thread = listed.splitlines()[1].split()[0]
@@ -179,7 +179,7 @@ def test_threads_from_opening_to_resolution(tools: Tools) -> None:
     assert "→ in the wiki" in tools("thread", action="resolve", text="runbook", note="in the wiki")
     assert "in the wiki" in tools("thread", action="resolved")
     assert tools("thread", action="reopen", id=thread).startswith("Reopened")
-    assert "Nothing is suggested" in tools("thread", action="suggestions")
+    assert "There are no suggestions" in tools("thread", action="suggestions")
     assert "not a pending suggestion" in tools.wrong("thread", action="promote", id=thread)
     assert "Not saved: The text contains credentials" in tools(
         "thread", action="open", text="rotate AKIA" + "IOSFODNN7EXAMPLQ"
@@ -203,18 +203,18 @@ def test_observations_are_absorbed_and_lead_to_lessons(tools: Tools) -> None:
         observations=[{"text": "The job failed silently on empty input", "source": "reviewer"}, {"text": "Fine here"}],
         task="review",
     )
-    assert said.startswith("Kept 2 observations: ")
+    assert said.startswith("Saved 2 observations: ")
     assert "1 may be lessons" in said
     assert "failed silently" in tools("explore", view="candidates")
     assert "text is required" in tools.wrong("absorb", observations=[{"source": "x"}])
 
 
 def test_transcripts_are_kept_and_found(tools: Tools) -> None:
-    assert "Kept the transcript" in tools(
+    assert "Saved the transcript" in tools(
         "session", action="save_transcript", text="user: why does the nightly import fail?"
     )
     assert "nightly import" in tools("session", action="search_transcripts", text="nightly imports")
-    assert tools("session", action="search_transcripts", text="kubernetes") == "No transcript says this."
+    assert tools("session", action="search_transcripts", text="kubernetes") == "No transcript matches."
 
 
 def test_exploring(memory: Memory, tools: Tools) -> None:
@@ -308,4 +308,4 @@ def test_resources_and_prompts_say_what_matters(memory: Memory, tools: Tools) ->
     tools("remember", text="Likes short answers.", kind="preference", inferred=True)
     review = prompt("review_candidates")
     assert "It failed silently" in review
-    assert "1 memory waits for a yes" in review
+    assert "1 memory pending" in review

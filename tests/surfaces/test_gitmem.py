@@ -83,7 +83,7 @@ def test_projects_are_namespaces(tools: Tools) -> None:
     win = {"learning_type": "win", "description": "Caching responses made it fast."}
     tools("create_learning", title="Cache the API", project="my-api", **win)
     assert "Cache the API" in tools("search", query="caching responses", project="my-api")
-    assert tools("search", query="caching responses").startswith("Nothing kept fits")
+    assert tools("search", query="caching responses").startswith("No memory fits")
     opened = tools("session_start", project="my-api", agent_identity="desktop")
     assert told(opened, "agent") == "desktop · project: my-api"
     assert "Cache the API" in tools("log")
@@ -135,7 +135,7 @@ def test_a_scar_dismissed_again_and_again_fades_and_says_so(memory: Memory, tool
         tools("session_close", close_type="quick")
     tools("session_start")
     shown = tools("recall", plan="rehearse migrations")
-    assert "[decay: 20%] [often dismissed: look at it again]" in shown
+    assert "[decay: 20%] [often dismissed: needs review]" in shown
     assert scar.id[:10] in tools("analyze", lens="blindspots")
     assert tools.json("analyze", lens="blindspots", format="json")["data"]["ignored"][0]["surfaced"] == 4
     assert "No blind spot" in tools("analyze", lens="blindspots", agent="somebody-else")
@@ -198,7 +198,7 @@ def test_a_suggested_thread_is_promoted_or_dismissed(memory: Memory, tools: Tool
     opened = tools("session_start")
     assert f"{wanted}: Flaky imports keep coming back (3 sessions)" in opened
     assert told(tools("promote_suggestion", suggestion_id=wanted), "thread_id") == wanted.replace("ts-", "t-")
-    assert "comes back only if its topic does" in tools("gm-dismiss", suggestion_id=unwanted)
+    assert "suggested again only if its topic recurs" in tools("gm-dismiss", suggestion_id=unwanted)
     assert "Suggested threads" not in tools("session_refresh")
     assert "is not a pending suggestion" in tools.errors("promote_suggestion", suggestion_id=wanted)[0]
 
@@ -265,5 +265,5 @@ def test_the_graph_answers_where_things_came_from(tools: Tools) -> None:
     assert "  2. Session: " in origin
     assert "—created_in→ Issue: PROJ-1" in origin
     assert "Predicates: " in tools("graph_traverse", lens="stats")
-    assert tools("graph_traverse", lens="connected_to", node="PROJ-99").startswith("Nothing in the graph")
+    assert tools("graph_traverse", lens="connected_to", node="PROJ-99").startswith("No node of the graph")
     assert "Which node?" in tools.errors("graph_traverse", lens="provenance")[0]

@@ -86,13 +86,13 @@ def test_near_duplicates_are_shown_with_what_would_become_of_them(memory: Memory
 
 
 def test_what_was_mined_is_decided_on_by_judging(memory: Memory) -> None:
-    assert said(memory, "explore", view="mined") == "Nothing that was mined waits for a yes."
+    assert said(memory, "explore", view="mined") == "No mined candidate is pending."
     log_output(memory, PLAIN)
     (record,) = mine_outputs(memory).offered
     shown = said(memory, "explore", view="mined")
     assert f"{record.id[:10]} [decision, score 0.09, 1× in 1 session" in shown
     said(memory, "judge", judgements=[{"id": record.id, "verdict": "confirmed"}])
-    assert "Nothing that was mined" in said(memory, "explore", view="mined")
+    assert "No mined candidate" in said(memory, "explore", view="mined")
 
 
 def test_long_lists_keep_to_their_budget(memory: Memory) -> None:

@@ -124,7 +124,7 @@ def test_a_set_full_of_pins_takes_nobody(memory: Memory) -> None:
     records = [keep(memory, f"Fact about {word}.") for word in ("redis", "kafka", "nginx", "vault")]
     for record in records[:3]:
         pin(memory, record.id)
-    with pytest.raises(Conflict, match="all of it is pinned"):
+    with pytest.raises(Conflict, match="every memory in it is pinned"):
         promote(memory, records[3].id)
     unpin(memory, records[0].id)
     promote(memory, records[3].id)

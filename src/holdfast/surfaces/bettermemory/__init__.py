@@ -1,4 +1,4 @@
-"""The tools of bettermemory: search on demand with signs of staleness, gated writes, tombstones, curation."""
+"""The compatible surface of bettermemory: search with staleness, gated writes, tombstones, curation."""
 
 from holdfast.surfaces.bettermemory import shapes, tools
 from holdfast.surfaces.contract import surface_of

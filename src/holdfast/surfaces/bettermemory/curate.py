@@ -1,4 +1,4 @@
-"""Everything a curator wants to see of a project's memory at once: dead weight, debts, disputes, scopes, markers."""
+"""Collect what a curator needs to see of a project: unused, unverified and disputed records, scopes, markers."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ MOST, ROWS = 10_000, 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """A record with how often it was shown and what became of it; `disputes` are the times it was called wrong."""
+    """A record with its usage; `disputes` are the times it was reported wrong."""
 
     record: Record
     usage: Usage
@@ -29,7 +29,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScopeHealth:
-    """How one scope is doing."""
+    """Counts of one scope."""
 
     scope: str
     active: int = 0
@@ -41,7 +41,7 @@ class ScopeHealth:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chores:
-    """How much there is to curate; `drifted` None means that git could not be asked."""
+    """How much there is to curate; `drifted` is None if git could not be asked."""
 
     stale: int
     never: int
@@ -52,7 +52,7 @@ class Chores:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Curation:
-    """What a curator wants to see; `drifted` are records with the commits made since they were checked."""
+    """The full report; `drifted` pairs records with the number of commits since they were verified."""
 
     health: Health
     total: int
@@ -69,8 +69,8 @@ class Curation:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Found:
-    """The active records of a project, and which of them are of a sort."""
+class _Active:
+    """The active records of a project, and the ids in each category."""
 
     active: Mapping[str, Record]
     dead: frozenset[str]
@@ -80,98 +80,98 @@ class _Found:
 
 
 def curated(memory: Memory, kinds: Sequence[str], *, days: int = 30, top: int = 10, least: int = 3) -> Curation:
-    """Look at everything that makes a project's memory less useful."""
-    db, here = memory.store.db, memory.store.project_number(memory.project)
-    found = _found(memory, kinds, days)
-    rows = _rows(memory, found)
-    heavy = [one for one, _ in health_queries.heavy(db, here, least, top)]
-    unchecked = [one for one, status in found.status.items() if status != "fresh"]
-    drifted = _drifted(memory, found)
+    """Collect everything that makes a project's memory less useful."""
+    db, project = memory.store.db, memory.store.project_number(memory.project)
+    records_ = _active(memory, kinds, days)
+    rows = _rows(memory, records_)
+    heavy = [id_ for id_, _ in health_queries.heavy(db, project, least, top)]
+    unchecked = [id_ for id_, status in records_.status.items() if status != "fresh"]
+    drifted = _drifted(memory, records_)
     return Curation(
         health=health(memory, days=days),
-        total=len(found.active),
+        total=len(records_.active),
         events=int(db.query("select count(*) from events")[0][0]),
         sessions=len(usage.costs_since(db, days_before(memory.clock.now(), days))),
-        dead=_some(rows, found.dead),
-        cold=_some(rows, found.cold),
-        heavy=_some(rows, heavy),
-        contradicted=_some(rows, found.wrong),
-        scopes=tuple(_scopes(found, rows)),
-        checks=_counts(found),
-        debt=_some(rows, unchecked)[:ROWS],
-        drifted=None if drifted is None else tuple((rows[one], count) for one, count in drifted.items() if one in rows),
+        dead=_pick(rows, records_.dead),
+        cold=_pick(rows, records_.cold),
+        heavy=_pick(rows, heavy),
+        contradicted=_pick(rows, records_.wrong),
+        scopes=tuple(_scopes(records_, rows)),
+        checks=_counts(records_),
+        debt=_pick(rows, unchecked)[:ROWS],
+        drifted=None if drifted is None else tuple((rows[id_], count) for id_, count in drifted.items() if id_ in rows),
     )
 
 
 def chores(memory: Memory, kinds: Sequence[str], *, days: int = 30) -> Chores:
     """Count what there is to curate in this project."""
-    found = _found(memory, kinds, days)
-    drifted, counts = _drifted(memory, found), _counts(found)
+    records_ = _active(memory, kinds, days)
+    drifted, counts = _drifted(memory, records_), _counts(records_)
     return Chores(
         stale=counts["stale"],
         never=counts["never"],
         drifted=None if drifted is None else len(drifted),
-        cold=len(found.cold),
-        dead=len(found.dead),
+        cold=len(records_.cold),
+        dead=len(records_.dead),
     )
 
 
-def _found(memory: Memory, kinds: Sequence[str], days: int) -> _Found:
-    db, here, now = memory.store.db, memory.store.project_number(memory.project), memory.clock.now()
-    chosen = Filter(projects=(here,), kinds=tuple(kinds), starters=False)
-    active = {entry.record.id: entry.record for entry in records.page(db, chosen, limit=MOST)}
+def _active(memory: Memory, kinds: Sequence[str], days: int) -> _Active:
+    db, project, now = memory.store.db, memory.store.project_number(memory.project), memory.clock.now()
+    filter_ = Filter(projects=(project,), kinds=tuple(kinds), starters=False)
+    active = {entry.record.id: entry.record for entry in records.page(db, filter_, limit=MOST)}
     before = days_before(now, days)
-    return _Found(
+    return _Active(
         active=active,
-        dead=frozenset(health_queries.dead(db, here, before, MOST).ids),
-        cold=frozenset(health_queries.cold(db, here, before, MOST).ids),
-        wrong=frozenset(health_queries.contradicted(db, here, MOST).ids),
-        status={one: checked(record, now).status for one, record in active.items()},
+        dead=frozenset(health_queries.dead(db, project, before, MOST).ids),
+        cold=frozenset(health_queries.cold(db, project, before, MOST).ids),
+        wrong=frozenset(health_queries.contradicted(db, project, MOST).ids),
+        status={id_: checked(record, now).status for id_, record in active.items()},
     )
 
 
-def _rows(memory: Memory, found: _Found) -> dict[str, Row]:
-    used = usage.of(memory.store.db, found.active)
-    said = usage.since(memory.store.db, found.wrong, "") if found.wrong else []
+def _rows(memory: Memory, records_: _Active) -> dict[str, Row]:
+    used = usage.of(memory.store.db, records_.active)
+    uses = usage.since(memory.store.db, records_.wrong, "") if records_.wrong else []
     return {
-        one: Row(
+        id_: Row(
             record=record,
-            usage=used.get(one, Usage()),
-            contradicted=one in found.wrong,
-            disputes=tuple(use for use in said if use.id == one and use.outcome == "contradicted"),
+            usage=used.get(id_, Usage()),
+            contradicted=id_ in records_.wrong,
+            disputes=tuple(use for use in uses if use.id == id_ and use.outcome == "contradicted"),
         )
-        for one, record in found.active.items()
+        for id_, record in records_.active.items()
     }
 
 
-def _some(rows: Mapping[str, Row], ids: Iterable[str]) -> tuple[Row, ...]:
-    return tuple(rows[one] for one in ids if one in rows)
+def _pick(rows: Mapping[str, Row], ids: Iterable[str]) -> tuple[Row, ...]:
+    return tuple(rows[id_] for id_ in ids if id_ in rows)
 
 
-def _counts(found: _Found) -> dict[Status, int]:
-    states = list(found.status.values())
+def _counts(records_: _Active) -> dict[Status, int]:
+    states = list(records_.status.values())
     return {"never": states.count("never"), "stale": states.count("stale"), "fresh": states.count("fresh")}
 
 
-def _drifted(memory: Memory, found: _Found) -> dict[str, int] | None:
-    """Give the records with commits since they were checked; None where git cannot be asked at all."""
+def _drifted(memory: Memory, records_: _Active) -> dict[str, int] | None:
+    """Return the records with commits since they were verified; None if git cannot be asked."""
     if memory.checkout.commits_since(memory.clock.now()) is None:
         return None
-    measured = staleness_of_many(memory, [record for record in found.active.values() if record.verified_at])
-    return {one: stale.commits for one, stale in measured.items() if stale.commits}
+    measured = staleness_of_many(memory, [record for record in records_.active.values() if record.verified_at])
+    return {id_: stale.commits for id_, stale in measured.items() if stale.commits}
 
 
-def _scopes(found: _Found, rows: Mapping[str, Row]) -> Iterator[ScopeHealth]:
+def _scopes(records_: _Active, rows: Mapping[str, Row]) -> Iterator[ScopeHealth]:
     members: dict[str, list[str]] = {}
-    for one, record in found.active.items():
+    for id_, record in records_.active.items():
         for scope in record.scopes:
-            members.setdefault(scope, []).append(one)
+            members.setdefault(scope, []).append(id_)
     for scope, ids in sorted(members.items()):
         yield ScopeHealth(
             scope=scope,
             active=len(ids),
-            dead=sum(one in found.dead for one in ids),
-            cold=sum(one in found.cold for one in ids),
-            contradicted=sum(one in found.wrong for one in ids),
-            applied=sum(rows[one].usage.applied for one in ids),
+            dead=sum(id_ in records_.dead for id_ in ids),
+            cold=sum(id_ in records_.cold for id_ in ids),
+            contradicted=sum(id_ in records_.wrong for id_ in ids),
+            applied=sum(rows[id_].usage.applied for id_ in ids),
         )

@@ -1,50 +1,50 @@
-"""What a curator reads in bettermemory: the health of a project's memory, and a cheap overview of its scopes."""
+"""Format the health report and the scope overview of bettermemory as JSON."""
 
 from collections.abc import Sequence
 from typing import Any
 
 from holdfast.model.text import shorten
 from holdfast.surfaces.bettermemory import shapes
+from holdfast.surfaces.bettermemory.arguments import category_of
 from holdfast.surfaces.bettermemory.curate import Chores, Curation, Row, ScopeHealth
 from holdfast.surfaces.bettermemory.drift import STALE_DAYS
-from holdfast.surfaces.bettermemory.given import category_of
 from holdfast.verbs.memory import Memory
 
 ROWS = 20
 
 
-def report(memory: Memory, found: Curation) -> dict[str, Any]:
-    """Give everything a curator wants to see."""
-    health = found.health
+def report(memory: Memory, curation: Curation) -> dict[str, Any]:
+    """Return the full curation report."""
+    health = curation.health
     return {
         "generated_at": memory.clock.now(),
         "window_days": health.days,
-        "total_active_memories": found.total,
-        "total_events": found.events,
-        "distinct_sessions": found.sessions,
-        "dead_weight": [row(one) for one in found.dead],
-        "cold_memories": [row(one) for one in found.cold],
-        "heavily_used": [row(one) for one in found.heavy],
-        "contradicted": [{**row(one), "resolution_timeline": timeline(one)} for one in found.contradicted],
+        "total_active_memories": curation.total,
+        "total_events": curation.events,
+        "distinct_sessions": curation.sessions,
+        "dead_weight": [row(row_) for row_ in curation.dead],
+        "cold_memories": [row(row_) for row_ in curation.cold],
+        "heavily_used": [row(row_) for row_ in curation.heavy],
+        "contradicted": [{**row(row_), "resolution_timeline": timeline(row_)} for row_ in curation.contradicted],
         "marker_stats": [_marker(name, *counts) for name, counts in health.markers.items()],
         "scope_distribution": health.scopes,
-        "scope_health": [_scope(one) for one in found.scopes],
-        "rare_scopes": [{"scope": one.scope, "similar_to": one.meant} for one in health.typos],
+        "scope_health": [_scope(scope) for scope in curation.scopes],
+        "rare_scopes": [{"scope": typo.scope, "similar_to": typo.meant} for typo in health.typos],
         "orphan_use_events": list(health.strangers),
         "verification_debt": {
             "stale_after_days": STALE_DAYS,
-            "never_verified_total": found.checks["never"],
-            "stale_total": found.checks["stale"],
-            "fresh_count": found.checks["fresh"],
-            "rows": [row(one) for one in found.debt],
+            "never_verified_total": curation.checks["never"],
+            "stale_total": curation.checks["stale"],
+            "fresh_count": curation.checks["fresh"],
+            "rows": [row(row_) for row_ in curation.debt],
         },
-        "commit_drift_debt": _drift(memory, found),
+        "commit_drift_debt": _drift(memory, curation),
     }
 
 
-def row(one: Row) -> dict[str, Any]:
-    """Give a memory with what became of it."""
-    record, used = one.record, one.usage
+def row(row_: Row) -> dict[str, Any]:
+    """Return a record with its usage."""
+    record, used = row_.record, row_.usage
     return {
         "id": record.id,
         "scopes": list(record.scopes),
@@ -57,14 +57,14 @@ def row(one: Row) -> dict[str, Any]:
         "corrected_count": used.corrected,
         "last_used_at": used.last_used_at or None,
         "category": category_of(record),
-        "has_unresolved_contradiction": one.contradicted,
+        "has_unresolved_contradiction": row_.contradicted,
     }
 
 
-def timeline(one: Row) -> list[dict[str, Any]]:
-    """Give what speaks for and against a memory, in order."""
-    record = one.record
-    moments = [("contradicted", use.at) for use in one.disputes]
+def timeline(row_: Row) -> list[dict[str, Any]]:
+    """Return what supports and contradicts a record, in order."""
+    record = row_.record
+    moments = [("contradicted", use.at) for use in row_.disputes]
     moments += [("updated", record.updated_at)] if record.updated_at > record.created_at else []
     moments += [("verified", record.verified_at)] if record.verified_at else []
     return [{"kind": kind, "ts": at} for kind, at in sorted(moments, key=lambda moment: moment[1])]
@@ -73,7 +73,7 @@ def timeline(one: Row) -> list[dict[str, Any]]:
 def overview(
     memory: Memory, scopes: dict[str, int], total: int, todo: Chores, muted: Sequence[str], *, auto_scope: bool
 ) -> dict[str, Any]:
-    """Give what there is, by scope, and what waits for a curator."""
+    """Return record counts by scope, and how much there is to curate."""
     return {
         "current_repo": memory.project,
         "current_cwd": str(memory.checkout.top()),
@@ -91,14 +91,14 @@ def overview(
     }
 
 
-def _scope(one: ScopeHealth) -> dict[str, Any]:
+def _scope(health: ScopeHealth) -> dict[str, Any]:
     return {
-        "scope": one.scope,
-        "active": one.active,
-        "dead": one.dead,
-        "cold": one.cold,
-        "contradicted": one.contradicted,
-        "applied_total": one.applied,
+        "scope": health.scope,
+        "active": health.active,
+        "dead": health.dead,
+        "cold": health.cold,
+        "contradicted": health.contradicted,
+        "applied_total": health.applied,
     }
 
 
@@ -107,13 +107,13 @@ def _marker(name: str, fired: int, insisted: int) -> dict[str, Any]:
     return {"marker": name, "fire_count": fired, "override_count": insisted, "override_rate": rate}
 
 
-def _drift(memory: Memory, found: Curation) -> dict[str, Any] | None:
-    if found.drifted is None:
+def _drift(memory: Memory, curation: Curation) -> dict[str, Any] | None:
+    if curation.drifted is None:
         return None
-    ranked = sorted(found.drifted, key=lambda pair: -pair[1])
+    ranked = sorted(curation.drifted, key=lambda pair: -pair[1])
     return {
         "current_repo": memory.project,
         "current_cwd": str(memory.checkout.top()),
         "total_drifted": len(ranked),
-        "rows": [{**row(one), "commits_since_verify": commits} for one, commits in ranked[:ROWS]],
+        "rows": [{**row(row_), "commits_since_verify": commits} for row_, commits in ranked[:ROWS]],
     }

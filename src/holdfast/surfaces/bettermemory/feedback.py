@@ -1,4 +1,4 @@
-"""The desk of the session at work: turns, muted scopes, and use that nobody spoke of."""
+"""Track feedback in a session: turns, muted scopes, and results without feedback."""
 
 from collections.abc import Iterable
 
@@ -11,44 +11,44 @@ RULE = Actor(kind="rule", name="unspoken use")
 
 
 def desk_of(memory: Memory) -> Desk:
-    """Give the desk of the session this memory acts in."""
+    """Return the feedback state of the session this memory acts in."""
     return memory.desks.setdefault(memory.actor.session, Desk())
 
 
 def next_turn(memory: Memory) -> Memory:
-    """Begin a call: what was shown some calls ago, and not spoken of, is noted as observed use. Gives the memory."""
+    """Begin a call: results of some calls ago without feedback are recorded as observed use. Return the memory."""
     if due := desk_of(memory).next_turn(memory.clock.now()):
-        memory.note([_observed(memory, one) for one in due])
+        memory.note([_observed(memory, showing) for showing in due])
     return memory
 
 
 def shown(memory: Memory, record_id: str) -> str:
-    """Note that a record was shown, and give the token of that showing."""
+    """Record that a record was returned; return the token of that result."""
     return desk_of(memory).show(record_id, memory.clock.tick(), memory.clock.now())
 
 
 def spoken_of(memory: Memory, ids: Iterable[str]) -> None:
-    """Note that somebody said what became of records: there is nothing left to guess."""
+    """Drop results that received feedback: nothing has to be inferred for them."""
     desk = desk_of(memory)
-    for one in ids:
-        desk.showings.pop(one, None)
+    for id_ in ids:
+        desk.showings.pop(id_, None)
 
 
 def mute(memory: Memory, scope: str) -> list[str]:
-    """Leave a scope out of what this session is shown; give all that are left out."""
+    """Exclude a scope from the results of this session; return all excluded scopes."""
     muted = desk_of(memory).muted
     muted |= dict.fromkeys(check_scopes((scope,)))
     return list(muted)
 
 
 def unmute(memory: Memory, scope: str) -> list[str]:
-    """Show a scope again; give those still left out."""
+    """Include a scope again; return the scopes still excluded."""
     muted = desk_of(memory).muted
     muted.pop(check_scopes((scope,))[0], None)
     return list(muted)
 
 
-def _observed(memory: Memory, one: Showing) -> Event:
-    said = {"outcome": "applied", "observed": "shown, and nothing said against it", "token": one.token}
-    event = memory.event("used", one.id, data={**said, "session": memory.actor.session})
+def _observed(memory: Memory, showing: Showing) -> Event:
+    data = {"outcome": "applied", "observed": "shown, and nothing said against it", "token": showing.token}
+    event = memory.event("used", showing.id, data={**data, "session": memory.actor.session})
     return Event(id=event.id, about=event.about, verb=event.verb, at=event.at, by=RULE, data=event.data)

@@ -1,4 +1,4 @@
-"""What callers of bettermemory get: JSON with relevance in a word, signs of staleness, and a status for every write."""
+"""Format the results of bettermemory's tools as JSON: relevance as a word, staleness, and a status for every write."""
 
 import json
 import re
@@ -21,15 +21,15 @@ from holdfast.policy.admission.admit import (
 )
 from holdfast.policy.admission.refusals import Remedies, explain, explain_pending
 from holdfast.policy.language.overlap import words
+from holdfast.surfaces.bettermemory.arguments import PENDING, category_of, source_of
 from holdfast.surfaces.bettermemory.drift import STALE_DAYS, Checked, checked, verdict, verified_parts
-from holdfast.surfaces.bettermemory.given import PENDING, category_of, source_of
 from holdfast.surfaces.bettermemory.staleness import Staleness
 from holdfast.surfaces.bettermemory.tombstones import Tombstone
 from holdfast.verbs.records.conflicts import Clash
 from holdfast.verbs.records.write import Held, Outcome, Written
 
 SNIPPET, SUMMARY, AROUND = 200, 80, 20
-LONG_WORDS = 500  # of an ambient memory, from which it is too long to stand in the background
+LONG_WORDS = 500  # words from which an ambient memory is too long for background
 REMEDIES = Remedies(
     revise="memory_update",
     restore="memory_restore",
@@ -44,27 +44,27 @@ _WORD = re.compile(r"\w[\w-]*")
 
 
 def present(result: Any) -> str:
-    """Write a result as JSON."""
+    """Format a result as JSON."""
     return json.dumps(result, ensure_ascii=False, indent=2)
 
 
 def present_error(problem: HoldfastError) -> str:
-    """Write an error as a text to read."""
-    said = "; ".join(problem.problems) + "." if problem.problems else problem.message
-    return f"{said} {problem.hint}".strip()
+    """Format an error as text."""
+    message = "; ".join(problem.problems) + "." if problem.problems else problem.message
+    return f"{message} {problem.hint}".strip()
 
 
-def hit(found: Hit, stale: Staleness, question: str, token: str) -> dict[str, Any]:
-    """Give one answer of a search."""
-    record = found.record
-    told = {
+def hit(answer: Hit, stale: Staleness, question: str, token: str) -> dict[str, Any]:
+    """Return one search result."""
+    record = answer.record
+    row_ = {
         "id": record.id,
         "scopes": list(record.scopes),
         "confidence": record.confidence,
         "category": category_of(record),
-        "snippet": shorten(found.snippet or content(record), SNIPPET),
-        "score": round(found.score, 4),
-        "relevance": RELEVANCE[found.confidence],
+        "snippet": shorten(answer.snippet or content(record), SNIPPET),
+        "score": round(answer.score, 4),
+        "relevance": RELEVANCE[answer.confidence],
         "match_terms": terms(question, record),
         **times(record),
         "verification": verification(stale.checked),
@@ -73,17 +73,17 @@ def hit(found: Hit, stale: Staleness, question: str, token: str) -> dict[str, An
         "staleness_verdict": stale.verdict,
         "use_token": token,
     }
-    return told if stale.commits is None else {**told, "commit_drift_count": stale.commits}
+    return row_ if stale.commits is None else {**row_, "commit_drift_count": stale.commits}
 
 
 def expanded(first: Mapping[str, Any], record: Record, stale: Staleness) -> dict[str, Any]:
-    """Give the best answer with its whole text, measured anew."""
+    """Return the best result with its whole text, measured again."""
     drift = {"path_drift": path_drift(stale), "commit_drift": commit_drift(stale)}
     return {**first, "body": content(record), **drift, "staleness_verdict": stale.verdict}
 
 
 def full(record: Record, stale: Staleness) -> dict[str, Any]:
-    """Give a memory whole."""
+    """Return a memory in full."""
     return {
         **head(record),
         "source": source_of(record),
@@ -102,14 +102,14 @@ def full(record: Record, stale: Staleness) -> dict[str, Any]:
 
 
 def row(record: Record, now: str) -> dict[str, Any]:
-    """Give a memory as a line of a list; only the calendar is looked at."""
-    found = checked(record, now)
-    told = {**head(record), "summary": shorten(record.title, SUMMARY), "verification": verification(found)}
-    return {**told, "staleness_verdict": verdict(found.status)}
+    """Return a memory as a list row; staleness is judged by age alone."""
+    check = checked(record, now)
+    row_ = {**head(record), "summary": shorten(record.title, SUMMARY), "verification": verification(check)}
+    return {**row_, "staleness_verdict": verdict(check.status)}
 
 
 def head(record: Record) -> dict[str, Any]:
-    """Give what every shape of a memory begins with."""
+    """Return the fields that every memory starts with."""
     return {
         "id": record.id,
         "scopes": list(record.scopes),
@@ -120,7 +120,7 @@ def head(record: Record) -> dict[str, Any]:
 
 
 def times(record: Record) -> dict[str, Any]:
-    """Give when a memory was made, changed and checked."""
+    """Return when a memory was created, updated and verified."""
     return {
         "created": record.created_at,
         "updated": record.updated_at,
@@ -129,69 +129,69 @@ def times(record: Record) -> dict[str, Any]:
 
 
 def content(record: Record) -> str:
-    """Give what a memory says: its text, after its title where that says more."""
+    """Return the text of a memory, preceded by its title if that adds something."""
     return record.body if record.body.startswith(record.title.rstrip("…")) else f"{record.title}\n{record.body}"
 
 
-def verification(found: Checked) -> dict[str, Any]:
-    """Give when a memory was last checked, and what to do about it."""
+def verification(check: Checked) -> dict[str, Any]:
+    """Return when a memory was last verified, and what to do about it."""
     return {
-        "status": found.status,
-        "last_verified_at": found.at or None,
-        "age_days": None if found.days is None else int(found.days),
-        "recommendation": found.recommendation or None,
+        "status": check.status,
+        "last_verified_at": check.at or None,
+        "age_days": None if check.days is None else int(check.days),
+        "recommendation": check.recommendation or None,
         "stale_after_days": STALE_DAYS,
     }
 
 
 def path_drift(stale: Staleness) -> dict[str, Any] | None:
-    """Give which cited paths are gone; nothing where none is, and nobody vouched for any."""
+    """Return which cited paths are missing; None if none is missing and none was verified."""
     if not stale.missing and not stale.attested:
         return None
     return {"checked": len(stale.paths), "missing": list(stale.missing), "verified": list(stale.attested)}
 
 
 def commit_drift(stale: Staleness) -> dict[str, Any] | None:
-    """Give how many commits were made since a memory was checked; nothing where that cannot be told."""
+    """Return how many commits were made since a memory was verified; None if unknown."""
     if stale.commits is None:
         return None
-    look = "The code moved on since this was checked: look again, then memory_verify."
+    recommendation = "The code changed since this was verified: check it again, then memory_verify."
     status = "drift" if stale.commits else "clean"
     return {
         "status": status,
         "commits_since_verify": stale.commits,
-        "recommendation": look if stale.commits else None,
+        "recommendation": recommendation if stale.commits else None,
     }
 
 
 def terms(question: str, record: Record) -> list[str]:
-    """Give the words of a question that stand in a memory or its scopes."""
-    said = set(_WORD.findall(f"{record.text} {' '.join(record.scopes)}".lower()))
-    parts = said | {part for word in said for part in re.split(r"[-_]", word)}
+    """Return the words of a question that occur in a memory or its scopes."""
+    stored = set(_WORD.findall(f"{record.text} {' '.join(record.scopes)}".lower()))
+    parts = stored | {part for word in stored for part in re.split(r"[-_]", word)}
     return [word for word in dict.fromkeys(_WORD.findall(question.lower())) if word in parts & words(question)]
 
 
 def written(outcome: Outcome) -> dict[str, Any]:
-    """Give what became of a memory to write, as a status with what to do next."""
+    """Return the outcome of a write, as a status with what to do next."""
     match outcome:
         case Written(record=record, related=related, conflicts=conflicts):
-            return {**committed(record), **_beside(related, conflicts)}
+            return {**committed(record), **_neighbours(related, conflicts)}
         case Held(record=record, why=why, related=related):
-            return {**_pending(record, why), **_beside(related, ())}
+            return {**_pending(record, why), **_neighbours(related, ())}
     return refused(outcome)
 
 
 def committed(record: Record) -> dict[str, Any]:
-    """Give a memory that is kept."""
-    told = {"status": "committed", **head(record), "source": source_of(record)}
-    long_one = category_of(record) == "ambient" and len(record.body.split()) > LONG_WORDS
-    return {**told, "warnings": ["ambient_body_long"]} if long_one else told
+    """Return a saved memory."""
+    saved = {"status": "committed", **head(record), "source": source_of(record)}
+    is_long = category_of(record) == "ambient" and len(record.body.split()) > LONG_WORDS
+    return {**saved, "warnings": ["ambient_body_long"]} if is_long else saved
 
 
 def verified(record: Record) -> dict[str, Any]:
-    """Give what was checked, and when."""
-    told = {"verified": record.id, "last_verified_at": record.verified_at, "updated": record.updated_at}
-    return {**told, **verified_parts(record.anchors)}
+    """Return what was verified, and when."""
+    result = {"verified": record.id, "last_verified_at": record.verified_at, "updated": record.updated_at}
+    return {**result, **verified_parts(record.anchors)}
 
 
 def refused(outcome: Refused) -> dict[str, Any]:
@@ -213,49 +213,53 @@ def refused(outcome: Refused) -> dict[str, Any]:
 
 
 def with_snippets(result: dict[str, Any], text: str) -> dict[str, Any]:
-    """Give a refusal for its wording with the place of each marker."""
+    """Add the text around each marker to a refusal for transient wording."""
     if result["status"] != "transient_warning":
         return result
-    marked = [{**one, "snippet": _around(text, one["marker"])} for one in result["markers"]]
+    marked = [{**place, "snippet": _around(text, place["marker"])} for place in result["markers"]]
     return {**result, "markers": marked}
 
 
-def similar(one: Similar) -> dict[str, Any]:
-    """Give a memory that says nearly the same."""
+def similar(match: Similar) -> dict[str, Any]:
+    """Return a similar memory."""
     return {
-        "id": one.record.id,
-        "scopes": list(one.record.scopes),
-        "confidence": one.record.confidence,
-        "snippet": shorten(content(one.record), SNIPPET),
-        "similarity": round(one.similarity, 3),
-        "relevance": "high" if one.similarity >= SAME else "medium",
-        "created": one.record.created_at,
-        "updated": one.record.updated_at,
+        "id": match.record.id,
+        "scopes": list(match.record.scopes),
+        "confidence": match.record.confidence,
+        "snippet": shorten(content(match.record), SNIPPET),
+        "similarity": round(match.similarity, 3),
+        "relevance": "high" if match.similarity >= SAME else "medium",
+        "created": match.record.created_at,
+        "updated": match.record.updated_at,
     }
 
 
-def removed(one: Similar) -> dict[str, Any]:
-    """Give a removed memory that says nearly the same, and why it was removed."""
-    told = similar(one)
-    gone = {"removed_at": one.record.updated_at, "removed_reason": one.record.reason}
-    return {**told, "relevance": f"{told['relevance']}-removed", **gone}
+def removed(match: Similar) -> dict[str, Any]:
+    """Return a similar memory that was removed, and why."""
+    row_ = similar(match)
+    gone = {"removed_at": match.record.updated_at, "removed_reason": match.record.reason}
+    return {**row_, "relevance": f"{row_['relevance']}-removed", **gone}
 
 
-def tombstone(one: Tombstone) -> dict[str, Any]:
-    """Give a removed memory as a line of a list."""
-    told = {**head(one.record), "summary": shorten(one.record.title, SUMMARY)}
-    gone = {"removed": one.at, "removed_reason": one.record.reason, "removed_session": one.session or None}
-    return {**told, **gone}
+def tombstone(tombstone_: Tombstone) -> dict[str, Any]:
+    """Return a removed memory as a list row."""
+    row_ = {**head(tombstone_.record), "summary": shorten(tombstone_.record.title, SUMMARY)}
+    gone = {
+        "removed": tombstone_.at,
+        "removed_reason": tombstone_.record.reason,
+        "removed_session": tombstone_.session or None,
+    }
+    return {**row_, **gone}
 
 
-def renamed(old: str, new: str, found: Iterable[Record]) -> dict[str, Any]:
-    """Give which memories have another scope now."""
-    changed = list(found)
+def renamed(old: str, new: str, records: Iterable[Record]) -> dict[str, Any]:
+    """Return the ids of the memories whose scope was renamed."""
+    changed = list(records)
     return {
         "old_scope": old,
         "new_scope": new,
-        "active": [one.id for one in changed if one.state != "retired"],
-        "tombstoned": [one.id for one in changed if one.state == "retired"],
+        "active": [record.id for record in changed if record.state != "retired"],
+        "tombstoned": [record.id for record in changed if record.state == "retired"],
     }
 
 
@@ -276,13 +280,13 @@ def _pending(record: Record, why: str) -> dict[str, Any]:
     }
 
 
-def _beside(related: Sequence[Similar], conflicts: Sequence[Clash]) -> dict[str, Any]:
-    told: dict[str, Any] = {}
+def _neighbours(related: Sequence[Similar], conflicts: Sequence[Clash]) -> dict[str, Any]:
+    neighbours: dict[str, Any] = {}
     if related:
-        told["related"] = [similar(one) for one in related]
+        neighbours["related"] = [similar(match) for match in related]
     if conflicts:
-        told["conflicts"] = [{"id": one.record.id, "reason": one.found.explain} for one in conflicts]
-    return told
+        neighbours["conflicts"] = [{"id": clash.record.id, "reason": clash.found.explain} for clash in conflicts]
+    return neighbours
 
 
 def _mentioned(scope: str) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Whether memories may have gone stale, measured when they are read: checks, cited paths, commits since."""
+"""Measure when records are read whether they may be stale: last check, cited paths, commits since."""
 
 from bisect import bisect_right
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ from holdfast.verbs.memory import Memory
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Staleness:
-    """How far a record can be relied on without a look. `commits` None means that nobody could tell."""
+    """How stale a record may be. `commits` is None if git could not be asked."""
 
     checked: Checked
     paths: tuple[str, ...] = ()
@@ -23,25 +23,29 @@ class Staleness:
 
     @property
     def verdict(self) -> Verdict:
-        """How far it has to be checked first."""
+        """Whether the record has to be checked before use."""
         return verdict(self.checked.status, missing=len(self.missing), commits=self.commits)
 
 
 def staleness_of(memory: Memory, record: Record) -> Staleness:
-    """Measure one record; only commits that touch the paths somebody checked are counted, if there are such."""
+    """Measure one record; counts only commits that touch its verified paths, if it has any."""
     inside = _inside(memory, record)
     commits = memory.checkout.commits_since(record.verified_at, inside) if _is_here(memory, record) else None
     return _measured(memory, record, None if commits is None else len(commits))
 
 
-def staleness_of_many(memory: Memory, found: Sequence[Record]) -> dict[str, Staleness]:
-    """Measure several records with one question to git, about all commits."""
-    here = [record for record in found if _is_here(memory, record)]
-    oldest = min((record.verified_at for record in here), default="")
-    made = memory.checkout.commits_since(oldest) if oldest else None
-    times = None if made is None else sorted(made)
-    counts = {one.id: len(times) - bisect_right(times, one.verified_at) for one in here} if times is not None else {}
-    return {record.id: _measured(memory, record, counts.get(record.id)) for record in found}
+def staleness_of_many(memory: Memory, records: Sequence[Record]) -> dict[str, Staleness]:
+    """Measure several records with one git call, counting all commits."""
+    local = [record for record in records if _is_here(memory, record)]
+    oldest = min((record.verified_at for record in local), default="")
+    commits = memory.checkout.commits_since(oldest) if oldest else None
+    times = None if commits is None else sorted(commits)
+    counts = (
+        {record.id: len(times) - bisect_right(times, record.verified_at) for record in local}
+        if times is not None
+        else {}
+    )
+    return {record.id: _measured(memory, record, counts.get(record.id)) for record in records}
 
 
 def _measured(memory: Memory, record: Record, commits: int | None) -> Staleness:
@@ -59,7 +63,7 @@ def _measured(memory: Memory, record: Record, commits: int | None) -> Staleness:
 
 
 def _is_here(memory: Memory, record: Record) -> bool:
-    """Tell whether commits of the code at hand say anything about a record."""
+    """True if commits of the current checkout concern a record."""
     return bool(record.verified_at and record.project) and record.project == memory.project
 
 
@@ -67,11 +71,11 @@ def _is_there(memory: Memory, path: str) -> bool:
     try:
         return (memory.checkout.top() / Path(path).expanduser()).exists()
     except (OSError, RuntimeError, ValueError):
-        return False  # what cannot be looked at cannot be relied on
+        return False  # a path that cannot be read counts as missing
 
 
 def _inside(memory: Memory, record: Record) -> list[str]:
-    """Give the checked paths that lie in the code at hand."""
+    """Return the verified paths inside the current checkout."""
     top = memory.checkout.top().resolve()
     places = (top / Path(path) for path in verified_parts(record.anchors)["verified_paths"])
     return [str(place) for place in places if place.is_relative_to(top)]

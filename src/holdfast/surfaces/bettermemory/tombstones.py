@@ -1,4 +1,4 @@
-"""What was taken out of use: by whom, when and why."""
+"""List retired records: by whom, when and why they were retired."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ MOST = 1_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tombstone:
-    """A retired record, and when and in which session that happened."""
+    """A retired record, and when and in which session it was retired."""
 
     record: Record
     at: str
@@ -23,10 +23,10 @@ class Tombstone:
 def tombstones(
     memory: Memory, *, kinds: Sequence[str] = (), scopes: Sequence[str] = (), everywhere: bool = False
 ) -> list[Tombstone]:
-    """Give what was retired in this project, latest first; of any of some scopes if they are named."""
+    """Return the records retired in this project, latest first; with `scopes` only those in any of them."""
     query = Query(text="", kinds=tuple(kinds), any_scopes=tuple(scopes), everywhere=everywhere, limit=MOST)
-    found = [_tombstone(memory, entry.record) for entry in browse(memory, query, states=("retired",)).entries]
-    return sorted(found, key=lambda one: (one.at, one.record.id), reverse=True)
+    retired = [_tombstone(memory, entry.record) for entry in browse(memory, query, states=("retired",)).entries]
+    return sorted(retired, key=lambda tombstone: (tombstone.at, tombstone.record.id), reverse=True)
 
 
 def _tombstone(memory: Memory, record: Record) -> Tombstone:

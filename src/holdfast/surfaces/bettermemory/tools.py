@@ -1,11 +1,11 @@
-"""bettermemory's tools, each a few lines over verbs; names and parameters are those of its contract."""
+"""bettermemory's tools. Names and parameters follow its contract; each calls one verb."""
 
 from pathlib import Path
 from typing import Any
 
 from holdfast.model.query import Query
 from holdfast.model.record import Record
-from holdfast.surfaces.bettermemory import curation, given, shapes
+from holdfast.surfaces.bettermemory import arguments, curation, shapes
 from holdfast.surfaces.bettermemory.curate import chores, curated
 from holdfast.surfaces.bettermemory.feedback import desk_of, mute, next_turn, shown, spoken_of, unmute
 from holdfast.surfaces.bettermemory.staleness import staleness_of, staleness_of_many
@@ -31,22 +31,22 @@ def memory_search(
     expand_top: bool,
     auto_scope: bool,
     scopes: tuple[str, ...] = (),
-    max_results: int = given.DEFAULT_RESULTS,
+    max_results: int = arguments.DEFAULT_RESULTS,
 ) -> list[dict[str, Any]]:
-    """Find what answers a question, with signs of staleness."""
+    """Find memories that answer a question, with their staleness."""
     memory = next_turn(call.memory)
     muted = list(desk_of(memory).muted)
-    asked = given.query(query, scopes=scopes, muted=muted, limit=max_results, everywhere=not auto_scope)
-    found = recall(memory, asked).hits
-    stale = staleness_of_many(memory, [one.record for one in found])
-    rows = [shapes.hit(one, stale[one.record.id], query, shown(memory, one.record.id)) for one in found]
+    request = arguments.query(query, scopes=scopes, muted=muted, limit=max_results, everywhere=not auto_scope)
+    hits = recall(memory, request).hits
+    stale = staleness_of_many(memory, [hit.record for hit in hits])
+    rows = [shapes.hit(hit, stale[hit.record.id], query, shown(memory, hit.record.id)) for hit in hits]
     if expand_top and rows and rows[0]["relevance"] == "high":
-        rows[0] = shapes.expanded(rows[0], found[0].record, staleness_of(memory, found[0].record))
+        rows[0] = shapes.expanded(rows[0], hits[0].record, staleness_of(memory, hits[0].record))
     return rows
 
 
 def memory_show(call: Call, id_: str) -> dict[str, Any]:
-    """Give one memory whole."""
+    """Return one memory in full."""
     memory = next_turn(call.memory)
     record = in_use(memory, id_)
     note_reading(memory, [record.id])
@@ -54,47 +54,47 @@ def memory_show(call: Call, id_: str) -> dict[str, Any]:
 
 
 def memory_write(call: Call, **memory_: Any) -> dict[str, Any]:
-    """Keep a memory, or say what stands in the way."""
-    outcome = write(next_turn(call.memory), given.draft(memory_), waivers=given.waivers(memory_))
+    """Save a memory, or return why it was refused."""
+    outcome = write(next_turn(call.memory), arguments.draft(memory_), waivers=arguments.waivers(memory_))
     return shapes.with_snippets(shapes.written(outcome), memory_["content"])
 
 
 def memory_write_confirm(call: Call, pending_id: str) -> dict[str, Any]:
-    """Say yes to a memory that waits; it is judged again."""
-    return shapes.written(confirm(next_turn(call.memory), given.held_id(pending_id)))
+    """Approve a pending memory; admission checks it again."""
+    return shapes.written(confirm(next_turn(call.memory), arguments.held_id(pending_id)))
 
 
 def memory_write_cancel(call: Call, pending_id: str) -> dict[str, Any]:
-    """Say no to a memory that waits."""
-    return {"cancelled": pending_id, "existed": drop_held(next_turn(call.memory), given.held_id(pending_id))}
+    """Reject a pending memory."""
+    return {"cancelled": pending_id, "existed": drop_held(next_turn(call.memory), arguments.held_id(pending_id))}
 
 
 def memory_update(call: Call, id_: str, **changed: Any) -> dict[str, Any]:
     """Change a memory in place."""
     memory = next_turn(call.memory)
     record = find(memory, id_).record
-    outcome = amend(memory, record.id, given.revision(record, changed), waivers=given.waivers(changed))
+    outcome = amend(memory, record.id, arguments.revision(record, changed), waivers=arguments.waivers(changed))
     if isinstance(outcome, Record):
         return shapes.committed(outcome)
     return shapes.with_snippets(shapes.refused(outcome), changed.get("content", ""))
 
 
 def memory_verify(call: Call, id_: str, note: str = "", **looked_at: Any) -> dict[str, Any]:
-    """Say that a memory was checked and still holds."""
+    """Record that a memory was checked and is still true."""
     memory = next_turn(call.memory)
     record = in_use(memory, id_)
-    return shapes.verified(verify.verify(memory, record.id, note=note, anchors=given.anchors(record, looked_at)))
+    return shapes.verified(verify.verify(memory, record.id, note=note, anchors=arguments.anchors(record, looked_at)))
 
 
 def memory_list(call: Call, with_bodies: bool, auto_scope: bool, scopes: tuple[str, ...] = ()) -> list[dict[str, Any]]:
     """List memories, newest first."""
     memory = next_turn(call.memory)
-    asked = Query(text="", kinds=given.KNOWN, any_scopes=scopes, everywhere=not auto_scope, limit=MOST_LISTED)
-    found = [entry.record for entry in browse(memory, asked).entries]
+    request = Query(text="", kinds=arguments.KNOWN, any_scopes=scopes, everywhere=not auto_scope, limit=MOST_LISTED)
+    records = [entry.record for entry in browse(memory, request).entries]
     if not with_bodies:
-        return [shapes.row(record, memory.clock.now()) for record in found]
-    stale = staleness_of_many(memory, found)
-    return [shapes.full(record, stale[record.id]) for record in found]
+        return [shapes.row(record, memory.clock.now()) for record in records]
+    stale = staleness_of_many(memory, records)
+    return [shapes.full(record, stale[record.id]) for record in records]
 
 
 def memory_remove(call: Call, id_: str, reason: str) -> dict[str, Any]:
@@ -104,51 +104,51 @@ def memory_remove(call: Call, id_: str, reason: str) -> dict[str, Any]:
 
 
 def memory_restore(call: Call, id_: str) -> dict[str, Any]:
-    """Put a removed memory back to use."""
+    """Put a removed memory back into use."""
     return shapes.committed(lifecycle.restore(next_turn(call.memory), id_))
 
 
 def memory_list_tombstones(call: Call, auto_scope: bool, scopes: tuple[str, ...] = ()) -> list[dict[str, Any]]:
-    """List what was removed, and why."""
+    """List removed memories, and why they were removed."""
     memory = next_turn(call.memory)
-    found = tombstones(memory, kinds=given.KNOWN, scopes=scopes, everywhere=not auto_scope)
-    return [shapes.tombstone(one) for one in found]
+    removed = tombstones(memory, kinds=arguments.KNOWN, scopes=scopes, everywhere=not auto_scope)
+    return [shapes.tombstone(tombstone) for tombstone in removed]
 
 
 def memory_rename_scope(call: Call, old_scope: str, new_scope: str, include_tombstones: bool) -> dict[str, Any]:
-    """Give the memories of a scope another one."""
-    found = lifecycle.rename_scope(next_turn(call.memory), old_scope, new_scope, retired=include_tombstones)
-    return shapes.renamed(old_scope, new_scope, found)
+    """Rename a scope."""
+    records = lifecycle.rename_scope(next_turn(call.memory), old_scope, new_scope, retired=include_tombstones)
+    return shapes.renamed(old_scope, new_scope, records)
 
 
 def memory_record_use(call: Call, memory_ids: list[str], outcome: str, note: str = "") -> dict[str, Any]:
-    """Say what became of memories."""
-    used = [find(call.memory, one).record.id for one in memory_ids]
+    """Record the outcome of memories."""
+    used = [find(call.memory, id_).record.id for id_ in memory_ids]
     spoken_of(call.memory, used)
     return {"recorded": lifecycle.record_use(next_turn(call.memory), used, outcome, note=note), "outcome": outcome}
 
 
 def memory_health(call: Call, window_days: int, heavily_used_top_k: int, min_applied: int) -> dict[str, Any]:
-    """Show what makes this memory less useful."""
+    """Report what makes this memory less useful."""
     memory = next_turn(call.memory)
-    found = curated(memory, given.KNOWN, days=window_days, top=heavily_used_top_k, least=min_applied)
-    return curation.report(memory, found)
+    curation_ = curated(memory, arguments.KNOWN, days=window_days, top=heavily_used_top_k, least=min_applied)
+    return curation.report(memory, curation_)
 
 
 def memory_scope_overview(call: Call, auto_scope: bool) -> dict[str, Any]:
-    """Count memories by scope, cheaply."""
+    """Count memories by scope; cheap."""
     memory = next_turn(call.memory)
-    asked = Query(text="", kinds=given.KNOWN, everywhere=not auto_scope, limit=1)
-    scopes, total = list_scopes(memory, everywhere=not auto_scope), browse(memory, asked).total
-    todo, muted = chores(memory, given.KNOWN), list(desk_of(memory).muted)
+    request = Query(text="", kinds=arguments.KNOWN, everywhere=not auto_scope, limit=1)
+    scopes, total = list_scopes(memory, everywhere=not auto_scope), browse(memory, request).total
+    todo, muted = chores(memory, arguments.KNOWN), list(desk_of(memory).muted)
     return curation.overview(memory, scopes, total, todo, muted, auto_scope=auto_scope)
 
 
 def memory_scope_disable(call: Call, scope: str) -> dict[str, Any]:
-    """Leave a scope out for the rest of this session."""
+    """Exclude a scope for the rest of this session."""
     return {"disabled_scopes": mute(next_turn(call.memory), scope)}
 
 
 def memory_scope_enable(call: Call, scope: str) -> dict[str, Any]:
-    """Show a scope again."""
+    """Include a scope again."""
     return {"disabled_scopes": unmute(next_turn(call.memory), scope)}

@@ -1,4 +1,4 @@
-"""The native surface: few tools that a model understands without a manual, with resources and prompts."""
+"""The native surface: a small set of tools, with resources and prompts."""
 
 from holdfast.surfaces.core import prompts, resources, tools
 from holdfast.surfaces.core.table import surface

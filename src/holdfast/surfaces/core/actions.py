@@ -1,4 +1,4 @@
-"""What the tools with several actions do, one small function each; a tool looks its action up here."""
+"""Implement the actions of the tools `session`, `thread` and `explore`: one function each, looked up by name."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -32,8 +32,8 @@ from holdfast.verbs.upkeep.maintain import quality
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Given:
-    """The arguments of a tool with actions; each action looks at those it needs."""
+class Arguments:
+    """The arguments of a tool with actions; each action uses those it needs."""
 
     id: str = ""
     text: str = ""
@@ -47,46 +47,48 @@ class Given:
     limit: int = 20
 
 
-Action = Callable[[Memory, Given], str]
+Action = Callable[[Memory, Arguments], str]
 
 
-def _start(memory: Memory, given: Given) -> str:
-    opened = start(memory, session=given.id, title=given.title, issue=given.issue, force=given.force)
+def _start(memory: Memory, args: Arguments) -> str:
+    opened = start(memory, session=args.id, title=args.title, issue=args.issue, force=args.force)
     return work.opening_of(opened, payload_file=str(payload_file(memory, opened.session.id) or ""))
 
 
-def _refresh(memory: Memory, _: Given) -> str:
+def _refresh(memory: Memory, _: Arguments) -> str:
     return work.opening_of(refresh(memory))
 
 
-def _close(memory: Memory, given: Given) -> str:
-    banner = waiting_for(unanswered(memory, given.id and left_by(memory, given.id).session.id))
-    outcome = close(memory, session=given.id, close_type=given.close_type, payload=given.payload)
+def _close(memory: Memory, args: Arguments) -> str:
+    banner = waiting_for(unanswered(memory, args.id and left_by(memory, args.id).session.id))
+    outcome = close(memory, session=args.id, close_type=args.close_type, payload=args.payload)
     return "\n".join([*banner, work.closing_of(outcome)])
 
 
-def _sessions(memory: Memory, given: Given) -> str:
-    found = list_sessions(memory, limit=given.limit)
-    return within(work.BUDGET, [f"{counted(len(found), 'session')}:"], map(work.session_line, found), "a smaller limit")
+def _sessions(memory: Memory, args: Arguments) -> str:
+    sessions = list_sessions(memory, limit=args.limit)
+    return within(
+        work.BUDGET, [f"{counted(len(sessions), 'session')}:"], map(work.session_line, sessions), "a smaller limit"
+    )
 
 
-def _session(memory: Memory, given: Given) -> str:
-    meant = given.id or only_open(memory).id
-    return work.left_of(left_by(memory, meant), topics_of(memory, meant))
+def _session(memory: Memory, args: Arguments) -> str:
+    session = args.id or only_open(memory).id
+    return work.left_of(left_by(memory, session), topics_of(memory, session))
 
 
-def _patterns(memory: Memory, given: Given) -> str:
-    return work.patterns_of(patterns(memory, days=given.days))
+def _patterns(memory: Memory, args: Arguments) -> str:
+    return work.patterns_of(patterns(memory, days=args.days))
 
 
-def _save_transcript(memory: Memory, given: Given) -> str:
-    form = "json" if given.text.lstrip().startswith("{") else "markdown"
-    kept = save_transcript(memory, given.text, session=given.id, form=form)
-    return f"Kept the transcript of {kept.session}: {kept.tokens} tokens, credentials masked."
+def _save_transcript(memory: Memory, args: Arguments) -> str:
+    form = "json" if args.text.lstrip().startswith("{") else "markdown"
+    transcript = save_transcript(memory, args.text, session=args.id, form=form)
+    return f"Saved the transcript of {transcript.session}: {transcript.tokens} tokens, credentials masked."
 
 
-def _search_transcripts(memory: Memory, given: Given) -> str:
-    return work.pieces_of(search_transcripts(memory, given.text, limit=min(given.limit, 50)))
+def _search_transcripts(memory: Memory, args: Arguments) -> str:
+    return work.pieces_of(search_transcripts(memory, args.text, limit=min(args.limit, 50)))
 
 
 SESSION: dict[str, Action] = {
@@ -101,51 +103,51 @@ SESSION: dict[str, Action] = {
 }
 
 
-def _threads(memory: Memory, _: Given) -> str:
-    return work.threads_of(open_threads(memory), nothing="No thread is open. thread(open, text) keeps one.")
+def _threads(memory: Memory, _: Arguments) -> str:
+    return work.threads_of(open_threads(memory), nothing="No thread is open. thread(open, text) creates one.")
 
 
-def _resolved(memory: Memory, given: Given) -> str:
-    return work.threads_of(resolved_threads(memory, limit=given.limit), nothing="No thread was resolved yet.")
+def _resolved(memory: Memory, args: Arguments) -> str:
+    return work.threads_of(resolved_threads(memory, limit=args.limit), nothing="No thread was resolved yet.")
 
 
-def _open(memory: Memory, given: Given) -> str:
-    issues = (given.issue,) if given.issue else ()
-    return work.opened_thread(open_thread(memory, given.text, issues=issues, force=given.force))
+def _open(memory: Memory, args: Arguments) -> str:
+    issues = (args.issue,) if args.issue else ()
+    return work.opened_thread(open_thread(memory, args.text, issues=issues, force=args.force))
 
 
-def _touch(memory: Memory, given: Given) -> str:
-    return f"Touched {work.thread_line(touch(memory, given.id or given.text))}"
+def _touch(memory: Memory, args: Arguments) -> str:
+    return f"Touched {work.thread_line(touch(memory, args.id or args.text))}"
 
 
-def _resolve(memory: Memory, given: Given) -> str:
-    return f"Resolved {work.thread_line(resolve(memory, given.id or given.text, given.note))}"
+def _resolve(memory: Memory, args: Arguments) -> str:
+    return f"Resolved {work.thread_line(resolve(memory, args.id or args.text, args.note))}"
 
 
-def _reopen(memory: Memory, given: Given) -> str:
-    return f"Reopened {work.thread_line(reopen(memory, given.id))}"
+def _reopen(memory: Memory, args: Arguments) -> str:
+    return f"Reopened {work.thread_line(reopen(memory, args.id))}"
 
 
-def _triage(memory: Memory, _: Given) -> str:
+def _triage(memory: Memory, _: Arguments) -> str:
     return work.triage_of(triage(memory))
 
 
-def _suggestions(memory: Memory, _: Given) -> str:
-    found = suggestions(memory)
-    items = [f"{line(one)} ({len(one.extra.get('evidence', ()))} sessions)" for one in found]
+def _suggestions(memory: Memory, _: Arguments) -> str:
+    suggested = suggestions(memory)
+    items = [f"{line(record)} ({len(record.extra.get('evidence', ()))} sessions)" for record in suggested]
     return (
-        within(work.BUDGET, [f"{counted(len(found), 'suggestion')}:"], items, "promote or dismiss some")
-        if found
-        else "Nothing is suggested."
+        within(work.BUDGET, [f"{counted(len(suggested), 'suggestion')}:"], items, "promote or dismiss some")
+        if suggested
+        else "There are no suggestions."
     )
 
 
-def _promote(memory: Memory, given: Given) -> str:
-    return f"Opened {line(promote(memory, given.id))}"
+def _promote(memory: Memory, args: Arguments) -> str:
+    return f"Opened {line(promote(memory, args.id))}"
 
 
-def _dismiss(memory: Memory, given: Given) -> str:
-    record, left = dismiss(memory, given.id)
+def _dismiss(memory: Memory, args: Arguments) -> str:
+    record, left = dismiss(memory, args.id)
     again = f"It comes back if its topic does, {left} more times at most." if left > 0 else "It will not come back."
     return f"Dismissed {line(record)}. {again}"
 
@@ -164,76 +166,78 @@ THREAD: dict[str, Action] = {
 }
 
 
-def _timeline(memory: Memory, given: Given) -> str:
-    half = max(1, given.limit // 2)
-    found = timeline(memory, given.id, before=half, after=half)
-    return within(work.BUDGET, [], map(line, found), "a smaller limit")
+def _timeline(memory: Memory, args: Arguments) -> str:
+    half = max(1, args.limit // 2)
+    records = timeline(memory, args.id, before=half, after=half)
+    return within(work.BUDGET, [], map(line, records), "a smaller limit")
 
 
-def _log(memory: Memory, given: Given) -> str:
-    kinds = (given.text,) if given.text else (*LEARNINGS, "decision")
-    page = list_records(memory, Query(text="", kinds=kinds, limit=given.limit))
-    own = [record for record in page.records if record.source != "starter"]
+def _log(memory: Memory, args: Arguments) -> str:
+    kinds = (args.text,) if args.text else (*LEARNINGS, "decision")
+    page = list_records(memory, Query(text="", kinds=kinds, limit=args.limit))
+    learned = [record for record in page.records if record.source != "starter"]
     return (
-        within(work.BUDGET, ["Latest first:"], map(line, own), "a smaller limit") if own else "Nothing was learned yet."
+        within(work.BUDGET, ["Latest first:"], map(line, learned), "a smaller limit")
+        if learned
+        else "No lesson or decision was saved yet."
     )
 
 
-def _graph(memory: Memory, given: Given) -> str:
-    return work.graph_of(connected(memory, given.id))
+def _graph(memory: Memory, args: Arguments) -> str:
+    return work.graph_of(connected(memory, args.id))
 
 
-def _analytics(memory: Memory, given: Given) -> str:
-    spots = blind_spots(memory, days=given.days)
-    return work.activity_of(activity(memory, days=given.days), spots, wordings(memory, days=given.days), given.days)
+def _analytics(memory: Memory, args: Arguments) -> str:
+    spots = blind_spots(memory, days=args.days)
+    return work.activity_of(activity(memory, days=args.days), spots, wordings(memory, days=args.days), args.days)
 
 
-def _reflections(memory: Memory, given: Given) -> str:
-    return work.replies_of(reflections(memory, days=given.days))
+def _reflections(memory: Memory, args: Arguments) -> str:
+    return work.replies_of(reflections(memory, days=args.days))
 
 
-def _scars(memory: Memory, given: Given) -> str:
-    return work.effects_of(effects(memory, days=given.days))
+def _scars(memory: Memory, args: Arguments) -> str:
+    return work.effects_of(effects(memory, days=args.days))
 
 
-def _candidates(memory: Memory, _: Given) -> str:
+def _candidates(memory: Memory, _: Arguments) -> str:
     return work.candidates_of(candidates(memory))
 
 
-def _contradictions(memory: Memory, given: Given) -> str:
-    if given.id:
-        return knowledge.clashes_of(find(memory, given.id).record, conflicts(memory, given.id))
-    return knowledge.disputes_of(open_contradictions(memory, limit=given.limit))
+def _contradictions(memory: Memory, args: Arguments) -> str:
+    if args.id:
+        return knowledge.clashes_of(find(memory, args.id).record, conflicts(memory, args.id))
+    return knowledge.disputes_of(open_contradictions(memory, limit=args.limit))
 
 
-def _duplicates(memory: Memory, given: Given) -> str:
-    return knowledge.proposals_of(proposals(memory, limit=given.limit))
+def _duplicates(memory: Memory, args: Arguments) -> str:
+    return knowledge.proposals_of(proposals(memory, limit=args.limit))
 
 
-def _mined(memory: Memory, given: Given) -> str:
-    return knowledge.mined_of(mined(memory, limit=given.limit))
+def _mined(memory: Memory, args: Arguments) -> str:
+    return knowledge.mined_of(mined(memory, limit=args.limit))
 
 
-def _scopes(memory: Memory, _: Given) -> str:
+def _scopes(memory: Memory, _: Arguments) -> str:
     items = [f"{count:4} {scope}" for scope, count in list_scopes(memory).items()]
     return within(work.BUDGET, [f"{len(items)} scopes:"], items, "recall(scopes=…)")
 
 
-def _health(memory: Memory, given: Given) -> str:
-    told = care.health_of(health(memory, days=given.days))
-    return "\n".join([work.health_of(status(memory), unanswered(memory)), told])
+def _health(memory: Memory, args: Arguments) -> str:
+    report = care.health_of(health(memory, days=args.days))
+    return "\n".join([work.health_of(status(memory), unanswered(memory)), report])
 
 
-def _hot(memory: Memory, _: Given) -> str:
+def _hot(memory: Memory, _: Arguments) -> str:
     return care.hot_of(hot_set(memory))
 
 
-def _next(memory: Memory, given: Given) -> str:
-    return care.predictions_of(predict(memory, given.id))
+def _next(memory: Memory, args: Arguments) -> str:
+    return care.predictions_of(predict(memory, args.id))
 
 
-def _quality(memory: Memory, given: Given) -> str:
-    return care.quality_of(quality(memory, days=given.days), given.days)
+def _quality(memory: Memory, args: Arguments) -> str:
+    return care.quality_of(quality(memory, days=args.days), args.days)
 
 
 EXPLORE: dict[str, Action] = {

@@ -1,4 +1,4 @@
-"""What a model reads of how the memory is doing: trust, the hot set, predictions, health, quality."""
+"""Format trust, the hot set, predictions, health and quality as text for models."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -19,9 +19,9 @@ from holdfast.verbs.upkeep.maintain import Metrics, Quality, Upkeep
 ENOUGH_TO_CLUSTER = 4
 
 
-def guidance_of(found: Recalled) -> str:
-    """Say how far an answer can be relied on."""
-    match found.confidence:
+def guidance_of(recalled: Recalled) -> str:
+    """Describe how reliable a recall's results are."""
+    match recalled.confidence:
         case "high":
             return "confidence high"
         case "medium":
@@ -29,155 +29,172 @@ def guidance_of(found: Recalled) -> str:
     return "confidence low: these only may be about it"
 
 
-def hot_of(found: Sequence[Hot]) -> str:
-    """Write the hot set."""
-    if not found:
-        return "The hot set is empty: memories get in by being used, or with `hot promote`."
-    return within(BUDGET, [f"Hot set ({len(found)}):"], _clustered(found), "recall")
+def hot_of(hot: Sequence[Hot]) -> str:
+    """Format the hot set."""
+    if not hot:
+        return "The hot set is empty: memories enter it by being used."
+    return within(BUDGET, [f"Hot set ({len(hot)}):"], _clustered(hot), "recall")
 
 
-def _clustered(found: Sequence[Hot]) -> list[str]:
-    """Write memories under the label they share, where at least two do and there are enough to get lost in."""
-    if len(found) < ENOUGH_TO_CLUSTER:
-        return [hot_line(one) for one in found]
-    shared = Counter(label for one in found for label in {*one.record.scopes, *one.record.tags})
+def _clustered(hot_set: Sequence[Hot]) -> list[str]:
+    """Group memories under a label that at least two of them share, if there are enough to group."""
+    if len(hot_set) < ENOUGH_TO_CLUSTER:
+        return [hot_line(hot) for hot in hot_set]
+    shared = Counter(label for hot in hot_set for label in {*hot.record.scopes, *hot.record.tags})
     under: dict[str, list[str]] = {}
-    for one in found:
-        labels = [label for label in (*one.record.scopes, *one.record.tags) if shared[label] > 1]
+    for hot in hot_set:
+        labels = [label for label in (*hot.record.scopes, *hot.record.tags) if shared[label] > 1]
         best = max(labels, key=shared.__getitem__, default="")
-        under.setdefault(best, []).append(hot_line(one))
+        under.setdefault(best, []).append(hot_line(hot))
     grouped = {label: lines for label, lines in under.items() if label and len(lines) > 1}
     if not grouped:
-        return [hot_line(one) for one in found]
+        return [hot_line(hot) for hot in hot_set]
     rest = [line for label, lines in under.items() if label not in grouped for line in lines]
     listed = [line for label, lines in grouped.items() for line in (f"{label}:", *lines)]
     return [*listed, "other:", *rest] if rest else listed
 
 
-def suggested_of(found: Sequence[Suggested]) -> str:
-    """Write what could be hot, and what keeps it out."""
+def suggested_of(suggestions: Sequence[Suggested]) -> str:
+    """Format what could be in the hot set, and what keeps it out."""
     items = [
-        f"{line(one.record)} (used {one.uses}, salience {one.salience:.2f}; kept out by {one.why_not})" for one in found
+        f"{line(suggestion.record)} (used {suggestion.uses}, salience {suggestion.salience:.2f}; kept out by {suggestion.why_not})"
+        for suggestion in suggestions
     ]
     return (
-        within(BUDGET, ["Used, but not in the hot set:"], items, "promote some") if items else "Nothing else is in use."
+        within(BUDGET, ["Used, but not in the hot set:"], items, "promote some")
+        if items
+        else "No other memory is used."
     )
 
 
-def hot_line(one: Hot) -> str:
-    """Write a memory of the hot set as one line."""
-    pinned = "pinned, " if one.pinned else ""
+def hot_line(hot: Hot) -> str:
+    """Format a memory of the hot set as one line."""
+    pinned = "pinned, " if hot.pinned else ""
     return (
-        f"{line(one.record)} ({pinned}{one.why} since {one.since[:10]}, used {one.uses}, salience {one.salience:.2f})"
+        f"{line(hot.record)} ({pinned}{hot.why} since {hot.since[:10]}, used {hot.uses}, salience {hot.salience:.2f})"
     )
 
 
-def predictions_of(found: Sequence[Prediction]) -> str:
-    """Write what may be wanted next."""
-    items = [f"{one.probability:.0%} {line(one.record)} ({counted(one.times, 'time')})" for one in found]
-    return within(BUDGET, ["Sessions then turned to:"], items, "a smaller limit") if items else "No habit is known yet."
-
-
-def trust_of(found: Trust) -> str:
-    """Write how far a memory is believed, and why."""
-    head = f"{line(found.record)}\ntrust {found.now:.2f} now ({found.value:.2f} earned, {found.base:.2f} at first)"
+def predictions_of(predictions: Sequence[Prediction]) -> str:
+    """Format the memories that may be needed next."""
     items = [
-        f"{one.at[:16]} {one.delta:+.2f} → {one.value:.2f} {one.reason} by {one.by}"
-        + (f": {one.note}" if one.note else "")
-        for one in found.history
+        f"{prediction.probability:.0%} {line(prediction.record)} ({counted(prediction.times, 'time')})"
+        for prediction in predictions
+    ]
+    return (
+        within(BUDGET, ["Sessions then turned to:"], items, "a smaller limit")
+        if items
+        else "No access pattern is known yet."
+    )
+
+
+def trust_of(trust: Trust) -> str:
+    """Format the trust in a memory and its history."""
+    head = f"{line(trust.record)}\ntrust {trust.now:.2f} now ({trust.value:.2f} earned, {trust.base:.2f} at first)"
+    items = [
+        f"{change.at[:16]} {change.delta:+.2f} → {change.value:.2f} {change.reason} by {change.by}"
+        + (f": {change.note}" if change.note else "")
+        for change in trust.history
     ]
     return within(BUDGET, [head], items, "fewer")
 
 
-def health_of(found: Health) -> str:
-    """Write how healthy a memory is, what it is made of, and what to do first."""
-    lines = [
-        f"Health {found.score}/100, {word_for(found.score)}: {counted(found.total, 'memory')} meant to be used again."
+def health_of(health: Health) -> str:
+    """Format the health score, what it consists of, and what to do first."""
+    lines = [f"Health {health.score}/100, {word_for(health.score)}: {counted(health.total, 'memory')} meant for reuse."]
+    lines += [
+        f"  −{measure.cost:g} {measure.name}: {measure.meaning}" for measure in health.measures if measure.cost >= 0.5
     ]
-    lines += [f"  −{one.cost:g} {one.name}: {one.meaning}" for one in found.measures if one.cost >= 0.5]
-    if found.heavy:
+    if health.heavy:
         lines.append(
             "Most used: "
-            + "; ".join(f"{one.id[:SHORT]} {shorten(one.title, 50)} ({times})" for one, times in found.heavy[:3])
+            + "; ".join(
+                f"{record.id[:SHORT]} {shorten(record.title, 50)} ({times})" for record, times in health.heavy[:3]
+            )
         )
-    if found.markers:
-        told = [f"{word} {fired}/{insisted}" for word, (fired, insisted) in found.markers.items()]
-        lines.append(f"Transient wordings refused/insisted on: {', '.join(told)}")
-    lines += [f"{counted(len(found.strangers), 'use')} of memories that are not here"] if found.strangers else []
-    if found.unlooked:
-        way = "other code is at hand" if found.drifted is None else "`holdfast verify --all` does"
-        lines.append(f"{counted(found.unlooked, 'memory')} citing code not compared with it: {way}.")
-    lines += ["To do, most pressing first:"] if found.queue else ["Nothing to do."]
-    return within(BUDGET, lines, map(chore_line, found.queue), "do these first")
+    if health.markers:
+        stats = [f"{word} {fired}/{insisted}" for word, (fired, insisted) in health.markers.items()]
+        lines.append(f"Transient wordings refused/forced: {', '.join(stats)}")
+    lines += [f"{counted(len(health.strangers), 'use')} of memories that do not exist here"] if health.strangers else []
+    if health.unlooked:
+        why = "another project is checked out" if health.drifted is None else "`holdfast verify --all` checks them"
+        lines.append(f"{counted(health.unlooked, 'memory')} citing code not verified: {why}.")
+    lines += ["To do, most pressing first:"] if health.queue else ["Nothing to do."]
+    return within(BUDGET, lines, map(chore_line, health.queue), "do these first")
 
 
-def chore_line(one: Chore) -> str:
-    """Write one thing to do as one line."""
-    about = f"{one.record.id[:SHORT]} {shorten(one.record.title, 60)}: " if one.record else ""
-    return f"- {one.what}: {about}{one.why}. `{one.command}`"
+def chore_line(chore: Chore) -> str:
+    """Format a maintenance task as one line."""
+    about = f"{chore.record.id[:SHORT]} {shorten(chore.record.title, 60)}: " if chore.record else ""
+    return f"- {chore.what}: {about}{chore.why}. `{chore.command}`"
 
 
-def quality_of(found: Quality, days: float) -> str:
-    """Write what recall cost and whether it helped."""
+def quality_of(quality: Quality, days: float) -> str:
+    """Format what recall cost and how often it helped."""
     lines = [
-        f"Last {days:.0f} days: {counted(found.recalls, 'recall')} in {counted(found.sessions, 'session')}, {found.empty} found nothing, {found.tokens} tokens shown.",
-        f"{found.shown} showings, {found.helped:.0%} said to have helped.",
+        f"Last {days:.0f} days: {counted(quality.recalls, 'recall')} in {counted(quality.sessions, 'session')}, {quality.empty} found nothing, {quality.tokens} tokens shown.",
+        f"{quality.shown} results shown, {quality.helped:.0%} reported helpful.",
     ]
-    lines += [f"Declared: {_told(found.declared)}"] if found.declared else []
-    lines += [f"Observed: {_told(found.observed)}"] if found.observed else []
+    lines += [f"Declared: {_counts(quality.declared)}"] if quality.declared else []
+    lines += [f"Observed: {_counts(quality.observed)}"] if quality.observed else []
     return "\n".join(lines)
 
 
-def metrics_of(found: Metrics) -> str:
-    """Write what was counted."""
+def metrics_of(metrics: Metrics) -> str:
+    """Format the counters."""
     lines = [
-        f"Hot set: {_told(found.hot)}",
-        f"Steps between memories: {found.steps} kinds, taken {found.steps_taken} times",
+        f"Hot set: {_counts(metrics.hot)}",
+        f"Steps between memories: {metrics.steps} kinds, taken {metrics.steps_taken} times",
     ]
-    lines += [f"Counted: {_told(found.tallies)}"] if found.tallies else []
-    return within(BUDGET, lines, [f"{one.at[:16]} {one.name} failed: {one.said}" for one in found.failures], "fewer")
+    lines += [f"Counted: {_counts(metrics.tallies)}"] if metrics.tallies else []
+    return within(
+        BUDGET,
+        lines,
+        [f"{failure.at[:16]} {failure.name} failed: {failure.said}" for failure in metrics.failures],
+        "fewer",
+    )
 
 
-def upkeep_of(found: Upkeep) -> str:
-    """Write what maintenance did."""
-    would = "would be" if found.dry_run else "were"
-    lines = [f"{counted(len(found.retired), 'memory')} {would} retired, having served their time."]
-    lines += [f"{counted(len(found.cooled), 'memory')} left the hot set."] if found.cooled else []
-    lines.append(f"{found.bytes_before / 1e6:.1f} MB before, {found.bytes_after / 1e6:.1f} MB after.")
-    return within(BUDGET, lines, map(line, found.retired), "`--json` lists all")
+def upkeep_of(upkeep: Upkeep) -> str:
+    """Format what maintenance did."""
+    would = "would be" if upkeep.dry_run else "were"
+    lines = [f"{counted(len(upkeep.retired), 'memory')} {would} retired because their retention ended."]
+    lines += [f"{counted(len(upkeep.cooled), 'memory')} left the hot set."] if upkeep.cooled else []
+    lines.append(f"{upkeep.bytes_before / 1e6:.1f} MB before, {upkeep.bytes_after / 1e6:.1f} MB after.")
+    return within(BUDGET, lines, map(line, upkeep.retired), "`--json` lists all")
 
 
 def audit_of(events: Sequence[Event]) -> str:
-    """Write what was taken away or put back."""
+    """Format what was removed or restored."""
     items = [
-        f"{one.at[:16]} {one.verb} {one.about[:SHORT]} by {one.by.name or one.by.kind}"
-        + (f": {one.data['reason']}" if one.data.get("reason") else "")
-        for one in events
+        f"{event.at[:16]} {event.verb} {event.about[:SHORT]} by {event.by.name or event.by.kind}"
+        + (f": {event.data['reason']}" if event.data.get("reason") else "")
+        for event in events
     ]
-    return within(BUDGET, [], items, "a smaller limit") if items else "Nothing was taken away."
+    return within(BUDGET, [], items, "a smaller limit") if items else "Nothing was removed."
 
 
-def traversal_of(found: Traversal) -> str:
-    """Write what a look at the graph found."""
-    if found.stats is not None:
-        stats = found.stats
-        lines = [f"{counted(stats.triples, 'connection')}: {_told(dict(stats.predicates))}"]
+def traversal_of(traversal: Traversal) -> str:
+    """Format a traversal of the graph."""
+    if traversal.stats is not None:
+        stats = traversal.stats
+        lines = [f"{counted(stats.triples, 'connection')}: {_counts(dict(stats.predicates))}"]
         lines += [
-            f"{name}: {_told(dict(counts))}"
+            f"{name}: {_counts(dict(counts))}"
             for name, counts in (("issues", stats.issues), ("agents", stats.agents))
             if counts
         ]
         return within(BUDGET, lines, [f"{count} {name}" for name, count in stats.subjects.items()], "a node")
-    items = [f"{one.subject} —{one.predicate}→ {one.object}" for one in found.triples]
+    items = [f"{triple.subject} —{triple.predicate}→ {triple.object}" for triple in traversal.triples]
     items += [
         f"{'  ' * (hop.depth - 1)}{hop.triple.subject} —{hop.triple.predicate}→ {hop.triple.object}"
-        for hop in found.hops
+        for hop in traversal.hops
     ]
     if not items:
-        return f"Nothing is connected so; {counted(found.scanned, 'connection')} looked at."
-    left = [f"({found.cut} more: raise limit)"] if found.cut else []
-    return within(BUDGET, [f"{', '.join(found.nodes)}:"], items, "a smaller limit", left)
+        return f"No connection matches; {counted(traversal.scanned, 'connection')} scanned."
+    left = [f"({traversal.cut} more: raise limit)"] if traversal.cut else []
+    return within(BUDGET, [f"{', '.join(traversal.nodes)}:"], items, "a smaller limit", left)
 
 
-def _told(counts: dict[str, int]) -> str:
+def _counts(counts: dict[str, int]) -> str:
     return ", ".join(f"{name} {count}" for name, count in counts.items())

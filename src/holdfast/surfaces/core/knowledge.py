@@ -1,6 +1,6 @@
-"""What a model reads of contradictions, near-duplicates and what was mined: a question each, with how to answer it."""
+"""Format contradictions, near-duplicates and mined candidates as text for models, with how to decide on each."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from holdfast.model.record import Record
 from holdfast.model.text import counted, shorten
@@ -16,17 +16,17 @@ MERGE = "revise(base, text=…, links=[supersedes:id of each other]) does what i
 DECIDE = "judge([{id, verdict: confirmed or cancelled}]); cancelled ones never come back."
 
 
-def disputes_of(found: Disputes, how: str = SETTLE) -> str:
-    """Write what contradicts what, and how that came about."""
-    looked = _looked_at(found.looked_at, found.not_looked_at, found.not_compared)
-    if not found.found:
-        return f"No contradiction is open. {looked}"
-    head = [f"{counted(len(found.found), 'contradiction')} may be open. {looked}", how]
-    return within(BUDGET, head, map(dispute_lines, found.found), "settle some first")
+def disputes_of(disputes: Disputes, how: str = SETTLE) -> str:
+    """Format open contradictions and their history."""
+    coverage = _looked_at(disputes.looked_at, disputes.not_looked_at, disputes.not_compared)
+    if not disputes.found:
+        return f"No contradiction is open. {coverage}"
+    head = [f"{counted(len(disputes.found), 'contradiction')} may be open. {coverage}", how]
+    return within(BUDGET, head, map(dispute_lines, disputes.found), "settle some first")
 
 
 def dispute_lines(dispute: Dispute) -> str:
-    """Write one contradiction: both sides, why, and what happened to them."""
+    """Format one contradiction: both sides, the reason, and its history."""
     lines = [f"{_side(dispute.newer)}", f"  against {_side(dispute.older)}"]
     lines += [f"  {dispute.why.explain}"] if dispute.why else []
     lines += [f"  marked {dispute.marked_at[:10]} by {dispute.marked_by}"] if dispute.marked_at else []
@@ -34,61 +34,63 @@ def dispute_lines(dispute: Dispute) -> str:
     return "\n".join(lines)
 
 
-def clashes_of(record: Record, found: Sequence[Clash], how: str = SETTLE) -> str:
-    """Write what one record seems to contradict."""
-    if not found:
+def clashes_of(record: Record, clashes: Sequence[Clash], how: str = SETTLE) -> str:
+    """Format what one record seems to contradict."""
+    if not clashes:
         return f"Nothing near {record.id[:SHORT]} contradicts it."
-    items = [f"{_side(one.record)}\n  {one.found.explain}" for one in found]
-    return within(BUDGET, [f"{record.id[:SHORT]} may contradict {len(found)}:", how], items, "settle some first")
+    items = [f"{_side(clash.record)}\n  {clash.found.explain}" for clash in clashes]
+    return within(BUDGET, [f"{record.id[:SHORT]} may contradict {len(clashes)}:", how], items, "settle some first")
 
 
 def resolved_of(done: Resolved) -> str:
-    """Write how a contradiction ended."""
-    words = {"supersede": "supersedes", "weaken": "weakens", "remove": "removes", "both": "stands beside"}
+    """Format how a contradiction was resolved."""
+    words = {"supersede": "supersedes", "weaken": "weakens", "remove": "removes", "both": "is kept along with"}
     return f"{_side(done.kept)}\n  {words[done.how]} {_side(done.other)}"
 
 
-def proposals_of(found: Proposals, how: str = MERGE) -> str:
-    """Write what could be merged, and what would become of every sentence."""
-    looked = _looked_at(found.looked_at, found.not_looked_at, found.not_compared)
-    if not found.found:
-        return f"No near-duplicates. {looked}"
-    more = f" and {found.more} more" if found.more else ""
-    head = [f"{counted(len(found.found), 'group')}{more} of near-duplicates; nothing was changed. {looked}", how]
-    return within(BUDGET, head, map(proposal_lines, found.found), "merge some first")
+def proposals_of(proposals: Proposals, how: str = MERGE) -> str:
+    """Format merge proposals, and where every sentence would go."""
+    coverage = _looked_at(proposals.looked_at, proposals.not_looked_at, proposals.not_compared)
+    if not proposals.found:
+        return f"No near-duplicates. {coverage}"
+    more = f" and {proposals.more} more" if proposals.more else ""
+    head = [f"{counted(len(proposals.found), 'group')}{more} of near-duplicates; nothing was changed. {coverage}", how]
+    return within(BUDGET, head, map(proposal_lines, proposals.found), "merge some first")
 
 
 def proposal_lines(proposal: Proposal) -> str:
-    """Write one proposal: the sources, the text, what it adds and what it leaves out."""
-    named = ", ".join(f"{one.id[:SHORT]}{' (base)' if one.id == proposal.base else ''}" for one in proposal.sources)
+    """Format one proposal: the sources, the merged text, what it adds and what it leaves out."""
+    named = ", ".join(
+        f"{source.id[:SHORT]}{' (base)' if source.id == proposal.base else ''}" for source in proposal.sources
+    )
     lines = [named, f"  → {shorten(proposal.text, 600)}"]
     lines += [f"  added from {part.id[:SHORT]}: {shorten(part.sentence, 160)}" for part in proposal.added]
     lines += [
-        f"  left out as outdated, from {one.part.id[:SHORT]}: {shorten(one.part.sentence, 120)} ({one.by.explain})"
-        for one in proposal.outdated
+        f"  left out as outdated, from {sentence.part.id[:SHORT]}: {shorten(sentence.part.sentence, 120)} ({sentence.by.explain})"
+        for sentence in proposal.outdated
     ]
     return "\n".join(lines)
 
 
-def mined_of(found: Sequence[Mined], how: str = DECIDE) -> str:
-    """Write what was mined and waits for a yes."""
-    if not found:
-        return "Nothing that was mined waits for a yes."
-    head = [f"{counted(len(found), 'find')} of mining:", how]
-    return within(BUDGET, head, map(mined_line, found), "decide on some first")
+def mined_of(candidates: Sequence[Mined], how: str = DECIDE) -> str:
+    """Format mined candidates that are pending."""
+    if not candidates:
+        return "No mined candidate is pending."
+    head = [f"{counted(len(candidates), 'mined candidate')}:", how]
+    return within(BUDGET, head, map(mined_line, candidates), "decide on some first")
 
 
-def mined_line(one: Mined) -> str:
-    """Write something mined as one line."""
-    seen = f"{one.occurrences}× in {counted(one.sessions, 'session')}, last {one.last_at[:10]}"
+def mined_line(candidate: Mined) -> str:
+    """Format a mined candidate as one line."""
+    seen = f"{candidate.occurrences}× in {counted(candidate.sessions, 'session')}, last {candidate.last_at[:10]}"
     return (
-        f"{one.record.id[:SHORT]} [{one.record.kind}, score {one.score:.2f}, {seen}, confidence {one.confidence:.2f}] "
-        f"{shorten(one.record.body, 200)}"
+        f"{candidate.record.id[:SHORT]} [{candidate.record.kind}, score {candidate.score:.2f}, {seen}, confidence {candidate.confidence:.2f}] "
+        f"{shorten(candidate.record.body, 200)}"
     )
 
 
 def run_of(run: Run) -> str:
-    """Write what mining did."""
+    """Format what a mining run did."""
     head = f"Read {counted(run.outputs, 'output')}: {run.found} found, {run.counted} counted."
     lines = [head]
     lines += [f"offered: {line(record)}" for record in run.offered]
@@ -97,14 +99,14 @@ def run_of(run: Run) -> str:
 
 
 def outputs_of(status: OutputStatus) -> str:
-    """Write what is kept of logged output, and within which caps."""
-    held = status.held
-    since = f" since {held.oldest_at[:10]}" if held.oldest_at else ""
-    kept = f"{counted(held.outputs, 'output')}{since}, {held.characters:,} characters"
+    """Format what is stored of logged output, and its limits."""
+    stored = status.held
+    since = f" since {stored.oldest_at[:10]}" if stored.oldest_at else ""
+    kept = f"{counted(stored.outputs, 'output')}{since}, {stored.characters:,} characters"
     caps = f"kept {status.most_days} days, {status.most_characters:,} characters at most"
-    mined = f"{held.unmined} not mined yet, last mined {held.ran_at[:16] or 'never'}"
-    found = f"{counted(held.patterns, 'pattern')} counted, {status.waiting} wait for a yes"
-    return f"{kept} ({caps}).\n{mined}; {found}."
+    mined = f"{stored.unmined} not mined yet, last mined {stored.ran_at[:16] or 'never'}"
+    patterns = f"{counted(stored.patterns, 'pattern')} counted, {status.waiting} pending"
+    return f"{kept} ({caps}).\n{mined}; {patterns}."
 
 
 def _side(record: Record) -> str:
@@ -118,12 +120,7 @@ def _moment(moment: Moment) -> str:
 
 
 def _looked_at(looked_at: int, not_looked_at: int, not_compared: int) -> str:
-    return " ".join(_told(looked_at, not_looked_at, not_compared))
-
-
-def _told(looked_at: int, not_looked_at: int, not_compared: int) -> Iterator[str]:
-    yield f"Looked at {looked_at:,} memories."
-    if not_looked_at:
-        yield f"{not_looked_at:,} older ones only where they are near."
-    if not_compared:
-        yield f"{counted(not_compared, 'pair')} that are less alike were not compared."
+    parts = [f"Looked at {looked_at:,} memories."]
+    parts += [f"{not_looked_at:,} older memories only as matches of these."] if not_looked_at else []
+    parts += [f"{counted(not_compared, 'less similar pair')} not compared."] if not_compared else []
+    return " ".join(parts)

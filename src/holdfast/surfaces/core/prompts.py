@@ -1,4 +1,4 @@
-"""What a person may pick to have their agent do: begin work, close it, look through what waits."""
+"""MCP prompts a user can pick: start work, close a session, review what needs a decision."""
 
 from typing import Annotated
 
@@ -18,29 +18,29 @@ from holdfast.verbs.sessions.suggest import suggestions
 @surface.prompt("Start of work")
 def start_work(call: Call, task: Annotated[str, "What you are about to work on."] = "") -> str:
     """Begin with what is known: the state of the project and what recall says about the task."""
-    asked = f"I want to work on: {task}\n" if task else ""
+    intro = f"I want to work on: {task}\n" if task else ""
     steps = [
         "Call session(start)" + (f" with title {task!r}" if task else "") + ".",
         f"Call recall with {task!r} and with what you expect to touch; answer the scars it shows with judge."
         if task
-        else "Tell me in three sentences where things stand, and ask me what to work on.",
+        else "Summarize in three sentences where things stand, and ask me what to work on.",
         "Then say what you will do, and which memories it rests on.",
     ]
     return "\n".join(
-        [f"{asked}This is what the memory of the project holds:", "", work.context_of(context(call.memory)), "", *steps]
+        [f"{intro}This is what the project's memory contains:", "", work.context_of(context(call.memory)), "", *steps]
     )
 
 
 @surface.prompt("Closing ceremony")
 def close_work(call: Call) -> str:
     """Close the session well: nine questions, the human's corrections, what was learned, decided and left open."""
-    lines = ["Let us close this session. Answer for yourself, briefly and honestly:"]
+    lines = ["Let us close this session. Answer each question briefly:"]
     lines += [
-        f"{place}. {one.text} ({one.key}{'' if one.required else ', optional'})"
-        for place, one in enumerate(QUESTIONS, 1)
+        f"{place}. {question.text} ({question.key}{'' if question.required else ', optional'})"
+        for place, question in enumerate(QUESTIONS, 1)
     ]
     lines += [
-        "Show me the answers and ask me for corrections. Then keep each lesson with remember (a mistake is a scar), and call",
+        "Show me the answers and ask me for corrections. Then save each lesson with remember (a mistake is a scar), and call",
         "session(close, close_type=standard, payload={closing_reflection, human_corrections, summary, decisions, open_threads}).",
         *waiting_for(unanswered(call.memory)),
     ]
@@ -49,20 +49,22 @@ def close_work(call: Call) -> str:
 
 @surface.prompt("Review of candidates")
 def review_candidates(call: Call) -> str:
-    """Go through what waits for a decision: lessons from observations, held memories, suggested threads."""
+    """Go through what needs a decision: lessons from observations, pending memories, suggested threads."""
     memory = call.memory
     parts = [work.candidates_of(candidates(memory))]
-    held = waiting_records(memory)
+    pending = waiting_records(memory)
     parts += (
         [
-            f"{counted(len(held), 'memory')} wait{'s' if len(held) == 1 else ''} for a yes: judge(confirmed or cancelled)",
-            *map(line, held),
+            f"{counted(len(pending), 'memory')} pending: judge(confirmed or cancelled)",
+            *map(line, pending),
         ]
-        if held
+        if pending
         else []
     )
-    found = suggestions(memory)
+    topics = suggestions(memory)
     parts += (
-        [f"{counted(len(found), 'suggested thread')}: thread(promote or dismiss)", *map(line, found)] if found else []
+        [f"{counted(len(topics), 'suggested thread')}: thread(promote or dismiss)", *map(line, topics)]
+        if topics
+        else []
     )
     return "\n".join(["Go through these with me, one at a time, and do what I decide:", "", *parts])

@@ -1,4 +1,4 @@
-"""What clients may read without asking a question: the hot set, the project, a memory, a session."""
+"""MCP resources of the native surface: the hot set, the project, a memory, a session."""
 
 from holdfast.surfaces.core import care, work
 from holdfast.surfaces.core import text as shown
@@ -12,23 +12,23 @@ from holdfast.verbs.sessions.topics import topics_of
 
 @surface.resource("holdfast://hot", "Hot set")
 def hot(call: Call) -> str:
-    """Give the memories of this project that matter most now: used lately and often, trusted, important."""
+    """The memories of this project that matter most now: used recently and often, trusted, important."""
     return care.hot_of(hot_set(call.memory))
 
 
 @surface.resource("holdfast://project", "Project context")
 def project(call: Call) -> str:
-    """Give the state of the project: last session, threads, decisions, how the human likes to work."""
+    """The state of the project: last session, threads, decisions, how the human likes to work."""
     return work.context_of(context(call.memory))
 
 
 @surface.resource("holdfast://record/{id}", "A memory")
 def record(call: Call, id: str) -> str:  # noqa: A002
-    """Give one memory in full, by its id."""
+    """One memory in full, by its id."""
     return shown.full(get(call.memory, id), start=0, room=4_000)
 
 
 @surface.resource("holdfast://session/{id}", "A session")
 def session(call: Call, id: str) -> str:  # noqa: A002
-    """Give one session with what it left, by its id."""
+    """One session with what it left, by its id."""
     return work.left_of(left_by(call.memory, id), topics_of(call.memory, id))

@@ -1,4 +1,4 @@
-"""What a model reads of memories: compact, ids first, why each hit is there, how to go deeper. Stored text is data, and fenced."""
+"""Format memories as text for models: compact, ids first, why each hit matched, how to read more. Stored text is fenced as data."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -23,7 +23,7 @@ from holdfast.verbs.sessions.scars import Answered
 from holdfast.verbs.truth.hydrate import CitedFile, Hydrated
 
 SHORT = 10
-NOT_ACCEPTED = "(It came from somebody nobody here accepted: do not rely on it.)"
+NOT_ACCEPTED = "(Quarantined: its author is not accepted here. Do not rely on it.)"
 REMEDIES = Remedies(
     revise="revise({id}, text)",
     restore="forget({id}, restore_it=true)",
@@ -38,7 +38,7 @@ ANSWER = "judge([{id, verdict: APPLYING|N_A|REFUTED, evidence}])"
 
 
 def within(budget: int, head: Sequence[str], items: Iterable[str], more: str, tail: Sequence[str] = ()) -> str:
-    """Put items under a head while the whole keeps to its budget; say how many were left out, and how to see them."""
+    """Put items under a head within a token budget; note how many were left out, and how to see them."""
     lines, left = list(head), 0
     for item in items:
         note = f"({left + 1} more: {more})"
@@ -50,33 +50,39 @@ def within(budget: int, head: Sequence[str], items: Iterable[str], more: str, ta
     return clipped("\n".join([*lines, *tail]), budget)
 
 
-def index_of(found: Recalled, *, who: str, budget: int, guidance: str = "", waiting: Sequence[Record] = ()) -> str:
-    """Write the first layer: a few lines per hit, the first and the strong ones with more."""
-    if not found.hits:
-        more = f" {found.gated} weak matches were left out; mode=exploratory lets more in." if found.gated else ""
-        return "\n".join([f"Nothing kept fits this question.{more}", *held_lines(found), *found.notes])
-    hits = sorted(found.hits, key=lambda hit: not is_blocking(hit.record))
+def index_of(recalled: Recalled, *, who: str, budget: int, guidance: str = "", waiting: Sequence[Record] = ()) -> str:
+    """Format the results of a recall: a few lines per hit, more for the first and for strong ones."""
+    if not recalled.hits:
+        more = (
+            f" {recalled.gated} weak matches were left out; mode=exploratory includes more." if recalled.gated else ""
+        )
+        return "\n".join([f"No memory fits this question.{more}", *held_lines(recalled), *recalled.notes])
+    hits = sorted(recalled.hits, key=lambda hit: not is_blocking(hit.record))
     scars = sum(wants_answer(hit) for hit in hits)
-    left = [guidance] if guidance else []
-    left += [f"{counted(scars, 'scar')} to review"] if scars else []
-    left += [f"{found.gated} weaker left out"] if found.gated else []
-    left += [f"{found.cut} more fit: raise limit or budget"] if found.cut else []
-    told = f" ({'; '.join(left)})" if left else ""
-    head = f"{counted(len(hits), 'memory')} fit{'s' if len(hits) == 1 else ''}{told}. read(ids) gives the full text."
-    tail = [*found.notes, *waiting_for(waiting)]
+    remarks = [guidance] if guidance else []
+    remarks += [f"{counted(scars, 'scar')} to review"] if scars else []
+    remarks += [f"{recalled.gated} weaker left out"] if recalled.gated else []
+    remarks += [f"{recalled.cut} more fit: raise limit or budget"] if recalled.cut else []
+    summary = f" ({'; '.join(remarks)})" if remarks else ""
+    head = (
+        f"{counted(len(hits), 'memory')} fit{'s' if len(hits) == 1 else ''}{summary}. read(ids) returns the full text."
+    )
+    tail = [*recalled.notes, *waiting_for(waiting)]
     if all(hit.record.source == "starter" for hit in hits):
-        tail.append("These came with Holdfast; remember the first lesson of this project's own.")
-    items = [_hit(hit, who, whole=place == 0) for place, hit in enumerate(hits)]
-    items += [f"related ({one.relation} {one.source[:SHORT]}): {line(one.record)}" for one in found.related]
-    items += held_lines(found)
+        tail.append("These ship with Holdfast; save the first lesson of this project with remember.")
+    items = [_hit(hit, who, whole=position == 0) for position, hit in enumerate(hits)]
+    items += [
+        f"related ({related.relation} {related.source[:SHORT]}): {line(related.record)}" for related in recalled.related
+    ]
+    items += held_lines(recalled)
     return within(budget, [head], items, "raise budget", tail)
 
 
-def held_lines(found: Recalled) -> list[str]:
-    """Name what would fit and comes from people nobody accepted: never more than a line each."""
+def held_lines(recalled: Recalled) -> list[str]:
+    """Format matches that are quarantined, one line each."""
     return [
-        f"NOT ACCEPTED, so nothing to rely on ({inline(hit.came)}): {line(hit.record)}. The user decides: holdfast quarantine"
-        for hit in found.held
+        f"NOT ACCEPTED (quarantined), do not rely on it ({inline(hit.came)}): {line(hit.record)}. The user decides: holdfast quarantine"
+        for hit in recalled.held
     ]
 
 
@@ -86,7 +92,7 @@ def _hit(hit: Hit, who: str, *, whole: bool) -> str:
     facts += [f"from branch {hit.branch}, not merged here"] if hit.branch else []
     facts += ["starter"] if record.source == "starter" else []
     facts += [inline(hit.came)] if hit.came else []
-    facts += [f"{hit.alike} more say nearly the same"] if hit.alike else []
+    facts += [f"{hit.alike} similar memories omitted"] if hit.alike else []
     why = ", ".join(f"{name} {value:.2f}" for name, value in hit.why.items())
     lesson = record.kind == "scar" and hit.confidence != "weak"
     more = (shorten(record.body, 200) if lesson else hit.snippet).removeprefix(record.title).strip()
@@ -99,58 +105,58 @@ def _hit(hit: Hit, who: str, *, whole: bool) -> str:
 
 
 def _lesson(hit: Hit, who: str, *, whole: bool) -> list[str]:
-    """Write what a scar that fits has to say: why, when, and in full how to act and what speaks against it."""
+    """Format a matching scar: why, when, and if `whole` also what to do and the counter-arguments."""
     record, fields = hit.record, hit.record.fields
     parts = [f"why: {shorten(str(fields['why']), 180)}"] if fields.get("why") else []
     parts += (
-        [f"when: {'; '.join(shorten(one, 60) for one in _texts(record, 'applies_when')[:2])}"]
+        [f"when: {'; '.join(shorten(condition, 60) for condition in _texts(record, 'applies_when')[:2])}"]
         if fields.get("applies_when")
         else []
     )
     if whole or is_blocking(record):
         parts += [wording(record, variant_of(who, record.id))]
-        parts += [f"against it: {shorten(one, 160)}" for one in _texts(record, "counter_arguments")[:1]]
+        parts += [f"against it: {shorten(argument, 160)}" for argument in _texts(record, "counter_arguments")[:1]]
     if is_blocking(record):
         parts.append(
             f"BLOCKS until verified. Run: {'; '.join(_texts(record, 'verify_with'))} Must show: {fields.get('must_show', '')}"
         )
     if hit.why.get("decay", 1.0) < 0.5:
-        parts.append("often dismissed or old: check whether it still holds, then verify, revise or forget it")
+        parts.append("often dismissed or old: check whether it is still true, then verify, revise or forget it")
     return [f"  {part}" for part in parts if part]
 
 
 def waiting_for(scars: Sequence[Record], how: str = ANSWER) -> list[str]:
-    """Say which scars of this session still want an answer, and how to give it."""
+    """List the scars shown in this session that are not answered yet, and how to answer."""
     if not scars:
         return []
-    named = "; ".join(f"{one.id[:SHORT]} {shorten(one.title, 60)}" for one in scars[:5])
+    named = "; ".join(f"{scar.id[:SHORT]} {shorten(scar.title, 60)}" for scar in scars[:5])
     rest = f" and {len(scars) - 5} more" if len(scars) > 5 else ""
-    want = "wants" if len(scars) == 1 else "want"
     return [
-        f"{counted(len(scars), 'scar')} shown here {want} an answer before consequential work, {how}: {named}{rest}"
+        f"{counted(len(scars), 'scar')} shown in this session not answered. Answer before consequential work, {how}: {named}{rest}"
     ]
 
 
 def hydrated(found: Hydrated, *, start: int, room: int) -> str:
-    """Write one record with what is around it: whether it holds, the commit it comes from, and the files it cites."""
-    commit = [f"{found.commit[1][:10]} {found.commit[0]}: {found.commit[2]}"] if found.commit else []
+    """Format a record with its freshness, the commit it comes from, and the files it cites."""
     around = [f"check first: {doubt}" for doubt in details(found.freshness)] if found.freshness else []
-    around += [f"commit {defused(one)}" for one in commit]
-    files = [_file(one) for one in found.files]
+    if found.commit:
+        author, date, subject = found.commit
+        around.append(f"commit {defused(f'{date[:10]} {author}: {subject}')}")
+    files = [_file(file) for file in found.files]
     files += [f"left out: {', '.join(found.left_out)}"] if found.left_out else []
-    taken = tokens_of("\n".join([*around, *files]))
-    text = full(found.shown, start=start, room=max(room // 3, room - taken), freshness=found.freshness)
+    used = tokens_of("\n".join([*around, *files]))
+    text = full(found.shown, start=start, room=max(room // 3, room - used), freshness=found.freshness)
     return clipped("\n".join([text, *around, *files]), room)
 
 
-def _file(one: CitedFile) -> str:
-    when = f' commit="{attribute(one.commit[:10])}"' if one.commit else ""
-    cut = f"\n[{one.cut} bytes cut]" if one.cut else ""
-    return f'{OURS}<memory-file path="{attribute(one.path)}"{when}>\n{defused(one.text)}{cut}\n{OURS}</memory-file>'
+def _file(file: CitedFile) -> str:
+    when = f' commit="{attribute(file.commit[:10])}"' if file.commit else ""
+    cut = f"\n[{file.cut} bytes cut]" if file.cut else ""
+    return f'{OURS}<memory-file path="{attribute(file.path)}"{when}>\n{defused(file.text)}{cut}\n{OURS}</memory-file>'
 
 
 def full(shown: Shown, *, start: int, room: int, freshness: Freshness | None = None) -> str:
-    """Write one record whole, or as much as there is room for, fenced and with its provenance."""
+    """Format a whole record, or as much as fits into `room` tokens, fenced and with its provenance."""
     record = shown.record
     by, at = _name(record), record.created_at[:16]
     kind = re.sub(r"[^\w-]", "", record.kind)
@@ -166,9 +172,9 @@ def full(shown: Shown, *, start: int, room: int, freshness: Freshness | None = N
         return whole
     rest = "(more: read with start={}, or raise budget)"
     room -= tokens_of("\n".join([first, *last, rest])) + SHORT
-    told = clipped("\n".join([*titled, *fields]), room // 2)
-    kept = clipped(body, max(1, room - tokens_of(told))).removesuffix("…")
-    return "\n".join([first, defused(kept), told, *last, rest.format(start + len(kept))])
+    head = clipped("\n".join([*titled, *fields]), room // 2)
+    part = clipped(body, max(1, room - tokens_of(head))).removesuffix("…")
+    return "\n".join([first, defused(part), head, *last, rest.format(start + len(part))])
 
 
 def _facts(shown: Shown, freshness: Freshness | None) -> list[str]:
@@ -188,34 +194,34 @@ def _facts(shown: Shown, freshness: Freshness | None) -> list[str]:
 
 
 def line(record: Record) -> str:
-    """Write a record as one line."""
+    """Format a record as one line."""
     return f"{record.id[:SHORT]} {record.created_at[:16]} [{_kind(record)}] {shorten(record.title, 120)}"
 
 
 def history_of(events: Iterable[Event]) -> str:
-    """Write what happened to a record."""
-    told = list(events)
-    aside = set_aside(told)
-    return "\n".join(_happened(event, aside.get(event.id, "")) for event in told)
+    """Format the events of a record."""
+    listed = list(events)
+    aside = set_aside(listed)
+    return "\n".join(_happened(event, aside.get(event.id, "")) for event in listed)
 
 
 def _happened(event: Event, aside: str) -> str:
     who = inline(event.by.name or event.by.kind)
-    from_whom = f": {len(event.data.get('events', ()))} from {inline(str(event.data.get('from') or 'unknown'))}"
-    came = from_whom if event.verb == "arrived" else ""
-    mark = {"waits": " (does not count: it waits to be accepted)", "rejected": " (does not count: it was rejected)"}
+    origin = f": {len(event.data.get('events', ()))} from {inline(str(event.data.get('from') or 'unknown'))}"
+    came = origin if event.verb == "arrived" else ""
+    mark = {"waits": " (not applied: quarantined)", "rejected": " (not applied: rejected)"}
     return f"{event.at[:16]} {event.verb}{came} by {who}{mark.get(aside, '')}"
 
 
 def outcome_of(outcome: Outcome) -> str:
-    """Write what became of a draft, and how to go on."""
+    """Format the outcome of a write, and what to do next."""
     match outcome:
         case Written(record=record, related=related, conflicts=conflicts, doubts=doubts):
             return "\n".join(
                 [
-                    f"Kept as {record.id}: {shorten(record.title, 120)}{_related(related)}",
-                    *(f"  does not hold: {doubt}" for doubt in doubts),
-                    *(f"  {conflict_line(record, one)}" for one in conflicts),
+                    f"Saved as {record.id}: {shorten(record.title, 120)}{_related(related)}",
+                    *(f"  warning: {doubt}" for doubt in doubts),
+                    *(f"  {conflict_line(record, clash)}" for clash in conflicts),
                 ]
             )
         case Held(record=record, why=why):
@@ -224,21 +230,23 @@ def outcome_of(outcome: Outcome) -> str:
             return refusal_of(refused)
 
 
-def answered(told: Answered, how: str = ANSWER) -> list[str]:
-    """Write which answers to scars were taken, and what is still missing."""
-    lines = [f"{decision}: {record.id[:SHORT]} {shorten(record.title, 80)}" for record, decision in told.taken]
-    lines += [f"NOT taken: {problem}" for problem in told.problems]
-    return lines + (waiting_for(told.waiting, how) or ["Every scar shown in this session is answered."])
+def answered(result: Answered, how: str = ANSWER) -> list[str]:
+    """Format which answers to scars were accepted, and which are missing."""
+    lines = [f"{decision}: {record.id[:SHORT]} {shorten(record.title, 80)}" for record, decision in result.taken]
+    lines += [f"NOT accepted: {problem}" for problem in result.problems]
+    return lines + (waiting_for(result.waiting, how) or ["Every scar shown in this session is answered."])
 
 
 def conflict_line(record: Record, clash: Clash) -> str:
-    """Write what a new record seems to contradict, and how to say which of them holds."""
+    """Format what a new record seems to contradict, and how to resolve it."""
     other = f"{clash.record.id[:SHORT]} ({shorten(clash.record.title, 80)})"
     replace = f"revise({record.id[:SHORT]}, links=[supersedes:{clash.record.id[:SHORT]}])"
     if clash.replaced:
         return f"seems to replace {other}: {clash.found.explain} If so: {replace}."
     both = f"links=[relates_to:{clash.record.id[:SHORT]}]"
-    return f"seems to contradict {other}: {clash.found.explain} If it replaces that: {replace}; if both hold: {both}."
+    return (
+        f"seems to contradict {other}: {clash.found.explain} If it replaces that: {replace}; if both are true: {both}."
+    )
 
 
 def _related(related: Iterable[Similar]) -> str:
@@ -257,7 +265,7 @@ def _kind(record: Record) -> str:
 
 
 def _checked(record: Record, freshness: Freshness | None = None) -> str:
-    """Say how far a record still holds; of what tells of the past, when it was last looked at."""
+    """Describe the freshness of a record, or when it was last verified."""
     if freshness:
         return told(freshness)
     return f"verified {record.verified_at[:10]}" if record.verified_at else "never verified"
@@ -273,4 +281,4 @@ def _spoken(value: object) -> str:
 
 def _texts(record: Record, name: str) -> list[str]:
     value = record.fields.get(name)
-    return [one for one in value if isinstance(one, str)] if isinstance(value, list) else []
+    return [text for text in value if isinstance(text, str)] if isinstance(value, list) else []

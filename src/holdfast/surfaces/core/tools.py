@@ -1,4 +1,4 @@
-"""The native tools, each a few lines over a verb."""
+"""The native tools. Each calls one verb; names, docstrings and signatures are what agents see."""
 
 from typing import Annotated, Any, Literal
 
@@ -9,8 +9,8 @@ from holdfast.model.text import tokens_of
 from holdfast.policy.admission.admit import SecretFound, Waivers
 from holdfast.policy.sessions.plan_brief import clipped
 from holdfast.surfaces.core import actions, care, work
-from holdfast.surfaces.core import text as shown
-from holdfast.surfaces.core.actions import Given
+from holdfast.surfaces.core import text as texts
+from holdfast.surfaces.core.actions import Arguments
 from holdfast.surfaces.core.table import surface
 from holdfast.surfaces.tool import Call
 from holdfast.verbs.records import lifecycle
@@ -19,7 +19,7 @@ from holdfast.verbs.records.read import history, note_reading
 from holdfast.verbs.records.write import write
 from holdfast.verbs.search import brief as briefs
 from holdfast.verbs.search.recall import recall as find
-from holdfast.verbs.sessions.absorb import absorb as take_in
+from holdfast.verbs.sessions.absorb import absorb as absorb_all
 from holdfast.verbs.sessions.close import LEARNINGS
 from holdfast.verbs.sessions.judge import VERDICTS
 from holdfast.verbs.sessions.judge import judge as judge_each
@@ -49,9 +49,9 @@ def recall(
 ) -> str:
     """Find what is known about something, by word and by meaning.
 
-    Gives an index of the best hits and why each is there, or says that nothing fits. read gives the full text.
+    Returns an index of the best hits and why each matched, or reports that nothing fits. read returns the full text.
     """
-    query_ = Query(
+    request = Query(
         text=query,
         kinds=tuple(kinds),
         scopes=tuple(scopes),
@@ -64,10 +64,10 @@ def recall(
         mode=mode,
         related=True,
     )
-    found = find(call.memory, query_)
-    told = care.guidance_of(found)
-    return shown.index_of(
-        found, who=call.memory.actor.name, budget=budget, guidance=told, waiting=unanswered(call.memory)
+    recalled = find(call.memory, request)
+    guidance_ = care.guidance_of(recalled)
+    return texts.index_of(
+        recalled, who=call.memory.actor.name, budget=budget, guidance=guidance_, waiting=unanswered(call.memory)
     )
 
 
@@ -79,14 +79,18 @@ def read(
     budget: Annotated[int, "Most tokens.", {"minimum": 50, "maximum": 20000}] = 4000,
     level: Annotated[Literal["summary", "full", "files", "history"], "files: the code it cites."] = "full",
 ) -> str:
-    """Give memories in full, and whether they still hold and helped."""
-    told = [f"history of {one}:\n{shown.history_of(history(call.memory, one))}" for one in ids if level == "history"]
-    room = max(50, (budget - sum(map(tokens_of, told))) // len(ids) - 1)
-    found = [hydrate(call.memory, one, "full" if level == "history" else level) for one in ids]
-    note_reading(call.memory, [one.shown.record.id for one in found])
+    """Return memories in full, and whether they are still true and helped."""
+    histories = [
+        f"history of {id_}:\n{texts.history_of(history(call.memory, id_))}" for id_ in ids if level == "history"
+    ]
+    room = max(50, (budget - sum(map(tokens_of, histories))) // len(ids) - 1)
+    hydrated = [hydrate(call.memory, id_, "full" if level == "history" else level) for id_ in ids]
+    note_reading(call.memory, [record.shown.record.id for record in hydrated])
     if level == "summary":
-        return clipped("\n".join(shown.line(one.shown.record) for one in found), budget)
-    return clipped("\n\n".join([*(shown.hydrated(one, start=start, room=room) for one in found), *told]), budget)
+        return clipped("\n".join(texts.line(record.shown.record) for record in hydrated), budget)
+    return clipped(
+        "\n\n".join([*(texts.hydrated(record, start=start, room=room) for record in hydrated), *histories]), budget
+    )
 
 
 @surface.tool("Remember something")
@@ -109,15 +113,15 @@ def remember(
     confidence: Literal["high", "medium", "low"] = "medium",
     inferred: Annotated[bool, "You concluded it."] = False,
     everywhere: Annotated[bool, "Holds in every project."] = False,
-    force: Annotated[bool, "Keep it although refused."] = False,
+    force: Annotated[bool, "Save it although refused."] = False,
     redact: Annotated[bool, "Mask secrets instead."] = False,
 ) -> str:
-    """Keep one thing for later sessions.
+    """Save one thing for later sessions.
 
-    Refused, with the way on, when it is known, was retired, will be untrue soon or holds a secret.
+    Refused, with what to do, when it is known, was retired, will be untrue soon or holds a secret.
     """
     arrows = tuple(
-        Link(relation=relation, target=target) for relation, _, target in (one.partition(":") for one in links)
+        Link(relation=relation, target=target) for relation, _, target in (link_.partition(":") for link_ in links)
     )
     source: Literal["inferred", "explicit"] = "inferred" if inferred else "explicit"
     draft = Draft(
@@ -134,9 +138,9 @@ def remember(
         project=GLOBAL if everywhere else None,
     )
     waivers = Waivers(duplicate=force, transient=force, scope=force)
-    told = shown.outcome_of(write(call.memory, draft, waivers=waivers, redact=redact))
+    outcome = texts.outcome_of(write(call.memory, draft, waivers=waivers, redact=redact))
     waiting = unanswered(call.memory) if kind in (*LEARNINGS, "decision") else []
-    return "\n".join([*shown.waiting_for(waiting), told])
+    return "\n".join([*texts.waiting_for(waiting), outcome])
 
 
 @surface.tool("Revise a memory")
@@ -151,8 +155,8 @@ def revise(
     tags: list[str] = [],  # noqa: B006
     links: Annotated[list[str], "relation:id to add."] = [],  # noqa: B006
 ) -> str:
-    """Give a memory a new text, title or kind; fields, scopes and tags are replaced, links added. The old version stays in its history."""
-    for relation, _, target in (one.partition(":") for one in links):
+    """Change a memory's text, title or kind; fields, scopes and tags are replaced, links added. The old version stays in its history."""
+    for relation, _, target in (link_.partition(":") for link_ in links):
         record = link(call.memory, id, relation, target)
     if links and not (text or title or kind or fields or scopes or tags):
         return f"Linked {record.id}."
@@ -169,7 +173,7 @@ def revise(
         ),
     )
     return (
-        shown.refusal_of(outcome)
+        texts.refusal_of(outcome)
         if isinstance(outcome, SecretFound)
         else f"Revised {outcome.id}, revision {outcome.revision}."
     )
@@ -191,21 +195,21 @@ def judge(
     call: Call,
     judgements: Annotated[list[dict[str, Any]], {"minItems": 1, "items": VERDICT}],
 ) -> str:
-    """Say what became of memories; this is how the memory learns what to trust.
+    """Report the outcome of memories; this is how the memory learns what to trust.
 
     To a scar that recall showed: APPLYING (evidence: what was done), N_A (why it does not apply) or REFUTED (which risk is
     accepted), in 50 characters or more; later succeeded or failed. To any: applied, ignored, contradicted (it is wrong),
-    corrected (and you revised it), verified (you checked it). To one that is held: confirmed or cancelled.
+    corrected (and you revised it), verified (you checked it). To a pending one: confirmed or cancelled.
     """
-    told = judge_each(call.memory, [_judgement(one) for one in judgements])
-    lines = "\n".join(shown.answered(told))
-    if not told.taken:
+    result = judge_each(call.memory, [_judgement(judgement) for judgement in judgements])
+    lines = "\n".join(texts.answered(result))
+    if not result.taken:
         raise Invalid(lines)
     return lines
 
 
-def _judgement(one: dict[str, Any]) -> Answer:
-    return Answer(scar=one["id"], decision=one["verdict"], evidence=one.get("evidence", ""))
+def _judgement(judgement: dict[str, Any]) -> Answer:
+    return Answer(scar=judgement["id"], decision=judgement["verdict"], evidence=judgement.get("evidence", ""))
 
 
 @surface.tool("Forget or restore a memory", destructive=True)
@@ -218,14 +222,14 @@ def forget(
     """Take a memory out of use, with a reason, or put it back. Nothing is lost."""
     if restore_it:
         return f"Restored {restore(call.memory, id).id}."
-    return f"Retired {retire(call.memory, id, reason).id}. forget(restore_it=true) brings it back."
+    return f"Retired {retire(call.memory, id, reason).id}. forget(restore_it=true) restores it."
 
 
 @surface.tool("Work in sessions")
 def session(
     call: Call,
     action: Literal[tuple(actions.SESSION)],  # type: ignore[valid-type]
-    id: Annotated[str, "A session, if not the one going on."] = "",  # noqa: A002
+    id: Annotated[str, "A session, if not the active one."] = "",  # noqa: A002
     title: Annotated[str, "start: what it is about."] = "",
     issue: str = "",
     close_type: Literal["standard", "quick", "autonomous", "retroactive"] = "standard",
@@ -233,14 +237,14 @@ def session(
         dict[str, Any], "close: reflection, summary, decisions, open_threads, learnings; help(closing)."
     ] = {},  # noqa: B006
     text: Annotated[str, "A transcript, or what to find in them."] = "",
-    force: Annotated[bool, "start: a new one although one goes on."] = False,
+    force: Annotated[bool, "start: a new one although one is active."] = False,
 ) -> str:
-    """Begin, take up again, look at or close a session.
+    """Start, resume, inspect or close a session.
 
-    start tells what the last one left. patterns: what comes back across sessions.
+    start returns what the last one left. patterns: what recurs across sessions.
     """
-    given = Given(id=id, title=title, issue=issue, close_type=close_type, payload=payload, text=text, force=force)
-    return actions.SESSION[action](call.memory, given)
+    args = Arguments(id=id, title=title, issue=issue, close_type=close_type, payload=payload, text=text, force=force)
+    return actions.SESSION[action](call.memory, args)
 
 
 @surface.tool("Keep track of unfinished work")
@@ -255,9 +259,9 @@ def thread(
 ) -> str:
     """Threads are work that outlives a session; untouched ones fade and are archived.
 
-    triage groups them by stage. suggestions are topics that keep coming back: promote or dismiss them.
+    triage groups them by stage. suggestions are topics that keep recurring: promote or dismiss them.
     """
-    return actions.THREAD[action](call.memory, Given(id=id, text=text, issue=issue, note=note, force=force))
+    return actions.THREAD[action](call.memory, Arguments(id=id, text=text, issue=issue, note=note, force=force))
 
 
 @surface.tool("Brief a sub-agent", read_only=True)
@@ -267,7 +271,7 @@ def brief(
     form: Annotated[Literal["compact", "gate", "full"], "gate: only what blocks."] = "compact",
     budget: Annotated[int, "Most tokens.", {"minimum": 0, "maximum": 20000}] = 0,
 ) -> str:
-    """Give what is known about a plan, to put into a sub-agent's prompt: it has no memory of its own."""
+    """Return what is known about a plan, to put into a sub-agent's prompt: it has no memory of its own."""
     return work.brief_of(briefs.brief(call.memory, plan, form=form, budget=budget))
 
 
@@ -288,8 +292,8 @@ def absorb(
     observations: Annotated[list[dict[str, Any]], {"minItems": 1, "items": SEEN}],
     task: str = "",
 ) -> str:
-    """Keep what sub-agents observed, and point out what should become a scar."""
-    return work.absorbed_of(take_in(call.memory, observations, task=task))
+    """Save what sub-agents observed, and point out what should become a scar."""
+    return work.absorbed_of(absorb_all(call.memory, observations, task=task))
 
 
 @surface.tool("Explore the memory", read_only=True)
@@ -301,8 +305,8 @@ def explore(
     limit: int = 20,
 ) -> str:
     """Look around: what is near a memory, what comes next, lessons, sessions, scars by effect, health."""
-    given = Given(id=about, text=about, days=max(1, days), limit=min(100, max(1, limit)))
-    return actions.EXPLORE[view](call.memory, given)
+    args = Arguments(id=about, text=about, days=max(1, days), limit=min(100, max(1, limit)))
+    return actions.EXPLORE[view](call.memory, args)
 
 
 @surface.tool("Help", read_only=True)

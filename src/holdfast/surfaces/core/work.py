@@ -1,4 +1,4 @@
-"""What a model reads of sessions, threads, briefs and what they add up to."""
+"""Format sessions, threads, briefs and their statistics as text for models."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -27,17 +27,17 @@ THREADS_AT_START = 5
 
 
 def opening_of(opened: Opening, *, payload_file: str = "", closing: str = "session(close, payload)") -> str:
-    """Write what a session should know when it begins, in one readable page."""
+    """Format what a session should know when it starts, as one page."""
     session = opened.session
     word = "resumed" if opened.resumed else "started"
     head = f"Holdfast session {session.id} {word} · {session.agent or 'unknown agent'} · {session.project}"
-    tail = f"Recall before you act on what others may have met; close with {closing}."
+    tail = f"Recall before work that earlier sessions may have done; close with {closing}."
     file = f" Payload file, if you prefer: {payload_file}" if payload_file else ""
     return "\n".join([head, *_standing(opened), tail + file])
 
 
 def context_of(opened: Opening) -> str:
-    """Write where a project stands."""
+    """Format the state of a project."""
     return "\n".join([f"Project {opened.session.project}", *_standing(opened)])
 
 
@@ -53,15 +53,18 @@ def _standing(opened: Opening) -> list[str]:
     lines += [f"Working together: {shorten(opened.rapport, 200)}"] if opened.rapport else []
     lines += _open_threads(opened.threads)
     lines += [f"Decisions of the last days ({len(opened.decisions)}):"] if opened.decisions else []
-    lines += [f"  {one.id[:SHORT]} {one.created_at[:10]} {shorten(one.title, 100)}" for one in opened.decisions]
+    lines += [
+        f"  {decision.id[:SHORT]} {decision.created_at[:10]} {shorten(decision.title, 100)}"
+        for decision in opened.decisions
+    ]
     lines += ["Topics that keep coming back; thread(promote) or thread(dismiss):"] if opened.suggestions else []
     lines += [
-        f"  {one.id[:SHORT]} {shorten(one.title, 80)} ({counted(len(one.extra.get('evidence', ())), 'session')})"
-        for one in opened.suggestions[:3]
+        f"  {topic.id[:SHORT]} {shorten(topic.title, 80)} ({counted(len(topic.extra.get('evidence', ())), 'session')})"
+        for topic in opened.suggestions[:3]
     ]
     lines += [
-        f"Never closed: {one.id} of {one.started_at[:16]}; session(start, id) takes it up, session(close, id) ends it."
-        for one in opened.left_open[:2]
+        f"Never closed: {session_.id} of {session_.started_at[:16]}; session(start, id) resumes it, session(close, id) closes it."
+        for session_ in opened.left_open[:2]
     ]
     if opened.insight:
         spot = f"; blind spot: {shorten(opened.insight.blind_spot.title, 60)}" if opened.insight.blind_spot else ""
@@ -76,81 +79,81 @@ def _last(opened: Opening) -> list[str]:
         return ["This is the first session here." if not opened.resumed else "No earlier session was closed here."]
     title = str(opened.last.close.get("title") or opened.last.title or "untitled")
     lines = [f"Last session ({opened.last.closed_at[:10]}, {opened.last.agent or 'unknown'}): {shorten(title, 100)}"]
-    told = opened.summary.fields if opened.summary else {}
+    summary = opened.summary.fields if opened.summary else {}
     return lines + [
-        f"  {name.replace('_', ' ')}: {shorten(str(told[name]), 160)}"
+        f"  {name.replace('_', ' ')}: {shorten(str(summary[name]), 160)}"
         for name in ("completed", "learned", "next_steps")
-        if told.get(name)
+        if summary.get(name)
     ]
 
 
 def _open_threads(threads: Sequence[Thread]) -> list[str]:
     if not threads:
         return []
-    dormant = sum(one.stage == "dormant" for one in threads)
+    dormant = sum(thread.stage == "dormant" for thread in threads)
     left = len(threads) - THREADS_AT_START
-    told = f", showing {THREADS_AT_START}" if left > 0 else ""
-    head = f"Threads ({len(threads)} open{told}{f', {dormant} dormant' if dormant else ''}):"
-    return [head, *(f"  {thread_line(one)}" for one in threads[:THREADS_AT_START])]
+    shown = f", showing {THREADS_AT_START}" if left > 0 else ""
+    head = f"Threads ({len(threads)} open{shown}{f', {dormant} dormant' if dormant else ''}):"
+    return [head, *(f"  {thread_line(thread)}" for thread in threads[:THREADS_AT_START])]
 
 
 def thread_line(thread: Thread) -> str:
-    """Write a thread as one line."""
+    """Format a thread as one line."""
     stage = thread.stage if thread.stage == "resolved" else f"{thread.stage} {thread.vitality:.2f}"
     note = f" → {shorten(thread.record.reason, 80)}" if thread.record.reason else ""
     return f"{thread.record.id[:SHORT]} [{stage}, touched {thread.touched_at[:10]}] {shorten(thread.record.title, 100)}{note}"
 
 
 def threads_of(threads: Sequence[Thread], *, nothing: str) -> str:
-    """Write threads, one a line."""
+    """Format threads, one per line."""
     if not threads:
         return nothing
     return within(BUDGET, [f"{counted(len(threads), 'thread')}:"], map(thread_line, threads), "resolve or triage some")
 
 
 def triage_of(stages: dict[str, list[Thread]]) -> str:
-    """Write open threads by stage."""
-    heads = [f"{name}: {len(found)}" for name, found in stages.items()]
-    items = [thread_line(one) for found in stages.values() for one in found]
+    """Format open threads by stage."""
+    heads = [f"{name}: {len(threads)}" for name, threads in stages.items()]
+    items = [thread_line(thread) for threads in stages.values() for thread in threads]
     return within(
         BUDGET,
-        [" · ".join(heads), "Resolve what is done, touch what goes on; archived ones are out of the lists."],
+        [" · ".join(heads), "Resolve what is done, touch what continues; archived threads are not listed."],
         items,
         "thread(list)",
     )
 
 
 def opened_thread(outcome: Any) -> str:
-    """Write what became of a new thread."""
+    """Format the outcome of opening a thread."""
     match outcome:
         case Opened(thread=thread):
             return f"Opened {thread_line(thread)}"
         case Known(thread=thread):
-            return f"Known already, touched: {thread_line(thread)}. force=true opens another one."
+            return f"Already open, touched: {thread_line(thread)}. force=true opens another one."
     return refusal_of(outcome)
 
 
 def closing_of(outcome: Closed | NotClosed) -> str:
-    """Write how a session ended, or what has to be done first."""
+    """Format how a session closed, or what has to be done first."""
     if isinstance(outcome, NotClosed):
         return "\n".join(
             [
                 f"Session {outcome.session.id} is NOT closed, and nothing was written:",
-                *(f"- {one}" for one in outcome.problems),
+                *(f"- {problem}" for problem in outcome.problems),
             ]
         )
-    kinds = ", ".join(f"{one.kind} {one.id[:SHORT]}" for one in outcome.kept)
+    kinds = ", ".join(f"{record.kind} {record.id[:SHORT]}" for record in outcome.kept)
     lines = [f"Session {outcome.session.id} closed ({outcome.compliance['close_type']}): {outcome.title or 'untitled'}"]
-    lines += [f"Kept: {kinds}"] if kinds else []
+    lines += [f"Saved: {kinds}"] if kinds else []
     lines += (
-        [f"Threads: {'; '.join(f'{one.id[:SHORT]} {shorten(one.title, 60)}' for one in outcome.threads)}"]
+        [f"Threads: {'; '.join(f'{record.id[:SHORT]} {shorten(record.title, 60)}' for record in outcome.threads)}"]
         if outcome.threads
         else []
     )
     settled = [
         f"{'+' if verdict == 'applied' else '!'} {scar[:SHORT]} {verdict}" for scar, verdict in outcome.answered.items()
     ]
-    lines += [f"Scars settled at close: {'; '.join(settled)}"] if settled else []
+    lines += [f"Scars answered at close: {'; '.join(settled)}"] if settled else []
     lines += (
         [
             f"Suggested thread: {outcome.suggestion.id[:SHORT]} {outcome.suggestion.title}; thread(promote) or thread(dismiss)"
@@ -161,18 +164,18 @@ def closing_of(outcome: Closed | NotClosed) -> str:
     lines += [
         f"Compliance: {', '.join(f'{name} {value}' for name, value in outcome.compliance.items() if name != 'close_type')}"
     ]
-    return within(BUDGET, lines, [f"Note: {one}" for one in outcome.remarks], "session(show)")
+    return within(BUDGET, lines, [f"Note: {remark}" for remark in outcome.remarks], "session(show)")
 
 
 def session_line(session: Session) -> str:
-    """Write a session as one line."""
+    """Format a session as one line."""
     state = "open" if session.is_open else str(session.close.get("type", "closed"))
     title = str(session.close.get("title") or session.title or session.issue or "untitled")
     return f"{session.id} {session.started_at[:16]} [{state}, {session.agent or 'unknown'}] {shorten(title, 80)}"
 
 
 def left_of(left: Left, topics: Topics) -> str:
-    """Write a session with what it left."""
+    """Format a session with what it left."""
     head = [
         session_line(left.session),
         f"{counted(left.recalls, 'recall')}, {counted(len(left.records), 'memory')}, last active {left.last_at[:16]}",
@@ -181,126 +184,145 @@ def left_of(left: Left, topics: Topics) -> str:
     return within(BUDGET, head, map(line, left.records), "recall with its words")
 
 
-def patterns_of(found: Patterns) -> str:
-    """Write what comes back across sessions."""
-    if not found.memories and not found.topics:
-        return "Nothing came back in several sessions."
-    items = [f"{counted(one.sessions, 'session')}: {line(one.record)}" for one in found.memories]
+def patterns_of(patterns: Patterns) -> str:
+    """Format what recurs across sessions."""
+    if not patterns.memories and not patterns.topics:
+        return "Nothing recurred in several sessions."
+    items = [f"{counted(memory.sessions, 'session')}: {line(memory.record)}" for memory in patterns.memories]
     topics = (
-        [f"Recurring words: {', '.join(f'{word} ({count})' for word, count in found.topics)}"] if found.topics else []
+        [f"Recurring words: {', '.join(f'{word} ({count})' for word, count in patterns.topics)}"]
+        if patterns.topics
+        else []
     )
     return within(BUDGET, topics, items, "explore(analytics)")
 
 
-def pieces_of(found: Sequence[Piece]) -> str:
-    """Write passages of transcripts."""
+def pieces_of(pieces: Sequence[Piece]) -> str:
+    """Format passages of transcripts."""
     items = [
-        f"{one.session[:SHORT]} part {one.place} (score {one.score:.1f}): {shorten(one.body, 300)}" for one in found
+        f"{piece.session[:SHORT]} part {piece.place} (score {piece.score:.1f}): {shorten(piece.body, 300)}"
+        for piece in pieces
     ]
     return (
-        within(BUDGET, [f"{counted(len(found), 'passage')}:"], items, "ask more narrowly")
-        if found
-        else "No transcript says this."
+        within(BUDGET, [f"{counted(len(pieces), 'passage')}:"], items, "ask more narrowly")
+        if pieces
+        else "No transcript matches."
     )
 
 
-def brief_of(made: Brief) -> str:
-    """Write a brief with nothing around it: it goes into a prompt as it is."""
-    return made.text
+def brief_of(brief: Brief) -> str:
+    """Return the text of a brief alone: it is inserted into a prompt unchanged."""
+    return brief.text
 
 
-def absorbed_of(found: Absorbed) -> str:
-    """Write what was taken in, and what should become a lesson."""
-    head = f"Kept {counted(len(found.kept), 'observation')}" + (
-        f", {len(found.known)} were known" if found.known else ""
+def absorbed_of(absorbed: Absorbed) -> str:
+    """Format what was saved from sub-agents, and what should become a lesson."""
+    head = f"Saved {counted(len(absorbed.kept), 'observation')}" + (
+        f", {len(absorbed.known)} were known" if absorbed.known else ""
     )
-    lines = [f"{head}: {', '.join(one.id[:SHORT] for one in found.kept)}".rstrip(": ")]
-    lines += [f"NOT kept: {problem}" for problem in found.problems]
+    lines = [f"{head}: {', '.join(record.id[:SHORT] for record in absorbed.kept)}".rstrip(": ")]
+    lines += [f"NOT saved: {problem}" for problem in absorbed.problems]
     return within(
-        BUDGET, [*lines, *_lessons(found.candidates)[:1]], _lessons(found.candidates)[1:], "explore(candidates)"
+        BUDGET, [*lines, *_lessons(absorbed.candidates)[:1]], _lessons(absorbed.candidates)[1:], "explore(candidates)"
     )
 
 
-def candidates_of(found: Sequence[Candidate]) -> str:
-    """Write the observations that sound like lessons."""
-    lines = _lessons(found)
+def candidates_of(candidates: Sequence[Candidate]) -> str:
+    """Format the observations that sound like lessons."""
+    lines = _lessons(candidates)
     return (
-        within(BUDGET, lines[:1], lines[1:], "keep or forget some first")
+        within(BUDGET, lines[:1], lines[1:], "remember or forget some first")
         if lines
-        else "No observation waits to become a lesson."
+        else "No observation looks like a lesson."
     )
 
 
-def _lessons(found: Sequence[Candidate]) -> list[str]:
-    if not found:
+def _lessons(candidates: Sequence[Candidate]) -> list[str]:
+    if not candidates:
         return []
-    head = f"{len(found)} may be lessons: remember(kind=scar, links=[elaborates:id]) if so, forget(id) if not."
-    return [head, *(f"{one.record.id[:SHORT]} {shorten(one.record.title, 120)} ({one.cue})" for one in found)]
+    head = f"{len(candidates)} may be lessons: remember(kind=scar, links=[elaborates:id]) if so, forget(id) if not."
+    return [
+        head,
+        *(
+            f"{candidate.record.id[:SHORT]} {shorten(candidate.record.title, 120)} ({candidate.cue})"
+            for candidate in candidates
+        ),
+    ]
 
 
-def graph_of(found: Neighbourhood) -> str:
-    """Write what a record is connected to."""
-    titles = {one.id: one.title for one in (found.center, *found.records)}
+def graph_of(graph: Neighbourhood) -> str:
+    """Format what a record is linked to."""
+    titles = {record.id: record.title for record in (graph.center, *graph.records)}
 
-    def told(arrow: Arrow) -> str:
+    def arrow_line(arrow: Arrow) -> str:
         ends = [f"{end[:SHORT]} {shorten(titles.get(end, ''), 60)}" for end in (arrow.source, arrow.target)]
         return f"{ends[0]} —{arrow.relation}→ {ends[1]}"
 
-    if not found.arrows:
-        return f"{line(found.center)}\nNo links. revise(id, links=[relation:id]) adds one."
-    return within(BUDGET, [line(found.center)], map(told, found.arrows), "a smaller depth")
+    if not graph.arrows:
+        return f"{line(graph.center)}\nNo links. revise(id, links=[relation:id]) adds one."
+    return within(BUDGET, [line(graph.center)], map(arrow_line, graph.arrows), "a smaller depth")
 
 
-def activity_of(found: Activity, spots: BlindSpots, wordings: Sequence[Wording], days: float) -> str:
-    """Write what sessions add up to."""
+def activity_of(activity: Activity, spots: BlindSpots, wordings: Sequence[Wording], days: float) -> str:
+    """Format the statistics of sessions."""
     lines = [
-        f"Last {days:.0f} days: {counted(found.sessions, 'session')} ({found.open} open), {counted(found.recalls, 'recall')}, {counted(found.reflections, 'reflection')}."
+        f"Last {days:.0f} days: {counted(activity.sessions, 'session')} ({activity.open} open), {counted(activity.recalls, 'recall')}, {counted(activity.reflections, 'reflection')}."
     ]
-    lines += [f"Sessions a day: {plotted(found.daily)}"] if any(found.daily) else []
-    lines.append(f"Shown on request: {found.tokens} tokens; unasked: {found.injected} tokens.")
+    lines += [f"Sessions a day: {plotted(activity.daily)}"] if any(activity.daily) else []
+    lines.append(f"Returned on request: {activity.tokens} tokens; injected automatically: {activity.injected} tokens.")
     lines += (
-        [f"Kept: {', '.join(f'{count} {kind}' for kind, count in found.kinds.most_common())}"] if found.kinds else []
-    )
-    lines += [f"Agents: {', '.join(f'{name} {count}' for name, count in found.agents.items())}"] if found.agents else []
-    lines += (
-        [f"Closed: {', '.join(f'{name} {count}' for name, count in found.closes.most_common())}"]
-        if found.closes
+        [f"Saved: {', '.join(f'{count} {kind}' for kind, count in activity.kinds.most_common())}"]
+        if activity.kinds
         else []
     )
-    lines += [f"Issues: {', '.join(f'{name} {count}' for name, count in found.issues)}"] if found.issues else []
-    lines += [wording_line(one) for one in wordings if one.shown]
-    items = [f"ignored: {effect_line(one)}" for one in spots.ignored] + [
-        f"applied in vain: {effect_line(one)}" for one in spots.in_vain
+    lines += (
+        [f"Agents: {', '.join(f'{name} {count}' for name, count in activity.agents.items())}"]
+        if activity.agents
+        else []
+    )
+    lines += (
+        [f"Closed: {', '.join(f'{name} {count}' for name, count in activity.closes.most_common())}"]
+        if activity.closes
+        else []
+    )
+    lines += [f"Issues: {', '.join(f'{name} {count}' for name, count in activity.issues)}"] if activity.issues else []
+    lines += [wording_line(wording) for wording in wordings if wording.shown]
+    items = [f"ignored: {effect_line(effect)}" for effect in spots.ignored] + [
+        f"applied without success: {effect_line(effect)}" for effect in spots.in_vain
     ]
     return within(BUDGET, lines, items, "explore(scars)")
 
 
-def effects_of(found: Sequence[Effect]) -> str:
-    """Write what each scar achieved."""
-    if not found:
+def effects_of(effects: Sequence[Effect]) -> str:
+    """Format the effect of each scar."""
+    if not effects:
         return "No scar was shown in a session yet."
-    return within(BUDGET, ["Scars by how often they were shown:"], map(effect_line, found), "a shorter time with days")
+    return within(
+        BUDGET, ["Scars by how often they were shown:"], map(effect_line, effects), "a shorter time with days"
+    )
 
 
-def effect_line(one: Effect) -> str:
-    """Write what a scar achieved as one line."""
-    told = ", ".join(f"{name} {count}" for name, count in one.outcomes.most_common()) or "nothing came of it yet"
-    review = " · look at it again" if one.wants_review else ""
-    return f"{one.scar.id[:SHORT]} {shorten(one.scar.title, 80)}: shown {one.shown}, {told}, weight {one.multiplier:.0%}{review}"
+def effect_line(effect: Effect) -> str:
+    """Format the effect of a scar as one line."""
+    outcomes = ", ".join(f"{name} {count}" for name, count in effect.outcomes.most_common()) or "no outcome yet"
+    review = " · needs review" if effect.wants_review else ""
+    return f"{effect.scar.id[:SHORT]} {shorten(effect.scar.title, 80)}: shown {effect.shown}, {outcomes}, weight {effect.multiplier:.0%}{review}"
 
 
-def wording_line(one: Wording) -> str:
-    """Write how a wording fares as one line."""
-    told = ", ".join(f"{name} {count}" for name, count in one.outcomes.most_common())
-    return f"Wording “{one.variant}”: shown {one.shown}, heeded {one.heeded:.0%}" + (f" ({told})" if told else "")
+def wording_line(wording: Wording) -> str:
+    """Format how a wording performs as one line."""
+    outcomes = ", ".join(f"{name} {count}" for name, count in wording.outcomes.most_common())
+    return f"Wording “{wording.variant}”: shown {wording.shown}, applied {wording.heeded:.0%}" + (
+        f" ({outcomes})" if outcomes else ""
+    )
 
 
-def replies_of(found: dict[str, list[Reply]]) -> str:
-    """Write what sessions answered when they closed."""
+def replies_of(reflections: dict[str, list[Reply]]) -> str:
+    """Format the reflections that sessions gave when they closed."""
     items = [
-        f"{question.replace('_', ' ')} ({one.at[:10]}, {one.agent}): {shorten(one.text, 200)}"
-        for question, replies in found.items()
-        for one in replies
+        f"{question.replace('_', ' ')} ({reply.at[:10]}, {reply.agent}): {shorten(reply.text, 200)}"
+        for question, replies in reflections.items()
+        for reply in replies
     ]
     return (
         within(BUDGET, ["Reflections, latest first:"], items, "a shorter time with days")
@@ -309,28 +331,28 @@ def replies_of(found: dict[str, list[Reply]]) -> str:
     )
 
 
-def health_of(found: Status, waiting: Sequence[Record]) -> str:
-    """Write how the store is doing."""
+def health_of(status: Status, waiting: Sequence[Record]) -> str:
+    """Format the state of the store."""
     lines = [
-        f"{found.here} memories in {found.project}, {found.everywhere} in {found.projects} projects; {found.pending} wait for a yes, {found.retired} retired.",
-        f"{found.events} events, {found.bytes / 1e6:.1f} MB at {found.place}; embedder {found.embedder}, {found.lagging} wait for vectors.",
+        f"{status.here} memories in {status.project}, {status.everywhere} in {status.projects} projects; {status.pending} pending, {status.retired} retired.",
+        f"{status.events} events, {status.bytes / 1e6:.1f} MB at {status.place}; embedder {status.embedder}, {status.lagging} not embedded yet.",
     ]
-    lines += [found.note] if found.note else []
+    lines += [status.note] if status.note else []
     return "\n".join([*lines, *waiting_for(waiting)])
 
 
 def kind_of(name: str) -> str:
-    """Write what a kind is and which fields it has."""
+    """Format what a kind is and which fields it has."""
     kind = check_kind(name)
     fields = [
-        f"  {one.name}{' (required)' if one.required else ''}: {one.help}{' One of ' + ', '.join(one.choices) + '.' if one.choices else ''}"
-        for one in kind.fields
+        f"  {spec.name}{' (required)' if spec.required else ''}: {spec.help}{' One of ' + ', '.join(spec.choices) + '.' if spec.choices else ''}"
+        for spec in kind.fields
     ]
     return "\n".join([f"{kind.name}: {kind.help}", *(["Fields:", *fields] if fields else ["No fields of its own."])])
 
 
 def help_of(tools: Sequence[tuple[str, str]], topic: str) -> str:
-    """Write how to work with the memory, or about one topic."""
+    """Format how to use the memory, or one topic of it."""
     if topic in KINDS:
         return kind_of(topic)
     named = dict(tools)
@@ -344,20 +366,20 @@ def help_of(tools: Sequence[tuple[str, str]], topic: str) -> str:
 
 _TOPICS = {
     "confirm": """Recall shows scars: mistakes others made. Before consequential work answer each with judge:
-APPLYING: you heed it; evidence says what was done or checked (past tense, 50 characters or more).
-N_A: it does not apply; evidence says why. REFUTED: you overrule it; evidence names the risk that accepts.
-Later say how it went: verdict succeeded or failed.""",
+APPLYING: you follow it; evidence states what was done or checked (past tense, 50 characters or more).
+N_A: it does not apply; evidence states why. REFUTED: you overrule it; evidence names the accepted risk.
+Later report the result: verdict succeeded or failed.""",
     "closing": "\n".join(
         ["session(close, close_type=standard, payload={closing_reflection: {…}, human_corrections: …}). The questions:"]
-        + [f"  {one.key}{'' if one.required else ' (optional)'}: {one.text}" for one in QUESTIONS]
+        + [f"  {question.key}{'' if question.required else ' (optional)'}: {question.text}" for question in QUESTIONS]
         + [
             "Also: summary {request, investigated, learned, completed, next_steps, notes}, decisions [{title, decision, rationale}], open_threads [text or id],"
         ]
         + [
-            "resolved_threads, learnings [{kind, text, …}], project_state. Ask the human for corrections before. quick: under 30 minutes; autonomous: no human there."
+            "resolved_threads, learnings [{kind, text, …}], project_state. Ask the human for corrections before. quick: under 30 minutes; autonomous: no human present."
         ]
     ),
     "writing": """One memory, one thing, complete in itself. Title: what is now known, not who erred.
-scar: severity + two counter_arguments (why somebody could reasonably ignore it); decision: rationale, alternatives.
-Say what will still be true next month. Link what it replaces: links=[supersedes:id].""",
+scar: severity + two counter_arguments (why it could be reasonable to ignore it); decision: rationale, alternatives.
+Write what will still be true next month. Link what it replaces: links=[supersedes:id].""",
 }

@@ -1,4 +1,4 @@
-"""The tools of GitMem: sessions with a closing ceremony, scars that want an answer, threads."""
+"""The compatible surface of GitMem: sessions with a closing ceremony, scars that need confirmation, threads."""
 
 from holdfast.surfaces.contract import surface_of
 from holdfast.surfaces.gitmem import shapes, tools

@@ -1,4 +1,4 @@
-"""Lessons and decisions of a project, searched or listed by kind and severity, without leaving a trace in the session."""
+"""Search or list lessons and decisions by kind and severity, without recording an impression in the session."""
 
 from collections.abc import Sequence
 
@@ -11,20 +11,20 @@ from holdfast.verbs.search.brief import LESSONS
 from holdfast.verbs.search.recall import recall
 from holdfast.verbs.sessions.close import LEARNINGS
 
-MORE = 3  # times as many are looked at where some are then passed over
+MORE = 3  # times as many hits are requested when some will be filtered out
 
 
 def search_lessons(
     memory: Memory, text: str, *, kinds: Sequence[str] = LESSONS, severity: str = "", limit: int = 5
 ) -> Recalled:
-    """Find lessons by question; an id gives the record it means."""
+    """Find lessons by question; an id returns its record."""
     if is_reference(text):
         record = find(memory, text).record
         return Recalled(hits=(Hit(record=record, score=1.0, confidence="strong", why={"id": 1.0}, fit=1.0),))
-    wanted = limit * MORE if severity else limit
-    found = recall(memory, Query(text=text, kinds=tuple(kinds), limit=wanted), surface=False)
-    hits = [hit for hit in found.hits if _is_as_severe(hit.record, severity)]
-    return Recalled(hits=tuple(hits[:limit]), search=found.search, gated=found.gated, notes=found.notes)
+    most = limit * MORE if severity else limit
+    recalled = recall(memory, Query(text=text, kinds=tuple(kinds), limit=most), surface=False)
+    hits = [hit for hit in recalled.hits if _is_as_severe(hit.record, severity)]
+    return Recalled(hits=tuple(hits[:limit]), search=recalled.search, gated=recalled.gated, notes=recalled.notes)
 
 
 def recent_lessons(
@@ -35,7 +35,7 @@ def recent_lessons(
     days: float = 0,
     limit: int = 10,
 ) -> list[Record]:
-    """Give what was learned and decided, latest first; lessons that came with the product are no news."""
+    """Return lessons and decisions, latest first, without those that ship with Holdfast."""
     since = days_before(memory.clock.now(), days) if days else ""
     page = list_records(memory, Query(text="", kinds=tuple(kinds), since=since, limit=MOST_LISTED))
     own = [record for record in page.records if record.source != "starter" and _is_as_severe(record, severity)]

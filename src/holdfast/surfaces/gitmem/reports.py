@@ -1,4 +1,4 @@
-"""What GitMem's users read of analytics, the graph, the health of the store and the commands there are."""
+"""Format GitMem's analytics, graph, store health and list of commands."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
@@ -16,130 +16,144 @@ from holdfast.verbs.upkeep.doctor import Check, Status
 Report = Activity | BlindSpots | Mapping[str, Sequence[Reply]]
 
 
-def analyzed(lens: str, found: Report, days: float, form: str) -> str | dict[str, Any]:
-    """Write what sessions add up to, to be read or for programs."""
+def analyzed(lens: str, report: Report, days: float, form: str) -> str | dict[str, Any]:
+    """Return the statistics of sessions as text or JSON."""
     if form == "json":
-        return {"lens": lens, "days": days, "data": _plain(found)}
-    match found:
+        return {"lens": lens, "days": days, "data": _plain(report)}
+    match report:
         case Activity():
-            lines = _activity(found)
+            lines = _activity(report)
         case BlindSpots():
-            lines = _blind_spots(found)
+            lines = _blind_spots(report)
         case _:
-            lines = _reflections(found)
+            lines = _reflections(report)
     return "\n".join([f"{lens} · last {days:g} days", *lines])
 
 
-def traversed(found: Traversal, node: str) -> str:
-    """Write what a look at the graph found."""
-    if found.stats:
-        return "\n".join(_stats(found.stats))
-    if not found.nodes:
-        return f"Nothing in the graph is called {shorten(node, 80)}. The lens stats shows what there is."
-    named = found.nodes[0] if len(found.nodes) == 1 else f"{len(found.nodes)} nodes like {shorten(node, 60)}"
-    steps = [f"{'  ' * (hop.depth - 1)}{hop.depth}. {_arrow(hop.triple)}" for hop in found.hops]
-    lines = steps or [_arrow(one) for one in found.triples]
-    more = [f"({found.cut} more: raise limit)"] if found.cut else []
-    head = f"{found.lens} {named}: {counted(len(lines), 'connection')} of {found.scanned} looked at"
+def traversed(traversal: Traversal, node: str) -> str:
+    """Format a traversal of the graph."""
+    if traversal.stats:
+        return "\n".join(_stats(traversal.stats))
+    if not traversal.nodes:
+        return f"No node of the graph matches {shorten(node, 80)}. The lens stats lists the nodes."
+    named = (
+        traversal.nodes[0] if len(traversal.nodes) == 1 else f"{len(traversal.nodes)} nodes like {shorten(node, 60)}"
+    )
+    steps = [f"{'  ' * (hop.depth - 1)}{hop.depth}. {_arrow(hop.triple)}" for hop in traversal.hops]
+    lines = steps or [_arrow(triple) for triple in traversal.triples]
+    more = [f"({traversal.cut} more: raise limit)"] if traversal.cut else []
+    head = f"{traversal.lens} {named}: {counted(len(lines), 'connection')} of {traversal.scanned} scanned"
     return "\n".join([head, *lines, *more])
 
 
-def healthy(found: Status, checks: Sequence[Check], limit: int) -> str:
-    """Write how the store is doing: every write is one transaction, so what could lag behind is only its indexes."""
-    wrong = [one for one in checks if one.fix]
-    lines = [f"{counted(len(checks), 'check')}: {len(checks) - len(wrong)} well, {len(wrong)} with a problem"]
-    lines += [f"{one.name}: {one.found}" for one in checks if not one.fix]
-    lines += [f"PROBLEM {one.name}: {one.found} → {one.fix}" for one in wrong[:limit]]
-    lag = f"; {found.lagging} memories wait for vectors" if found.embedder != "none" else ""
-    lines += [f"{found.events} events kept, none waits to be written{lag}."]
-    return "\n".join([*lines, *([found.note] if found.note else [])])
+def healthy(status: Status, checks: Sequence[Check], limit: int) -> str:
+    """Format the state of the store. Every write is one transaction, so only its indexes can lag."""
+    failed = [check for check in checks if check.fix]
+    lines = [f"{counted(len(checks), 'check')}: {len(checks) - len(failed)} ok, {len(failed)} with a problem"]
+    lines += [f"{check.name}: {check.found}" for check in checks if not check.fix]
+    lines += [f"PROBLEM {check.name}: {check.found} → {check.fix}" for check in failed[:limit]]
+    lag = f"; {status.lagging} memories not embedded yet" if status.embedder != "none" else ""
+    lines += [f"{status.events} events stored, none pending{lag}."]
+    return "\n".join([*lines, *([status.note] if status.note else [])])
 
 
-def cache_status(found: Status, learnings: int) -> dict[str, Any]:
-    """Give what the search index holds."""
+def cache_status(status: Status, learnings: int) -> dict[str, Any]:
+    """Return the state of the search index."""
     return {
-        "search_mode": "words" if found.embedder == "none" or found.note else "hybrid",
+        "search_mode": "words" if status.embedder == "none" or status.note else "hybrid",
         "initialized": True,
-        "project": found.project,
+        "project": status.project,
         "scar_count": learnings,
-        "waiting_for_vectors": found.lagging,
-        "is_stale": bool(found.lagging) and found.embedder != "none",
-        "embedder": found.embedder,
-        "note": found.note,
+        "waiting_for_vectors": status.lagging,
+        "is_stale": bool(status.lagging) and status.embedder != "none",
+        "embedder": status.embedder,
+        "note": status.note,
     }
 
 
 def cache_health(checks: Sequence[Check]) -> dict[str, Any]:
-    """Give whether the search index agrees with the journal."""
-    wrong = [one for one in checks if one.fix]
+    """Return whether the search index agrees with the journal."""
+    failed = [check for check in checks if check.fix]
     return {
-        "status": "out_of_sync" if wrong else "healthy",
-        "details": [f"{one.name}: {one.found}" for one in checks],
-        "fixes": [one.fix for one in wrong],
+        "status": "out_of_sync" if failed else "healthy",
+        "details": [f"{check.name}: {check.found}" for check in checks],
+        "fixes": [check.fix for check in failed],
     }
 
 
-def helped(contract: Contract, found: Status) -> str:
-    """Write the commands with their short names."""
+def helped(contract: Contract, status: Status) -> str:
+    """Format the tools with their short names."""
     tools = contract.promises
     lines = [f"Holdfast {__version__} with GitMem's tools · {len(tools)} tools · every tier's tools, nothing to unlock"]
-    lines += [f"Storage: {found.place} · project {found.project} · {found.here} memories"]
-    width = max(len(one.name) for one in tools)
-    for one in tools:
-        names = f" ({', '.join(one.aliases)})" if one.aliases else ""
-        lines.append(f"  {one.name.ljust(width)}  {one.title}{names}")
+    lines += [f"Storage: {status.place} · project {status.project} · {status.here} memories"]
+    width = max(len(tool.name) for tool in tools)
+    for tool in tools:
+        names = f" ({', '.join(tool.aliases)})" if tool.aliases else ""
+        lines.append(f"  {tool.name.ljust(width)}  {tool.title}{names}")
     return "\n".join(lines)
 
 
-def _plain(found: Any) -> Any:
-    """Give a report as JSON has it; of a scar only what tells which one is meant."""
-    match found:
+def _plain(report: Any) -> Any:
+    """Convert a report to JSON; a scar is reduced to its id, title and severity."""
+    match report:
         case Effect(scar=scar, shown=shown, outcomes=outcomes, heeded=heeded):
-            told = {"scar_id": scar.id, "title": scar.title, "severity": scar.fields.get("severity")}
-            return {**told, "surfaced": shown, "outcomes": dict(outcomes), "application_rate": heeded}
+            summary = {"scar_id": scar.id, "title": scar.title, "severity": scar.fields.get("severity")}
+            return {**summary, "surfaced": shown, "outcomes": dict(outcomes), "application_rate": heeded}
         case Activity(issues=issues):
-            told = {spec.name: _plain(getattr(found, spec.name)) for spec in fields(found)}
-            return {**told, "issues": dict(issues)}
+            summary = {spec.name: _plain(getattr(report, spec.name)) for spec in fields(report)}
+            return {**summary, "issues": dict(issues)}
         case Mapping():
-            return {name: _plain(value) for name, value in found.items()}
+            return {name: _plain(value) for name, value in report.items()}
         case list() | tuple():
-            return [_plain(one) for one in found]
+            return [_plain(item) for item in report]
         case BlindSpots() | Reply():
-            return {spec.name: _plain(getattr(found, spec.name)) for spec in fields(found)}
-    return found
+            return {spec.name: _plain(getattr(report, spec.name)) for spec in fields(report)}
+    return report
 
 
-def _activity(found: Activity) -> list[str]:
+def _activity(activity: Activity) -> list[str]:
     lines = [
-        f"Sessions: {found.sessions} ({found.open} open), {found.recalls} recalls, {found.reflections} reflections"
+        f"Sessions: {activity.sessions} ({activity.open} open), {activity.recalls} recalls, {activity.reflections} reflections"
     ]
     lines += (
-        [f"Kept: {', '.join(f'{count} {kind}' for kind, count in found.kinds.most_common())}"] if found.kinds else []
+        [f"Saved: {', '.join(f'{count} {kind}' for kind, count in activity.kinds.most_common())}"]
+        if activity.kinds
+        else []
     )
-    lines += [f"Agents: {', '.join(f'{name} {count}' for name, count in found.agents.items())}"] if found.agents else []
-    lines += [f"Closed: {', '.join(f'{name} {count}' for name, count in found.closes.items())}"] if found.closes else []
-    lines += [f"Issues: {', '.join(f'{name} {count}' for name, count in found.issues)}"] if found.issues else []
+    lines += (
+        [f"Agents: {', '.join(f'{name} {count}' for name, count in activity.agents.items())}"]
+        if activity.agents
+        else []
+    )
+    lines += (
+        [f"Closed: {', '.join(f'{name} {count}' for name, count in activity.closes.items())}"]
+        if activity.closes
+        else []
+    )
+    lines += [f"Issues: {', '.join(f'{name} {count}' for name, count in activity.issues)}"] if activity.issues else []
     return lines
 
 
-def _reflections(found: Mapping[str, Sequence[Reply]]) -> list[str]:
+def _reflections(reflections: Mapping[str, Sequence[Reply]]) -> list[str]:
     lines = []
-    for question, replies in found.items():
+    for question, replies in reflections.items():
         lines += [f"## {question}"] if replies else []
-        lines += [f"- {one.at[:10]} {one.agent} {one.session[:10]}: {shorten(one.text, 200)}" for one in replies]
+        lines += [
+            f"- {reply.at[:10]} {reply.agent} {reply.session[:10]}: {shorten(reply.text, 200)}" for reply in replies
+        ]
     return lines or ["No session closed with a reflection yet."]
 
 
-def _blind_spots(found: BlindSpots) -> list[str]:
-    lines = [f"ignored: {_effect(one)}" for one in found.ignored]
-    lines += [f"applied in vain: {_effect(one)}" for one in found.in_vain]
-    lines += [f"look at it again: {_effect(one)}" for one in found.review if one not in found.ignored]
-    return lines or ["No blind spot: no scar is shown for nothing."]
+def _blind_spots(spots: BlindSpots) -> list[str]:
+    lines = [f"ignored: {_effect(effect)}" for effect in spots.ignored]
+    lines += [f"applied without success: {_effect(effect)}" for effect in spots.in_vain]
+    lines += [f"needs review: {_effect(effect)}" for effect in spots.review if effect not in spots.ignored]
+    return lines or ["No blind spot: no shown scar is ignored or fails."]
 
 
-def _effect(one: Effect) -> str:
-    told = ", ".join(f"{name} {count}" for name, count in one.outcomes.most_common()) or "no answer"
-    return f"{one.scar.id[:10]} {shorten(one.scar.title, 80)}: shown {one.shown}, {told}"
+def _effect(effect: Effect) -> str:
+    outcomes = ", ".join(f"{name} {count}" for name, count in effect.outcomes.most_common()) or "no answer"
+    return f"{effect.scar.id[:10]} {shorten(effect.scar.title, 80)}: shown {effect.shown}, {outcomes}"
 
 
 def _stats(stats: Stats) -> list[str]:
@@ -152,8 +166,8 @@ def _stats(stats: Stats) -> list[str]:
     }
     lines = [f"stats: {counted(stats.triples, 'connection')}"]
     for name, counts in parts.items():
-        told = ", ".join(f"{shorten(item, 60)} {count}" for item, count in counts.items())
-        lines += [f"{name}: {told}"] if told else []
+        listed = ", ".join(f"{shorten(item, 60)} {count}" for item, count in counts.items())
+        lines += [f"{name}: {listed}"] if listed else []
     return lines
 
 

@@ -1,4 +1,4 @@
-"""What callers of GitMem's tools get: a text to show where there is one, else JSON; errors as an object that lists them."""
+"""Format the results of GitMem's tools: text where there is a page, otherwise JSON; errors as an object that lists them."""
 
 import json
 from collections.abc import Sequence
@@ -24,56 +24,56 @@ REMEDIES = Remedies(force="allow_duplicate=true")
 
 
 def present(result: Any) -> str:
-    """Write a result: a text as it is, anything else as JSON."""
+    """Format a result: text unchanged, anything else as JSON."""
     return result if isinstance(result, str) else json.dumps(result, ensure_ascii=False, indent=2)
 
 
 def present_error(problem: HoldfastError) -> str:
-    """Write an error as GitMem documents it."""
+    """Format an error as GitMem documents it."""
     message = str(problem) if problem.problems else problem.hint or problem.message
     errors = list(problem.problems) or [problem.message]
     return json.dumps({"success": False, "errors": errors, "message": message}, ensure_ascii=False, indent=2)
 
 
 def short(record: Record) -> str:
-    """Give the first characters of an id, as many as tell it apart; those of threads say what they are."""
+    """Return the first characters of an id, prefixed for threads and suggested threads."""
     tag = "" if record.kind != "thread" else "ts-" if record.state == "pending" else "t-"
     return f"{tag}{record.id[:SHORT]}"
 
 
 def kind_of(record: Record) -> str:
-    """Say what a record is and how severe."""
+    """Return the kind of a record, with its severity if it has one."""
     severity = record.fields.get("severity")
     return f"{severity} {record.kind}" if severity else record.kind
 
 
 def ago(at: str, now: str) -> str:
-    """Say how long ago something was, in days."""
+    """Return how many days ago something was."""
     days = int(days_between(at, now))
     return f"{days}d ago" if days else "today"
 
 
 def advised(memory: Memory, text: str) -> str:
-    """Put before a text what should have been done first; it stands in nobody's way."""
+    """Prepend a note about unconfirmed scars or a missing recall; the text itself is unchanged."""
     if waiting := unanswered(memory):
-        names = ", ".join(short(one) for one in waiting[:5])
+        names = ", ".join(short(scar) for scar in waiting[:5])
         return f"Note: {counted(len(waiting), 'recalled scar')} not confirmed yet ({names}): confirm_scars.\n{text}"
     return text if recalls(memory) else f"Note: nothing was recalled in this session yet: recall(plan).\n{text}"
 
 
 def kept(outcome: Outcome, key: str) -> str:
-    """Write what became of something that should be kept; raises where it is not."""
+    """Format the outcome of a write; raise if it was refused."""
     match outcome:
         case Written(record=record, related=related, conflicts=conflicts):
-            also = [f"related: {short(one.record)} {shorten(one.record.title, 80)}" for one in related[:3]]
-            also += [_contradicted(one) for one in conflicts[:3]]
+            also = [f"related: {short(match.record)} {shorten(match.record.title, 80)}" for match in related[:3]]
+            also += [_contradicted(clash) for clash in conflicts[:3]]
             return "\n".join([f"Created {kind_of(record)}: {record.title}", f"{key}: {record.id}", *also])
         case Held(record=record, why=why):
-            return f"Pending until the user approves it ({why}): {record.title}\n{key}: {record.id}"
+            return f"Pending approval ({why}): {record.title}\n{key}: {record.id}"
         case Duplicate(matches=matches):
             known = matches[0].record
-            lines = [f"Known already as {kind_of(known)}: {known.title}", f"{key}: {known.id}", "deduplicated: true"]
-            return "\n".join([*lines, "Nothing new was kept; allow_duplicate=true keeps this one too."])
+            lines = [f"Already known as {kind_of(known)}: {known.title}", f"{key}: {known.id}", "deduplicated: true"]
+            return "\n".join([*lines, "Nothing new was saved; allow_duplicate=true saves this one too."])
     raise refused(outcome)
 
 
@@ -83,86 +83,87 @@ def refused(outcome: Refused) -> Invalid:
     return Invalid(refusal.reason, hint=refusal.hint)
 
 
-def confirmed(told: Answered) -> str:
-    """Write the answers that were taken; raises with everything that is wrong where none was."""
-    if told.problems or told.waiting:
-        missing = [f"Not confirmed: {short(one)} {one.title}" for one in told.waiting]
-        hint = "Answer every recalled scar in one call. Nothing was taken."
-        raise Invalid("The confirmations are not valid.", hint=hint, problems=[*told.problems, *missing])
-    lines = [f"{decision}: {short(scar)} {shorten(scar.title, 80)}" for scar, decision in told.taken]
-    return "\n".join([f"valid: true · {counted(len(told.taken), 'scar')} confirmed, go on.", *lines])
+def confirmed(result: Answered) -> str:
+    """Format the accepted answers; raise with every problem if any is invalid or missing."""
+    if result.problems or result.waiting:
+        missing = [f"Not confirmed: {short(scar)} {scar.title}" for scar in result.waiting]
+        hint = "Answer every recalled scar in one call. Nothing was recorded."
+        raise Invalid("The confirmations are not valid.", hint=hint, problems=[*result.problems, *missing])
+    lines = [f"{decision}: {short(scar)} {shorten(scar.title, 80)}" for scar, decision in result.taken]
+    return "\n".join([f"valid: true · {counted(len(result.taken), 'scar')} confirmed, continue.", *lines])
 
 
-def reflected(told: Answered) -> str:
-    """Write what was told of scars; raises where nothing of it could be taken."""
-    if not told.taken:
-        raise Invalid("No reflection was taken.", hint="Mend them and call again.", problems=told.problems)
-    lines = [f"{outcome}: {short(scar)} {shorten(scar.title, 80)}" for scar, outcome in told.taken]
-    lines += [f"Not taken: {problem}" for problem in told.problems]
-    lines += [f"Nothing told of: {short(one)} {shorten(one.title, 80)}" for one in told.waiting]
-    return "\n".join([f"valid: true · {counted(len(told.taken), 'reflection')}", *lines])
+def reflected(result: Answered) -> str:
+    """Format the recorded reflections; raise if none was valid."""
+    if not result.taken:
+        raise Invalid("No reflection was recorded.", hint="Correct them and call again.", problems=result.problems)
+    lines = [f"{outcome}: {short(scar)} {shorten(scar.title, 80)}" for scar, outcome in result.taken]
+    lines += [f"Not recorded: {problem}" for problem in result.problems]
+    lines += [f"No reflection on: {short(record)} {shorten(record.title, 80)}" for record in result.waiting]
+    return "\n".join([f"valid: true · {counted(len(result.taken), 'reflection')}", *lines])
 
 
-def noted(told: Noted) -> dict[str, Any]:
-    """Give what a batch of uses came to."""
+def noted(result: Noted) -> dict[str, Any]:
+    """Return the result of recording a batch of uses."""
     return {
-        "success": not told.unknown,
-        "usage_ids": list(told.events),
-        "resolved_count": len(told.events),
-        "failed_count": len(told.unknown),
-        "failed_identifiers": [name for name, _ in told.unknown],
-        "errors": [f"{name}: {problem}" for name, problem in told.unknown],
+        "success": not result.unknown,
+        "usage_ids": list(result.events),
+        "resolved_count": len(result.events),
+        "failed_count": len(result.unknown),
+        "failed_identifiers": [name for name, _ in result.unknown],
+        "errors": [f"{name}: {problem}" for name, problem in result.unknown],
     }
 
 
-def absorbed(found: Absorbed) -> str:
-    """Write what was taken in, and what should become a scar."""
-    if not found.kept and not found.known:
-        raise Invalid("No observation was kept.", hint="Mend them and call again.", problems=found.problems)
-    known = f" ({len(found.known)} known before)" if found.known else ""
-    lines = [f"absorbed: {len(found.kept) + len(found.known)}{known}", f"scar_candidates: {len(found.candidates)}"]
-    lines += [f"Not kept: {problem}" for problem in found.problems]
+def absorbed(result: Absorbed) -> str:
+    """Format what was saved from sub-agents, and what should become a scar."""
+    if not result.kept and not result.known:
+        raise Invalid("No observation was saved.", hint="Correct them and call again.", problems=result.problems)
+    known = f" ({len(result.known)} already known)" if result.known else ""
+    lines = [f"absorbed: {len(result.kept) + len(result.known)}{known}", f"scar_candidates: {len(result.candidates)}"]
+    lines += [f"Not saved: {problem}" for problem in result.problems]
     lines += [
-        f"Consider create_learning(scar): {shorten(one.record.title, 120)} ({one.cue})" for one in found.candidates
+        f"Consider create_learning(scar): {shorten(candidate.record.title, 120)} ({candidate.cue})"
+        for candidate in result.candidates
     ]
     return "\n".join(lines)
 
 
-def saved(kept_: Transcript) -> dict[str, Any]:
-    """Give what became of a transcript."""
-    size = len(kept_.body.encode())
+def saved(stored: Transcript) -> dict[str, Any]:
+    """Return the result of saving a transcript."""
+    size = len(stored.body.encode())
     return {
         "success": True,
-        "session_id": kept_.session,
+        "session_id": stored.session,
         "size_bytes": size,
         "size_kb": round(size / 1024, 1),
-        "estimated_tokens": kept_.tokens,
+        "estimated_tokens": stored.tokens,
     }
 
 
-def transcript(found: Transcript) -> dict[str, Any]:
-    """Give a transcript."""
+def transcript(stored: Transcript) -> dict[str, Any]:
+    """Return a transcript."""
     return {
         "success": True,
-        "session_id": found.session,
-        "transcript": found.body,
-        "size_bytes": len(found.body.encode()),
+        "session_id": stored.session,
+        "transcript": stored.body,
+        "size_bytes": len(stored.body.encode()),
     }
 
 
-def passages(found: Sequence[Piece], query: str) -> str:
-    """Write passages of transcripts."""
-    if not found:
-        return f"No transcript says anything about: {shorten(query, 120)}"
+def passages(pieces: Sequence[Piece], query: str) -> str:
+    """Format passages of transcripts."""
+    if not pieces:
+        return f"No transcript matches: {shorten(query, 120)}"
     lines = [
-        f"{one.session[:SHORT]} part {one.place} (similarity {one.share:.2f}): {shorten(one.body, 300)}"
-        for one in found
+        f"{piece.session[:SHORT]} part {piece.place} (similarity {piece.share:.2f}): {shorten(piece.body, 300)}"
+        for piece in pieces
     ]
-    return "\n".join([f"{counted(len(found), 'passage')} for: {shorten(query, 120)}", *lines])
+    return "\n".join([f"{counted(len(pieces), 'passage')} for: {shorten(query, 120)}", *lines])
 
 
 def _contradicted(clash: Clash) -> str:
     named = f"{short(clash.record)} {shorten(clash.record.title, 80)}"
     return (
-        f"seems to contradict {named}: {clash.found.explain} archive_learning takes out the one that no longer holds."
+        f"seems to contradict {named}: {clash.found.explain} archive_learning archives the one that is no longer true."
     )

@@ -1,4 +1,4 @@
-"""GitMem's tools, each a few lines over verbs; names and parameters are those of its contract."""
+"""GitMem's tools. Names and parameters follow its contract; each calls one verb."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -10,7 +10,7 @@ from holdfast.model.query import Query
 from holdfast.model.text import shorten
 from holdfast.policy.activity.transcript import form_of
 from holdfast.surfaces.contract import read_contract
-from holdfast.surfaces.gitmem import display, given, reports, shapes
+from holdfast.surfaces.gitmem import arguments, display, reports, shapes
 from holdfast.surfaces.gitmem.lessons import recent_lessons, search_lessons
 from holdfast.surfaces.gitmem.uses import note_use, note_uses, reflect
 from holdfast.surfaces.tool import Call
@@ -50,7 +50,7 @@ def session_start(
     issue_labels: tuple[str, ...] = (),
     project: str = "",
 ) -> str:
-    """Begin a session with what it should know, also about its issue."""
+    """Start a session and return what it should know, also about its issue."""
     memory = call.memory
     opened = start(
         memory,
@@ -68,80 +68,80 @@ def session_start(
 
 
 def session_refresh(call: Call, project: str = "") -> str:
-    """Show what the session should know once more."""
+    """Return what the session should know again."""
     memory = in_project(call.memory, project)
     return display.opening(refresh(memory), "refreshed", memory.clock.now())
 
 
 def session_close(call: Call, close_type: str, ceremony_duration_ms: int, session_id: str = "", **payload: Any) -> str:
-    """End a session with what it leaves."""
+    """Close a session with what it leaves."""
     memory = call.memory
-    meant = given.session_id(memory, session_id)
-    outcome = close(memory, session=meant, close_type=close_type, payload=payload, took_ms=ceremony_duration_ms)
+    session = arguments.session_id(memory, session_id)
+    outcome = close(memory, session=session, close_type=close_type, payload=payload, took_ms=ceremony_duration_ms)
     return display.closing(outcome)
 
 
 def recall(
     call: Call, plan: str, match_count: int, project: str = "", similarity_threshold: float | None = None, **_: Any
 ) -> str:
-    """Find the lessons that matter to a plan, and note that they were shown."""
+    """Find the lessons relevant to a plan, and record that they were shown."""
     memory = in_project(call.memory, project)
-    found = find_lessons(memory, Query(text=plan, kinds=LEARNINGS, limit=match_count, least=similarity_threshold))
-    told = effects(memory, ids=[hit.record.id for hit in found.hits])
-    return display.recalled(found, plan, memory.actor.name, told)
+    recalled = find_lessons(memory, Query(text=plan, kinds=LEARNINGS, limit=match_count, least=similarity_threshold))
+    history = effects(memory, ids=[hit.record.id for hit in recalled.hits])
+    return display.recalled(recalled, plan, memory.actor.name, history)
 
 
 def confirm_scars(call: Call, confirmations: list[dict[str, Any]]) -> str:
-    """Take answers to all recalled scars, or none."""
-    return shapes.confirmed(answer(call.memory, given.answers(confirmations, "decision"), every=True))
+    """Record the answers to all recalled scars, or none."""
+    return shapes.confirmed(answer(call.memory, arguments.answers(confirmations, "decision"), every=True))
 
 
 def reflect_scars(call: Call, reflections: list[dict[str, Any]]) -> str:
-    """Take what came of scars in the end."""
-    return shapes.reflected(reflect(call.memory, given.answers(reflections, "outcome")))
+    """Record how scars turned out."""
+    return shapes.reflected(reflect(call.memory, arguments.answers(reflections, "outcome")))
 
 
 def create_learning(call: Call, allow_duplicate: bool, project: str = "", **learning: Any) -> str:
-    """Keep a scar, a win or a pattern."""
+    """Save a scar, a win or a pattern."""
     memory = in_project(call.memory, project)
-    outcome = write(memory, given.learning(learning), waivers=given.waivers(duplicate=allow_duplicate))
+    outcome = write(memory, arguments.learning(learning), waivers=arguments.waivers(duplicate=allow_duplicate))
     return shapes.advised(memory, shapes.kept(outcome, "learning_id"))
 
 
 def create_decision(call: Call, allow_duplicate: bool, project: str = "", session_id: str = "", **decision: Any) -> str:
-    """Keep a decision, in the session it was taken in."""
+    """Save a decision, in the session it was made in."""
     memory = in_project(call.memory, project)
-    there = memory.acting_in(given.session_id(memory, session_id) or memory.actor.session)
-    outcome = write(there, given.decision(decision), waivers=given.waivers(duplicate=allow_duplicate))
+    in_session = memory.acting_in(arguments.session_id(memory, session_id) or memory.actor.session)
+    outcome = write(in_session, arguments.decision(decision), waivers=arguments.waivers(duplicate=allow_duplicate))
     return shapes.advised(memory, shapes.kept(outcome, "decision_id"))
 
 
 def record_scar_usage(call: Call, **use: Any) -> dict[str, Any]:
-    """Note the use of a scar."""
-    return {"success": True, "usage_id": note_use(call.memory, given.use(use))}
+    """Record the use of a scar."""
+    return {"success": True, "usage_id": note_use(call.memory, arguments.use(use))}
 
 
 def record_scar_usage_batch(call: Call, scars: list[dict[str, Any]], project: str = "") -> dict[str, Any]:
-    """Note the use of several scars."""
-    return shapes.noted(note_uses(in_project(call.memory, project), [given.use(one) for one in scars]))
+    """Record the use of several scars."""
+    return shapes.noted(note_uses(in_project(call.memory, project), [arguments.use(use) for use in scars]))
 
 
 def search(
     call: Call, query: str, match_count: int, project: str = "", severity: str = "", learning_type: str = ""
 ) -> str:
-    """Look for lessons without a trace."""
+    """Search lessons without recording an impression."""
     kinds = (learning_type,) if learning_type else LESSONS
-    found = search_lessons(in_project(call.memory, project), query, kinds=kinds, severity=severity, limit=match_count)
-    return display.searched(found, query)
+    results = search_lessons(in_project(call.memory, project), query, kinds=kinds, severity=severity, limit=match_count)
+    return display.searched(results, query)
 
 
 def log(
     call: Call, limit: int, project: str = "", learning_type: str = "", severity: str = "", since: float = 0
 ) -> str:
-    """List what was learned lately."""
+    """List recent lessons."""
     memory, kinds = in_project(call.memory, project), (learning_type,) if learning_type else (*LEARNINGS, "decision")
-    found = recent_lessons(memory, kinds=kinds, severity=severity, days=since, limit=limit)
-    return display.logged(found, memory.clock.now())
+    records = recent_lessons(memory, kinds=kinds, severity=severity, days=since, limit=limit)
+    return display.logged(records, memory.clock.now())
 
 
 def archive_learning(call: Call, id_: str, reason: str = "") -> str:
@@ -153,18 +153,18 @@ def archive_learning(call: Call, id_: str, reason: str = "") -> str:
 def prepare_context(
     call: Call, plan: str, format_: str, max_tokens: int = 0, agent_role: str = "", project: str = ""
 ) -> str:
-    """Give what a sub-agent should know about its plan."""
+    """Return what a sub-agent should know about its plan."""
     about = shorten(f"{plan} ({agent_role})", LONGEST_PLAN) if agent_role else plan
     return brief(in_project(call.memory, project), about, form=format_, budget=max_tokens).text
 
 
 def absorb_observations(call: Call, observations: list[dict[str, Any]], task_id: str = "") -> str:
-    """Keep what sub-agents saw."""
+    """Save what sub-agents observed."""
     return shapes.absorbed(absorb(call.memory, observations, task=task_id))
 
 
 def list_threads(call: Call, status: str, include_resolved: bool, project: str = "") -> str:
-    """List threads, the oldest first."""
+    """List threads, oldest first."""
     memory = in_project(call.memory, project)
     places = thread.numbered_threads(memory) if status == "open" else {}
     resolved = thread.resolved_threads(memory) if include_resolved or status == "resolved" else []
@@ -172,7 +172,7 @@ def list_threads(call: Call, status: str, include_resolved: bool, project: str =
 
 
 def create_thread(call: Call, text: str, allow_duplicate: bool, linear_issue: str = "", project: str = "") -> str:
-    """Keep a piece of unfinished work."""
+    """Open a thread for unfinished work."""
     memory, issues = in_project(call.memory, project), (linear_issue,) if linear_issue else ()
     outcome = thread.open_thread(memory, text, issues=issues, force=allow_duplicate)
     return display.created_thread(outcome, memory.clock.now())
@@ -181,29 +181,33 @@ def create_thread(call: Call, text: str, allow_duplicate: bool, linear_issue: st
 def resolve_thread(
     call: Call, thread_id: str = "", text_match: str = "", resolution_note: str = "", project: str = ""
 ) -> str:
-    """Say that a piece of work is done."""
+    """Mark a thread as resolved."""
     if not thread_id and not text_match:
-        raise Invalid("Either thread_id or text_match is needed.", hint="list_threads shows the threads there are.")
+        raise Invalid("Either thread_id or text_match is needed.", hint="list_threads lists the threads.")
     memory = in_project(call.memory, project)
     resolved = thread.resolve(memory, thread_id or text_match, resolution_note)
     return f"Resolved {display.thread_line(resolved, memory.clock.now())}"
 
 
 def promote_suggestion(call: Call, suggestion_id: str, project: str = "") -> str:
-    """Make a suggestion a thread."""
+    """Turn a suggestion into a thread."""
     record = suggest.promote(in_project(call.memory, project), suggestion_id)
     return f"Created {shapes.short(record)}: {record.title}\nthread_id: {shapes.short(record)}"
 
 
 def dismiss_suggestion(call: Call, suggestion_id: str) -> str:
-    """Turn a suggestion down."""
+    """Dismiss a suggestion."""
     record, left = suggest.dismiss(call.memory, suggestion_id)
-    again = f"It comes back only if its topic does, {left} more at most." if left > 0 else "It will not come back."
+    again = (
+        f"It is suggested again only if its topic recurs, {left} more times at most."
+        if left > 0
+        else "It will not be suggested again."
+    )
     return f"Dismissed {shapes.short(record)}: {record.title}\n{again}"
 
 
 def cleanup_threads(call: Call, auto_archive: bool, project: str = "") -> str:
-    """Show threads by how alive they are."""
+    """Return threads by stage, and archive dormant ones on request."""
     memory = in_project(call.memory, project)
     archived = thread.archive_dormant(memory) if auto_archive else []
     return display.triaged(thread.triage(memory), archived, memory.clock.now())
@@ -217,43 +221,43 @@ def health(call: Call, failure_limit: int) -> str:
 def analyze(
     call: Call, lens: str, days: float, format_: str, project: str = "", agent: str = ""
 ) -> str | dict[str, Any]:
-    """Say what sessions add up to."""
-    look = ANALYSES[lens]
-    return reports.analyzed(lens, look(in_project(call.memory, project), days=days, agent=agent), days, format_)
+    """Return the statistics of sessions."""
+    analysis = ANALYSES[lens]
+    return reports.analyzed(lens, analysis(in_project(call.memory, project), days=days, agent=agent), days, format_)
 
 
 def graph_traverse(
     call: Call, lens: str, depth: int, limit: int, node: str = "", predicate: str = "", project: str = ""
 ) -> str:
-    """Look at the graph of the project."""
+    """Traverse the graph of the project."""
     memory = in_project(call.memory, project)
-    found = graph.traverse(memory, lens, node, predicate=predicate, depth=depth, limit=limit)
-    return reports.traversed(found, node)
+    traversal = graph.traverse(memory, lens, node, predicate=predicate, depth=depth, limit=limit)
+    return reports.traversed(traversal, node)
 
 
 def save_transcript(call: Call, session_id: str, **conversation: Any) -> dict[str, Any]:
-    """Keep what was said in a session."""
-    memory, said = call.memory, conversation["transcript"]
-    form = conversation["format_"] if form_of(said) == "json" else "markdown"
+    """Save the transcript of a session."""
+    memory, text = call.memory, conversation["transcript"]
+    form = conversation["format_"] if form_of(text) == "json" else "markdown"
     return shapes.saved(
-        transcript.save_transcript(memory, said, session=given.session_id(memory, session_id), form=form)
+        transcript.save_transcript(memory, text, session=arguments.session_id(memory, session_id), form=form)
     )
 
 
 def get_transcript(call: Call, session_id: str) -> dict[str, Any]:
-    """Give back what was said in a session."""
-    return shapes.transcript(transcript.get_transcript(call.memory, given.session_id(call.memory, session_id)))
+    """Return the transcript of a session."""
+    return shapes.transcript(transcript.get_transcript(call.memory, arguments.session_id(call.memory, session_id)))
 
 
 def search_transcripts(call: Call, query: str, match_count: int, similarity_threshold: float, project: str = "") -> str:
-    """Find where something was talked about."""
+    """Find passages of transcripts."""
     memory = in_project(call.memory, project)
-    found = transcript.search_transcripts(memory, query, limit=match_count, least=similarity_threshold)
-    return shapes.passages(found, query)
+    pieces = transcript.search_transcripts(memory, query, limit=match_count, least=similarity_threshold)
+    return shapes.passages(pieces, query)
 
 
 def gitmem_cache_status(call: Call, project: str = "") -> dict[str, Any]:
-    """Show what the search index holds."""
+    """Return the state of the search index."""
     memory = in_project(call.memory, project)
     return reports.cache_status(doctor.status(memory), _learnings(memory))
 
@@ -264,7 +268,7 @@ def gitmem_cache_health(call: Call, project: str = "") -> dict[str, Any]:
 
 
 def gitmem_cache_flush(call: Call, project: str = "") -> dict[str, Any]:
-    """Make the search index anew."""
+    """Rebuild the search index."""
     memory = in_project(call.memory, project)
     before, began = _learnings(memory), memory.clock.now()
     doctor.rebuild_views(memory, call.progress)
@@ -278,7 +282,7 @@ def gitmem_cache_flush(call: Call, project: str = "") -> dict[str, Any]:
 
 
 def gitmem_help(call: Call) -> str:
-    """List the commands."""
+    """List the tools."""
     return reports.helped(CONTRACT, doctor.status(call.memory))
 
 

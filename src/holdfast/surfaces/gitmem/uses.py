@@ -1,4 +1,4 @@
-"""What came of scars in the end: told when the work is over, or recorded one by one."""
+"""Record the outcomes of scars: reflections at the end of the work, and single uses."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ LONGEST_NOTE = 1_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Use:
-    """What somebody tells of a scar's use. `succeeded` None: nobody knows yet."""
+    """A reported use of a scar. `succeeded` is None while the result is unknown."""
 
     scar: str
     reference: str
@@ -35,30 +35,30 @@ class Use:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Noted:
-    """The events that uses were noted by, and the scars that could not be told, each with the reason."""
+    """The events that record the uses, and the scars that could not be recorded, each with the reason."""
 
     events: tuple[str, ...] = ()
     unknown: tuple[tuple[str, str], ...] = ()
 
 
 def reflect(memory: Memory, reflections: Sequence[Answer]) -> Answered:
-    """Take what came of scars in the end, OBEYED or REFUTED; one that was not answered before is answered by it."""
+    """Record how scars turned out, OBEYED or REFUTED; this also answers a scar that was not answered before."""
     db, session = memory.store.db, memory.actor.session
-    shown = {one.id for one in usage.shown_in(db, session)}
+    shown = {impression.id for impression in usage.shown_in(db, session)}
     answered = {use.id for use in usage.in_session(db, session) if not use.observed}
     taken: list[tuple[Record, str]] = []
     problems: list[str] = []
     events = []
-    for given in reflections:
+    for reflection in reflections:
         try:
-            scar = _shown(memory, given, shown)
+            scar = _shown(memory, reflection, shown)
         except HoldfastError as problem:
-            problems.append(f"{given.scar}: {problem}")
+            problems.append(f"{reflection.scar}: {problem}")
             continue
-        said = {"evidence": masked(given.evidence.strip()), "decision": given.decision}
-        outcomes = _in_the_end(given.decision, answered=scar.id in answered)
-        events += [memory.event("used", scar.id, data={"outcome": one, **said}) for one in outcomes]
-        taken.append((scar, given.decision))
+        details = {"evidence": masked(reflection.evidence.strip()), "decision": reflection.decision}
+        outcomes = _outcomes(reflection.decision, answered=scar.id in answered)
+        events += [memory.event("used", scar.id, data={"outcome": outcome, **details}) for outcome in outcomes]
+        taken.append((scar, reflection.decision))
     if events:
         memory.commit(events)
     left = _scars(memory, shown - {scar.id for scar, _ in taken})
@@ -66,29 +66,31 @@ def reflect(memory: Memory, reflections: Sequence[Answer]) -> Answered:
 
 
 def note_use(memory: Memory, use: Use) -> str:
-    """Note that a scar was used, and how that went if it is known; give the event that says so.
+    """Record the use of a scar, and its result if known; return the id of the event.
 
-    A session says the same of a scar only once: what it confirmed is not counted again when it is recorded.
+    A session records the same outcome of a scar only once: a confirmed scar is not counted again.
     """
     if use.reference not in USE_OF:
-        raise Invalid(f"{use.reference!r} is no way to use a scar.", hint=f"Use one of {', '.join(USE_OF)}.")
+        raise Invalid(f"{use.reference!r} is not a reference_type.", hint=f"Use one of {', '.join(USE_OF)}.")
     if use.session:
         memory = memory.acting_in(find_session(memory, use.session).id)
     scar, outcome = scar_called(memory, use.scar), USE_OF[use.reference]
     uses = usage.in_session(memory.store.db, memory.actor.session)
-    known = {one.outcome: one.event for one in uses if one.id == scar.id and not one.observed}
-    went = [] if use.succeeded is None else ["succeeded" if use.succeeded else "failed"]
-    said = _said(memory, use, scar)
-    fresh = [
-        memory.event("used", scar.id, data={"outcome": one, **said}) for one in (outcome, *went) if one not in known
+    known = {use_.outcome: use_.event for use_ in uses if use_.id == scar.id and not use_.observed}
+    results = [] if use.succeeded is None else ["succeeded" if use.succeeded else "failed"]
+    details = _details(memory, use, scar)
+    events = [
+        memory.event("used", scar.id, data={"outcome": result, **details})
+        for result in (outcome, *results)
+        if result not in known
     ]
-    if fresh:
-        memory.commit(fresh)
-    return known.get(outcome) or fresh[0].id
+    if events:
+        memory.commit(events)
+    return known.get(outcome) or events[0].id
 
 
 def note_uses(memory: Memory, uses: Sequence[Use]) -> Noted:
-    """Note several uses, each on its own: what cannot be noted is said and does not spoil the others."""
+    """Record several uses independently: one that fails is reported and does not affect the others."""
     events, unknown = [], []
     for use in uses:
         try:
@@ -99,7 +101,7 @@ def note_uses(memory: Memory, uses: Sequence[Use]) -> Noted:
 
 
 def scar_called(memory: Memory, name: str) -> Record:
-    """Give the scar meant by an id, by its title, or by words that only its title or text has."""
+    """Return the scar with this id or title, or the only one whose title or text contains the words."""
     try:
         return find(memory, name).record
     except Ambiguous:
@@ -109,46 +111,48 @@ def scar_called(memory: Memory, name: str) -> Record:
 
 
 def _by_words(memory: Memory, name: str) -> Record:
-    here, said = memory.store.project_number(memory.project), name.lower()
-    scars = [entry.record for entry in records.newest(memory.store.db, "scar", here, limit=MOST_SCARS)]
-    if titled := [one for one in scars if one.title.lower() == said]:
+    project, words = memory.store.project_number(memory.project), name.lower()
+    scars = [entry.record for entry in records.newest(memory.store.db, "scar", project, limit=MOST_SCARS)]
+    if titled := [scar for scar in scars if scar.title.lower() == words]:
         return titled[0]
-    found = [one for one in scars if said and said in f"{one.title}\n{one.body}".lower()]
-    if not found:
-        raise NotFound(f"No scar is called {shorten(name, 80)!r}.", hint="recall shows scars with their ids.")
-    if len(found) > 1:
-        shown = "; ".join(f"{one.id[:10]} {shorten(one.title, 60)}" for one in found[:5])
-        raise Ambiguous(f"{len(found)} scars say {shorten(name, 80)!r}: {shown}.", hint="Give the id.")
-    return found[0]
+    matches = [scar for scar in scars if words and words in f"{scar.title}\n{scar.body}".lower()]
+    if not matches:
+        raise NotFound(f"No scar matches {shorten(name, 80)!r}.", hint="recall returns scars with their ids.")
+    if len(matches) > 1:
+        shown = "; ".join(f"{scar.id[:10]} {shorten(scar.title, 60)}" for scar in matches[:5])
+        raise Ambiguous(f"{len(matches)} scars match {shorten(name, 80)!r}: {shown}.", hint="Use the id.")
+    return matches[0]
 
 
-def _said(memory: Memory, use: Use, scar: Record) -> dict[str, Any]:
-    shown = {one.id: one.variant for one in usage.shown_in(memory.store.db, memory.actor.session)}
-    said = {
+def _details(memory: Memory, use: Use, scar: Record) -> dict[str, Any]:
+    shown = {impression.id: impression.variant for impression in usage.shown_in(memory.store.db, memory.actor.session)}
+    details = {
         "note": masked(use.context.strip())[:LONGEST_NOTE],
         "issue": use.issue,
         "shown_at": use.shown_at,
         "variant": use.variant if use.variant in VARIANTS else shown.get(scar.id, ""),
     }
-    return {name: value for name, value in said.items() if value}
+    return {name: value for name, value in details.items() if value}
 
 
-def _shown(memory: Memory, given: Answer, shown: set[str]) -> Record:
-    if problem := problem_with_reflection(given.decision, given.evidence):
+def _shown(memory: Memory, answer: Answer, shown: set[str]) -> Record:
+    if problem := problem_with_reflection(answer.decision, answer.evidence):
         raise Invalid(f"{problem}.")
-    record = find(memory, given.scar).record
+    record = find(memory, answer.scar).record
     if record.id not in shown:
-        raise Invalid(f"{record.id[:10]} was not shown in this session.", hint="Tell only of what recall showed.")
+        raise Invalid(
+            f"{record.id[:10]} was not shown in this session.", hint="Reflect only on scars that recall returned."
+        )
     return record
 
 
-def _in_the_end(decision: str, *, answered: bool) -> tuple[str, ...]:
-    """Give what a reflection says of a scar: how the work went, and first that it was heeded if nobody said so yet."""
+def _outcomes(decision: str, *, answered: bool) -> tuple[str, ...]:
+    """Return the outcomes a reflection records: the result, and first the answer if there was none yet."""
     if decision == "OBEYED":
         return ("succeeded",) if answered else ("applied", "succeeded")
     return ("failed",) if answered else ("refuted",)
 
 
 def _scars(memory: Memory, ids: set[str]) -> list[Record]:
-    found = [entry.record for entry in records.by_ids(memory.store.db, ids).values()]
-    return [record for record in found if record.kind == "scar" and record.state == "active"]
+    candidates = [entry.record for entry in records.by_ids(memory.store.db, ids).values()]
+    return [record for record in candidates if record.kind == "scar" and record.state == "active"]

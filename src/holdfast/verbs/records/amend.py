@@ -1,4 +1,4 @@
-"""Change a memory as carefully as one is kept: a new text passes the gates of a new memory."""
+"""Revise a record with the same admission checks that a new record passes."""
 
 from holdfast.model.record import Draft, Record
 from holdfast.policy.admission.admit import Admitted, Duplicate, Pending, Refused, Verdict, Waivers
@@ -9,7 +9,7 @@ from holdfast.verbs.records.write import verdict_on
 
 
 def amend(memory: Memory, reference: str, revision: Revision, *, waivers: Waivers | None = None) -> Record | Refused:
-    """Give parts of a record new values, or say what stands in the way of its new text."""
+    """Change parts of a record; return the refusal if admission rejects the new text."""
     record = in_use(memory, reference)
     if revision.body is not None and revision.body.strip() != record.body:
         verdict = _judged(memory, record, revision, waivers or Waivers())
@@ -19,7 +19,7 @@ def amend(memory: Memory, reference: str, revision: Revision, *, waivers: Waiver
 
 
 def _judged(memory: Memory, record: Record, revision: Revision, waivers: Waivers) -> Verdict:
-    """Judge the new text; that it resembles what it replaces is no objection."""
+    """Run admission on the new text; resembling the text it replaces is no objection."""
     fields = dict(record.fields if revision.fields is None else revision.fields)
     draft = Draft(
         body=revision.body or "",
@@ -31,5 +31,5 @@ def _judged(memory: Memory, record: Record, revision: Revision, waivers: Waivers
     verdict = verdict_on(memory, draft, waivers=waivers)
     if not isinstance(verdict, Duplicate):
         return verdict
-    others = tuple(one for one in verdict.matches if one.record.id != record.id)
+    others = tuple(match for match in verdict.matches if match.record.id != record.id)
     return Duplicate(matches=others) if others else Admitted()

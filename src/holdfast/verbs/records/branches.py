@@ -1,4 +1,4 @@
-"""What was learned on branches: told apart until they are merged, and proposed for retirement when they die unmerged."""
+"""Mark records made on unmerged branches, and propose retiring those whose branch was deleted unmerged."""
 
 import json
 from collections.abc import Sequence
@@ -13,58 +13,64 @@ MOST_OF_ONE = 100
 OUTSIDE = ("open", "gone")
 
 
-def outside(memory: Memory, found: Sequence[Record]) -> dict[str, str]:
-    """Give the branch of each record that was made on one which what is at hand does not hold."""
-    current = memory.checkout.origin().branch if any(record.origin.branch for record in found) else ""
+def outside(memory: Memory, records_: Sequence[Record]) -> dict[str, str]:
+    """Return the branch of each record that was made on a branch not merged into the current checkout."""
+    current = memory.checkout.origin().branch if any(record.origin.branch for record in records_) else ""
     foreign = {
         record.id: record
-        for record in found
+        for record in records_
         if record.origin.branch and record.origin.branch != current and is_here(memory, record.project)
     }
     if not foreign:
         return {}
     default = memory.checkout.default_branch
-    born = {one.origin.branch: one.origin.commit for one in foreign.values() if one.origin.branch != default}
+    born = {
+        record.origin.branch: record.origin.commit for record in foreign.values() if record.origin.branch != default
+    }
     fates = _fates(memory, born) if born else {}
-    return {one.id: one.origin.branch for one in foreign.values() if fates.get(one.origin.branch) in OUTSIDE}
+    return {
+        record.id: record.origin.branch for record in foreign.values() if fates.get(record.origin.branch) in OUTSIDE
+    }
 
 
 def note_tips(memory: Memory) -> None:
-    """Remember where branches that records were made on stand: once such a branch is gone, nobody else could tell."""
-    here = memory.store.project_number(memory.project)
-    if not is_here(memory, memory.project) or not (own := labels.counts(memory.store.db, "branch", here)):
+    """Remember the tips of branches that records were made on: once a branch is deleted, its tip cannot be looked up."""
+    project = memory.store.project_number(memory.project)
+    if not is_here(memory, memory.project) or not (made_on := labels.counts(memory.store.db, "branch", project)):
         return
-    known, there = _tips(memory), memory.checkout.tips()
-    now = known | {name: tip for name, tip in there.items() if name in own}
-    if now != known:
-        memory.store.note(_key(memory), json.dumps(now))
+    known, tips = _tips(memory), memory.checkout.tips()
+    updated = known | {name: tip for name, tip in tips.items() if name in made_on}
+    if updated != known:
+        memory.store.note(_key(memory), json.dumps(updated))
 
 
 def lost(memory: Memory) -> dict[str, list[Record]]:
-    """Give the active records of each branch that died without being merged."""
-    db, here = memory.store.db, memory.store.project_number(memory.project)
+    """Return the active records of each branch that was deleted without being merged."""
+    db, project = memory.store.db, memory.store.project_number(memory.project)
     if not is_here(memory, memory.project):
         return {}
-    born = dict[str, str]()
-    made = dict[str, list[Record]]()
-    for branch in labels.counts(db, "branch", here):
+    commits = dict[str, str]()
+    by_branch = dict[str, list[Record]]()
+    for branch in labels.counts(db, "branch", project):
         if branch == memory.checkout.default_branch:
             continue
-        found = records.by_numbers(db, labels.numbers(db, "branch", branch, here, MOST_OF_ONE))
-        made[branch] = [record for record in found.values() if record.state == "active"]
-        born[branch] = max(made[branch], key=lambda one: one.created_at).origin.commit if made[branch] else ""
-    fates = _fates(memory, born) if born else {}
-    return {branch: made[branch] for branch, fate in fates.items() if fate == "gone" and made[branch]}
+        entries = records.by_numbers(db, labels.numbers(db, "branch", branch, project, MOST_OF_ONE))
+        by_branch[branch] = [record for record in entries.values() if record.state == "active"]
+        commits[branch] = (
+            max(by_branch[branch], key=lambda record: record.created_at).origin.commit if by_branch[branch] else ""
+        )
+    fates = _fates(memory, commits) if commits else {}
+    return {branch: by_branch[branch] for branch, fate in fates.items() if fate == "gone" and by_branch[branch]}
 
 
-def _fates(memory: Memory, born: dict[str, str]) -> dict[str, Fate]:
+def _fates(memory: Memory, commits: dict[str, str]) -> dict[str, Fate]:
     known = _tips(memory)
-    return memory.checkout.fates({name: known.get(name) or commit for name, commit in born.items()})
+    return memory.checkout.fates({name: known.get(name) or commit for name, commit in commits.items()})
 
 
 def _tips(memory: Memory) -> dict[str, str]:
-    said = memory.store.setting(_key(memory))
-    return dict(json.loads(said)) if said else {}
+    stored = memory.store.setting(_key(memory))
+    return dict(json.loads(stored)) if stored else {}
 
 
 def _key(memory: Memory) -> str:

@@ -1,4 +1,4 @@
-"""Look through what a project kept, page by page, and count it; lessons that come with the product are left out."""
+"""List and count the records of a project, page by page; the lessons that ship with Holdfast are left out."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -11,7 +11,7 @@ from holdfast.verbs.records.read import chosen_by
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Page:
-    """Some records, newest first, and how many there are in all."""
+    """One page of records, newest first, and the total count."""
 
     entries: tuple[Entry, ...] = ()
     total: int = 0
@@ -19,7 +19,7 @@ class Page:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Census:
-    """How many records there are, by kind and by source."""
+    """Record counts by kind and by source."""
 
     total: int
     kinds: dict[str, int]
@@ -27,21 +27,21 @@ class Census:
 
 
 def browse(memory: Memory, query: Query, *, states: Sequence[str] = ("active",), offset: int = 0) -> Page:
-    """Give one page of the records a query means, whatever its text."""
-    chosen = chosen_by(memory, replace(query, starters=False), states)
-    found = records.page(memory.store.db, chosen, limit=query.limit, offset=offset)
-    return Page(entries=tuple(found), total=records.counted(memory.store.db, chosen))
+    """Return one page of the records that match a query's filters; its text is ignored."""
+    filter_ = chosen_by(memory, replace(query, starters=False), states)
+    entries = records.page(memory.store.db, filter_, limit=query.limit, offset=offset)
+    return Page(entries=tuple(entries), total=records.counted(memory.store.db, filter_))
 
 
 def latest(memory: Memory, query: Query, *, states: Sequence[str] = ("active",), before: int = 0) -> list[Entry]:
-    """Give records of the project itself in the order they came here, latest first; as quick in a large project as in a small."""
-    here = (memory.store.project_number(memory.project),)
-    chosen = replace(chosen_by(memory, replace(query, starters=False), states), projects=here)
-    return records.latest(memory.store.db, chosen, limit=query.limit, before=before)
+    """Return records of this project in order of arrival, latest first; the cost does not grow with the project."""
+    project = (memory.store.project_number(memory.project),)
+    filter_ = replace(chosen_by(memory, replace(query, starters=False), states), projects=project)
+    return records.latest(memory.store.db, filter_, limit=query.limit, before=before)
 
 
 def census(memory: Memory, query: Query) -> Census:
-    """Count the records a query means."""
+    """Count the records that match a query's filters."""
     kinds: dict[str, int] = {}
     sources: dict[str, int] = {}
     for kind, source, count in records.census(memory.store.db, chosen_by(memory, replace(query, starters=False))):

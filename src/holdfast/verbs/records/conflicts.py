@@ -1,4 +1,4 @@
-"""Which records a text seems to contradict. Being alike makes two texts worth comparing; it is never the reason."""
+"""Find records that seem to contradict a text. Similarity only selects what is compared; it is never the reason."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -12,49 +12,50 @@ from holdfast.verbs.memory import Memory
 if TYPE_CHECKING:
     from holdfast.policy.language.contradict import Contradiction
 
-# Measured on the labelled pairs, each among all the others: every contradiction that can be told is among the four
-# nearest by words, and below this share what is told is mostly wrong.
+# Measured on the labelled pairs, each among all the others: every detectable contradiction is among the four nearest by
+# words, and below this share most reported contradictions are wrong.
 NEAREST, LEAST_SHARE = 4, 0.15
 READ = 1_500  # characters of a text that are compared: reading costs about 0.1 ms a sentence
-# Somebody said how the two go together, so there is nothing left to ask.
+# Links that already state how two records relate, so there is no open conflict.
 SETTLES = frozenset({"supersedes", "refines", "elaborates", "relates_to", "depends_on"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Clash:
-    """A record that seems to contradict a text, and why."""
+    """A record that seems to contradict a text, and the contradiction found."""
 
     record: Record
     found: "Contradiction"
 
     @property
     def replaced(self) -> bool:
-        """Whether the newer text says itself that something changed."""
+        """True if the newer text itself says that something changed."""
         return self.found.reason == "change"
 
 
 def clashes(memory: Memory, record: Record, near: Sequence[Similar]) -> tuple[Clash, ...]:
-    """Give those of some near records that a record seems to contradict, surest first."""
-    known = {link.target for link in record.links}
-    nearest = sorted((one for one in near if is_comparable(record, one.record)), key=lambda one: -one.similarity)
-    worth = [one for one in nearest[:NEAREST] if one.similarity >= LEAST_SHARE and one.record.id not in known]
-    found = [Clash(record=one.record, found=why) for one in worth if (why := why_not_both(record, one))]
-    if not found:
+    """Return those of the `near` records that a record seems to contradict, surest first."""
+    linked = {link.target for link in record.links}
+    comparable = [match for match in near if is_comparable(record, match.record) and match.similarity >= LEAST_SHARE]
+    nearest = sorted(comparable, key=lambda match: -match.similarity)[:NEAREST]
+    matches = [match for match in nearest if match.record.id not in linked]
+    clashing = [Clash(record=match.record, found=why) for match in matches if (why := why_not_both(record, match))]
+    if not clashing:
         return ()
-    replaced = links.superseded(memory.store.db, [one.record.id for one in found])
-    open_ones = [one for one in found if one.record.id not in replaced]
-    return tuple(sorted(open_ones, key=lambda one: -one.found.strength))
+    replaced = links.superseded(memory.store.db, [clash.record.id for clash in clashing])
+    unsettled = [clash for clash in clashing if clash.record.id not in replaced]
+    return tuple(sorted(unsettled, key=lambda clash: -clash.found.strength))
 
 
 def is_comparable(record: Record, other: Record) -> bool:
-    """Tell whether both claim something meant to last, and could be read as speaking of the same place."""
+    """True if both records make lasting claims and may be about the same project."""
     lasting = record.kind not in MOMENTARY and other.kind not in MOMENTARY
     own = record.source != "starter" and other.source != "starter"
     return lasting and own and (record.project == other.project or not record.project or not other.project)
 
 
 def why_not_both(record: Record, near: Similar) -> "Contradiction | None":
-    """Give why two records cannot both hold; the later one is read as the newer word."""
+    """Return the contradiction between two records, if any; the later record counts as the newer statement."""
     from holdfast.policy.language.contradict import contradicts  # noqa: PLC0415  20 ms: only when there is something to compare
 
     older, newer = in_order(record, near.record)
@@ -62,32 +63,32 @@ def why_not_both(record: Record, near: Similar) -> "Contradiction | None":
 
 
 def in_order(record: Record, other: Record) -> tuple[Record, Record]:
-    """Give two records, the one kept first in front."""
-    first, second = sorted((record, other), key=lambda one: (one.created_at, one.id))
+    """Return two records, oldest first."""
+    first, second = sorted((record, other), key=lambda each: (each.created_at, each.id))
     return first, second
 
 
 def said(record: Record) -> str:
-    """Give what a record claims. Its fields argue for and against it, so they are no part of that."""
+    """Return the text of a record's claim. Its fields argue for and against it, so they are left out."""
     title = "" if record.body.startswith(record.title.rstrip("…")) else f"{record.title}\n"
     return f"{title}{record.body}"[:READ]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settled:
-    """What needs no asking: records that were replaced, and pairs somebody connected."""
+    """Pairs that need no decision: records that were superseded, and pairs that are linked."""
 
     replaced: frozenset[str] = frozenset()
     connected: frozenset[tuple[str, str]] = field(default_factory=frozenset)
 
-    def covers(self, one: str, other: str) -> bool:
-        """Tell whether there is nothing left to ask about two records."""
-        pair = (one, other) if one < other else (other, one)
-        return one in self.replaced or other in self.replaced or pair in self.connected
+    def covers(self, first: str, second: str) -> bool:
+        """True if nothing is left to decide about two records."""
+        pair = (first, second) if first < second else (second, first)
+        return first in self.replaced or second in self.replaced or pair in self.connected
 
 
 def settled_among(memory: Memory, ids: Sequence[str]) -> Settled:
-    """Give what is settled about some records."""
+    """Return what is settled about these records."""
     db = memory.store.db
     arrows = [arrow for arrow in links.leaving(db, ids) if arrow.relation in SETTLES]
     ends = (sorted((arrow.source, arrow.target)) for arrow in arrows)

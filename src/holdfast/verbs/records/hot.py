@@ -1,4 +1,4 @@
-"""The hot set: the few memories of a project that matter most now. Use lets them in, idleness takes them out."""
+"""Maintain the hot set: the few memories of a project that matter most now. Use admits them, disuse removes them."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ RULE = Actor(kind="rule", name="hot set")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hot:
-    """A memory of the hot set, with how much it matters now and why it is there."""
+    """A memory in the hot set, with its salience and the reason it was admitted."""
 
     record: Record
     salience: float
@@ -33,7 +33,7 @@ class Hot:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Suggested:
-    """A memory that is used and could be hot, and what keeps it out."""
+    """A used memory that could be in the hot set, and what keeps it out."""
 
     record: Record
     salience: float
@@ -42,59 +42,65 @@ class Suggested:
 
 
 def hot_set(memory: Memory) -> list[Hot]:
-    """Give the hot set of this project, pinned ones first, then those that matter most."""
+    """Return the hot set of this project: pinned memories first, then by salience."""
     warm = heat.hot(memory.store.db, _places(memory))
-    found = records.by_ids(memory.store.db, [one.id for one in warm])
-    judged = _judged(memory, [found[one.id].record for one in warm if one.id in found])
+    entries = records.by_ids(memory.store.db, [member.id for member in warm])
+    judged = _judged(memory, [entries[member.id].record for member in warm if member.id in entries])
     hot = [
         Hot(
-            record=record, salience=worth, uses=uses_of(used), pinned=one.pinned, since=one.at, why=one.why, score=score
+            record=record,
+            salience=worth,
+            uses=uses_of(used),
+            pinned=member.pinned,
+            since=member.at,
+            why=member.why,
+            score=score,
         )
-        for one in warm
-        if one.id in judged
-        for record, used, worth, score in [judged[one.id]]
+        for member in warm
+        if member.id in judged
+        for record, used, worth, score in [judged[member.id]]
     ]
-    return sorted(hot, key=lambda one: (not one.pinned, -one.salience, one.record.id))
+    return sorted(hot, key=lambda hot: (not hot.pinned, -hot.salience, hot.record.id))
 
 
 def promote(memory: Memory, reference: str, *, pin: bool = False, why: str = "manual") -> list[Hot]:
-    """Put a memory into the hot set; when it is full, the coldest that is not pinned leaves."""
+    """Add a memory to the hot set; if it is full, the coldest unpinned memory leaves."""
     record = find(memory, reference).record
     if record.state != "active":
-        raise Conflict(f"{record.id} is {record.state}; only a memory in use can be hot.")
-    with memory.store.db.transaction():  # or two that look at once both find the last free place
+        raise Conflict(f"{record.id} is {record.state}; only an active memory can be in the hot set.")
+    with memory.store.db.transaction():  # otherwise two concurrent calls could both take the last free place
         memory.commit(_into(memory, record, hot_set(memory), pin=pin, why=why))
     return hot_set(memory)
 
 
 def demote(memory: Memory, reference: str) -> list[Hot]:
-    """Take a memory out of the hot set."""
+    """Remove a memory from the hot set."""
     memory.commit([_heated(memory, _member(memory, reference).record, hot=False, why="manual")])
     return hot_set(memory)
 
 
 def pin(memory: Memory, reference: str) -> list[Hot]:
-    """Keep a memory in the hot set whatever happens; it gets in if it was not there."""
+    """Keep a memory in the hot set regardless of use; adds it if needed."""
     return promote(memory, reference, pin=True, why="pin")
 
 
 def unpin(memory: Memory, reference: str) -> list[Hot]:
-    """Let a pinned memory leave when others matter more."""
+    """Allow a pinned memory to leave the hot set again."""
     memory.commit([_heated(memory, _member(memory, reference).record, hot=True, why="unpin")])
     return hot_set(memory)
 
 
 def tend(memory: Memory, ids: Iterable[str]) -> list[Record]:
-    """Let in what was just used, if it has earned it; give what got in. Called after uses, never by a recall."""
+    """Admit recently used records that qualify and return them. Called after uses, never by a recall."""
     inside = hot_ids(memory)
-    entries = records.by_ids(memory.store.db, [one for one in ids if one not in inside])
-    mine = [entry.record for entry in entries.values() if is_at_hand(memory, entry.record)]
-    worthy = [
+    entries = records.by_ids(memory.store.db, [id_ for id_ in ids if id_ not in inside])
+    usable = [entry.record for entry in entries.values() if is_at_hand(memory, entry.record)]
+    admissible = [
         (record, score)
-        for record, used, worth, score in _judged(memory, mine).values()
+        for record, used, worth, score in _judged(memory, usable).values()
         if not turned_away(record, used, worth)
     ]
-    return [record for record, score in worthy if _let_in(memory, record, score)]
+    return [record for record, score in admissible if _let_in(memory, record, score)]
 
 
 def _let_in(memory: Memory, record: Record, score: float) -> bool:
@@ -107,30 +113,30 @@ def _let_in(memory: Memory, record: Record, score: float) -> bool:
 
 
 def suggested(memory: Memory, *, limit: int = 10) -> list[Suggested]:
-    """Give what is used but not in the hot set, with what keeps it out: somebody may know better."""
+    """Return used records outside the hot set, with what keeps each out, for the user to decide."""
     inside, since = hot_ids(memory), days_before(memory.clock.now(), LOOK_BACK_DAYS)
     used = {use.id for use in usage.all_since(memory.store.db, since) if use.outcome in ("applied", "corrected")}
     entries = records.by_ids(memory.store.db, used - inside)
     judged = _judged(memory, [entry.record for entry in entries.values() if is_at_hand(memory, entry.record)])
-    found = [
+    suggestions = [
         Suggested(
-            record=record, salience=worth, uses=uses_of(own), why_not=turned_away(record, own, worth) or "no room"
+            record=record, salience=worth, uses=uses_of(usage_), why_not=turned_away(record, usage_, worth) or "no room"
         )
-        for record, own, worth, _ in judged.values()
+        for record, usage_, worth, _ in judged.values()
     ]
-    return sorted(found, key=lambda one: (-one.salience, one.record.id))[:limit]
+    return sorted(suggestions, key=lambda suggestion: (-suggestion.salience, suggestion.record.id))[:limit]
 
 
 def cool(memory: Memory) -> list[Record]:
-    """Take out what nobody used for too long; give what left."""
+    """Remove memories that were not used for too long; return them."""
     now, current = memory.clock.now(), hot_set(memory)
-    used = usage.of(memory.store.db, [one.record.id for one in current])
+    used = usage.of(memory.store.db, [hot.record.id for hot in current])
     stale = [
-        one.record
-        for one in current
-        if not one.pinned
-        and days_between(max(used.get(one.record.id, Usage()).last_used_at, one.since), now)
-        >= stale_after(one.record.kind)
+        hot.record
+        for hot in current
+        if not hot.pinned
+        and days_between(max(used.get(hot.record.id, Usage()).last_used_at, hot.since), now)
+        >= stale_after(hot.record.kind)
     ]
     if stale:
         memory.commit([_heated(memory, record, hot=False, why="stale", by=RULE) for record in stale])
@@ -138,58 +144,58 @@ def cool(memory: Memory) -> list[Record]:
 
 
 def heat_counts(memory: Memory) -> dict[str, int]:
-    """Tell how often the hot set helped or not, and how often something went in or out."""
+    """Count how often the hot set helped or not, and how many records entered or left it."""
     return heat.counts(memory.store.db)
 
 
 def hot_ids(memory: Memory) -> set[str]:
-    """Give the ids of the hot set."""
-    return {one.id for one in heat.hot(memory.store.db, _places(memory))}
+    """Return the ids of the hot set."""
+    return {warm.id for warm in heat.hot(memory.store.db, _places(memory))}
 
 
 def _places(memory: Memory) -> tuple[int, ...]:
     return tuple(memory.store.sizes((memory.project, GLOBAL)))
 
 
-def _judged(memory: Memory, found: Sequence[Record]) -> dict[str, tuple[Record, Usage, float, float]]:
-    """Give each record with its usage, its salience and its score against eviction."""
-    db, now, ids = memory.store.db, memory.clock.now(), [record.id for record in found]
+def _judged(memory: Memory, candidates: Sequence[Record]) -> dict[str, tuple[Record, Usage, float, float]]:
+    """Return each record with its usage, salience and score against eviction."""
+    db, now, ids = memory.store.db, memory.clock.now(), [record.id for record in candidates]
     used, changes = usage.of(db, ids), trusts.of(db, ids)
     judged = {}
-    for record in found:
-        own = used.get(record.id, Usage())
-        idle = days_between(own.last_used_at, now) if own.last_used_at else None
-        worth = salience(
+    for record in candidates:
+        usage_ = used.get(record.id, Usage())
+        idle = days_between(usage_.last_used_at, now) if usage_.last_used_at else None
+        salience_ = salience(
             importance=importance(record.text),
             trust=trust(record, [change.delta for change in changes.get(record.id, [])]),
-            uses=uses_of(own),
+            uses=uses_of(usage_),
             idle_days=idle,
         )
-        judged[record.id] = (record, own, worth, hot_score(uses_of(own), idle))
+        judged[record.id] = (record, usage_, salience_, hot_score(uses_of(usage_), idle))
     return judged
 
 
 def _has_room(memory: Memory, current: Sequence[Hot], score: float) -> bool:
-    """Tell whether a record may get in by itself: there is room, or somebody colder is there."""
+    """True if a record may be admitted automatically: there is a free place, or a colder unpinned record."""
     if len(current) < memory.config.hot_capacity:
         return True
-    return any(not one.pinned and one.score < score for one in current)
+    return any(not hot.pinned and hot.score < score for hot in current)
 
 
 def _into(
     memory: Memory, record: Record, current: Sequence[Hot], *, pin: bool, why: str, by: Actor | None = None
 ) -> list[Event]:
-    known = next((one for one in current if one.record.id == record.id), None)
+    known = next((member for member in current if member.record.id == record.id), None)
     if known and (known.pinned or not pin):
         return []
     events = [_heated(memory, record, hot=True, pinned=pin, why=why, by=by)]
     if known is None and len(current) >= memory.config.hot_capacity:
-        loose = [one for one in current if not one.pinned]
+        loose = [member for member in current if not member.pinned]
         if not loose:
             raise Conflict(
-                "The hot set is full and all of it is pinned.", hint="Unpin something, or raise hot_capacity."
+                "The hot set is full and every memory in it is pinned.", hint="Unpin something, or raise hot_capacity."
             )
-        coldest = min(loose, key=lambda one: (one.score, one.record.id))
+        coldest = min(loose, key=lambda member: (member.score, member.record.id))
         events.append(_heated(memory, coldest.record, hot=False, why="evicted", by=RULE))
     return events
 
@@ -197,7 +203,7 @@ def _into(
 def _heated(
     memory: Memory, record: Record, *, hot: bool, why: str, pinned: bool = False, by: Actor | None = None
 ) -> Event:
-    # The latest by id holds: it must come after one whose clock ran ahead.
+    # The latest event by id wins, so it must sort after an event whose clock ran ahead.
     before = heat.last(memory.store.db, record.id)
     event = memory.event("heated", record.id, data={"hot": hot, "pinned": pinned, "why": why}, after=before)
     if by is None:
@@ -207,7 +213,7 @@ def _heated(
 
 def _member(memory: Memory, reference: str) -> Hot:
     record = find(memory, reference).record
-    found = next((one for one in hot_set(memory) if one.record.id == record.id), None)
-    if found is None:
-        raise Conflict(f"{record.id} is not in the hot set.", hint="`holdfast hot` shows what is.")
-    return found
+    member = next((hot for hot in hot_set(memory) if hot.record.id == record.id), None)
+    if member is None:
+        raise Conflict(f"{record.id} is not in the hot set.", hint="`holdfast hot` lists the hot set.")
+    return member

@@ -1,4 +1,4 @@
-"""Care for what is kept: revise, retire, restore, link, rename scopes, record what became of it."""
+"""Change records after they are written: revise, retire, restore, link, rename scopes, record outcomes."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
@@ -41,18 +41,18 @@ class Revision:
 
 
 def revise(memory: Memory, reference: str, revision: Revision, *, redact: bool = False) -> Record | SecretFound:
-    """Give parts of a record new values; the old ones stay in its history."""
+    """Change parts of a record; the old values stay in its history."""
     record = find(memory, reference).record
     if record.state not in ("active", "pending"):
         raise Conflict(f"{record.id} is {record.state}.", hint="Restore it first.")
-    given = {spec.name: value for spec in fields(revision) if (value := getattr(revision, spec.name)) is not None}
-    if not given:
-        raise Invalid("Nothing to revise.", hint="Give a new text, title, kind, fields, scopes, tags or confidence.")
-    if "body" in given and "title" not in given and record.body.startswith(record.title.rstrip("…")):
-        given["title"] = ""  # the title was taken from the text, so it follows it
+    values = {spec.name: value for spec in fields(revision) if (value := getattr(revision, spec.name)) is not None}
+    if not values:
+        raise Invalid("Nothing to revise.", hint="Pass a new text, title, kind, fields, scopes, tags or confidence.")
+    if "body" in values and "title" not in values and record.body.startswith(record.title.rstrip("…")):
+        values["title"] = ""  # the title was derived from the text, so derive it again
     current = {spec.name: getattr(record, spec.name) for spec in fields(Draft) if spec.name not in ("at", "links")}
-    draft = check_draft(memory, Draft(**{**current, **given, "body": given.get("body", record.body)}), redact=redact)
-    changed = {name: getattr(draft, name) for name in given if getattr(draft, name) != getattr(record, name)}
+    draft = check_draft(memory, Draft(**{**current, **values, "body": values.get("body", record.body)}), redact=redact)
+    changed = {name: getattr(draft, name) for name in values if getattr(draft, name) != getattr(record, name)}
     if not changed:
         return record
     plain = _plain(changed)
@@ -67,29 +67,29 @@ def revise(memory: Memory, reference: str, revision: Revision, *, redact: bool =
 
 
 def retire(memory: Memory, reference: str, reason: str) -> Record:
-    """Take a record out of use, for a reason that is shown if its like is written again."""
+    """Take a record out of use. The reason is returned if something similar is written again."""
     record = find(memory, reference).record
     if record.state == "retired":
-        raise Conflict(f"{record.id} is retired already ({record.reason}).")
+        raise Conflict(f"{record.id} is already retired ({record.reason}).")
     return happened(memory, "retired", record, {"reason": remark(reason)})
 
 
 def restore(memory: Memory, reference: str) -> Record:
-    """Put a retired record back to use."""
+    """Put a retired record back into use."""
     record = find(memory, reference).record
     if record.state != "retired":
         raise Conflict(f"{record.id} is {record.state}, not retired.", hint="There is nothing to restore.")
     if record.reason == REJECTED:
-        raise Conflict(f"{record.id} was rejected.", hint=f"`holdfast accept {record.id[:10]}` takes it in.")
+        raise Conflict(f"{record.id} was rejected.", hint=f"`holdfast accept {record.id[:10]}` accepts it after all.")
     return happened(memory, "restored", record)
 
 
 def link(memory: Memory, source: str, relation: str, target: str, *, note: str = "") -> Record:
-    """Point one record at another; a note on why stays in the history."""
+    """Link a record to another; the optional note stays in the history."""
     record = find(memory, source).record
     arrow = check_links(memory, (Link(relation=relation, target=target),))[0]
     if arrow.target == record.id:
-        raise Invalid("A memory cannot point at itself.")
+        raise Invalid("A memory cannot link to itself.")
     if arrow in record.links:
         return record
     why = {"note": remark(note)} if note else {}
@@ -97,26 +97,26 @@ def link(memory: Memory, source: str, relation: str, target: str, *, note: str =
 
 
 def unlink(memory: Memory, source: str, relation: str, target: str) -> Record:
-    """Take an arrow away."""
+    """Remove a link."""
     record = find(memory, source).record
     arrow = check_links(memory, (Link(relation=relation, target=target),))[0]
     if arrow not in record.links:
         raise NotFound(
             f"{record.id} has no link {relation} to {arrow.target}.",
-            hint=f"`holdfast show {record.id}` shows its links.",
+            hint=f"`holdfast show {record.id}` lists its links.",
         )
     return happened(memory, "unlinked", record, {"relation": arrow.relation, "target": arrow.target})
 
 
 def rename_scope(memory: Memory, old: str, new: str, *, retired: bool = True) -> list[Record]:
-    """Give every record of a scope, and of scopes nested in it, another one; all of them or none."""
+    """Rename a scope, and the scopes nested in it, in every record; all of them or none."""
     old, new = check_scopes((old,))[0], allowed_scopes(memory, (new,))[0]
     if old == new:
         raise Invalid("The two scopes are the same.")
     states = ("active", "pending", "retired") if retired else ("active", "pending")
-    found = records.page(memory.store.db, Filter(scopes=(old,), states=states), limit=1_000_000)
-    if not found:
-        raise NotFound(f"No memory has the scope {old}.", hint="`holdfast list --scopes` shows which there are.")
+    entries = records.page(memory.store.db, Filter(scopes=(old,), states=states), limit=1_000_000)
+    if not entries:
+        raise NotFound(f"No memory has the scope {old}.", hint="`holdfast list --scopes` lists the scopes.")
     events = [
         memory.event(
             "revised",
@@ -124,42 +124,42 @@ def rename_scope(memory: Memory, old: str, new: str, *, retired: bool = True) ->
             data={"scopes": _renamed(entry.record.scopes, old, new)},
             after=entry.record.head,
         )
-        for entry in found
+        for entry in entries
     ]
     return [entry.record for entry in memory.commit(events)]
 
 
 def record_use(memory: Memory, references: Iterable[str], outcome: str, *, note: str = "") -> list[str]:
-    """Say what became of records, as one of `OUTCOMES`; give their ids."""
+    """Record the outcome of using records, one of `OUTCOMES`; return their ids."""
     if outcome not in OUTCOMES:
-        raise Invalid(f"{outcome!r} is no outcome.", hint=f"Use one of {', '.join(OUTCOMES)}.")
+        raise Invalid(f"{outcome!r} is not an outcome.", hint=f"Use one of {', '.join(OUTCOMES)}.")
     data = {"outcome": outcome} | ({"note": remark(note)} if note else {})
     used = [find(memory, reference).record for reference in references]
     if not used:
         raise Invalid("Name at least one memory.")
-    shown = {one.id: one.variant for one in worded_in(memory.store.db, memory.actor.session)}
-    wording = {record.id: {"variant": shown[record.id]} if record.id in shown else {} for record in used}
+    variants = {impression.id: impression.variant for impression in worded_in(memory.store.db, memory.actor.session)}
+    wording = {record.id: {"variant": variants[record.id]} if record.id in variants else {} for record in used}
     memory.commit([memory.event("used", record.id, data=data | wording[record.id]) for record in used])
     tend(memory, [record.id for record in used])
     return [record.id for record in used]
 
 
 def happened(memory: Memory, verb: Verb, record: Record, data: Mapping[str, Any] | None = None) -> Record:
-    """Commit what happened to a record; give it as it is now."""
+    """Commit an event about a record; return the record as it is now."""
     return memory.commit([_event(memory, verb, record, data)])[0].record
 
 
 def _event(memory: Memory, verb: Verb, record: Record, data: Mapping[str, Any] | None = None) -> Event:
-    """Return the event of what happens to a record, or say why it cannot happen."""
+    """Return an event about a record; raises Conflict if the record is quarantined."""
     check_keepable(data)
     if record.state == "held" and verb != "erased":
         hint = f"`holdfast accept {record.id[:10]}` or `holdfast reject {record.id[:10]}` first."
-        raise Conflict(f"{record.id} waits to be accepted.", hint=hint)
+        raise Conflict(f"{record.id} is quarantined.", hint=hint)
     return memory.event(verb, record.id, data=data, after=record.head)
 
 
 def remark(text: str) -> str:
-    """Give a side remark checked; credentials in it are masked, since nobody is asked again."""
+    """Return a note checked and with credentials masked: a note is never refused for them."""
     return check_text(masked(text), "reason", LONGEST_REASON)
 
 

@@ -1,4 +1,4 @@
-"""Which codebase is meant by a short name: other systems name a project freely, we by its remote or path."""
+"""Resolve project names: other systems use short names, Holdfast uses the remote or the path."""
 
 from holdfast.model.errors import Ambiguous
 from holdfast.model.text import check_text
@@ -9,32 +9,32 @@ LONGEST = 500
 
 
 def in_project(memory: Memory, name: str) -> Memory:
-    """Give the memory at work on the project of this name; the same one when it is at hand already."""
-    meant = project_called(memory, name)
-    return memory if meant == memory.project else memory.acting_on(meant)
+    """Return the memory for the project with this name; the same object if it is already the current project."""
+    project = project_called(memory, name)
+    return memory if project == memory.project else memory.acting_on(project)
 
 
 def project_called(memory: Memory, name: str) -> str:
-    """Give the project meant by a name: its own, the last part of one that is known, or else a new one so named."""
-    said = name.strip()
-    if said.lower() in HERE or _short(memory.project) == said.lower():
+    """Return the project meant by a name: an exact match, one whose last part matches, or else a new project."""
+    wanted = name.strip()
+    if wanted.lower() in HERE or _short(memory.project) == wanted.lower():
         return memory.project
-    check_text(said, "project", LONGEST)
-    known = [one for one in memory.store.projects() if one]
-    if said in known:
-        return said
-    alike = [one for one in known if _short(one) == said.lower()]
-    if len(alike) > 1:
+    check_text(wanted, "project", LONGEST)
+    known = [project for project in memory.store.projects() if project]
+    if wanted in known:
+        return wanted
+    matches = [project for project in known if _short(project) == wanted.lower()]
+    if len(matches) > 1:
         raise Ambiguous(
-            f"{len(alike)} projects are called {said}: {', '.join(alike[:5])}.", hint="Give the whole name."
+            f"{len(matches)} projects are called {wanted}: {', '.join(matches[:5])}.", hint="Use the full name."
         )
-    return alike[0] if alike else said
+    return matches[0] if matches else wanted
 
 
 def project_at(memory: Memory, path: str) -> str:
-    """Give the project meant by a path or name: one that is known by all of it, else by its last part."""
-    said = path.strip().rstrip("/")
-    return project_called(memory, said if said in memory.store.projects() else said.rpartition("/")[2])
+    """Return the project meant by a path: matched as a whole if known, otherwise by its last part."""
+    wanted = path.strip().rstrip("/")
+    return project_called(memory, wanted if wanted in memory.store.projects() else wanted.rpartition("/")[2])
 
 
 def _short(project: str) -> str:

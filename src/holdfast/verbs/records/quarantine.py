@@ -1,6 +1,6 @@
-"""What arrived from people nobody here has accepted yet: kept apart until somebody decides.
+"""Keep changes from authors who are not accepted yet in quarantine until the user accepts or rejects them.
 
-Acceptance is of a person in a project, by the address git knows them by, and is noted in this store alone.
+Authors are accepted per project, by their git email address; the decision is stored in this store only.
 """
 
 import json
@@ -17,104 +17,106 @@ from holdfast.model.scope import without_userinfo
 from holdfast.policy.secrets.find import masked
 from holdfast.verbs.memory import Memory, find, is_reference
 
-UNKNOWN = "somebody git does not know"
+UNKNOWN = "an author unknown to git"
 MOST_LOOKED_AT = 100_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Waiting:
-    """Something that waits: a new memory, or what would change one that is here."""
+    """A quarantined change: a new memory, or changes to an existing one."""
 
-    record: Record  # as it would be
+    record: Record  # as it would be after acceptance
     events: tuple[Event, ...]
-    author: str  # who brought it, as git knows them
-    claimed: str  # who it says it is from
+    author: str  # the git author of the commit that contained it
+    claimed: str  # the author named in the events themselves
     way: str
     new: bool
 
     @property
     def would(self) -> str:
-        """What accepting it would do."""
+        """The effect that accepting it would have."""
         return "add" if self.new else ", ".join(dict.fromkeys(event.verb for event in self.events))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decided:
-    """What was accepted or rejected: authors from now on, and what of theirs was waiting."""
+    """The authors and records that were accepted or rejected."""
 
     authors: tuple[str, ...] = ()
     records: tuple[str, ...] = ()
 
 
 def waiting(memory: Memory) -> list[Waiting]:
-    """Give what waits in this project, oldest first."""
-    here = memory.store.project_number(memory.project)
-    found = records.waiting(memory.store.db, (here,), MOST_LOOKED_AT)
-    return [one for entry in reversed(found) for one in waiting_for(memory, entry.record.id)]
+    """Return the quarantined changes of this project, oldest first."""
+    project = memory.store.project_number(memory.project)
+    entries = records.waiting(memory.store.db, (project,), MOST_LOOKED_AT)
+    return [change for entry in reversed(entries) for change in waiting_for(memory, entry.record.id)]
 
 
 def waiting_for(memory: Memory, about: str, *, rejected: bool = False) -> list[Waiting]:
-    """Give what waits of one record, by who brought it; on request what was rejected too."""
+    """Return the quarantined changes of a record, by author; with `rejected` also those already rejected."""
     history = memory.store.events_about(about)
     aside = set_aside(history)
-    open_ids = {one for one, why in aside.items() if rejected or why == "waits"}
+    open_ids = {event_id for event_id, why in aside.items() if rejected or why == "waits"}
     counts = [event for event in history if event.id not in aside and event.verb not in LOCAL]
-    found = []
-    for mark in (event for event in history if event.verb == "arrived"):
-        events = tuple(event for event in history if event.id in open_ids and event.id in mark.data.get("events", ()))
+    changes = []
+    for arrival in (event for event in history if event.verb == "arrived"):
+        events = tuple(event for event in history if event.id in open_ids.intersection(arrival.data.get("events", ())))
         record = fold_all([*counts, *events]) or fold_all(history)
         if not events or record is None:
             continue
         claimed = ", ".join(dict.fromkeys(event.by.name or event.by.kind for event in events))
-        who, way = str(mark.data.get("from") or ""), str(mark.data.get("way") or "")
+        author, way = str(arrival.data.get("from") or ""), str(arrival.data.get("way") or "")
         new = any(event.verb == "recorded" for event in events)
-        found.append(Waiting(record=record, events=events, author=who, claimed=claimed, way=way, new=new))
-    return found
+        changes.append(Waiting(record=record, events=events, author=author, claimed=claimed, way=way, new=new))
+    return changes
 
 
 def accept(memory: Memory, references: Sequence[str] = (), *, everything: bool = False) -> Decided:
-    """Let what waits count: of an author, now and in future; of single memories; or of everybody who is waiting."""
+    """Accept quarantined changes: of an author (also in future), of single memories, or all of them."""
     return _decide(memory, "accepted", references, everything=everything)
 
 
 def reject(memory: Memory, references: Sequence[str] = (), *, everything: bool = False) -> Decided:
-    """Keep what waits out for good; what a rejected author sends from now on is turned away."""
+    """Reject quarantined changes for good; later changes from a rejected author are rejected on arrival."""
     return _decide(memory, "rejected", references, everything=everything)
 
 
 def standing(memory: Memory, author: str) -> str:
-    """Tell whether somebody was accepted or rejected in this project; nothing if nobody said."""
+    """Return "accepted" or "rejected" for an author of this project, or an empty string if undecided."""
     return "accepted" if memory.config.quarantine == "off" else authors(memory).get(address(author), "")
 
 
 def authors(memory: Memory) -> dict[str, str]:
-    """Give the people somebody decided about in this project, by address."""
-    found = json.loads(memory.store.setting(_key(memory)) or "{}")
-    return found if isinstance(found, dict) else {}
+    """Return the decisions about authors in this project, by email address."""
+    decisions = json.loads(memory.store.setting(_key(memory)) or "{}")
+    return decisions if isinstance(decisions, dict) else {}
 
 
 def address(author: str) -> str:
-    """Give what somebody is known by: the address git has of them."""
+    """Return the email address of a git author ("Name <address>")."""
     return author.rpartition("<")[2].rstrip("> ").strip().lower() if author else ""
 
 
 def _decide(memory: Memory, verdict: str, references: Sequence[str], *, everything: bool) -> Decided:
     if not references and not everything:
-        raise Invalid("Whom, or what?", hint="Give an address, an id, or --all; `holdfast quarantine` lists them.")
-    known, people, chosen = waiting(memory), list[str](), list[Waiting]()
+        raise Invalid(
+            "No author or memory given.", hint="Pass an address, an id or --all; `holdfast quarantine` lists them."
+        )
+    quarantined, people, chosen = waiting(memory), list[str](), list[Waiting]()
     if everything:
-        people = list(dict.fromkeys(one.author for one in known if one.author))
-        chosen = list(known)
+        people = list(dict.fromkeys(change.author for change in quarantined if change.author))
+        chosen = list(quarantined)
     for reference in references:
         if is_reference(reference):
             chosen += _of_record(memory, reference)
         else:
-            people.append(_person(reference, known))
-            chosen += [one for one in known if address(one.author) == address(people[-1])]
-    _note(memory, {address(one): verdict for one in people})
+            people.append(_person(reference, quarantined))
+            chosen += [change for change in quarantined if address(change.author) == address(people[-1])]
+    _note(memory, {address(person): verdict for person in people})
     events = []
-    for about in dict.fromkeys(one.record.id for one in chosen):
-        ids = sorted({event.id for one in chosen if one.record.id == about for event in one.events})
+    for about in dict.fromkeys(change.record.id for change in chosen):
+        ids = sorted({event.id for change in chosen if change.record.id == about for event in change.events})
         events.append(memory.event("accepted" if verdict == "accepted" else "rejected", about, data={"events": ids}))
     memory.commit(events)
     return Decided(authors=tuple(people), records=tuple(event.about for event in events))
@@ -122,37 +124,40 @@ def _decide(memory: Memory, verdict: str, references: Sequence[str], *, everythi
 
 def _of_record(memory: Memory, reference: str) -> list[Waiting]:
     record = find(memory, reference).record
-    if found := waiting_for(memory, record.id, rejected=True):
-        return found
-    raise Conflict(f"Nothing of {record.id} waits to be accepted.", hint="`holdfast quarantine` lists what does.")
+    if changes := waiting_for(memory, record.id, rejected=True):
+        return changes
+    raise Conflict(f"{record.id} has no quarantined changes.", hint="`holdfast quarantine` lists them.")
 
 
 def _person(reference: str, known: Iterable[Waiting]) -> str:
-    """Give the author meant: by address, whether or not anything of theirs is here, or by a name that only one has."""
-    said = str(masked(without_userinfo(reference.strip())))
-    if "@" in said:
-        return said
-    named = {address(one.author): one.author for one in known if one.author.partition(" <")[0].lower() == said.lower()}
+    """Return the author meant by an address (known or not), or by a name that only one quarantined author has."""
+    name = str(masked(without_userinfo(reference.strip())))
+    if "@" in name:
+        return name
+    matching = (change.author for change in known if change.author.partition(" <")[0].lower() == name.lower())
+    named = {address(author): author for author in matching}
     if len(named) != 1:
-        hint = "Give the address: names are chosen freely." if named else "`holdfast quarantine` lists who is waiting."
-        raise NotFound(f"{len(named) or 'No'} waiting author{'s are' if named else ' is'} called {said}.", hint=hint)
+        hint = "Use the address instead of the name." if named else "`holdfast quarantine` lists them."
+        raise NotFound(
+            f"{len(named) or 'No'} quarantined author{'s are' if named else ' is'} called {name}.", hint=hint
+        )
     return next(iter(named.values()))
 
 
-def _note(memory: Memory, decided: dict[str, str]) -> None:
-    if decided:
-        memory.store.note(_key(memory), json.dumps({**authors(memory), **decided}, sort_keys=True))
+def _note(memory: Memory, decisions: dict[str, str]) -> None:
+    if decisions:
+        memory.store.note(_key(memory), json.dumps({**authors(memory), **decisions}, sort_keys=True))
 
 
 def _key(memory: Memory) -> str:
     return f"authors {memory.project}"
 
 
-def provenance(memory: Memory, found: Iterable[Record]) -> dict[str, str]:
-    """Say of records that came from elsewhere who brought them and which way, beside what they claim."""
-    shared = [record.id for record in found if is_shared(record)]
-    marks = memory.store.provenance(shared) if shared else {}
-    return {about: who_brought([event.data for event in told]) for about, told in marks.items()}
+def provenance(memory: Memory, records_: Iterable[Record]) -> dict[str, str]:
+    """Describe for each record from elsewhere who sent it and by which replica."""
+    shared = [record.id for record in records_ if is_shared(record)]
+    arrivals = memory.store.provenance(shared) if shared else {}
+    return {about: who_brought([event.data for event in events]) for about, events in arrivals.items()}
 
 
 def is_shared(record: Record) -> bool:
@@ -160,11 +165,11 @@ def is_shared(record: Record) -> bool:
     return record.visibility == "team" or record.source == "imported"
 
 
-def who_brought(marks: Iterable[Mapping[str, Any]]) -> str:
-    """Return who brought or changed a record and which way, as its marks of arrival say."""
-    return "; ".join(dict.fromkeys(map(_brought, marks)))
+def who_brought(arrivals: Iterable[Mapping[str, Any]]) -> str:
+    """Return who sent or changed a record and by which replica, as its arrivals say."""
+    return "; ".join(dict.fromkeys(map(_origin, arrivals)))
 
 
-def _brought(mark: Mapping[str, Any]) -> str:
-    did = "brought" if mark.get("born") else "changed"
-    return f"{did} by {mark.get('from') or UNKNOWN} ({mark.get('way') or 'unknown way'})"
+def _origin(arrival: Mapping[str, Any]) -> str:
+    verb = "sent" if arrival.get("born") else "changed"
+    return f"{verb} by {arrival.get('from') or UNKNOWN} ({arrival.get('way') or 'unknown replica'})"

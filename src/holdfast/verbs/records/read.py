@@ -1,4 +1,4 @@
-"""Read what is kept: one record, lists, what lay around it, its history, and how things stood before."""
+"""Read records: one, lists, its links and history, and its state at an earlier time."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -20,32 +20,34 @@ MOST_LISTED = 1_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shown:
-    """A record with everything around it."""
+    """A record with its links, usage and provenance."""
 
     record: Record
     number: int
     links: tuple[Arrow, ...] = ()
     superseded_by: str = ""
     usage: Usage = field(default_factory=Usage)
-    came: str = ""  # who brought it here and which way, if it came from elsewhere
+    came: str = ""  # who sent it and by which replica, if it came from elsewhere
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Listed:
-    """One page of records and how many there are in all."""
+    """One page of records and the total count."""
 
     records: tuple[Record, ...]
     total: int
 
 
 def get(memory: Memory, reference: str, *, at: str = "") -> Shown:
-    """Give one record, as it is or as it stood at an instant."""
+    """Return a record as it is, or as it was at an instant."""
     entry = find(memory, reference)
     if at:
         moment = parse_instant(at)
         record = as_of(memory.store.events_about(entry.record.id), moment)
         if record is None:
-            raise NotFound(f"{entry.record.id} did not exist at {moment}.", hint="`holdfast history` shows since when.")
+            raise NotFound(
+                f"{entry.record.id} did not exist at {moment}.", hint="`holdfast history` shows when it was written."
+            )
         return Shown(record=record, number=entry.number)
     db, record = memory.store.db, entry.record
     return Shown(
@@ -59,7 +61,7 @@ def get(memory: Memory, reference: str, *, at: str = "") -> Shown:
 
 
 def in_use(memory: Memory, reference: str) -> Record:
-    """Give a record that is in use; raises with the reason where it was taken out."""
+    """Return a record that is in use; raise with the reason if it was retired."""
     record = find(memory, reference).record
     if record.state == "retired":
         why = record.reason.rstrip(".") or "no reason given"
@@ -68,37 +70,37 @@ def in_use(memory: Memory, reference: str) -> Record:
 
 
 def note_reading(memory: Memory, ids: Sequence[str]) -> None:
-    """Note that a session opened records: what it turned to after what. It says nothing about truth, and counts no showing."""
+    """Note that a session opened records, for predictions. Not counted as a use or an impression."""
     if memory.actor.session and ids:
         memory.note([memory.event("surfaced", memory.actor.session, data={"ids": list(ids), "how": "read"})])
 
 
 def list_records(memory: Memory, query: Query, *, states: Sequence[str] = ("active",), offset: int = 0) -> Listed:
-    """Give records newest first; the query's text is not looked at."""
-    chosen = chosen_by(memory, query, states)
+    """Return one page of records, newest first; the query's text is ignored."""
+    filter_ = chosen_by(memory, query, states)
     if offset < 0:
         raise Invalid("A list needs an offset of at least 0.")
-    page = records.page(memory.store.db, chosen, limit=min(query.limit, MOST_LISTED), offset=offset)
-    fresh = [entry.record for entry in page if not lapsed(memory, entry.record)]
-    return Listed(records=tuple(fresh), total=records.counted(memory.store.db, chosen))
+    page = records.page(memory.store.db, filter_, limit=min(query.limit, MOST_LISTED), offset=offset)
+    current = [entry.record for entry in page if not lapsed(memory, entry.record)]
+    return Listed(records=tuple(current), total=records.counted(memory.store.db, filter_))
 
 
 def waiting_records(memory: Memory, *, limit: int = 50) -> list[Record]:
-    """Give the records of this project that wait for a yes and have not lapsed; suggested threads are not among them."""
-    chosen = Filter(projects=(memory.store.project_number(memory.project),), states=("pending",))
-    page = records.page(memory.store.db, chosen, limit=limit)
-    fresh = [entry.record for entry in page if not lapsed(memory, entry.record)]
-    return [record for record in fresh if record.kind != "thread"]
+    """Return the pending records of this project that have not expired, without suggested threads."""
+    filter_ = Filter(projects=(memory.store.project_number(memory.project),), states=("pending",))
+    page = records.page(memory.store.db, filter_, limit=limit)
+    current = [entry.record for entry in page if not lapsed(memory, entry.record)]
+    return [record for record in current if record.kind != "thread"]
 
 
 def list_scopes(memory: Memory, *, everywhere: bool = False) -> dict[str, int]:
-    """Tell how many active records each scope has."""
-    here = None if everywhere else memory.store.project_number(memory.project)
-    return labels.counts(memory.store.db, "scope", here)
+    """Count the active records of each scope."""
+    project = None if everywhere else memory.store.project_number(memory.project)
+    return labels.counts(memory.store.db, "scope", project)
 
 
 def history(memory: Memory, reference: str) -> list[Event]:
-    """Give everything that happened to a record, oldest first."""
+    """Return every event of a record, oldest first."""
     return memory.store.events_about(find(memory, reference).record.id)
 
 
@@ -126,7 +128,7 @@ def filter_of(query: Query, projects: tuple[int, ...] | None, states: Sequence[s
 
 
 def projects_of(memory: Memory, query: Query) -> tuple[str, ...] | None:
-    """Return the projects a query looks in: its own and the global one; None is all of them."""
+    """Return the projects a query searches: its own and the global one, or None for all."""
     if query.everywhere:
         return None
     return tuple(dict.fromkeys((memory.project if query.project is None else query.project, GLOBAL)))

@@ -1,4 +1,4 @@
-"""The picture of what hangs together: records and the arrows between them, around one or in a whole project."""
+"""Build the graph of records and links around one record, or across a project, for drawing."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -9,14 +9,14 @@ from holdfast.model.record import Record
 from holdfast.verbs.memory import Memory, find
 
 MOST_NODES = 400
-SIBLINGS = 12  # records of the same session that are drawn around one
+SIBLINGS = 12  # records of the same session drawn around the center
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Picture:
-    """Records and the arrows between them; `more` records were left out of it.
+    """Records and the links between them; `more` counts the records left out.
 
-    The relation `together` is no link that anybody made: the two came from the same session.
+    The relation `together` is derived, not stored: both records come from the same session.
     """
 
     center: str
@@ -26,45 +26,45 @@ class Picture:
 
 
 def picture(memory: Memory, reference: str = "", *, depth: int = 2, limit: int = MOST_NODES) -> Picture:
-    """Give what hangs together around a record within some steps, or what is linked most recently in this project."""
+    """Return the graph around a record up to `depth` steps, or the most recently linked records of the project."""
     if reference:
         return _around(memory, find(memory, reference).record, depth, limit)
-    found = links.of_project(memory.store.db, memory.store.project_number(memory.project), 2 * limit)
-    return _drawn(memory, "", found, limit)
+    arrows = links.of_project(memory.store.db, memory.store.project_number(memory.project), 2 * limit)
+    return _drawn(memory, "", arrows, limit)
 
 
 def _around(memory: Memory, center: Record, depth: int, limit: int) -> Picture:
     db = memory.store.db
     arrows: dict[Arrow, None] = {}
-    reached, edge = {center.id: None}, [center.id]
+    seen, frontier = {center.id: None}, [center.id]
     for _ in range(depth):
-        fresh = [arrow for one in edge for arrow in links.around(db, one) if arrow not in arrows]
+        fresh = [arrow for node in frontier for arrow in links.around(db, node) if arrow not in arrows]
         arrows |= dict.fromkeys(fresh)
-        edge = [one for one in _ends(fresh) if one not in reached]
-        reached |= dict.fromkeys(edge)
-        if not edge or len(reached) >= limit:
+        frontier = [node for node in _ends(fresh) if node not in seen]
+        seen |= dict.fromkeys(frontier)
+        if not frontier or len(seen) >= limit:
             break
     return _drawn(memory, center.id, [*arrows, *_together(memory, center)], limit)
 
 
 def _together(memory: Memory, center: Record) -> list[Arrow]:
-    """Give arrows to what the same session kept, so that a record nobody linked is not alone."""
+    """Return arrows to records of the same session, so that a record without links still has neighbours."""
     session = center.by.session
-    near = records.of_session(memory.store.db, session, limit=200) if session else []
-    others = [entry.record.id for entry in near if entry.record.id != center.id and entry.record.state == "active"]
-    return [Arrow(source=center.id, relation="together", target=one) for one in others[-SIBLINGS:]]
+    entries = records.of_session(memory.store.db, session, limit=200) if session else []
+    others = [entry.record.id for entry in entries if entry.record.id != center.id and entry.record.state == "active"]
+    return [Arrow(source=center.id, relation="together", target=other) for other in others[-SIBLINGS:]]
 
 
 def _drawn(memory: Memory, center: str, arrows: Iterable[Arrow], limit: int) -> Picture:
-    """Read the records of arrows, as many as may be drawn, and leave out arrows that would hang in the air."""
-    kept = list(arrows)
-    ids = list(dict.fromkeys(([center] if center else []) + _ends(kept)))
+    """Load up to `limit` records and keep only the arrows whose two ends were loaded."""
+    candidates = list(arrows)
+    ids = list(dict.fromkeys(([center] if center else []) + _ends(candidates)))
     known = records.by_ids(memory.store.db, ids[:limit])
-    shown = {one: entry.record for one, entry in known.items() if entry.record.state != "erased"}
+    drawn = {id_: entry.record for id_, entry in known.items() if entry.record.state != "erased"}
     return Picture(
         center=center,
-        records=tuple(shown[one] for one in ids[:limit] if one in shown),
-        arrows=tuple(arrow for arrow in kept if arrow.source in shown and arrow.target in shown),
+        records=tuple(drawn[id_] for id_ in ids[:limit] if id_ in drawn),
+        arrows=tuple(arrow for arrow in candidates if arrow.source in drawn and arrow.target in drawn),
         more=max(0, len(ids) - limit),
     )
 

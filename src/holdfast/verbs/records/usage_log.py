@@ -1,4 +1,4 @@
-"""What became of one record, use by use: in which session, when, and what was said."""
+"""List every recorded use of a record: when, in which session, by whom and with what outcome."""
 
 from dataclasses import dataclass
 
@@ -8,7 +8,7 @@ from holdfast.verbs.memory import Memory, find
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Told:
-    """One use of a record; `observed` means that a rule saw it and nobody said so."""
+    """A use of a record; `observed` means that a rule detected it and no agent or user reported it."""
 
     at: str
     outcome: str
@@ -19,10 +19,10 @@ class Told:
 
 
 def uses_of(memory: Memory, reference: str, *, limit: int = 50) -> list[Told]:
-    """Give what became of a record, latest first."""
+    """Return the uses of a record, latest first."""
     record = find(memory, reference).record
-    found = sorted(usage.since(memory.store.db, [record.id], ""), key=lambda use: use.event, reverse=True)[:limit]
-    events = memory.store.events_with(use.event for use in found)
+    uses = sorted(usage.since(memory.store.db, [record.id], ""), key=lambda use: use.event, reverse=True)[:limit]
+    events = memory.store.events_with(use.event for use in uses)
     return [
         Told(
             at=use.at,
@@ -32,6 +32,6 @@ def uses_of(memory: Memory, reference: str, *, limit: int = 50) -> list[Told]:
             said=str(events[use.event].data.get("evidence") or events[use.event].data.get("note") or ""),
             observed=use.observed,
         )
-        for use in found
+        for use in uses
         if use.event in events
     ]

@@ -1,4 +1,4 @@
-"""Everything that is measured about records, read for many at once: their number, use, trust and heat."""
+"""Compute the measurements of records (number, usage, trust, freshness, salience, heat) in batches."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from holdfast.verbs.memory import Memory
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Vitals:
-    """A record with what is measured about it. `why` is the reason it is hot, empty where it is not."""
+    """A record with its measurements. `why` is the reason it is in the hot set; empty if it is not."""
 
     record: Record
     number: int
@@ -32,15 +32,15 @@ class Vitals:
 
     @property
     def deserves_heat(self) -> bool:
-        """Whether use has earned it a place in the hot set that it does not have."""
+        """True if the record qualifies for the hot set but is not in it."""
         return not self.hot and not turned_away(self.record, self.usage, self.salience)
 
 
 def vitals_of(memory: Memory, entries: Sequence[Entry]) -> list[Vitals]:
-    """Give what is measured about records, in their order."""
+    """Return the measurements of records, in the order given."""
     db, ids = memory.store.db, [entry.record.id for entry in entries]
     used, changes = usage.of(db, ids), trusts.of(db, ids)
-    warm = {one.id: one for one in heat.hot(db, tuple(memory.store.sizes((memory.project, GLOBAL))))}
+    warm = {entry.id: entry for entry in heat.hot(db, tuple(memory.store.sizes((memory.project, GLOBAL))))}
     return [
         _vitals(
             entry,
@@ -54,9 +54,9 @@ def vitals_of(memory: Memory, entries: Sequence[Entry]) -> list[Vitals]:
 
 
 def vitals_by_id(memory: Memory, ids: Iterable[str]) -> dict[str, Vitals]:
-    """Give what is measured about the records of ids."""
-    found = vitals_of(memory, list(records.by_ids(memory.store.db, ids).values()))
-    return {one.record.id: one for one in found}
+    """Return the measurements of the records with these ids."""
+    entries = list(records.by_ids(memory.store.db, ids).values())
+    return {vitals.record.id: vitals for vitals in vitals_of(memory, entries)}
 
 
 def _vitals(entry: Entry, used: Usage, value: float, warm: heat.Warm | None, now: str) -> Vitals:
