@@ -195,7 +195,7 @@ def test_a_rejected_candidate_does_not_come_back(tools: Tools) -> None:
     tools("log_output", content=said, session_id="tuesday")
     tools("run_mining")
     assert tools("review_candidates") == []
-    assert "waits" in tools.error("approve_candidate", pattern_id=candidate["id"])
+    assert "not a pending" in tools.error("approve_candidate", pattern_id=candidate["id"])
 
 
 def test_what_was_retired_elsewhere_is_not_kept_again_unseen(memory: Memory, tools: Tools) -> None:
