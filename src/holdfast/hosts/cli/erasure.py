@@ -28,7 +28,7 @@ def erasure_lines(erased: Erased, backups: Sequence[Backup]) -> Iterator[str]:
     yield from (_backup_line(backup) for backup in backups if backup.holds or backup.rewritten or backup.removed)
     if any(backup.holds for backup in backups):
         yield f"  `holdfast forget {erased.ids[0]} --erase --backups` rewrites backups without it"
-    yield f"Not reached: {'; '.join(erased.not_reached)}; backups stored elsewhere; other machines until they sync."
+    yield f"Not reached: {'; '.join(erased.not_reached)}; backups kept elsewhere; other machines until they sync."
 
 
 def erasure_to_json(erased: Erased, backups: Sequence[Backup]) -> dict[str, Any]:
