@@ -619,7 +619,9 @@ def test_the_guard_stops_only_where_the_user_said_so(hook: Hook, memories: Run, 
 
 def test_a_preset_is_where_settings_begin(memories: Run) -> None:
     kept(memories, "Never run `git push` before `make check`.", *SCAR)
-    assert memories("opening", HOLDFAST_PRESET="bettermemory").stdout == "The brief is empty: no memories qualify yet.\n"
+    assert (
+        memories("opening", HOLDFAST_PRESET="bettermemory").stdout == "The brief is empty: no memories qualify yet.\n"
+    )
     assert "git push" in memories("opening", HOLDFAST_PRESET="bettermemory", HOLDFAST_INJECT="brief").stdout
     assert "git push" in memories("opening", HOLDFAST_PRESET="gitmem").stdout
     assert memories("opening", HOLDFAST_PRESET="nobody").returncode == 64
