@@ -16,7 +16,7 @@ def test_a_project_is_learned_from_its_documents(run: Run, work: Path) -> None:
     (work / "README.md").write_text("# Shop\n\n- Deploys happen on Fridays.\n- Reviews need two people.\n")
     done = answer(run("bootstrap", "--tag", "docs", "--json"))
     assert (done["files_read"], len(done["kept"]), done["hot"]) == (1, 2, 2)
-    assert run("bootstrap").stdout == "1 document read: 0 new memories, 2 known, 0 put into the hot set.\n"
+    assert run("bootstrap").stdout == "1 document read: 0 new memories, 2 already known, 0 added to the hot set.\n"
     assert run("bootstrap", "--quiet").stdout == ""
     outside = run("bootstrap", "--root", "/etc")
     assert (outside.returncode, "outside of the project" in outside.stderr) == (64, True)

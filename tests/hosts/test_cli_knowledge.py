@@ -63,13 +63,13 @@ def test_output_is_logged_mined_and_decided_on(run: Run) -> None:
     other = "We chose FastAPI over Flask because of the type checks."
     assert "Too short" in run("mine", "log", "hm").stdout
     logged = run("mine", "log", "-", "--session", "s1", stdin=f"{PLAIN}\n\n{other}\n")
-    assert logged.stdout == f"Kept {len(PLAIN) + 2 + len(other)} characters.\n"
+    assert logged.stdout == f"Stored {len(PLAIN) + 2 + len(other)} characters.\n"
     assert "1 not mined yet, last mined never" in run("mine", "status").stdout
     assert run("mine", "run").stdout.count("offered: ") == 2
     assert run("mine", "run").stdout == "Read 0 outputs: 0 found, 0 counted.\n"
     listed = {one["record"]["body"]: one["record"]["id"] for one in answer(run("mine", "list", "--json"))}
     assert "score 0.09, 1× in 1 session" in run("mine", "list").stdout
-    assert "kept" in run("mine", "approve", listed[PLAIN]).stdout
+    assert "saved" in run("mine", "approve", listed[PLAIN]).stdout
     assert "Rejected" in run("mine", "reject", "--below", "1.0", "--reason", "known").stdout
     assert "Nothing that was mined" in run("mine", "list").stdout
     assert run("mine", "reject", listed[other]).returncode == 4

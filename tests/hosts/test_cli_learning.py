@@ -15,9 +15,9 @@ def test_a_repository_is_learned_from_once(run: Run, tmp_path: Path) -> None:
     repository = Repository(tmp_path / "repo")
     repository.commit(CHOICE, "src/orders.py")
     tried = run("learn", "--dry-run", cwd=repository.folder)
-    assert (tried.returncode, "1 new commit read: 1 would be kept" in tried.stdout) == (0, True)
+    assert (tried.returncode, "1 new commit read: 1 would be saved" in tried.stdout) == (0, True)
     learned = run("learn", cwd=repository.folder)
-    assert "Use UUIDs for orders  waits for a yes" in learned.stdout
+    assert "Use UUIDs for orders  pending approval" in learned.stdout
     again = answer(run("learn", "--json", cwd=repository.folder))
     assert (again["commits"], again["kept"]) == (0, [])
     listed = answer(run("learn", "--since", "2026-01-01", "--json", cwd=repository.folder))

@@ -72,7 +72,7 @@ def test_threads(run: Run) -> None:
     assert "in the wiki" in run("thread", "resolve", "#1", "--note", "in the wiki").stdout
     assert "in the wiki" in run("thread", "list", "--resolved").stdout
     assert run("thread", "reopen", thread).returncode == 0
-    assert "Nothing is suggested" in run("thread", "suggestions").stdout
+    assert "No suggestions" in run("thread", "suggestions").stdout
     assert run("thread", "promote", thread).returncode == 4
     assert run("thread", "dismiss", thread).returncode == 4
     assert run("thread", "open", "rotate AKIA" + "IOSFODNN7EXAMPLQ").returncode == 4

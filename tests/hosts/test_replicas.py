@@ -62,7 +62,7 @@ def test_the_repositorys_files_are_written_only_where_somebody_asked(clones: dic
     assert git(shop, "status", "--porcelain") == ""
     ada("replica", "on", "repository")
     assert git(shop, "status", "--porcelain") == ""
-    assert "1 told" in ada("sync").stdout
+    assert "1 exported" in ada("sync").stdout
     (file,) = (shop / ".holdfast" / "memories").glob("*.md")
     assert git(shop, "status", "--porcelain", "-uall") == f"?? .holdfast/memories/{file.name}"
     assert "project:" not in file.read_text()

@@ -1,1 +1,1 @@
-"""Other people's things, each behind a port of `model.ports`."""
+"""Adapters to other people's things, each behind a port of `model.ports`."""

@@ -156,20 +156,20 @@ def _with_timeout(url: str, role: str) -> Database:
     """Open a database whose queries time out, for requests of people who wait."""
     from holdfast.engine.postgres.timeouts import ANSWER_SECONDS
 
-    return _postgres(url, role=role, patience=ANSWER_SECONDS)
+    return _postgres(url, role=role, seconds=ANSWER_SECONDS)
 
 
 _POSTGRES = ("postgresql://", "postgres://")
 
 
-def _postgres(url: str, *, role: str = "", patience: float = 0.0) -> Database:
+def _postgres(url: str, *, role: str = "", seconds: float = 0.0) -> Database:
     try:
         from holdfast.engine.postgres.database import Postgres
     except ImportError as problem:
         raise StoreError(
             "PostgreSQL needs an optional package.", hint="Run: pip install 'holdfast[postgres]'"
         ) from problem
-    return Postgres(url, role=role, patience=patience)
+    return Postgres(url, role=role, patience=seconds)
 
 
 def _client_session(note: Path) -> str:

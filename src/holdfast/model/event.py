@@ -17,7 +17,7 @@ Verb = Literal[
     "retired",  # no longer used, kept with its reason
     "restored",  # back in use
     "redacted",  # credentials in its events were masked afterwards
-    "erased",  # its text is gone for good, here and in every replica
+    "erased",  # its text is deleted permanently, here and in every replica
     "linked",  # points at another record
     "unlinked",
     "arrived",  # events were imported: which, from whom, how, and whether they are quarantined

@@ -192,7 +192,7 @@ class _Look:
         self.places = [place for place, look in enumerate(looks) for _ in look]
 
     def place(self, start: int) -> int:
-        """Return where a character stands in the text itself."""
+        """Return the position of a character in the original text."""
         return start if self.places is None else self.places[start]
 
     def written(self, start: int, end: int) -> str:
@@ -218,7 +218,7 @@ def _looks_like(char: str) -> str:
 
 
 def _is_marker(look: _Look, match: "re.Match[str]") -> bool:
-    """Return whether a `<` opens a marker: not if what follows `<` is an element of HTML, a type argument, a comparison, an address or a path."""
+    """True if a `<` opens a marker: not if what follows `<` is an element of HTML, a type argument, a comparison, an address or a path."""
     text, start, end = look.text, match.start(), match.end()
     name = match["name"].rstrip(".:-")
     if name[0] in "!?|" or name.startswith("0x"):

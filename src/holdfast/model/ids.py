@@ -71,7 +71,8 @@ def named_id(name: str, at: str = "", after: str = "") -> str:
     Whole seconds, and missing timestamps, are spread by the name, so that the first characters of ids differ.
     """
     digest = blake2b(name.encode(errors="surrogatepass"), digest_size=10).digest()
-    chance, stamp = int.from_bytes(digest[:6]), _stamp(at)
+    chance = int.from_bytes(digest[:6])
+    stamp = round(datetime.fromisoformat(at).timestamp() * 1000) if at else 0
     if not 0 < stamp <= MAX_ID_MS:
         stamp = UNDATED_MS + chance % YEAR_MS
     elif stamp % 1000 == 0:

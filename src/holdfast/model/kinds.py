@@ -173,7 +173,7 @@ _ALL = (
     Kind(
         name="blocker",
         icon="■",
-        help="What stands in the way.",
+        help="What blocks the work.",
         half_life=30,
         fields=(_text("impact", "What it blocks.", longest=2_000), _ISSUE, *_PHASE),
         names=_names("thread", "conversation", "blockers", "", ""),

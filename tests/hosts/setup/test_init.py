@@ -70,7 +70,7 @@ def test_an_unknown_client_gets_the_snippet(run: Run, own_home: Path) -> None:
     assert done.returncode == 0
     assert '"mcpServers"' in done.stdout
     assert "Known clients: claude-code, codex" in done.stdout
-    assert "How your client is set up" in run("init", "--yes").stdout
+    assert "your client is not a known client" in run("init", "--yes").stdout
     assert not everything_under(own_home)
 
 

@@ -1,1 +1,1 @@
-"""Ways to turn text into vectors."""
+"""Embedders: turn text into vectors."""

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Sequence
-from typing import Any
 from urllib.error import URLError
 from urllib.request import Request, urlopen
 
@@ -50,11 +49,7 @@ class HttpEmbedder:
         try:
             with urlopen(Request(self._url, body, headers), timeout=SECONDS) as reply:  # noqa: S310
                 answer = parse_json(reply.read(LARGEST + 1), LARGEST)
-            return [row["embedding"] for row in sorted(answer["data"], key=_index)]
+            return [row["embedding"] for row in sorted(answer["data"], key=lambda row: int(row.get("index", 0)))]
         except (URLError, OSError, ValueError, KeyError, TypeError) as problem:
             hint = 'Check embedder_url and embedder_model, or set embedder = "local".'
             raise EmbedderError(f"{self._url} returned no vectors ({problem}).", hint=hint) from problem
-
-
-def _index(row: dict[str, Any]) -> int:
-    return int(row.get("index", 0))

@@ -1,1 +1,1 @@
-"""Writers of other systems' files."""
+"""Write the file formats of other systems."""

@@ -1,1 +1,1 @@
-"""Readers of other systems: each gives what it finds as values of `model.foreign`, and changes nothing there."""
+"""Read the data of other systems as values of `model.foreign`, without changing it."""

@@ -95,7 +95,10 @@ def _object(row: Mapping[str, Any], where: str, key: str, source: Source) -> For
         reason=text(row.get("reason")) if state == "retired" else "",
         updated_at=when(row.get("updated_at")),
         verified_at=when(row.get("verified_at")),
-        links=tuple(_link(link, source) for link in links) if _is_links(links) else (),  # type: ignore[union-attr]
+        links=tuple(
+            ForeignLink(relation=text(link.get("relation")), key=_key(link["target"], source))
+            for link in (links if _is_links(links) else ())  # type: ignore[union-attr]
+        ),
         dated=bool(at),
     )
 
@@ -120,10 +123,6 @@ def _draft(row: Mapping[str, Any]) -> tuple[Draft, set[str]]:
 
 def _is_links(value: Any) -> bool:
     return isinstance(value, list) and all(isinstance(link, dict) and "target" in link for link in value)
-
-
-def _link(link: Mapping[str, Any], source: Source) -> ForeignLink:
-    return ForeignLink(relation=text(link.get("relation")), key=_key(link["target"], source))
 
 
 def _author(author: Any) -> Actor:

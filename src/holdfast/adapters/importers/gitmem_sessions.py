@@ -214,17 +214,17 @@ def _payload(row: Mapping[str, Any], where: str, own_names: frozenset[str], own:
         reflection = {**reflection, "human_corrections": corrections}
     if memory := _reflection(reflection, name, "", None):
         yield _placed(memory, where, by, "")
-    for one in _rows(row.get("decisions")):
-        yield _placed(decision(one, where, own_names), where, by, "")
+    for made in _rows(row.get("decisions")):
+        yield _placed(decision(made, where, own_names), where, by, "")
     yield from _threads_in(row.get("open_threads"), where, own_names)
     if state := text(row.get("project_state")):
         yield from thread({"text": f"{STATE} {state.removeprefix(STATE).strip()}"}, where, own_names)
-    for place, one in enumerate(_rows(row.get("scars_to_record"))):
-        of = (f"learning:{one.get('scar_id') or one.get('scar_identifier')}",)
+    for place, scar in enumerate(_rows(row.get("scars_to_record"))):
+        of = (f"learning:{scar.get('scar_id') or scar.get('scar_identifier')}",)
         data = {
-            "outcome": USES.get(text(one.get("reference_type")), "acknowledged"),
-            "imported": rest(one, set()),
+            "outcome": USES.get(text(scar.get("reference_type")), "acknowledged"),
+            "imported": rest(scar, set()),
         }
         yield Happened(
-            key=f"{name}:{place}", verb="used", of=of, at=when(one.get("created_at")), by=by, data=data, where=where
+            key=f"{name}:{place}", verb="used", of=of, at=when(scar.get("created_at")), by=by, data=data, where=where
         )

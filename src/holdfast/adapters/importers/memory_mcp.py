@@ -104,7 +104,7 @@ def _memory(row: Row, around: _Around) -> Iterator[Item]:
     number, category = row["id"], text(row.get("category"))
     kind = _BY_CATEGORY.get(category) or _BY_TYPE.get(text(row.get("memory_type")), "fact")
     at, key, where = when(row.get("created_at")), f"memory:{number}", f"memories {number}"
-    mined = [rest(one, {"memory_id", "pattern"}) for one in around.mined.get(number, [])]
+    mined = [rest(related, {"memory_id", "pattern"}) for related in around.mined.get(number, [])]
     extra = rest(row, _SEEN | _COUNTS, ("created_at",)) | ({"mined": mined} if mined else {})
     yield Foreign(
         key=key,
@@ -113,19 +113,19 @@ def _memory(row: Row, around: _Around) -> Iterator[Item]:
             kind=kind,
             body=text(row.get("content")),
             fields={"category": category} if kind == "fact" else {},
-            tags=tuple(text(one["tag"]) for one in around.tags.get(number, [])),
+            tags=tuple(text(related["tag"]) for related in around.tags.get(number, [])),
             project=project_of(row.get("project_id")),
             confidence=_confidence(row.get("trust_score")),
             extra=extra,
             at=at,
         ),
         by=Actor(kind="agent", name=BY, session=text(row.get("session_id"))),
-        links=tuple(_link(one) for one in around.links.get(number, [])),
+        links=tuple(_link(related) for related in around.links.get(number, [])),
         counts=rest(row, set(row) - _COUNTS),
         dated=bool(at),
     )
     used_at = when(row.get("last_used_at"))
-    if used_at and not any(one.get("was_used") for one in around.retrieved.get(number, [])):
+    if used_at and not any(related.get("was_used") for related in around.retrieved.get(number, [])):
         applied = {"outcome": "applied", "imported": {"used_count": row.get("used_count")}}
         yield Happened(key=f"{key}:{used_at}", verb="used", of=(key,), at=used_at, by=_by(), data=applied, where=where)
 

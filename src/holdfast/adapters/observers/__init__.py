@@ -1,1 +1,1 @@
-"""Models that read what happened, and the modes they read it in."""
+"""LLM observers that read activity, and their modes."""

@@ -1,1 +1,1 @@
-"""Copies of records that live elsewhere and sync both ways."""
+"""Replicas: copies of records outside the store that sync both ways."""

@@ -1,1 +1,1 @@
-"""Where something stands in source text."""
+"""Locate cited places in source text."""

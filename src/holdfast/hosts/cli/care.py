@@ -2,12 +2,12 @@
 
 import os
 import sys
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from holdfast.hosts.cli.erasure import erasure_lines, erasure_to_json
 from holdfast.hosts.cli.options import fields_of, opened, stdin_text, teaching_fields
 from holdfast.hosts.cli.outcome import present, refuse
 from holdfast.hosts.cli.render import SHORT, console, icon, json_option, print_json, show_history
@@ -15,11 +15,22 @@ from holdfast.hosts.cli.values import KIND, MEMORY, RELATION, SCOPE
 from holdfast.model.errors import Invalid
 from holdfast.model.event import OUTCOMES, event_to_json
 from holdfast.model.record import Record, record_to_json
+from holdfast.model.text import counted
 from holdfast.policy.admission.admit import Waivers
 from holdfast.verbs.memory import Memory, find
 from holdfast.verbs.records.lifecycle import Revision, link, record_use, rename_scope, restore, retire, revise, unlink
 from holdfast.verbs.records.read import history
 from holdfast.verbs.records.write import cancel, confirm
+
+if TYPE_CHECKING:
+    from holdfast.verbs.records.erasing import Erased
+    from holdfast.verbs.upkeep.backups import Backup
+
+_PLURALS = {
+    "entry of the trail": "entries of the trail",
+    "file of hooks": "files of hooks",
+    "memory that quoted it": "memories that quoted it",
+}
 
 
 @click.command("revise")
@@ -213,9 +224,9 @@ def _erase(memory: Memory, reference: str, *, and_backups: bool, as_json: bool) 
         if click.confirm("Rewrite them without it?", err=True):
             backups = rewrite_backups(memory, erased)
     if as_json:
-        print_json(erasure_to_json(erased, backups))
+        print_json(_erasure_to_json(erased, backups))
         return
-    for line in erasure_lines(erased, backups):
+    for line in _erasure_lines(erased, backups):
         console().print(line, markup=False, highlight=False, soft_wrap=True)
 
 
@@ -226,3 +237,54 @@ def _done(what: str, record: Record, *, as_json: bool) -> None:
     from rich.text import Text
 
     console().print(Text.assemble((record.id[:SHORT], "cyan"), f"  {icon(record)} {what}: ", (record.title, "bold")))
+
+
+def _erasure_lines(erased: "Erased", backups: Sequence["Backup"]) -> Iterator[str]:
+    """Yield what was erased where, what still contains it, and what is out of reach."""
+    for id_ in erased.ids:
+        yield f"{id_[:SHORT]}  erased from the journal and every view" + _also(erased)
+    if not erased.finished:
+        yield "Not finished: see below. Run the same command again later."
+    for path in erased.files:
+        yield f"  removed: {path}"
+    for id_ in erased.said_by:
+        yield f"  {id_[:SHORT]} says the same and was not erased: `holdfast forget {id_[:SHORT]} --erase` erases it too"
+    yield from (_backup_line(backup) for backup in backups if backup.holds or backup.rewritten or backup.removed)
+    if any(backup.holds for backup in backups):
+        yield f"  `holdfast forget {erased.ids[0]} --erase --backups` rewrites backups without it"
+    yield f"Not reached: {'; '.join(erased.not_reached)}; backups kept elsewhere; other machines until they sync."
+
+
+def _erasure_to_json(erased: "Erased", backups: Sequence["Backup"]) -> dict[str, Any]:
+    """Return the result as JSON."""
+    return {
+        "status": "erased" if erased.finished else "unfinished",
+        "id": erased.ids[0] if erased.ids else "",
+        "reached": dict(erased.reached),
+        "files": list(erased.files),
+        "said_by": list(erased.said_by),
+        "backups": [
+            {"path": backup.path, "holds": backup.holds, "rewritten": backup.rewritten, "removed": backup.removed}
+            | ({"problem": backup.problem} if backup.problem else {})
+            for backup in backups
+        ],
+        "not_reached": [*erased.not_reached, "backups kept elsewhere", "other machines until they sync"],
+    }
+
+
+def _also(erased: "Erased") -> str:
+    parts = [
+        f"{count} {_PLURALS[name]}" if count > 1 and name in _PLURALS else counted(count, name)
+        for name, count in erased.reached.items()
+    ]
+    return f"; also from {', '.join(parts)}" if parts else ""
+
+
+def _backup_line(backup: "Backup") -> str:
+    if backup.problem:
+        return f"  backup {backup.path} still contains it and cannot be rewritten: {backup.problem}"
+    if backup.rewritten:
+        return f"  backup {backup.path} rewritten and checked"
+    if backup.removed:
+        return f"  copy of a damaged store {backup.path} removed: it could not be rewritten"
+    return f"  backup {backup.path} still contains it"

@@ -139,7 +139,7 @@ def _check_open(record: Record, edit: Edit, sharing: Sharing) -> None:
 
 def _new(memory: Memory, parts: Json, sharing: Sharing) -> Event:
     """Return the event of a file that was added."""
-    values = {name: parts[name] for name in _DRAFT & parts.keys()} | _implied(sharing)
+    values = {name: parts[name] for name in _DRAFT & parts.keys()} | dict(sharing.implied)
     project = values.get("project", parts.get("project", GLOBAL))
     event = draft_event(memory, _draft({**values, "project": project, "body": parts.get("body", "")}))
     return Event(
@@ -161,7 +161,7 @@ def _recorded_elsewhere(memory: Memory, edit: Edit, sharing: Sharing) -> list[Ev
     by = _actor(parts.get("by"))
     data = {name: item for name, item in parts.items() if name not in ("id", "by", "created_at", "verified_at")}
     first = named_id(f"file {edit.about}", at, after=edit.about)  # the original event, if it ever arrives, sorts first
-    events = [Event(id=first, about=edit.about, verb="recorded", at=at, by=by, data={**data, **_implied(sharing)})]
+    events = [Event(id=first, about=edit.about, verb="recorded", at=at, by=by, data={**data, **sharing.implied})]
     if checked := parts.get("verified_at"):
         name = named_id(f"file {edit.about} {checked}", checked, after=first)
         events.append(Event(id=name, about=edit.about, verb="verified", at=checked, by=by))
@@ -220,10 +220,6 @@ def _nearest(history: Sequence[Event], content: Json, sharing: Sharing) -> Json:
 def _draft(values: Mapping[str, Any]) -> Draft:
     listed = {name: tuple(item) for name, item in values.items() if name in ("scopes", "tags", "anchors", "triggers")}
     return Draft(**{**values, **listed})
-
-
-def _implied(sharing: Sharing) -> dict[str, str]:
-    return dict(sharing.implied)
 
 
 def _unknown(parts: Json) -> Json:

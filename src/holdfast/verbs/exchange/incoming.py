@@ -94,39 +94,45 @@ def _marked(memory: Memory, result: Passed, way: str, carriers: Carriers) -> Pas
     for event in result.events:
         if (who := brought.get(event.id, "")) is not None:
             groups.setdefault((who, event.about), []).append(event.id)
-    stands = {who: standing(memory, who) for who in dict.fromkeys(who for who, _ in groups)}
+    standings = {who: standing(memory, who) for who in dict.fromkeys(who for who, _ in groups)}
     born = {event.id for event in result.events if event.verb == "recorded"}
-    room = _room(memory, stands)
-    marks, out, held, turned = [], set[str](), Counter[str](), Counter[str]()
+    room = _room(memory, standings)
+    marks, excluded, held, rejected = [], set[str](), Counter[str](), Counter[str]()
     for (who, about), ids in groups.items():
-        waits = stands[who] != "accepted"
-        if waits and (stands[who] == "rejected" or held[who] >= room[who]):
-            turned[who] += 1
-            out.update(ids)
+        is_quarantined = standings[who] != "accepted"
+        if is_quarantined and (standings[who] == "rejected" or held[who] >= room[who]):
+            rejected[who] += 1
+            excluded.update(ids)
             continue
-        held[who] += waits
-        data = {"events": ids, "from": masked(who), "way": way, "held": waits, "born": bool(born.intersection(ids))}
+        held[who] += is_quarantined
+        data = {
+            "events": ids,
+            "from": masked(who),
+            "way": way,
+            "held": is_quarantined,
+            "born": bool(born.intersection(ids)),
+        }
         marks.append(replace(memory.event("arrived", about, data=data), by=BORDER))
-    remarks = [Remark(where=who or UNKNOWN, why=_turned(stands[who], count)) for who, count in turned.items()]
+    remarks = [Remark(where=who or UNKNOWN, why=_rejection(standings[who], count)) for who, count in rejected.items()]
     return Passed(
-        events=tuple(event for event in result.events if event.id not in out),
+        events=tuple(event for event in result.events if event.id not in excluded),
         remarks=(*result.remarks, *remarks),
         marks=tuple(marks),
         held={who or UNKNOWN: count for who, count in held.items() if count},
-        left=result.left or bool(turned),
+        left=result.left or bool(rejected),
     )
 
 
-def _room(memory: Memory, stands: Mapping[str, str]) -> dict[str, int]:
+def _room(memory: Memory, standings: Mapping[str, str]) -> dict[str, int]:
     """Return how many more records of each author may be quarantined."""
-    open_ones = [who for who, stand in stands.items() if not stand]
-    quarantined = Counter(address(item.author) for item in waiting(memory)) if open_ones else Counter[str]()
-    return {who: MOST_WAITING - quarantined[address(who)] for who in stands}
+    undecided = [who for who, verdict in standings.items() if not verdict]
+    quarantined = Counter(address(item.author) for item in waiting(memory)) if undecided else Counter[str]()
+    return {who: MOST_WAITING - quarantined[address(who)] for who in standings}
 
 
-def _turned(stand: str, count: int) -> str:
+def _rejection(verdict: str, count: int) -> str:
     what = counted(count, "memory")
-    if stand == "rejected":
+    if verdict == "rejected":
         return f"author rejected, so {what} not imported"
     return f"{what} not imported: {MOST_WAITING} are in quarantine already; accept or reject them and sync again"
 

@@ -197,8 +197,8 @@ _ADVICE = {
 }
 
 
-def _chores(name: str, records_: Sequence[Record]) -> list[Chore]:
+def _chores(name: str, affected: Sequence[Record]) -> list[Chore]:
     if name not in _ADVICE:
         return []
     what, why, command = _ADVICE[name]
-    return [Chore(what=what, why=why, command=command.format(record.id), record=record) for record in records_]
+    return [Chore(what=what, why=why, command=command.format(record.id), record=record) for record in affected]

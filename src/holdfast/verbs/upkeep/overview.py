@@ -82,9 +82,9 @@ def day_by_day(memory: Memory, *, days: int = 90, everywhere: bool = False) -> D
 def timings(memory: Memory) -> list[Timing]:
     """Return the recent cost of hooks by event."""
     times: dict[str, list[float]] = {}
-    for event_ in trail.before(memory.store.db, "~", MOST_TIMED):
-        if event_.took_ms and event_.event != "Injected":
-            times.setdefault(event_.event, []).append(event_.took_ms)
+    for entry in trail.before(memory.store.db, "~", MOST_TIMED):
+        if entry.took_ms and entry.event != "Injected":
+            times.setdefault(entry.event, []).append(entry.took_ms)
     return [
         Timing(event=event, times=len(durations), p50=_at(durations, 0.5), p95=_at(durations, 0.95))
         for event, durations in sorted(times.items())
