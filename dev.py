@@ -2,7 +2,7 @@
 
 python3 dev.py holdfast [ARGUMENTS]   install what is needed into ./.venv and run the command
 python3 dev.py test [PYTEST ARGUMENTS]   formatting, lint, types and every test
-python3 dev.py fuzz [PYTEST ARGUMENTS]   made-up input for hooks (10,000 cases: HOOK_CASES), and for verbs, tools, files, notes and HTTP (20 times what a test run tries: HOSTILE)
+python3 dev.py fuzz [PYTEST ARGUMENTS]   generated input for hooks (10,000 cases: HOOK_CASES), and for verbs, tools, files, notes and HTTP (20 times what a test run tries: HOSTILE)
 python3 dev.py postgres [PYTEST ARGUMENTS]   every test once more, on PostgreSQL
 python3 dev.py soak [SECONDS]         everything at once on one store while things go wrong (ten minutes unless given)
 python3 dev.py coverage [TESTS]       how many lines of model, policy, engine and verbs the tests run; fails under 95 % of any
@@ -11,7 +11,7 @@ python3 dev.py plugin                 our plugin in the real Claude Code, Codex 
 python3 dev.py clients [PYTEST ARGUMENTS]   every promise in the real Claude Code, Codex, Gemini CLI and OpenCode (fetches 1 GB)
 python3 dev.py screenshots            pictures of the viewer into docs/screenshots (needs chromium)
 python3 dev.py docs [MKDOCS ARGUMENTS]   the documentation site in ./site, every link checked; `docs serve` shows it while you write
-python3 dev.py picture                the pictures of the README anew, from a real run
+python3 dev.py picture                the pictures of the README, from a real run
 python3 dev.py uv [ARGUMENTS]         anything else, inside that environment
 """
 
