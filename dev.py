@@ -2,9 +2,9 @@
 
 python3 dev.py holdfast [ARGUMENTS]   install what is needed into ./.venv and run the command
 python3 dev.py test [PYTEST ARGUMENTS]   formatting, lint, types and every test
-python3 dev.py fuzz [PYTEST ARGUMENTS]   made-up input for hooks (10,000 cases: HOOK_CASES), and for verbs, tools, files, notes and HTTP (20 times what a test run tries: HOSTILE)
-python3 dev.py bench NAME [OPTIONS]   measure quality and speed on this machine; `bench --help` lists what there is
-python3 dev.py demo                   the store of `holdfast demo` again, after a change to its story or to what is kept of it
+python3 dev.py fuzz [PYTEST ARGUMENTS]   generated input for hooks (10,000 cases: HOOK_CASES), and for verbs, tools, files, notes and HTTP (20 times what a test run tries: HOSTILE)
+python3 dev.py bench NAME [OPTIONS]   measure quality and speed on this machine; `bench --help` lists the benchmarks
+python3 dev.py demo                   generate the store of `holdfast demo` again, after a change to its story or to the schema
 python3 dev.py postgres [PYTEST ARGUMENTS]   every test once more, on PostgreSQL
 python3 dev.py soak [SECONDS]         everything at once on one store while things go wrong (ten minutes unless given)
 python3 dev.py coverage [TESTS]       how many lines of model, policy, engine and verbs the tests run; fails under 95 % of any
@@ -13,7 +13,7 @@ python3 dev.py plugin                 our plugin in the real Claude Code, Codex 
 python3 dev.py clients [PYTEST ARGUMENTS]   every promise in the real Claude Code, Codex, Gemini CLI and OpenCode (fetches 1 GB)
 python3 dev.py screenshots            pictures of the viewer into docs/screenshots (needs chromium)
 python3 dev.py docs [MKDOCS ARGUMENTS]   the documentation site in ./site, every link checked; `docs serve` shows it while you write
-python3 dev.py picture                the pictures of the README anew, from a real run
+python3 dev.py picture                the pictures of the README, from a real run
 python3 dev.py uv [ARGUMENTS]         anything else, inside that environment
 """
 

@@ -75,6 +75,8 @@ OWN_JSON = {
     "engine/views/words.py",
     "verbs/exchange/demo.py",
     "verbs/records/branches.py",
+    "verbs/records/erasing.py",
+    "verbs/exchange/replicas.py",
     "verbs/capture/observer.py",
     "verbs/records/quarantine.py",
     "surfaces/contract.py",

@@ -72,7 +72,8 @@ def spooled(memory: Memory) -> None:
         "given": {TOKEN: TOKEN},
     }
     (spool / "1.json").write_text(json.dumps(told))
-    assert drain(memory, spool).taken == 1
+    drained = drain(memory, spool)
+    assert drained.taken + drained.unreadable == 1  # a name with control characters is set aside, without its secrets
 
 
 def exported(memory: Memory) -> list[str]:

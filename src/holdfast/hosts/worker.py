@@ -5,7 +5,6 @@ they are turned on, and prepares the answers of hooks. Every folder is processed
 no children and a time limit, and nothing runs when no agent runs.
 """
 
-import json
 import logging
 import os
 import time
@@ -28,6 +27,7 @@ from holdfast.hosts.hooks.places import (
     session_settings,
 )
 from holdfast.model.errors import HoldfastError, StoreError
+from holdfast.model.foreign_json import parse_json
 from holdfast.model.trail import Happening
 from holdfast.policy.activity.recap import handover
 from holdfast.policy.secrets.find import mask_secrets
@@ -146,7 +146,7 @@ class _Places:
 
     def _prepared_for(self, place: Place) -> dict[str, Any]:
         try:
-            prepared = json.loads(self.prepared_file(place).read_bytes())
+            prepared = parse_json(self.prepared_file(place).read_bytes())
         except (OSError, ValueError):
             return {}
         return prepared if isinstance(prepared, dict) and prepared.get("path") == place.root else {}

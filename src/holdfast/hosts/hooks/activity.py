@@ -115,7 +115,7 @@ def _partial(text: str) -> str:
     """Read the beginning of a JSON string that has no end."""
     for end in range(len(text), max(0, len(text) - 12), -1):  # an escape may have been cut in two
         try:
-            return str(json.loads(f'{text[:end]}"'))
+            return str(parse_json(f'{text[:end]}"'))
         except ValueError:
             continue
     return ""

@@ -1,5 +1,6 @@
 """Import the spool that hooks write into the store, and record sessions and receipts from it."""
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -13,7 +14,7 @@ from holdfast.model.event import Actor, Event, Verb
 from holdfast.model.foreign_json import parse_json
 from holdfast.model.ids import days_before, fixed_id, parse_instant
 from holdfast.model.trail import DAYS, Happening, happening_from_json, problem_with
-from holdfast.policy.secrets.find import masked
+from holdfast.policy.secrets.find import drop_private, mask_secrets, masked
 from holdfast.verbs.memory import Memory
 
 BATCH = 500
@@ -21,6 +22,7 @@ LARGEST = 2_000_000  # bytes of a file in the spool
 OLDEST_DAYS = 400.0
 SET_ASIDE = ".unreadable"
 SHOWN_REASONS = 20
+LARGEST_ASIDE = 200_000  # bytes of a file that is set aside
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +55,7 @@ def _drain(memory: Memory, spool: Path, limit: int | None) -> Drained:
             path.unlink(missing_ok=True)
         for path, reason in bad.items():
             if path.exists():  # else another worker drained it while we read
-                path.replace(path.with_suffix(SET_ASIDE))
+                _set_aside(path)
                 reasons.append(f"{path.name}: {reason}")
         taken += len(good.keys() - bad.keys())
     for reason in reasons[:SHOWN_REASONS]:
@@ -74,6 +76,19 @@ def _store(memory: Memory, events: Mapping[Path, Happening]) -> dict[Path, str]:
             return dict.fromkeys(events, problem.message)
         return {bad: reason for path in events for bad, reason in _store(memory, {path: events[path]}).items()}
     return {}
+
+
+def _set_aside(path: Path) -> None:
+    """Keep the beginning of a file that is no event, without its secrets, for whoever looks into it."""
+    aside = path.with_suffix(SET_ASIDE)
+    if not path.is_file():
+        path.replace(aside)
+        return
+    with path.open("rb") as file:
+        text = file.read(LARGEST_ASIDE).decode(errors="replace")
+    with os.fdopen(os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as out:
+        out.write(mask_secrets(drop_private(text)))
+    path.unlink()
 
 
 def note_session(memory: Memory, activity: Sequence[Happening]) -> None:
