@@ -78,6 +78,7 @@ OWN_JSON = {
     "verbs/capture/observer.py",
     "verbs/records/quarantine.py",
     "surfaces/contract.py",
+    "adapters/embedders/bpe.py",
     "adapters/replicas/manifest.py",
     "hosts/hooks/answers.py",
     "hosts/mcp/offer.py",
