@@ -345,7 +345,7 @@ from holdfast.compose import open_memory
 from holdfast.model.query import Query
 from holdfast.verbs.search.recall import recall
 assert recall(open_memory(), Query(text="staging database", words_only=True)).hits
-print(sorted({"numpy", "onnxruntime", "tokenizers", "rich", "click", "asyncio"} & set(sys.modules)))
+print(sorted({"numpy", "onnxruntime", "holdfast.adapters.embedders.bpe", "rich", "click", "asyncio"} & set(sys.modules)))
 """
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=tmp_path / "work", capture_output=True, text=True, check=False

@@ -10,7 +10,17 @@ from hypothesis import strategies as st
 from holdfast.model import errors
 from holdfast.model.errors import HoldfastError, Invalid
 from holdfast.model.event import Event, event_from_json
-from holdfast.model.ids import ULID, Clock, check_id, days_before, days_between, instant, parse_instant
+from holdfast.model.ids import (
+    ULID,
+    Clock,
+    check_id,
+    days_before,
+    days_between,
+    fixed_id,
+    instant,
+    moved_id,
+    parse_instant,
+)
 from holdfast.model.kinds import KINDS, check_fields, check_kind
 from holdfast.model.scope import check_scopes, check_tags, project_of_remote, within
 from holdfast.model.session import told
@@ -215,3 +225,10 @@ def test_a_session_has_its_latest_title_in_any_order_of_arrival() -> None:
             session = told(session, event)
         assert session is not None
         assert (session.title, session.first, session.last) == ("latest", "01A", "01D")
+
+
+def test_an_id_moved_in_time_is_the_same_but_for_its_time() -> None:
+    before = fixed_id(1_790_000_000.0, "some name")
+    after = moved_id(before, 86_400_000)
+    assert after == fixed_id(1_790_086_400.0, "some name")
+    assert moved_id(after, -86_400_000) == before

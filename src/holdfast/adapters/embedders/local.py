@@ -41,23 +41,19 @@ class LocalEmbedder:
         import numpy as np  # noqa: PLC0415
 
         tokenizer, session = self._loaded
-        encoded = tokenizer.encode(text)
-        inputs = {
-            "input_ids": np.array([encoded.ids], dtype=np.int64),
-            "attention_mask": np.array([encoded.attention_mask], dtype=np.int64),
-        }
-        return session.run(["emb"], inputs)[0][0]
+        tokens = np.array([tokenizer.encode(text)], dtype=np.int64)
+        given = {"input_ids": tokens, "attention_mask": np.ones_like(tokens)}
+        return session.run(["emb"], given)[0][0]
 
     @cached_property
     def _loaded(self) -> tuple[Any, Any]:
         try:
             import onnxruntime  # noqa: PLC0415  takes half a second: only for semantic search
-            from tokenizers import Tokenizer  # noqa: PLC0415
+
+            from holdfast.adapters.embedders.bpe import Tokenizer  # noqa: PLC0415
 
             folder = Path(__file__).parent / MODEL
-            tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
-            tokenizer.enable_truncation(LONGEST)
-            tokenizer.no_padding()
+            tokenizer = Tokenizer(folder / "tokenizer.json", LONGEST)
             session = onnxruntime.InferenceSession(str(folder / "model.onnx"), _options(onnxruntime))
         except Exception as problem:  # the libraries raise bare Exceptions
             hint = 'Reinstall Holdfast, or set embedder = "none" to search by words only.'

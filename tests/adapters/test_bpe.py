@@ -1,0 +1,65 @@
+"""Our tokenizer gives what the `tokenizers` package gives, for any text."""
+
+import unicodedata
+from pathlib import Path
+
+import pytest
+import tokenizers
+from hypothesis import given, settings
+from hypothesis import strategies as some
+
+from holdfast.adapters.embedders import local
+from holdfast.adapters.embedders.bpe import Tokenizer
+
+FILE = Path(local.__file__).parent / local.MODEL / "tokenizer.json"
+DOCS = Path(__file__).parents[2] / "docs"
+OURS = Tokenizer(FILE, local.LONGEST)
+THEIRS = tokenizers.Tokenizer.from_file(str(FILE))
+THEIRS.enable_truncation(local.LONGEST)
+
+
+def same(text: str) -> bool:
+    return bool(OURS.encode(text) == THEIRS.encode(text).ids)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        " ",
+        " a",
+        "two  spaces\n\n\tand lines ",
+        "don't I'll we've 'tis '''s _a__1",
+        "<s>a</s> b <mask>c  <mask><pad><unk>",
+        "日本語のテキスト" * 60,
+        "안녕하세요 مرحبا здравствуйте",
+        "² ½ Ⅷ ① ٣ 4,800",
+        "a\u0301 👩‍👩‍👧 🇩🇪 \ufeff",
+        "\x1c\x1f a\x85b\xa0c\u200bd\u3000e",
+        "x" * 3_000,
+        "def load_demo(memory: Memory, until: str) -> None:\n    ...",
+    ],
+)
+def test_a_text_of_any_kind_has_the_same_tokens(text: str) -> None:
+    assert same(text)
+
+
+def test_the_documentation_has_the_same_tokens() -> None:
+    texts = [page.read_text(encoding="utf-8") for page in DOCS.rglob("*.md")]
+    pieces = [text[at : at + 800] for text in texts for at in range(0, len(text), 800)]
+    assert len(pieces) > 300
+    assert [piece for piece in pieces if not same(piece)] == []
+
+
+def test_every_kind_of_character_ends_a_word_where_it_should() -> None:
+    """Every hundredth character that has a name, and all of the first 0x300, next to letters, digits and spaces."""
+    known = [chr(code) for code in (*range(0x300), *range(0x300, 0x20000, 101)) if not 0xD800 <= code < 0xE000]
+    texts = [f"a{one}b {one} {one}{one}1{one}  {one}x" for one in known if unicodedata.category(one) != "Cn"]
+    assert len(texts) > 1_000
+    assert [text for text in texts if not same(text)] == []
+
+
+@settings(deadline=None)
+@given(some.text(some.characters(exclude_categories=("Cs", "Cn")), max_size=60))
+def test_whatever_is_written_has_the_same_tokens(text: str) -> None:
+    assert same(text)
