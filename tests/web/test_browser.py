@@ -271,7 +271,7 @@ def test_chores_are_done_without_leaving_the_page(seen: Seen) -> None:
     page = seen.open("/health")
     row = page.locator("[data-chore]", has_text="Mira likes small commits.")
     row.get_by_role("button", name="Keep").click()
-    expect(page.locator(".flash").first).to_contain_text("Kept: Mira likes small commits.")
+    expect(page.locator(".flash").first).to_contain_text("Saved: Mira likes small commits.")
     row = page.locator("[data-chore]", has_text="Jonas reviews before noon.")
     row.get_by_role("button", name="Drop").click()
     expect(page.locator("main")).to_contain_text("Not kept: Jonas reviews before noon.")

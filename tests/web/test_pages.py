@@ -336,7 +336,7 @@ def test_insights_plot_what_happened_and_invent_nothing(site: Site) -> None:
     keep(site.memory, "Refunds go through the ledger.")
     recall(site.memory, Query(text="refunds ledger"))
     said = site.get("/insights")
-    assert "Memories kept: facts 1" in said
+    assert "Memories saved: facts 1" in said
     assert "Recalls: answered 1, empty 0" in said
     assert "No hook has told what it cost" in said
 
@@ -359,7 +359,7 @@ def test_a_memory_shows_the_code_it_cites_then_beside_now(tmp_path: Path, time: 
     with make_memory(tmp_path, time) as memory:
         memory.checkout = GitCheckout(tmp_path, memory.project)
         record = keep(memory, "Payments are multiplied by the limit.", anchors=("app.py::pay",))
-        assert badge_of(memory, record) == Badge(state="fresh", word="fresh", why="What it cites stands as it did.")
+        assert badge_of(memory, record) == Badge(state="fresh", word="fresh", why="The cited code is unchanged.")
         assert [line for _, line in cited_by(memory, record)[0].lines] == [
             "def pay(amount):",
             "    return amount * LIMIT",
@@ -371,5 +371,5 @@ def test_a_memory_shows_the_code_it_cites_then_beside_now(tmp_path: Path, time: 
         assert "<del>*</del><ins>+</ins>" in changed.difference
         (tmp_path / "app.py").unlink()
         gone = cited_by(memory, record)[0]
-        assert (gone.state, gone.problem) == ("missing", "There is no such file any more.")
+        assert (gone.state, gone.problem) == ("missing", "The file no longer exists.")
         assert "def pay(amount):" in str(gone.difference).replace("</del><del>", "")

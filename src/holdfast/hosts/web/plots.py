@@ -10,7 +10,7 @@ WIDTH, HEIGHT, LEFT, BOTTOM, TOP = 900, 190, 46, 22, 10
 def stacked(
     days: Sequence[str], series: Sequence[str], counts: Mapping[str, Mapping[str, float]], label: str
 ) -> Markup:
-    """Draw one bar a day, its parts on top of each other."""
+    """Draw a stacked bar for each day."""
     most = max((sum(counts.get(day, {}).get(name, 0) for name in series) for day in days), default=0)
     top = nice(most)
     step = (WIDTH - LEFT - 8) / max(1, len(days))
@@ -22,7 +22,7 @@ def stacked(
 
 
 def legend(series: Sequence[str]) -> Markup:
-    """Name the colours."""
+    """Return the legend of the colours."""
     items = [
         Markup(
             '<span><svg viewBox="0 0 10 10" aria-hidden="true"><rect class="s{}" width="10" height="10"/></svg>{}</span>'
@@ -33,7 +33,7 @@ def legend(series: Sequence[str]) -> Markup:
 
 
 def nice(most: float) -> float:
-    """Give the next number that reads well on an axis."""
+    """Return the next round number for the end of an axis."""
     if most <= 0:
         return 1
     size = 1.0

@@ -1,4 +1,4 @@
-"""The curation queue: what waits for a yes, what contradicts what, what drifted or weighs dead, and buttons for each."""
+"""The curation queue: pending memories, contradictions, drifted and unused ones, with buttons for each."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -25,17 +25,17 @@ from holdfast.verbs.upkeep.health import Health, health
 
 DAYS, SHOWN = 30, 15
 SECTIONS = (
-    ("contradicted", "Called wrong", "Somebody said so since it was last revised or checked."),
-    ("drifted", "The code moved on", "What they cite is changed or gone."),
-    ("stale", "Checked long ago", "More than a month ago."),
-    ("unverified", "Never checked", "Older than a month, and nobody ever looked."),
-    ("dead", "Dead weight", "Shown, and it never helped."),
-    ("cold", "Never shown", "Older than a month, and no recall found it."),
+    ("contradicted", "Called wrong", "Reported since it was last revised or verified."),
+    ("drifted", "Stale", "The cited code changed or is gone."),
+    ("stale", "Verified long ago", "More than a month ago."),
+    ("unverified", "Never verified", "Older than a month and never verified."),
+    ("dead", "Unhelpful", "Shown, but it never helped."),
+    ("cold", "Never shown", "Older than a month, and no recall returned it."),
 )
 
 
 def page(ask: Ask) -> Response:
-    """Give what waits for a decision, and the queue unless the project is so large that it comes later."""
+    """Return what needs a decision, and the queue unless the project is so large that it loads later."""
     offered = mined(ask.memory, limit=SHOWN)
     held = {one.record.id for one in offered}
     later = is_large(ask)
@@ -54,7 +54,7 @@ def page(ask: Ask) -> Response:
 
 
 def queue_part(ask: Ask) -> Response:
-    """Give the score and the queue, as a part of the page."""
+    """Return the score and the queue, as a part of the page."""
     return render.page(ask, "health_queue.html", **_queue(ask))
 
 
@@ -69,19 +69,19 @@ def _queue(ask: Ask) -> dict[str, Any]:
 
 
 def disputes_part(ask: Ask) -> Response:
-    """Look for contradictions nobody marked, as a part of the page: this reads many texts."""
+    """Return unmarked contradictions, as a part of the page: this reads many texts."""
     found = once_until_something_happens(ask, "disputes", lambda: open_contradictions(ask.memory, limit=SHOWN))
     return render.page(ask, "health_disputes.html", disputes=found, shown=SHOWN)
 
 
 def duplicates_part(ask: Ask) -> Response:
-    """Look for memories that say nearly the same, as a part of the page."""
+    """Return near-duplicates, as a part of the page."""
     found = once_until_something_happens(ask, "duplicates", lambda: proposals(ask.memory, limit=SHOWN))
     return render.page(ask, "health_duplicates.html", proposals=found)
 
 
 def resolve_one(ask: Ask) -> Response:
-    """Settle a contradiction."""
+    """Resolve a contradiction."""
     done = resolve(
         ask.memory,
         ask.field("one"),
@@ -93,14 +93,14 @@ def resolve_one(ask: Ask) -> Response:
     words = {
         "supersede": "now replaces",
         "weaken": "now weighs more than",
-        "remove": "is kept instead of",
+        "remove": "replaces the retired",
         "both": "holds, and so does",
     }
     return _done(ask, f"“{done.kept.title}” {words[done.how]} “{done.other.title}”.")
 
 
 def act(ask: Ask) -> Response:
-    """Do one chore."""
+    """Run one action of the queue."""
     what = ask.parts["what"]
     if what not in ACTS:
         raise Invalid(f"Nothing here is called {what[:40]!r}.", hint=f"There are {', '.join(ACTS)}.")
@@ -119,7 +119,7 @@ def _confirm(memory: Memory, one: str, _: Ask) -> str:
 
 
 def _cancel(memory: Memory, one: str, _: Ask) -> str:
-    return f"Not kept: {cancel(memory, one).title}"
+    return f"Rejected: {cancel(memory, one).title}"
 
 
 def _approve(memory: Memory, one: str, _: Ask) -> str:
@@ -127,7 +127,7 @@ def _approve(memory: Memory, one: str, _: Ask) -> str:
 
 
 def _reject(memory: Memory, one: str, _: Ask) -> str:
-    return f"Never offered again: {reject(memory, [one])[0].title}"
+    return f"Rejected for good: {reject(memory, [one])[0].title}"
 
 
 def _accept(memory: Memory, one: str, ask: Ask) -> str:
@@ -147,12 +147,12 @@ def _verify(memory: Memory, one: str, _: Ask) -> str:
 
 
 def _retire(memory: Memory, one: str, ask: Ask) -> str:
-    return f"Taken out of use: {retire(memory, one, ask.field('reason') or 'retired while curating').title}"
+    return f"Retired: {retire(memory, one, ask.field('reason') or 'retired while curating').title}"
 
 
 def _merge(memory: Memory, one: str, ask: Ask) -> str:
     merged = consolidate(memory, proposal_of(memory, [one, *ask.form.get("with", [])]))
-    return f"One memory now: {merged.title}"
+    return f"Merged: {merged.title}"
 
 
 def _rename(memory: Memory, one: str, ask: Ask) -> str:

@@ -1,4 +1,4 @@
-"""The projects a store knows: how much each holds, and when something was last kept."""
+"""The projects of a store: how much each has, and when something was last saved."""
 
 from starlette.responses import Response
 

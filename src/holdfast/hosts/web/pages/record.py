@@ -1,4 +1,4 @@
-"""One memory with everything about it: text, anchors, links, history, use and trust; and what a person can do to it."""
+"""One memory with everything about it: text, anchors, links, history, use and trust; and the actions on it."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -38,7 +38,7 @@ MOST_USES = 50
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Version:
-    """One step in a memory's life: what happened, and what it changed in its wording."""
+    """One event of a memory, and how it changed the text."""
 
     event: Event
     changes: tuple[tuple[str, Markup], ...] = ()
@@ -46,7 +46,7 @@ class Version:
 
 
 def page(ask: Ask) -> Response:
-    """Give a memory's page."""
+    """Return the page of a memory."""
     shown = get(ask.memory, ask.parts["id"])
     record = shown.record
     others = {one for arrow in shown.links for one in (arrow.source, arrow.target)} - {record.id}
@@ -73,25 +73,25 @@ def page(ask: Ask) -> Response:
 
 
 def history_part(ask: Ask) -> Response:
-    """Give what happened to a memory, with what each step changed."""
+    """Return the events of a memory with their changes, as a part of the page."""
     versions = versions_of(history(ask.memory, ask.parts["id"]))
     return render.page(ask, "record_history.html", versions=list(reversed(versions)))
 
 
 def anchors_part(ask: Ask) -> Response:
-    """Give what a memory cites beside what stands there now."""
+    """Return the cited code, then and now, as a part of the page."""
     record = get(ask.memory, ask.parts["id"]).record
     return render.page(ask, "record_anchors.html", cited=cited_by(home_of(ask, record), record), record=record)
 
 
 def edit(ask: Ask) -> Response:
-    """Give a memory new wording; what stands in the way is said, and can be waived."""
+    """Save a new text of a memory; a refusal is explained and can be overruled."""
     record = get(ask.memory, ask.parts["id"]).record
     waivers = Waivers(duplicate=True, transient=True, scope=True) if ask.field("anyway") else Waivers()
     revision = revision_of(ask, record)
     outcome = amend(home_of(ask, record), record.id, revision, waivers=waivers)
     if isinstance(outcome, Record):
-        return render.moved(ask, f"/r/{record.id}", "Saved. The wording before is in the history.")
+        return render.moved(ask, f"/r/{record.id}", "Saved. The previous text is in the history.")
     refusal = explain(outcome)
     return render.page(
         ask,
@@ -106,7 +106,7 @@ def edit(ask: Ask) -> Response:
 
 
 def act(ask: Ask) -> Response:
-    """Do one thing to a memory."""
+    """Run one action on a memory."""
     record = get(ask.memory, ask.parts["id"]).record
     what = ask.parts["what"]
     if what not in ACTS:
@@ -116,7 +116,7 @@ def act(ask: Ask) -> Response:
 
 
 def revision_of(ask: Ask, record: Record) -> Revision:
-    """Read a form into new values; a field that was not in the form stays as it is."""
+    """Parse a form into a revision; a field that is not in the form stays as it is."""
     given: dict[str, Any] = {
         name: ask.field(name) for name in ("body", "title", "kind", "confidence") if name in ask.form
     }
@@ -146,7 +146,7 @@ def _fields(ask: Ask, record: Record) -> dict[str, Any]:
 
 
 def versions_of(events: list[Event]) -> list[Version]:
-    """Replay a memory's events and say what each changed."""
+    """Replay a memory's events and return what each changed."""
     found, before = list[Version](), None
     for event in sorted(events, key=lambda one: one.id):
         after = fold(before, event)
@@ -174,28 +174,28 @@ def _plain(value: Any) -> str:
 
 
 def home_of(ask: Ask, record: Record) -> Memory:
-    """Give the memory at work on the record's own project: what is done here is done there."""
+    """Return the memory acting on the record's own project."""
     return ask.memory if record.project in ("", ask.memory.project) else ask.memory.acting_on(record.project)
 
 
 def _retire(memory: Memory, one: str, ask: Ask) -> str:
     retire(memory, one, ask.field("reason"))
-    return "Taken out of use. Restore brings it back."
+    return "Retired. It can be restored."
 
 
 def _restore(memory: Memory, one: str, _: Ask) -> str:
     restore(memory, one)
-    return "Back in use."
+    return "Restored."
 
 
 def _verify(memory: Memory, one: str, ask: Ask) -> str:
     verify(memory, one, note=ask.field("note"))
-    return "Noted that it still holds."
+    return "Verified."
 
 
 def _pin(memory: Memory, one: str, _: Ask) -> str:
     pin(memory, one)
-    return "Pinned: every session of its project is told."
+    return "Pinned: every session of its project gets it."
 
 
 def _unpin(memory: Memory, one: str, _: Ask) -> str:
@@ -210,7 +210,11 @@ def _heat(memory: Memory, one: str, _: Ask) -> str:
 
 def _share(memory: Memory, one: str, ask: Ask) -> str:
     revise(memory, one, Revision(visibility=ask.field("visibility")))
-    return "The team's replicas may carry it." if ask.field("visibility") == "team" else "It stays on this machine."
+    return (
+        "Shared: it is synced to the team's replicas."
+        if ask.field("visibility") == "team"
+        else "It stays on this machine."
+    )
 
 
 def _use(memory: Memory, one: str, ask: Ask) -> str:
@@ -233,7 +237,7 @@ def _link(memory: Memory, one: str, ask: Ask) -> str:
 
 def _unlink(memory: Memory, one: str, ask: Ask) -> str:
     unlink(memory, ask.field("source") or one, ask.field("relation"), ask.field("target"))
-    return "The link is gone."
+    return "Link removed."
 
 
 def _confirm(memory: Memory, one: str, ask: Ask) -> str:
@@ -243,7 +247,7 @@ def _confirm(memory: Memory, one: str, ask: Ask) -> str:
 
 def _cancel(memory: Memory, one: str, _: Ask) -> str:
     cancel(memory, one)
-    return "Not kept."
+    return "Rejected."
 
 
 def _erase(memory: Memory, one: str, ask: Ask) -> str:
@@ -252,12 +256,10 @@ def _erase(memory: Memory, one: str, ask: Ask) -> str:
     erased = erase(memory, one)
     left = [kept.path for kept in backups_of(memory, erased) if kept.holds]
     told = "Erased from the journal, its views and every copy on this machine." if erased.finished else _UNFINISHED
-    return f"{told} Backups that still hold it: {', '.join(left)}." if left else told
+    return f"{told} Backups that still contain it: {', '.join(left)}." if left else told
 
 
-_UNFINISHED = (
-    "Erased from the journal and its views. The worker removes the rest when it is done with what it is making."
-)
+_UNFINISHED = "Erased from the journal and its views. The worker removes the rest when its current job is done."
 
 
 Act = Callable[[Memory, str, Ask], str]

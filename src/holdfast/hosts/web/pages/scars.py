@@ -1,4 +1,4 @@
-"""Scars by what they achieve: shown, applied, helped; and those that are shown for nothing."""
+"""Scars by effect: shown, applied, helped; and those without effect."""
 
 from starlette.responses import Response
 
@@ -14,7 +14,7 @@ MOST, MOST_LISTED = 100, 1_000
 
 
 def page(ask: Ask) -> Response:
-    """Give what scars achieve."""
+    """Return the effects of scars."""
     days = ask.number("days", 90, 1, 3_650)
     found = once_until_something_happens(ask, "scars", lambda: effects(ask.memory, days=days))
     seen = {one.scar.id for one in found}

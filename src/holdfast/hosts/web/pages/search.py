@@ -1,4 +1,4 @@
-"""Search as you type, with the engine agents use: why each hit is there, how far it can be relied on, and facets."""
+"""Search as you type, with the engine agents use: the reasons for each hit, its freshness, and facets."""
 
 from collections import Counter
 from dataclasses import dataclass, replace
@@ -23,7 +23,7 @@ PUSH = 0.10  # how far one factor may push
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Signal:
-    """One reason for a hit's place: how strong, between 0 and 1, and how to say it."""
+    """One reason for a hit's rank: how strong, between 0 and 1, and its label."""
 
     name: str
     share: float
@@ -33,7 +33,7 @@ class Signal:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """A hit as it is shown."""
+    """A hit as it is displayed."""
 
     hit: Hit
     snippet: str
@@ -42,17 +42,17 @@ class Found:
 
 
 def page(ask: Ask) -> Response:
-    """Give the search page with what was found."""
+    """Return the search page with the results."""
     return render.page(ask, "search.html", title="Search", **_answer(ask))
 
 
 def hits(ask: Ask) -> Response:
-    """Give only what was found, as a part of the page."""
+    """Return only the results, as a part of the page."""
     return render.page(ask, "search_hits.html", **_answer(ask))
 
 
 def query_of(ask: Ask) -> Query:
-    """Read a query; a person is shown more than an agent, whole and without a budget."""
+    """Parse a query; a person gets more results than an agent, and no token budget."""
     return Query(
         text=ask.text("q"),
         everywhere=ask.everywhere,
@@ -69,7 +69,7 @@ def query_of(ask: Ask) -> Query:
 
 
 def mode_of(said: str) -> Mode:
-    """Read how well an answer must fit."""
+    """Parse the search mode."""
     found: Mode | None = next((one for one in get_args(Mode) if one == (said or "balanced")), None)
     if found is None:
         raise Invalid(f"There is no mode {said[:40]!r}.", hint=f"Use one of {', '.join(get_args(Mode))}.")
@@ -77,7 +77,7 @@ def mode_of(said: str) -> Mode:
 
 
 def signals_of(hit: Hit, most: float) -> tuple[Signal, ...]:
-    """Give why a hit is where it is, what it fits by first."""
+    """Return the reasons for a hit's rank, the matches first."""
     added = [
         Signal(name=name, share=hit.why[name] / most if most else 0.0, said=f"{name} {hit.why[name]:.2f}")
         for name in hit.why
@@ -119,13 +119,13 @@ def _recalled(ask: Ask, query: Query) -> dict[str, Any]:
 
 
 def _without_title(hit: Hit) -> str:
-    """Give the part of a hit that fits best, unless its title says it already."""
+    """Return the snippet of a hit without its title."""
     title = hit.record.title.rstrip("…")
     return hit.snippet.removeprefix(title).lstrip(" .…:") if hit.snippet.startswith(title) else hit.snippet
 
 
 def _facets(found: Recalled) -> dict[str, list[tuple[str, int]]]:
-    """Count what was found by kind, scope and tag, commonest first."""
+    """Count results by kind, scope and tag, most common first."""
     kept = [hit.record for hit in found.hits]
     counts = {
         "kind": Counter(record.kind for record in kept),
@@ -136,7 +136,7 @@ def _facets(found: Recalled) -> dict[str, list[tuple[str, int]]]:
 
 
 def _listed(ask: Ask, query: Query, state: str) -> dict[str, Any]:
-    """List what is kept, latest first: of one project by number, of all by date."""
+    """List memories, latest first: of one project by number, of all by date."""
     given: dict[str, Any] = {
         name: list(ask.texts(name)) for name in ("kind", "scope", "tag", "state", "since", "until")
     }

@@ -1,4 +1,4 @@
-"""Sessions: who worked on what, and one session from its first prompt to how it ended."""
+"""Sessions: a list, and one session from its first prompt to its end."""
 
 from starlette.responses import Response
 
@@ -22,7 +22,7 @@ def page(ask: Ask) -> Response:
 
 
 def one(ask: Ask) -> Response:
-    """Show one session: what it was asked, did, was told, kept, and how it ended."""
+    """Show one session: prompts, actions, injected memories, saved records and its end."""
     session = find_session(ask.memory, ask.parts["id"])
     left = left_by(ask.memory, session.id)
     told = older(ask.memory, Wanted(session=session.id), limit=MOST_LOOKED_AT // 2)
