@@ -56,7 +56,7 @@ def page(ask: Ask) -> Response:
 
 
 def preview(ask: Ask) -> Response:
-    """Return the brief a session would get with other settings; nothing is kept."""
+    """Return the brief a session would get with other settings; nothing is saved."""
     now = ask.memory.config
     memory = ask.memory.acting_on(ask.memory.project)
     memory.config = replace(
@@ -70,22 +70,22 @@ def preview(ask: Ask) -> Response:
 
 
 def save(ask: Ask) -> Response:
-    """Keep changed settings in the user's own file; the viewer itself follows at once."""
+    """Save changed settings in the user's own file; the viewer uses them at once."""
     now = ask.viewer.memory.config
     given = {name: _given(ask, name) for name in CHANGEABLE if name in ask.form or f"{name}.there" in ask.form}
     changed = {name: value for name, value in given.items() if str(value).lower() != str(getattr(now, name)).lower()}
     if not changed:
-        return render.moved(ask, "/settings", "Nothing was changed.")
+        return render.moved(ask, "/settings", "Nothing changed.")
     _check(changed)
     file = keep_settings(changed)
     fresh = ask.viewer.reload()
     ask.viewer.settings = fresh
     ask.viewer.memory.config = replace(fresh.config, project=now.project, session="")
-    return render.moved(ask, "/settings", f"{', '.join(sorted(changed))}: kept in {file}.")
+    return render.moved(ask, "/settings", f"{', '.join(sorted(changed))}: saved in {file}.")
 
 
 def _check(changed: Mapping[str, Any]) -> None:
-    """Refuse what would only be noticed when the next session begins."""
+    """Reject values that would fail only when the next session begins."""
     if changed.get("inject", "off") not in POLICIES:
         raise Invalid(
             f"There is no inject policy {changed['inject'][:40]!r}.", hint=f"Use one of {', '.join(POLICIES)}."
