@@ -49,10 +49,10 @@ class Watcher:
             self._start()
             while not self._closed:
                 news = self._news  # taken before reading: events that arrive while reading must not be missed
-                found = await to_thread.run_sync(_newer, memory, wanted, place)
-                moved, place = found.place != place, found.place or place
-                if found.items:
-                    yield found
+                page = await to_thread.run_sync(_newer, memory, wanted, place)
+                moved, place = page.place != place, page.place or place
+                if page.items:
+                    yield page
                 if moved:
                     continue  # there may be more than one page
                 try:

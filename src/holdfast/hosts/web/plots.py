@@ -47,11 +47,11 @@ def _frame(top: float) -> Markup:
     for share in (0.0, 0.5, 1.0):
         y = _y(share * top, top)
         value = share * top
-        said = f"{value / 1000:g}k" if value >= 10_000 else f"{value:g}"
+        label = f"{value / 1000:g}k" if value >= 10_000 else f"{value:g}"
         lines.append(
             Markup(
                 '<line class="grid-line" x1="{}" x2="{}" y1="{}" y2="{}"/><text x="{}" y="{}" text-anchor="end">{}</text>'
-            ).format(LEFT, WIDTH - 8, y, y, LEFT - 6, y + 4, said)
+            ).format(LEFT, WIDTH - 8, y, y, LEFT - 6, y + 4, label)
         )
     return Markup().join(lines)
 
@@ -70,13 +70,13 @@ def _days(days: Sequence[str], step: float) -> list[Markup]:
 def _bar(
     counts: Mapping[str, float], series: Sequence[str], x: float, step: float, top: float, day: str
 ) -> list[Markup]:
-    found, base = [], 0.0
-    said = ", ".join(f"{name} {counts[name]:g}" for name in series if counts.get(name))
+    parts, base = [], 0.0
+    label = ", ".join(f"{name} {counts[name]:g}" for name in series if counts.get(name))
     for place, name in enumerate(series):
         value = counts.get(name, 0)
         if value:
             y = _y(base + value, top)
-            found.append(
+            parts.append(
                 Markup('<rect class="s{}" x="{}" y="{}" width="{}" height="{}"><title>{}: {}</title></rect>').format(
                     place,
                     round(x + step * 0.12, 1),
@@ -84,11 +84,11 @@ def _bar(
                     round(max(1, step * 0.76), 1),
                     round(_y(base, top) - y, 1),
                     day,
-                    said,
+                    label,
                 )
             )
             base += value
-    return found
+    return parts
 
 
 def _y(value: float, top: float) -> float:

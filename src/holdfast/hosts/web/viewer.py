@@ -64,12 +64,12 @@ class Ask:
 
     def number(self, name: str, default: int, least: int, most: int) -> int:
         """Return a numeric query parameter, clamped to the bounds."""
-        said = self.text(name)
-        if not said:
+        text = self.text(name)
+        if not text:
             return default
-        if not said.isdecimal() or len(said) > LONGEST_NUMBER:
-            raise Invalid(f"{name} must be a whole number, not {said[:40]!r}.")
-        return min(most, max(least, int(said)))
+        if not text.isdecimal() or len(text) > LONGEST_NUMBER:
+            raise Invalid(f"{name} must be a whole number, not {text[:40]!r}.")
+        return min(most, max(least, int(text)))
 
     def field(self, name: str, default: str = "") -> str:
         """Return one field of the form."""
@@ -135,11 +135,11 @@ def once_until_something_happens(ask: Ask, name: str, find: Any) -> Any:
     known = ask.viewer.kept.get(key)
     if known and known[0] == now:
         return known[1]
-    found = find()
+    result = find()
     if len(ask.viewer.kept) > MOST_KEPT:
         ask.viewer.kept.clear()
-    ask.viewer.kept[key] = (now, found)
-    return found
+    ask.viewer.kept[key] = (now, result)
+    return result
 
 
 def is_large(ask: Ask) -> bool:

@@ -59,11 +59,11 @@ def queue_part(ask: Ask) -> Response:
 
 
 def _queue(ask: Ask) -> dict[str, Any]:
-    found: Health = once_until_something_happens(ask, "health", lambda: health(ask.memory, days=DAYS))
+    report: Health = once_until_something_happens(ask, "health", lambda: health(ask.memory, days=DAYS))
     return {
-        "health": found,
-        "word": word_for(found.score),
-        "sections": [(name, title, why, getattr(found, name)) for name, title, why in SECTIONS],
+        "health": report,
+        "word": word_for(report.score),
+        "sections": [(name, title, why, getattr(report, name)) for name, title, why in SECTIONS],
         "shown": SHOWN,
     }
 
@@ -107,56 +107,56 @@ def act(ask: Ask) -> Response:
     return _done(ask, ACTS[what](ask.memory, ask.parts["id"], ask))
 
 
-def _done(ask: Ask, said: str) -> Response:
+def _done(ask: Ask, message: str) -> Response:
     if ask.fragment:
-        return render.page(ask, "health_done.html", word=said)
-    return render.moved(ask, "/health", said)
+        return render.page(ask, "health_done.html", word=message)
+    return render.moved(ask, "/health", message)
 
 
-def _confirm(memory: Memory, one: str, _: Ask) -> str:
-    outcome = confirm(memory, one, waivers=Waivers(duplicate=True))
+def _confirm(memory: Memory, record_id: str, _: Ask) -> str:
+    outcome = confirm(memory, record_id, waivers=Waivers(duplicate=True))
     return _kept(outcome)
 
 
-def _cancel(memory: Memory, one: str, _: Ask) -> str:
-    return f"Rejected: {cancel(memory, one).title}"
+def _cancel(memory: Memory, record_id: str, _: Ask) -> str:
+    return f"Rejected: {cancel(memory, record_id).title}"
 
 
-def _approve(memory: Memory, one: str, _: Ask) -> str:
-    return _kept(approve(memory, one, waivers=Waivers(duplicate=True)))
+def _approve(memory: Memory, record_id: str, _: Ask) -> str:
+    return _kept(approve(memory, record_id, waivers=Waivers(duplicate=True)))
 
 
-def _reject(memory: Memory, one: str, _: Ask) -> str:
-    return f"Rejected for good: {reject(memory, [one])[0].title}"
+def _reject(memory: Memory, record_id: str, _: Ask) -> str:
+    return f"Rejected for good: {reject(memory, [record_id])[0].title}"
 
 
-def _accept(memory: Memory, one: str, ask: Ask) -> str:
-    return f"Accepted: {_named(memory, accept(memory, [ask.field('author') or one]))}"
+def _accept(memory: Memory, record_id: str, ask: Ask) -> str:
+    return f"Accepted: {_named(memory, accept(memory, [ask.field('author') or record_id]))}"
 
 
-def _turn_away(memory: Memory, one: str, ask: Ask) -> str:
-    return f"Rejected: {_named(memory, turn_away(memory, [ask.field('author') or one]))}"
+def _turn_away(memory: Memory, record_id: str, ask: Ask) -> str:
+    return f"Rejected: {_named(memory, turn_away(memory, [ask.field('author') or record_id]))}"
 
 
 def _named(memory: Memory, done: Decided) -> str:
     return ", ".join(done.authors) or find(memory, done.records[0]).record.title
 
 
-def _verify(memory: Memory, one: str, _: Ask) -> str:
-    return f"Still true: {verify(memory, one).title}"
+def _verify(memory: Memory, record_id: str, _: Ask) -> str:
+    return f"Still true: {verify(memory, record_id).title}"
 
 
-def _retire(memory: Memory, one: str, ask: Ask) -> str:
-    return f"Retired: {retire(memory, one, ask.field('reason') or 'retired while curating').title}"
+def _retire(memory: Memory, record_id: str, ask: Ask) -> str:
+    return f"Retired: {retire(memory, record_id, ask.field('reason') or 'retired while curating').title}"
 
 
-def _merge(memory: Memory, one: str, ask: Ask) -> str:
-    merged = consolidate(memory, proposal_of(memory, [one, *ask.form.get("with", [])]))
+def _merge(memory: Memory, record_id: str, ask: Ask) -> str:
+    merged = consolidate(memory, proposal_of(memory, [record_id, *ask.form.get("with", [])]))
     return f"Merged: {merged.title}"
 
 
-def _rename(memory: Memory, one: str, ask: Ask) -> str:
-    return f"{len(rename_scope(memory, one, ask.field('meant')))} memories are in {ask.field('meant')} now."
+def _rename(memory: Memory, scope: str, ask: Ask) -> str:
+    return f"{len(rename_scope(memory, scope, ask.field('meant')))} memories are in {ask.field('meant')} now."
 
 
 def _kept(outcome: Outcome) -> str:

@@ -42,20 +42,20 @@ def days_of(ask: Ask) -> int:
 
 
 def _told(ask: Ask, days: int) -> dict[str, Any]:
-    found: Days = once_until_something_happens(
+    daily: Days = once_until_something_happens(
         ask, "days", lambda: day_by_day(ask.memory, days=days, everywhere=ask.everywhere)
     )
-    recalls, tokens, outcomes = (_total(one) for one in (found.recalls, found.tokens, found.outcomes))
+    recalls, tokens, outcomes = (_total(one) for one in (daily.recalls, daily.tokens, daily.outcomes))
     asked = recalls["answered"] + recalls["empty"]
     return {
-        "kept": sum(one.total() for one in found.kept.values()),
+        "kept": sum(one.total() for one in daily.kept.values()),
         "asked": asked,
         "answered": recalls["answered"] / asked if asked else 0.0,
         "tokens": tokens,
         "outcomes": outcomes,
-        "observed": found.observed,
-        "timings": found.timings,
-        "plots": _plots(found),
+        "observed": daily.observed,
+        "timings": daily.timings,
+        "plots": _plots(daily),
     }
 
 

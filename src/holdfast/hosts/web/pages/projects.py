@@ -9,5 +9,5 @@ from holdfast.verbs.upkeep.overview import projects
 
 def page(ask: Ask) -> Response:
     """List the projects."""
-    found = once_until_something_happens(ask, "projects", lambda: projects(ask.memory))
-    return render.page(ask, "projects.html", title="Projects", found=found)
+    listed = once_until_something_happens(ask, "projects", lambda: projects(ask.memory))
+    return render.page(ask, "projects.html", title="Projects", found=listed)

@@ -111,23 +111,23 @@ def act(ask: Ask) -> Response:
     what = ask.parts["what"]
     if what not in ACTS:
         raise Invalid(f"Nothing here is called {what[:40]!r}.", hint=f"There are {', '.join(ACTS)}.")
-    said = ACTS[what](home_of(ask, record), record.id, ask)
-    return render.moved(ask, "/search" if what == "erase" else f"/r/{record.id}", said)
+    message = ACTS[what](home_of(ask, record), record.id, ask)
+    return render.moved(ask, "/search" if what == "erase" else f"/r/{record.id}", message)
 
 
 def revision_of(ask: Ask, record: Record) -> Revision:
     """Parse a form into a revision; a field that is not in the form stays as it is."""
-    given: dict[str, Any] = {
+    values: dict[str, Any] = {
         name: ask.field(name) for name in ("body", "title", "kind", "confidence") if name in ask.form
     }
     for name in ("scopes", "tags"):
         if name in ask.form:
-            given[name] = tuple(part for part in ask.field(name).replace(",", " ").split() if part)
+            values[name] = tuple(part for part in ask.field(name).replace(",", " ").split() if part)
     for name in ("anchors", "triggers"):
         if name in ask.form:
-            given[name] = tuple(part.strip() for part in ask.field(name).splitlines() if part.strip())
+            values[name] = tuple(part.strip() for part in ask.field(name).splitlines() if part.strip())
     fields = _fields(ask, record)
-    return Revision(**given, fields=fields if fields != dict(record.fields) else None)
+    return Revision(**values, fields=fields if fields != dict(record.fields) else None)
 
 
 def _fields(ask: Ask, record: Record) -> dict[str, Any]:
@@ -137,8 +137,8 @@ def _fields(ask: Ask, record: Record) -> dict[str, Any]:
         name = f"field.{spec.name}"
         if name not in ask.form or spec.type not in ("text", "list", "choice"):
             continue
-        said = ask.field(name)
-        value: Any = [line.strip() for line in said.splitlines() if line.strip()] if spec.type == "list" else said
+        text = ask.field(name)
+        value: Any = [line.strip() for line in text.splitlines() if line.strip()] if spec.type == "list" else text
         fields = (
             {**fields, spec.name: value} if value else {key: kept for key, kept in fields.items() if key != spec.name}
         )
@@ -147,26 +147,26 @@ def _fields(ask: Ask, record: Record) -> dict[str, Any]:
 
 def versions_of(events: list[Event]) -> list[Version]:
     """Replay a memory's events and return what each changed."""
-    found, before = list[Version](), None
+    versions, before = list[Version](), None
     for event in sorted(events, key=lambda one: one.id):
         after = fold(before, event)
         note = event.data.get("reason") or event.data.get("note") or ""
-        found.append(Version(event=event, changes=tuple(_changes(before, after)), note=str(note)))
+        versions.append(Version(event=event, changes=tuple(_changes(before, after)), note=str(note)))
         before = after
-    return found
+    return versions
 
 
 def _changes(before: Record | None, after: Record | None) -> list[tuple[str, Markup]]:
     if before is None or after is None:
         return []
-    found = [(name, str(getattr(before, name)), str(getattr(after, name))) for name in TEXTS]
-    found += [
+    pairs = [(name, str(getattr(before, name)), str(getattr(after, name))) for name in TEXTS]
+    pairs += [
         (name, ", ".join(getattr(before, name)), ", ".join(getattr(after, name)))
         for name in ("scopes", "tags", "anchors", "triggers")
     ]
     names = dict.fromkeys((*before.fields, *after.fields))
-    found += [(name, _plain(before.fields.get(name)), _plain(after.fields.get(name))) for name in names]
-    return [(name, render.differences(old, new)) for name, old, new in found if old != new]
+    pairs += [(name, _plain(before.fields.get(name)), _plain(after.fields.get(name))) for name in names]
+    return [(name, render.differences(old, new)) for name, old, new in pairs if old != new]
 
 
 def _plain(value: Any) -> str:
@@ -178,38 +178,38 @@ def home_of(ask: Ask, record: Record) -> Memory:
     return ask.memory if record.project in ("", ask.memory.project) else ask.memory.acting_on(record.project)
 
 
-def _retire(memory: Memory, one: str, ask: Ask) -> str:
-    retire(memory, one, ask.field("reason"))
+def _retire(memory: Memory, record_id: str, ask: Ask) -> str:
+    retire(memory, record_id, ask.field("reason"))
     return "Retired. It can be restored."
 
 
-def _restore(memory: Memory, one: str, _: Ask) -> str:
-    restore(memory, one)
+def _restore(memory: Memory, record_id: str, _: Ask) -> str:
+    restore(memory, record_id)
     return "Restored."
 
 
-def _verify(memory: Memory, one: str, ask: Ask) -> str:
-    verify(memory, one, note=ask.field("note"))
+def _verify(memory: Memory, record_id: str, ask: Ask) -> str:
+    verify(memory, record_id, note=ask.field("note"))
     return "Verified."
 
 
-def _pin(memory: Memory, one: str, _: Ask) -> str:
-    pin(memory, one)
+def _pin(memory: Memory, record_id: str, _: Ask) -> str:
+    pin(memory, record_id)
     return "Pinned: every session of its project gets it."
 
 
-def _unpin(memory: Memory, one: str, _: Ask) -> str:
-    unpin(memory, one)
+def _unpin(memory: Memory, record_id: str, _: Ask) -> str:
+    unpin(memory, record_id)
     return "No longer pinned."
 
 
-def _heat(memory: Memory, one: str, _: Ask) -> str:
-    promote(memory, one)
+def _heat(memory: Memory, record_id: str, _: Ask) -> str:
+    promote(memory, record_id)
     return "In the hot set."
 
 
-def _share(memory: Memory, one: str, ask: Ask) -> str:
-    revise(memory, one, Revision(visibility=ask.field("visibility")))
+def _share(memory: Memory, record_id: str, ask: Ask) -> str:
+    revise(memory, record_id, Revision(visibility=ask.field("visibility")))
     return (
         "Shared: it is synced to the team's replicas."
         if ask.field("visibility") == "team"
@@ -217,46 +217,46 @@ def _share(memory: Memory, one: str, ask: Ask) -> str:
     )
 
 
-def _use(memory: Memory, one: str, ask: Ask) -> str:
-    record_use(memory, [one], ask.field("outcome"), note=ask.field("note"))
+def _use(memory: Memory, record_id: str, ask: Ask) -> str:
+    record_use(memory, [record_id], ask.field("outcome"), note=ask.field("note"))
     return "Noted."
 
 
-def _trust(memory: Memory, one: str, ask: Ask) -> str:
+def _trust(memory: Memory, record_id: str, ask: Ask) -> str:
     reason = ask.field("reason")
     if reason not in REASONS:
         raise Invalid(f"{reason[:40]!r} is no reason.", hint=f"Use one of {', '.join(REASONS)}.")
-    changed = change_trust(memory, one, reason, raises=REASONS[reason] > 0, note=ask.field("note"))
+    changed = change_trust(memory, record_id, reason, raises=REASONS[reason] > 0, note=ask.field("note"))
     return f"Trust is {changed.now:.2f} now."
 
 
-def _link(memory: Memory, one: str, ask: Ask) -> str:
-    link(memory, one, ask.field("relation"), ask.field("target"))
+def _link(memory: Memory, record_id: str, ask: Ask) -> str:
+    link(memory, record_id, ask.field("relation"), ask.field("target"))
     return "Linked."
 
 
-def _unlink(memory: Memory, one: str, ask: Ask) -> str:
-    unlink(memory, ask.field("source") or one, ask.field("relation"), ask.field("target"))
+def _unlink(memory: Memory, record_id: str, ask: Ask) -> str:
+    unlink(memory, ask.field("source") or record_id, ask.field("relation"), ask.field("target"))
     return "Link removed."
 
 
-def _confirm(memory: Memory, one: str, ask: Ask) -> str:
-    outcome = confirm(memory, one, waivers=Waivers(duplicate=True) if ask.field("anyway") else None)
+def _confirm(memory: Memory, record_id: str, ask: Ask) -> str:
+    outcome = confirm(memory, record_id, waivers=Waivers(duplicate=True) if ask.field("anyway") else None)
     return "Saved." if isinstance(outcome, Written | Held) else str(explain(outcome))
 
 
-def _cancel(memory: Memory, one: str, _: Ask) -> str:
-    cancel(memory, one)
+def _cancel(memory: Memory, record_id: str, _: Ask) -> str:
+    cancel(memory, record_id)
     return "Rejected."
 
 
-def _erase(memory: Memory, one: str, ask: Ask) -> str:
+def _erase(memory: Memory, record_id: str, ask: Ask) -> str:
     if ask.field("sure") != "erase":
         raise Invalid("Erasing cannot be undone.", hint="Write the word erase to confirm.")
-    erased = erase(memory, one)
+    erased = erase(memory, record_id)
     left = [kept.path for kept in backups_of(memory, erased) if kept.holds]
-    told = "Erased from the journal, its views and every copy on this machine." if erased.finished else _UNFINISHED
-    return f"{told} Backups that still contain it: {', '.join(left)}." if left else told
+    message = "Erased from the journal, its views and every copy on this machine." if erased.finished else _UNFINISHED
+    return f"{message} Backups that still contain it: {', '.join(left)}." if left else message
 
 
 _UNFINISHED = "Erased from the journal and its views. The worker removes the rest when its current job is done."

@@ -68,12 +68,12 @@ def query_of(ask: Ask) -> Query:
     )
 
 
-def mode_of(said: str) -> Mode:
+def mode_of(name: str) -> Mode:
     """Parse the search mode."""
-    found: Mode | None = next((one for one in get_args(Mode) if one == (said or "balanced")), None)
-    if found is None:
-        raise Invalid(f"There is no mode {said[:40]!r}.", hint=f"Use one of {', '.join(get_args(Mode))}.")
-    return found
+    mode: Mode | None = next((one for one in get_args(Mode) if one == (name or "balanced")), None)
+    if mode is None:
+        raise Invalid(f"There is no mode {name[:40]!r}.", hint=f"Use one of {', '.join(get_args(Mode))}.")
+    return mode
 
 
 def signals_of(hit: Hit, most: float) -> tuple[Signal, ...]:
@@ -109,13 +109,13 @@ def _answer(ask: Ask) -> dict[str, Any]:
 
 
 def _recalled(ask: Ask, query: Query) -> dict[str, Any]:
-    found = recall(ask.memory, query, surface=False)
-    most = max((hit.why[name] for hit in found.hits for name in hit.why if name in ADDED), default=0.0)
+    recalled = recall(ask.memory, query, surface=False)
+    most = max((hit.why[name] for hit in recalled.hits for name in hit.why if name in ADDED), default=0.0)
     shown = [
         Found(hit=hit, snippet=_without_title(hit), badge=badge(hit.freshness), signals=signals_of(hit, most))
-        for hit in found.hits
+        for hit in recalled.hits
     ]
-    return {"recalled": found, "found": shown, "listed": None, "facets": _facets(found), "more": ""}
+    return {"recalled": recalled, "found": shown, "listed": None, "facets": _facets(recalled), "more": ""}
 
 
 def _without_title(hit: Hit) -> str:
@@ -124,13 +124,13 @@ def _without_title(hit: Hit) -> str:
     return hit.snippet.removeprefix(title).lstrip(" .…:") if hit.snippet.startswith(title) else hit.snippet
 
 
-def _facets(found: Recalled) -> dict[str, list[tuple[str, int]]]:
+def _facets(recalled: Recalled) -> dict[str, list[tuple[str, int]]]:
     """Count results by kind, scope and tag, most common first."""
-    kept = [hit.record for hit in found.hits]
+    records = [hit.record for hit in recalled.hits]
     counts = {
-        "kind": Counter(record.kind for record in kept),
-        "scope": Counter(scope for record in kept for scope in record.scopes),
-        "tag": Counter(tag for record in kept for tag in record.tags),
+        "kind": Counter(record.kind for record in records),
+        "scope": Counter(scope for record in records for scope in record.scopes),
+        "tag": Counter(tag for record in records for tag in record.tags),
     }
     return {name: one.most_common(8) for name, one in counts.items() if len(one) > 1}
 

@@ -33,7 +33,7 @@ def page(ask: Ask) -> Response:
     place = look(ask.memory)
     wanted = wanted_of(ask)
     at = ask.text("before")
-    found = older(ask.memory, wanted, before=place_of(at) if at else None, limit=LIMIT)
+    stream = older(ask.memory, wanted, before=place_of(at) if at else None, limit=LIMIT)
     recent = list_sessions(ask.memory, limit=200, everywhere=ask.everywhere)
     return render.page(
         ask,
@@ -44,23 +44,23 @@ def page(ask: Ask) -> Response:
         clients=sorted({one.agent for one in recent if one.agent}),
         live=render.address(ask, "/stream", **_kept(wanted)),
         newer=render.address(ask, "/stream/newer", after=str(place), **_kept(wanted)),
-        **_items(ask, wanted, found),
+        **_items(ask, wanted, stream),
     )
 
 
 def older_items(ask: Ask) -> Response:
     """Return older items, as a part of the page."""
     wanted = wanted_of(ask)
-    found = older(ask.memory, wanted, before=place_of(ask.text("before")), limit=LIMIT)
-    return render.page(ask, "stream_items.html", **_items(ask, wanted, found, last_day=ask.text("day")))
+    stream = older(ask.memory, wanted, before=place_of(ask.text("before")), limit=LIMIT)
+    return render.page(ask, "stream_items.html", **_items(ask, wanted, stream, last_day=ask.text("day")))
 
 
 def newer_items(ask: Ask) -> Response:
     """Return newer items, as a part of the page; a header has the place to continue from."""
     wanted, after = wanted_of(ask), place_of(ask.text("after"))
-    found = newer(ask.memory, wanted, after=after)
-    answer = render.page(ask, "stream_items.html", **_items(ask, wanted, found, only_new=True))
-    answer.headers["x-newer"] = render.address(ask, "/stream/newer", after=str(found.place or after), **_kept(wanted))
+    stream = newer(ask.memory, wanted, after=after)
+    answer = render.page(ask, "stream_items.html", **_items(ask, wanted, stream, only_new=True))
+    answer.headers["x-newer"] = render.address(ask, "/stream/newer", after=str(stream.place or after), **_kept(wanted))
     return answer
 
 

@@ -64,24 +64,24 @@ def act(ask: Ask) -> Response:
     return render.moved(ask, "/threads", ACTS[what](ask.memory, ask.parts["id"], ask))
 
 
-def _touch(memory: Memory, one: str, _: Ask) -> str:
-    return f"Touched: {touch(memory, one).record.title}"
+def _touch(memory: Memory, thread: str, _: Ask) -> str:
+    return f"Touched: {touch(memory, thread).record.title}"
 
 
-def _resolve(memory: Memory, one: str, ask: Ask) -> str:
-    return f"Resolved: {resolve(memory, one, ask.field('note')).record.title}"
+def _resolve(memory: Memory, thread: str, ask: Ask) -> str:
+    return f"Resolved: {resolve(memory, thread, ask.field('note')).record.title}"
 
 
-def _reopen(memory: Memory, one: str, _: Ask) -> str:
-    return f"Reopened: {reopen(memory, one).record.title}"
+def _reopen(memory: Memory, thread: str, _: Ask) -> str:
+    return f"Reopened: {reopen(memory, thread).record.title}"
 
 
-def _promote(memory: Memory, one: str, _: Ask) -> str:
-    return f"A thread now: {promote(memory, one).title}"
+def _promote(memory: Memory, thread: str, _: Ask) -> str:
+    return f"A thread now: {promote(memory, thread).title}"
 
 
-def _dismiss(memory: Memory, one: str, _: Ask) -> str:
-    record, left = dismiss(memory, one)
+def _dismiss(memory: Memory, thread: str, _: Ask) -> str:
+    record, left = dismiss(memory, thread)
     return f"Dismissed: {record.title}" + ("" if left > 0 else ". It will not come back.")
 
 
