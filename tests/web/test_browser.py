@@ -190,7 +190,7 @@ def test_one_searches_as_one_types_and_opens_a_hit_by_key(seen: Seen) -> None:
     page.wait_for_url("**kind=scar**")
     expect(page.locator(".hits .hit").first).to_contain_text("live account")
     page.locator("#q").fill("quantum chromodynamics")
-    expect(page.locator("#hits")).to_contain_text("Nothing that is kept answers this.")
+    expect(page.locator("#hits")).to_contain_text("No memory matches.")
 
 
 def test_a_memory_shows_what_it_cites_and_is_edited_retired_and_restored(seen: Seen) -> None:
@@ -204,13 +204,13 @@ def test_a_memory_shows_what_it_cites_and_is_edited_retired_and_restored(seen: S
     expect(page.locator(".flash")).to_contain_text("Saved")
     expect(page.locator(".history del").first).to_have_text("ledger")
     page.locator("summary", has_text="Retire").click()
-    page.get_by_label("Why is it no longer to be used?").fill("it moved")
+    page.get_by_label("Why retire it?").fill("it moved")
     page.get_by_role("button", name="Retire it").click()
     expect(page.locator(".note")).to_contain_text("it moved")
     page.get_by_role("button", name="Restore it").click()
-    expect(page.locator(".flash")).to_contain_text("Back in use")
+    expect(page.locator(".flash")).to_contain_text("Restored")
     page.get_by_role("button", name="Still true").click()
-    expect(page.locator(".flash")).to_contain_text("still holds")
+    expect(page.locator(".flash")).to_contain_text("Verified")
     page.locator("summary", has_text="Pin").click()
     page.get_by_role("button", name="Pin it").click()
     expect(page.locator(".b-pinned")).to_be_visible()
@@ -270,11 +270,11 @@ def test_the_graph_is_drawn_and_explored(seen: Seen) -> None:
 def test_chores_are_done_without_leaving_the_page(seen: Seen) -> None:
     page = seen.open("/health")
     row = page.locator("[data-chore]", has_text="Mira likes small commits.")
-    row.get_by_role("button", name="Keep").click()
-    expect(page.locator(".flash").first).to_contain_text("Kept: Mira likes small commits.")
+    row.get_by_role("button", name="Approve").click()
+    expect(page.locator(".flash").first).to_contain_text("Saved: Mira likes small commits.")
     row = page.locator("[data-chore]", has_text="Jonas reviews before noon.")
-    row.get_by_role("button", name="Drop").click()
-    expect(page.locator("main")).to_contain_text("Not kept: Jonas reviews before noon.")
+    row.get_by_role("button", name="Reject").click()
+    expect(page.locator("main")).to_contain_text("Rejected: Jonas reviews before noon.")
     pair = page.locator(".dispute", has_text="port 8080")
     expect(pair).to_contain_text("port 9090")
     pair.get_by_role("button", name="The newer replaces it").click()
@@ -294,11 +294,11 @@ def test_the_brief_follows_the_settings_before_they_are_kept(seen: Seen) -> None
     page = seen.open("/settings")
     expect(page.locator("#preview")).to_contain_text("Never test refunds")
     page.get_by_label("inject").select_option("off")
-    expect(page.locator("#preview")).to_contain_text("A session would be told nothing.")
+    expect(page.locator("#preview")).to_contain_text("A session would get no brief.")
     page.get_by_label("inject").select_option("full")
     expect(page.locator("#preview")).to_contain_text("Never test refunds")
-    page.get_by_role("button", name="Keep these settings").click()
-    expect(page.locator(".flash")).to_contain_text("inject: kept in")
+    page.get_by_role("button", name="Save settings").click()
+    expect(page.locator(".flash")).to_contain_text("inject: saved in")
 
 
 def test_another_project_is_one_choice_away(seen: Seen) -> None:
@@ -372,7 +372,7 @@ def test_everything_needed_works_without_scripts(seen: Seen) -> None:
     page.locator(".hits [data-open]").first.click()
     expect(page.locator("h1")).to_contain_text("Saw the ledger grow")
     page.get_by_role("button", name="Still true").click()
-    expect(page.locator(".flash")).to_contain_text("still holds")
+    expect(page.locator(".flash")).to_contain_text("Verified")
 
 
 def test_the_first_paint_waits_for_no_script(seen: Seen) -> None:

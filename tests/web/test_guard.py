@@ -52,7 +52,7 @@ def filled(path: str, record: str = "01ARZ3NDEKTSV4RRFFQ69G5FAV") -> str:
 )
 def test_another_name_is_no_name_of_ours(site: Site, host: str) -> None:
     answer = site.browser.get("/search", headers={"host": host})
-    assert (answer.status_code, answer.text) == (421, "This address is not known by that name.\n")
+    assert (answer.status_code, answer.text) == (421, "This server is not known by that host name.\n")
 
 
 def test_localhost_is_a_name_of_ours(site: Site) -> None:

@@ -69,14 +69,14 @@ def test_search_says_why_each_hit_is_there_and_counts_what_is_no_answer(site: Si
     assert "words " in said
     assert "unverified" in said
     assert "Vite" not in said
-    assert "Nothing that is kept answers this." in site.get("/search/hits?q=quantum+chromodynamics")
+    assert "No memory matches." in site.get("/search/hits?q=quantum+chromodynamics")
 
 
 def test_search_goes_back_in_time(site: Site, time: Time) -> None:
     record = keep(site.memory, "Releases happen on Fridays.")
     time.pass_days(10)
     retire(site.memory, record.id, "never again")
-    assert "Nothing that is kept" in site.get("/search/hits?q=releases+fridays")
+    assert "No memory matches" in site.get("/search/hits?q=releases+fridays")
     found = site.get(f"/search/hits?q=releases+fridays&as_of={record.created_at[:10]}T23:59")
     assert "Releases happen on Fridays." in found
     assert "As of" in found
@@ -235,7 +235,7 @@ def test_contradictions_stand_side_by_side_and_are_resolved(site: Site, time: Ti
     assert "port 9090" in said
     site.post("/health/resolve", one=older.id, other=newer.id, how="supersede", keep=newer.id)
     assert get(site.memory, older.id).superseded_by == newer.id
-    assert "Nothing contradicts anything else" in site.get("/health/disputes")
+    assert "The rules found no contradictions." in site.get("/health/disputes")
 
 
 def test_what_waits_for_a_yes_gets_one_or_a_no(site: Site) -> None:
@@ -257,9 +257,9 @@ def test_what_strangers_sent_is_accepted_or_rejected(site: Site, tmp_path: Path,
     ids = [keep(theirs, text, kind="decision").id for text in texts]
     take_in(site.memory, export(theirs), held_as="ada <ada@example.org>")
     page = site.get("/health")
-    assert "Sent by people nobody here accepted <small>3</small>" in page
+    assert "From authors not accepted yet <small>3</small>" in page
     assert page.count("from ada &lt;ada@example.org&gt;, by import") == 3
-    assert "it counts for nothing" in site.get(f"/r/{ids[0]}")
+    assert "it is not used" in site.get(f"/r/{ids[0]}")
     assert "Orders live in PostgreSQL." in site.get("/search?state=held")
     site.post(f"/health/{ids[0]}/accept")
     site.post(f"/health/{ids[2]}/turn-away")
@@ -293,7 +293,7 @@ def test_the_brief_is_previewed_with_its_cost_before_a_setting_is_kept(site: Sit
     whole, none = site.get("/settings/preview"), site.get("/settings/preview?inject=off")
     assert "Never deploy on Fridays." in whole
     assert "tokens of" in whole
-    assert "A session would be told nothing." in none
+    assert "A session would get no brief." in none
     site.get("/settings/preview?inject=everything", 400)
 
 
@@ -336,9 +336,9 @@ def test_insights_plot_what_happened_and_invent_nothing(site: Site) -> None:
     keep(site.memory, "Refunds go through the ledger.")
     recall(site.memory, Query(text="refunds ledger"))
     said = site.get("/insights")
-    assert "Memories kept: facts 1" in said
+    assert "Memories saved: facts 1" in said
     assert "Recalls: answered 1, empty 0" in said
-    assert "No hook has told what it cost" in said
+    assert "No hook reported its cost" in said
 
 
 def test_projects_keep_apart_and_are_switched_by_address(site: Site) -> None:
@@ -359,7 +359,7 @@ def test_a_memory_shows_the_code_it_cites_then_beside_now(tmp_path: Path, time: 
     with make_memory(tmp_path, time) as memory:
         memory.checkout = GitCheckout(tmp_path, memory.project)
         record = keep(memory, "Payments are multiplied by the limit.", anchors=("app.py::pay",))
-        assert badge_of(memory, record) == Badge(state="fresh", word="fresh", why="What it cites stands as it did.")
+        assert badge_of(memory, record) == Badge(state="fresh", word="fresh", why="The cited code is unchanged.")
         assert [line for _, line in cited_by(memory, record)[0].lines] == [
             "def pay(amount):",
             "    return amount * LIMIT",
@@ -371,5 +371,5 @@ def test_a_memory_shows_the_code_it_cites_then_beside_now(tmp_path: Path, time: 
         assert "<del>*</del><ins>+</ins>" in changed.difference
         (tmp_path / "app.py").unlink()
         gone = cited_by(memory, record)[0]
-        assert (gone.state, gone.problem) == ("missing", "There is no such file any more.")
+        assert (gone.state, gone.problem) == ("missing", "The file no longer exists.")
         assert "def pay(amount):" in str(gone.difference).replace("</del><del>", "")

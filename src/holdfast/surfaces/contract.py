@@ -76,10 +76,15 @@ def resources_of(contract: Contract, functions: Mapping[str, Function]) -> dict[
     return {one["uri"]: Resource(**one, run=functions.get(one["name"], _nothing)) for one in listed}
 
 
+def text_or_json(result: Any) -> str:
+    """Return a text as it is, anything else as JSON."""
+    return result if isinstance(result, str) else json.dumps(result, ensure_ascii=False, indent=2)
+
+
 def surface_of(
     contract: Contract,
     *modules: ModuleType,
-    present: Callable[[Any], str],
+    present: Callable[[Any], str] = text_or_json,
     present_error: Callable[[HoldfastError], str],
 ) -> Surface:
     """Give the surface that keeps a contract with the functions of some modules."""

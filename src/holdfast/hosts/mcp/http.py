@@ -46,14 +46,14 @@ log = logging.getLogger(__name__)
 
 
 def main(server: Server, *, token: str, port: int, announce: Callable[[str], None]) -> None:
-    """Serve until asked to stop by SIGTERM or SIGINT; `announce` is told the address once it can be reached."""
+    """Serve until SIGTERM or SIGINT; `announce` gets the URL once it can be reached."""
     with listening(port) as listener:
         bound = port_of(listener)
         serve(app(server, token=token, port=bound), listener, announce=lambda: announce(f"http://{HOST}:{bound}{PATH}"))
 
 
 def app(server: Server, *, token: str, port: int) -> ASGIApp:
-    """Give the web application: token, then host and origin, then size, then the protocol in either era."""
+    """Return the web application: token, then host and origin, then size, then the protocol in either era."""
     names = names_at(port)
     security = TransportSecuritySettings(allowed_hosts=names, allowed_origins=[f"http://{name}" for name in names])
     inner = transport(server).streamable_http_app(
@@ -66,7 +66,7 @@ def app(server: Server, *, token: str, port: int) -> ASGIApp:
 
 
 def transport(server: Server, seat_of: SeatOf | None = None) -> Transport[Any]:
-    """Give the SDK's server: it speaks the protocol, and every answer is ours, to whoever sits at the other end."""
+    """Return the SDK's server: it speaks the protocol, our handlers answer."""
     sessions = _Sessions(server.call)
     seated: SeatOf = seat_of or (lambda ctx: (sessions.call_of(ctx), NOBODY))
     made: Transport[Any] = Transport(
@@ -87,7 +87,7 @@ def transport(server: Server, seat_of: SeatOf | None = None) -> Transport[Any]:
 
 
 async def _answer(server: Server, ctx: ServerRequestContext[Any, Any], access: Access) -> Json:
-    """Run a handler in a thread, since the core is synchronous; what it tells on the way goes out at once."""
+    """Run a handler in a thread, since the core is synchronous; notifications are sent at once."""
 
     def tell(_method: str, params: Json) -> None:
         try:
@@ -105,7 +105,7 @@ async def _answer(server: Server, ctx: ServerRequestContext[Any, Any], access: A
     except ProtocolError as problem:
         raise MCPError(problem.code, problem.message, problem.data) from problem
     except Exception as problem:
-        # The outermost loop of a host: a bug must not end the session, nor tell strangers about our insides.
+        # The outermost loop of a host: a bug must not end the session, nor reveal internals.
         log.exception("%s failed", ctx.method)
         raise MCPError(INTERNAL, "Internal error; see the log") from problem
 
@@ -118,7 +118,7 @@ class _Sessions:
         self._known: OrderedDict[str, Call] = OrderedDict()
 
     def call_of(self, ctx: ServerRequestContext[Any, Any]) -> Call:
-        """Give the call that a request belongs to."""
+        """Return the call that a request belongs to."""
         session = ctx.request.headers.get("mcp-session-id") if ctx.request is not None else None
         if session is None or ctx.protocol_version in MODERN:
             return self._shared
@@ -133,10 +133,10 @@ class _Sessions:
 
 
 def _own(memory: Memory) -> Memory:
-    """Give the same memory to one more client: it shares everything but who works, and in which session."""
+    """Return the memory for one more client: everything is shared except the actor and the session."""
     _ = memory.frequencies, memory.codes if memory.embedder else None  # made before copying, so that all share them
     own = memory.acting_in(memory.config.session)
-    own.host = replace(own.host, session="")  # who started this server is none of its clients
+    own.host = replace(own.host, session="")  # the process that started this server is not one of its clients
     return own
 
 
@@ -146,7 +146,7 @@ def _name_of(ctx: ServerRequestContext[Any, Any]) -> str:
 
 
 class _Guarded:
-    """A web application for those who show the token."""
+    """A web application that requires the token."""
 
     def __init__(self, inner: ASGIApp, token: str) -> None:
         self._inner = inner

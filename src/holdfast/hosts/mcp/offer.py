@@ -23,7 +23,7 @@ FILE = "offer.json"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Offer:
-    """Everything a client can be told without running anything."""
+    """Everything a client can list without running anything."""
 
     instructions: str
     tools: list[Json]
@@ -39,7 +39,7 @@ class Offer:
 
 
 def offer_of(surfaces: Iterable[Surface]) -> Offer:
-    """Give what surfaces offer, always in the same order."""
+    """Return what a surface offers, always in the same order."""
     listed = list(surfaces)
     resources = [resource for surface in listed for resource in surface.resources.values()]
     return Offer(
@@ -53,7 +53,7 @@ def offer_of(surfaces: Iterable[Surface]) -> Offer:
 
 
 def written_offer(name: str) -> Offer:
-    """Give what was written down of a surface."""
+    """Return the stored offer of a surface."""
     folder = surface_folder(name)
     if not (folder / contract.FILE).exists():
         return Offer(**json.loads((folder / FILE).read_bytes()))
@@ -69,7 +69,7 @@ def written_offer(name: str) -> Offer:
 
 
 def with_aliases(offer: Offer) -> Offer:
-    """Give an offer in which the other names of tools are tools as well."""
+    """Return an offer that lists the aliases of tools as tools."""
     listed = {tool["name"]: tool for tool in offer.tools}
     others = [
         {**listed[tool], "name": alias, "description": f"Another name of {tool}. {listed[tool]['description']}"}
@@ -79,7 +79,7 @@ def with_aliases(offer: Offer) -> Offer:
 
 
 def check_names(offers: Sequence[tuple[str, Offer]]) -> None:
-    """Refuse surfaces that call different tools by the same name: no client could tell them apart."""
+    """Reject surfaces with different tools of the same name: clients could not tell them apart."""
     for (one, offer), (other, another) in combinations(offers, 2):
         if shared := sorted(offer.names & another.names):
             hint = "Add them to your client as two servers, each with one --surface."
@@ -87,7 +87,7 @@ def check_names(offers: Sequence[tuple[str, Offer]]) -> None:
 
 
 def joined(offers: Iterable[Offer]) -> Offer:
-    """Give several offers as one."""
+    """Return several offers as one."""
     first, *rest = offers
     for other in rest:
         first = Offer(
@@ -102,12 +102,12 @@ def joined(offers: Iterable[Offer]) -> Offer:
 
 
 def surface_folder(name: str) -> Path:
-    """Give the folder of a surface, where its offer or its contract is written down."""
+    """Return the folder of a surface, with its offer or contract."""
     return Path(holdfast.__file__).parent / "surfaces" / name.replace("-", "_")
 
 
 def tool_to_json(tool: Tool) -> Json:
-    """Write a tool as it is listed."""
+    """Return a tool as it is listed."""
     # Left out where the protocol's default says the same: what a read-only tool destroys, what a writer repeats.
     annotations: Json = {"readOnlyHint": tool.read_only, "openWorldHint": False}
     if not tool.read_only:
@@ -123,7 +123,7 @@ def tool_to_json(tool: Tool) -> Json:
 
 
 def prompt_to_json(prompt: Prompt) -> Json:
-    """Write a prompt as it is listed."""
+    """Return a prompt as it is listed."""
     required = prompt.schema.get("required", ())
     arguments = [
         {"name": name, "description": schema.get("description", ""), "required": name in required}

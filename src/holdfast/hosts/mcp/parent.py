@@ -1,4 +1,4 @@
-"""Where the process that started us works."""
+"""The working directory of the process that started us."""
 
 import os
 import subprocess
@@ -6,13 +6,13 @@ from pathlib import Path
 
 
 def leave(plugin: str) -> None:
-    """Go from a plugin's folder to the project: Copilot CLI starts servers of plugins in the plugin's own folder."""
+    """Change from a plugin's folder to the project: Copilot CLI starts a plugin's servers in the plugin's own folder."""
     if Path.cwd() == Path(plugin) and (folder := parent_folder()):
         os.chdir(folder)
 
 
 def parent_folder() -> Path | None:
-    """Give the working directory of the parent process, where the system tells it."""
+    """Return the working directory of the parent process, where the system provides it."""
     parent = os.getppid()
     try:
         return Path(f"/proc/{parent}/cwd").readlink()

@@ -1,4 +1,4 @@
-"""Progress of one request, told only to clients that asked, and only while the work takes long."""
+"""Progress of one request, sent only to clients that asked for it, and only for slow work."""
 
 import threading
 import time
@@ -17,7 +17,7 @@ APART_SECONDS = 0.3
 
 @contextmanager
 def reporting(params: Json, notify: Notify) -> Iterator[Report]:
-    """Give what a tool reports to while this lasts; afterwards nothing is sent any more."""
+    """Return the function a tool reports to; after the block nothing is sent."""
     meta = params.get("_meta")
     token = meta.get("progressToken") if isinstance(meta, dict) else None
     if not isinstance(token, str | int):
@@ -31,7 +31,7 @@ def reporting(params: Json, notify: Notify) -> Iterator[Report]:
 
 
 class Progress:
-    """What is sent of the reports of one request: none in the first second, a few per second, each further than the last."""
+    """The progress messages of one request: none in the first second, then a few per second, each further than the last."""
 
     def __init__(self, token: str | int, notify: Notify, now: Callable[[], float] = time.monotonic) -> None:
         self._token = token
@@ -42,8 +42,8 @@ class Progress:
         self._lock = threading.Lock()
 
     def report(self, done: float, total: float | None, message: str) -> None:
-        """Send how far the work is, unless nobody would miss it."""
-        finished = total is not None and done >= total  # the answer itself says so, a moment later
+        """Send the progress, unless it is too early or too soon after the last."""
+        finished = total is not None and done >= total  # the answer itself follows at once
         with self._lock:
             if finished or done <= self._last or self._now() < self._next:
                 return
@@ -53,6 +53,6 @@ class Progress:
             self._notify("notifications/progress", {"progressToken": self._token, "progress": done, **told})
 
     def close(self) -> None:
-        """Send nothing more; waits for a report on its way."""
+        """Stop sending; waits for a message being sent."""
         with self._lock:
             self._next = float("inf")

@@ -39,12 +39,12 @@ class ProtocolError(Exception):
         self.code, self.message, self.data = code, defused(message), data
 
     def to_json(self) -> Json:
-        """Write it as JSON-RPC does."""
+        """Return it as a JSON-RPC error."""
         return {"code": self.code, "message": self.message} | ({"data": self.data} if self.data is not None else {})
 
 
 def _silent(_method: str, _params: Json) -> None:
-    """Tell nobody."""
+    """Send nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,14 +59,14 @@ class Request:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Server:
-    """What is on offer, the surfaces that do it (imported when one is needed) and the memory behind them."""
+    """What is offered, the surfaces behind it (imported when needed) and the memory."""
 
     offer: Offer
     load: Callable[[], Sequence[Surface]]
     call: Call
 
     def answer(self, method: str, params: Json, notify: Notify = _silent) -> Json:
-        """Give the result of one request, or raise ProtocolError; `notify` takes what is told on the way."""
+        """Return the result of one request, or raise ProtocolError; `notify` gets the notifications sent meanwhile."""
         _check_depth(params)
         request = Request(method=method, params=params, modern=self._is_modern(method, params), notify=notify)
         handlers = _MODERN if request.modern else _LEGACY
@@ -80,12 +80,12 @@ class Server:
 
     @property
     def methods(self) -> tuple[str, ...]:
-        """The methods that this server's surfaces make use of."""
+        """The methods that this server's surfaces use."""
         return tuple(method for method in _BOTH if self._is_offered(method))
 
     @property
     def capabilities(self) -> Json:
-        """What is on offer, as both eras announce it."""
+        """The capabilities, as both eras announce them."""
         offered = {
             "tools": self.offer.tools,
             "resources": self.offer.resources or self.offer.templates,
@@ -97,7 +97,7 @@ class Server:
         return method not in _BOTH or method.partition("/")[0] in self.capabilities
 
     def _is_modern(self, method: str, params: Json) -> bool:
-        """Tell the era of a request, and check the envelope a modern one must carry."""
+        """Return the era of a request, and check the envelope of a modern one."""
         given = params.get("_meta")
         meta: Json = given if isinstance(given, dict) else {}
         version = meta.get(f"{_META}protocolVersion")
@@ -114,7 +114,7 @@ class Server:
         return True
 
     def _greet(self, request: Request) -> None:
-        """Note who is at the other end: said once in the older era, with every request in the newer."""
+        """Note the client's name: sent once in the older era, with every request in the newer."""
         meta = request.params.get("_meta")
         told = (
             (meta if isinstance(meta, dict) else {}).get(f"{_META}clientInfo")
@@ -127,12 +127,12 @@ class Server:
 
     @property
     def instructions(self) -> str:
-        """What a client tells its model about us."""
+        """The instructions a client gives its model about us."""
         return self.offer.instructions
 
 
 def server_of(surfaces: Sequence[Surface], call: Call) -> Server:
-    """Give a server of surfaces that are there already."""
+    """Return a server of surfaces that are already imported."""
     return Server(offer=offer_of(surfaces), load=lambda: surfaces, call=call)
 
 
@@ -149,7 +149,7 @@ def initialize(server: Server, request: Request) -> Json:
 
 
 def discover(server: Server, _: Request) -> Json:
-    """Tell what is on offer, in the newer era."""
+    """Return the capabilities, in the newer era."""
     return {
         "supportedVersions": list(MODERN),
         "capabilities": server.capabilities,
@@ -158,12 +158,12 @@ def discover(server: Server, _: Request) -> Json:
 
 
 def ping(_: Server, __: Request) -> Json:
-    """Show that somebody is there."""
+    """Answer a ping."""
     return {}
 
 
 def list_tools(server: Server, _: Request) -> Json:
-    """Give the tools, always in the same order."""
+    """Return the tools, always in the same order."""
     return {"tools": server.offer.tools}
 
 
@@ -180,17 +180,17 @@ def call_tool(server: Server, request: Request) -> Json:
 
 
 def list_resources(server: Server, _: Request) -> Json:
-    """Give the resources with a fixed address."""
+    """Return the resources with a fixed address."""
     return {"resources": server.offer.resources}
 
 
 def list_templates(server: Server, _: Request) -> Json:
-    """Give the resources whose address has a variable."""
+    """Return the resources whose address has a variable."""
     return {"resourceTemplates": server.offer.templates}
 
 
 def read_resource(server: Server, request: Request) -> Json:
-    """Give the text at an address."""
+    """Return the text of a resource."""
     uri = request.params.get("uri")
     if not isinstance(uri, str):
         raise ProtocolError(INVALID_PARAMS, "resources/read needs a uri")
@@ -208,12 +208,12 @@ def read_resource(server: Server, request: Request) -> Json:
 
 
 def list_prompts(server: Server, _: Request) -> Json:
-    """Give the prompts, always in the same order."""
+    """Return the prompts, always in the same order."""
     return {"prompts": server.offer.prompts}
 
 
 def get_prompt(server: Server, request: Request) -> Json:
-    """Give a prompt as the one message it makes."""
+    """Return a prompt as one message."""
     name, arguments = _name_and_arguments(request)
     surface = next((one for one in server.load() if name in one.prompts), None)
     if surface is None:
@@ -242,7 +242,7 @@ def _name_and_arguments(request: Request) -> tuple[str, Json]:
 
 
 def _as_protocol_error(problem: HoldfastError) -> ProtocolError:
-    """Give what resources and prompts say of a failure: unlike tools they have no place for it in a result."""
+    """Return the protocol error of a failed resource or prompt: unlike tools, their results have no place for one."""
     code = INVALID_PARAMS if isinstance(problem, Invalid | NotFound) else INTERNAL
     return ProtocolError(code, str(problem), {"code": problem.code})
 

@@ -1,4 +1,4 @@
-"""What both MCP hosts stand on: surfaces by name, and a memory that is opened at the first need."""
+"""What both MCP hosts share: surfaces by name, and a memory that is opened when first needed."""
 
 import logging
 import threading
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from holdfast.verbs.memory import Memory
 
 log = logging.getLogger(__name__)
-AGAIN_SECONDS = 15.0  # between looks for a database that was away
+AGAIN_SECONDS = 15.0  # between checks for a database that was unreachable
 # Each module holds its table as `surface`, and is imported when one of its tools is called.
 SURFACES = {
     "core": "holdfast.surfaces.core",
@@ -32,7 +32,7 @@ SURFACES = {
 
 @contextmanager
 def serving(names: Sequence[str], flags: Mapping[str, Any]) -> Iterator[Server]:
-    """Give a server of the named surfaces; whatever its memory opened is closed at the end."""
+    """Yield a server of the named surfaces; the memory is closed at the end."""
     chosen = _checked(names)
     with ExitStack() as stack:
         client = Client()
@@ -61,7 +61,7 @@ def serving(names: Sequence[str], flags: Mapping[str, Any]) -> Iterator[Server]:
 
 
 def steady(open_it: "Callable[[], Memory]", clock: Callable[[], float] = time.monotonic) -> "Callable[[], Memory]":
-    """Give the same memory as long as its database answers; where a team's went away, or came back, another in the same session.
+    """Return the same memory as long as its database answers; where a team's went away, or came back, another in the same session.
 
     Only a team's database is asked whether it is there, and at most once a second; from its copy it is looked for now and then.
     """
@@ -96,7 +96,7 @@ def steady(open_it: "Callable[[], Memory]", clock: Callable[[], float] = time.mo
 
 
 def _go_on(before: "Memory", fresh: "Memory") -> "Memory":
-    """Let a memory that was opened anew work on as the one before did, in the same project and session."""
+    """Return a reopened memory that continues in the same project and session."""
     from holdfast.verbs.sessions.session import begin  # noqa: PLC0415  listing tools opens nothing
 
     fresh.move_to(before.project)
@@ -136,7 +136,7 @@ def in_session(open_it: "Callable[[], Memory]", client: Client) -> "Callable[[],
 
 
 def join(memory: "Memory", client: str) -> None:
-    """Let a client work under its own name, in a session of its own that it may announce later."""
+    """Set the client's name as actor, in a session of its own that it may announce later."""
     from holdfast.verbs.sessions.session import begin  # noqa: PLC0415  listing tools opens nothing
     from holdfast.verbs.sessions.starters import plant  # noqa: PLC0415
 
@@ -148,12 +148,12 @@ def join(memory: "Memory", client: str) -> None:
         plant(memory)
         begin(memory, implicit=True, name=memory.host.session)
     except (StoreFull, StoreUnwritable) as problem:
-        log.warning("no session begins yet: %s", problem)  # reading works; the next call tries again
+        log.warning("cannot start a session yet: %s", problem)  # reading works; the next call tries again
         memory.actor = replace(memory.actor, session="")
 
 
 def surface_named(name: str) -> Surface:
-    """Import and give a surface."""
+    """Import a surface and return it."""
     surface = import_module(SURFACES[name]).surface
     assert isinstance(surface, Surface)
     return surface

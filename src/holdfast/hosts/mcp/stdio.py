@@ -26,7 +26,7 @@ log = logging.getLogger(__name__)
 
 
 def serve(server: Server, source: IO[bytes], sink: IO[bytes]) -> None:
-    """Answer until the client closes its end; what was begun is finished first."""
+    """Answer until the client closes its end; running requests are finished first."""
     host = _Host(server, sink)
     worker = threading.Thread(target=host.work, name="holdfast-mcp")
     worker.start()
@@ -53,7 +53,7 @@ class _Host:
         self._cancelled: set[str] = set()
 
     def receive(self, line: bytes) -> None:
-        """Take one message: requests wait their turn, a ping or a cancellation does not."""
+        """Handle one message: requests are queued, a ping or a cancellation is not."""
         try:
             message = parse_json(line)
         except TooDeep as problem:
@@ -75,7 +75,7 @@ class _Host:
             self.requests.put(message)
 
     def work(self) -> None:
-        """Answer requests one after the other, as long as somebody listens."""
+        """Answer requests one after the other until the client is gone."""
         try:
             while (message := self.requests.get()) is not None:
                 if not self._is_cancelled(message):
@@ -85,7 +85,7 @@ class _Host:
             log.info("the client is gone")
 
     def refuse(self, code: int, text: str, request: Any = None) -> None:
-        """Answer what could not even be read."""
+        """Answer a message that could not be parsed."""
         self._send({"jsonrpc": "2.0", "id": request, "error": ProtocolError(code, text).to_json()})
 
     def _answer(self, message: Json) -> None:
@@ -99,7 +99,7 @@ class _Host:
         except ProtocolError as problem:
             reply["error"] = problem.to_json()
         except BrokenPipeError:
-            raise  # nobody to answer
+            raise  # the client is gone
         except Exception:
             # The outermost loop of a host: a bug must not end the session.
             log.exception("%s failed", message["method"])
@@ -126,7 +126,7 @@ def _is_message(message: Any) -> bool:
 
 
 def _id_of(line: bytes) -> Any:
-    """Return the id of a message that is nested too deeply to be parsed, so that its sender gets the refusal."""
+    """Return the id of a message that is nested too deeply to be parsed, so that its sender gets the error."""
     depth, outermost = 0, list[bytes]()
     for part in _PART.findall(line[:LONGEST_REFUSED]):
         depth += part in (b"[", b"{")
@@ -144,7 +144,7 @@ def _id_of(line: bytes) -> Any:
 
 
 def _key(request: Any) -> str:
-    """Tell 1 from "1": both may be ids."""
+    """Return a key that keeps 1 and "1" apart: both may be ids."""
     return json.dumps(request)
 
 
@@ -154,7 +154,7 @@ def _skip_line(source: IO[bytes]) -> None:
 
 
 def main(server: Server) -> None:
-    """Serve on this process's own stdin and stdout; whatever else prints goes to stderr."""
+    """Serve on this process's stdin and stdout; all other output goes to stderr."""
     sink = sys.stdout.buffer
     sys.stdout = sys.stderr
     try:

@@ -1,4 +1,4 @@
-"""The token that an HTTP client must show: as set, else made once and kept beside the store for its owner only."""
+"""The token that an HTTP client must send: from the settings, else created once and stored next to the store, for its owner only."""
 
 import os
 import secrets
@@ -11,7 +11,7 @@ FILE = "http-token"
 
 
 def kept_token(folder: Path) -> str:
-    """Give the token kept in a store's folder, making one the first time."""
+    """Return the token in a store's folder; the first time it is created."""
     path = folder / FILE
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -26,7 +26,7 @@ def kept_token(folder: Path) -> str:
 
 
 def _make(path: Path) -> None:
-    """Write a new token whole and private, unless one is there: another process may be starting too."""
+    """Write a new token atomically and privately, unless one exists: another process may be starting too."""
     if path.exists():
         return
     fresh = path.with_name(f"{FILE}.{os.getpid()}")

@@ -1,4 +1,4 @@
-"""The server as a web application: who are you, not too often, not too much; then the protocol, and what is mounted beside it."""
+"""The server as a web application: key, rate and size are checked first; then the protocol, and the viewer mounted next to it."""
 
 import logging
 import math
@@ -50,7 +50,7 @@ class Limits:
 
 
 def app(server: Server, members: Members, limits: Limits | None = None, *, site: Site | None = None) -> ASGIApp:
-    """Give the web application: the protocol, and the viewer with its API behind the same door.
+    """Return the web application: the protocol, and the viewer with its API behind the same door.
 
     Behind it a request carries its `Visit` in `scope["holdfast"]`, and works within `asking(visit.access)`.
     """
@@ -92,7 +92,7 @@ def app(server: Server, members: Members, limits: Limits | None = None, *, site:
 
 def _ready(members: Members) -> Response:
     try:
-        with asking(NOBODY):  # which is enough to see that somebody answers
+        with asking(NOBODY):  # enough to see that the database answers
             members.guarded.store.setting("schema")
             members.keys.store.setting("schema")
     except HoldfastError:
@@ -101,14 +101,14 @@ def _ready(members: Members) -> Response:
 
 
 def _home(named: str, access: Access) -> str:
-    """Give the project somebody begins in: the first their key names, unless they name one or it opens all."""
+    """Return the project a user begins in: the first of their key, unless they name one or the key opens all."""
     first = named or access.projects[0]
     return "" if first == EVERYWHERE else first
 
 
 @dataclass(slots=True)
 class Door:
-    """Lets requests in that show a key, counts and logs them; a session of the protocol is only its own user's."""
+    """Admits requests with a valid key, counts and logs them; a protocol session belongs to its own user only."""
 
     inner: ASGIApp
     members: Members
@@ -156,7 +156,7 @@ class Door:
             self._tell(scope, visit, status, now() - began)
 
     async def _enter(self, scope: Scope) -> Visit | Response | None:
-        """Give the visit a request is; or why it is none; or nothing where everybody may go."""
+        """Return the visit of a request; or its refusal; or None for public paths."""
         path, headers = scope["path"], Headers(scope=scope)
         if path in OPEN or path.startswith(ASSETS):
             return None
@@ -178,7 +178,7 @@ class Door:
         return self._by_pass(scope, headers, key, access)
 
     def _known(self, path: str, headers: Headers) -> tuple[Key, Access] | None:
-        """Give the key that is shown and what it opens; a pass opens pages, never the protocol."""
+        """Return the key of a request and its access; a pass opens pages, never the protocol."""
         if "authorization" not in headers:
             return self.passes.known(headers) if path != PATH else None
         scheme, _, shown = headers["authorization"].partition(" ")
@@ -192,7 +192,7 @@ class Door:
         return self._refused("key", "The key is missing, wrong, expired or revoked.", 401, **told)
 
     def _at_the_form(self, scope: Scope, headers: Headers) -> Response | None:
-        """Let anybody see the form and send it, but not from another site, nor too often."""
+        """Admit the login form, but not from another site, nor too often."""
         address = (scope.get("client") or ("",))[0]
         if wait := self.buckets.wait(f"login {address}", now()):
             return self._refused("rate", "Too many requests.", 429, **{"retry-after": str(math.ceil(wait))})
@@ -201,7 +201,7 @@ class Door:
         return None
 
     def _by_key(self, scope: Scope, headers: Headers, key: Key, access: Access) -> Visit | Response:
-        """Let in a program that shows its key. The protocol works in one project; the pages and endpoints in what they are asked for."""
+        """Admit a program with its key. The protocol works in one project; pages and endpoints in the requested one."""
         if self.sessions.get(headers.get(SESSION, ""), access.user) != access.user:
             return self._refused("session", "There is no such session.", 404)
         protocol = scope["path"] == PATH
@@ -218,7 +218,7 @@ class Door:
         return visit
 
     def _by_pass(self, scope: Scope, headers: Headers, key: Key, access: Access) -> Visit | Response:
-        """Let in a browser whose user showed a key before; what changes something must come from our own pages."""
+        """Admit a browser with a pass; requests that change something must come from our own pages."""
         if scope["method"] not in SAFE and login.is_foreign(headers):
             return self._refused("origin", "Other sites may not use this.", 403)
         shown = login.shown_by(headers)
@@ -234,7 +234,7 @@ class Door:
         return JSONResponse({"error": why}, status, headers)
 
     def _note_session(self, message: Message, visit: Visit | None) -> None:
-        """Remember whose a session is that just began."""
+        """Remember the user of a new session."""
         named = Headers(raw=message.get("headers", [])).get(SESSION)
         if named and visit and named not in self.sessions:
             self.sessions[named] = visit.access.user

@@ -1,4 +1,4 @@
-"""How often a key may ask: a bucket of tokens each, refilled by time."""
+"""Rate limits: a token bucket for each key, refilled over time."""
 
 from collections import OrderedDict
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ class Buckets:
     _kept: OrderedDict[str, tuple[float, float]] = field(default_factory=OrderedDict)
 
     def wait(self, key: str, now: float) -> float:
-        """Take a token and give 0; or give how many seconds there is none, and take nothing."""
+        """Take a token and return 0; or return the seconds until there is one."""
         left, at = self._kept.pop(key, (self.burst, now))
         left = min(self.burst, left + (now - at) * self.rate)
         short = 1 - left

@@ -27,24 +27,24 @@ MOST_LEFT = 10_000
 
 @dataclass(slots=True)
 class Passes:
-    """Takes keys for passes and passes for keys. Passes of who logged out are remembered by this process."""
+    """Exchanges keys for passes and passes for keys. This process remembers the passes of users who logged out."""
 
     keys: Memory
     _left: OrderedDict[str, None] = field(default_factory=OrderedDict)
 
     def known(self, headers: Headers) -> tuple[Key, Access] | None:
-        """Give the key whose pass a browser shows, and what it opens; this asks the database."""
+        """Return the key behind a browser's pass, and its access; this asks the database."""
         shown = shown_by(headers)
         return authenticate_pass(self.keys, shown) if shown and shown not in self._left else None
 
     def end(self, shown: str) -> None:
-        """Let a pass open nothing here from now on."""
+        """Revoke a pass."""
         self._left[shown] = None
         while len(self._left) > MOST_LEFT:
             self._left.popitem(last=False)
 
     async def enter(self, request: Request) -> Response:
-        """Show the form, or take it: a key that works is exchanged for a pass."""
+        """Return the login form, or accept it: a valid key is exchanged for a pass."""
         if request.method != "POST":
             return _form(request.query_params.get("next", ""))
         form = await form_of(request)
@@ -59,7 +59,7 @@ class Passes:
             max_age=int(PASS_DAYS * 86_400),
             httponly=True,
             samesite="strict",
-            # Whether the browser came by TLS is known to itself alone: a proxy speaks plainly to us.
+            # Only the browser knows whether it uses TLS: a proxy talks plain HTTP to us.
             secure=request.headers.get("origin", "").startswith("https:"),
             path="/",
         )
@@ -67,20 +67,20 @@ class Passes:
 
 
 def leave() -> Response:
-    """Let a browser forget its pass."""
+    """Log out: delete the pass in the browser."""
     answer = RedirectResponse(PATH, 303)
     answer.delete_cookie(COOKIE, path="/", httponly=True, samesite="strict")
     return answer
 
 
 def sent_to_login(path: str, query: str) -> Response:
-    """Ask a browser for its key first, and remember where it wanted to go."""
+    """Redirect a browser to the login form, and remember the requested page."""
     wanted = f"{path}?{query}" if query else path
     return RedirectResponse(PATH if wanted == "/" else f"{PATH}?next={quote(wanted, safe='')}", 303)
 
 
 def shown_by(headers: Headers) -> str:
-    """Give the pass a browser shows."""
+    """Return the pass of a browser."""
     try:
         found = SimpleCookie(headers.get("cookie", "")).get(COOKIE)
     except CookieError:
@@ -89,13 +89,13 @@ def shown_by(headers: Headers) -> str:
 
 
 def is_foreign(headers: Headers) -> bool:
-    """Tell whether what would change something does not come from a page of ours: browsers say where it comes from."""
+    """True if a request that changes something comes from another site, by its Origin header."""
     origin = headers.get("origin", "")
     return not origin or urlsplit(origin).netloc != headers.get("host")
 
 
 def inside(wanted: str) -> str:
-    """Give where to go next: a page of ours, whatever was asked for."""
+    """Return the page to go to next: always one of ours."""
     own = wanted.startswith("/") and not wanted.startswith(("//", "/\\")) and wanted.isprintable()
     return wanted if own and not wanted.startswith((PATH, LEAVE)) else "/"
 

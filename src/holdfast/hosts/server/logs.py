@@ -1,4 +1,4 @@
-"""One line of JSON for each thing worth telling: who asked for what and how it went, never what was said."""
+"""One line of JSON for each event: who asked for what and the result, never the content."""
 
 import json
 import logging
@@ -16,7 +16,7 @@ class Lines(logging.Formatter):
         told = {"at": at, "level": record.levelname.lower(), "event": record.getMessage()}
         told |= getattr(record, "told", {})
         if record.exc_info and record.exc_info[0]:
-            # The type and place of a failure: its message may quote what somebody wrote.
+            # The type and place of a failure: its message may quote stored text.
             trace = record.exc_info[2]
             while trace and trace.tb_next:
                 trace = trace.tb_next
@@ -26,7 +26,7 @@ class Lines(logging.Formatter):
 
 
 def log_as_json() -> None:
-    """Let everything Holdfast tells go to stderr as lines of JSON."""
+    """Log everything to stderr as lines of JSON."""
     handler = logging.StreamHandler()
     handler.setFormatter(Lines())
     logger = logging.getLogger(NAME)

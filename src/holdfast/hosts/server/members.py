@@ -1,4 +1,4 @@
-"""The memory of each member: the same guarded store, at work for one user in one project and session."""
+"""The memory of each member: the same guarded store, acting for one user in one project and session."""
 
 import os
 import platform
@@ -26,7 +26,7 @@ REMEMBERED = 5_000
 
 @dataclass(slots=True, kw_only=True)
 class Visit:
-    """One request: by whom, with which key, to which project; and what it asked for, once that is known."""
+    """One request: its user, key and project; and the method, once it is known."""
 
     access: Access
     key: str
@@ -36,12 +36,12 @@ class Visit:
     # How it came in: by a key of its own (then it is trusted to be no form of another site), or by a browser's pass.
     trusted: bool = True
     shown: str = ""
-    allowed: Callable[[], bool] = lambda: True  # asked again while an answer goes on
+    allowed: Callable[[], bool] = lambda: True  # checked again while a response is being sent
 
 
 @dataclass(slots=True)
 class Members:
-    """Gives each request its memory: `guarded`, behind the row policies. `owner` is the server's own; `keys` tells who asks."""
+    """Gives each request its memory: `guarded`, behind the row policies. `owner` is the server's own; `keys` looks up users."""
 
     owner: Memory
     guarded: Memory
@@ -51,7 +51,7 @@ class Members:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def seat_of(self, ctx: ServerRequestContext[Any, Any]) -> tuple[Call, Access]:
-        """Give what a request of the protocol works with."""
+        """Return the call of a protocol request."""
         assert ctx.request is not None
         visit: Visit = ctx.request.scope[SCOPE]
         name = (ctx.params or {}).get("name", "") if ctx.method == "tools/call" else ""
@@ -62,7 +62,7 @@ class Members:
         return self.call_of(visit, session, client), visit.access
 
     def call_of(self, visit: Visit, session: str = "", client: Client | None = None) -> Call:
-        """Give the call of a user's session in a project; a key that says otherwise is another one."""
+        """Return the call of a user's session in a project; another key has another call."""
         key = (visit.access, visit.project, visit.shares, session)
         with self._lock:
             if key not in self._calls:
@@ -80,7 +80,7 @@ class Members:
         return own
 
     def own(self, visit: Visit) -> Memory:
-        """Open the memory of a user in a project: they can reach no more of it than the policies let them."""
+        """Open the memory of a user in a project, limited by the policies of the database."""
         user = visit.access.user
         own = replace(
             self.guarded,
@@ -88,7 +88,7 @@ class Members:
             checkout=Elsewhere(visit.project),
             actor=Actor(kind="agent", name=user),
             observing=lambda: None,
-            copies=lambda _told, _is_outdated: Scrubbed(),  # the files of the server's machine are none of theirs
+            copies=lambda _told, _is_outdated: Scrubbed(),  # users have no access to files of the server's machine
             host=Host(name=platform.node(), pid=os.getpid(), is_alive=self.owner.host.is_alive),
             user=user,
             shares=visit.shares,
@@ -104,5 +104,5 @@ class Members:
 
     @property
     def seated(self) -> int:
-        """How many sessions are remembered."""
+        """How many sessions are in memory."""
         return len(self._calls)

@@ -1,4 +1,4 @@
-"""What a server counts, in the text that Prometheus reads."""
+"""What a server counts, in the text format of Prometheus."""
 
 import threading
 from collections import defaultdict
@@ -31,14 +31,14 @@ class Metrics:
             self.counts[name, told] += 1
 
     def took(self, seconds: float) -> None:
-        """Add how long a request took."""
+        """Add the duration of a request."""
         place = next((place for place, most in enumerate(SECONDS) if seconds <= most), len(SECONDS))
         with self._lock:
             self.buckets[place] += 1
             self.seconds += seconds
 
     def text(self, gauges: Mapping[str, float]) -> str:
-        """Write everything, and what is so at the moment."""
+        """Return every counter and the current gauges as text."""
         lines: list[str] = []
         for name, meaning in HELP.items():
             lines += [f"# HELP {name} {meaning}", f"# TYPE {name} counter"]

@@ -1,4 +1,4 @@
-"""Run the server: open the store twice, once for itself and once behind the policies, and serve until asked to stop."""
+"""Run the server: open the store twice, once for itself and once behind the policies, and serve until stopped."""
 
 import ipaddress
 import logging
@@ -27,7 +27,7 @@ from holdfast.surfaces.tool import Call
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.upkeep.access import list_users
 
-LEAVING_SECONDS = 10  # how long requests may take to end once we are asked to stop
+LEAVING_SECONDS = 10  # how long requests may take to finish after a stop signal
 KEPT_SECONDS = 75  # how long an idle connection stays: longer than clients and proxies wait before they use it again
 log = logging.getLogger(__name__)
 
@@ -41,7 +41,7 @@ def serve(
     limits: Limits,
     announce: Callable[[str], None],
 ) -> None:
-    """Serve until SIGTERM or SIGINT; then let requests end, and let go of the database."""
+    """Serve until SIGTERM or SIGINT; then finish requests and close the database."""
     log_as_json()
     with open_members(settings) as members:
         check_bind(members.owner, host)
@@ -71,7 +71,7 @@ def serve(
 
 @contextmanager
 def open_members(settings: Settings) -> Iterator[Members]:
-    """Open the store for the server itself, see to it that it is protected, and open it once more behind the policies."""
+    """Open the store for the server itself, install the policies, and open it again behind them."""
     if not settings.config.database:
         raise Invalid(
             "A server for many users needs PostgreSQL: only there can the database itself keep them apart.",
@@ -94,7 +94,7 @@ def open_members(settings: Settings) -> Iterator[Members]:
 
 
 def server_of(surfaces: Sequence[str], settings: Settings) -> Server:
-    """Give what is on offer; each request brings its own call."""
+    """Return the MCP server; each request brings its own call."""
     chosen = tuple(dict.fromkeys(surfaces))
 
     def nobody() -> Memory:
@@ -108,7 +108,7 @@ def server_of(surfaces: Sequence[str], settings: Settings) -> Server:
 
 
 def check_bind(owner: Memory, host: str) -> None:
-    """Refuse to be reached from elsewhere before there is a key: nobody could come in, so it is a mistake."""
+    """Refuse to listen beyond this machine before there is a key: no one could log in, so it is a mistake."""
     if not is_loopback(host) and not any(working for _, _, working in list_users(owner)):
         raise Invalid(
             f"{host} can be reached from other machines, and there is no key yet.",
@@ -117,7 +117,7 @@ def check_bind(owner: Memory, host: str) -> None:
 
 
 def is_loopback(host: str) -> bool:
-    """Tell whether only this machine reaches an address."""
+    """True if an address is reachable only from this machine."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:

@@ -1,4 +1,4 @@
-"""The viewer of a server: the same pages and endpoints as on one's own machine, each request as the user who asks."""
+"""The viewer of a server: the same pages and endpoints as on a user's machine, each request as its user."""
 
 from collections import OrderedDict
 from collections.abc import Callable
@@ -23,7 +23,7 @@ SETTINGS = "/settings"
 
 @dataclass(slots=True)
 class Site:
-    """Gives each request the viewer of its user; what was found out for one is never shown to another."""
+    """Gives each request the viewer of its user; cached results are never shared between users."""
 
     members: Members
     settings: Settings
@@ -38,7 +38,7 @@ class Site:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
         visit: Visit | None = scope.get(SCOPE)
-        if visit is None:  # style and scripts are for everybody, and nothing else came in without one
+        if visit is None:  # static files are public, and nothing else is admitted without a visit
             await self.inner(scope, receive, send)
             return
         if refused := _refusal(visit, scope["path"], scope["method"]):
@@ -70,11 +70,11 @@ class Site:
 
 
 def _refusal(visit: Visit, path: str, method: str) -> Response | None:
-    """Say what nobody, or not everybody, may ask of a server. The policies of the database would refuse it as well."""
+    """Return the refusal of what a server or this key does not allow. The policies of the database would refuse it too."""
     if path == SETTINGS or path.startswith(SETTINGS + "/"):
         return PlainTextResponse("The settings of a server are changed where it runs.\n", 403)
     if method not in SAFE and visit.access.role == "read":
-        return PlainTextResponse("This key may look and change nothing.\n", 403)
+        return PlainTextResponse("This key may only read.\n", 403)
     return None
 
 

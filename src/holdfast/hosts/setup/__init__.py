@@ -1,1 +1,1 @@
-"""How Holdfast gets into the settings of its clients, and out again."""
+"""How Holdfast is added to the settings of its clients, and removed again."""

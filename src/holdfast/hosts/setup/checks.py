@@ -1,4 +1,4 @@
-"""What the doctor looks at in the settings of clients: whether our entries are there, and what they start still is."""
+"""The doctor's checks of client settings: whether our entries are there, and what they start exists."""
 
 import json
 import os
@@ -24,7 +24,7 @@ LEVELS: tuple[Level, Level] = ("user", "project")
 
 
 def client_checks(machine: Machine, manifest: Manifest) -> Iterator[Check]:
-    """Look at every client that has something of ours, each by itself."""
+    """Check every client that has an entry of ours, each by itself."""
     known = [client for client in CLIENTS if client.name in manifest.clients() or _has_something(client, machine)]
     yield _overview(known, machine)
     for client in known:
@@ -33,7 +33,7 @@ def client_checks(machine: Machine, manifest: Manifest) -> Iterator[Check]:
 
 
 def check_client(client: Client, machine: Machine, manifest: Manifest) -> Check:
-    """Say whether a client's entries are there and start something that exists."""
+    """Check whether a client's entries are there and start something that exists."""
     try:
         problems = [*_gone(client, manifest), *_dead(client, machine)]
     except InvalidFile as problem:
@@ -49,11 +49,11 @@ def check_client(client: Client, machine: Machine, manifest: Manifest) -> Check:
 
 
 def _has_something(client: Client, machine: Machine) -> bool:
-    """Tell whether a client has our plugin, or an entry that starts Holdfast."""
+    """True if a client has our plugin, or an entry that starts Holdfast."""
     try:
         return has_plugin(client, machine) or any(True for _ in _entries(client, machine))
     except InvalidFile:
-        return False  # a file nobody can read starts nothing
+        return False  # a file that cannot be read starts nothing
 
 
 def _overview(known: list[Client], machine: Machine) -> Check:
@@ -65,7 +65,7 @@ def _overview(known: list[Client], machine: Machine) -> Check:
 
 
 def _gone(client: Client, manifest: Manifest) -> Iterator[str]:
-    """Name what was put in and is not there any more."""
+    """Return what was inserted and is no longer there."""
     for name, touched in manifest.files.items():
         mine = [placed.edit for placed in touched.placed if client.name in placed.clients]
         with _about(Path(name)):
@@ -75,7 +75,7 @@ def _gone(client: Client, manifest: Manifest) -> Iterator[str]:
 
 
 def _dead(client: Client, machine: Machine) -> Iterator[str]:
-    """Name what entries and hooks want to start and is not there."""
+    """Return the programs that entries and hooks start and that do not exist."""
     for path, entry in _entries(client, machine):
         program = words_of(entry)[0]
         if not _can_run(program):
@@ -102,7 +102,7 @@ def _entry(server: Server, text: str) -> Any:
 
 
 def _yaml_entry(text: str) -> dict[str, Any]:
-    """Read back the two lines of our own file that matter; their values are JSON."""
+    """Read the two relevant lines of our own file; their values are JSON."""
     lines = [line.strip().partition(": ") for line in text.splitlines()]
     return {key: jsontext.value_of(value) for key, _, value in lines if key in ("command", "args") and value}
 
@@ -115,7 +115,7 @@ def _hook_files(client: Client, machine: Machine) -> Iterator[Path]:
 
 
 def _hooks(path: Path) -> Iterator[list[str]]:
-    """Give the command lines of our hooks in a file; a plugin written in JavaScript has one for all."""
+    """Return the command lines of our hooks in a file; a plugin written in JavaScript has one for all."""
     if path.suffix == ".js":
         yield from (
             json.loads(line) for line in re.findall(r"^const COMMAND = (.*)$", text_of(path) or "", re.MULTILINE)
@@ -145,7 +145,7 @@ def _twice(machine: Machine) -> Iterator[Check]:
 
 @contextmanager
 def _about(path: Path) -> Iterator[None]:
-    """Say of which file something cannot be understood."""
+    """Add the file's path to an InvalidFile error."""
     try:
         yield
     except InvalidFile as problem:

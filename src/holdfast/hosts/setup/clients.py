@@ -39,7 +39,7 @@ class Hooks:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plugin:
-    """A file of ours altogether that a client loads."""
+    """A file, entirely ours, that a client loads."""
 
     user: Paths
     project: Paths
@@ -48,7 +48,7 @@ class Plugin:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
-    """Where a client keeps its permissions, and the one that lets our tools run unasked."""
+    """Where a client keeps its permissions, and the one that lets our tools run without a prompt."""
 
     user: Paths
     project: Paths
@@ -66,7 +66,7 @@ class Guide:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Switch:
-    """Where a client notes which plugins are switched on, each under its name and its marketplace's."""
+    """Where a client lists enabled plugins, each by its name and its marketplace's."""
 
     file: str
     path: tuple[str, ...]
@@ -74,12 +74,12 @@ class Switch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Client:
-    """Everything that has to be known about one client."""
+    """Everything about one client."""
 
     name: str
     title: str
     programs: tuple[str, ...] = ()
-    signs: Paths = ()  # files or folders that tell it is installed
+    signs: Paths = ()  # files or folders that show it is installed
     server: Server
     hooks: Hooks | None = None
     plugin: Plugin | None = None
@@ -90,7 +90,7 @@ class Client:
 
 
 def same(*left_out: str) -> dict[str, str]:
-    """Give events that a client calls as we do."""
+    """Return events whose names are the client's own too."""
     return {event: event for event in CLIENT_EVENTS if event not in left_out}
 
 
@@ -311,15 +311,15 @@ BY_NAME = {client.name: client for client in CLIENTS}
 
 
 def installed(machine: Machine) -> tuple[Client, ...]:
-    """Give the clients that are found on a machine."""
+    """Return the clients that are found on a machine."""
     return tuple(client for client in CLIENTS if is_installed(client, machine))
 
 
 def is_installed(client: Client, machine: Machine) -> bool:
-    """Tell whether a client's files or programs are there."""
+    """True if a client's files or programs exist."""
     return any(machine.path(sign).exists() for sign in client.signs) or any(map(machine.has_program, client.programs))
 
 
 def templates(part: Server | Hooks | Plugin | Rule | Guide, level: Level) -> Paths:
-    """Give the files of one part at a level."""
+    """Return the files of one part at a level."""
     return part.user if level == "user" else part.project

@@ -1,4 +1,4 @@
-"""What Holdfast puts into files of other programs, as values: whether it stands there, putting it in, taking it out."""
+"""What Holdfast writes into files of other programs, as values: check, insert and remove."""
 
 import re
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ MARKS = {
     "markdown": ("<!-- holdfast:start -->", "<!-- holdfast:end -->"),
     "shell": ("# holdfast:start", "# holdfast:end"),
 }
-SIGN = "Written by holdfast init"  # stands in files that are ours altogether
+SIGN = "Written by holdfast init"  # in files that are entirely ours
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +43,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Block:
-    """Lines between two marks in a text."""
+    """Lines between two markers in a text."""
 
     text: str
     marks: Literal["markdown", "shell"]
@@ -51,7 +51,7 @@ class Block:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Whole:
-    """A file that is ours altogether."""
+    """A file that is entirely ours."""
 
     text: str
 
@@ -60,7 +60,7 @@ Edit = Member | Element | Table | Block | Whole
 
 
 def standing(text: str, edit: Edit) -> Standing:
-    """Tell whether an edit stands in a text, is missing, is ours but outdated, or its place is taken by another's."""
+    """Return whether an edit is in a text, missing, outdated, or its place is taken by a foreign entry."""
     match edit:
         case Member(path=path, value=value):
             current = jsontext.value_at(text, path)
@@ -78,7 +78,7 @@ def standing(text: str, edit: Edit) -> Standing:
 
 
 def put(text: str, edit: Edit) -> str:
-    """Put an edit into a text, or bring it up to date there."""
+    """Insert an edit into a text, or update it there."""
     match edit:
         case Member(path=path, value=value):
             current = jsontext.value_at(text, path)
@@ -103,7 +103,7 @@ def put(text: str, edit: Edit) -> str:
 
 
 def taken_out(text: str, edit: Edit, kept: int) -> str:
-    """Take an edit out of a text that changed since; of its path only the first `kept` steps were there before it."""
+    """Remove an edit from a text that changed since; only the first `kept` steps of its path existed before it."""
     match edit:
         case Member(path=path):
             if runs_holdfast(jsontext.value_at(text, path)):
@@ -117,12 +117,12 @@ def taken_out(text: str, edit: Edit, kept: int) -> str:
             return re.sub(r"(?:\r?\n)?" + _block(edit).pattern, "", text, count=1, flags=re.DOTALL)
         case Whole(text=wanted):
             if text != wanted:
-                raise InvalidFile("It was changed since.")
+                raise InvalidFile("It was changed after Holdfast wrote it.")
             return ""
 
 
 def depth_of(text: str, edit: Edit) -> int:
-    """Tell how many steps of an edit's path are there already."""
+    """Return how many steps of an edit's path exist already."""
     if not isinstance(edit, Member | Element):
         return 0
     there = (
@@ -174,13 +174,13 @@ def _without_element(text: str, path: tuple[str, ...], value: Any) -> str:
 
 
 def _without_hook(text: str, path: tuple[str, ...], spot: tuple[str | int, ...]) -> str:
-    """Take one hook out, and its group if it was alone in it."""
+    """Remove one hook, and its group if it was the only one."""
     alone = len(spot) > 1 and len(jsontext.value_at(text, (*path, spot[0], "hooks"))) == 1
     return jsontext.without(text, (*path, *(spot[:1] if alone else spot)))
 
 
 def _without_empty(text: str, path: tuple[str, ...], kept: int) -> str:
-    """Take out the containers that were made for an edit and hold nothing any more."""
+    """Remove the containers that were created for an edit and are empty now."""
     for depth in range(len(path), kept, -1):
         if jsontext.value_at(text, path[:depth]) in ({}, []):
             text = jsontext.without(text, path[:depth])

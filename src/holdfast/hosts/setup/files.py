@@ -9,7 +9,7 @@ from holdfast.model.errors import InvalidFile, StoreUnwritable
 
 
 def text_of(path: Path) -> str | None:
-    """Give a file's text with its line ends as they are, or None if there is no file."""
+    """Return a file's text with its line endings as they are, or None if there is no file."""
     try:
         return path.read_bytes().decode()
     except (FileNotFoundError, NotADirectoryError):
@@ -21,12 +21,12 @@ def text_of(path: Path) -> str | None:
 
 
 def mark_of(text: str) -> str:
-    """Give the hash by which a text is known again."""
+    """Return the hash that identifies a text."""
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def check_writable(path: Path) -> None:
-    """See to it that a file can be replaced or made."""
+    """Raise InvalidFile unless a file can be replaced or created."""
     real = Path(os.path.realpath(path))
     folder = next(folder for folder in real.parents if folder.exists())
     if not folder.is_dir() or not os.access(folder, os.W_OK) or real.is_dir():
@@ -34,12 +34,12 @@ def check_writable(path: Path) -> None:
 
 
 def missing_folders(path: Path) -> list[Path]:
-    """Give the folders that have to be made for a file, innermost first."""
+    """Return the folders that must be created for a file, innermost first."""
     return [folder for folder in path.parents if not folder.exists()]
 
 
 def replace_file(path: Path, text: str, *, private: bool) -> None:
-    """Write a file whole: links are followed, permissions stay; a new private file is for its owner only."""
+    """Write a file atomically: links are followed, permissions stay; a new private file is for its owner only."""
     real = Path(os.path.realpath(path))
     try:
         mode = real.stat().st_mode & 0o7777 if real.exists() else 0o600 if private else 0o666 & ~_umask()
@@ -62,7 +62,7 @@ def replace_file(path: Path, text: str, *, private: bool) -> None:
 
 
 def remove_file(path: Path, folders: list[Path]) -> None:
-    """Remove a file, and the folders made for it that hold nothing else."""
+    """Remove a file, and the folders created for it if they are empty."""
     path.unlink(missing_ok=True)
     for folder in folders:
         if folder.is_dir() and not any(folder.iterdir()):

@@ -1,4 +1,4 @@
-"""How clients start this very installation: the server, and the hook file."""
+"""How clients start this installation: the server, and the hook file."""
 
 import os
 import shlex
@@ -22,20 +22,20 @@ class Installation:
     hook: str
     windows: bool = False
     home: str = ""  # folder of the store, where hooks could not know it
-    variables: Mapping[str, str] = field(default_factory=dict)  # what the server must be told
+    variables: Mapping[str, str] = field(default_factory=dict)  # environment of the server
     surfaces: tuple[str, ...] = ()
 
     def server(self) -> tuple[str, ...]:
-        """Give the command line of the server. `-P`: a project's own modules must not stand in for ours."""
+        """Return the command line of the server. `-P`: a project's own modules must not stand in for ours."""
         chosen = [word for name in self.surfaces for word in ("--surface", name)]
         return (self.python, "-P", "-m", "holdfast", "mcp", *chosen)
 
     def hook_words(self, client: str) -> tuple[str, ...]:
-        """Give what follows the event in the command line of a hook."""
+        """Return the arguments after the event in the command line of a hook."""
         return ("--client", client, *(("--home", self.home) if self.home else ()))
 
     def hook_line(self, event: str, client: str) -> str:
-        """Give the command line of a hook, for a shell."""
+        """Return the command line of a hook, for a shell."""
         words = [self.python, "-I", "-S", self.hook, event, *self.hook_words(client)]
         return subprocess.list2cmdline(words) if self.windows else shlex.join(words)
 
@@ -52,7 +52,7 @@ def this_installation(*, home: str, variables: Mapping[str, str]) -> Installatio
 
 
 def check_lasting(prefix: str) -> None:
-    """See to it that what entries will point at is not gone tomorrow."""
+    """Reject an installation in a temporary environment: entries would point at deleted files."""
     if _PASSING & set(Path(prefix).parts):
         hint = "Install it first: uv tool install holdfast, or pipx install holdfast."
         raise Invalid("Holdfast runs in a temporary environment that will be cleaned away.", hint=hint)

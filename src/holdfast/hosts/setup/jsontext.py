@@ -18,7 +18,7 @@ _CLOSING = {"{": "}", "[": "]"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Node:
-    """A value and where it stands in the text."""
+    """A value and its position in the text."""
 
     kind: Literal["object", "array", "scalar"]
     start: int
@@ -29,7 +29,7 @@ class Node:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Slot:
-    """A member (with its key) or an element of a node, and where the comma after it stands, if any."""
+    """A member (with its key) or an element of a node, and the position of the comma after it, if any."""
 
     key: str | None
     start: int
@@ -38,17 +38,17 @@ class Slot:
 
 
 def value_of(text: str) -> Any:
-    """Read a text, with comments and spare commas if it has any; an empty one is an empty object."""
+    """Parse a text that may have comments and trailing commas; an empty one is an empty object."""
     try:
         return parse_json(text.removeprefix("\ufeff")) if _has_content(text) else {}
     except TooDeep as problem:
         raise InvalidFile(f"It cannot be edited: {problem}.") from problem
     except ValueError:
-        return plain(_Reader(text).document())  # slower, but it knows comments and says what is wrong where
+        return plain(_Reader(text).document())  # slower, but it accepts comments and reports where an error is
 
 
 def value_at(text: str, path: tuple[Step, ...]) -> Any:
-    """Give what stands at a path, or MISSING."""
+    """Return the value at a path, or MISSING."""
     value = value_of(text)
     for step in path:
         within = isinstance(value, dict) and step in value
@@ -60,7 +60,7 @@ def value_at(text: str, path: tuple[Step, ...]) -> Any:
 
 
 def put(text: str, path: tuple[Step, ...], value: Any) -> str:
-    """Set the value at a path, making the objects on the way."""
+    """Set the value at a path, creating the objects on the way."""
     if not _has_content(text):
         return text + json.dumps(_nested(path, value), indent=2, ensure_ascii=False) + "\n"
     root = _Reader(text).document()
@@ -77,7 +77,7 @@ def put(text: str, path: tuple[Step, ...], value: Any) -> str:
 
 
 def append(text: str, path: tuple[Step, ...], value: Any) -> str:
-    """Put one more element at the end of the list at a path, making the list if there is none."""
+    """Append an element to the list at a path, creating the list if there is none."""
     if value_at(text, path) is MISSING:
         return put(text, path, [value])
     root = _Reader(text).document()
@@ -88,7 +88,7 @@ def append(text: str, path: tuple[Step, ...], value: Any) -> str:
 
 
 def without(text: str, path: tuple[Step, ...]) -> str:
-    """Take out what stands at a path, with the comma it needed."""
+    """Remove the value at a path, with its comma."""
     parent = _node_at(_Reader(text).document(), path[:-1])
     slot = _slot(parent, path[-1])
     assert slot is not None, path
@@ -109,7 +109,7 @@ def without(text: str, path: tuple[Step, ...]) -> str:
 
 
 def plain(node: Node) -> Any:
-    """Give the value of a node."""
+    """Return the value of a node."""
     match node.kind:
         case "object":
             return {slot.key: plain(slot.node) for slot in node.slots}
@@ -140,7 +140,7 @@ class _Style:
 
 
 def _inserted(text: str, root: Node, node: Node, key: str | None, value: Any) -> str:
-    """Write a new last member or element, laid out as its neighbours are."""
+    """Append a member or element, formatted like its neighbours."""
     style = _Style.of(text, root)
     on_one_line = style.tight or (bool(node.slots) and "\n" not in text[node.start : node.end])
     indent = _indent(text, node, style)
@@ -177,7 +177,7 @@ def _is_tight(text: str, root: Node, node: Node) -> bool:
 
 
 def _lead(text: str, at: int) -> str:
-    """Give the white space that the line of a place begins with."""
+    """Return the indentation of a line."""
     line = text[text.rfind("\n", 0, at) + 1 : at]
     return line[: len(line) - len(line.lstrip(" \t"))]
 

@@ -1,4 +1,4 @@
-"""What `init` put where, written down so that `uninstall` takes out exactly that."""
+"""What `init` wrote where, recorded so that `uninstall` removes exactly that."""
 
 import json
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ KINDS: dict[str, type[Edit]] = {"member": Member, "element": Element, "table": T
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Splice:
-    """One replacement in a text: what stood at a place, and what stands there now."""
+    """One replacement in a text: the text before and after at one position."""
 
     at: int
     removed: str
@@ -27,7 +27,7 @@ class Splice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Placed:
-    """One edit, the clients that need it, and how many steps of its path were there before."""
+    """One edit, the clients that need it, and how many steps of its path existed before."""
 
     edit: Edit
     clients: tuple[str, ...]
@@ -36,7 +36,7 @@ class Placed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Touched:
-    """What was done to one file. Without splices it was changed by others in between: edits come out one by one."""
+    """What was done to one file. Without splices others changed it in between: edits are removed one by one."""
 
     before: str | None  # the hash; None: there was no file
     after: str
@@ -48,24 +48,24 @@ class Touched:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Manifest:
-    """Every file that was touched, the surfaces each client was given, and the folders made for the manifest itself."""
+    """Every file that was touched, the surfaces of each client, and the folders created for the manifest itself."""
 
     files: Mapping[str, Touched] = field(default_factory=dict)
     surfaces: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     folders: tuple[str, ...] = ()
 
     def with_file(self, path: Path, touched: Touched | None) -> "Manifest":
-        """Give the manifest with another account of one file, or none."""
+        """Return the manifest with a new entry for one file, or without it."""
         others = {name: one for name, one in self.files.items() if name != str(path)}
         return replace(self, files=others | ({str(path): touched} if touched else {}))
 
     def clients(self) -> set[str]:
-        """Give the clients that were set up."""
+        """Return the clients that were set up."""
         return {name for touched in self.files.values() for placed in touched.placed for name in placed.clients}
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """Read the manifest in a store's folder; none is an empty one."""
+    """Read the manifest in a store's folder; without one it is empty."""
     path = folder / FILE
     try:
         text = text_of(path)
@@ -76,7 +76,7 @@ def read_manifest(folder: Path) -> Manifest:
 
 
 def write_manifest(folder: Path, manifest: Manifest) -> Manifest:
-    """Write the manifest and give it as written; when nothing is set up any more, remove it."""
+    """Write the manifest and return it; when nothing is set up any more, remove it."""
     path = folder / FILE
     if not manifest.files:
         remove_file(path, [Path(made) for made in manifest.folders])

@@ -1,4 +1,4 @@
-"""What of a client's settings is ours: known by what it runs, never by a name that merely occurs in it."""
+"""Which entries of a client's settings are ours: recognised by what they run, never by a name alone."""
 
 import shlex
 from collections.abc import Iterator, Mapping
@@ -16,7 +16,7 @@ VITAL = frozenset({"command", "args", "env", "environment", "bash", "powershell"
 
 
 def words_of(entry: Any) -> list[str]:
-    """Give the command line of a server's entry, in whichever of the two shapes it is written."""
+    """Return the command line of a server's entry, in whichever of the two shapes it is written."""
     if not isinstance(entry, Mapping):
         return []
     command, arguments = entry.get("command"), entry.get("args")
@@ -25,35 +25,35 @@ def words_of(entry: Any) -> list[str]:
 
 
 def runs_holdfast(entry: Any) -> bool:
-    """Tell whether a server's entry starts Holdfast's server."""
+    """True if an entry starts Holdfast's server."""
     words = words_of(entry)
     return "mcp" in words and NAME in (PurePath(words[0].replace("\\", "/")).stem, *words[1:])
 
 
 def works_by_name(entry: Any, wanted: Any) -> bool:
-    """Tell whether somebody wrote an entry by program name that is found and offers the same tools."""
+    """True if a hand-written entry names a program on the search path that offers the same tools."""
     words, same = words_of(entry), words_of(wanted)
     by_name = bool(words) and not PurePath(words[0]).is_absolute() and which(words[0]) is not None
     return by_name and runs_holdfast(entry) and _surfaces(words) == _surfaces(same)
 
 
 def command_line(hook: Any) -> list[str]:
-    """Give the words of a hook's command, or none."""
+    """Return the words of a hook's command, or none."""
     command = hook.get("command") or hook.get("bash") if isinstance(hook, Mapping) else None
     try:
         return shlex.split(command) if isinstance(command, str) else []
     except ValueError:
-        return []  # quotes that do not match: somebody else's
+        return []  # unbalanced quotes: not written by us
 
 
 def is_own_hook(hook: Any) -> bool:
-    """Tell whether a hook runs our hook file, exactly in the way we write it."""
+    """True if a hook runs our hook file, exactly as we write it."""
     words = command_line(hook)
     return len(words) >= 5 and words[1:3] == ["-I", "-S"] and words[3].endswith(HOOK) and words[4] in CLIENT_EVENTS
 
 
 def own_hooks(listed: Any) -> Iterator[tuple[tuple[str | int, ...], Mapping[str, Any]]]:
-    """Give our hooks in a list, flat or in groups, each with its path inside the list."""
+    """Return our hooks in a list, flat or in groups, each with its path inside the list."""
     for place, item in enumerate(listed if isinstance(listed, list) else []):
         if is_own_hook(item):
             yield (place,), item
@@ -64,14 +64,14 @@ def own_hooks(listed: Any) -> Iterator[tuple[tuple[str | int, ...], Mapping[str,
 
 
 def agrees(current: Any, wanted: Any) -> bool:
-    """Tell whether an entry does what is wanted in everything that makes it work."""
+    """True if an entry has the wanted values in everything that makes it work."""
     if not isinstance(current, Mapping):
         return bool(current == wanted)
     return all(_within(current.get(key), item) for key, item in wanted.items() if key in VITAL)
 
 
 def mended(current: Mapping[str, Any], wanted: Mapping[str, Any]) -> dict[str, Any]:
-    """Give an entry that works again and keeps what its owner added or changed."""
+    """Return a repaired entry that keeps what its owner added or changed."""
     both = {key: {**current[key], **wanted[key]} for key in ("env", "environment") if key in current and key in wanted}
     vital = {key: item for key, item in wanted.items() if key in VITAL}
     return {**wanted, **current, **vital, **both}

@@ -1,4 +1,4 @@
-"""Where clients keep their settings, by operating system and by the variables that move them."""
+"""Where clients keep their settings, by operating system and environment variables."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,11 +19,11 @@ class Machine:
     environment: Mapping[str, str]
 
     def path(self, template: str) -> Path:
-        """Give the path that a template of the table means here."""
+        """Return the path of a template on this machine."""
         return Path(template.format_map({name: str(folder) for name, folder in self.folders().items()}))
 
     def folders(self) -> dict[str, Path]:
-        """Give every folder that a template may begin with."""
+        """Return every folder that a template may begin with."""
         home, given = self.home, self.environment
         claude = given.get("CLAUDE_CONFIG_DIR")
         return {
@@ -42,14 +42,14 @@ class Machine:
         }
 
     def has_program(self, name: str) -> bool:
-        """Tell whether a program is on the search path."""
+        """True if a program is on the search path."""
         return which(name, path=self.environment.get("PATH", "")) is not None
 
     def _config(self) -> Path:
         return Path(self.environment.get("XDG_CONFIG_HOME") or self.home / ".config")
 
     def _support(self) -> Path:
-        """Give the folder where desktop programs keep their settings."""
+        """Return the folder where desktop programs keep their settings."""
         if self.system == "Darwin":
             return self.home / "Library" / "Application Support"
         if self.system == "Windows":
@@ -58,5 +58,5 @@ class Machine:
 
 
 def project_root(here: Path) -> Path:
-    """Give the folder of the repository around a place, else the place itself."""
+    """Return the folder of the repository that contains a path, else the path itself."""
     return next((folder for folder in (here, *here.parents) if (folder / ".git").exists()), here)

@@ -1,4 +1,4 @@
-"""Put what is wanted into the files of clients: planned as values first, then done."""
+"""Write the wanted edits into the files of clients: planned as values first, then applied."""
 
 import json
 import os
@@ -20,7 +20,7 @@ LONGEST_LINE = 200  # characters of a line in a diff: some files are one line
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeftAlone:
-    """Something that was not done, why, and what to put there by hand."""
+    """Something that was not done, why, and what to insert by hand."""
 
     path: Path
     why: str
@@ -29,7 +29,7 @@ class LeftAlone:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Planned:
-    """What a file is and what it shall be; None: no file. `touched` is what the manifest will say."""
+    """The text of a file before and after; None: no file. `touched` is its entry in the manifest."""
 
     path: Path
     before: str | None
@@ -39,12 +39,12 @@ class Planned:
 
     @property
     def changes(self) -> bool:
-        """Tell whether the file will be another one."""
+        """True if the file will change."""
         return self.before != self.after
 
 
 def planned(wants: Iterable[Wanted], choices: Choices, manifest: Manifest, project: Path) -> list[Planned]:
-    """Give what would be done, file by file."""
+    """Return the plan, file by file."""
     plan = [plan_file(path, needs, manifest) for path, needs in by_file(wants).items()]
     if choices.gitignore and choices.level == "project" and (needs := _ignored(plan, choices, project)):
         plan.append(plan_file(needs[0].path, needs, manifest))
@@ -52,7 +52,7 @@ def planned(wants: Iterable[Wanted], choices: Choices, manifest: Manifest, proje
 
 
 def by_file(wants: Iterable[Wanted]) -> dict[Path, list[Wanted]]:
-    """Give the needs of each file, in order."""
+    """Return the needs of each file, in order."""
     needs: dict[Path, list[Wanted]] = {}
     for want in wants:
         needs.setdefault(want.path, []).append(want)
@@ -60,7 +60,7 @@ def by_file(wants: Iterable[Wanted]) -> dict[Path, list[Wanted]]:
 
 
 def plan_file(path: Path, needs: list[Wanted], manifest: Manifest) -> Planned:
-    """Give what would be done to one file; one that cannot be understood or written is left alone."""
+    """Return the plan for one file; one that cannot be parsed or written is left alone."""
     was = manifest.files.get(str(path))
     try:
         before = text_of(path)
@@ -77,7 +77,7 @@ def plan_file(path: Path, needs: list[Wanted], manifest: Manifest) -> Planned:
 def carry_out(
     plan: Iterable[Planned], wants: Iterable[Wanted], manifest: Manifest, store: Path, *, private: bool
 ) -> Manifest:
-    """Do what was planned. Each file is looked at once more: a client may have written it in the meantime.
+    """Apply the plan. Each file is read again: a client may have written it in the meantime.
 
     The manifest is written before the file: what is noted but not there does no harm.
     """
@@ -91,14 +91,14 @@ def carry_out(
 
 
 def diff_of(one: Planned) -> str:
-    """Give what changes in a file as a unified diff, with little around it: such files hold secrets too."""
+    """Return the change of a file as a unified diff with little context: such files contain secrets too."""
     before, after = ((text or "").splitlines(keepends=True) for text in (one.before, one.after))
     old, new = (str(one.path) if text is not None else os.devnull for text in (one.before, one.after))
     return "".join(_cut(line) for line in unified_diff(before, after, old, new, n=1))
 
 
 def snippet(edits: Iterable[Edit]) -> str:
-    """Write edits as somebody would put them in by hand."""
+    """Return edits as a user would insert them by hand."""
     pieces: list[str] = []
     joined: dict[str, Any] = {}
     for edit in edits:
@@ -151,7 +151,7 @@ def _account(
     skeleton: dict[str, Any],
     placed: tuple[Placed, ...],
 ) -> Touched:
-    """Say what was done to a file altogether, since the first time it was touched."""
+    """Return everything that was done to a file since it was first touched."""
     after_mark = mark_of(after or "")
     if was is None:
         return Touched(
@@ -170,7 +170,7 @@ def _account(
 
 
 def _ignored(plan: list[Planned], choices: Choices, project: Path) -> list[Wanted]:
-    """Give the lines that keep new files with paths of this machine out of the repository."""
+    """Return the lines that keep new files with paths of this machine out of the repository."""
     made = [one.path for one in plan if one.touched and one.touched.before is None and _names_paths(one.touched)]
     lines = sorted("/" + path.relative_to(project).as_posix() for path in made if path.is_relative_to(project))
     edits = (Block(text="\n".join(lines), marks="shell"),)
@@ -189,7 +189,7 @@ def _each(needs: list[Wanted]) -> Iterator[tuple[Wanted, Edit]]:
 
 
 def _place(edit: Edit) -> tuple[object, ...]:
-    """Give what makes two edits the same one, whatever they say."""
+    """Return the identity of an edit, whatever its value."""
     match edit:
         case Element(path=path, value=str() as rule):
             return (Element, path, rule)
@@ -205,14 +205,14 @@ def _both(clients: tuple[str, ...], client: str) -> tuple[str, ...]:
 
 
 def _splice(before: str, after: str) -> Splice:
-    """Give the one replacement that makes a text another."""
+    """Return the one replacement that turns a text into another."""
     at = _shared(before, after)
     rest = _shared(before[at:][::-1], after[at:][::-1])
     return Splice(at=at, removed=before[at : len(before) - rest], inserted=after[at : len(after) - rest])
 
 
 def _shared(one: str, other: str) -> int:
-    """Tell how many characters two texts begin with alike."""
+    """Return the length of the common prefix of two texts."""
     pairs = enumerate(zip(one, other, strict=False))
     return next((at for at, (a, b) in pairs if a != b), min(len(one), len(other)))
 

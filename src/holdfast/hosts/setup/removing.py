@@ -1,4 +1,4 @@
-"""Take out of the files of clients exactly what was put in."""
+"""Remove from the files of clients exactly what was inserted."""
 
 import json
 from collections.abc import Iterable
@@ -14,7 +14,7 @@ from holdfast.model.errors import InvalidFile
 
 
 def removals(manifest: Manifest, leaving: Iterable[str]) -> list[Planned]:
-    """Give what would be done when clients leave, file by file, the latest touched first."""
+    """Return the plan for removing clients, file by file, the last touched first."""
     gone = set(leaving)
     concerned = {
         path: touched
@@ -25,7 +25,7 @@ def removals(manifest: Manifest, leaving: Iterable[str]) -> list[Planned]:
 
 
 def plan_removal(path: Path, touched: Touched, gone: set[str]) -> Planned:
-    """Give what one file shall be without what those clients needed."""
+    """Return the plan for one file without the edits of those clients."""
     stays = tuple(
         replace(placed, clients=left)
         for placed in touched.placed
@@ -44,7 +44,7 @@ def plan_removal(path: Path, touched: Touched, gone: set[str]) -> Planned:
 
 
 def take_out(plan: Iterable[Planned], leaving: Iterable[str], manifest: Manifest, store: Path) -> Manifest:
-    """Do what was planned, looking at each file once more; what was not taken out stays in the manifest."""
+    """Apply the plan, reading each file again; what was not removed stays in the manifest."""
     gone = set(leaving)
     for one in plan:
         touched = manifest.files[str(one.path)]
@@ -59,7 +59,7 @@ def take_out(plan: Iterable[Planned], leaving: Iterable[str], manifest: Manifest
 
 
 def _without(text: str | None, touched: Touched, gone: set[str]) -> str | None:
-    """Give a file's text without what only those clients needed; None: nothing is left of it."""
+    """Return a file's text without the edits only those clients needed; None: nothing is left."""
     if text is None or mark_of(text) == touched.before:
         return text
     leaving = [placed for placed in touched.placed if set(placed.clients) <= gone]
@@ -78,7 +78,7 @@ def _undone(text: str, splices: tuple[Splice, ...]) -> str:
 
 
 def _is_bare(text: str, touched: Touched) -> bool:
-    """Tell whether a file we made holds nothing of anybody else."""
+    """True if a file we created has nothing from others."""
     if not text.strip() or not touched.skeleton:
         return text.strip() in ("", "{}")
     try:

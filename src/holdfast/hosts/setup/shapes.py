@@ -1,4 +1,4 @@
-"""How entries look: what each client wants to read about a server, a hook, and our instructions."""
+"""The shape of entries: how each client expects a server, a hook, and our instructions."""
 
 import json
 from collections.abc import Mapping
@@ -10,7 +10,9 @@ from holdfast.hosts.setup.installation import Installation
 from holdfast.hosts.setup.own import NAME
 from holdfast.model.trail import CLIENT_EVENTS
 
-SECONDS = dict.fromkeys(CLIENT_EVENTS, 5) | {"SessionEnd": 1}  # clients wait for a hook; at the end hardly at all
+SECONDS = dict.fromkeys(CLIENT_EVENTS, 5) | {
+    "SessionEnd": 1
+}  # clients wait for a hook, at the end of a session only briefly
 
 
 def stdio(made: Installation) -> dict[str, Any]:
@@ -68,5 +70,5 @@ def opencode_plugin(made: Installation) -> str:
 
 
 def instructions() -> str:
-    """Give the lines that tell an agent what Holdfast is."""
+    """Return the lines that explain Holdfast to an agent."""
     return (files("holdfast.hosts.setup") / "instructions.md").read_text(encoding="utf-8")

@@ -39,7 +39,7 @@ def add_table(text: str, path: tuple[str, ...], value: Mapping[str, Any]) -> str
 
 
 def mend_table(text: str, path: tuple[str, ...], value: Mapping[str, Any]) -> str:
-    """Give keys of a table new values; other keys, comments and their order stay."""
+    """Set keys of a table; other keys, comments and their order stay."""
     document = _document(text)
     table = _table(document, path)
     for key, wanted in value.items():

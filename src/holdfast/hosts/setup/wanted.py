@@ -1,4 +1,4 @@
-"""What has to stand in which file, for the clients and the choices somebody made."""
+"""Which edits each file needs, for the chosen clients and options."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -18,7 +18,7 @@ from holdfast.model.errors import InvalidFile
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choices:
-    """What somebody asked for."""
+    """What the user chose."""
 
     clients: tuple[Client, ...]
     level: Level = "user"
@@ -29,7 +29,7 @@ class Choices:
 
     @property
     def names(self) -> set[str]:
-        """Give the names of the clients."""
+        """The names of the clients."""
         return {client.name for client in self.clients}
 
 
@@ -44,7 +44,7 @@ class Wanted:
 
 
 def wanted(choices: Choices, machine: Machine, made: Installation) -> Iterator[Wanted]:
-    """Give everything that has to stand somewhere, client by client."""
+    """Yield every edit that is needed, client by client."""
     for client in choices.clients:
         if choices.instructions:
             yield from _guide(client, choices.level, machine)
@@ -58,7 +58,7 @@ def wanted(choices: Choices, machine: Machine, made: Installation) -> Iterator[W
 
 
 def server_edit(client: Client, made: Installation) -> Edit:
-    """Give a client's entry for the server."""
+    """Return a client's entry for the server."""
     server = client.server
     if server.form == "yaml":
         return Whole(text=server.shape(made))
@@ -68,7 +68,7 @@ def server_edit(client: Client, made: Installation) -> Edit:
 
 
 def hook_edits(client: Client, hooks: Hooks, made: Installation) -> tuple[Element, ...]:
-    """Give a client's hooks."""
+    """Return a client's hooks."""
     return tuple(
         Element(path=("hooks", theirs), value=hooks.shape(made, client.name, event))
         for event, theirs in hooks.events.items()
@@ -76,13 +76,13 @@ def hook_edits(client: Client, hooks: Hooks, made: Installation) -> tuple[Elemen
 
 
 def file_of(part: Server | Hooks | Plugin | Rule | Guide, level: Level, machine: Machine) -> Path | None:
-    """Give the file of one part at a level: the first that is there, else the last, else none."""
+    """Return the file of one part at a level: the first that is there, else the last, else none."""
     paths = [machine.path(template) for template in templates(part, level)]
     return next((path for path in paths if path.exists()), paths[-1] if paths else None)
 
 
 def covered(client: Client, level: Level, machine: Machine, chosen: Iterable[str] = ()) -> str:
-    """Say why a client's own hooks would fire twice, if they would: it runs others of ours already."""
+    """Return why a client's own hooks would fire twice, else an empty text: it already runs our hooks from elsewhere."""
     if client.hooks is None or level == "user":
         return ""
     if has_hooks(client, "user", machine):
@@ -95,7 +95,7 @@ def covered(client: Client, level: Level, machine: Machine, chosen: Iterable[str
 
 
 def has_hooks(client: Client, level: Level, machine: Machine) -> bool:
-    """Tell whether hooks of ours stand in a client's file."""
+    """True if our hooks are in a client's file."""
     path = file_of(client.hooks, level, machine) if client.hooks else None
     try:
         listed = jsontext.value_at(text_of(path) or "", ("hooks",)) if path else {}
@@ -105,7 +105,7 @@ def has_hooks(client: Client, level: Level, machine: Machine) -> bool:
 
 
 def has_plugin(client: Client, machine: Machine) -> bool:
-    """Tell whether our plugin is switched on in a client."""
+    """True if our plugin is enabled in a client."""
     if client.switch is None:
         return False
     path, switched = machine.path(client.switch.file), None

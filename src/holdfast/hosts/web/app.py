@@ -1,4 +1,4 @@
-"""The viewer as a web application: a table of pages, what each may be asked, and errors presented once."""
+"""The viewer as a web application: a table of pages and actions, and one place that presents errors."""
 
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -77,7 +77,7 @@ ACTS: dict[str, Page] = {
 
 
 def make_app(memory: Memory, reload: Callable[[], Settings], *, keys: Keys, port: int) -> ASGIApp:
-    """Give the viewer of an open memory."""
+    """Return the viewer of an open memory as an application."""
     as_person(memory)
     watcher = Watcher(memory)
     inner = pages_and_api(watcher)
@@ -86,7 +86,7 @@ def make_app(memory: Memory, reload: Callable[[], Settings], *, keys: Keys, port
 
 
 def pages_and_api(watcher: Watcher) -> Starlette:
-    """Give every page and endpoint; who serves a request is found by `viewer_of`."""
+    """Return the application with every page and endpoint; `viewer_of` finds the viewer of a request."""
 
     @asynccontextmanager
     async def living(_: Starlette) -> AsyncIterator[None]:
@@ -106,7 +106,7 @@ def pages_and_api(watcher: Watcher) -> Starlette:
 
 
 class _Assets(StaticFiles):
-    """Our own files: their address changes with their content, so a browser may keep them."""
+    """Our static files: the URL changes with the content, so browsers may cache them."""
 
     async def get_response(self, path: str, scope: Scope) -> Response:
         answer = await super().get_response(path, scope)
@@ -127,7 +127,7 @@ def _acting(act: Page) -> Callable[[Request], Awaitable[Response]]:
         form = await form_of(request)
         if not is_our_form(request, form, viewer_of(request).keys):
             return PlainTextResponse(
-                "This form is not one of ours, or the viewer was restarted: load the page again.\n", 403
+                "This form is out of date or comes from another site. Reload the page and try again.\n", 403
             )
         return await to_thread.run_sync(lambda: act(asked(request, form)))
 
@@ -135,7 +135,7 @@ def _acting(act: Page) -> Callable[[Request], Awaitable[Response]]:
 
 
 async def form_of(request: Request) -> dict[str, list[str]]:
-    """Read a form."""
+    """Parse a form."""
     body = await request.body()
     try:
         return parse_qs(body.decode(), keep_blank_values=True, max_num_fields=500, errors="strict")
@@ -157,15 +157,15 @@ async def _missed(request: Request, problem: Exception) -> Response:
 
 
 async def _failed(request: Request, problem: Exception) -> Response:
-    """Present a bug: logged here, and no word about our insides for whoever asked."""
+    """Present a bug: log it, and reveal no internals to the client."""
     log.error("%s %s failed", request.method, request.url.path, exc_info=problem)
-    return await _said(request, 500, "internal", "Something unexpected went wrong.", "The terminal says more.")
+    return await _said(request, 500, "internal", "Something unexpected went wrong.", "See the log in the terminal.")
 
 
 async def _said(request: Request, status: int, code: str, message: str, hint: str) -> Response:
     if request.url.path.startswith(("/api", "/stream")) and request.method in (*SAFE, "POST", "DELETE"):
         return JSONResponse({"error": code, "message": message, "hint": hint}, status)
-    if request.url.path.startswith(OPEN):  # whoever asks for a style may be nobody
+    if request.url.path.startswith(OPEN):  # static files are served without a key
         return PlainTextResponse(f"{message}\n", status)
     try:
         ask = asked(request)

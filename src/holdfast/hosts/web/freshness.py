@@ -1,4 +1,4 @@
-"""How far a memory still holds, as a badge; and what it cites, then beside now."""
+"""The freshness badge of a memory, and the code it cites, then and now."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,17 +16,17 @@ from holdfast.verbs.records.freshness import freshness
 
 MOST_LINES, MOST_BYTES = 40, 200_000
 _WORDS = {
-    "fresh": "What it cites stands as it did.",
-    "changed": "What it cites is no longer what it was.",
-    "missing": "What it cites is gone.",
-    "unverified": "Nobody ever checked it, or noted what stood there.",
-    "unknown": "There is nothing at hand to measure it by.",
+    "fresh": "The cited code is unchanged.",
+    "changed": "The cited code changed.",
+    "missing": "The cited code is gone.",
+    "unverified": "Never verified.",
+    "unknown": "There is nothing to check it against.",
 }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Badge:
-    """A word on how far a memory still holds, and why."""
+    """Whether a memory still holds, in one word, and why."""
 
     state: str
     word: str
@@ -35,7 +35,7 @@ class Badge:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cited:
-    """A place in code that a memory cites: what became of it, what stands there now, and what is different from then."""
+    """A place in code that a memory cites: its state, its current lines, and the difference from then."""
 
     path: str
     state: str = "unknown"
@@ -46,7 +46,7 @@ class Cited:
 
 
 def badge(judged: Freshness | None) -> Badge | None:
-    """Give the badge of a verdict; what tells of the past has none."""
+    """Return the badge of a verdict; records about the past have none."""
     if judged is None:
         return None
     age = "" if judged.days is None else f" Checked {judged.days:.0f} days ago."
@@ -55,15 +55,15 @@ def badge(judged: Freshness | None) -> Badge | None:
 
 
 def badge_of(memory: Memory, record: Record) -> Badge | None:
-    """Judge one record against the code at hand."""
+    """Return the badge of one record, checked against the current checkout."""
     return badge(freshness(memory, [record]).get(record.id))
 
 
 def cited_by(memory: Memory, record: Record) -> list[Cited]:
-    """Give the places a record cites with what stood and stands there, as far as they lie in the checkout at hand."""
+    """Return the places a record cites with their text then and now, as far as they are in the current checkout."""
     places = places_of(record)
     if record.project not in (memory.checkout.project(), ""):
-        return [Cited(path=anchor, problem="The checkout of its project is not at hand.") for anchor in places]
+        return [Cited(path=anchor, problem="The checkout of its project is not available.") for anchor in places]
     judged = freshness(memory, [record]).get(record.id)
     findings = {one.anchor: one for one in judged.findings} if judged else {}
     return [_cited(memory, anchor, mark, findings.get(anchor)) for anchor, mark in places.items()]
@@ -74,16 +74,16 @@ def _cited(memory: Memory, anchor: str, cited: Mark | None, finding: Finding | N
     state = finding.state if finding else "unverified"
     note = "; ".join(details(Freshness(state=state, findings=(finding,)))) if finding else ""
     if not place.path:
-        return Cited(path=anchor, state=state, note=note, problem="It is no place in a file.")
+        return Cited(path=anchor, state=state, note=note, problem="It is not a place in a file.")
     top = memory.checkout.top().resolve()
     file = (top / place.path).resolve()
     if not file.is_relative_to(top):
-        return Cited(path=anchor, state=state, note=note, problem="It lies outside this checkout.")
+        return Cited(path=anchor, state=state, note=note, problem="It is outside this checkout.")
     now = finding.now if finding else None
     then = _then(memory, cited)
     if not file.is_file():
         gone = render.differences(then, "") if then else None
-        return Cited(path=anchor, state=state, note=note, difference=gone, problem="There is no such file any more.")
+        return Cited(path=anchor, state=state, note=note, difference=gone, problem="The file no longer exists.")
     if file.stat().st_size > MOST_BYTES:
         return Cited(path=anchor, state=state, note=note, problem="The file is too large to show.")
     lines = _lines(file, now)
@@ -92,7 +92,7 @@ def _cited(memory: Memory, anchor: str, cited: Mark | None, finding: Finding | N
 
 
 def _then(memory: Memory, cited: Mark | None) -> str:
-    """Give what stood at a place, if git still has it."""
+    """Return the cited text, if git still has it."""
     raw = memory.checkout.content(cited.blob) if cited and cited.blob and cited.first else None
     if raw is None or cited is None:
         return ""
@@ -101,7 +101,7 @@ def _then(memory: Memory, cited: Mark | None) -> str:
 
 
 def _lines(file: Path, now: Mark | None) -> tuple[tuple[int, str], ...]:
-    """Give the lines of a place as they are now, or the first ones of a file, numbered."""
+    """Return the current lines of a place, or the first ones of the file, numbered."""
     lines = file.read_text(encoding="utf-8", errors="replace").split("\n")
     first = now.first if now and now.first else 1
     last = min(now.last if now and now.last else len(lines), first + MOST_LINES - 1)

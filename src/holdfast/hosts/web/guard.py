@@ -1,7 +1,7 @@
-"""Who may talk to the viewer: programs and pages of this machine that know its name and show a key.
+"""Access to the viewer: programs and pages of this machine that use its host name and send a key.
 
-The printed link carries a key that lives as long as the process; it is exchanged for a cookie no other site can send.
-Programs show the token kept beside the store instead. Whatever changes something must come from our own pages.
+The printed link has a key that is valid while the process runs; it is exchanged for a cookie no other site can send.
+Programs send the token stored next to the store instead. Requests that change something must come from our own pages.
 """
 
 import hmac
@@ -18,7 +18,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from holdfast.hosts.loopback import is_bearer, names_at, taken_in
 
 SAFE = ("GET", "HEAD")
-OPEN = "/assets/"  # style and scripts hold nothing of anybody
+OPEN = "/assets/"  # static files contain no stored data
 FORM_FIELD, FORM_HEADER = "csrf", "x-holdfast-form"
 LONGEST_BODY = 1_000_000
 HEADERS = {
@@ -26,21 +26,21 @@ HEADERS = {
     "connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
     "x-content-type-options": "nosniff",
     "x-frame-options": "DENY",
-    "referrer-policy": "same-origin",  # with none at all, browsers would not say where our own forms come from
+    "referrer-policy": "same-origin",  # without it, browsers would send no Origin with our own forms
     "cross-origin-opener-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
     "permissions-policy": "camera=(), microphone=(), geolocation=()",
 }
 LOCKED = """This page needs the link that `holdfast web` printed in the terminal.
 
-Open that link once and this browser is let in until the viewer stops.
-Programs show the token instead: Authorization: Bearer TOKEN.
+Open that link once; this browser then has access until the viewer stops.
+Programs send the token instead: Authorization: Bearer TOKEN.
 """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Keys:
-    """What opens the viewer: the link's key and the cookie of this process, and the token that programs keep."""
+    """The keys of the viewer: the link's key and the cookie of this process, and the token of programs."""
 
     token: str
     link: str = field(default_factory=lambda: secrets.token_urlsafe(24))
@@ -48,12 +48,12 @@ class Keys:
 
     @property
     def form(self) -> str:
-        """What our own forms carry, so that no other page's form is taken for one."""
+        """The CSRF key in our own forms."""
         return hmac.new(self.cookie.encode(), b"form", sha256).hexdigest()
 
 
 def protected(send: Send) -> Send:
-    """Give a way to answer that adds the headers which keep a page to itself."""
+    """Return a `send` that adds the security headers."""
 
     async def sending(message: Message) -> None:
         if message["type"] == "http.response.start":
@@ -67,7 +67,7 @@ def protected(send: Send) -> Send:
 
 
 class Guard:
-    """An application behind its checks: name, origin, key; every answer gets the headers that keep a page to itself."""
+    """An application behind checks of host name, origin and key; every response gets the security headers."""
 
     def __init__(self, inner: ASGIApp, *, keys: Keys, port: int) -> None:
         self._inner = inner
@@ -77,12 +77,12 @@ class Guard:
         self.cookie = f"holdfast-{port}"
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request, or say why not."""
+        """Answer a request, or refuse it with the reason."""
         if scope["type"] == "lifespan":
             await self._inner(scope, receive, send)
             return
         if scope["type"] != "http":
-            return  # nothing here speaks any other protocol
+            return  # only HTTP is served
 
         shown = protected(send)
         if refusal := self._refusal(scope, Headers(scope=scope)):
@@ -96,7 +96,7 @@ class Guard:
 
     def _refusal(self, scope: Scope, headers: Headers) -> Response | None:
         if headers.get("host", "") not in self._names:
-            return PlainTextResponse("This address is not known by that name.\n", 421)
+            return PlainTextResponse("This server is not known by that host name.\n", 421)
         bearer = is_bearer(headers.get("authorization", ""), self._keys.token)
         origin = headers.get("origin")
         foreign = origin is not None and origin not in self._origins
@@ -112,7 +112,7 @@ class Guard:
         return PlainTextResponse(LOCKED, 401, {"www-authenticate": "Bearer"})
 
     def _link(self, scope: Scope) -> Response | None:
-        """Exchange the key of the printed link for the cookie; the key does not stay in the address."""
+        """Exchange the key of the printed link for the cookie; the key is removed from the URL."""
         given = parse_qs(scope["query_string"].decode("latin-1"))
         shown = given.pop("key", [""])[0]
         if not shown or not hmac.compare_digest(shown.encode(errors="replace"), self._keys.link.encode()):

@@ -1,4 +1,4 @@
-"""Notices that something happened: one look at two counters and the spool, twice a second, while a page is open."""
+"""Detects new activity: reads two counters and the spool twice a second while a page is open."""
 
 import asyncio
 import json
@@ -14,12 +14,12 @@ from holdfast.verbs.memory import Memory
 from holdfast.verbs.upkeep.stream import Place, Stream, Wanted, head, newer
 
 SECONDS = 0.5
-SILENT_SECONDS = 15.0  # after so long an empty line shows that we are still there
+SILENT_SECONDS = 15.0  # after which an empty comment keeps the connection alive
 log = logging.getLogger(__name__)
 
 
 class Watcher:
-    """Tells everybody who waits that something happened. Nothing runs while nobody waits."""
+    """Notifies open pages of new activity. Runs only while at least one page is open."""
 
     def __init__(self, memory: Memory) -> None:
         self._memory = memory
@@ -30,29 +30,29 @@ class Watcher:
 
     @property
     def waiting(self) -> int:
-        """How many wait."""
+        """How many pages wait."""
         return self._waiting
 
     def close(self) -> None:
-        """Send everybody home."""
+        """End every open stream."""
         self._closed = True
         self._news.set()
         if self._task:
             self._task.cancel()
 
     async def follow(self, memory: Memory, wanted: Wanted, after: Place | None = None) -> AsyncIterator[Stream | None]:
-        """Give what happens from now on to who reads a memory, as it happens; None now and then, so that a dead line is noticed."""
+        """Yield new activity of a memory as it happens; None now and then, so that a broken connection is noticed."""
         now = await to_thread.run_sync(head, memory)
         place = after or now
         self._waiting += 1
         try:
             self._start()
             while not self._closed:
-                news = self._news  # taken before we look: what comes while we look is news
-                found = await to_thread.run_sync(_newer, memory, wanted, place)
-                moved, place = found.place != place, found.place or place
-                if found.items:
-                    yield found
+                news = self._news  # taken before reading: events that arrive while reading must not be missed
+                page = await to_thread.run_sync(_newer, memory, wanted, place)
+                moved, place = page.place != place, page.place or place
+                if page.items:
+                    yield page
                 if moved:
                     continue  # there may be more than one page
                 try:
@@ -72,7 +72,7 @@ class Watcher:
             try:
                 now = await to_thread.run_sync(look, self._memory)
             except HoldfastError as problem:
-                log.warning("the stream waits: %s", problem)
+                log.warning("the stream is paused: %s", problem)
             else:
                 if now != known:
                     known, news, self._news = now, self._news, asyncio.Event()
@@ -85,21 +85,21 @@ def _newer(memory: Memory, wanted: Wanted, after: Place) -> Stream:
 
 
 def look(memory: Memory) -> Place:
-    """Take in what hooks dropped, and give the place after everything that happened."""
+    """Ingest the spool of the hooks and return the end of the stream."""
     if memory.store.folder:
         take_in(memory, memory.store.folder / "spool")
     return head(memory)
 
 
 def take_in(memory: Memory, spool: Path) -> None:
-    """Move what hooks dropped into the trail: whoever looks first does it."""
+    """Move the spool of the hooks into the trail; the first reader does it."""
     if spool.is_dir() and any(spool.glob("*.json")):
         try:
             drain(memory, spool)
         except (StoreFull, StoreUnwritable) as problem:
-            log.warning("what hooks left waits: %s", problem)  # looking works all the same
+            log.warning("the spool cannot be ingested yet: %s", problem)  # reading still works
 
 
 def sent(name: str, value: object) -> bytes:
-    """Write one event for a browser."""
+    """Return one server-sent event."""
     return f"event: {name}\ndata: {json.dumps(value, ensure_ascii=False)}\n\n".encode()

@@ -10,7 +10,7 @@ WIDTH, HEIGHT, LEFT, BOTTOM, TOP = 900, 190, 46, 22, 10
 def stacked(
     days: Sequence[str], series: Sequence[str], counts: Mapping[str, Mapping[str, float]], label: str
 ) -> Markup:
-    """Draw one bar a day, its parts on top of each other."""
+    """Draw a stacked bar for each day."""
     most = max((sum(counts.get(day, {}).get(name, 0) for name in series) for day in days), default=0)
     top = nice(most)
     step = (WIDTH - LEFT - 8) / max(1, len(days))
@@ -22,7 +22,7 @@ def stacked(
 
 
 def legend(series: Sequence[str]) -> Markup:
-    """Name the colours."""
+    """Return the legend of the colours."""
     items = [
         Markup(
             '<span><svg viewBox="0 0 10 10" aria-hidden="true"><rect class="s{}" width="10" height="10"/></svg>{}</span>'
@@ -33,7 +33,7 @@ def legend(series: Sequence[str]) -> Markup:
 
 
 def nice(most: float) -> float:
-    """Give the next number that reads well on an axis."""
+    """Return the next round number for the end of an axis."""
     if most <= 0:
         return 1
     size = 1.0
@@ -47,11 +47,11 @@ def _frame(top: float) -> Markup:
     for share in (0.0, 0.5, 1.0):
         y = _y(share * top, top)
         value = share * top
-        said = f"{value / 1000:g}k" if value >= 10_000 else f"{value:g}"
+        label = f"{value / 1000:g}k" if value >= 10_000 else f"{value:g}"
         lines.append(
             Markup(
                 '<line class="grid-line" x1="{}" x2="{}" y1="{}" y2="{}"/><text x="{}" y="{}" text-anchor="end">{}</text>'
-            ).format(LEFT, WIDTH - 8, y, y, LEFT - 6, y + 4, said)
+            ).format(LEFT, WIDTH - 8, y, y, LEFT - 6, y + 4, label)
         )
     return Markup().join(lines)
 
@@ -70,13 +70,13 @@ def _days(days: Sequence[str], step: float) -> list[Markup]:
 def _bar(
     counts: Mapping[str, float], series: Sequence[str], x: float, step: float, top: float, day: str
 ) -> list[Markup]:
-    found, base = [], 0.0
-    said = ", ".join(f"{name} {counts[name]:g}" for name in series if counts.get(name))
+    parts, base = [], 0.0
+    label = ", ".join(f"{name} {counts[name]:g}" for name in series if counts.get(name))
     for place, name in enumerate(series):
         value = counts.get(name, 0)
         if value:
             y = _y(base + value, top)
-            found.append(
+            parts.append(
                 Markup('<rect class="s{}" x="{}" y="{}" width="{}" height="{}"><title>{}: {}</title></rect>').format(
                     place,
                     round(x + step * 0.12, 1),
@@ -84,11 +84,11 @@ def _bar(
                     round(max(1, step * 0.76), 1),
                     round(_y(base, top) - y, 1),
                     day,
-                    said,
+                    label,
                 )
             )
             base += value
-    return found
+    return parts
 
 
 def _y(value: float, top: float) -> float:

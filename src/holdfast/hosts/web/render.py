@@ -1,4 +1,4 @@
-"""Pages out of templates: everything stored is escaped, times are said as people say them, texts are set as markdown."""
+"""Render pages from templates: stored text is escaped, times are relative, texts are rendered as Markdown."""
 
 import difflib
 import re
@@ -23,8 +23,8 @@ from holdfast.model.record import GLOBAL, Record
 from holdfast.model.text import counted, shorten
 
 HERE = Path(__file__).parent
-LONGEST_SHOWN = 20_000  # characters of a text set on a page at once
-MOST_COMPARED = 16_000_000  # pairs of words that two wordings are compared by
+LONGEST_SHOWN = 20_000  # characters of a text on one page
+MOST_COMPARED = 16_000_000  # pairs of words compared at most
 SHORT = 10
 NAV = (
     ("/", "Stream", "≋"),
@@ -41,13 +41,13 @@ NAV = (
 
 
 def page(ask: Ask, template: str, *, status: int = 200, **values: Any) -> Response:
-    """Give a page, or the part of it that was asked for."""
+    """Return a page, or the requested part of it."""
     text = environment().get_template(template).render(**_around(ask), **values)
     return HTMLResponse(text, status)
 
 
 def moved(ask: Ask, path: str, said: str = "") -> Response:
-    """Send a browser on after something was done, with a word on what that was."""
+    """Redirect the browser after an action, with a message about it."""
     where = address(ask, path, said=said) if said else address(ask, path)
     if ask.fragment:
         return Response(status_code=204, headers={"hx-redirect": where})
@@ -55,14 +55,14 @@ def moved(ask: Ask, path: str, said: str = "") -> Response:
 
 
 def address(ask: Ask, path: str, **given: Any) -> str:
-    """Give the address of a page in the project that is looked at."""
+    """Return the URL of a page in the selected project."""
     wanted = {"project": ask.named} if ask.named else {}
     wanted |= {name: value for name, value in given.items() if value not in ("", None, (), [])}
     return f"{path}?{urlencode(wanted, doseq=True)}" if wanted else path
 
 
 def _around(ask: Ask) -> dict[str, Any]:
-    """Give what every page shows besides its own."""
+    """Return the values every page needs."""
     projects = sorted(name for name, count in ask.memory.store.projects().items() if name and count)
     return {
         "ask": ask,
@@ -80,7 +80,7 @@ def _around(ask: Ask) -> dict[str, Any]:
 
 @cache
 def environment() -> Environment:
-    """Give the templates; a name that is missing is an error, not an empty place."""
+    """Return the template environment; a missing name is an error, not an empty string."""
     made = Environment(
         loader=FileSystemLoader(HERE / "templates"),
         autoescape=True,
@@ -107,7 +107,7 @@ def environment() -> Environment:
 
 @cache
 def asset(name: str) -> str:
-    """Give the address of a file of ours; another content has another address, so browsers may keep it."""
+    """Return the URL of a static file; it changes with the content, so browsers may cache it."""
     digest = blake2b((HERE / "assets" / name).read_bytes(), digest_size=6).hexdigest()
     return f"/assets/{name}?v={digest}"
 
@@ -118,7 +118,7 @@ def _markdown() -> MarkdownIt:
 
 
 def markdown(text: str) -> Markup:
-    """Set a stored text; its HTML stays text, its pictures stay away, its links tell nobody where we come from."""
+    """Render a stored text as Markdown: HTML is escaped, images are dropped, links send no referrer."""
     shown = text[:LONGEST_SHOWN]
     html = _markdown().render(shown).replace("<a href=", '<a rel="noopener noreferrer nofollow" target="_blank" href=')
     left = len(text) - len(shown)
@@ -127,7 +127,7 @@ def markdown(text: str) -> Markup:
 
 
 def ago(at: str, now: str) -> str:
-    """Say how long ago something was."""
+    """Return how long ago something was, in words."""
     if not at:
         return "never"
     days = days_between(at, now)
@@ -143,22 +143,22 @@ def ago(at: str, now: str) -> str:
 
 
 def day(at: str) -> str:
-    """Say a day."""
+    """Return a date in words."""
     return datetime.fromisoformat(at).strftime("%A, %-d %B %Y") if at else ""
 
 
 def project_name(name: str) -> str:
-    """Give a project's short name."""
+    """Return a project's short name."""
     return "every project" if name == GLOBAL else name.rstrip("/").rpartition("/")[2] or name
 
 
 def icon(kind: str) -> str:
-    """Give the sign of a kind."""
+    """Return the icon of a kind."""
     return KINDS[kind].icon if kind in KINDS else "•"
 
 
 def bar(share: float, label: str = "", kind: str = "") -> Markup:
-    """Draw a share between 0 and 1 as a small bar that reads without colour, too."""
+    """Draw a share between 0 and 1 as a small bar that is readable without colour."""
     width = round(60 * min(1.0, max(0.0, share)), 1)
     return Markup(
         '<svg class="bar {}" width="60" height="8" role="img" aria-label="{}"><rect class="track" width="60" height="8" rx="4"/>'
@@ -167,9 +167,9 @@ def bar(share: float, label: str = "", kind: str = "") -> Markup:
 
 
 def differences(old: str, new: str) -> Markup:
-    """Show two wordings as one text: what went is struck out, what came is marked.
+    """Return the difference of two texts: deletions are struck out, insertions are marked.
 
-    A run of words the two share at either end is taken first; of many thousand words between, what is not found is told as replaced.
+    The common prefix and suffix are skipped first; between them, very long texts are marked as replaced altogether.
     """
     before, after = _pieces(old), _pieces(new)
     start = _shared(before, after)
@@ -188,7 +188,7 @@ def differences(old: str, new: str) -> Markup:
 
 
 def _shared(one: list[str], other: list[str]) -> int:
-    """Count how many pieces two lists begin with alike."""
+    """Return the length of the common prefix of two lists."""
     return next((n for n, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
 
 
@@ -197,5 +197,5 @@ def _pieces(text: str) -> list[str]:
 
 
 def fields_of(record: Record) -> Mapping[str, Any]:
-    """Give the fields of a record that a person reads."""
+    """Return the fields of a record that are not empty."""
     return {name: value for name, value in record.fields.items() if value not in ("", [], {}, None)}

@@ -1,4 +1,4 @@
-"""Runs the viewer until the terminal stops it."""
+"""Runs the viewer until it is stopped in the terminal."""
 
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -16,7 +16,7 @@ DEFAULT_PORT = 4654
 
 
 def main(reload: Callable[[], Settings], *, token: str, port: int | None, announce: Callable[[str], None]) -> None:
-    """Serve a person's browser until asked to stop; `announce` is told the link that opens it."""
+    """Serve the viewer until stopped; `announce` gets the link that opens it."""
     keys = Keys(token=token)
     with ExitStack() as stack:
         listener = stack.enter_context(free(port))
@@ -29,7 +29,7 @@ def main(reload: Callable[[], Settings], *, token: str, port: int | None, announ
 
 
 def free(port: int | None) -> socket:
-    """Listen on the port asked for, else on the usual one or any that is free."""
+    """Listen on the requested port, else on the default one or any free one."""
     if port is not None:
         return listening(port)
     try:

@@ -1,4 +1,4 @@
-"""What every page stands on: the open memory, and one request read into plain values."""
+"""What every page needs: the open memory, and one request parsed into plain values."""
 
 import hmac
 from collections.abc import Callable, Mapping
@@ -18,7 +18,7 @@ from holdfast.verbs.upkeep.stream import Place, head
 
 EVERYWHERE = "*"
 LONGEST_NUMBER = 16
-LARGE = 20_000  # records that are looked through before a page is painted; more come as a part of it, later
+LARGE = 20_000  # records read before a page is sent; with more, that part is loaded later
 MOST_KEPT = 64
 THEMES = ("light", "dark")
 
@@ -31,17 +31,17 @@ class Viewer:
     settings: Settings
     keys: Keys
     watcher: Watcher
-    reload: Callable[[], Settings]  # gathers the settings again
-    # Whose request it is, where many work on one store: then settings are no page's business, and some may only look.
+    reload: Callable[[], Settings]  # loads the settings again
+    # The user and role of a request on a server: there, settings cannot be changed, and some users may only read.
     user: str = ""
     role: str = ""
-    # What took long to find out, by question, with the place in the stream it was true at.
+    # Cached results of slow queries, each with the place in the stream it is valid for.
     kept: dict[Any, tuple[Place, Any]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ask:
-    """One request: who serves it, in which project, and what was given."""
+    """One request: who serves it, in which project, and its parameters."""
 
     viewer: Viewer
     memory: Memory
@@ -50,45 +50,45 @@ class Ask:
     form: Mapping[str, list[str]] = field(default_factory=dict)
     parts: Mapping[str, str] = field(default_factory=dict)
     everywhere: bool = False
-    named: str = ""  # the project as the address names it, empty where it is the one at hand
-    fragment: bool = False  # htmx asks for a part of a page
+    named: str = ""  # the project named in the URL, empty where it is the default one
+    fragment: bool = False  # htmx requests a part of a page
     theme: str = ""
 
     def text(self, name: str, default: str = "") -> str:
-        """Give one text of the address."""
+        """Return one query parameter."""
         return self.given.get(name, [default])[0].strip()
 
     def texts(self, name: str) -> tuple[str, ...]:
-        """Give all texts of a name in the address."""
+        """Return every value of a query parameter, without duplicates."""
         return tuple(dict.fromkeys(one.strip() for one in self.given.get(name, ()) if one.strip()))
 
     def number(self, name: str, default: int, least: int, most: int) -> int:
-        """Give a number of the address, within bounds."""
-        said = self.text(name)
-        if not said:
+        """Return a numeric query parameter, clamped to the bounds."""
+        text = self.text(name)
+        if not text:
             return default
-        if not said.isdecimal() or len(said) > LONGEST_NUMBER:
-            raise Invalid(f"{name} must be a whole number, not {said[:40]!r}.")
-        return min(most, max(least, int(said)))
+        if not text.isdecimal() or len(text) > LONGEST_NUMBER:
+            raise Invalid(f"{name} must be a whole number, not {text[:40]!r}.")
+        return min(most, max(least, int(text)))
 
     def field(self, name: str, default: str = "") -> str:
-        """Give one text of a form."""
+        """Return one field of the form."""
         return self.form.get(name, [default])[0].strip()
 
     @property
     def project(self) -> str | None:
-        """The project that is looked at; None means all."""
+        """The selected project; None means all."""
         return None if self.everywhere else self.memory.project
 
 
 def viewer_of(request: Request) -> Viewer:
-    """Give the viewer a request is served by: that of its user where there are many, else the one there is."""
+    """Return the viewer that serves a request: its user's own on a server, else the only one."""
     viewer: Viewer = getattr(request.state, "viewer", None) or request.app.state.viewer
     return viewer
 
 
 def asked(request: Request, form: Mapping[str, list[str]] | None = None) -> Ask:
-    """Read a request."""
+    """Parse a request."""
     viewer = viewer_of(request)
     given: dict[str, list[str]] = {}
     for name, value in request.query_params.multi_items():
@@ -113,7 +113,7 @@ def asked(request: Request, form: Mapping[str, list[str]] | None = None) -> Ask:
 
 
 def default_project(memory: Memory) -> str:
-    """Give the project at hand if anything was kept about it, else the one with most memories."""
+    """Return the current project if it has memories, else the one with the most."""
     projects = {name: count for name, count in memory.store.projects().items() if name and count}
     if memory.project in projects or not projects:
         return memory.project
@@ -121,7 +121,7 @@ def default_project(memory: Memory) -> str:
 
 
 def is_our_form(request: Request, form: Mapping[str, list[str]], keys: Keys) -> bool:
-    """Tell whether a form comes from one of our pages, or from a program that showed the token."""
+    """True if a form comes from one of our pages, or from a program that sent the token."""
     if getattr(request.state, "trusted", False):
         return True
     shown = request.headers.get(FORM_HEADER) or (form.get(FORM_FIELD) or [""])[0]
@@ -129,26 +129,26 @@ def is_our_form(request: Request, form: Mapping[str, list[str]], keys: Keys) -> 
 
 
 def once_until_something_happens(ask: Ask, name: str, find: Any) -> Any:
-    """Give what a question found, asked again only when something happened since; for what takes long."""
+    """Return a cached result, computed again only if something happened since; for slow queries."""
     key = (name, ask.memory.project, ask.everywhere, tuple(sorted((k, tuple(v)) for k, v in ask.given.items())))
     now = head(ask.memory)
     known = ask.viewer.kept.get(key)
     if known and known[0] == now:
         return known[1]
-    found = find()
+    result = find()
     if len(ask.viewer.kept) > MOST_KEPT:
         ask.viewer.kept.clear()
-    ask.viewer.kept[key] = (now, found)
-    return found
+    ask.viewer.kept[key] = (now, result)
+    return result
 
 
 def is_large(ask: Ask) -> bool:
-    """Tell whether looking through a whole project takes so long that its page should not wait for it."""
+    """True if reading the whole project takes so long that its page should load that part later."""
     memory = ask.memory
     return memory.store.size(None if ask.everywhere else (memory.store.project_number(memory.project),)) > LARGE
 
 
 def as_person(memory: Memory) -> Memory:
-    """Give a memory whose reader is a person at a page: nothing that is looked at counts as shown to an agent."""
+    """Return a memory read by a person: viewing a record does not count as showing it to an agent."""
     memory.actor = replace(memory.actor, kind="user", session="")
     return memory

@@ -25,6 +25,7 @@ from holdfast.surfaces.bettermemory.arguments import PENDING, category_of, sourc
 from holdfast.surfaces.bettermemory.drift import STALE_DAYS, Checked, checked, verdict, verified_parts
 from holdfast.surfaces.bettermemory.staleness import Staleness
 from holdfast.surfaces.bettermemory.tombstones import Tombstone
+from holdfast.surfaces.phrases import content
 from holdfast.verbs.records.conflicts import Clash
 from holdfast.verbs.records.write import Held, Outcome, Written
 
@@ -126,11 +127,6 @@ def times(record: Record) -> dict[str, Any]:
         "updated": record.updated_at,
         "last_verified_at": record.verified_at or None,
     }
-
-
-def content(record: Record) -> str:
-    """Return the text of a memory, preceded by its title if that adds something."""
-    return record.body if record.body.startswith(record.title.rstrip("…")) else f"{record.title}\n{record.body}"
 
 
 def verification(check: Checked) -> dict[str, Any]:

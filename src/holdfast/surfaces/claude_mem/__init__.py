@@ -3,4 +3,4 @@
 from holdfast.surfaces.claude_mem import shapes, tools
 from holdfast.surfaces.contract import surface_of
 
-surface = surface_of(tools.CONTRACT, tools, present=shapes.present, present_error=shapes.present_error)
+surface = surface_of(tools.CONTRACT, tools, present_error=shapes.present_error)

@@ -3,14 +3,13 @@
 Rows are those of its HTTP interface too: /api/search, /api/timeline and /api/observation/:id.
 """
 
-import json
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from itertools import groupby
 from typing import Any
 
 from holdfast.engine.views import Entry
-from holdfast.model.errors import HoldfastError, Invalid
+from holdfast.model.errors import HoldfastError
 from holdfast.model.record import Draft, Record
 from holdfast.model.text import counted, shorten
 from holdfast.policy.activity.claude_mem_types import (
@@ -25,7 +24,8 @@ from holdfast.policy.activity.claude_mem_types import (
     type_of,
 )
 from holdfast.policy.admission.admit import Duplicate
-from holdfast.policy.admission.refusals import Remedies, explain
+from holdfast.policy.admission.refusals import Remedies
+from holdfast.surfaces.phrases import refusal
 from holdfast.verbs.records.read import Shown
 from holdfast.verbs.records.write import Held, Outcome, Written
 from holdfast.verbs.search.observations import CATEGORIES, Around, Found, Wanted
@@ -39,11 +39,6 @@ WORKFLOW = """How to look something up, from cheap to dear:
 2. timeline(anchor=ID, depth_before=3, depth_after=3): what happened around one of them.
 3. get_observations(ids=[…]): full texts, several in one call, only of what steps 1 and 2 showed to matter.
 A row of the table costs about 30 tokens, a full text often ten times that or more: pick before you fetch."""
-
-
-def present(result: Any) -> str:
-    """Write a result: a text as it is, anything else as JSON."""
-    return result if isinstance(result, str) else json.dumps(result, ensure_ascii=False, indent=2)
 
 
 def present_error(problem: HoldfastError) -> str:
@@ -194,8 +189,7 @@ def kept(outcome: Outcome) -> Record:
             return record
         case Duplicate(matches=matches):
             return matches[0].record
-    refusal = explain(outcome, REMEDIES)
-    raise Invalid(refusal.reason, hint=refusal.hint)
+    raise refusal(outcome, REMEDIES)
 
 
 def added(shown: Shown, outcome: Outcome) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from holdfast.policy.admission.refusals import Remedies, explain, explain_pendin
 from holdfast.policy.freshness import details, told
 from holdfast.policy.ranking.variants import variant_of, wording
 from holdfast.policy.sessions.plan_brief import clipped, is_blocking
+from holdfast.surfaces.phrases import kind_of
 from holdfast.verbs.records.conflicts import Clash
 from holdfast.verbs.records.read import Shown
 from holdfast.verbs.records.write import Held, Outcome, Written
@@ -88,7 +89,7 @@ def held_lines(recalled: Recalled) -> list[str]:
 
 def _hit(hit: Hit, who: str, *, whole: bool) -> str:
     record = hit.record
-    facts = [_kind(record), record.created_at[:10], hit.confidence, _checked(record, hit.freshness), *record.scopes]
+    facts = [kind_of(record), record.created_at[:10], hit.confidence, _checked(record, hit.freshness), *record.scopes]
     facts += [f"from branch {hit.branch}, not merged here"] if hit.branch else []
     facts += ["starter"] if record.source == "starter" else []
     facts += [inline(hit.came)] if hit.came else []
@@ -195,7 +196,7 @@ def _facts(shown: Shown, freshness: Freshness | None) -> list[str]:
 
 def line(record: Record) -> str:
     """Format a record as one line."""
-    return f"{record.id[:SHORT]} {record.created_at[:16]} [{_kind(record)}] {shorten(record.title, 120)}"
+    return f"{record.id[:SHORT]} {record.created_at[:16]} [{kind_of(record)}] {shorten(record.title, 120)}"
 
 
 def history_of(events: Iterable[Event]) -> str:
@@ -257,11 +258,6 @@ def _related(related: Iterable[Similar]) -> str:
 def refusal_of(refused: Refused) -> str:
     """Return why nothing was saved, and what to do about it."""
     return str(explain(refused, REMEDIES))
-
-
-def _kind(record: Record) -> str:
-    severity = record.fields.get("severity")
-    return f"{severity} {record.kind}" if severity else record.kind
 
 
 def _checked(record: Record, freshness: Freshness | None = None) -> str:

@@ -3,4 +3,4 @@
 from holdfast.surfaces.contract import surface_of
 from holdfast.surfaces.gitmem import shapes, tools
 
-surface = surface_of(tools.CONTRACT, tools, present=shapes.present, present_error=shapes.present_error)
+surface = surface_of(tools.CONTRACT, tools, present_error=shapes.present_error)

@@ -10,7 +10,8 @@ from holdfast.model.record import Record
 from holdfast.model.text import counted, shorten
 from holdfast.policy.ranking.variants import variant_of, wording
 from holdfast.policy.sessions.plan_brief import Brief, is_blocking
-from holdfast.surfaces.gitmem.shapes import ago, kind_of, refused, short
+from holdfast.surfaces.gitmem.shapes import REMEDIES, ago, short
+from holdfast.surfaces.phrases import kind_of, refusal
 from holdfast.verbs.records.write import Outcome
 from holdfast.verbs.search.recall import wants_answer
 from holdfast.verbs.sessions.close import Closed, NotClosed
@@ -110,7 +111,7 @@ def created_thread(outcome: Opened | Known | Outcome, now: str) -> str:
         case Known(thread=thread):
             lines = [f"Already open, touched: {thread_line(thread, now)}", f"thread_id: {short(thread.record)}"]
             return "\n".join([*lines, "deduplicated: true", "allow_duplicate=true opens another one."])
-    raise refused(outcome)  # type: ignore[arg-type]
+    raise refusal(outcome, REMEDIES)  # type: ignore[arg-type]
 
 
 def threads(places: Mapping[int, Thread], resolved: Sequence[Thread]) -> str:

@@ -9,9 +9,10 @@ from holdfast.model.errors import HoldfastError, Invalid
 from holdfast.model.ids import days_between
 from holdfast.model.record import Record
 from holdfast.model.text import counted, shorten
-from holdfast.policy.admission.admit import Duplicate, Refused
-from holdfast.policy.admission.refusals import Remedies, explain
+from holdfast.policy.admission.admit import Duplicate
+from holdfast.policy.admission.refusals import Remedies
 from holdfast.surfaces.gitmem.uses import Noted
+from holdfast.surfaces.phrases import kind_of, refusal
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.conflicts import Clash
 from holdfast.verbs.records.write import Held, Outcome, Written
@@ -21,11 +22,6 @@ from holdfast.verbs.sessions.session import recalls
 
 SHORT = 10
 REMEDIES = Remedies(force="allow_duplicate=true")
-
-
-def present(result: Any) -> str:
-    """Format a result: text unchanged, anything else as JSON."""
-    return result if isinstance(result, str) else json.dumps(result, ensure_ascii=False, indent=2)
 
 
 def present_error(problem: HoldfastError) -> str:
@@ -39,12 +35,6 @@ def short(record: Record) -> str:
     """Return the first characters of an id, prefixed for threads and suggested threads."""
     tag = "" if record.kind != "thread" else "ts-" if record.state == "pending" else "t-"
     return f"{tag}{record.id[:SHORT]}"
-
-
-def kind_of(record: Record) -> str:
-    """Return the kind of a record, with its severity if it has one."""
-    severity = record.fields.get("severity")
-    return f"{severity} {record.kind}" if severity else record.kind
 
 
 def ago(at: str, now: str) -> str:
@@ -74,13 +64,7 @@ def kept(outcome: Outcome, key: str) -> str:
             known = matches[0].record
             lines = [f"Already known as {kind_of(known)}: {known.title}", f"{key}: {known.id}", "deduplicated: true"]
             return "\n".join([*lines, "Nothing new was saved; allow_duplicate=true saves this one too."])
-    raise refused(outcome)
-
-
-def refused(outcome: Refused) -> Invalid:
-    """Return the error with the reason why something was not saved, and what to do."""
-    refusal = explain(outcome, REMEDIES)
-    return Invalid(refusal.reason, hint=refusal.hint)
+    raise refusal(outcome, REMEDIES)
 
 
 def confirmed(result: Answered) -> str:

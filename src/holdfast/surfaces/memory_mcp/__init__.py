@@ -3,6 +3,4 @@
 from holdfast.surfaces.contract import surface_of
 from holdfast.surfaces.memory_mcp import knowledge, memories, shapes, upkeep
 
-surface = surface_of(
-    shapes.CONTRACT, memories, knowledge, upkeep, present=shapes.present, present_error=shapes.present_error
-)
+surface = surface_of(shapes.CONTRACT, memories, knowledge, upkeep, present_error=shapes.present_error)

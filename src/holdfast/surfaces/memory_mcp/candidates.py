@@ -4,8 +4,9 @@ from collections.abc import Sequence
 
 from holdfast.model.record import Record
 from holdfast.policy.admission.admit import Duplicate
-from holdfast.surfaces.memory_mcp.join import Joined, refusal
+from holdfast.surfaces.memory_mcp.join import REMEDIES, Joined
 from holdfast.surfaces.memory_mcp.memory_types import draft_of
+from holdfast.surfaces.phrases import refusal
 from holdfast.verbs.capture.mining import Mined, approve, mined, reject
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.hot import promote
@@ -26,7 +27,7 @@ def approve_as(memory: Memory, reference: str, memory_type: str, tags: Sequence[
             known, record = True, matches[0].record
             reject(memory, [reference], reason=f"said by {record.id}")
         case _:
-            raise refusal(outcome)
+            raise refusal(outcome, REMEDIES)
     promote(memory, record.id, why="mined_approved")
     return Joined(record=record, known=known)
 

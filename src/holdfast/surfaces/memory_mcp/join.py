@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 
-from holdfast.model.errors import Invalid
 from holdfast.model.record import Draft, Record
-from holdfast.policy.admission.admit import Duplicate, Refused, Waivers
-from holdfast.policy.admission.refusals import Remedies, explain
+from holdfast.policy.admission.admit import Duplicate, Waivers
+from holdfast.policy.admission.refusals import Remedies
+from holdfast.surfaces.phrases import refusal
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.lifecycle import Revision, revise
 from holdfast.verbs.records.write import Held, Written, write
@@ -32,13 +32,7 @@ def keep_or_join(memory: Memory, draft: Draft) -> Joined:
             return Joined(record=record, waits=True)
         case Duplicate(matches=matches):
             return Joined(record=_labelled(memory, matches[0].record, draft.tags), known=True)
-    raise refusal(outcome)
-
-
-def refusal(outcome: Refused) -> Invalid:
-    """Return the error with the reason why something was not saved."""
-    explained = explain(outcome, REMEDIES)
-    return Invalid(explained.reason, hint=explained.hint)
+    raise refusal(outcome, REMEDIES)
 
 
 def _labelled(memory: Memory, record: Record, tags: tuple[str, ...]) -> Record:

@@ -9,6 +9,7 @@ from holdfast.policy.ranking.heat import helpfulness, uses_of
 from holdfast.surfaces.memory_mcp import shapes
 from holdfast.surfaces.memory_mcp.digest import Digest, Ended
 from holdfast.surfaces.memory_mcp.memory_types import category_of, type_of
+from holdfast.surfaces.phrases import content
 from holdfast.verbs.exchange.bootstrap import Seeded
 from holdfast.verbs.records.browse import Census
 from holdfast.verbs.records.hot import Hot
@@ -175,7 +176,7 @@ def digested(found: Digest) -> dict[str, Any]:
         name: [
             {
                 "id": entry.number,
-                "content": shorten(shapes.content(entry.record), SAID),
+                "content": shorten(content(entry.record), SAID),
                 "memory_type": type_of(entry.record),
                 "category": category_of(entry.record) or None,
             }

@@ -1,6 +1,5 @@
 """What callers of Memory MCP get of memories: JSON objects with the fields its document names, ids as integers."""
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,12 +12,13 @@ from holdfast.model.query import Hit, Query, Recalled
 from holdfast.model.record import Record
 from holdfast.model.text import counted, shorten
 from holdfast.policy.ranking.heat import uses_of
-from holdfast.surfaces.contract import read_contract
+from holdfast.surfaces.contract import read_contract, text_or_json
 from holdfast.surfaces.memory_mcp.join import Joined
 from holdfast.surfaces.memory_mcp.memory_types import EPISODIC, kinds_of, tags_of, type_of
 from holdfast.surfaces.memory_mcp.numbered import id_of, numbers_of
 from holdfast.surfaces.memory_mcp.relations import Relation
 from holdfast.surfaces.memory_mcp.relations import related as relations_of
+from holdfast.surfaces.phrases import content
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.conflicts import Clash
 from holdfast.verbs.records.vitals import Vitals, vitals_by_id, vitals_of
@@ -46,25 +46,15 @@ _PROMOTED = {
 }
 
 
-def present(result: Any) -> str:
-    """Write a result as JSON; a text as it is."""
-    return result if isinstance(result, str) else json.dumps(result, ensure_ascii=False, indent=2)
-
-
 def present_error(problem: HoldfastError) -> str:
     """Write an error as an object that says it failed."""
     said = "; ".join(problem.problems) + "." if problem.problems else problem.message
-    return present({"success": False, "error": f"{said} {problem.hint}".strip()})
+    return text_or_json({"success": False, "error": f"{said} {problem.hint}".strip()})
 
 
 def done(message: str, **more: Any) -> dict[str, Any]:
     """Give what a call that succeeded says."""
     return {"success": True, "message": message, **more}
-
-
-def content(record: Record) -> str:
-    """Give what a memory says: its text, after its title where that says more."""
-    return record.body if record.body.startswith(record.title.rstrip("…")) else f"{record.title}\n{record.body}"
 
 
 def memory(one: Vitals, hit: Hit | None = None, *, share: float = 1.0) -> dict[str, Any]:

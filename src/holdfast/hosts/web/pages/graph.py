@@ -1,4 +1,4 @@
-"""The graph: what hangs together, around one memory or in the whole project; drawn by a script, listed for everybody."""
+"""The graph: linked memories, around one memory or in the whole project; drawn by a script, also as a list."""
 
 from starlette.responses import Response
 
@@ -10,7 +10,7 @@ DEEPEST = 4
 
 
 def page(ask: Ask) -> Response:
-    """Give the graph page; without scripts it is a list of links."""
+    """Return the graph page; without scripts it is a list of links."""
     found, depth = picture_of(ask)
     return render.page(
         ask,
@@ -27,7 +27,7 @@ def page(ask: Ask) -> Response:
 
 
 def picture_of(ask: Ask) -> tuple[Picture, int]:
-    """Read which part of the graph is meant, and give it."""
+    """Return the requested part of the graph, and its depth."""
     depth = ask.number("depth", 2, 1, DEEPEST)
     limit = ask.number("limit", MOST_NODES, 1, MOST_NODES)
     return picture(ask.memory, ask.text("node"), depth=depth, limit=limit), depth

@@ -1,4 +1,4 @@
-"""The curation queue: what waits for a yes, what contradicts what, what drifted or weighs dead, and buttons for each."""
+"""The curation queue: pending memories, contradictions, drifted and unused ones, with buttons for each."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -25,17 +25,17 @@ from holdfast.verbs.upkeep.health import Health, health
 
 DAYS, SHOWN = 30, 15
 SECTIONS = (
-    ("contradicted", "Called wrong", "Somebody said so since it was last revised or checked."),
-    ("drifted", "The code moved on", "What they cite is changed or gone."),
-    ("stale", "Checked long ago", "More than a month ago."),
-    ("unverified", "Never checked", "Older than a month, and nobody ever looked."),
-    ("dead", "Dead weight", "Shown, and it never helped."),
-    ("cold", "Never shown", "Older than a month, and no recall found it."),
+    ("contradicted", "Called wrong", "Reported since it was last revised or verified."),
+    ("drifted", "Stale", "The cited code changed or is gone."),
+    ("stale", "Verified long ago", "More than a month ago."),
+    ("unverified", "Never verified", "Older than a month and never verified."),
+    ("dead", "Unhelpful", "Shown, but it never helped."),
+    ("cold", "Never shown", "Older than a month, and no recall returned it."),
 )
 
 
 def page(ask: Ask) -> Response:
-    """Give what waits for a decision, and the queue unless the project is so large that it comes later."""
+    """Return what needs a decision, and the queue unless the project is so large that it loads later."""
     offered = mined(ask.memory, limit=SHOWN)
     held = {one.record.id for one in offered}
     later = is_large(ask)
@@ -54,34 +54,34 @@ def page(ask: Ask) -> Response:
 
 
 def queue_part(ask: Ask) -> Response:
-    """Give the score and the queue, as a part of the page."""
+    """Return the score and the queue, as a part of the page."""
     return render.page(ask, "health_queue.html", **_queue(ask))
 
 
 def _queue(ask: Ask) -> dict[str, Any]:
-    found: Health = once_until_something_happens(ask, "health", lambda: health(ask.memory, days=DAYS))
+    report: Health = once_until_something_happens(ask, "health", lambda: health(ask.memory, days=DAYS))
     return {
-        "health": found,
-        "word": word_for(found.score),
-        "sections": [(name, title, why, getattr(found, name)) for name, title, why in SECTIONS],
+        "health": report,
+        "word": word_for(report.score),
+        "sections": [(name, title, why, getattr(report, name)) for name, title, why in SECTIONS],
         "shown": SHOWN,
     }
 
 
 def disputes_part(ask: Ask) -> Response:
-    """Look for contradictions nobody marked, as a part of the page: this reads many texts."""
+    """Return unmarked contradictions, as a part of the page: this reads many texts."""
     found = once_until_something_happens(ask, "disputes", lambda: open_contradictions(ask.memory, limit=SHOWN))
     return render.page(ask, "health_disputes.html", disputes=found, shown=SHOWN)
 
 
 def duplicates_part(ask: Ask) -> Response:
-    """Look for memories that say nearly the same, as a part of the page."""
+    """Return near-duplicates, as a part of the page."""
     found = once_until_something_happens(ask, "duplicates", lambda: proposals(ask.memory, limit=SHOWN))
     return render.page(ask, "health_duplicates.html", proposals=found)
 
 
 def resolve_one(ask: Ask) -> Response:
-    """Settle a contradiction."""
+    """Resolve a contradiction."""
     done = resolve(
         ask.memory,
         ask.field("one"),
@@ -93,70 +93,70 @@ def resolve_one(ask: Ask) -> Response:
     words = {
         "supersede": "now replaces",
         "weaken": "now weighs more than",
-        "remove": "is kept instead of",
+        "remove": "replaces the retired",
         "both": "holds, and so does",
     }
     return _done(ask, f"“{done.kept.title}” {words[done.how]} “{done.other.title}”.")
 
 
 def act(ask: Ask) -> Response:
-    """Do one chore."""
+    """Run one action of the queue."""
     what = ask.parts["what"]
     if what not in ACTS:
         raise Invalid(f"Nothing here is called {what[:40]!r}.", hint=f"There are {', '.join(ACTS)}.")
     return _done(ask, ACTS[what](ask.memory, ask.parts["id"], ask))
 
 
-def _done(ask: Ask, said: str) -> Response:
+def _done(ask: Ask, message: str) -> Response:
     if ask.fragment:
-        return render.page(ask, "health_done.html", word=said)
-    return render.moved(ask, "/health", said)
+        return render.page(ask, "health_done.html", word=message)
+    return render.moved(ask, "/health", message)
 
 
-def _confirm(memory: Memory, one: str, _: Ask) -> str:
-    outcome = confirm(memory, one, waivers=Waivers(duplicate=True))
+def _confirm(memory: Memory, record_id: str, _: Ask) -> str:
+    outcome = confirm(memory, record_id, waivers=Waivers(duplicate=True))
     return _kept(outcome)
 
 
-def _cancel(memory: Memory, one: str, _: Ask) -> str:
-    return f"Not kept: {cancel(memory, one).title}"
+def _cancel(memory: Memory, record_id: str, _: Ask) -> str:
+    return f"Rejected: {cancel(memory, record_id).title}"
 
 
-def _approve(memory: Memory, one: str, _: Ask) -> str:
-    return _kept(approve(memory, one, waivers=Waivers(duplicate=True)))
+def _approve(memory: Memory, record_id: str, _: Ask) -> str:
+    return _kept(approve(memory, record_id, waivers=Waivers(duplicate=True)))
 
 
-def _reject(memory: Memory, one: str, _: Ask) -> str:
-    return f"Never offered again: {reject(memory, [one])[0].title}"
+def _reject(memory: Memory, record_id: str, _: Ask) -> str:
+    return f"Rejected for good: {reject(memory, [record_id])[0].title}"
 
 
-def _accept(memory: Memory, one: str, ask: Ask) -> str:
-    return f"Accepted: {_named(memory, accept(memory, [ask.field('author') or one]))}"
+def _accept(memory: Memory, record_id: str, ask: Ask) -> str:
+    return f"Accepted: {_named(memory, accept(memory, [ask.field('author') or record_id]))}"
 
 
-def _turn_away(memory: Memory, one: str, ask: Ask) -> str:
-    return f"Rejected: {_named(memory, turn_away(memory, [ask.field('author') or one]))}"
+def _turn_away(memory: Memory, record_id: str, ask: Ask) -> str:
+    return f"Rejected: {_named(memory, turn_away(memory, [ask.field('author') or record_id]))}"
 
 
 def _named(memory: Memory, done: Decided) -> str:
     return ", ".join(done.authors) or find(memory, done.records[0]).record.title
 
 
-def _verify(memory: Memory, one: str, _: Ask) -> str:
-    return f"Still true: {verify(memory, one).title}"
+def _verify(memory: Memory, record_id: str, _: Ask) -> str:
+    return f"Still true: {verify(memory, record_id).title}"
 
 
-def _retire(memory: Memory, one: str, ask: Ask) -> str:
-    return f"Taken out of use: {retire(memory, one, ask.field('reason') or 'retired while curating').title}"
+def _retire(memory: Memory, record_id: str, ask: Ask) -> str:
+    return f"Retired: {retire(memory, record_id, ask.field('reason') or 'retired while curating').title}"
 
 
-def _merge(memory: Memory, one: str, ask: Ask) -> str:
-    merged = consolidate(memory, proposal_of(memory, [one, *ask.form.get("with", [])]))
-    return f"One memory now: {merged.title}"
+def _merge(memory: Memory, record_id: str, ask: Ask) -> str:
+    merged = consolidate(memory, proposal_of(memory, [record_id, *ask.form.get("with", [])]))
+    return f"Merged: {merged.title}"
 
 
-def _rename(memory: Memory, one: str, ask: Ask) -> str:
-    return f"{len(rename_scope(memory, one, ask.field('meant')))} memories are in {ask.field('meant')} now."
+def _rename(memory: Memory, scope: str, ask: Ask) -> str:
+    return f"{len(rename_scope(memory, scope, ask.field('meant')))} memories are in {ask.field('meant')} now."
 
 
 def _kept(outcome: Outcome) -> str:

@@ -1,4 +1,4 @@
-"""Insights: memories over time, whether recall finds something, what it costs and what helped, what hooks cost."""
+"""Insights: memories over time, recall results, token cost, outcomes, and the cost of hooks."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -25,37 +25,37 @@ OUTCOMES = ("applied", "succeeded", "acknowledged", "ignored", "contradicted", "
 
 
 def page(ask: Ask) -> Response:
-    """Give the plots, unless the project is so large that they come later."""
+    """Return the plots, unless the project is so large that they load later."""
     later, days = is_large(ask), days_of(ask)
     told = {} if later else _told(ask, days)
     return render.page(ask, "insights.html", title="Insights", days=days, choices=CHOICES, later=later, **told)
 
 
 def plots_part(ask: Ask) -> Response:
-    """Give the plots, as a part of the page."""
+    """Return the plots, as a part of the page."""
     return render.page(ask, "insights_plots.html", **_told(ask, days_of(ask)))
 
 
 def days_of(ask: Ask) -> int:
-    """Read how far back to look."""
+    """Parse how many days back to look."""
     return ask.number("days", 90, 7, 365)
 
 
 def _told(ask: Ask, days: int) -> dict[str, Any]:
-    found: Days = once_until_something_happens(
+    daily: Days = once_until_something_happens(
         ask, "days", lambda: day_by_day(ask.memory, days=days, everywhere=ask.everywhere)
     )
-    recalls, tokens, outcomes = (_total(one) for one in (found.recalls, found.tokens, found.outcomes))
+    recalls, tokens, outcomes = (_total(one) for one in (daily.recalls, daily.tokens, daily.outcomes))
     asked = recalls["answered"] + recalls["empty"]
     return {
-        "kept": sum(one.total() for one in found.kept.values()),
+        "kept": sum(one.total() for one in daily.kept.values()),
         "asked": asked,
         "answered": recalls["answered"] / asked if asked else 0.0,
         "tokens": tokens,
         "outcomes": outcomes,
-        "observed": found.observed,
-        "timings": found.timings,
-        "plots": _plots(found),
+        "observed": daily.observed,
+        "timings": daily.timings,
+        "plots": _plots(daily),
     }
 
 
@@ -65,15 +65,15 @@ def _plots(found: Days) -> list[tuple[str, str, Markup, Markup]]:
         for day, counts in found.kept.items()
     }
     drawn = (
-        ("Memories kept", "by day and family", tuple(FAMILIES), families),
+        ("Memories saved", "by day and family", tuple(FAMILIES), families),
         (
             "Recalls",
-            "that found something, and that did not; a session counts on the day it last asked",
+            "with and without a result; a session counts on the day of its last recall",
             RECALLS,
             found.recalls,
         ),
-        ("Tokens", "shown by recalls, and told unasked", TOKENS, found.tokens),
-        ("What became of memories", "as agents and people said", OUTCOMES, found.outcomes),
+        ("Tokens", "returned by recalls, and injected automatically", TOKENS, found.tokens),
+        ("Outcomes", "as reported by agents and people", OUTCOMES, found.outcomes),
     )
     return [
         (title, why, plots.stacked(found.days, series, counts, _sentence(title, series, counts)), plots.legend(series))

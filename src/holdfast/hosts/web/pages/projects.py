@@ -1,4 +1,4 @@
-"""The projects a store knows: how much each holds, and when something was last kept."""
+"""The projects of a store: how much each has, and when something was last saved."""
 
 from starlette.responses import Response
 
@@ -9,5 +9,5 @@ from holdfast.verbs.upkeep.overview import projects
 
 def page(ask: Ask) -> Response:
     """List the projects."""
-    found = once_until_something_happens(ask, "projects", lambda: projects(ask.memory))
-    return render.page(ask, "projects.html", title="Projects", found=found)
+    listed = once_until_something_happens(ask, "projects", lambda: projects(ask.memory))
+    return render.page(ask, "projects.html", title="Projects", found=listed)

@@ -1,4 +1,4 @@
-"""One memory with everything about it: text, anchors, links, history, use and trust; and what a person can do to it."""
+"""One memory with everything about it: text, anchors, links, history, use and trust; and the actions on it."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -38,7 +38,7 @@ MOST_USES = 50
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Version:
-    """One step in a memory's life: what happened, and what it changed in its wording."""
+    """One event of a memory, and how it changed the text."""
 
     event: Event
     changes: tuple[tuple[str, Markup], ...] = ()
@@ -46,7 +46,7 @@ class Version:
 
 
 def page(ask: Ask) -> Response:
-    """Give a memory's page."""
+    """Return the page of a memory."""
     shown = get(ask.memory, ask.parts["id"])
     record = shown.record
     others = {one for arrow in shown.links for one in (arrow.source, arrow.target)} - {record.id}
@@ -73,25 +73,25 @@ def page(ask: Ask) -> Response:
 
 
 def history_part(ask: Ask) -> Response:
-    """Give what happened to a memory, with what each step changed."""
+    """Return the events of a memory with their changes, as a part of the page."""
     versions = versions_of(history(ask.memory, ask.parts["id"]))
     return render.page(ask, "record_history.html", versions=list(reversed(versions)))
 
 
 def anchors_part(ask: Ask) -> Response:
-    """Give what a memory cites beside what stands there now."""
+    """Return the cited code, then and now, as a part of the page."""
     record = get(ask.memory, ask.parts["id"]).record
     return render.page(ask, "record_anchors.html", cited=cited_by(home_of(ask, record), record), record=record)
 
 
 def edit(ask: Ask) -> Response:
-    """Give a memory new wording; what stands in the way is said, and can be waived."""
+    """Save a new text of a memory; a refusal is explained and can be overruled."""
     record = get(ask.memory, ask.parts["id"]).record
     waivers = Waivers(duplicate=True, transient=True, scope=True) if ask.field("anyway") else Waivers()
     revision = revision_of(ask, record)
     outcome = amend(home_of(ask, record), record.id, revision, waivers=waivers)
     if isinstance(outcome, Record):
-        return render.moved(ask, f"/r/{record.id}", "Saved. The wording before is in the history.")
+        return render.moved(ask, f"/r/{record.id}", "Saved. The previous text is in the history.")
     refusal = explain(outcome)
     return render.page(
         ask,
@@ -106,28 +106,28 @@ def edit(ask: Ask) -> Response:
 
 
 def act(ask: Ask) -> Response:
-    """Do one thing to a memory."""
+    """Run one action on a memory."""
     record = get(ask.memory, ask.parts["id"]).record
     what = ask.parts["what"]
     if what not in ACTS:
         raise Invalid(f"Nothing here is called {what[:40]!r}.", hint=f"There are {', '.join(ACTS)}.")
-    said = ACTS[what](home_of(ask, record), record.id, ask)
-    return render.moved(ask, "/search" if what == "erase" else f"/r/{record.id}", said)
+    message = ACTS[what](home_of(ask, record), record.id, ask)
+    return render.moved(ask, "/search" if what == "erase" else f"/r/{record.id}", message)
 
 
 def revision_of(ask: Ask, record: Record) -> Revision:
-    """Read a form into new values; a field that was not in the form stays as it is."""
-    given: dict[str, Any] = {
+    """Parse a form into a revision; a field that is not in the form stays as it is."""
+    values: dict[str, Any] = {
         name: ask.field(name) for name in ("body", "title", "kind", "confidence") if name in ask.form
     }
     for name in ("scopes", "tags"):
         if name in ask.form:
-            given[name] = tuple(part for part in ask.field(name).replace(",", " ").split() if part)
+            values[name] = tuple(part for part in ask.field(name).replace(",", " ").split() if part)
     for name in ("anchors", "triggers"):
         if name in ask.form:
-            given[name] = tuple(part.strip() for part in ask.field(name).splitlines() if part.strip())
+            values[name] = tuple(part.strip() for part in ask.field(name).splitlines() if part.strip())
     fields = _fields(ask, record)
-    return Revision(**given, fields=fields if fields != dict(record.fields) else None)
+    return Revision(**values, fields=fields if fields != dict(record.fields) else None)
 
 
 def _fields(ask: Ask, record: Record) -> dict[str, Any]:
@@ -137,8 +137,8 @@ def _fields(ask: Ask, record: Record) -> dict[str, Any]:
         name = f"field.{spec.name}"
         if name not in ask.form or spec.type not in ("text", "list", "choice"):
             continue
-        said = ask.field(name)
-        value: Any = [line.strip() for line in said.splitlines() if line.strip()] if spec.type == "list" else said
+        text = ask.field(name)
+        value: Any = [line.strip() for line in text.splitlines() if line.strip()] if spec.type == "list" else text
         fields = (
             {**fields, spec.name: value} if value else {key: kept for key, kept in fields.items() if key != spec.name}
         )
@@ -146,27 +146,27 @@ def _fields(ask: Ask, record: Record) -> dict[str, Any]:
 
 
 def versions_of(events: list[Event]) -> list[Version]:
-    """Replay a memory's events and say what each changed."""
-    found, before = list[Version](), None
+    """Replay a memory's events and return what each changed."""
+    versions, before = list[Version](), None
     for event in sorted(events, key=lambda one: one.id):
         after = fold(before, event)
         note = event.data.get("reason") or event.data.get("note") or ""
-        found.append(Version(event=event, changes=tuple(_changes(before, after)), note=str(note)))
+        versions.append(Version(event=event, changes=tuple(_changes(before, after)), note=str(note)))
         before = after
-    return found
+    return versions
 
 
 def _changes(before: Record | None, after: Record | None) -> list[tuple[str, Markup]]:
     if before is None or after is None:
         return []
-    found = [(name, str(getattr(before, name)), str(getattr(after, name))) for name in TEXTS]
-    found += [
+    pairs = [(name, str(getattr(before, name)), str(getattr(after, name))) for name in TEXTS]
+    pairs += [
         (name, ", ".join(getattr(before, name)), ", ".join(getattr(after, name)))
         for name in ("scopes", "tags", "anchors", "triggers")
     ]
     names = dict.fromkeys((*before.fields, *after.fields))
-    found += [(name, _plain(before.fields.get(name)), _plain(after.fields.get(name))) for name in names]
-    return [(name, render.differences(old, new)) for name, old, new in found if old != new]
+    pairs += [(name, _plain(before.fields.get(name)), _plain(after.fields.get(name))) for name in names]
+    return [(name, render.differences(old, new)) for name, old, new in pairs if old != new]
 
 
 def _plain(value: Any) -> str:
@@ -174,90 +174,92 @@ def _plain(value: Any) -> str:
 
 
 def home_of(ask: Ask, record: Record) -> Memory:
-    """Give the memory at work on the record's own project: what is done here is done there."""
+    """Return the memory acting on the record's own project."""
     return ask.memory if record.project in ("", ask.memory.project) else ask.memory.acting_on(record.project)
 
 
-def _retire(memory: Memory, one: str, ask: Ask) -> str:
-    retire(memory, one, ask.field("reason"))
-    return "Taken out of use. Restore brings it back."
+def _retire(memory: Memory, record_id: str, ask: Ask) -> str:
+    retire(memory, record_id, ask.field("reason"))
+    return "Retired. It can be restored."
 
 
-def _restore(memory: Memory, one: str, _: Ask) -> str:
-    restore(memory, one)
-    return "Back in use."
+def _restore(memory: Memory, record_id: str, _: Ask) -> str:
+    restore(memory, record_id)
+    return "Restored."
 
 
-def _verify(memory: Memory, one: str, ask: Ask) -> str:
-    verify(memory, one, note=ask.field("note"))
-    return "Noted that it still holds."
+def _verify(memory: Memory, record_id: str, ask: Ask) -> str:
+    verify(memory, record_id, note=ask.field("note"))
+    return "Verified."
 
 
-def _pin(memory: Memory, one: str, _: Ask) -> str:
-    pin(memory, one)
-    return "Pinned: every session of its project is told."
+def _pin(memory: Memory, record_id: str, _: Ask) -> str:
+    pin(memory, record_id)
+    return "Pinned: every session of its project gets it."
 
 
-def _unpin(memory: Memory, one: str, _: Ask) -> str:
-    unpin(memory, one)
+def _unpin(memory: Memory, record_id: str, _: Ask) -> str:
+    unpin(memory, record_id)
     return "No longer pinned."
 
 
-def _heat(memory: Memory, one: str, _: Ask) -> str:
-    promote(memory, one)
+def _heat(memory: Memory, record_id: str, _: Ask) -> str:
+    promote(memory, record_id)
     return "In the hot set."
 
 
-def _share(memory: Memory, one: str, ask: Ask) -> str:
-    revise(memory, one, Revision(visibility=ask.field("visibility")))
-    return "The team's replicas may carry it." if ask.field("visibility") == "team" else "It stays on this machine."
+def _share(memory: Memory, record_id: str, ask: Ask) -> str:
+    revise(memory, record_id, Revision(visibility=ask.field("visibility")))
+    return (
+        "Shared: it is synced to the team's replicas."
+        if ask.field("visibility") == "team"
+        else "It stays on this machine."
+    )
 
 
-def _use(memory: Memory, one: str, ask: Ask) -> str:
-    record_use(memory, [one], ask.field("outcome"), note=ask.field("note"))
+def _use(memory: Memory, record_id: str, ask: Ask) -> str:
+    record_use(memory, [record_id], ask.field("outcome"), note=ask.field("note"))
     return "Noted."
 
 
-def _trust(memory: Memory, one: str, ask: Ask) -> str:
+def _trust(memory: Memory, record_id: str, ask: Ask) -> str:
     reason = ask.field("reason")
     if reason not in REASONS:
         raise Invalid(f"{reason[:40]!r} is no reason.", hint=f"Use one of {', '.join(REASONS)}.")
-    changed = change_trust(memory, one, reason, raises=REASONS[reason] > 0, note=ask.field("note"))
+    changed = change_trust(memory, record_id, reason, raises=REASONS[reason] > 0, note=ask.field("note"))
     return f"Trust is {changed.now:.2f} now."
 
 
-def _link(memory: Memory, one: str, ask: Ask) -> str:
-    link(memory, one, ask.field("relation"), ask.field("target"))
+def _link(memory: Memory, record_id: str, ask: Ask) -> str:
+    link(memory, record_id, ask.field("relation"), ask.field("target"))
     return "Linked."
 
 
-def _unlink(memory: Memory, one: str, ask: Ask) -> str:
-    unlink(memory, ask.field("source") or one, ask.field("relation"), ask.field("target"))
-    return "The link is gone."
+def _unlink(memory: Memory, record_id: str, ask: Ask) -> str:
+    unlink(memory, ask.field("source") or record_id, ask.field("relation"), ask.field("target"))
+    return "Link removed."
 
 
-def _confirm(memory: Memory, one: str, ask: Ask) -> str:
-    outcome = confirm(memory, one, waivers=Waivers(duplicate=True) if ask.field("anyway") else None)
+def _confirm(memory: Memory, record_id: str, ask: Ask) -> str:
+    outcome = confirm(memory, record_id, waivers=Waivers(duplicate=True) if ask.field("anyway") else None)
     return "Saved." if isinstance(outcome, Written | Held) else str(explain(outcome))
 
 
-def _cancel(memory: Memory, one: str, _: Ask) -> str:
-    cancel(memory, one)
-    return "Not kept."
+def _cancel(memory: Memory, record_id: str, _: Ask) -> str:
+    cancel(memory, record_id)
+    return "Rejected."
 
 
-def _erase(memory: Memory, one: str, ask: Ask) -> str:
+def _erase(memory: Memory, record_id: str, ask: Ask) -> str:
     if ask.field("sure") != "erase":
         raise Invalid("Erasing cannot be undone.", hint="Write the word erase to confirm.")
-    erased = erase(memory, one)
+    erased = erase(memory, record_id)
     left = [kept.path for kept in backups_of(memory, erased) if kept.holds]
-    told = "Erased from the journal, its views and every copy on this machine." if erased.finished else _UNFINISHED
-    return f"{told} Backups that still hold it: {', '.join(left)}." if left else told
+    message = "Erased from the journal, its views and every copy on this machine." if erased.finished else _UNFINISHED
+    return f"{message} Backups that still contain it: {', '.join(left)}." if left else message
 
 
-_UNFINISHED = (
-    "Erased from the journal and its views. The worker removes the rest when it is done with what it is making."
-)
+_UNFINISHED = "Erased from the journal and its views. The worker removes the rest when its current job is done."
 
 
 Act = Callable[[Memory, str, Ask], str]

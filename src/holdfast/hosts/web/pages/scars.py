@@ -1,4 +1,4 @@
-"""Scars by what they achieve: shown, applied, helped; and those that are shown for nothing."""
+"""Scars by effect: shown, applied, helped; and those without effect."""
 
 from starlette.responses import Response
 
@@ -14,10 +14,10 @@ MOST, MOST_LISTED = 100, 1_000
 
 
 def page(ask: Ask) -> Response:
-    """Give what scars achieve."""
+    """Return the effects of scars."""
     days = ask.number("days", 90, 1, 3_650)
-    found = once_until_something_happens(ask, "scars", lambda: effects(ask.memory, days=days))
-    seen = {one.scar.id for one in found}
+    shown_scars = once_until_something_happens(ask, "scars", lambda: effects(ask.memory, days=days))
+    seen = {one.scar.id for one in shown_scars}
     kept = latest(ask.memory, Query(text="", kinds=("scar",), limit=MOST_LISTED))
     return render.page(
         ask,
@@ -25,10 +25,10 @@ def page(ask: Ask) -> Response:
         title="Scars",
         days=days,
         choices=DAYS,
-        effects=found[:MOST],
-        shown=sum(one.shown for one in found),
-        applied=sum(one.outcomes["applied"] for one in found),
-        succeeded=sum(one.outcomes["succeeded"] for one in found),
+        effects=shown_scars[:MOST],
+        shown=sum(one.shown for one in shown_scars),
+        applied=sum(one.outcomes["applied"] for one in shown_scars),
+        succeeded=sum(one.outcomes["succeeded"] for one in shown_scars),
         total=len(kept),
         never=[entry.record for entry in kept if entry.record.id not in seen],
         blind=once_until_something_happens(ask, "blind", lambda: blind_spots(ask.memory, days=days)),

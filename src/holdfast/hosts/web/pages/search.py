@@ -1,4 +1,4 @@
-"""Search as you type, with the engine agents use: why each hit is there, how far it can be relied on, and facets."""
+"""Search as you type, with the engine agents use: the reasons for each hit, its freshness, and facets."""
 
 from collections import Counter
 from dataclasses import dataclass, replace
@@ -23,7 +23,7 @@ PUSH = 0.10  # how far one factor may push
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Signal:
-    """One reason for a hit's place: how strong, between 0 and 1, and how to say it."""
+    """One reason for a hit's rank: how strong, between 0 and 1, and its label."""
 
     name: str
     share: float
@@ -33,7 +33,7 @@ class Signal:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """A hit as it is shown."""
+    """A hit as it is displayed."""
 
     hit: Hit
     snippet: str
@@ -42,17 +42,17 @@ class Found:
 
 
 def page(ask: Ask) -> Response:
-    """Give the search page with what was found."""
+    """Return the search page with the results."""
     return render.page(ask, "search.html", title="Search", **_answer(ask))
 
 
 def hits(ask: Ask) -> Response:
-    """Give only what was found, as a part of the page."""
+    """Return only the results, as a part of the page."""
     return render.page(ask, "search_hits.html", **_answer(ask))
 
 
 def query_of(ask: Ask) -> Query:
-    """Read a query; a person is shown more than an agent, whole and without a budget."""
+    """Parse a query; a person gets more results than an agent, and no token budget."""
     return Query(
         text=ask.text("q"),
         everywhere=ask.everywhere,
@@ -68,16 +68,16 @@ def query_of(ask: Ask) -> Query:
     )
 
 
-def mode_of(said: str) -> Mode:
-    """Read how well an answer must fit."""
-    found: Mode | None = next((one for one in get_args(Mode) if one == (said or "balanced")), None)
-    if found is None:
-        raise Invalid(f"There is no mode {said[:40]!r}.", hint=f"Use one of {', '.join(get_args(Mode))}.")
-    return found
+def mode_of(name: str) -> Mode:
+    """Parse the search mode."""
+    mode: Mode | None = next((one for one in get_args(Mode) if one == (name or "balanced")), None)
+    if mode is None:
+        raise Invalid(f"There is no mode {name[:40]!r}.", hint=f"Use one of {', '.join(get_args(Mode))}.")
+    return mode
 
 
 def signals_of(hit: Hit, most: float) -> tuple[Signal, ...]:
-    """Give why a hit is where it is, what it fits by first."""
+    """Return the reasons for a hit's rank, the matches first."""
     added = [
         Signal(name=name, share=hit.why[name] / most if most else 0.0, said=f"{name} {hit.why[name]:.2f}")
         for name in hit.why
@@ -109,34 +109,34 @@ def _answer(ask: Ask) -> dict[str, Any]:
 
 
 def _recalled(ask: Ask, query: Query) -> dict[str, Any]:
-    found = recall(ask.memory, query, surface=False)
-    most = max((hit.why[name] for hit in found.hits for name in hit.why if name in ADDED), default=0.0)
+    recalled = recall(ask.memory, query, surface=False)
+    most = max((hit.why[name] for hit in recalled.hits for name in hit.why if name in ADDED), default=0.0)
     shown = [
         Found(hit=hit, snippet=_without_title(hit), badge=badge(hit.freshness), signals=signals_of(hit, most))
-        for hit in found.hits
+        for hit in recalled.hits
     ]
-    return {"recalled": found, "found": shown, "listed": None, "facets": _facets(found), "more": ""}
+    return {"recalled": recalled, "found": shown, "listed": None, "facets": _facets(recalled), "more": ""}
 
 
 def _without_title(hit: Hit) -> str:
-    """Give the part of a hit that fits best, unless its title says it already."""
+    """Return the snippet of a hit without its title."""
     title = hit.record.title.rstrip("…")
     return hit.snippet.removeprefix(title).lstrip(" .…:") if hit.snippet.startswith(title) else hit.snippet
 
 
-def _facets(found: Recalled) -> dict[str, list[tuple[str, int]]]:
-    """Count what was found by kind, scope and tag, commonest first."""
-    kept = [hit.record for hit in found.hits]
+def _facets(recalled: Recalled) -> dict[str, list[tuple[str, int]]]:
+    """Count results by kind, scope and tag, most common first."""
+    records = [hit.record for hit in recalled.hits]
     counts = {
-        "kind": Counter(record.kind for record in kept),
-        "scope": Counter(scope for record in kept for scope in record.scopes),
-        "tag": Counter(tag for record in kept for tag in record.tags),
+        "kind": Counter(record.kind for record in records),
+        "scope": Counter(scope for record in records for scope in record.scopes),
+        "tag": Counter(tag for record in records for tag in record.tags),
     }
     return {name: one.most_common(8) for name, one in counts.items() if len(one) > 1}
 
 
 def _listed(ask: Ask, query: Query, state: str) -> dict[str, Any]:
-    """List what is kept, latest first: of one project by number, of all by date."""
+    """List memories, latest first: of one project by number, of all by date."""
     given: dict[str, Any] = {
         name: list(ask.texts(name)) for name in ("kind", "scope", "tag", "state", "since", "until")
     }

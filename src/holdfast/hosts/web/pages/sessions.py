@@ -1,4 +1,4 @@
-"""Sessions: who worked on what, and one session from its first prompt to how it ended."""
+"""Sessions: a list, and one session from its first prompt to its end."""
 
 from starlette.responses import Response
 
@@ -16,16 +16,16 @@ LIMIT = 50
 def page(ask: Ask) -> Response:
     """List sessions, latest first."""
     offset = ask.number("offset", 0, 0, 10_000_000)
-    found = list_sessions(ask.memory, limit=LIMIT + 1, offset=offset, everywhere=ask.everywhere)
-    more = render.address(ask, "/sessions", offset=offset + LIMIT) if len(found) > LIMIT else ""
-    return render.page(ask, "sessions.html", title="Sessions", sessions=found[:LIMIT], more=more, offset=offset)
+    sessions = list_sessions(ask.memory, limit=LIMIT + 1, offset=offset, everywhere=ask.everywhere)
+    more = render.address(ask, "/sessions", offset=offset + LIMIT) if len(sessions) > LIMIT else ""
+    return render.page(ask, "sessions.html", title="Sessions", sessions=sessions[:LIMIT], more=more, offset=offset)
 
 
 def one(ask: Ask) -> Response:
-    """Show one session: what it was asked, did, was told, kept, and how it ended."""
+    """Show one session: prompts, actions, injected memories, saved records and its end."""
     session = find_session(ask.memory, ask.parts["id"])
     left = left_by(ask.memory, session.id)
-    told = older(ask.memory, Wanted(session=session.id), limit=MOST_LOOKED_AT // 2)
+    activity = older(ask.memory, Wanted(session=session.id), limit=MOST_LOOKED_AT // 2)
     summary = next((record for record in left.records if record.kind == "summary"), None)
     return render.page(
         ask,
@@ -33,8 +33,8 @@ def one(ask: Ask) -> Response:
         title=session.title or f"Session {session.id[:10]}",
         session=session,
         left=left,
-        items=list(reversed(told.items)),
-        cut=told.place is not None,
+        items=list(reversed(activity.items)),
+        cut=activity.place is not None,
         summary=summary,
         receipts=told_unasked(ask.memory, session.id),
         unanswered=unanswered(ask.memory, session.id),

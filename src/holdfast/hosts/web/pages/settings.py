@@ -1,4 +1,4 @@
-"""Settings: what each means and where it comes from, and the brief a session would get with other ones, before they are kept."""
+"""Settings: what each means and where it comes from, and a preview of the brief before new ones are saved."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
@@ -16,11 +16,11 @@ from holdfast.policy.ranking.retention import CAPS, DAYS
 from holdfast.policy.sessions.session_brief import POLICIES, Prepared, budget_for
 from holdfast.verbs.capture.prepare import brief_of
 
-# What may be changed here: how much is told and kept. Where memories are kept or sent is not a page's business.
+# What may be changed here: how much is injected and saved. Where memories are stored or sent is not.
 GROUPS = (
-    ("What sessions are told", ("inject", "brief_budget", "block_actions", "starters", "hot_capacity")),
+    ("What sessions get", ("inject", "brief_budget", "block_actions", "starters", "hot_capacity")),
     ("What recall answers", ("recall_limit", "recall_budget")),
-    ("What may be kept", ("confirm_writes", "pending_days", "mined_days", "mined_confidence", "mined_occurrences")),
+    ("What may be saved", ("confirm_writes", "pending_days", "mined_days", "mined_confidence", "mined_occurrences")),
     ("What is kept for a while", ("output_days", "output_characters")),
     ("What an observer looks for", ("mode", "observer_daily_tokens")),
 )
@@ -40,7 +40,7 @@ class Setting:
 
 
 def page(ask: Ask) -> Response:
-    """Give the settings and the brief they make."""
+    """Return the settings and the brief they make."""
     every = {one.name: one for one in _settings(ask)}
     return render.page(
         ask,
@@ -56,7 +56,7 @@ def page(ask: Ask) -> Response:
 
 
 def preview(ask: Ask) -> Response:
-    """Give the brief a session would get with other settings; nothing is kept."""
+    """Return the brief a session would get with other settings; nothing is saved."""
     now = ask.memory.config
     memory = ask.memory.acting_on(ask.memory.project)
     memory.config = replace(
@@ -70,22 +70,22 @@ def preview(ask: Ask) -> Response:
 
 
 def save(ask: Ask) -> Response:
-    """Keep changed settings in the user's own file; the viewer itself follows at once."""
+    """Save changed settings in the user's own file; the viewer uses them at once."""
     now = ask.viewer.memory.config
     given = {name: _given(ask, name) for name in CHANGEABLE if name in ask.form or f"{name}.there" in ask.form}
     changed = {name: value for name, value in given.items() if str(value).lower() != str(getattr(now, name)).lower()}
     if not changed:
-        return render.moved(ask, "/settings", "Nothing was changed.")
+        return render.moved(ask, "/settings", "Nothing changed.")
     _check(changed)
     file = keep_settings(changed)
     fresh = ask.viewer.reload()
     ask.viewer.settings = fresh
     ask.viewer.memory.config = replace(fresh.config, project=now.project, session="")
-    return render.moved(ask, "/settings", f"{', '.join(sorted(changed))}: kept in {file}.")
+    return render.moved(ask, "/settings", f"{', '.join(sorted(changed))}: saved in {file}.")
 
 
 def _check(changed: Mapping[str, Any]) -> None:
-    """Refuse what would only be noticed when the next session begins."""
+    """Reject values that would fail only when the next session begins."""
     if changed.get("inject", "off") not in POLICIES:
         raise Invalid(
             f"There is no inject policy {changed['inject'][:40]!r}.", hint=f"Use one of {', '.join(POLICIES)}."
@@ -96,7 +96,7 @@ def _check(changed: Mapping[str, Any]) -> None:
 
 
 def _short(path: Path) -> str:
-    """Write a path as people do, from their home on."""
+    """Return a path relative to the home folder where possible."""
     return f"~/{path.relative_to(Path.home())}" if path.is_relative_to(Path.home()) else str(path)
 
 

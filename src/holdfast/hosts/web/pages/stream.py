@@ -1,4 +1,4 @@
-"""The stream: everything that happens, live, with filters; earlier pages come as the reader scrolls."""
+"""The stream: all activity, live, with filters; earlier pages load on scrolling."""
 
 from typing import Any
 
@@ -17,11 +17,11 @@ WORDS = {
     "answer": "Answer",
     "tool": "Tool",
     "observation": "Observed",
-    "record": "Kept",
+    "record": "Saved",
     "change": "Changed",
     "asked": "Recall",
     "use": "Judged",
-    "receipt": "Told",
+    "receipt": "Injected",
     "warning": "Warned",
     "session": "Session",
 }
@@ -29,11 +29,11 @@ _CHANGES = {"heated": "hot set", "trusted": "trust", "touched": "worked on"}
 
 
 def page(ask: Ask) -> Response:
-    """Give the stream as it is now."""
+    """Return the current stream."""
     place = look(ask.memory)
     wanted = wanted_of(ask)
     at = ask.text("before")
-    found = older(ask.memory, wanted, before=place_of(at) if at else None, limit=LIMIT)
+    stream = older(ask.memory, wanted, before=place_of(at) if at else None, limit=LIMIT)
     recent = list_sessions(ask.memory, limit=200, everywhere=ask.everywhere)
     return render.page(
         ask,
@@ -44,28 +44,28 @@ def page(ask: Ask) -> Response:
         clients=sorted({one.agent for one in recent if one.agent}),
         live=render.address(ask, "/stream", **_kept(wanted)),
         newer=render.address(ask, "/stream/newer", after=str(place), **_kept(wanted)),
-        **_items(ask, wanted, found),
+        **_items(ask, wanted, stream),
     )
 
 
 def older_items(ask: Ask) -> Response:
-    """Give the next items further back, as a part of the page."""
+    """Return older items, as a part of the page."""
     wanted = wanted_of(ask)
-    found = older(ask.memory, wanted, before=place_of(ask.text("before")), limit=LIMIT)
-    return render.page(ask, "stream_items.html", **_items(ask, wanted, found, last_day=ask.text("day")))
+    stream = older(ask.memory, wanted, before=place_of(ask.text("before")), limit=LIMIT)
+    return render.page(ask, "stream_items.html", **_items(ask, wanted, stream, last_day=ask.text("day")))
 
 
 def newer_items(ask: Ask) -> Response:
-    """Give what happened since, as a part of the page; the place to go on from is in a header."""
+    """Return newer items, as a part of the page; a header has the place to continue from."""
     wanted, after = wanted_of(ask), place_of(ask.text("after"))
-    found = newer(ask.memory, wanted, after=after)
-    answer = render.page(ask, "stream_items.html", **_items(ask, wanted, found, only_new=True))
-    answer.headers["x-newer"] = render.address(ask, "/stream/newer", after=str(found.place or after), **_kept(wanted))
+    stream = newer(ask.memory, wanted, after=after)
+    answer = render.page(ask, "stream_items.html", **_items(ask, wanted, stream, only_new=True))
+    answer.headers["x-newer"] = render.address(ask, "/stream/newer", after=str(stream.place or after), **_kept(wanted))
     return answer
 
 
 def wanted_of(ask: Ask) -> Wanted:
-    """Read the filters of the stream."""
+    """Parse the filters of the stream."""
     whats = ask.texts("what")
     for one in whats:
         if one not in WHATS:
@@ -74,7 +74,7 @@ def wanted_of(ask: Ask) -> Wanted:
 
 
 def outcome_of(item: Item) -> str:
-    """Say what was done, or what became of it, in a word."""
+    """Return the action or its outcome, in one word."""
     return item.outcome or _CHANGES.get(item.verb, item.verb)
 
 

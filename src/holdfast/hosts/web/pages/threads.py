@@ -1,4 +1,4 @@
-"""Threads on a board by the stage of their life, and what can be done to them."""
+"""Threads on a board by stage, and their actions."""
 
 from collections.abc import Callable, Mapping
 
@@ -7,6 +7,7 @@ from starlette.responses import Response
 from holdfast.hosts.web import render
 from holdfast.hosts.web.viewer import Ask
 from holdfast.model.errors import Invalid
+from holdfast.policy.admission.refusals import explain
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.sessions.suggest import dismiss, promote, suggestions
 from holdfast.verbs.sessions.thread import (
@@ -22,16 +23,16 @@ from holdfast.verbs.sessions.thread import (
 
 LANES = (
     ("emerging", "not a day old"),
-    ("active", "worked on lately"),
-    ("cooling", "less and less"),
-    ("dormant", "nobody comes back"),
+    ("active", "worked on recently"),
+    ("cooling", "worked on less and less"),
+    ("dormant", "no recent work"),
     ("archived", "dormant for a month"),
 )
 MOST_SHOWN = 40
 
 
 def page(ask: Ask) -> Response:
-    """Give the board."""
+    """Return the board."""
     return render.page(
         ask,
         "threads.html",
@@ -51,36 +52,36 @@ def open_one(ask: Ask) -> Response:
         case Opened():
             return render.moved(ask, "/threads", "Opened.")
         case Known(thread=thread):
-            return render.moved(ask, "/threads", f"That is a thread already, now touched: {thread.record.title}")
-    return render.moved(ask, "/threads", f"Not opened: {type(outcome).__name__}.")
+            return render.moved(ask, "/threads", f"That thread is already open; touched: {thread.record.title}")
+    return render.moved(ask, "/threads", str(explain(outcome)))
 
 
 def act(ask: Ask) -> Response:
-    """Do one thing to a thread or a suggested one."""
+    """Run one action on a thread or a suggested thread."""
     what = ask.parts["what"]
     if what not in ACTS:
         raise Invalid(f"Nothing here is called {what[:40]!r}.", hint=f"There are {', '.join(ACTS)}.")
     return render.moved(ask, "/threads", ACTS[what](ask.memory, ask.parts["id"], ask))
 
 
-def _touch(memory: Memory, one: str, _: Ask) -> str:
-    return f"Touched: {touch(memory, one).record.title}"
+def _touch(memory: Memory, thread: str, _: Ask) -> str:
+    return f"Touched: {touch(memory, thread).record.title}"
 
 
-def _resolve(memory: Memory, one: str, ask: Ask) -> str:
-    return f"Resolved: {resolve(memory, one, ask.field('note')).record.title}"
+def _resolve(memory: Memory, thread: str, ask: Ask) -> str:
+    return f"Resolved: {resolve(memory, thread, ask.field('note')).record.title}"
 
 
-def _reopen(memory: Memory, one: str, _: Ask) -> str:
-    return f"Open again: {reopen(memory, one).record.title}"
+def _reopen(memory: Memory, thread: str, _: Ask) -> str:
+    return f"Reopened: {reopen(memory, thread).record.title}"
 
 
-def _promote(memory: Memory, one: str, _: Ask) -> str:
-    return f"A thread now: {promote(memory, one).title}"
+def _promote(memory: Memory, thread: str, _: Ask) -> str:
+    return f"A thread now: {promote(memory, thread).title}"
 
 
-def _dismiss(memory: Memory, one: str, _: Ask) -> str:
-    record, left = dismiss(memory, one)
+def _dismiss(memory: Memory, thread: str, _: Ask) -> str:
+    record, left = dismiss(memory, thread)
     return f"Dismissed: {record.title}" + ("" if left > 0 else ". It will not come back.")
 
 

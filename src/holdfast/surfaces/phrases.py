@@ -1,0 +1,23 @@
+"""What several surfaces write the same way: a memory's text and kind, and the error of a refused write."""
+
+from holdfast.model.errors import Invalid
+from holdfast.model.record import Record
+from holdfast.policy.admission.admit import Refused
+from holdfast.policy.admission.refusals import Remedies, explain
+
+
+def content(record: Record) -> str:
+    """Return a memory's text, after its title where the text does not begin with it."""
+    return record.body if record.body.startswith(record.title.rstrip("…")) else f"{record.title}\n{record.body}"
+
+
+def kind_of(record: Record) -> str:
+    """Return a record's kind after its severity."""
+    severity = record.fields.get("severity")
+    return f"{severity} {record.kind}" if severity else record.kind
+
+
+def refusal(outcome: Refused, remedies: Remedies) -> Invalid:
+    """Return the error with the reason why something was not saved, and what to do."""
+    explained = explain(outcome, remedies)
+    return Invalid(explained.reason, hint=explained.hint)
