@@ -77,7 +77,8 @@ def load_demo(memory: Memory, until: str) -> None:
     put_raw_rows(memory.store.db, ((line["table"], line["row"]) for line in moved if "table" in line))
     memory.store.note("starters", starters.VERSION)
     if memory.embedder and (shipped := Shipped(memory.embedder)).fits:
-        catch_up(replace(memory, embedder=shipped))
+        with memory.store.db.transaction():  # one, or most of the time would go into waiting for the disk
+            catch_up(replace(memory, embedder=shipped))
 
 
 def contents_of(memory: Memory, folder: Path) -> Contents:
