@@ -127,7 +127,7 @@ def mined(memory: Memory, *, limit: int = 50) -> list[Mined]:
 def approve(memory: Memory, reference: str, *, waivers: Waivers | None = None) -> Outcome:
     """Say yes to something mined; it is judged again first."""
     record = _candidate(memory, reference)
-    with memory.store.db.transaction():
+    with memory.store.transaction():
         outcome = confirm(memory, record.id, waivers=waivers)
         outputs.forget(memory.store.db, [record.id] if find(memory, record.id).record.state == "active" else [])
     return outcome
@@ -137,7 +137,7 @@ def reject(memory: Memory, references: Iterable[str], *, reason: str = "") -> li
     """Say no to what was mined, all of it or none; the same is never offered again, however often it is seen."""
     found = {record.id: record for record in (_candidate(memory, one) for one in references)}
     why = "mined, and not worth keeping" + (f": {reason}" if reason else "")
-    with memory.store.db.transaction():
+    with memory.store.transaction():
         gone = [retire(memory, one, why) for one in found]
         outputs.forget(memory.store.db, found)
     return gone

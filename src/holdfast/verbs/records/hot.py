@@ -62,7 +62,7 @@ def promote(memory: Memory, reference: str, *, pin: bool = False, why: str = "ma
     record = find(memory, reference).record
     if record.state != "active":
         raise Conflict(f"{record.id} is {record.state}; only a memory in use can be hot.")
-    with memory.store.db.transaction():  # or two that look at once both find the last free place
+    with memory.store.transaction():  # or two that look at once both find the last free place
         memory.commit(_into(memory, record, hot_set(memory), pin=pin, why=why))
     return hot_set(memory)
 
@@ -98,7 +98,7 @@ def tend(memory: Memory, ids: Iterable[str]) -> list[Record]:
 
 
 def _let_in(memory: Memory, record: Record, score: float) -> bool:
-    with memory.store.db.transaction():
+    with memory.store.transaction():
         current = hot_set(memory)
         if not _has_room(memory, current, score):
             return False

@@ -24,7 +24,7 @@ def save_transcript(memory: Memory, text: str, *, session: str = "", form: str =
     turns = said_in(body, form)
     if not turns:
         raise Invalid("Nothing was said in this transcript.", hint="For JSON, one message a line is expected.")
-    with memory.store.db.transaction():
+    with memory.store.transaction():
         kept = Transcript(
             session=meant.id,
             project=memory.store.project_number(meant.project, make=True),
