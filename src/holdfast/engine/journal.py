@@ -108,6 +108,10 @@ class Journal:
         rows = self.db.query(sql, {"session": session})
         return str(rows[0][0]) if rows else ""
 
+    def event_count(self) -> int:
+        """Return how many events there are."""
+        return int(self.db.query("select count(*) from events")[0][0])
+
     def last_id(self) -> str:
         """Give the latest event id there is."""
         return str(self.db.query("select coalesce(max(id), '') from events")[0][0])

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -67,6 +68,10 @@ class Store(Journal):
     def folder(self) -> Path | None:
         """The folder of the store's other files on this machine: that of the database file, else `home`."""
         return self.db.path.parent if self.db.path else self.home
+
+    def transaction(self) -> AbstractContextManager[None]:
+        """Make several reads and commits one step: all or nothing, and no other writer in between."""
+        return self.db.transaction()
 
     def commit(self, events: Sequence[Event]) -> list[Entry]:
         """Keep events and bring every view up to date, all or nothing; give the records that changed.

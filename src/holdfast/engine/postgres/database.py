@@ -65,11 +65,18 @@ class Postgres:
             reconnect_timeout=0,  # who asks next tries again
             open=True,
         )
+        try:
+            self._schema, self._name = self._home()
+        except BaseException:
+            self.close()  # or threads of the pool would stay
+            raise
+
+    def _home(self) -> tuple[int, str]:
+        """Return the number and name of the schema we work in."""
         rows = self.query(_HOME)
         if not rows:
-            self.close()
             raise StoreError("The database has no schema to work in.", hint="Create it, or name another search_path.")
-        self._schema, self._name = int(rows[0][0]), str(rows[0][1])
+        return int(rows[0][0]), str(rows[0][1])
 
     @property
     def place(self) -> str:

@@ -90,7 +90,7 @@ def curated(memory: Memory, kinds: Sequence[str], *, days: int = 30, top: int = 
     return Curation(
         health=health(memory, days=days),
         total=len(records_.active),
-        events=int(db.query("select count(*) from events")[0][0]),
+        events=memory.store.event_count(),
         sessions=len(usage.costs_since(db, days_before(memory.clock.now(), days))),
         dead=_pick(rows, records_.dead),
         cold=_pick(rows, records_.cold),

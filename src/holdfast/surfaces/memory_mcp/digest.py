@@ -65,7 +65,7 @@ def end_session(memory: Memory, reference: str, *, keep: bool = True, memory_typ
     episodes = vitals_of(memory, [one for one in found if type_of(one.record) == EPISODIC])
     ranked = sorted(episodes, key=lambda one: (-one.salience, one.record.id))
     chosen = [one.record for one in ranked[:PROMOTED] if one.salience >= WORTH] if keep else []
-    with memory.store.db.transaction():
+    with memory.store.transaction():
         lasting = [_lasting(memory, record, memory_type) for record in chosen]
         if session.is_open:
             event = memory.event("closed", session.id, data={"type": "ended"}, after=max(session.last, session.end))

@@ -58,7 +58,7 @@ def unlink_all(memory: Memory, source: str, target: str, *, relation: str = "") 
     _check(relation, "both")
     start, end = find(memory, source).record, find(memory, target).record.id
     arrows = [link for link in start.links if link.target == end and relation in ("", link.relation)]
-    with memory.store.db.transaction():
+    with memory.store.transaction():
         for arrow in arrows:
             unlink(memory, start.id, arrow.relation, end)
     return len(arrows)

@@ -129,7 +129,7 @@ def mined(memory: Memory, *, limit: int = 50) -> list[Mined]:
 def approve(memory: Memory, reference: str, *, waivers: Waivers | None = None) -> Outcome:
     """Approve a mined record; it is checked again first."""
     record = _candidate(memory, reference)
-    with memory.store.db.transaction():
+    with memory.store.transaction():
         outcome = confirm(memory, record.id, waivers=waivers)
         outputs.forget(memory.store.db, [record.id] if find(memory, record.id).record.state == "active" else [])
     return outcome
@@ -139,7 +139,7 @@ def reject(memory: Memory, references: Iterable[str], *, reason: str = "") -> li
     """Reject mined records, all or none; the same is never offered again."""
     candidates = {record.id: record for record in (_candidate(memory, reference) for reference in references)}
     why = "mined, and not worth keeping" + (f": {reason}" if reason else "")
-    with memory.store.db.transaction():
+    with memory.store.transaction():
         retired = [retire(memory, record_id, why) for record_id in candidates]
         outputs.forget(memory.store.db, candidates)
     return retired

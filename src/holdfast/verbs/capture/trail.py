@@ -66,7 +66,7 @@ def _drain(memory: Memory, spool: Path, limit: int | None) -> Drained:
 def _store(memory: Memory, events: Mapping[Path, Happening]) -> dict[Path, str]:
     """Store events and their receipts; return those that the store refused, with the reason."""
     try:
-        with memory.store.db.transaction():
+        with memory.store.transaction():
             trail.add(memory.store.db, list(events.values()))
             memory.commit(_receipts(events.values()))
     except StoreError:

@@ -162,7 +162,7 @@ def sweep_store(store: Store, erasures: Sequence[Event], eraser: Eraser) -> Swep
     if unknown:
         store.commit(unknown)
     clean = in_every_text(eraser.masked)
-    with store.db.transaction():
+    with store.transaction():
         outputs.forget(store.db, ids)
         rows = text_tables.rewrite(store.db, clean, _STRUCTURE) | clean_transcripts(store.db, clean)
         changed, others = _quoting(store, ids, eraser)
@@ -187,7 +187,7 @@ def _sweep(memory: Memory, gone: Sequence[Remains]) -> Erased:
             "file of hooks": sum(clean_file(path, clean) for path in _files(folder, _NOTED)),
             "unfinished file": _drop_leftovers(memory),
         }
-        with memory.store.db.transaction():
+        with memory.store.transaction():
             swept = [sweep_store(memory.store, erasures, eraser)]
             _note_masked(memory, swept[0].masked)
         swept += [sweep_store(store, erasures, eraser) for store in stores[1:]]

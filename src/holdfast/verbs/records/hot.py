@@ -68,7 +68,7 @@ def promote(memory: Memory, reference: str, *, pin: bool = False, why: str = "ma
     record = find(memory, reference).record
     if record.state != "active":
         raise Conflict(f"{record.id} is {record.state}; only an active memory can be in the hot set.")
-    with memory.store.db.transaction():  # otherwise two concurrent calls could both take the last free place
+    with memory.store.transaction():  # otherwise two concurrent calls could both take the last free place
         memory.commit(_into(memory, record, hot_set(memory), pin=pin, why=why))
     return hot_set(memory)
 
@@ -104,7 +104,7 @@ def tend(memory: Memory, ids: Iterable[str]) -> list[Record]:
 
 
 def _let_in(memory: Memory, record: Record, score: float) -> bool:
-    with memory.store.db.transaction():
+    with memory.store.transaction():
         current = hot_set(memory)
         if not _has_room(memory, current, score):
             return False

@@ -93,7 +93,7 @@ def _note_failure(memory: Memory, problem: HoldfastError) -> None:
 
 def start_over(memory: Memory) -> None:
     """Drop all vectors, so that `catch_up` makes them anew with the embedder at hand."""
-    with memory.store.db.transaction():
+    with memory.store.transaction():
         vectors.forget_all(memory.store.db)
         memory.store.note("embedder", "")
 
@@ -132,7 +132,7 @@ def _embed(memory: Memory, embedder: Embedder, numbers: Sequence[int]) -> None:
         )
         for row, (number, place, _) in enumerate(texts)
     ]
-    with memory.store.db.transaction():
+    with memory.store.transaction():
         if not memory.store.setting("embedder"):
             memory.store.note("embedder", _name(embedder))
         # A record revised meanwhile keeps its place in the queue.

@@ -24,7 +24,7 @@ def save_transcript(memory: Memory, text: str, *, session: str = "", form: str =
     messages = said_in(body, form)
     if not messages:
         raise Invalid("The transcript contains no messages.", hint="For JSON, use one message per line.")
-    with memory.store.db.transaction():
+    with memory.store.transaction():
         transcript = Transcript(
             session=target.id,
             project=memory.store.project_number(target.project, make=True),

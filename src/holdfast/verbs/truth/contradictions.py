@@ -139,7 +139,7 @@ def resolve(memory: Memory, first: str, second: str, how: str, *, keep: str = ""
         raise Invalid(f"{how!r} is not a resolution.", hint=f"Use one of {', '.join(HOWS)}.")
     older, newer = _both(memory, first, second)
     kept, other = _chosen(memory, older, newer, keep)
-    with memory.store.db.transaction():
+    with memory.store.transaction():
         for arrow in _arrows(memory, older, newer, "contradicts"):
             unlink(memory, arrow.source, "contradicts", arrow.target)
         match how:

@@ -69,7 +69,7 @@ def rotate(memory: Memory, key_id: str, *, grace_days: int = 0) -> tuple[str, Ke
         raise Conflict(f"The key {old.id} is {why}.", hint="Make another with `holdfast key add`.")
     if not 0 <= grace_days <= MOST_DAYS:
         raise Invalid(f"The old key may stay valid for up to {MOST_DAYS} days.")
-    with memory.store.db.transaction():
+    with memory.store.transaction():
         secret, key = _keep(memory, old)
         if grace_days:
             keys.expire(memory.store.db, old.id, days_before(now, -grace_days))

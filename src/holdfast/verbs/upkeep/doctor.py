@@ -72,7 +72,7 @@ def status(memory: Memory) -> Status:
         pending=records.counted(db, Filter(states=("pending",))),
         retired=records.counted(db, Filter(states=("retired",))),
         projects=len([name for name, count in memory.store.projects().items() if name and count]),
-        events=int(db.query("select count(*) from events")[0][0]),
+        events=memory.store.event_count(),
         bytes=db.size,
         embedder=memory.embedder.name if memory.embedder else "none",
         lagging=vectors.lag(db),

@@ -81,7 +81,7 @@ def redact(memory: Memory) -> Redacted:
     known = {text for _, _, text in _secrets(memory)}
     clean = _cleaner(known)
     store, now = memory.store, memory.clock.now()
-    with store.db.transaction():
+    with store.transaction():
         changed = store.rewrite(lambda event: _clean_event(event, clean))
         rows = text_tables.rewrite(store.db, clean) | clean_transcripts(memory.store.db, clean)
         ids = _note(memory, changed, clean)
