@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -326,22 +327,22 @@ def test_neighbours_in_a_session_lend_each_other_weight(tmp_path: Path, time: Ti
 
 
 @pytest.mark.parametrize(
-    "query",
+    "asked",
     [
-        Query(text=""),
-        Query(text="a\0"),
-        Query(text="x" * 10_001),
-        Query(text="x", limit=0),
-        Query(text="x", budget=-1),
-        Query(text="x", kinds=("nope",)),
-        Query(text="x", scopes=("Bad",)),
-        Query(text="x", since="soon"),
-        Query(text="x", as_of="then"),
+        {"text": ""},
+        {"text": "a\0"},
+        {"text": "x" * 10_001},
+        {"limit": 0},
+        {"budget": -1},
+        {"kinds": ("nope",)},
+        {"scopes": ("Bad",)},
+        {"since": "soon"},
+        {"as_of": "then"},
     ],
 )
-def test_an_impossible_question_is_refused(memory: Memory, query: Query) -> None:
+def test_an_impossible_question_is_refused(memory: Memory, asked: dict[str, Any]) -> None:
     with pytest.raises(Invalid):
-        recall(memory, query)
+        recall(memory, Query(**{"text": "x", **asked}))
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
+from holdfast.engine.database import stored
 from holdfast.engine.journal import ABOUTS, COLUMNS, FOLDING_ONLY, INSERT, PAGE, Journal, event_of, event_row
 from holdfast.engine.views import (
     Batch,
@@ -109,7 +110,7 @@ class Store(Journal):
         """Return the last number taken, which of these events are here already, and which of their records are erased."""
         ids, abouts = [event.id for event in events], list({event.about for event in events})
         last, known, erased = self.db.query(_BEFORE, {"ids": json.dumps(ids), "abouts": json.dumps(abouts)})[0]
-        return int(last), set(json.loads(known)), self._erased(set(json.loads(erased)))
+        return int(last), stored(known, set), self._erased(stored(erased, set))
 
     def _erased(self, abouts: Collection[str]) -> set[str]:
         """Give those of these records that were erased by somebody whose word counts here."""

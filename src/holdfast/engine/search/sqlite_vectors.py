@@ -104,13 +104,14 @@ def _close(query: Any, numbers: Any, codes: Any, allowed: Collection[int] | None
 
 # A vector that was replaced leaves its old code behind; the second look reads what is true now.
 _STAMP = "select -1 as place, value as number, null as code from counters where name = 'stamp'"
-_SINCE = "select {place}, number, code from vectors where {sign}stamp > :stamp{place} and number between :low{place} and :high{place}"
+_SINCE = "select {place}, number, code from vectors where {by_number}stamp > :stamp{place} and {by_stamp}number between :low{place} and :high{place}"
 
 
 @cache
 def _codes_since(new: tuple[bool, ...]) -> str:
-    """Return the statement that gives the stamp and the codes of some spans: a new one by number (+), others by stamp."""
-    asked = [_SINCE.format(place=place, sign="+" if is_new else "") for place, is_new in enumerate(new)]
+    """Return the statement that gives the stamp and the codes of some spans: of a new one found by number, else by stamp (+)."""
+    ways = [{"by_number": "+", "by_stamp": ""} if is_new else {"by_number": "", "by_stamp": "+"} for is_new in new]
+    asked = [_SINCE.format(place=place, **way) for place, way in enumerate(ways)]
     return "\nunion all\n".join((_STAMP, *asked))
 
 
