@@ -1,4 +1,4 @@
-"""Keep something, or add its labels to what says it already: for callers who want one memory either way."""
+"""Save a memory, or add its tags to the existing memory that already says it."""
 
 from dataclasses import dataclass
 
@@ -12,7 +12,7 @@ from holdfast.verbs.records.write import Held, Outcome, Written, write
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Joined:
-    """The memory that now says it, and whether it was there before."""
+    """The saved or existing memory, whether it existed before, and whether it is pending."""
 
     record: Record
     known: bool = False
@@ -20,7 +20,7 @@ class Joined:
 
 
 def keep_or_join(memory: Memory, draft: Draft) -> Joined:
-    """Keep a draft; where it is known, what is there gets its tags too. Wordings that fade are the writer's choice here."""
+    """Save a draft; a duplicate gives its tags to the existing memory. Transient wording is allowed here."""
     outcome = write(memory, draft, waivers=Waivers(transient=True, scope=True))
     match outcome:
         case Written(record=record):
@@ -33,20 +33,20 @@ def keep_or_join(memory: Memory, draft: Draft) -> Joined:
 
 
 def refusal(outcome: Outcome) -> Invalid:
-    """Give the error that says why something was not kept."""
+    """Return the error that explains a refusal."""
     match outcome:
         case PreviouslyRemoved(matches=matches):
             former = matches[0].record
-            hint = f"`holdfast restore {former.id[:10]}` puts it back."
+            hint = f"The user can restore it: holdfast restore {former.id[:10]}"
             return Invalid(f"It was retired before: {former.reason or 'no reason given'}.", hint=hint)
         case SecretFound(names=names):
-            return Invalid(f"It holds credentials ({', '.join(names)}).", hint="Leave them out and call again.")
-    return Invalid("It cannot be kept so.", hint="Say what lasts.")
+            return Invalid(f"It contains credentials ({', '.join(names)}).", hint="Leave them out and call again.")
+    return Invalid("It was refused.", hint="Write what lasts and call again.")
 
 
 def _labelled(memory: Memory, record: Record, tags: tuple[str, ...]) -> Record:
-    every = tuple(dict.fromkeys((*record.tags, *tags)))
-    if every == record.tags:
+    all_tags = tuple(dict.fromkeys((*record.tags, *tags)))
+    if all_tags == record.tags:
         return record
-    revised = revise(memory, record.id, Revision(tags=every))
+    revised = revise(memory, record.id, Revision(tags=all_tags))
     return revised if isinstance(revised, Record) else record
