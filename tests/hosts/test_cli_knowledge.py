@@ -71,7 +71,7 @@ def test_output_is_logged_mined_and_decided_on(run: Run) -> None:
     assert "score 0.09, 1× in 1 session" in run("mine", "list").stdout
     assert "saved" in run("mine", "approve", listed[PLAIN]).stdout
     assert "Rejected" in run("mine", "reject", "--below", "1.0", "--reason", "known").stdout
-    assert "Nothing that was mined" in run("mine", "list").stdout
+    assert "No mined candidate" in run("mine", "list").stdout
     assert run("mine", "reject", listed[other]).returncode == 4
     assert "Nothing to reject" in run("mine", "reject").stdout
     run("mine", "log", other, "--session", "s2")

@@ -373,8 +373,8 @@ def test_health_says_how_many_it_could_not_compare(here: Memory, monkeypatch: py
     monkeypatch.setattr("holdfast.verbs.upkeep.health.MOST_CHECKED", 1)
     found = health(here)
     assert found.unlooked == 1
-    assert "1 memory citing code not compared with it: `holdfast verify --all` does." in health_of(found)
+    assert "1 memory citing code not verified: `holdfast verify --all` checks them." in health_of(found)
     here.checkout = Elsewhere("example.org/acme/other")
     elsewhere = health(here)
     assert (elsewhere.drifted, elsewhere.unlooked) == (None, 2)
-    assert "2 memories citing code not compared with it: other code is at hand." in health_of(elsewhere)
+    assert "2 memories citing code not verified: another project is checked out." in health_of(elsewhere)

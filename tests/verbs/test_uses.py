@@ -81,7 +81,7 @@ def test_a_use_is_counted_once_however_often_it_is_told(memory: Memory, shown: l
     assert outcomes(memory, shown[0]) == {"applied": 1, "succeeded": 1}
     note_use(memory, Use(scar=shown[1].title, reference="none"))
     assert outcomes(memory, shown[1]) == {"ignored": 1}
-    with pytest.raises(Invalid, match="no way to use a scar"):
+    with pytest.raises(Invalid, match="not a reference_type"):
         note_use(memory, Use(scar=shown[1].id, reference="loosely"))
 
 
@@ -91,5 +91,5 @@ def test_a_scar_is_meant_by_id_title_or_words_of_its_own(memory: Memory, shown: 
     assert scar_called(memory, "rollbacks of").id == shown[1].id
     with pytest.raises(Ambiguous, match="2 scars say"):
         scar_called(memory, "production differs")
-    with pytest.raises(NotFound, match="No scar is called"):
+    with pytest.raises(NotFound, match="No scar matches"):
         scar_called(memory, "unheard of")

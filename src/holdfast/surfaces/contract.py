@@ -1,7 +1,7 @@
-"""A surface that others designed: a contract lists its tools, functions of ours stand behind them.
+"""Build a surface from a contract: contract.json lists the tools of another system, functions of ours implement them.
 
-The contract (contract.json beside a surface's tools.py) is also what clients are told is on offer, so listing it imports
-nothing. Its users are used to some freedom: arguments nobody knows are left aside, and what is clearly meant is taken.
+Clients list the tools from the contract alone, so listing imports nothing. Arguments are read leniently, as in the original
+systems: unknown ones are ignored, and values of the wrong type are converted where the meaning is clear.
 """
 
 import builtins
@@ -26,7 +26,7 @@ _BUILTIN = frozenset(dir(builtins))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Promise:
-    """One tool as its users know it: other names for it, and for its parameters, are accepted."""
+    """One tool of a contract, with accepted aliases of it and of its parameters."""
 
     name: str
     title: str
@@ -39,7 +39,7 @@ class Promise:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contract:
-    """What a surface has to offer, and how it speaks of an argument that is missing."""
+    """The tools and resources of a surface, and its message for a missing argument."""
 
     name: str
     instructions: str
@@ -49,31 +49,36 @@ class Contract:
 
     @property
     def aliases(self) -> dict[str, str]:
-        """The other names of tools."""
+        """Tool names by alias."""
         return {alias: promise.name for promise in self.promises for alias in promise.aliases}
 
 
 def read_contract(folder: Path) -> Contract:
     """Read the contract in a surface's folder."""
-    given = json.loads((folder / FILE).read_bytes())
+    raw = json.loads((folder / FILE).read_bytes())
     return Contract(
-        name=given["name"],
-        instructions=given["instructions"],
-        promises=tuple(_promise(tool, given.get("shared", {})) for tool in given["tools"]),
-        missing=given.get("missing", MISSING),
-        resources=tuple(given.get("resources", ())),
+        name=raw["name"],
+        instructions=raw["instructions"],
+        promises=tuple(_promise(tool, raw.get("shared", {})) for tool in raw["tools"]),
+        missing=raw.get("missing", MISSING),
+        resources=tuple(raw.get("resources", ())),
     )
 
 
 def tools_of(contract: Contract, functions: Mapping[str, Function]) -> dict[str, Tool]:
-    """Give the tools of a contract; without functions they can be listed, but not run."""
-    return {one.name: _tool(one, functions.get(function_name(one.name), _nothing)) for one in contract.promises}
+    """Return the tools of a contract; without functions they can be listed but not run."""
+    return {
+        promise.name: _tool(promise, functions.get(function_name(promise.name), _not_loaded))
+        for promise in contract.promises
+    }
 
 
 def resources_of(contract: Contract, functions: Mapping[str, Function]) -> dict[str, Resource]:
-    """Give the resources of a contract; without functions they can be listed, but not read."""
-    listed = ({"mime": "text/plain", **one} for one in contract.resources)
-    return {one["uri"]: Resource(**one, run=functions.get(one["name"], _nothing)) for one in listed}
+    """Return the resources of a contract; without functions they can be listed but not read."""
+    listed = ({"mime": "text/plain", **resource} for resource in contract.resources)
+    return {
+        resource["uri"]: Resource(**resource, run=functions.get(resource["name"], _not_loaded)) for resource in listed
+    }
 
 
 def text_or_json(result: Any) -> str:
@@ -87,11 +92,11 @@ def surface_of(
     present: Callable[[Any], str] = text_or_json,
     present_error: Callable[[HoldfastError], str],
 ) -> Surface:
-    """Give the surface that keeps a contract with the functions of some modules."""
+    """Return the surface that implements a contract with the functions of these modules."""
     functions = {name: value for module in modules for name, value in vars(module).items()}
 
     def take(tool: Tool, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        return taken(tool, arguments, contract.missing)
+        return arguments_of(tool, arguments, contract.missing)
 
     return Surface(
         name=contract.name,
@@ -105,52 +110,56 @@ def surface_of(
     )
 
 
-def taken(tool: Tool, arguments: Mapping[str, Any], missing: str = MISSING) -> dict[str, Any]:
-    """Give arguments as the function behind a tool names them: mended, checked and with the contract's defaults."""
+def arguments_of(tool: Tool, arguments: Mapping[str, Any], missing: str = MISSING) -> dict[str, Any]:
+    """Return the arguments under the function's parameter names: converted, checked and with the contract's defaults."""
     check_keepable(dict(arguments))
     known = tool.schema["properties"]
-    said = {tool.synonyms.get(name, name): value for name, value in arguments.items() if name not in known}
-    said |= {name: value for name, value in arguments.items() if name in known}
-    given = {name: mended(known[name], value) for name, value in said.items() if name in known and value is not None}
-    if problems := problems_of(tool.schema, given, missing):
+    named = {tool.synonyms.get(name, name): value for name, value in arguments.items() if name not in known}
+    named |= {name: value for name, value in arguments.items() if name in known}
+    values = {
+        name: converted(known[name], value) for name, value in named.items() if name in known and value is not None
+    }
+    if problems := problems_of(tool.schema, values, missing):
         raise Invalid(
             f"Validation failed: invalid arguments for {tool.name}.",
             hint="Correct the arguments and call again.",
             problems=problems,
         )
     defaults = {name: schema["default"] for name, schema in known.items() if "default" in schema}
-    return {parameter_name(name): value for name, value in (defaults | given).items()}
+    return {parameter_name(name): value for name, value in (defaults | values).items()}
 
 
-def mended(schema: Schema, value: Any, depth: int = 0) -> Any:
-    """Give a value in the type its schema wants, where it is clear what is meant: "3", "High", "[1, 2]", one for a list."""
+def converted(schema: Schema, value: Any, depth: int = 0) -> Any:
+    """Convert a value to the type of its schema where the meaning is clear: "3", "High", "[1, 2]", a single item for a list."""
     if depth > DEEPEST:
         raise Invalid(f"An argument is nested more than {DEEPEST} deep.")
     kind = schema.get("type")
     if isinstance(value, str) and kind not in ("string", None):
         value = _parsed(value, kind)
     if isinstance(value, str) and "enum" in schema:
-        return next((one for one in schema["enum"] if _plain(one) == _plain(value)), value)
+        return next((choice for choice in schema["enum"] if _plain(choice) == _plain(value)), value)
     if kind == "string":
         return _as_text(value)
     if isinstance(value, float) and kind == "integer" and value.is_integer():
         return int(value)
     if kind == "array":
         items = schema.get("items", {})
-        return [mended(items, item, depth + 1) for item in (value if isinstance(value, list) else [value])]
+        return [converted(items, item, depth + 1) for item in (value if isinstance(value, list) else [value])]
     if isinstance(value, dict):
         known = schema.get("properties", {})
-        return {name: mended(known.get(name, {}), item, depth + 1) for name, item in value.items() if item is not None}
+        return {
+            name: converted(known.get(name, {}), item, depth + 1) for name, item in value.items() if item is not None
+        }
     return value
 
 
 def function_name(tool: str) -> str:
-    """Give the name of the function behind a tool."""
+    """Return the name of the function that implements a tool."""
     return re.sub(r"\W", "_", tool).strip("_").lower()
 
 
 def parameter_name(name: str) -> str:
-    """Give what a function calls a parameter: no camel case, no names that Python has use for."""
+    """Return the Python name of a parameter: snake case, and no keyword or builtin."""
     snake = re.sub(r"(?<=[a-z])([A-Z])", r"_\1", name).lower()
     return f"{snake}_" if keyword.iskeyword(snake) or snake in _BUILTIN else snake
 
@@ -185,12 +194,12 @@ def _tool(promise: Promise, run: Function) -> Tool:
     )
 
 
-def _nothing(*_: Any, **__: Any) -> Any:
+def _not_loaded(*_: Any, **__: Any) -> Any:
     raise NotImplementedError
 
 
 def _parsed(value: str, kind: Any) -> Any:
-    """Read a text as the JSON it seems to be, if that is of the type wanted."""
+    """Parse a text as JSON if the result has the wanted type; otherwise return it unchanged."""
     wanted = tuple(_json_types(kind))
     try:
         read = parse_json(value.strip().lower() if bool in wanted else value)
@@ -201,15 +210,15 @@ def _parsed(value: str, kind: Any) -> Any:
 
 def _json_types(kind: Any) -> Iterator[type]:
     table = {"integer": (int, float), "number": (int, float), "boolean": (bool,), "array": (list,), "object": (dict,)}
-    for one in kind if isinstance(kind, list) else [kind]:
-        yield from table.get(one, ())
+    for name in kind if isinstance(kind, list) else [kind]:
+        yield from table.get(name, ())
 
 
 def _as_text(value: Any) -> Any:
-    """Give a number, or a list of texts, as the text it would have been."""
+    """Return a number, or a list of texts, as one text."""
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
-    texts = isinstance(value, list) and all(isinstance(one, str) for one in value)
+    texts = isinstance(value, list) and all(isinstance(item, str) for item in value)
     return ",".join(value) if texts else value
 
 

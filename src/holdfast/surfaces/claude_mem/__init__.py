@@ -1,4 +1,4 @@
-"""The tools of claude-mem: an index, a timeline, full texts, by integer ids."""
+"""The compatible surface of claude-mem: an index, a timeline and full texts, by integer ids."""
 
 from holdfast.surfaces.claude_mem import shapes, tools
 from holdfast.surfaces.contract import surface_of

@@ -1,6 +1,6 @@
-"""What callers of claude-mem get: index tables with integer ids and reading costs, rows as JSON, the context of a session.
+"""Format the results of claude-mem's tools: index tables with integer ids and reading costs, JSON rows, session context.
 
-Rows are those of its HTTP interface too: /api/search, /api/timeline and /api/observation/:id.
+The rows are also those of its HTTP interface: /api/search, /api/timeline and /api/observation/:id.
 """
 
 from collections.abc import Iterable, Sequence
@@ -34,7 +34,7 @@ REMEDIES = Remedies(restore="`holdfast restore {id}`")
 SESSION_SIGN = "🎯"
 HEAD = "| ID | Time | T | Title | Read |\n|----|------|---|-------|------|"
 DITTO = "″"
-WORKFLOW = """How to look something up, from cheap to dear:
+WORKFLOW = """How to look something up, from cheap to expensive:
 1. search(query="…", limit=20, project="…"): a table of ids, times, types, titles and what each costs to read.
 2. timeline(anchor=ID, depth_before=3, depth_after=3): what happened around one of them.
 3. get_observations(ids=[…]): full texts, several in one call, only of what steps 1 and 2 showed to matter.
@@ -42,78 +42,78 @@ A row of the table costs about 30 tokens, a full text often ten times that or mo
 
 
 def present_error(problem: HoldfastError) -> str:
-    """Write an error as one line to read."""
+    """Format an error as one line."""
     return f"Error: {'; '.join(problem.problems) + '.' if problem.problems else problem.message} {problem.hint}".strip()
 
 
-def wanted(given: dict[str, Any], *, everywhere: bool) -> Wanted:
-    """Read the filters of a search; a type that is no category is one of observations."""
-    said = given.get("type_", "")
-    category = said if said in CATEGORIES else "observations" if said else ""
-    types = (*_split(given.get("obs_type", "")), *(_split(said) if said not in CATEGORIES else ()))
+def wanted(args: dict[str, Any], *, everywhere: bool) -> Wanted:
+    """Return the filters of a search; a type that is not a category is an observation type."""
+    type_ = args.get("type_", "")
+    category = type_ if type_ in CATEGORIES else "observations" if type_ else ""
+    types = (*_split(args.get("obs_type", "")), *(_split(type_) if type_ not in CATEGORIES else ()))
     return Wanted(
-        question=given.get("query", ""),
+        question=args.get("query", ""),
         category=category or ("observations" if types else ""),
         types=types,
-        concepts=_split(given.get("concepts", "")),
-        files=_split(given.get("files", "")),
-        since=given.get("date_start", ""),
-        until=given.get("date_end", ""),
-        agent=given.get("platform_source", ""),
+        concepts=_split(args.get("concepts", "")),
+        files=_split(args.get("files", "")),
+        since=args.get("date_start", ""),
+        until=args.get("date_end", ""),
+        agent=args.get("platform_source", ""),
         everywhere=everywhere,
-        limit=given["limit"],
-        offset=given["offset"],
-        order=given.get("order_by", ""),
+        limit=args["limit"],
+        offset=args["offset"],
+        order=args.get("order_by", ""),
     )
 
 
-def index(found: Found, asked: Wanted) -> str:
-    """Write what a search found as a table a day."""
-    about = f' matching "{shorten(asked.question, 120)}"' if asked.question else ""
-    if not found.entries:
-        return "\n".join([f"No results found{about}.", *found.notes])
-    sessions = sum(entry.record.kind == SESSION for entry in found.entries)
-    counts = f"{len(found.entries) - sessions} obs, {counted(sessions, 'session')}"
-    left = found.total - asked.offset - len(found.entries)
-    more = [f"{left} more: offset={asked.offset + len(found.entries)}"] if left > 0 else []
-    head = f"Found {found.total} result(s){about} (showing {counts})"
-    return "\n".join([head, "", *_days(found.entries), *more, *found.notes])
+def index(results: Found, wanted: Wanted) -> str:
+    """Format search results as one table per day."""
+    about = f' matching "{shorten(wanted.question, 120)}"' if wanted.question else ""
+    if not results.entries:
+        return "\n".join([f"No results found{about}.", *results.notes])
+    sessions = sum(entry.record.kind == SESSION for entry in results.entries)
+    counts = f"{len(results.entries) - sessions} obs, {counted(sessions, 'session')}"
+    left = results.total - wanted.offset - len(results.entries)
+    more = [f"{left} more: offset={wanted.offset + len(results.entries)}"] if left > 0 else []
+    head = f"Found {results.total} result(s){about} (showing {counts})"
+    return "\n".join([head, "", *_days(results.entries), *more, *results.notes])
 
 
-def index_rows(found: Found, asked: Wanted) -> dict[str, Any]:
-    """Give what a search found as rows."""
-    observed, sessions = _parted(found.entries)
+def index_rows(results: Found, wanted: Wanted) -> dict[str, Any]:
+    """Return search results as rows."""
+    observed, sessions = _parted(results.entries)
     return {
-        "query": asked.question,
-        "totalResults": found.total,
+        "query": wanted.question,
+        "totalResults": results.total,
         "observations": [row(entry) for entry in observed],
         "sessions": [session_row(entry) for entry in sessions],
         "prompts": [],
     }
 
 
-def timeline(found: Around) -> str:
-    """Write what happened around something, its row marked."""
-    named = f"{name_of(found.center)} {shorten(found.center.record.title, 80)}" if found.center else found.at
-    if not found.entries:
-        return f"Nothing was kept around {named}."
-    head = f"Timeline around {named}: {counted(len(found.entries), 'item')}"
-    return "\n".join([head, "", *_days(found.entries, marked=found.center.number if found.center else -1)])
+def timeline(around: Around) -> str:
+    """Format what happened around a record or time, with its row marked."""
+    named = f"{name_of(around.center)} {shorten(around.center.record.title, 80)}" if around.center else around.at
+    if not around.entries:
+        return f"Nothing was saved around {named}."
+    head = f"Timeline around {named}: {counted(len(around.entries), 'item')}"
+    return "\n".join([head, "", *_days(around.entries, marked=around.center.number if around.center else -1)])
 
 
-def timeline_rows(found: Around) -> dict[str, Any]:
-    """Give what happened around something as rows, oldest first."""
+def timeline_rows(around: Around) -> dict[str, Any]:
+    """Return what happened around a record or time as rows, oldest first."""
     items = [
         {"type": "session", "epoch": _epoch(entry.record.created_at), "data": session_row(entry)}
         if entry.record.kind == SESSION
         else {"type": "observation", "epoch": _epoch(entry.record.created_at), "data": row(entry)}
-        for entry in found.entries
+        for entry in around.entries
     ]
-    return {"anchor": found.center.number if found.center else found.at, "items": items}
+    return {"anchor": around.center.number if around.center else around.at, "items": items}
 
 
 def row(entry: Entry) -> dict[str, Any]:
-    """Give an observation as a row: the shape of /api/observation/:id."""
+    """Return an observation as a row: the shape of /api/observation/:id."""
     record = entry.record
     return {
         "id": entry.number,
@@ -124,7 +124,7 @@ def row(entry: Entry) -> dict[str, Any]:
         "title": record.title,
         "subtitle": record.fields.get("subtitle", ""),
         "narrative": narrative_of(record),
-        "text": None,  # of old rows there; all is in narrative and facts
+        "text": None,  # only old claude-mem rows have it; everything is in narrative and facts
         "facts": facts_of(record),
         "concepts": concepts_of(record),
         "files_read": files_read(record),
@@ -138,9 +138,9 @@ def row(entry: Entry) -> dict[str, Any]:
 
 
 def session_row(entry: Entry) -> dict[str, Any]:
-    """Give a summary of a session as a row."""
+    """Return the summary of a session as a row."""
     record = entry.record
-    told = {
+    summary = {
         name: record.fields.get(name, "")
         for name in ("request", "investigated", "learned", "completed", "next_steps", "notes")
     }
@@ -148,17 +148,17 @@ def session_row(entry: Entry) -> dict[str, Any]:
         "id": entry.number,
         "memory_session_id": record.by.session,
         "project": record.project,
-        **told,
-        "request": told["request"] or record.title,
+        **summary,
+        "request": summary["request"] or record.title,
         "created_at": record.created_at,
         "created_at_epoch": _epoch(record.created_at),
     }
 
 
 def context(project: str, entries: Sequence[Entry], now: str) -> str:
-    """Write what a session is given when it begins."""
+    """Format the context a session receives when it starts."""
     if not entries:
-        return f"# [{project}] recent context\n\nNothing was kept here yet; it begins with this session."
+        return f"# [{project}] recent context\n\nNo observations yet; this is the first session."
     observed, sessions = _parted(entries)
     read = sum(reading_cost(entry.record) for entry in observed)
     signs = " ".join([f"{SESSION_SIGN}session", *(f"{sign}{name}" for name, sign in TYPES.items())])
@@ -170,20 +170,20 @@ def context(project: str, entries: Sequence[Entry], now: str) -> str:
     return "\n".join([*lines, *_last_summary(sessions, entries)])
 
 
-def draft(given: dict[str, Any], kind: str) -> Draft:
-    """Give the draft of what is kept by hand: of a type it is an observation, else a fact."""
+def draft(args: dict[str, Any], kind: str) -> Draft:
+    """Return the draft of a manual observation: with a known type an observation, otherwise a fact."""
     observed = kind.lower() in TYPES
     return Draft(
-        body=given["content"],
-        title=given.get("title", ""),
+        body=args["content"],
+        title=args.get("title", ""),
         kind="observation" if observed else "fact",
         fields={"type": kind.lower()} if observed else {},
-        extra={"metadata": given["metadata"]} if given.get("metadata") else {},
+        extra={"metadata": args["metadata"]} if args.get("metadata") else {},
     )
 
 
 def kept(outcome: Outcome) -> Record:
-    """Return the record that was saved, or the one that already says it; raises where the write was refused."""
+    """Return the saved record, or the existing one it duplicates; raise if it was refused."""
     match outcome:
         case Written(record=record) | Held(record=record):
             return record
@@ -193,14 +193,14 @@ def kept(outcome: Outcome) -> Record:
 
 
 def added(shown: Shown, outcome: Outcome) -> dict[str, Any]:
-    """Give what was kept by hand, with the number it is fetched by."""
+    """Return a manual observation, with the number it is fetched by."""
     record, known = shown.record, isinstance(outcome, Duplicate)
-    told = {"success": True, "id": shown.number, "title": record.title, "project": record.project, "ref": record.id}
-    return told | ({"deduplicated": True} if known else {})
+    result = {"success": True, "id": shown.number, "title": record.title, "project": record.project, "ref": record.id}
+    return result | ({"deduplicated": True} if known else {})
 
 
 def name_of(entry: Entry) -> str:
-    """Give what an observation or session is cited by."""
+    """Return how an observation or session is cited."""
     return f"#{'S' if entry.record.kind == SESSION else ''}{entry.number}"
 
 
@@ -227,22 +227,24 @@ def _context_line(entry: Entry) -> str:
 
 
 def _last_summary(sessions: Sequence[Entry], entries: Sequence[Entry]) -> list[str]:
-    """Give the last summary where nothing was observed after it."""
+    """Return the last summary if nothing was observed after it."""
     if not sessions or entries[-1].record.kind != SESSION:
         return []
-    told = sessions[-1].record.fields
-    wanted_ = (
+    summary = sessions[-1].record.fields
+    headings = (
         ("investigated", "Investigated"),
         ("learned", "Learned"),
         ("completed", "Completed"),
         ("next_steps", "Next Steps"),
     )
-    return ["", *(f"**{word}**: {shorten(str(told[key]), 300)}" for key, word in wanted_ if told.get(key))]
+    return ["", *(f"**{word}**: {shorten(str(summary[key]), 300)}" for key, word in headings if summary.get(key))]
 
 
 def _parted(entries: Iterable[Entry]) -> tuple[list[Entry], list[Entry]]:
-    listed = list(entries)
-    return [one for one in listed if one.record.kind != SESSION], [one for one in listed if one.record.kind == SESSION]
+    sessions, observed = list[Entry](), list[Entry]()
+    for entry in entries:
+        (sessions if entry.record.kind == SESSION else observed).append(entry)
+    return observed, sessions
 
 
 def _sign(record: Record) -> str:
@@ -271,4 +273,4 @@ def _epoch(at: str) -> int:
 
 
 def _split(text: str) -> tuple[str, ...]:
-    return tuple(part for one in text.strip("[]").split(",") if (part := one.strip().strip("\"'")))
+    return tuple(part for item in text.strip("[]").split(",") if (part := item.strip().strip("\"'")))

@@ -1,4 +1,4 @@
-"""claude-mem's tools, each a few lines over verbs; names and parameters are those of its contract."""
+"""claude-mem's tools. Names and parameters follow its contract; each calls one verb."""
 
 from pathlib import Path
 from typing import Any
@@ -14,19 +14,19 @@ from holdfast.verbs.search.observations import fetched, recent, search_observati
 from holdfast.verbs.sessions.session import find_session
 
 CONTRACT = read_contract(Path(__file__).parent)
-FURTHER = 4  # times as far back as usual, for a full context
+FURTHER = 4  # factor on how far back a full context goes
 
 
 def important(_: Call) -> str:
-    """Explain the three steps."""
+    """Return the three-step workflow."""
     return shapes.WORKFLOW
 
 
-def search(call: Call, format_: str, project: str = "", **given: Any) -> str | dict[str, Any]:
-    """Give an index of what was observed; in all projects unless one is named."""
-    asked = shapes.wanted(given, everywhere=not project)
-    found = search_observations(in_project(call.memory, project), asked)
-    return shapes.index(found, asked) if format_ == "index" else shapes.index_rows(found, asked)
+def search(call: Call, format_: str, project: str = "", **args: Any) -> str | dict[str, Any]:
+    """Return an index of observations; of all projects unless one is named."""
+    wanted = shapes.wanted(args, everywhere=not project)
+    results = search_observations(in_project(call.memory, project), wanted)
+    return shapes.index(results, wanted) if format_ == "index" else shapes.index_rows(results, wanted)
 
 
 def timeline(
@@ -38,39 +38,39 @@ def timeline(
     query: str = "",
     project: str = "",
 ) -> str | dict[str, Any]:
-    """Show what happened around something."""
+    """Return what happened around a record or time."""
     memory = in_project(call.memory, project)
-    found = timeline_of(
+    around = timeline_of(
         memory, anchor=anchor, question=query, before=depth_before, after=depth_after, everywhere=not project
     )
-    return shapes.timeline(found) if format_ == "index" else shapes.timeline_rows(found)
+    return shapes.timeline(around) if format_ == "index" else shapes.timeline_rows(around)
 
 
 def get_observations(
     call: Call, ids: list[int], limit: int, order_by: str = "", project: str = ""
 ) -> list[dict[str, Any]]:
-    """Give observations in full; of one project if it is named."""
-    found = fetched(call.memory, ids, order=order_by, limit=limit)
+    """Return observations in full; only of one project if it is named."""
+    entries = fetched(call.memory, ids, order=order_by, limit=limit)
     only = project_called(call.memory, project) if project else ""
-    return [shapes.row(entry) for entry in found if only in ("", entry.record.project)]
+    return [shapes.row(entry) for entry in entries if only in ("", entry.record.project)]
 
 
 def session_start_context(
     call: Call, full: bool, project: str = "", projects: str = "", platform_source: str = "", **_: Any
 ) -> str:
-    """Give the index a session begins with."""
-    memory, named = call.memory, [one for one in projects.split(",") if one.strip()]
-    meant = [project_called(memory, one) for one in named or [project]]
-    entries = recent(memory, meant, agent=platform_source, times=FURTHER if full else 1)
-    return shapes.context(meant[-1], entries, memory.clock.now())
+    """Return the index a session starts with."""
+    memory, named = call.memory, [name for name in projects.split(",") if name.strip()]
+    targets = [project_called(memory, name) for name in named or [project]]
+    entries = recent(memory, targets, agent=platform_source, times=FURTHER if full else 1)
+    return shapes.context(targets[-1], entries, memory.clock.now())
 
 
 def observation_add(
-    call: Call, kind: str, project_id: str = "", server_session_id: str = "", **given: Any
+    call: Call, kind: str, project_id: str = "", server_session_id: str = "", **args: Any
 ) -> dict[str, Any]:
-    """Keep one thing by hand."""
+    """Save one observation manually."""
     memory = in_project(call.memory, project_id)
     if server_session_id:
         memory = memory.acting_in(find_session(memory, server_session_id).id)
-    outcome = write(memory, shapes.draft(given, kind), waivers=Waivers(transient=True, scope=True))
+    outcome = write(memory, shapes.draft(args, kind), waivers=Waivers(transient=True, scope=True))
     return shapes.added(get(memory, shapes.kept(outcome).id), outcome)

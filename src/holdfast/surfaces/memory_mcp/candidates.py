@@ -1,4 +1,4 @@
-"""Decide on what was mined: keep it as a certain kind of memory, or turn away everything of a sort."""
+"""Decide on mined candidates: approve one as a certain type, or reject all of one sort."""
 
 from collections.abc import Sequence
 
@@ -17,7 +17,7 @@ MOST = 1_000
 
 
 def approve_as(memory: Memory, reference: str, memory_type: str, tags: Sequence[str] = ()) -> Joined:
-    """Say yes to something mined, as a memory of that type, and make it hot; what says it already takes its place."""
+    """Approve a mined candidate as a memory of that type and make it hot; a duplicate takes its place."""
     outcome = approve(memory, reference)
     match outcome:
         case Written(record=record) | Held(record=record):
@@ -25,7 +25,7 @@ def approve_as(memory: Memory, reference: str, memory_type: str, tags: Sequence[
             record = _as(memory, record, memory_type, tags)
         case Duplicate(matches=matches):
             known, record = True, matches[0].record
-            reject(memory, [reference], reason=f"said by {record.id}")
+            reject(memory, [reference], reason=f"duplicate of {record.id}")
         case _:
             raise refusal(outcome, REMEDIES)
     promote(memory, record.id, why="mined_approved")
@@ -33,18 +33,18 @@ def approve_as(memory: Memory, reference: str, memory_type: str, tags: Sequence[
 
 
 def reject_sort(memory: Memory, prefix: str) -> list[Record]:
-    """Turn away everything mined whose sort begins so."""
-    found = [one.record for one in mined(memory, limit=MOST) if sort_of(one).startswith(prefix)]
-    return reject(memory, [record.id for record in found]) if found else []
+    """Reject every mined candidate whose sort has the prefix."""
+    matching = [candidate.record for candidate in mined(memory, limit=MOST) if sort_of(candidate).startswith(prefix)]
+    return reject(memory, [record.id for record in matching]) if matching else []
 
 
-def sort_of(one: Mined) -> str:
-    """Give what sort of thing was mined."""
-    return str(one.record.extra["pattern"].get("kind", ""))
+def sort_of(candidate: Mined) -> str:
+    """Return the sort of a mined candidate."""
+    return str(candidate.record.extra["pattern"].get("kind", ""))
 
 
 def _as(memory: Memory, record: Record, memory_type: str, tags: Sequence[str]) -> Record:
     draft = draft_of(record.body, memory_type, tags=tags)
-    every = tuple(dict.fromkeys((*record.tags, *draft.tags)))
-    revised = revise(memory, record.id, Revision(kind=draft.kind, fields=draft.fields, tags=every))
+    all_tags = tuple(dict.fromkeys((*record.tags, *draft.tags)))
+    revised = revise(memory, record.id, Revision(kind=draft.kind, fields=draft.fields, tags=all_tags))
     return revised if isinstance(revised, Record) else record

@@ -1,4 +1,4 @@
-"""What a session comes to: its memories sorted by what they are good for, and the best of what only it would have kept."""
+"""Summarize a session: group its memories by purpose, and make the best of its episodic memories lasting."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -30,7 +30,7 @@ _ACTIONS = ("thread", "blocker")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Digest:
-    """A session's memories by group, what matters most first."""
+    """A session's memories by group, most important first."""
 
     session: Session
     total: int
@@ -39,7 +39,7 @@ class Digest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ended:
-    """A session that ended: what was bound to it, best first, and what of that is kept for good."""
+    """A closed session: its episodic memories, best first, and those that were made lasting."""
 
     session: Session
     episodes: tuple[Vitals, ...] = ()
@@ -47,24 +47,24 @@ class Ended:
 
 
 def digest(memory: Memory, reference: str) -> Digest:
-    """Sort what a session kept into decisions, insights, things to do and the rest."""
+    """Group what a session saved into decisions, insights, action items and context."""
     session = find_session(memory, reference)
-    found = [one for one in records.of_session(memory.store.db, session.id, limit=MOST_READ) if _in_use(one)]
-    ranked = sorted(found, key=lambda entry: -importance(entry.record.text))
+    kept = [entry for entry in records.of_session(memory.store.db, session.id, limit=MOST_READ) if _in_use(entry)]
+    ranked = sorted(kept, key=lambda entry: -importance(entry.record.text))
     groups: dict[str, list[Entry]] = {name: [] for name in ("decisions", "insights", "action_items", "context")}
     for entry in ranked:
         groups[_group(entry.record)].append(entry)
     shown = {name: tuple(entries[:MOST_SHOWN]) for name, entries in groups.items()}
-    return Digest(session=session, total=len(found), groups=shown)
+    return Digest(session=session, total=len(kept), groups=shown)
 
 
 def end_session(memory: Memory, reference: str, *, keep: bool = True, memory_type: str = "project") -> Ended:
-    """End a session; of what was bound to it the best becomes lasting, and hot."""
+    """Close a session; the best of its episodic memories become lasting and hot."""
     session = find_session(memory, reference)
-    found = [one for one in records.of_session(memory.store.db, session.id, limit=MOST_READ) if _in_use(one)]
-    episodes = vitals_of(memory, [one for one in found if type_of(one.record) == EPISODIC])
-    ranked = sorted(episodes, key=lambda one: (-one.salience, one.record.id))
-    chosen = [one.record for one in ranked[:PROMOTED] if one.salience >= WORTH] if keep else []
+    entries = [entry for entry in records.of_session(memory.store.db, session.id, limit=MOST_READ) if _in_use(entry)]
+    episodes = vitals_of(memory, [entry for entry in entries if type_of(entry.record) == EPISODIC])
+    ranked = sorted(episodes, key=lambda vitals: (-vitals.salience, vitals.record.id))
+    chosen = [vitals.record for vitals in ranked[:PROMOTED] if vitals.salience >= WORTH] if keep else []
     with memory.store.transaction():
         lasting = [_lasting(memory, record, memory_type) for record in chosen]
         if session.is_open:

@@ -1,4 +1,4 @@
-"""Keep something, or add its labels to what says it already: for callers who want one memory either way."""
+"""Save a memory, or add its tags to the existing memory that already says it."""
 
 from dataclasses import dataclass
 
@@ -15,7 +15,7 @@ REMEDIES = Remedies(restore="`holdfast restore {id}`")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Joined:
-    """The memory that now says it, and whether it was there before."""
+    """The saved or existing memory, whether it existed before, and whether it is pending."""
 
     record: Record
     known: bool = False
@@ -23,7 +23,7 @@ class Joined:
 
 
 def keep_or_join(memory: Memory, draft: Draft) -> Joined:
-    """Keep a draft; where it is known, what is there gets its tags too. Wordings that fade are the writer's choice here."""
+    """Save a draft; a duplicate gives its tags to the existing memory. Transient wording is allowed here."""
     outcome = write(memory, draft, waivers=Waivers(transient=True, scope=True))
     match outcome:
         case Written(record=record):
@@ -36,8 +36,8 @@ def keep_or_join(memory: Memory, draft: Draft) -> Joined:
 
 
 def _labelled(memory: Memory, record: Record, tags: tuple[str, ...]) -> Record:
-    every = tuple(dict.fromkeys((*record.tags, *tags)))
-    if every == record.tags:
+    all_tags = tuple(dict.fromkeys((*record.tags, *tags)))
+    if all_tags == record.tags:
         return record
-    revised = revise(memory, record.id, Revision(tags=every))
+    revised = revise(memory, record.id, Revision(tags=all_tags))
     return revised if isinstance(revised, Record) else record

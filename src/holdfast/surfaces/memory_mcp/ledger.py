@@ -1,4 +1,4 @@
-"""What callers of Memory MCP get of mining, merging and the store itself."""
+"""Format mining, consolidation and maintenance results of Memory MCP as JSON."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -26,42 +26,42 @@ OPERATIONS: Mapping[str, str] = {
 }
 
 
-def mined(one: Mined, number: int) -> dict[str, Any]:
-    """Give something mined that waits for a yes."""
-    seen = one.record.extra["pattern"]
+def mined(candidate: Mined, number: int) -> dict[str, Any]:
+    """Return a pending mined candidate."""
+    seen = candidate.record.extra["pattern"]
     return {
         "id": number,
-        "pattern": one.record.body,
-        "type": sort_of(one),
-        "occurrences": one.occurrences,
-        "confidence": one.confidence,
-        "score": one.score,
-        "sessions": one.sessions,
-        "first_seen": seen.get("first_at", one.record.created_at),
-        "last_seen": one.last_at,
+        "pattern": candidate.record.body,
+        "type": sort_of(candidate),
+        "occurrences": candidate.occurrences,
+        "confidence": candidate.confidence,
+        "score": candidate.score,
+        "sessions": candidate.sessions,
+        "first_seen": seen.get("first_at", candidate.record.created_at),
+        "last_seen": candidate.last_at,
     }
 
 
-def mining(found: OutputStatus, waiting: Sequence[dict[str, Any]], *, least: int, lately: int) -> dict[str, Any]:
-    """Give how mining stands."""
+def mining(status: OutputStatus, waiting: Sequence[dict[str, Any]], *, least: int, recent: int) -> dict[str, Any]:
+    """Return the state of mining."""
     short = ("id", "pattern", "type", "occurrences")
     return {
         "enabled": True,
         "promotion_threshold": least,
-        "candidates_ready": found.waiting,
-        "outputs_last_24h": lately,
-        "outputs_unmined": found.held.unmined,
-        "last_run_at": found.held.ran_at or None,
+        "candidates_ready": status.waiting,
+        "outputs_last_24h": recent,
+        "outputs_unmined": status.held.unmined,
+        "last_run_at": status.held.ran_at or None,
         "candidates": [
-            {name: shorten(one[name], PATTERN) if name == "pattern" else one[name] for name in short}
-            for one in waiting[:10]
+            {name: shorten(candidate[name], PATTERN) if name == "pattern" else candidate[name] for name in short}
+            for candidate in waiting[:10]
         ],
     }
 
 
 def mining_run(run: Run) -> dict[str, Any]:
-    """Give what a run of mining found."""
-    fresh = [one for one in (*run.offered, *run.approved) if one.revision <= 2]
+    """Return the result of a mining run."""
+    fresh = [record for record in (*run.offered, *run.approved) if record.revision <= 2]
     return {
         "success": True,
         "outputs_processed": run.outputs,
@@ -75,26 +75,26 @@ def mining_run(run: Run) -> dict[str, Any]:
     }
 
 
-def of_type(found: Proposals, memory_type: str) -> Proposals:
-    """Give the proposals about memories of one type; all of them for none."""
-    chosen = [one for one in found.found if memory_type in ("", *map(type_of, one.sources))]
-    return replace(found, found=tuple(chosen))
+def of_type(proposals: Proposals, memory_type: str) -> Proposals:
+    """Return the proposals about memories of one type; all of them for an empty type."""
+    chosen = [proposal for proposal in proposals.found if memory_type in ("", *map(type_of, proposal.sources))]
+    return replace(proposals, found=tuple(chosen))
 
 
-def consolidation(found: Proposals, kept: Sequence[Record], numbers: Mapping[str, int]) -> dict[str, Any]:
-    """Give what could be merged, and what was."""
-    inside = sum(len(one.sources) for one in found.found)
+def consolidation(proposals: Proposals, kept: Sequence[Record], numbers: Mapping[str, int]) -> dict[str, Any]:
+    """Return what could be merged, and what was."""
+    inside = sum(len(proposal.sources) for proposal in proposals.found)
     clusters = [
         {
-            "representative_id": numbers[one.base],
-            "member_ids": [numbers[source.id] for source in one.sources],
-            "merged_content": one.text,
-            "size": len(one.sources),
+            "representative_id": numbers[proposal.base],
+            "member_ids": [numbers[source.id] for source in proposal.sources],
+            "merged_content": proposal.text,
+            "size": len(proposal.sources),
         }
-        for one in found.found
+        for proposal in proposals.found
     ]
     gone = inside - len(clusters)
-    share = round(100 * gone / found.looked_at, 1) if found.looked_at else 0.0
+    share = round(100 * gone / proposals.looked_at, 1) if proposals.looked_at else 0.0
     return {
         "success": True,
         "dry_run": not kept,
@@ -108,7 +108,7 @@ def consolidation(found: Proposals, kept: Sequence[Record], numbers: Mapping[str
 
 
 def maintained(done: Upkeep, now: Status, numbers: Mapping[str, int], schema: int) -> dict[str, Any]:
-    """Give what maintenance did to the store."""
+    """Return what maintenance did to the store."""
     return {
         "size_before_bytes": done.bytes_before,
         "size_after_bytes": done.bytes_after,
@@ -122,7 +122,7 @@ def maintained(done: Upkeep, now: Status, numbers: Mapping[str, int], schema: in
 
 
 def cleaned(done: Upkeep, expired: int) -> dict[str, Any]:
-    """Give what was let go; memories are retired, and can be restored."""
+    """Return what was cleaned up; memories are retired and can be restored."""
     by_type: dict[str, int] = {}
     for record in done.retired:
         by_type[type_of(record)] = by_type.get(type_of(record), 0) + 1
@@ -139,7 +139,7 @@ def cleaned(done: Upkeep, expired: int) -> dict[str, Any]:
 
 
 def database(now: Status, counted: Mapping[str, Any], schema: int) -> dict[str, Any]:
-    """Give where the store is and what it holds."""
+    """Return where the store is and what it contains."""
     return {
         "db_path": now.place,
         "db_size_bytes": now.bytes,
@@ -153,16 +153,16 @@ def database(now: Status, counted: Mapping[str, Any], schema: int) -> dict[str, 
 
 
 def embeddings(now: Status, stored: str) -> dict[str, Any]:
-    """Give whether the vectors fit the embedder."""
+    """Return whether the stored vectors match the embedder."""
     name, _, size = stored.rpartition("/")
     known = {"stored_model": name or None, "stored_dim": int(size) if size.isdecimal() else None}
     valid = not now.note or now.embedder == "none"
-    told = {"success": valid, "valid": valid, **known, "current_model": now.embedder, "waiting": now.lagging}
-    return told if valid else {**told, "warning": now.note}
+    result = {"success": valid, "valid": valid, **known, "current_model": now.embedder, "waiting": now.lagging}
+    return result if valid else {**result, "warning": now.note}
 
 
 def rebuilt(before: Status, now: Status, done: int, stored: str) -> dict[str, Any]:
-    """Give what making vectors anew came to."""
+    """Return the result of rebuilding the vectors."""
     name, _, size = stored.rpartition("/")
     total = now.everywhere + now.pending + now.retired
     return {
@@ -178,7 +178,7 @@ def rebuilt(before: Status, now: Status, done: int, stored: str) -> dict[str, An
 
 
 def audited(events: Sequence[Event], numbers: Mapping[str, int]) -> dict[str, Any]:
-    """Give what was taken away or put back, latest first."""
+    """Return what was removed or restored, latest first."""
     entries = [
         {
             "id": place,
@@ -195,21 +195,21 @@ def audited(events: Sequence[Event], numbers: Mapping[str, int]) -> dict[str, An
 
 
 def operation(event: Event) -> str:
-    """Give what an event is called there."""
+    """Return Memory MCP's name of an event."""
     if event.verb == "heated":
         return "demote_stale" if event.data.get("why") == "stale" else "demote_memory"
     return OPERATIONS.get(event.verb, event.verb)
 
 
-def metrics(found: Metrics, hot: Sequence[Hot], *, capacity: int, began: str, now: str) -> dict[str, Any]:
-    """Give what was counted, and how full the hot cache is."""
+def metrics(counted: Metrics, hot: Sequence[Hot], *, capacity: int, began: str, now: str) -> dict[str, Any]:
+    """Return the counters, and how full the hot cache is."""
     gauges = {
         "hot_cache.size": len(hot),
         "hot_cache.max_size": capacity,
-        "hot_cache.pinned": sum(one.pinned for one in hot),
+        "hot_cache.pinned": sum(hot_.pinned for hot_ in hot),
         "hot_cache.utilization": round(len(hot) / capacity, 3) if capacity else 0.0,
     }
-    counters = {f"hot_cache.{name}": value for name, value in found.hot.items()} | found.tallies
+    counters = {f"hot_cache.{name}": value for name, value in counted.hot.items()} | counted.tallies
     uptime = round(days_between(began, now) * SECONDS_PER_DAY) if began else 0
-    failures = [f"{one.at} {one.name}: {one.said}" for one in found.failures]
+    failures = [f"{failure.at} {failure.name}: {failure.said}" for failure in counted.failures]
     return {"uptime_seconds": uptime, "counters": counters, "gauges": gauges, "failures": failures}

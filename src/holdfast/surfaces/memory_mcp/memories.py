@@ -1,4 +1,4 @@
-"""Memory MCP's tools for memories themselves: keep, find, browse, forget, the hot cache, use, documents."""
+"""Memory MCP's tools for memories: save, recall, list, delete, the hot cache, feedback, documents."""
 
 from typing import Any
 
@@ -25,7 +25,7 @@ FALLBACK = (kinds_of("pattern"), kinds_of("project"), ())
 def remember(
     call: Call, content: str, memory_type: str, tags: tuple[str, ...] = (), category: str = "", session_id: str = ""
 ) -> dict[str, Any]:
-    """Keep something, or add its tags to what says it already."""
+    """Save a memory, or add its tags to the one that already says it."""
     memory = in_session(call.memory, session_id)
     return shapes.remembered(memory, keep_or_join(memory, draft_of(content, memory_type, category=category, tags=tags)))
 
@@ -40,29 +40,29 @@ def recall(
     memory_type: str = "",
     expand_relations: bool = False,
 ) -> dict[str, Any]:
-    """Find what answers a question."""
+    """Find memories that answer a question."""
     linked = include_related or expand_relations
-    asked = shapes.query(query, mode=mode, limit=limit, least=threshold, memory_type=memory_type, related=linked)
-    found = find_answers(call.memory, asked)
-    return shapes.recalled(call.memory, found, mode, expand=expand_relations, related_=include_related)
+    request = shapes.query(query, mode=mode, limit=limit, least=threshold, memory_type=memory_type, related=linked)
+    recalled = find_answers(call.memory, request)
+    return shapes.recalled(call.memory, recalled, mode, expand=expand_relations, related_=include_related)
 
 
 def recall_with_fallback(call: Call, query: str, min_results: int, mode: str = "") -> dict[str, Any]:
-    """Look among patterns, then among facts, then everywhere in the project."""
-    found = find_in_turn(call.memory, shapes.query(query, mode=mode), FALLBACK, least=min_results)
-    return shapes.recalled(call.memory, found, mode)
+    """Search patterns, then facts, then everything in the project."""
+    recalled = find_in_turn(call.memory, shapes.query(query, mode=mode), FALLBACK, least=min_results)
+    return shapes.recalled(call.memory, recalled, mode)
 
 
 def recall_by_tag(call: Call, tag: str, limit: int) -> list[dict[str, Any]]:
-    """List what has a tag."""
+    """List the memories with a tag."""
     return shapes.memories(call.memory, browse(call.memory, Query(text="", tags=(tag,), limit=limit)).entries)
 
 
 def list_memories(call: Call, limit: int, offset: int, memory_type: str = "") -> list[dict[str, Any]]:
-    """List what is kept, newest first."""
+    """List memories, newest first."""
     kinds = kinds_of(memory_type) if memory_type else ()
-    wanted = Query(text="", kinds=kinds, tags=tags_of(memory_type), limit=limit)
-    return shapes.memories(call.memory, browse(call.memory, wanted, offset=offset).entries)
+    request = Query(text="", kinds=kinds, tags=tags_of(memory_type), limit=limit)
+    return shapes.memories(call.memory, browse(call.memory, request, offset=offset).entries)
 
 
 def forget(call: Call, memory_id: int) -> dict[str, Any]:
@@ -72,17 +72,17 @@ def forget(call: Call, memory_id: int) -> dict[str, Any]:
 
 
 def memory_stats(call: Call) -> dict[str, Any]:
-    """Count what is kept."""
+    """Count memories."""
     return reports.stats(census(call.memory, Query(text="")), len(hot.hot_ids(call.memory)), type_of_kind)
 
 
 def hot_cache_status(call: Call) -> dict[str, Any]:
-    """Show the hot cache and how it fares."""
+    """Return the hot cache and its statistics."""
     memory = call.memory
-    found = hot.hot_set(memory)
-    known = vitals_by_id(memory, [one.record.id for one in found])
+    members = hot.hot_set(memory)
+    vitals = vitals_by_id(memory, [member.record.id for member in members])
     return reports.hot_status(
-        [known[one.record.id] for one in found], hot.heat_counts(memory), memory.config.hot_capacity
+        [vitals[member.record.id] for member in members], hot.heat_counts(memory), memory.config.hot_capacity
     )
 
 
@@ -93,7 +93,7 @@ def promote(call: Call, memory_id: int) -> dict[str, Any]:
 
 
 def demote(call: Call, memory_id: int) -> dict[str, Any]:
-    """Take a memory out of the hot cache."""
+    """Remove a memory from the hot cache."""
     hot.demote(call.memory, id_of(call.memory, memory_id))
     return shapes.done(f"Memory #{memory_id} left the hot cache.", memory_id=memory_id)
 
@@ -105,23 +105,23 @@ def pin(call: Call, memory_id: int) -> dict[str, Any]:
 
 
 def unpin(call: Call, memory_id: int) -> dict[str, Any]:
-    """Let a memory leave the hot cache again."""
+    """Allow a memory to leave the hot cache again."""
     hot.unpin(call.memory, id_of(call.memory, memory_id))
     return shapes.done(f"Memory #{memory_id} is no longer pinned.", memory_id=memory_id)
 
 
 def mark_memory_used(call: Call, memory_id: int, feedback: str = "") -> dict[str, Any]:
-    """Say that a memory helped."""
+    """Record that a memory helped."""
     record_use(call.memory, [id_of(call.memory, memory_id)], "applied", note=feedback)
-    return shapes.done(f"Memory #{memory_id} helped.", memory_id=memory_id)
+    return shapes.done(f"Recorded that memory #{memory_id} helped.", memory_id=memory_id)
 
 
 def retrieval_quality_stats(call: Call, days: int, memory_id: int = 0) -> dict[str, Any]:
-    """Tell how often what was shown helped."""
+    """Return how often results helped."""
     if not memory_id:
         return reports.quality(quality(call.memory, days=days), days)
-    found = vitals_by_id(call.memory, [id_of(call.memory, memory_id)])
-    return reports.retrieval(next(iter(found.values())))
+    vitals = vitals_by_id(call.memory, [id_of(call.memory, memory_id)])
+    return reports.retrieval(next(iter(vitals.values())))
 
 
 def bootstrap_project(
@@ -132,27 +132,29 @@ def bootstrap_project(
     file_patterns: tuple[str, ...] = (),
     tags: tuple[str, ...] = (),
 ) -> dict[str, Any]:
-    """Keep what the project's documents say."""
-    like = draft_of("", memory_type, tags=tags, source="imported")
-    return reports.bootstrapped(bootstrap(call.memory, like, root=root_path, files=file_patterns, hot=promote_to_hot))
+    """Import the project's documents."""
+    template = draft_of("", memory_type, tags=tags, source="imported")
+    return reports.bootstrapped(
+        bootstrap(call.memory, template, root=root_path, files=file_patterns, hot=promote_to_hot)
+    )
 
 
 def seed_from_text(call: Call, content: str, memory_type: str, promote_to_hot: bool) -> dict[str, Any]:
-    """Keep each item and paragraph of a text."""
+    """Save each item and paragraph of a text."""
     return reports.seeded(seed_text(call.memory, content, draft_of("", memory_type), hot=promote_to_hot))
 
 
 def seed_from_file(call: Call, file_path: str, memory_type: str, promote_to_hot: bool) -> dict[str, Any]:
-    """Keep what a file of the project says."""
-    like = draft_of("", memory_type, source="imported")
-    return reports.seeded(seed_file(call.memory, confined(call.memory, file_path), like, hot=promote_to_hot))
+    """Import a file of the project."""
+    template = draft_of("", memory_type, source="imported")
+    return reports.seeded(seed_file(call.memory, confined(call.memory, file_path), template, hot=promote_to_hot))
 
 
 def hot_cache(call: Call) -> str:
-    """Give the hot cache as a context."""
-    return shapes.hot_cache(one.record for one in hot.hot_set(call.memory))
+    """Return the hot cache as context."""
+    return shapes.hot_cache(member.record for member in hot.hot_set(call.memory))
 
 
 def project_context(call: Call) -> str:
-    """Give where the project stands."""
+    """Return the state of the project."""
     return reports.project(context(call.memory), hot.hot_set(call.memory))

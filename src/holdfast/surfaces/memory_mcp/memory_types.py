@@ -1,4 +1,4 @@
-"""Memory MCP's types and categories of a memory, as kinds of ours and back. Pure."""
+"""Map Memory MCP's types and categories to kinds and back. Pure functions."""
 
 from collections.abc import Iterable, Mapping
 
@@ -8,7 +8,7 @@ from holdfast.model.record import Draft, Record, Source
 SYSTEM = "memory-mcp"
 TYPES = ("project", "pattern", "reference", "conversation", "episodic")
 EPISODIC = "episodic"  # an observation with this tag: bound to its session
-# Kinds that have no name there, by what they are nearest to.
+# Kinds without a Memory MCP type, mapped to the nearest one.
 _UNNAMED = {"decision": "project", "preference": "project", "scar": "pattern", "thread": "conversation"}
 _KINDS: Mapping[str, str] = {
     "project": "fact",
@@ -33,41 +33,41 @@ _SAME_NAME = ("decision", "preference", "reference", "observation")
 
 
 def type_of_kind(kind: str) -> str:
-    """Give what a kind is called there."""
+    """Return the Memory MCP type of a kind."""
     named = KINDS[kind].names.get(SYSTEM, "") if kind in KINDS else ""
     return named or _UNNAMED.get(kind, "project")
 
 
 def type_of(record: Record) -> str:
-    """Give the type a memory has there."""
+    """Return the Memory MCP type of a record."""
     is_episode = record.kind == "observation" and EPISODIC in record.tags
     return EPISODIC if is_episode else type_of_kind(record.kind)
 
 
 def kinds_of(memory_type: str) -> tuple[str, ...]:
-    """Give the kinds a type stands for; none of them for no type."""
+    """Return the kinds of a type; none for an empty type."""
     if memory_type == EPISODIC:
         return ("observation",)
     return tuple(kind for kind in KINDS if type_of_kind(kind) == memory_type)
 
 
 def tags_of(memory_type: str) -> tuple[str, ...]:
-    """Give the tags that tell a type apart from others of its kind."""
+    """Return the tags that distinguish a type from others of the same kind."""
     return (EPISODIC,) if memory_type == EPISODIC else ()
 
 
 def category_of(record: Record) -> str:
-    """Give the category of a memory: what was said of it, else what its kind says."""
-    said = record.fields.get("category") or record.extra.get("category")
-    if isinstance(said, str) and said:
-        return said
+    """Return the category of a record: the stored one, or the one its kind implies."""
+    stored = record.fields.get("category") or record.extra.get("category")
+    if isinstance(stored, str) and stored:
+        return stored
     return record.kind if record.kind in _SAME_NAME else _CATEGORIES.get(record.kind, "")
 
 
 def draft_of(
     content: str, memory_type: str, *, category: str = "", tags: Iterable[str] = (), source: Source = "explicit"
 ) -> Draft:
-    """Give the draft of a memory of that type; a category makes its kind finer where the type stays the same."""
+    """Return the draft of a memory of that type; a category refines the kind if the type stays the same."""
     finer = _BY_CATEGORY.get(category, "")
     kind = finer if finer and type_of_kind(finer) == memory_type else _KINDS[memory_type]
     beside = {"category": category} if category else {}

@@ -1,4 +1,4 @@
-"""Records by their local numbers, for callers who know memories by integers."""
+"""Look up records by their local numbers, for callers that use integer ids."""
 
 from collections.abc import Iterable
 
@@ -13,22 +13,22 @@ LARGEST = 2**63
 
 
 def by_number(memory: Memory, number: int) -> Entry:
-    """Give the record of a number, or of the number it had in Memory MCP; erased ones are gone."""
+    """Return the record with this number, or with this number in an imported Memory MCP store; never an erased one."""
     db = memory.store.db
     own = records.by_numbers(db, [number] if 0 < number < LARGEST else []).get(number)
-    if own is None or own.project == GLOBAL:  # small numbers are rather those of what was imported
+    if own is None or own.project == GLOBAL:  # small numbers more likely belong to imported memories
         for entry in imported.by_foreign_id(db, str(number), whole=True, system=SYSTEM):
             return entry
     if own is None or own.state == "erased":
-        raise NotFound(f"Memory not found: {number}.", hint="list_memories shows the ids there are.")
+        raise NotFound(f"Memory not found: {number}.", hint="list_memories lists the ids.")
     return Entry(number=number, record=own)
 
 
 def id_of(memory: Memory, number: int) -> str:
-    """Give the id of the record with a number."""
+    """Return the id of the record with this number."""
     return by_number(memory, number).record.id
 
 
 def numbers_of(memory: Memory, ids: Iterable[str]) -> dict[str, int]:
-    """Give the number of each record."""
-    return {one: entry.number for one, entry in records.by_ids(memory.store.db, ids).items()}
+    """Return the number of each record."""
+    return {id_: entry.number for id_, entry in records.by_ids(memory.store.db, ids).items()}

@@ -1,4 +1,4 @@
-"""How records are connected: what one is linked to, links taken away together, and how many there are."""
+"""Query and remove links between records, and count them."""
 
 from dataclasses import dataclass
 
@@ -14,7 +14,7 @@ DIRECTIONS = ("outgoing", "incoming", "both")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Relation:
-    """A link with when it was made, and the record at its other end."""
+    """A link, when it was made, and the record at its other end."""
 
     arrow: Arrow
     at: str
@@ -23,19 +23,19 @@ class Relation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Relations:
-    """How many links leave this project's records, by relation, and how many records have any."""
+    """The number of links in this project by relation, and of records that have any."""
 
     by_relation: dict[str, int]
     linked: int
 
     @property
     def total(self) -> int:
-        """How many there are in all."""
+        """The number of links."""
         return sum(self.by_relation.values())
 
 
 def related(memory: Memory, reference: str, *, relation: str = "", direction: str = "both") -> list[Relation]:
-    """Give what a record is linked to, one way or both, as far as it is in use."""
+    """Return the active records a record is linked to, in one direction or both."""
     _check(relation, direction)
     center = find(memory, reference).record.id
     arrows = [
@@ -54,7 +54,7 @@ def related(memory: Memory, reference: str, *, relation: str = "", direction: st
 
 
 def unlink_all(memory: Memory, source: str, target: str, *, relation: str = "") -> int:
-    """Take away every link from one record to another, or those of one relation; give how many there were."""
+    """Remove every link from one record to another, or those of one relation; return how many."""
     _check(relation, "both")
     start, end = find(memory, source).record, find(memory, target).record.id
     arrows = [link for link in start.links if link.target == end and relation in ("", link.relation)]
@@ -66,20 +66,20 @@ def unlink_all(memory: Memory, source: str, target: str, *, relation: str = "") 
 
 def relations(memory: Memory) -> Relations:
     """Count the links of this project."""
-    db, here = memory.store.db, memory.store.project_number(memory.project)
-    return Relations(by_relation=links.counts(db, here), linked=links.linked(db, here))
+    db, project = memory.store.db, memory.store.project_number(memory.project)
+    return Relations(by_relation=links.counts(db, project), linked=links.linked(db, project))
 
 
 def linked_at(memory: Memory, arrow: Arrow) -> str:
-    """Give when a link was made: by itself, or with its record."""
+    """Return when a link was made, on its own or with its record."""
     events = memory.store.events_about(arrow.source)
     wanted = {"relation": arrow.relation, "target": arrow.target}
-    made = [event.at for event in events if event.verb == "linked" and wanted.items() <= dict(event.data).items()]
-    return made[-1] if made else events[0].at
+    times = [event.at for event in events if event.verb == "linked" and wanted.items() <= dict(event.data).items()]
+    return times[-1] if times else events[0].at
 
 
 def _check(relation: str, direction: str) -> None:
     if relation and relation not in RELATIONS:
-        raise Invalid(f"{relation!r} is no relation.", hint=f"Use one of {', '.join(RELATIONS)}.")
+        raise Invalid(f"{relation!r} is not a relation.", hint=f"Use one of {', '.join(RELATIONS)}.")
     if direction not in DIRECTIONS:
-        raise Invalid(f"{direction!r} is no direction.", hint=f"Use one of {', '.join(DIRECTIONS)}.")
+        raise Invalid(f"{direction!r} is not a direction.", hint=f"Use one of {', '.join(DIRECTIONS)}.")

@@ -1,4 +1,4 @@
-"""What callers of Memory MCP get of memories: JSON objects with the fields its document names, ids as integers."""
+"""Format memories of Memory MCP as JSON objects with the fields its documentation names; ids are integers."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -28,11 +28,9 @@ from holdfast.verbs.truth.contradictions import Dispute
 
 CONTRACT = read_contract(Path(__file__).parent)
 LIMITS: Mapping[str, int] = {"precision": 3, "balanced": 5, "exploratory": 10}
-FARTHER = 0.8  # what a step along a link leaves of a score
+FARTHER = 0.8  # factor on the score of a linked memory
 SUMMARY, CACHE_LINE, CACHE_TAGS = 150, 150, 3
-RANKING = (
-    "How well the words and the meaning fit, weighed by freshness, trust, severity, scope and what became of it before."
-)
+RANKING = "How well the words and the meaning fit, weighed by freshness, trust, severity, scope and earlier outcomes."
 _GUIDANCE = {
     "high": "HIGH CONFIDENCE: this fits closely and can be relied on.",
     "medium": "MEDIUM CONFIDENCE: this probably applies; check it where it matters.",
@@ -47,40 +45,40 @@ _PROMOTED = {
 
 
 def present_error(problem: HoldfastError) -> str:
-    """Write an error as an object that says it failed."""
-    said = "; ".join(problem.problems) + "." if problem.problems else problem.message
-    return text_or_json({"success": False, "error": f"{said} {problem.hint}".strip()})
+    """Format an error as an object with success false."""
+    message = "; ".join(problem.problems) + "." if problem.problems else problem.message
+    return text_or_json({"success": False, "error": f"{message} {problem.hint}".strip()})
 
 
 def done(message: str, **more: Any) -> dict[str, Any]:
-    """Give what a call that succeeded says."""
+    """Return the result of a call that succeeded."""
     return {"success": True, "message": message, **more}
 
 
-def memory(one: Vitals, hit: Hit | None = None, *, share: float = 1.0) -> dict[str, Any]:
-    """Give a memory with everything measured about it; `hit` is how it was found, `share` how far from what was asked."""
-    record = one.record
+def memory(vitals: Vitals, hit: Hit | None = None, *, share: float = 1.0) -> dict[str, Any]:
+    """Return a memory with its measurements; `hit` is its search result, `share` the factor for linked memories."""
+    record = vitals.record
     mined = record.source == "mined"
     return {
-        "id": one.number,
+        "id": vitals.number,
         "content": content(record),
         "memory_type": type_of(record),
         "source": "mined" if mined else "manual",
-        "is_hot": one.hot,
-        "is_pinned": one.pinned,
-        "promotion_source": _PROMOTED.get(one.why, "manual") if one.hot else None,
+        "is_hot": vitals.hot,
+        "is_pinned": vitals.pinned,
+        "promotion_source": _PROMOTED.get(vitals.why, "manual") if vitals.hot else None,
         "tags": [tag for tag in record.tags if tag != EPISODIC],
-        "access_count": one.usage.surfaced + uses_of(one.usage),
-        "trust_score": round(one.trust, 3),
+        "access_count": vitals.usage.surfaced + uses_of(vitals.usage),
+        "trust_score": round(vitals.trust, 3),
         "source_log_id": None,
         "extracted_at": record.created_at if mined else None,
         "session_id": record.by.session or None,
         "project_id": record.project or None,
         "similarity": round(hit.fit * share, 3) if hit else None,
-        "hot_score": round(one.heat, 3),
-        "salience_score": one.salience,
-        "recency_score": round(one.freshness, 3),
-        "trust_score_decayed": round(one.trust_now, 3),
+        "hot_score": round(vitals.heat, 3),
+        "salience_score": vitals.salience,
+        "recency_score": round(vitals.freshness, 3),
+        "trust_score_decayed": round(vitals.trust_now, 3),
         "composite_score": round(hit.score * share, 4) if hit else None,
         "created_at": record.created_at,
         "ref": record.id,
@@ -88,8 +86,8 @@ def memory(one: Vitals, hit: Hit | None = None, *, share: float = 1.0) -> dict[s
 
 
 def memories(memory_: Memory, entries: Sequence[Entry]) -> list[dict[str, Any]]:
-    """Give records as memories."""
-    return [memory(one) for one in vitals_of(memory_, entries)]
+    """Return records as memories."""
+    return [memory(vitals) for vitals in vitals_of(memory_, entries)]
 
 
 def query(
@@ -101,14 +99,14 @@ def query(
     memory_type: str = "",
     related: bool = False,
 ) -> Query:
-    """Give the question a caller means; what they leave out follows from the mode."""
-    meant: Any = mode or "balanced"
+    """Return the query for a caller's question; what is left out follows from the mode."""
+    mode_: Any = mode or "balanced"
     return Query(
         text=text,
         kinds=kinds_of(memory_type) if memory_type else (),
         tags=tags_of(memory_type),
-        mode=meant,
-        limit=limit or LIMITS[meant],
+        mode=mode_,
+        limit=limit or LIMITS[mode_],
         least=least,
         related=related,
         starters=False,
@@ -116,43 +114,49 @@ def query(
 
 
 def recalled(
-    memory_: Memory, found: Recalled, mode: str, *, expand: bool = False, related_: bool = False
+    memory_: Memory, results: Recalled, mode: str, *, expand: bool = False, related_: bool = False
 ) -> dict[str, Any]:
-    """Give what a recall found, with how far it can be relied on."""
-    known = vitals_by_id(memory_, [*(hit.record.id for hit in found.hits), *(one.record.id for one in found.related)])
-    hits = {hit.record.id: hit for hit in found.hits}
-    listed = [memory(known[hit.record.id], hit) for hit in found.hits]
+    """Return the results of a recall, with how reliable they are."""
+    known = vitals_by_id(
+        memory_, [*(hit.record.id for hit in results.hits), *(linked.record.id for linked in results.related)]
+    )
+    hits = {hit.record.id: hit for hit in results.hits}
+    listed = [memory(known[hit.record.id], hit) for hit in results.hits]
     if expand:
-        listed += [memory(known[one.record.id], hits[one.source], share=FARTHER) for one in found.related]
-    earned = [known[one] for one in hits if known[one].deserves_heat]
+        listed += [memory(known[linked.record.id], hits[linked.source], share=FARTHER) for linked in results.related]
+    earned = [known[id_] for id_ in hits if known[id_].deserves_heat]
     return {
         "memories": listed,
-        "confidence": found.confidence,
-        "gated_count": found.gated,
+        "confidence": results.confidence,
+        "gated_count": results.gated,
         "mode": mode or "balanced",
-        "guidance": _guidance(found),
+        "guidance": _guidance(results),
         "ranking_factors": RANKING,
-        "formatted_context": [_formatted(known[hit.record.id], hit, memory_.clock.now()) for hit in found.hits] or None,
-        "context_summary": _summary(found),
-        "promotion_suggestions": [_suggestion(one) for one in earned] or None,
-        "related_memories": _linked(memory_, found, known) if related_ else None,
+        "formatted_context": [_formatted(known[hit.record.id], hit, memory_.clock.now()) for hit in results.hits]
+        or None,
+        "context_summary": _summary(results),
+        "promotion_suggestions": [_suggestion(vitals) for vitals in earned] or None,
+        "related_memories": _linked(memory_, results, known) if related_ else None,
     }
 
 
-def related(memory_: Memory, found: Sequence[Relation]) -> list[dict[str, Any]]:
-    """Give what a memory is linked to, each with its link."""
-    known = vitals_by_id(memory_, [one.other.record.id for one in found])
-    return [{"memory": memory(known[one.other.record.id]), "relationship": relationship(memory_, one)} for one in found]
+def related(memory_: Memory, relations: Sequence[Relation]) -> list[dict[str, Any]]:
+    """Return what a memory is linked to, each with its link."""
+    known = vitals_by_id(memory_, [relation.other.record.id for relation in relations])
+    return [
+        {"memory": memory(known[relation.other.record.id]), "relationship": relationship(memory_, relation)}
+        for relation in relations
+    ]
 
 
-def relationship(memory_: Memory, one: Relation) -> dict[str, Any]:
-    """Give a link."""
-    numbers = numbers_of(memory_, [one.arrow.source, one.arrow.target])
-    return link(numbers[one.arrow.source], one.arrow.relation, numbers[one.arrow.target], one.at)
+def relationship(memory_: Memory, relation: Relation) -> dict[str, Any]:
+    """Return a link."""
+    numbers = numbers_of(memory_, [relation.arrow.source, relation.arrow.target])
+    return link(numbers[relation.arrow.source], relation.arrow.relation, numbers[relation.arrow.target], relation.at)
 
 
 def link(source: int, relation: str, target: int, at: str) -> dict[str, Any]:
-    """Give a link by its ends; its id follows from them."""
+    """Return a link by its ends; its id is derived from them."""
     return {
         "id": crc32(f"{source} {relation} {target}".encode()),
         "from_memory_id": source,
@@ -163,98 +167,100 @@ def link(source: int, relation: str, target: int, at: str) -> dict[str, Any]:
 
 
 def unlinked(count: int) -> dict[str, Any]:
-    """Give how many links went; raises where there was none."""
+    """Return how many links were removed; raise if there was none."""
     if not count:
-        raise NotFound("There is no such link between the two.", hint="get_related_memories shows the links there are.")
+        raise NotFound("There is no such link between the two.", hint="get_related_memories lists the links.")
     return done(f"{counted(count, 'link')} removed.", removed_count=count)
 
 
-def clashes(memory_: Memory, number: int, found: Sequence[Clash]) -> list[dict[str, Any]]:
-    """Give what a memory seems to contradict, and why."""
+def clashes(memory_: Memory, number: int, candidates: Sequence[Clash]) -> list[dict[str, Any]]:
+    """Return what a memory seems to contradict, and why."""
     own = id_of(memory_, number)
-    known = vitals_by_id(memory_, [own, *(one.record.id for one in found)])
-    marked = {one.other.record.id for one in relations_of(memory_, own, relation="contradicts")}
+    known = vitals_by_id(memory_, [own, *(clash.record.id for clash in candidates)])
+    marked = {relation.other.record.id for relation in relations_of(memory_, own, relation="contradicts")}
     return [
         {
             "memory_a": memory(known[own]),
-            "memory_b": memory(known[one.record.id]),
-            "similarity": round(one.found.strength, 3),
-            "already_linked": one.record.id in marked,
-            "reason": one.found.explain,
+            "memory_b": memory(known[clash.record.id]),
+            "similarity": round(clash.found.strength, 3),
+            "already_linked": clash.record.id in marked,
+            "reason": clash.found.explain,
         }
-        for one in found
+        for clash in candidates
     ]
 
 
-def disputes(memory_: Memory, found: Sequence[Dispute]) -> list[dict[str, Any]]:
-    """Give pairs of memories that are marked as contradicting each other."""
-    known = vitals_by_id(memory_, [record.id for one in found for record in (one.older, one.newer)])
+def disputes(memory_: Memory, pairs: Sequence[Dispute]) -> list[dict[str, Any]]:
+    """Return pairs of memories that are marked as contradicting each other."""
+    known = vitals_by_id(memory_, [record.id for dispute in pairs for record in (dispute.older, dispute.newer)])
     return [
         {
-            "memory_a": memory(known[one.newer.id]),
-            "memory_b": memory(known[one.older.id]),
-            "relationship": link(known[one.newer.id].number, "contradicts", known[one.older.id].number, one.marked_at),
+            "memory_a": memory(known[dispute.newer.id]),
+            "memory_b": memory(known[dispute.older.id]),
+            "relationship": link(
+                known[dispute.newer.id].number, "contradicts", known[dispute.older.id].number, dispute.marked_at
+            ),
         }
-        for one in found
+        for dispute in pairs
     ]
 
 
-def recurring(memory_: Memory, found: Sequence[Pattern], shown: Mapping[str, Sequence[str]]) -> list[dict[str, Any]]:
-    """Give memories that several sessions came back to."""
-    known = vitals_by_id(memory_, [one.record.id for one in found])
+def recurring(memory_: Memory, patterns: Sequence[Pattern], shown: Mapping[str, Sequence[str]]) -> list[dict[str, Any]]:
+    """Return memories that recur in several sessions."""
+    known = vitals_by_id(memory_, [pattern.record.id for pattern in patterns])
     return [
         {
-            "content": shorten(content(one.record), 200),
-            "memory_type": type_of(one.record),
-            "session_count": one.sessions,
-            "total_accesses": known[one.record.id].usage.surfaced,
-            "sessions": list(shown[one.record.id]),
-            "memory_id": known[one.record.id].number,
+            "content": shorten(content(pattern.record), 200),
+            "memory_type": type_of(pattern.record),
+            "session_count": pattern.sessions,
+            "total_accesses": known[pattern.record.id].usage.surfaced,
+            "sessions": list(shown[pattern.record.id]),
+            "memory_id": known[pattern.record.id].number,
         }
-        for one in found
+        for pattern in patterns
     ]
 
 
-def habits(memory_: Memory, found: Sequence[Habit]) -> list[dict[str, Any]]:
-    """Give which memories sessions turn to after which."""
-    numbers = numbers_of(memory_, [record.id for one in found for record in (one.source, one.target)])
+def habits(memory_: Memory, steps: Sequence[Habit]) -> list[dict[str, Any]]:
+    """Return which memories sessions read after which."""
+    numbers = numbers_of(memory_, [record.id for habit in steps for record in (habit.source, habit.target)])
     return [
         {
-            "from_memory_id": numbers[one.source.id],
-            "to_memory_id": numbers[one.target.id],
-            "count": one.times,
-            "probability": round(one.probability, 3),
-            "last_seen": one.last_at,
+            "from_memory_id": numbers[habit.source.id],
+            "to_memory_id": numbers[habit.target.id],
+            "count": habit.times,
+            "probability": round(habit.probability, 3),
+            "last_seen": habit.last_at,
         }
-        for one in found
+        for habit in steps
     ]
 
 
-def predictions(memory_: Memory, found: Sequence[Prediction], source: int) -> list[dict[str, Any]]:
-    """Give what will likely be wanted next."""
-    known = vitals_by_id(memory_, [one.record.id for one in found])
+def predictions(memory_: Memory, predicted: Sequence[Prediction], source: int) -> list[dict[str, Any]]:
+    """Return what will likely be needed next."""
+    known = vitals_by_id(memory_, [prediction.record.id for prediction in predicted])
     return [
         {
-            "memory": memory(known[one.record.id]),
-            "probability": round(one.probability, 3),
+            "memory": memory(known[prediction.record.id]),
+            "probability": round(prediction.probability, 3),
             "source_memory_id": source,
         }
-        for one in found
+        for prediction in predicted
     ]
 
 
 def remembered(memory_: Memory, joined: Joined) -> dict[str, Any]:
-    """Give what became of something to remember."""
+    """Return the outcome of saving a memory."""
     number = numbers_of(memory_, [joined.record.id])[joined.record.id]
     if joined.known:
-        return done(f"Known already as memory #{number}; its tags were added.", memory_id=number, was_duplicate=True)
-    waits = " It waits for a yes." if joined.waits else ""
+        return done(f"Already known as memory #{number}; its tags were added.", memory_id=number, was_duplicate=True)
+    waits = " It is pending approval." if joined.waits else ""
     return done(f"Stored as memory #{number}.{waits}", memory_id=number, project_id=joined.record.project or None)
 
 
-def hot_cache(found: Iterable[Record]) -> str:
-    """Write the hot cache as a context that is put before a session."""
-    lines = [_cache_line(record) for record in found]
+def hot_cache(records: Iterable[Record]) -> str:
+    """Format the hot cache as context to prepend to a session."""
+    lines = [_cache_line(record) for record in records]
     if not lines:
         return "[MEMORY: Hot cache empty - no recent activity]"
     return "\n".join(["[MEMORY: Hot Cache - High-confidence patterns]", *lines])
@@ -265,34 +271,34 @@ def _cache_line(record: Record) -> str:
     return f"- {shorten(content(record), CACHE_LINE)}" + (f" [{', '.join(tags)}]" if tags else "")
 
 
-def _guidance(found: Recalled) -> str:
-    notes = "".join(f" {note}" for note in found.notes)
-    if found.hits:
-        return _GUIDANCE[found.confidence] + notes
-    if found.gated:
-        return f"NO CONFIDENT MATCH: {found.gated} weaker left out. Work it out anew, and do not guess what was meant.{notes}"
-    return f"NO MATCH FOUND: try other words or mode=exploratory; nothing is known here, so do not make it up.{notes}"
+def _guidance(results: Recalled) -> str:
+    notes = "".join(f" {note}" for note in results.notes)
+    if results.hits:
+        return _GUIDANCE[results.confidence] + notes
+    if results.gated:
+        return f"NO CONFIDENT MATCH: {results.gated} weaker matches left out. Work it out from the code and do not guess.{notes}"
+    return f"NO MATCH FOUND: try other words or mode=exploratory; nothing is known about this, so do not guess.{notes}"
 
 
-def _summary(found: Recalled) -> str | None:
-    if not found.hits:
+def _summary(results: Recalled) -> str | None:
+    if not results.hits:
         return None
-    return f"{counted(len(found.hits), 'memory')}, the best: {shorten(found.hits[0].record.title, 80)}"
+    return f"{counted(len(results.hits), 'memory')}, the best: {shorten(results.hits[0].record.title, 80)}"
 
 
-def _formatted(one: Vitals, hit: Hit, now: str) -> dict[str, Any]:
+def _formatted(vitals: Vitals, hit: Hit, now: str) -> dict[str, Any]:
     return {
-        "summary": shorten(content(one.record), SUMMARY),
-        "memory_type": type_of(one.record),
-        "tags": [tag for tag in one.record.tags if tag != EPISODIC],
-        "age": age(one.record.created_at, now),
+        "summary": shorten(content(vitals.record), SUMMARY),
+        "memory_type": type_of(vitals.record),
+        "tags": [tag for tag in vitals.record.tags if tag != EPISODIC],
+        "age": age(vitals.record.created_at, now),
         "confidence": {"strong": "high", "fair": "medium", "weak": "low"}[hit.confidence],
-        "source_hint": "hot cache" if one.hot else "cold storage",
+        "source_hint": "hot cache" if vitals.hot else "cold storage",
     }
 
 
 def age(at: str, now: str) -> str:
-    """Say how old something is, in the largest unit that fits."""
+    """Return how old something is, in the largest unit that fits."""
     days = days_between(at, now)
     for unit, size in (
         ("year", 365.0),
@@ -307,21 +313,26 @@ def age(at: str, now: str) -> str:
     return "just now"
 
 
-def _suggestion(one: Vitals) -> dict[str, Any]:
+def _suggestion(vitals: Vitals) -> dict[str, Any]:
     return {
-        "memory_id": one.number,
-        "content": shorten(content(one.record), SUMMARY),
-        "access_count": one.usage.surfaced + uses_of(one.usage),
-        "salience_score": one.salience,
+        "memory_id": vitals.number,
+        "content": shorten(content(vitals.record), SUMMARY),
+        "access_count": vitals.usage.surfaced + uses_of(vitals.usage),
+        "salience_score": vitals.salience,
     }
 
 
-def _linked(memory_: Memory, found: Recalled, known: Mapping[str, Vitals]) -> list[dict[str, Any]]:
-    numbers = numbers_of(memory_, [one.source for one in found.related])
+def _linked(memory_: Memory, results: Recalled, known: Mapping[str, Vitals]) -> list[dict[str, Any]]:
+    numbers = numbers_of(memory_, [neighbour.source for neighbour in results.related])
     return [
         {
-            "memory": memory(known[one.record.id]),
-            "relationship": link(numbers[one.source], one.relation, known[one.record.id].number, one.record.created_at),
+            "memory": memory(known[neighbour.record.id]),
+            "relationship": link(
+                numbers[neighbour.source],
+                neighbour.relation,
+                known[neighbour.record.id].number,
+                neighbour.record.created_at,
+            ),
         }
-        for one in found.related
+        for neighbour in results.related
     ]
