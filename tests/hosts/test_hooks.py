@@ -109,7 +109,7 @@ exec(open({str(CLIENT)!r}).read(), {{"__name__": "__main__", "__file__": {str(CL
         check=True,
     ).stdout.split()
     assert len(spooled(home)) == 1
-    used = ("hook", "happening", "places", *parts)
+    used = ("hook", "activity", "places", *parts)
     assert {name for name in shown if name.startswith("holdfast")} == {
         *("holdfast", "holdfast.hosts", "holdfast.hosts.hooks", "holdfast.policy", "holdfast.policy.secrets"),
         *(f"holdfast.policy.secrets.{part}" for part in ("find", "places", "rules", "words")),

@@ -295,7 +295,7 @@ def test_a_file_that_lost_its_id_is_still_its_records_file(ada: Seat) -> None:
 
 def test_an_edit_of_something_forgotten_or_erased_meanwhile_is_kept_as_it_is(ada: Seat) -> None:
     for undo, why in (
-        (lambda one: retire(ada.memory, one, "gone"), "forgotten"),
+        (lambda one: retire(ada.memory, one, "gone"), "retired"),
         (lambda one: erase(ada.memory, one), "erased"),
     ):
         record = keep(ada.memory, f"A thing that is {why}.")
