@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from holdfast.model.event import Json
+from holdfast.model.foreign_json import parse_json
 from holdfast.model.text import texts_in
 
 MASK = "[erased]"
@@ -39,7 +40,7 @@ def signs_in(payloads: Iterable[Json]) -> frozenset[str]:
 def resembles(content: str, signs: Iterable[str]) -> bool:
     """True if a file, JSON or text, contains one of the signatures, however it was escaped, fenced or wrapped."""
     try:
-        plain = "\n".join(texts_in(json.loads(content)))
+        plain = "\n".join(texts_in(parse_json(content)))
     except (ValueError, RecursionError):
         plain = content
     letters = _letters(plain)

@@ -213,7 +213,7 @@ def _days(entries: Iterable[Entry], marked: int = -1) -> list[str]:
             time = _time(entry.record)
             mark = "→ " if entry.number == marked else ""
             cells = (name_of(entry), DITTO if time == last else time, _sign(entry.record), mark + _title(entry.record))
-            lines.append(f"| {' | '.join(cells)} | {_cost(entry.record)} |")
+            lines.append(f"| {' | '.join(cells)} | ~{reading_cost(entry.record)} |")
             last = time
         lines.append("")
     return lines
@@ -253,10 +253,6 @@ def _sign(record: Record) -> str:
 
 def _title(record: Record) -> str:
     return shorten(record.title, 100).replace("|", "/")
-
-
-def _cost(record: Record) -> str:
-    return f"~{reading_cost(record)}"
 
 
 def _day(entry: Entry) -> str:

@@ -10,8 +10,19 @@ from holdfast.model.freshness import Freshness
 from holdfast.model.query import Hit, Recalled
 from holdfast.model.record import Record
 from holdfast.model.text import counted, shorten, tokens_of
+<<<<<<< HEAD
 from holdfast.policy.admission.admit import Refused, Similar
 from holdfast.policy.admission.refusals import Remedies, explain, explain_pending
+=======
+from holdfast.policy.admission.admit import (
+    Duplicate,
+    PreviouslyRemoved,
+    Refused,
+    ScopeMismatch,
+    SecretFound,
+    Transient,
+)
+>>>>>>> langsurfaces
 from holdfast.policy.freshness import details, told
 from holdfast.policy.ranking.variants import variant_of, wording
 from holdfast.policy.sessions.plan_brief import clipped, is_blocking
@@ -137,16 +148,16 @@ def waiting_for(scars: Sequence[Record], how: str = ANSWER) -> list[str]:
     ]
 
 
-def hydrated(found: Hydrated, *, start: int, room: int) -> str:
+def hydrated(source: Hydrated, *, start: int, room: int) -> str:
     """Format a record with its freshness, the commit it comes from, and the files it cites."""
-    around = [f"check first: {doubt}" for doubt in details(found.freshness)] if found.freshness else []
-    if found.commit:
-        author, date, subject = found.commit
+    around = [f"check first: {doubt}" for doubt in details(source.freshness)] if source.freshness else []
+    if source.commit:
+        author, date, subject = source.commit
         around.append(f"commit {defused(f'{date[:10]} {author}: {subject}')}")
-    files = [_file(file) for file in found.files]
-    files += [f"left out: {', '.join(found.left_out)}"] if found.left_out else []
+    files = [_file(file) for file in source.files]
+    files += [f"left out: {', '.join(source.left_out)}"] if source.left_out else []
     used = tokens_of("\n".join([*around, *files]))
-    text = full(found.shown, start=start, room=max(room // 3, room - used), freshness=found.freshness)
+    text = full(source.shown, start=start, room=max(room // 3, room - used), freshness=source.freshness)
     return clipped("\n".join([text, *around, *files]), room)
 
 
@@ -159,13 +170,13 @@ def _file(file: CitedFile) -> str:
 def full(shown: Shown, *, start: int, room: int, freshness: Freshness | None = None) -> str:
     """Format a whole record, or as much as fits into `room` tokens, fenced and with its provenance."""
     record = shown.record
-    by, at = _name(record), record.created_at[:16]
+    by, at = attribute(record.by.name or record.by.kind), record.created_at[:16]
     kind = re.sub(r"[^\w-]", "", record.kind)
     came = f' from="{attribute(shown.came)}"' if shown.came else ""
     first = f'{OURS}<memory id="{attribute(record.id)}" kind="{kind}" state="{record.state}" by="{by}" at="{at}"{came}>'
     titled = [] if record.body.startswith(record.title.rstrip("…")) else [defused(record.title)]
     titled += [NOT_ACCEPTED] if record.state == "held" else []
-    fields = [f"{name}: {defused(_spoken(value))}" for name, value in record.fields.items()]
+    fields = [f"{name}: {defused(_joined(value))}" for name, value in record.fields.items()]
     last = [f"{OURS}</memory>", clipped(" · ".join(_facts(shown, freshness)), max(SHORT, room // 4))]
     body = record.body[start:]
     whole = "\n".join([first, *titled, defused(body), *fields, *last])
@@ -220,7 +231,8 @@ def outcome_of(outcome: Outcome) -> str:
         case Written(record=record, related=related, conflicts=conflicts, doubts=doubts):
             return "\n".join(
                 [
-                    f"Saved as {record.id}: {shorten(record.title, 120)}{_related(related)}",
+                    f"Saved as {record.id}: {shorten(record.title, 120)}",
+                    *(f"  related: {near.record.id[:SHORT]} {shorten(near.record.title, 100)}" for near in related),
                     *(f"  warning: {doubt}" for doubt in doubts),
                     *(f"  {conflict_line(record, clash)}" for clash in conflicts),
                 ]
@@ -250,11 +262,6 @@ def conflict_line(record: Record, clash: Clash) -> str:
     )
 
 
-def _related(related: Iterable[Similar]) -> str:
-    lines = [f"\n  related: {near.record.id[:SHORT]} {shorten(near.record.title, 100)}" for near in related]
-    return "".join(lines)
-
-
 def refusal_of(refused: Refused) -> str:
     """Return why nothing was saved, and what to do about it."""
     return str(explain(refused, REMEDIES))
@@ -267,11 +274,7 @@ def _checked(record: Record, freshness: Freshness | None = None) -> str:
     return f"verified {record.verified_at[:10]}" if record.verified_at else "never verified"
 
 
-def _name(record: Record) -> str:
-    return attribute(record.by.name or record.by.kind)
-
-
-def _spoken(value: object) -> str:
+def _joined(value: object) -> str:
     return "; ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 

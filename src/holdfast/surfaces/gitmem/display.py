@@ -31,7 +31,8 @@ def opening(opened: Opening, word: str, now: str, *, payload: Path | None = None
     lines += [f"agent: {session.agent or 'unknown'} · project: {session.project}"]
     lines += [f"gitmem_dir: {payload.parent}", f"Payload path: {payload}"] if payload else []
     lines += [f"Working on: {about}"] if about else []
-    return "\n".join([*lines, "", *_standing(opened, now), *_known(known)])
+    brief = ["", known.text] if known and known.included else []
+    return "\n".join([*lines, "", *_standing(opened, now), *brief])
 
 
 def closing(outcome: Closed | NotClosed) -> str:
@@ -201,10 +202,6 @@ def _suggested(suggestions: Sequence[Record]) -> list[str]:
         for suggestion in suggestions[:SUGGESTIONS]
     ]
     return [f"Suggested threads ({len(suggestions)}): promote_suggestion or dismiss_suggestion", *lines]
-
-
-def _known(known: Brief | None) -> list[str]:
-    return ["", known.text] if known and known.included else []
 
 
 def _reflection(kept: Sequence[Record]) -> list[str]:
