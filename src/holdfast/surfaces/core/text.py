@@ -10,19 +10,8 @@ from holdfast.model.freshness import Freshness
 from holdfast.model.query import Hit, Recalled
 from holdfast.model.record import Record
 from holdfast.model.text import counted, shorten, tokens_of
-<<<<<<< HEAD
-from holdfast.policy.admission.admit import Refused, Similar
+from holdfast.policy.admission.admit import Refused
 from holdfast.policy.admission.refusals import Remedies, explain, explain_pending
-=======
-from holdfast.policy.admission.admit import (
-    Duplicate,
-    PreviouslyRemoved,
-    Refused,
-    ScopeMismatch,
-    SecretFound,
-    Transient,
-)
->>>>>>> langsurfaces
 from holdfast.policy.freshness import details, told
 from holdfast.policy.ranking.variants import variant_of, wording
 from holdfast.policy.sessions.plan_brief import clipped, is_blocking
