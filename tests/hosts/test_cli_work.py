@@ -84,7 +84,7 @@ def test_briefs_observations_and_the_log(run: Run) -> None:
     assert answer(run("brief", "migrations of orders", "--form", "gate", "--json"))["text"].startswith("PASS")
     assert "1 may be lessons" in run("absorb", "It failed silently", "--source", "reviewer").stdout
     given = json.dumps({"observations": [{"text": "We assumed UTC"}]})
-    assert "Kept 1 observation" in run("absorb", "--file", "-", stdin=given).stdout
+    assert "Saved 1 observation" in run("absorb", "--file", "-", stdin=given).stdout
     assert "We assumed UTC" in run("absorb", "--candidates").stdout
     assert run("absorb", "--file", "-", stdin="{}").returncode == 64
     assert "Migrations of orders" in run("log", "--severity", "high", "--days", "3").stdout
