@@ -109,15 +109,15 @@ def test_a_move_that_was_killed_is_taken_up_where_it_ended(
     code = f"""
 import os
 from holdfast.compose import database_at
-from holdfast.engine import moving
+from holdfast.engine.recovery import copy_store
 from holdfast.engine.opening import open_store
-moving.PAGE = 5
+copy_store.PAGE = 5
 steps = []
 def shown(what, done, total):
     steps.append(what)
     if len(steps) == {step}:
         os.kill(os.getpid(), 9)
-moving.move(open_store(database_at({addresses[0]!r})), open_store(database_at({addresses[1]!r}), unfinished=True), shown)
+copy_store.move(open_store(database_at({addresses[0]!r})), open_store(database_at({addresses[1]!r}), unfinished=True), shown)
 """
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == -9
     with pytest.raises(StoreError, match="being moved"):

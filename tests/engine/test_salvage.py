@@ -280,7 +280,7 @@ def test_a_flipped_bit_in_a_text_is_refused_listed_and_seen_by_the_doctor(tmp_pa
     path.write_bytes(body[:at] + bytes([body[at] ^ 1]) + body[at + 1 :])  # "six" has become "rix"
     with make_memory(tmp_path, Time()) as memory:
         [check] = [check for check in examine(memory) if check.name == "pages"]
-        assert (bool(check.fix), check.found) == (True, f"event {record.id} is not as it was written")
+        assert (bool(check.fix), check.found) == (True, f"event {record.id} was altered")
     saved = salvage(path, tmp_path / "new.db")
     assert (saved.events, saved.refused, list(events_of(tmp_path / "new.db"))) == (1, (record.id,), [kept.id])
 

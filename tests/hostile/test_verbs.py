@@ -17,7 +17,7 @@ from holdfast.model.query import Query
 from holdfast.model.record import RELATIONS, Draft
 from holdfast.policy.admission.admit import Waivers
 from holdfast.verbs.exchange.jsonl import export, take_in
-from holdfast.verbs.memory import Memory  # noqa: TC001  hypothesis reads it
+from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.erasing import erase
 from holdfast.verbs.records.hot import demote, hot_set, pin, promote, unpin
 from holdfast.verbs.records.lifecycle import Revision, link, record_use, rename_scope, restore, retire, revise, unlink
@@ -182,15 +182,18 @@ class Verbs(RuleBasedStateMachine):
         whole = [number for number in (limit, budget) if isinstance(number, int)]
         if len(whole) == 2:
             self.attempt(lambda: recall(self.memory, Query(text=text, limit=whole[0], budget=whole[1])))
-        for query in (
-            Query(text=label, scopes=(text,)),
-            Query(text=label, tags=(text,), kinds=(text,)),
-            Query(text=label, since=text, until=label),
-            Query(text=label, session=text, project=text),
-            Query(text=label, everywhere=True),
-        ):
-            self.attempt(partial(recall, self.memory, query))
-            self.attempt(partial(list_records, self.memory, query))
+        narrowed: tuple[dict[str, Any], ...] = (
+            {"scopes": (text,)},
+            {"tags": (text,), "kinds": (text,)},
+            {"since": text, "until": label},
+            {"session": text, "project": text},
+            {"everywhere": True},
+        )
+        for verb, more in itertools.product((recall, list_records), narrowed):
+            self.attempt(partial(self._ask, verb, label, more))
+
+    def _ask(self, verb: Callable[[Memory, Query], object], text: str, more: dict[str, Any]) -> object:
+        return verb(self.memory, Query(text=text, **more))
 
     @rule(place=PLACE, at=st.one_of(texts, st.just("2026-09-21")), text=texts)
     def as_of(self, place: int, at: str, text: str) -> None:
