@@ -1,1 +1,1 @@
-"""Benchmarks: what they print was measured in that run, beside a baseline measured in the same run."""
+"""Benchmarks: every figure printed was measured in that run, next to a baseline of the same run."""

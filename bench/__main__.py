@@ -1,4 +1,4 @@
-"""`python3 dev.py bench`: the figures of the documentation, measured here and now."""
+"""`python3 dev.py bench`: measure the figures of the documentation on this machine."""
 
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ cache_option = click.option(
 def bench() -> None:
     """Measure retrieval quality and speed on this machine.
 
-    Every figure is CPU time or a ratio, printed beside a baseline measured in the same run.
+    Every figure is CPU time or a ratio, printed next to a baseline measured in the same run.
     """
 
 
@@ -50,7 +50,7 @@ def retrieval(data: Path, names: tuple[str, ...], cache: Path | None, url: str |
     help="How well an answer must fit.",
 )
 def abstention(data: Path, cache: Path | None, mode: Any) -> None:
-    """Measure how honest *nothing fits* is, at several sizes."""
+    """Measure how often a recall correctly reports that nothing fits, at several sizes."""
     from bench.abstention import run
 
     run(data, cache, mode)
@@ -58,7 +58,7 @@ def abstention(data: Path, cache: Path | None, mode: Any) -> None:
 
 @bench.command("contradictions")
 def contradictions() -> None:
-    """Measure how well contradicting memories are told from similar ones. Exit code 1 if a bar is missed."""
+    """Measure how well contradicting memories are distinguished from similar ones. Exit code 1 if a bar is missed."""
     from bench.labelled import run_contradictions
 
     if not run_contradictions():
@@ -67,7 +67,7 @@ def contradictions() -> None:
 
 @bench.command("mining")
 def mining() -> None:
-    """Measure how well knowledge is told from chatter in session logs. Exit code 1 if a bar is missed."""
+    """Measure how well knowledge is distinguished from chatter in session logs. Exit code 1 if a bar is missed."""
     from bench.labelled import run_mining
 
     if not run_mining():
@@ -76,7 +76,7 @@ def mining() -> None:
 
 @bench.command("signals")
 def signals() -> None:
-    """Measure how well what wants keeping is told from talk. Exit code 1 if a bar is missed."""
+    """Measure how well statements worth storing are distinguished from talk. Exit code 1 if a bar is missed."""
     from bench.labelled import run_signals
 
     if not run_signals():
@@ -155,7 +155,7 @@ def scale(
 @bench.command("import")
 @click.option("--records", default=10_000, show_default=True, help="How many of each format.")
 def importing(records: int) -> None:
-    """Take in made-up stores of other systems, compare every text, take them in again. Exit code 1 if a bar is missed."""
+    """Import made-up stores of other systems twice and compare every text. Exit code 1 if a bar is missed."""
     from bench.importing import run
 
     if not run(records):
@@ -194,7 +194,7 @@ def mcp(as_json: bool) -> None:
     "--storm", "events", type=int, help="Also tell so many events from eight processes while workers are killed."
 )
 def hooks(events: int | None) -> None:
-    """Measure what each hook costs beside a bare interpreter. Exit code 1 if a target is missed or anything was lost."""
+    """Measure what each hook costs next to a bare interpreter. Exit code 1 if a target is missed or data is lost."""
     from bench.hooks import run, storm
 
     fine = run()
@@ -228,7 +228,7 @@ def durability(rounds: int) -> None:
 
 @bench.command("secrets")
 def secrets() -> None:
-    """Measure how well credentials are told from look-alikes. Exit code 1 if a bar is missed."""
+    """Measure how well credentials are distinguished from look-alikes. Exit code 1 if a bar is missed."""
     from bench.leaks import run
 
     if not run():
@@ -251,7 +251,7 @@ def web(records: int) -> None:
 @click.option("--project", required=True, help="A project the key opens: it is written to.")
 @click.option("--sessions", default=1000, show_default=True, help="How many at once.")
 def sessions_at_once(url: str, key: str, project: str, sessions: int) -> None:
-    """Hold many sessions at once on a server (`holdfast serve`). Exit code 1 if any of them failed."""
+    """Run many sessions at once on a server (`holdfast serve`). Exit code 1 if any of them failed."""
     from bench.sessions import run
 
     if not run(url, key, project, sessions):
@@ -260,7 +260,7 @@ def sessions_at_once(url: str, key: str, project: str, sessions: int) -> None:
 
 @bench.command("poisoning")
 def poisoning() -> None:
-    """Try some forty attacks on stores of their own, beside plain concatenation. Exit code 1 if one gets through."""
+    """Try some forty attacks, each on its own store, next to plain concatenation. Exit code 1 if one succeeds."""
     from bench.poisoning import run
 
     if not run():

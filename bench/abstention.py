@@ -1,4 +1,4 @@
-"""How honest *nothing fits* is: questions with an answer in the store, and questions about something else entirely."""
+"""Abstention: questions with an answer in the store must get it, questions about other topics must get none."""
 
 import tempfile
 from collections.abc import Sequence
@@ -13,12 +13,12 @@ from holdfast.verbs.search.recall import least_for, recall
 
 SETS = ("locomo-turn", "swe-notes", "gitbugs", "cosqa")
 SIZES = (5, 20, 100, 500, 2_500)
-QUESTIONS = 25  # of a set, at each size
-STRANGERS = 10  # from each other set
+QUESTIONS = 25  # from each set, at each size
+STRANGERS = 10  # questions from each other set
 
 
 def run(folder: Path, cache: Path | None, mode: Mode = "balanced") -> None:
-    """Print, for stores of several sizes, how many right answers are kept and how many strangers get an answer."""
+    """Print, for stores of several sizes, how many right answers are kept and how many off-topic questions get one."""
     tasks = {name: load(folder, name)[0] for name in SETS}
     rows = []
     for size in SIZES:
@@ -59,7 +59,7 @@ def _try(
 
 
 def _haystack(task: Task, questions: Sequence[Text], size: int, random: Random) -> list[Text]:
-    """Give so many records: the answers to the questions, the rest drawn at random, the questions themselves not."""
+    """Return `size` records: the answers to the questions, and others at random, but not the questions themselves."""
     answers = {doc for query in questions for doc in task.relevant[query[0]]}
     asked = {query[0] for query in questions}
     wanted = [doc for doc in task.docs if doc[0] in answers]

@@ -1,6 +1,6 @@
-"""Many clients at once, each a process of its own on the same store.
+"""Many clients at once on the same store, each in its own process.
 
-Questions come with their vectors: clients embed on machines of their own, and here they all share one.
+Questions come with their vectors: real clients embed on their own machines, and here they would compete for one.
 """
 
 import json
@@ -15,7 +15,7 @@ from typing import Any
 
 from bench.measure import Spread, spread_of
 
-ROOT = Path(__file__).parent.parent  # `bench` is not installed: it is found from here
+ROOT = Path(__file__).parent.parent  # `bench` is not installed: clients import it from this folder
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,7 +30,7 @@ class Load:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answered:
-    """How many calls all clients made in a second of the clock, and how long each waited."""
+    """How many calls all clients made per second of wall time, and how long each call took (ms)."""
 
     rate: float
     wall: Spread
@@ -38,7 +38,7 @@ class Answered:
 
 @dataclass(slots=True)
 class Known:
-    """An embedder that knows the questions beforehand."""
+    """An embedder with precomputed vectors of the questions."""
 
     questions: dict[str, list[float]]
     name: str
@@ -48,21 +48,21 @@ class Known:
     center: Any
 
     def embed(self, texts: Sequence[str]) -> Any:
-        """Give what was made beforehand."""
+        """Return the precomputed vectors."""
         import numpy as np
 
         return np.array([self.questions[text] for text in texts], dtype=np.float32)
 
 
 def many(clients: int, load: Load, *, write: bool) -> Answered:
-    """Let clients work side by side, and gather how long each of their calls took."""
+    """Run clients in parallel and collect how long each of their calls took."""
     told = json.dumps({**asdict(load), "write": write}) + "\n"
     running = [_Client(place) for place in range(clients)]
     for client in running:
         client.say(told)
     for client in running:
         client.wait()
-    for client in running:  # everybody is ready
+    for client in running:  # all clients are ready
         client.say("begin\n")
     times = [took for client in running for took in client.times()]
     return Answered(rate=len(times) / load.seconds, wall=spread_of(times))
@@ -92,7 +92,7 @@ class _Client:
 
 
 def main() -> None:
-    """Do what one client does: open the store, say so, wait for the start, and tell how long each call took."""
+    """Run one client: open the store, report ready, wait for the start, and print how long each call took (ms)."""
     told = json.loads(sys.stdin.readline())
     place = int(sys.argv[1])
     calls = _writes(told, place) if told["write"] else _recalls(told, place)
@@ -107,7 +107,7 @@ def main() -> None:
 
 
 def _recalls(told: dict[str, Any], place: int) -> Iterator[None]:
-    """Ask about one project after the other."""
+    """Recall in a random project, once per step."""
     from holdfast.model.query import Query
     from holdfast.verbs.search.recall import recall
 
@@ -120,7 +120,7 @@ def _recalls(told: dict[str, Any], place: int) -> Iterator[None]:
 
 
 def _writes(told: dict[str, Any], place: int) -> Iterator[None]:
-    """Write to one project after the other, checked for what is said already as any write is."""
+    """Write to a random project, once per step, with the usual check for duplicates."""
     from bench.corpus import Corpus
     from holdfast.model.record import Draft
     from holdfast.policy.admission.admit import Waivers
@@ -143,7 +143,7 @@ def _opened(told: dict[str, Any]) -> Any:
     if told["write"]:
         return memory
     memory.embedder = Known(told["questions"], own.name, own.size, own.floor, own.ceiling, own.center)
-    # What a host that serves many projects keeps: made here, it is shared by the views of each.
+    # Created before `acting_on` copies the memory, so that all projects share these caches, as in a server.
     assert memory.frequencies is not None
     assert memory.codes is not None
     return memory

@@ -1,4 +1,4 @@
-"""Made-up memories with the statistics of real technical text: the words of Python's own manual, and names made of them."""
+"""Made-up memories with the statistics of technical text: words of Python's manual, and identifiers made of them."""
 
 import bisect
 import re
@@ -19,11 +19,11 @@ class Corpus:
         self._weights = list(accumulate(1 / (rank + 2.7) ** 1.05 for rank in range(VOCABULARY)))
 
     def text(self, length: int = 60) -> str:
-        """Give one text of so many words."""
+        """Return a text of the given number of words."""
         return " ".join(self._word() for _ in range(length))
 
     def question(self) -> str:
-        """Give twelve words as a developer would ask: eleven of prose, common ones among them, and one name of code."""
+        """Return a question of twelve words: eleven of prose, common ones included, and one identifier."""
         prose = [word for word in (self._word() for _ in range(60)) if "_" not in word][:11]
         return " ".join([*prose, self._random.choice(self._words[-5_000:])])
 
@@ -32,7 +32,7 @@ class Corpus:
 
 
 def _vocabulary() -> list[str]:
-    """Give the manual's words by frequency, then identifiers joined from pairs of them: the long tail of code."""
+    """Return the manual's words by frequency, then identifiers made of pairs of them: the long tail of code."""
     counts = Counter(re.findall(r"[a-z]{2,}", " ".join(topics.values()).lower()))
     words = [word for word, _ in counts.most_common()]
     random = Random(0)

@@ -1,4 +1,4 @@
-"""What survives: several writers at once, and writers killed in the middle."""
+"""Durability: count lost writes with several writers at once, and with writers killed while they write."""
 
 import os
 import shutil
@@ -32,7 +32,7 @@ for number in range(count):
 
 
 def concurrent(writers: int = 4, each: int = 250) -> tuple[int, int, int]:
-    """Let processes write at once; give how many writes were acknowledged, lost, and how many processes failed."""
+    """Write from several processes; return the numbers of acknowledged writes, lost writes and failed processes."""
     folder = Path(tempfile.mkdtemp(prefix="holdfast-bench-"))
     try:
         started = [_writer(folder, str(number), each) for number in range(writers)]
@@ -47,7 +47,7 @@ def concurrent(writers: int = 4, each: int = 250) -> tuple[int, int, int]:
 
 
 def killed(rounds: int = 20, seed: int = 1) -> tuple[int, int]:
-    """Kill a writer at a random moment, again and again on one store; give writes acknowledged and lost."""
+    """Kill writers of one store at random moments; return how many writes were acknowledged and lost."""
     folder, random = Path(tempfile.mkdtemp(prefix="holdfast-bench-")), Random(seed)
     try:
         acknowledged: list[str] = []
@@ -73,7 +73,7 @@ def _writer(folder: Path, who: str, count: int) -> subprocess.Popen[str]:
 
 
 def _lost(folder: Path, ids: list[str]) -> int:
-    """Tell how many acknowledged writes are missing; the store must open, be sound and agree with its journal."""
+    """Return how many acknowledged writes are missing; assert that the store is sound and agrees with its journal."""
     flags = {"home": str(folder), "project": "bench", "embedder": "none"}
     with open_memory(load_settings(environment={}, flags=flags)) as memory:
         assert isinstance(memory.store.db, SQLite)

@@ -1,9 +1,9 @@
-"""The load of a large store: records of many projects, quickly.
+"""Fill a large store quickly with records of many projects.
 
-Texts are made up (`Corpus`). Vectors are mixtures of two passages of Python's manual, embedded for real, with some noise:
-they lie as real ones do, where random vectors would lie nowhere near each other. The first records go in by the one
-door; beyond that whole projects are copied inside the database, under other ids and with vectors of their own, as
-writing a million texts would take longer than all that is measured.
+Texts are made up (`Corpus`). Vectors are mixtures of two real embeddings of passages of Python's manual, with noise:
+they are distributed like real ones, while random vectors would all be far apart. The first records are written through
+`Store.commit`; beyond that whole projects are copied inside the database, with other ids and vectors, because writing a
+million texts would take longer than all measurements.
 """
 
 import sys
@@ -21,20 +21,20 @@ from holdfast.engine.views.vectors import Passage
 from holdfast.verbs.memory import Memory
 
 BATCH = 5_000
-WRITTEN = 20_000  # records that go in by the one door, if so many fill whole projects
+WRITTEN = 20_000  # records written through `Store.commit`, if that fills whole projects
 NOISE = 0.25  # of a vector's length
-PRIVATE = 50  # one record in so many is somebody's own
-# Beginnings of ids that no clock of today makes.
+PRIVATE = 50  # one record in this many is private
+# Id prefixes that the current time does not produce.
 BEGINNINGS = [first + second for first in "01234567" for second in "0123456789ABCDEFGHJKMNPQRSTVWXYZ"][2:]
 
 
 def project_name(number: int) -> str:
-    """Give the name of a made-up project."""
+    """Return the name of a made-up project."""
     return f"bench/project-{number}"
 
 
 def fill(memory: Memory, records: int, projects: int, pool: Any) -> float:
-    """Put so many records with vectors into so many projects; give how many went through the one door per second."""
+    """Store records with vectors in several projects; return how many `Store.commit` wrote per second."""
     each = records // projects
     written = min(projects, max(1, WRITTEN // each))
     assert projects % written == 0, "projects are copied as often as they fit"
@@ -53,7 +53,7 @@ def fill(memory: Memory, records: int, projects: int, pool: Any) -> float:
 
 
 def note(what: str) -> None:
-    """Say how far it is: some steps take minutes."""
+    """Print progress: some steps take minutes."""
     print(f"{time.strftime('%H:%M:%S')} {what}", file=sys.stderr, flush=True)
 
 
@@ -71,7 +71,7 @@ def _data(text: str, number: int, projects: int) -> dict[str, Any]:
 
 
 def _copy(db: Database, numbers: list[int], shift: int, beginning: str) -> None:
-    """Copy projects, each under the name so many places on; ids differ from the originals by how they begin."""
+    """Copy projects to the names `shift` places further; the copied ids differ from the originals in their prefix."""
     with db.transaction():
         events = int(db.query("select value from counters where name = 'seq'")[0][0])
         given = {"beginning": beginning, "events": events, "shift": shift << PROJECT_BITS, "places": shift}
@@ -119,7 +119,7 @@ _WORDS: dict[Dialect, str] = {
 
 
 def _embed(memory: Memory, pool: Any) -> None:
-    """Give every record a made-up vector."""
+    """Store a made-up vector for every record."""
     assert memory.embedder is not None
     memory.store.note("embedder", f"{memory.embedder.name}/{memory.embedder.size}")
     random, center = np.random.default_rng(1), memory.embedder.center
@@ -135,7 +135,7 @@ def _embed(memory: Memory, pool: Any) -> None:
 
 
 def _mixtures(random: Any, pool: Any, count: int) -> Any:
-    """Give made-up unit vectors, each between two real ones and a little aside."""
+    """Return made-up unit vectors: each a mixture of two real ones with some noise."""
     share = random.uniform(0.5, 1.0, (count, 1)).astype(np.float32)
     one, other = (pool[random.integers(0, len(pool), count)] for _ in range(2))
     aside = random.standard_normal((count, pool.shape[1])).astype(np.float32)

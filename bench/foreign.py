@@ -1,4 +1,4 @@
-"""Stores of other systems, written the way those systems write them: for measuring imports, and for the tests' fixtures."""
+"""Write stores in the formats of other systems, for import benchmarks and test fixtures."""
 
 import json
 import sqlite3
@@ -111,7 +111,7 @@ def write_database(path: Path, schema: str, tables: Mapping[str, Iterable[Row]])
 
 
 def write_json(folder: Path, files: Mapping[str, Any]) -> None:
-    """Write a folder of JSON files; a text is written as it is."""
+    """Write a folder of JSON files; a string is written unchanged."""
     for name, value in files.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -121,7 +121,7 @@ def write_json(folder: Path, files: Mapping[str, Any]) -> None:
 def write_notes(
     folder: Path, notes: Sequence[tuple[str, int, str]], *, remote: str = "", at: int = 1_760_000_000
 ) -> None:
-    """Make a repository with notes, each of a namespace on the commit of a number, an hour apart from the next."""
+    """Create a repository with notes, each in a namespace on a numbered commit; the commits are an hour apart."""
     folder.mkdir(parents=True, exist_ok=True)
     _git(folder, "init", "-q", "-b", "main")
     if remote:

@@ -1,4 +1,4 @@
-"""Whether verdicts about cited code are right, on a history whose every change is known, and what they cost."""
+"""Accuracy and cost of freshness verdicts, on a git history in which every change is known."""
 
 import os
 import random
@@ -58,7 +58,7 @@ export function main_{n}(items: number[]): number {{
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Edit:
-    """A change to a file, and which of its citations it makes untrue."""
+    """A change to a file, and which kinds of citation it invalidates."""
 
     name: str
     falsifies: frozenset[str]
@@ -67,7 +67,7 @@ class Edit:
 
 
 def _swap(*pairs: str) -> Callable[[str, int], str]:
-    """Give a change that puts one text in place of another: the first, third, … by the one after it."""
+    """Return a change that replaces texts: `pairs` alternates old and new."""
 
     def change(text: str, n: int) -> str:
         for old, new in zip(pairs[::2], pairs[1::2], strict=True):
@@ -82,7 +82,7 @@ def _moved_within(text: str, n: int) -> str:
     return f"{head}{mark}{'# ' if text.startswith(chr(34)) else '// '}an added line\n{mark}{tail}" if n >= 0 else text
 
 
-# What a change touches: the cited function `main`, its neighbour, the constant, or the layout alone.
+# Edits of the cited function `main`, of its neighbour, of the constant, or of the layout only.
 EDITS = (
     Edit(name="nothing", falsifies=frozenset(), change=lambda text, _: text),
     Edit(
@@ -121,7 +121,7 @@ EDITS = (
 
 @dataclass(slots=True)
 class Rates:
-    """How often a verdict was wrong: an alarm where nothing changed, or none where something did."""
+    """Counts of wrong verdicts: an alarm although nothing changed, or none although something did."""
 
     false_alarms: int = 0
     held: int = 0
@@ -129,20 +129,20 @@ class Rates:
     broken: int = 0
 
     def count(self, *, alarm: bool, broken: bool) -> None:
-        """Take one verdict."""
+        """Count one verdict."""
         self.broken += broken
         self.held += not broken
         self.misses += broken and not alarm
         self.false_alarms += alarm and not broken
 
     def told(self) -> list[str]:
-        """Give both rates for a table."""
+        """Return both rates as text for a table."""
         share = f"{self.false_alarms / max(1, self.held):.1%}", f"{self.misses / max(1, self.broken):.1%}"
         return [f"{share[0]} ({self.false_alarms} of {self.held})", f"{share[1]} ({self.misses} of {self.broken})"]
 
 
 def run() -> bool:
-    """Print false alarms and misses beside those of counting commits, and the time for a page of hits."""
+    """Print false alarms and misses, next to those of counting commits, and the time for a page of hits."""
     with tempfile.TemporaryDirectory() as folder:
         right = verdicts(Path(folder))
     with tempfile.TemporaryDirectory() as folder:
@@ -151,7 +151,7 @@ def run() -> bool:
 
 
 def verdicts(folder: Path) -> bool:
-    """Cite code in every way, change it in every way, and compare what is said with what was done."""
+    """Cite code in every way, change it in every way, and compare the verdicts with the known changes."""
     repository, chance = _repository(folder), random.Random(7)
     cases = list(_cases(chance))
     for n, path, _, _ in cases:
@@ -177,7 +177,7 @@ def verdicts(folder: Path) -> bool:
 
 
 def speed(folder: Path) -> bool:
-    """Judge pages of ten hits that were cited a thousand commits ago, in a repository of ten thousand."""
+    """Measure pages of ten hits cited a thousand commits ago, in a repository of ten thousand commits."""
     repository = _long_history(folder)
     with _memory(folder, repository) as memory:
         _git(repository, "reset", "-q", "--hard", f"main~{CITED}")
@@ -203,7 +203,7 @@ def speed(folder: Path) -> bool:
 
 
 def _first(memory: Memory, repository: Path, page: list[Record]) -> float:
-    """Give the milliseconds of a page in a checkout that was not asked about it before."""
+    """Return the milliseconds of a page in a checkout with an empty cache."""
     asked = replace(memory, checkout=checkout_of(repository))
     asked.checkout.project()
     asked.checkout.origin()
@@ -244,7 +244,7 @@ def _apply(repository: Path, path: str, n: int, edit: Edit) -> None:
 
 
 def _any_commit(memory: Memory, record: Record, path: str) -> bool:
-    """Judge as other systems do: stale if any commit touched the file since."""
+    """Return the baseline verdict of other systems: stale if any commit touched the file since."""
     cited = [mark.blob for mark in record.seen.marks.values()] if record.seen else []
     found = memory.checkout.touches({path: [""]}, "2020-01-01T00:00:00.000Z") or []
     return bool(found) and found[0].after not in cited
@@ -272,11 +272,11 @@ def _repository(folder: Path) -> Path:
 
 
 def _long_history(folder: Path) -> Path:
-    """Make a repository of ten thousand commits, one a minute until now."""
+    """Create a repository of ten thousand commits, one a minute until now."""
     repository = _repository(folder)
     stream = []
     for n in range(COMMITS):
-        # Since they were cited the first few changed once, in the middle, and the next ten not at all.
+        # After the citation the first few files changed once, halfway, and the next ten did not change.
         late = n >= COMMITS - CITED
         place = OLD + HITS + n % (FILES - OLD - HITS) if late else n % FILES
         place = n - (COMMITS - CITED // 2) if 0 <= n - (COMMITS - CITED // 2) < OLD else place
@@ -308,7 +308,7 @@ def _git(repository: Path, *arguments: str) -> None:
 
 
 def _least(what: Callable[[], object], rounds: int = 7) -> float:
-    """Give the least CPU time of several tries in milliseconds, that of git included."""
+    """Return the least CPU time of several runs in milliseconds, including git's."""
     spent = []
     for _ in range(rounds):
         before = _cpu()

@@ -1,4 +1,4 @@
-"""What hooks cost: CPU and wall time of each event beside a bare interpreter, and a storm of them with a worker that dies."""
+"""Cost of hooks: CPU and wall time of each event, and a storm of events while the worker is killed."""
 
 import json
 import resource
@@ -31,10 +31,10 @@ EVENTS: tuple[tuple[str, dict[str, Any]], ...] = (
 
 
 def run() -> bool:
-    """Print what each event costs beside `python -I -S -c pass`; tell whether all keep within bounds."""
+    """Print what each event costs next to `python -I -S -c pass`; return True if all meet their targets."""
     with tempfile.TemporaryDirectory() as folder:
         home, place = _store(Path(folder)), Path(folder) / "checkout"
-        with alone(home):  # the worker is not what is measured
+        with alone(home):  # keeps the worker from running: it is not measured
             bare_cpu, bare_wall = _measured([sys.executable, "-I", "-S", "-c", "pass"], b"", place)
             rows, fine = [["python -I -S -c pass", bare_cpu, bare_wall, "", ""]], True
             for event, given in EVENTS:
@@ -54,7 +54,7 @@ def run() -> bool:
 
 
 def storm(*, events: int = 10_000, processes: int = 8, kills: int = 10) -> bool:
-    """Let processes tell events while the worker is killed again and again; tell whether nothing was lost or doubled."""
+    """Send events from several processes while the worker is killed repeatedly; True if none was lost or duplicated."""
     with tempfile.TemporaryDirectory() as folder:
         home, place = _store(Path(folder)), Path(folder) / "checkout"
         tellers = [_teller(home, place, number, events // processes) for number in range(processes)]

@@ -1,4 +1,4 @@
-"""Imports at size: thousands of records of each format, made up, taken in, compared one by one, and taken in again."""
+"""Imports at scale: thousands of made-up records of each format, imported, compared one by one, and imported again."""
 
 import json
 import tempfile
@@ -21,14 +21,14 @@ from holdfast.verbs.exchange.jsonl import records_of
 from holdfast.verbs.memory import Memory
 
 RECORDS = 10_000
-BAR = 1_000  # records a CPU second, reading included, vectors not
+BAR = 1_000  # records per CPU second, including reading, without vectors
 AT = 1_767_225_600.0
 PER_SESSION, PER_NOTE, EVERY = 50, 5, 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
-    """One format: what came, how fast, and what a second import did."""
+    """The result for one format: what was imported, how fast, and what a second import did."""
 
     system: str
     made: int
@@ -41,12 +41,12 @@ class Result:
 
     @property
     def passed(self) -> bool:
-        """Whether nothing was lost, altered or repeated, and it was fast enough."""
+        """True if nothing was lost, altered or duplicated, and the import was fast enough."""
         return self.taken == self.made and not self.differing and not self.grew and self.rate >= BAR
 
 
 def run(count: int = RECORDS) -> bool:
-    """Measure every format and print the table; tell whether all of them passed."""
+    """Measure every format and print the table; return True if all of them passed."""
     corpus = Corpus()
     results = []
     for system, make in MAKERS.items():
@@ -100,7 +100,7 @@ def _events(memory: Memory) -> int:
 
 
 def _differing(memory: Memory, texts: Iterable[str]) -> int:
-    """Tell how many texts are missing or not word for word what they were."""
+    """Return how many texts are missing or altered."""
     made, kept = (Counter(_hash(text) for text in some) for some in (texts, (one.body for one in records_of(memory))))
     return (made - kept).total()
 

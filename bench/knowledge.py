@@ -1,7 +1,7 @@
-"""What it costs to know what memories say together: conflicts of a write, contradictions and near-duplicates of a project, mining.
+"""Cost of comparing memories: conflicts of a write, contradictions and near-duplicates of a project, mining. CPU times.
 
-Stores are made of invented sentences, one in seven a near-copy of another, with the labelled pairs among them: the older
-texts in the older half, the newer ones among the newest. Vectors are random, so near-duplicates are found by words. CPU times.
+Stores consist of invented sentences, one in seven a near-copy of another, and of the labelled pairs: the older texts in
+the older half, the newer ones among the newest. Vectors are random, so near-duplicates are found by words.
 """
 
 import shutil
@@ -38,8 +38,8 @@ from holdfast.verbs.truth.contradictions import find_all
 from holdfast.verbs.upkeep.health import health
 from holdfast.verbs.upkeep.maintain import quality
 
-SIZES = {2_000: 1.0, 100_000: 3.0}  # records, and CPU seconds that finding all contradictions may take
-ADDED_MS = 1.0  # what naming conflicts may add to a write, p50
+SIZES = {2_000: 1.0, 100_000: 3.0}  # number of records: target for finding all contradictions, in CPU seconds
+ADDED_MS = 1.0  # target for what the conflict check adds to a write, p50
 LOGGED = 50
 SESSIONS = 60
 _ANY = Waivers(duplicate=True, transient=True, scope=True)
@@ -47,7 +47,7 @@ _ANY = Waivers(duplicate=True, transient=True, scope=True)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Looked:
-    """What looking through a project took and found."""
+    """Cost and result of a scan of a project."""
 
     records: int
     contradictions_s: float
@@ -62,7 +62,7 @@ class Looked:
 
 
 def run() -> bool:
-    """Measure everything, print the tables, and tell whether the targets are met."""
+    """Measure everything and print the tables; return True if the targets are met."""
     added, whole, named, pairs, wrong = _in_folder(_writes)
     table(
         "a write that has near neighbours (every one of these has)",
@@ -101,7 +101,7 @@ def _pairs() -> list[dict[str, Any]]:
 
 
 def _writes(folder: Path) -> tuple[Spread, Spread, int, int, int]:
-    """Keep the older texts, then the newer ones: what naming conflicts adds, and how well it does."""
+    """Write the older texts, then the newer ones; measure cost and accuracy of the conflict check."""
     rows, memory = _pairs(), open_bench(folder)
     older = [_kept(memory, row["older"]).record.id for row in rows]
     forget_what_was_read()
@@ -129,7 +129,7 @@ def _near(memory: Memory, text: str) -> tuple[Record, list[Similar]]:
 
 
 def forget_what_was_read() -> None:
-    """Empty the caches of texts read, so that every measurement starts cold."""
+    """Empty the caches of parsed texts, so that every measurement starts cold."""
     statements.cache_clear()
     changes.cache_clear()
 
@@ -140,7 +140,7 @@ def _look(folder: Path, size: int) -> Looked:
     fake_vectors(memory)
     wanted = {(row["older"], row["newer"]) for row in _pairs() if contradicts(row["older"], row["newer"])}
     forget_what_was_read()
-    found = [find_all(memory)]  # once for what a process loads, once for the time
+    found = [find_all(memory)]  # a first run to load caches, a second one for the time
     forget_what_was_read()
     seconds = cpu_seconds(lambda: found.append(find_all(memory)))
     forget_what_was_read()
@@ -164,7 +164,7 @@ def _look(folder: Path, size: int) -> Looked:
 
 
 def _others(memory: Memory) -> tuple[float, float, float]:
-    """Let sessions ask, step from memory to memory and use some, then measure health, analytics and prediction."""
+    """Simulate sessions that recall and use memories, then measure health, analytics and prediction."""
     corpus, first = Corpus(), ""
     for number in range(SESSIONS):
         _, shown = worked(memory, f"bench-{number}", corpus, each=1)
@@ -177,7 +177,7 @@ def _others(memory: Memory) -> tuple[float, float, float]:
 
 
 def worked(memory: Memory, session: str, corpus: Corpus, *, each: int) -> tuple[Memory, list[str]]:
-    """Let a session ask three things and use the first two of what it is shown; give it, and the best answers to each."""
+    """Simulate a session: three recalls, and a use of the first two hits; return it and the ids of the best hits."""
     there = memory.acting_in(session)
     begin(there, Session(id=session))
     asked = [Query(text=corpus.question(), words_only=True, weak=True) for _ in range(3)]
@@ -187,7 +187,7 @@ def worked(memory: Memory, session: str, corpus: Corpus, *, each: int) -> tuple[
 
 
 def fill(memory: Memory, size: int) -> None:
-    """Keep invented memories with the labelled pairs among them."""
+    """Store invented memories and the labelled pairs."""
     texts = list(_invented(size))
     events = [
         memory.event(

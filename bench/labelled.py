@@ -1,4 +1,4 @@
-"""How well judgements about text hold: labelled pairs and passages, one half tuned on, the other only measured."""
+"""Accuracy of judgements about text, on labelled pairs and passages: one half for tuning, the other held out."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -16,22 +16,22 @@ from holdfast.policy.language.statements import keys_of, sentences
 DATA = Path(__file__).parent / "data"
 SPLITS = ("dev", "held")
 LEAST_PRECISION, LEAST_RECALL = 0.8, 0.6
-LEAST_SIGNAL_PRECISION = 0.9  # what is kept without being asked for must be right more often
-ALIKE = 0.5  # share of words in common from which the baseline calls a pair a contradiction
+LEAST_SIGNAL_PRECISION = 0.9  # higher, because these records are created automatically
+ALIKE = 0.5  # share of common words from which the baseline reports a contradiction
 
-LONG = 30  # characters from which the baseline takes a sentence for knowledge
+LONG = 30  # characters from which the baseline reports a sentence as knowledge
 
 
 class Find(Protocol):
-    """A text that a judge took out, and what it takes it for."""
+    """A passage that a judge found, with its kind."""
 
     @property
     def kind(self) -> str:
-        """What it is."""
+        """The kind assigned by the judge."""
 
     @property
     def text(self) -> str:
-        """What it says."""
+        """The text of the passage."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +49,7 @@ class Score:
 
     @property
     def recall(self) -> float:
-        """The share of what was wanted that was found."""
+        """The share of expected answers that were found."""
         return self.right / (self.right + self.missed) if self.right + self.missed else 0.0
 
 
@@ -60,7 +60,7 @@ def rows_of(name: str, split: str) -> list[dict[str, Any]]:
 
 
 def run_contradictions() -> bool:
-    """Print how well contradictions are told from everything else, and tell whether the held-back half suffices."""
+    """Print how well contradictions are recognised; return True if the held-out half meets the bars."""
     judges: Mapping[str, Callable[[str, str], bool]] = {
         f"half the words in common (≥ {ALIKE})": alike,
         "holdfast": lambda older, newer: contradicts(older, newer) is not None,
@@ -71,13 +71,13 @@ def run_contradictions() -> bool:
 
 
 def alike(older: str, newer: str) -> bool:
-    """Judge as if texts that share half their words contradict each other: the baseline."""
+    """Report a contradiction if texts share half their words: the baseline."""
     first, second = keys_of(older), keys_of(newer)
     return len(first & second) >= ALIKE * len(first | second)
 
 
 def score_pairs(judge: Callable[[str, str], bool], split: str) -> Score:
-    """Count how a judge does on one half of the pairs."""
+    """Score a judge on one half of the pairs."""
     answers = [(judge(row["older"], row["newer"]), row["contradicts"]) for row in rows_of("contradictions", split)]
     return Score(
         right=sum(said and is_so for said, is_so in answers),
@@ -87,10 +87,10 @@ def score_pairs(judge: Callable[[str, str], bool], split: str) -> Score:
 
 
 def run_mining() -> bool:
-    """Print how well reusable knowledge is told from chatter, and tell whether the held-back half suffices."""
+    """Print how well reusable knowledge is recognised; return True if the held-out half meets the bars."""
     scores = {}
     for split in SPLITS:
-        # The baseline names no kinds, so it is not asked for them.
+        # The baseline assigns no kinds, so they are not scored for it.
         scores[split, f"every sentence over {LONG} characters"] = score_passages(every_sentence, split, kinds=False)
         scores[split, "holdfast"] = score_passages(mine, split)
     _print("mining: passages of session logs, half of them traps", scores, "mining")
@@ -98,13 +98,13 @@ def run_mining() -> bool:
 
 
 def every_sentence(text: str) -> list[Found]:
-    """Take every sentence that is long enough for knowledge: the baseline."""
+    """Report every sentence that is long enough as knowledge: the baseline."""
     long = [sentence for sentence in sentences(text) if len(sentence) > LONG]
     return [Found(kind="fact", text=sentence, confidence=1.0, span=(0, 0)) for sentence in long]
 
 
 def run_signals() -> bool:
-    """Print how well what wants keeping is told from talk, and tell whether the held-back half suffices."""
+    """Print how well statements worth storing are recognised; return True if the held-out half meets the bars."""
     scores = {}
     for split in SPLITS:
         scores[split, "bare patterns"] = score_passages(bare_patterns, split, of="signals", families=KINDS)
@@ -116,12 +116,12 @@ def run_signals() -> bool:
 
 
 def offered(text: str) -> list[Signal]:
-    """Give the signals that would at least be offered, were they all new."""
+    """Return the signals that would be offered or stored, if they were all new."""
     return [signal for signal in signals(text) if tier(signal, 1.0) != "skip"]
 
 
 def kept_at_once(text: str) -> list[Signal]:
-    """Give the signals that would be kept without asking, were they all new."""
+    """Return the signals that would be stored automatically, if they were all new."""
     return [signal for signal in signals(text) if tier(signal, 1.0) == "auto"]
 
 
@@ -133,7 +133,7 @@ def score_passages(
     of: str = "mining",
     families: Mapping[str, str] = FAMILIES,
 ) -> Score:
-    """Count how a finder does: a find is right if it holds a wanted fragment and its kind is of the same family."""
+    """Score a finder: a find is right if it contains an expected fragment and its kind is in the same family."""
     right = wrong = missed = 0
     for row in rows_of(of, split):
         left = list(row["wanted"])

@@ -1,4 +1,4 @@
-"""How well credentials are told from what looks like them: planted ones in their surroundings, and look-alikes."""
+"""How well credentials are distinguished from look-alikes: planted secrets in context, and texts without one."""
 
 import math
 import re
@@ -15,17 +15,17 @@ from bench.measure import cpu_seconds, table
 from holdfast.policy.secrets.find import find_secrets
 
 LEAST_RECALL, MOST_FALSE = 0.97, 0.01
-MARK = "§"  # where the secret stands in its surroundings
-RANDOM = r"[A-Za-z0-9+/=_\-]{16,}"  # what the entropy rule looks at
+MARK = "§"  # placeholder of the secret in its context
+RANDOM = r"[A-Za-z0-9+/=_\-]{16,}"  # the strings that the entropy rule checks
 LEAST_ENTROPY = 3.5  # bits a character
 
-# What a judge takes for credentials in a text: the stretches themselves.
+# A judge returns the substrings of a text that it takes for credentials.
 Judge = Callable[[str], list[str]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Leaks:
-    """How many planted secrets a judge found, and how many look-alikes it took for one."""
+    """How many planted secrets a judge found, and how many look-alikes it reported."""
 
     planted: int
     found: int
@@ -40,12 +40,12 @@ class Leaks:
 
     @property
     def alarms(self) -> float:
-        """The share of look-alikes that were taken for a secret."""
+        """The share of look-alikes that were reported as a secret."""
         return self.false / self.alike
 
 
 def run() -> bool:
-    """Print recall and false alarms, ours beside others', and tell whether the held-back part suffices."""
+    """Print recall and false alarms of all judges; return True if ours reaches the bar on the held-out part."""
     judges: dict[str, Judge] = {f"entropy ≥ {LEAST_ENTROPY}": random_words}
     if library := detect_secrets():
         judges["detect-secrets, all its rules"] = library
@@ -64,11 +64,11 @@ def run() -> bool:
 
 
 def _wrapped(judges: Mapping[str, Judge]) -> list[Leaks]:
-    """Print how judges do on the second set, plain and in each wrapping; return our scores on its held-back half."""
+    """Print the scores of judges on the second set, plain and in each wrapping; return ours on the held-out half."""
     scores = {
         (wrapping, split, name): score_wrapped(judge, split, wrapping)
         for wrapping in planting.WRAPPINGS for split in SPLITS for name, judge in judges.items()
-        if judge is ours or split == "held"  # the library is slow, and was tuned on neither
+        if judge is ours or split == "held"  # the library is slow, and was tuned on neither half
     }  # fmt: skip
     table("secrets, second set: each masked whole where holdfast looks, found in part where the library does",
         ("wrapped in", "split", "judge", "recall", "found", "false alarms", "share", "ms a text"), [
@@ -79,7 +79,7 @@ def _wrapped(judges: Mapping[str, Judge]) -> list[Leaks]:
 
 
 def score_wrapped(judge: Judge, split: str, wrapping: str) -> Leaks:
-    """Count how a judge does on one half of the second set; ours has to find the whole secret."""
+    """Score a judge on one half of the second set; ours must find the whole secret."""
     secrets, others = planting.planted(split, wrapping), planting.look_alikes(split, wrapping)
     right = covers if judge is ours else hit
     tally: Counter[str] = Counter()
@@ -99,28 +99,28 @@ def score_wrapped(judge: Judge, split: str, wrapping: str) -> Leaks:
 
 
 def covers(found: list[str], secret: str) -> bool:
-    """Tell whether a find holds the whole secret, as it is spelled in the text."""
+    """True if a find contains the whole secret, as it is spelled in the text."""
     return any(secret.strip() in one for one in found)
 
 
 def planted(split: str) -> list[tuple[str, str, str]]:
-    """Give the planted secrets of one part: kind, secret, and the text it stands in."""
+    """Return the planted secrets of one part: kind, secret, and the text that contains it."""
     rows = [row for row in rows_of("secrets", split) if "parts" in row]
     return [(row["kind"], secret_of(row), row["around"].replace(MARK, secret_of(row))) for row in rows]
 
 
 def secret_of(row: Mapping[str, Any]) -> str:
-    """Put a secret together; in the file it lies in parts, so that no scanner takes the file for a leak."""
+    """Join the parts of a secret; the file stores it in parts, so that no scanner reports the file as a leak."""
     return "".join(row["parts"])
 
 
 def look_alikes(split: str) -> list[str]:
-    """Give the texts of one part that hold no secret."""
+    """Return the texts of one part that contain no secret."""
     return [row["text"] for row in rows_of("secrets", split) if "text" in row]
 
 
 def score(judge: Judge, split: str) -> Leaks:
-    """Count how a judge does on one part."""
+    """Score a judge on one part."""
     secrets, others = planted(split), look_alikes(split)
     tally: Counter[str] = Counter()
 
@@ -139,17 +139,17 @@ def score(judge: Judge, split: str) -> Leaks:
 
 
 def hit(found: list[str], secret: str) -> bool:
-    """Tell whether a find covers a secret: lenient to judges that read line by line and name a part of it."""
+    """True if a find covers a secret; lenient to judges that read line by line and report only a part of it."""
     return any(one and (one in secret or secret.strip() in one) for one in found)
 
 
 def ours(text: str) -> list[str]:
-    """Look as every write does."""
+    """Scan a text as every write does."""
     return [text[secret.start : secret.end] for secret in find_secrets(text)]
 
 
 def random_words(text: str) -> list[str]:
-    """Take every long word with many different characters for a secret: the naive baseline."""
+    """Report every long word with high entropy as a secret: the naive baseline."""
     return [word for word in re.findall(RANDOM, text) if _entropy(word) >= LEAST_ENTROPY]
 
 
@@ -158,7 +158,7 @@ def _entropy(word: str) -> float:
 
 
 def detect_secrets() -> Judge | None:
-    """Give the judge of the library `detect-secrets` with everything it comes with, if it is installed."""
+    """Return a judge that uses the library `detect-secrets` with all its plugins, if it is installed."""
     try:
         from detect_secrets.core.scan import scan_file
         from detect_secrets.settings import default_settings
@@ -167,7 +167,7 @@ def detect_secrets() -> Judge | None:
 
     def judge(text: str) -> list[str]:
         with TemporaryDirectory() as folder, default_settings():
-            file = Path(folder) / "text.txt"  # asked for single lines it takes nearly every word for a secret
+            file = Path(folder) / "text.txt"  # given single lines, it reports nearly every word as a secret
             file.write_text(text, encoding="utf-8")
             return [found.secret_value or "" for found in scan_file(str(file))]
 

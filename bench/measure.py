@@ -1,4 +1,4 @@
-"""Small tools of measurement: CPU time, percentiles, memory, tables."""
+"""Measurement tools: CPU time, percentiles, memory, tables."""
 
 import resource
 import time
@@ -23,7 +23,7 @@ class Spread:
 
 
 def spread(step: Callable[[Any], object], inputs: Sequence[Any]) -> Spread:
-    """Run a step for each input and give the CPU time it took (all threads of this process)."""
+    """Run a step for each input and return the spread of its CPU times (all threads of this process)."""
     times = []
     for item in inputs:
         start = time.process_time()
@@ -33,25 +33,25 @@ def spread(step: Callable[[Any], object], inputs: Sequence[Any]) -> Spread:
 
 
 def spread_of(times: Sequence[float]) -> Spread:
-    """Give median and 95th percentile of some times."""
+    """Return the median and 95th percentile of some times."""
     ordered = sorted(times)
     return Spread(p50=ordered[len(ordered) // 2], p95=ordered[int(len(ordered) * 0.95)])
 
 
 def best(rounds: Sequence[Spread]) -> Spread:
-    """Give the quickest of several rounds: on a shared machine others slow us down, nobody speeds us up."""
+    """Return the fastest of several rounds: other load on a shared machine only ever slows a round down."""
     return min(rounds, key=lambda one: one.p50)
 
 
 def cpu_seconds(step: Callable[[], object]) -> float:
-    """Give the CPU seconds a step takes."""
+    """Return the CPU seconds that a step takes."""
     start = time.process_time()
     step()
     return time.process_time() - start
 
 
 def resident_mib(process: int | str = "self") -> float:
-    """Give a process's resident memory; where the system does not tell, the most that this one ever had."""
+    """Return a process's resident memory; without /proc, the peak of this process."""
     status = Path(f"/proc/{process}/status")
     if not status.exists():
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024

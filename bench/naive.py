@@ -1,4 +1,4 @@
-"""The baseline of `bench signals`: bare patterns over the text as it is, a stretch of a hundred characters around each."""
+"""The baseline of `bench signals`: plain patterns over the raw text, with a hundred characters around each match."""
 
 import re
 from dataclasses import dataclass
@@ -101,7 +101,7 @@ _WEIGHTY = re.compile(r"important|critical|key|essential|must|need", re.IGNORECA
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Match:
-    """A stretch of text around a pattern that occurred."""
+    """The text around a match of a pattern."""
 
     kind: str
     text: str
@@ -110,7 +110,7 @@ class Match:
 
 
 def bare_patterns(text: str) -> list[Match]:
-    """Take whatever a pattern matches for a signal; of two that overlap the surer one."""
+    """Report every match of a pattern as a signal; of two that overlap, the one with more confidence."""
     marked = [
         Match(kind=_BLOCKS.get(found[1], found[1]), text=found[2], confidence=0.99, span=found.span())
         for found in _BLOCK.finditer(text)

@@ -1,7 +1,7 @@
-"""Make the second set of secrets and look-alikes from templates, plain and wrapped in what terminals and formats add.
+"""Generate the second set of secrets and look-alikes from templates, plain and wrapped as terminals and formats do.
 
-No credential lies in the file: a template names how many random characters of which alphabet belong where, and a seeded
-generator fills them in, the same ones in every run.
+No credential is stored in the file: a template states how many random characters of which alphabet belong where, and a
+seeded generator fills them in, the same ones in every run.
 """
 
 import base64
@@ -16,8 +16,8 @@ from urllib.parse import quote
 
 from bench.labelled import rows_of
 
-MARK = "§"  # where the secret stands in its surroundings
-BASE64 = "b64:"  # what follows is the secret before it was encoded
+MARK = "§"  # placeholder of the secret in its context
+BASE64 = "b64:"  # the text after it is the secret before encoding
 _SYMBOLS = "!#%*+_.^?-"
 _ALPHABETS = {
     "an": string.ascii_letters + string.digits,
@@ -36,7 +36,7 @@ _SLOT = re.compile(r"\{(an|hex|HEX|up|lo|b64|url|bc|dig|pw|pa|hum)(\d+)\}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Planted:
-    """A secret of some kind, as it is spelled in the text it stands in."""
+    """A secret of some kind, as it is spelled in the text that contains it."""
 
     kind: str
     secret: str
@@ -44,7 +44,7 @@ class Planted:
 
 
 def planted(split: str, wrapping: str = "plain") -> list[Planted]:
-    """Return the secrets of one half, each in its surroundings, all wrapped in the same way."""
+    """Return the secrets of one half, each in its context, all wrapped in the same way."""
     made = []
     for row in rows_of("leaks", split):
         if "secret" in row:
@@ -56,7 +56,7 @@ def planted(split: str, wrapping: str = "plain") -> list[Planted]:
 
 
 def look_alikes(split: str, wrapping: str = "plain") -> list[str]:
-    """Return the texts of one half that hold no secret, all wrapped in the same way."""
+    """Return the texts of one half that contain no secret, all wrapped in the same way."""
     made = []
     for row in rows_of("leaks", split):
         if "text" in row:
@@ -91,7 +91,7 @@ def _characters(alphabet: str, number: int, chance: random.Random) -> str:
     return "".join(chance.choice(_ALPHABETS[alphabet]) for _ in range(number))
 
 
-# How each wrapping spells the secret, and the text with it; None where it cannot be wrapped so.
+# Each wrapping returns the secret as spelled and the text with it, or None if it does not apply.
 Wrapped = tuple[str, str] | None
 
 
@@ -100,7 +100,7 @@ def _plain(around: str, secret: str, _: random.Random) -> Wrapped:
 
 
 def _coloured(around: str, secret: str, chance: random.Random) -> Wrapped:
-    """Colour the secret, or a part of it as `grep` does; raw, or as the codes are spelled in logs and JSON."""
+    """Colour the secret, or a part of it as `grep` does; with raw codes, or escaped as in logs and JSON."""
     escape = chance.choice(("\x1b", "\x1b", "\\u001b", "\\x1b", "\\033", "\\e"))
     on, off = chance.choice(
         (("[32m", "[0m"), ("[1;38;5;208m", "[m"), ("[01;31m" + escape + "[K", "[m" + escape + "[K"))

@@ -1,4 +1,4 @@
-"""Draw how cost grows: one line for each engine, both axes by powers of ten, as an SVG that stands by itself."""
+"""Plot how cost grows: one line for each engine, both axes logarithmic, as a self-contained SVG."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -26,7 +26,7 @@ PANELS: tuple[tuple[str, Callable[["Result"], float]], ...] = (
 
 
 def draw(results: Sequence["Result"]) -> str:
-    """Give the drawing of some results."""
+    """Return the SVG of some results."""
     measured = [(title, value) for title, value in PANELS if any(value(one) for one in results)]
     panels = [
         f'<g transform="translate({WIDTH * (place % 2)} {HEIGHT * (place // 2)})">'

@@ -1,4 +1,4 @@
-"""Retrieval quality on labelled data: the real engine, from write to recall, beside plain FTS5 in the same run."""
+"""Retrieval quality on labelled data: the real engine, from write to recall, next to plain FTS5 in the same run."""
 
 import gzip
 import hashlib
@@ -31,7 +31,7 @@ from holdfast.verbs.search.embed import catch_up
 from holdfast.verbs.search.recall import recall
 
 SETS = ("locomo-turn", "locomo-session", "swe-patch", "swe-notes", "gitbugs", "cosqa")
-# nDCG@10 and R@5 that one configuration has to reach.
+# nDCG@10 and R@5 that the same configuration must reach on each set.
 BARS = {
     "locomo-turn": (0.605, 0.690),
     "locomo-session": (0.835, 0.885),
@@ -78,7 +78,7 @@ def load(folder: Path, name: str) -> list[Task]:
 
 
 def run(folder: Path, names: Sequence[str], cache: Path | None, *, url: str | None = None) -> bool:
-    """Measure the sets, print a table, and tell whether every bar was reached; with a URL on PostgreSQL too."""
+    """Measure the sets and print a table; return True if every bar was reached. With a URL, measure PostgreSQL too."""
     rows, reached = [], True
     dense: list[float] = []
     beside: list[tuple[str, Score, Score]] = []
@@ -104,7 +104,7 @@ def run(folder: Path, names: Sequence[str], cache: Path | None, *, url: str | No
 
 
 def on_postgres(tasks: list[Task], url: str, cache: Path | None) -> Score:
-    """Measure a set with every haystack in a schema of its own on a server; one is started if the URL is empty."""
+    """Measure a set on PostgreSQL, each haystack in its own schema; a server is started if the URL is empty."""
     from bench.scale import server
 
     with ExitStack() as stack:
@@ -169,7 +169,7 @@ _STOP = frozenset(
 
 
 def _plain_fts5(docs: list[Text]) -> Search:
-    """Give the baseline: FTS5 with porter stemming, stop words dropped, ranked by bm25()."""
+    """Return the baseline: FTS5 with porter stemming, stop words dropped, ranked by bm25()."""
     db = sqlite3.connect(":memory:")
     db.execute("create virtual table t using fts5 (text, tokenize = 'porter unicode61')")
     db.executemany("insert into t (rowid, text) values (?, ?)", [(place, doc[1]) for place, doc in enumerate(docs)])
@@ -186,7 +186,7 @@ def _plain_fts5(docs: list[Text]) -> Search:
 
 
 def _holdfast(docs: list[Text], *, scratch: Path, cache: Path | None, dense: list[float], database: str = "") -> Search:
-    """Give the product: a store of its own, filled through commit, asked through recall."""
+    """Return Holdfast itself: its own store, filled through commit, queried through recall."""
     folder = scratch / str(len(list(scratch.iterdir())))
     folder.mkdir()
     memory = filled(docs, folder, cache, database)
@@ -201,7 +201,7 @@ def _holdfast(docs: list[Text], *, scratch: Path, cache: Path | None, dense: lis
 
 
 def filled(docs: list[Text], folder: Path, cache: Path | None, database: str = "") -> Memory:
-    """Give a memory in a folder, or on a server, with these docs in it, vectors made."""
+    """Return a memory in a folder or on a server, filled with these docs and their vectors."""
     flags = {"home": str(folder), "project": "bench", "database": database}
     memory = open_memory(load_settings(environment={}, flags=flags))
     if cache is not None and memory.embedder is not None:
@@ -231,7 +231,7 @@ def _event(memory: Memory, doc: tuple[str, str, dict[str, Any]]) -> Event:
 
 
 class _Exact:
-    """Exact nearest neighbours over every vector, to hold the quick way against."""
+    """Exact nearest neighbours over every vector, as a reference for the approximate search."""
 
     def __init__(self, memory: Memory) -> None:
         rows = memory.store.db.query("select number, vector from vectors")
@@ -242,7 +242,7 @@ class _Exact:
         )
 
     def recall(self, text: str) -> float:
-        """Give the share of the true ten nearest records that the quick way finds."""
+        """Return the share of the true ten nearest records that the approximate search finds."""
         assert self.memory.embedder is not None
         vector = self.memory.embedder.embed([text])[0]
         best: dict[int, float] = {}
@@ -255,7 +255,7 @@ class _Exact:
 
 @dataclass
 class Remembering:
-    """An embedder that keeps what it made in a file, so that a second run of the benchmark takes seconds."""
+    """An embedder that caches its vectors in a file, so that a second run of the benchmark takes seconds."""
 
     inner: Embedder
     cache: Path
@@ -274,7 +274,7 @@ class Remembering:
         self._db.execute("create table if not exists made (key blob primary key, vector blob not null) without rowid")
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """Give vectors from the file, made now where it has none."""
+        """Return vectors from the file; compute those it does not have."""
         keys = [hashlib.sha256(text.encode()).digest() for text in texts]
         known = dict(self._known(keys))
         missing = [place for place, key in enumerate(keys) if key not in known]

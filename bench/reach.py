@@ -1,7 +1,7 @@
-"""What one client pays for an answer: inside a project, inside a large part of the store, everywhere, and behind the policies.
+"""Cost of a recall for one client: in a project, in a large part of the store, everywhere, and behind row policies.
 
-CPU time is that of this process, the embedding of the question included, and of the server's process that answers where it
-runs on this machine. The search for vectors is measured by itself as well, beside a scan that misses nothing.
+CPU time is that of this process, embedding the question included, plus that of the PostgreSQL backend if it runs on
+this machine. Vector search is also measured by itself, next to an exact scan.
 """
 
 import time
@@ -26,12 +26,12 @@ from holdfast.verbs.search.recall import recall
 
 Pair = tuple[float, float]  # median and 95th percentile
 K = 10
-SLICES = 50  # of all vectors, so that their float32 form never lies in memory at once
+SLICES = 50  # of all vectors, so that they are never all in memory as float32
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reached:
-    """How the search for vectors does in a part of the store: ms of CPU, an exact scan's beside it, and its share of the true ten nearest."""
+    """Vector search in a part of the store: CPU ms, those of an exact scan, and the share found of the true ten."""
 
     records: int
     quick: Pair
@@ -40,16 +40,16 @@ class Reached:
 
 
 def recalls(memory: Memory, questions: Sequence[str], query: Query) -> tuple[Pair, Pair]:
-    """Measure recall: CPU and clock."""
+    """Measure recall: CPU and wall time."""
     asked = [replace(query, text=text) for text in questions]
-    for one in asked:  # words are counted once while a process lives
+    for one in asked:  # warm-up: word frequencies are counted once per process
         recall(memory, one)
     times = [_timed(memory, lambda one=one: recall(memory, one)) for one in asked]  # type: ignore[misc]
     return _pair([cpu for cpu, _ in times]), _pair([wall for _, wall in times])
 
 
 def reached(memory: Memory, questions: Sequence[str], place: Span) -> Reached:
-    """Measure the search for the nearest vectors of a span against the true ones."""
+    """Measure vector search in a span, and compare its results with the exact ones."""
     assert memory.embedder is not None
     numbers, matrix = _all(memory, place)
     quick, exact, shares = [], [], []
@@ -65,7 +65,7 @@ def reached(memory: Memory, questions: Sequence[str], place: Span) -> Reached:
 
 @contextmanager
 def guarded(memory: Memory, projects: tuple[str, ...]) -> Iterator[Memory]:
-    """Give the same memory as a user of a server has it: behind the policies of the database, in these projects."""
+    """Yield the memory as a user of a server has it: behind row policies, limited to these projects."""
     protect(memory.store.db)
     store = guarded_store(memory.config)
     user = Access(user="bench", role="write", projects=projects)
@@ -77,7 +77,7 @@ def guarded(memory: Memory, projects: tuple[str, ...]) -> Iterator[Memory]:
 
 
 def _all(memory: Memory, place: Span) -> tuple[Any, Any]:
-    """Give every vector of a span, and the numbers of their records."""
+    """Return every vector of a span, and the numbers of their records."""
     rows = memory.store.db.query(
         "select number, vector from vectors where number between :low and :high", {"low": place[0], "high": place[1]}
     )
@@ -90,7 +90,7 @@ def _cosines(matrix: Any, vector: Any) -> Any:
 
 
 def _scan(memory: Memory, vector: Any, place: Span, matrix: Any) -> object:
-    """Look at every vector: in the server, which has no index for a vector whose size it is not told; else in memory."""
+    """Scan every vector: in memory for SQLite, else in the server, where this query cannot use the index."""
     if memory.store.db.dialect == "sqlite":
         return np.argsort(-_cosines(matrix, vector))[:K]
     halves = Halves(np.asarray(vector, dtype=np.float16).tobytes())
@@ -103,7 +103,7 @@ select number from vectors where number between :low and :high order by vector <
 
 
 def _timed(memory: Memory, step: Callable[[], object]) -> tuple[float, float]:
-    """Give the milliseconds of CPU, the server's included, and of the clock that a step takes."""
+    """Return the CPU milliseconds (including the server's) and the wall milliseconds that a step takes."""
     cpu, served, wall = time.process_time(), _served(memory), time.perf_counter()
     step()
     took = time.process_time() - cpu + _served(memory) - served
@@ -111,7 +111,7 @@ def _timed(memory: Memory, step: Callable[[], object]) -> tuple[float, float]:
 
 
 def _served(memory: Memory) -> float:
-    """Give the CPU seconds so far of the server's process that answers us, if it runs here."""
+    """Return the CPU seconds used so far by our PostgreSQL backend, or 0 if it runs elsewhere."""
     if memory.store.db.dialect == "sqlite":
         return 0.0
     backend = int(memory.store.db.query("select pg_backend_pid()")[0][0])

@@ -1,4 +1,4 @@
-"""What replicas cost: a scan that finds nothing changed, the first write, reading notes, telling something new."""
+"""Cost of replicas: a scan without changes, the first write, reading notes, writing new records."""
 
 import os
 import resource
@@ -16,13 +16,13 @@ from holdfast.model.event import Event
 from holdfast.verbs.exchange.sync import sync
 from holdfast.verbs.memory import Memory
 
-TARGET = 0.3  # CPU seconds of a scan of 10,000 files that nobody touched
-ROUNDS = 5  # the quickest counts
+TARGET = 0.3  # CPU seconds of a scan of 10,000 unchanged files
+ROUNDS = 5  # the fastest counts
 NEW = 100
 
 
 def run(*, size: int = 10_000) -> bool:
-    """Print what each replica costs beside the least that could be done; tell whether the scan keeps within its target."""
+    """Print what each replica costs next to a lower bound; return True if the scan meets its target."""
     with tempfile.TemporaryDirectory() as folder:
         repo = Path(folder) / "repo"
         commits = _repository(repo, size)
@@ -82,7 +82,7 @@ def _notes(memory: Memory, repo: Path, size: int, folder: Path) -> list[list[obj
 
 
 def _fill(memory: Memory, count: int, commits: list[str]) -> None:
-    """Keep made-up records of the team, each born at a commit of its own as far as there are some."""
+    """Store made-up team records, each at its own commit as long as there are commits left."""
     corpus, events = Corpus(seed=memory.store.last_seq()), list[Event]()
     for place in range(count):
         text = corpus.text()
@@ -109,7 +109,7 @@ def _git(repo: Path, *command: str, given: str = "") -> str:
 
 
 def _cpu(step: Callable[[], object]) -> float:
-    """Give the CPU seconds a step takes, those of the git processes it starts among them."""
+    """Return the CPU seconds that a step takes, including its git processes."""
     before = _spent()
     step()
     return _spent() - before

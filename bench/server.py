@@ -1,6 +1,6 @@
-"""The MCP server as a client meets it: how soon its tools are listed, what a recall costs, how much memory it takes.
+"""The MCP server as a client sees it: time until its tools are listed, cost of a recall, memory use.
 
-Every figure is of the server's own process. CPU times count all its threads; wall times suffer from whatever else runs.
+Every figure is of the server's own process. CPU times count all its threads; wall times depend on other load.
 """
 
 import json
@@ -26,7 +26,7 @@ from holdfast.model.errors import Invalid
 RECORDS = 10_000
 STARTS = 9
 WARM_UP, QUESTIONS, ROUNDS = 20, 60, 5
-COLD_CPU_SECONDS, RECALL_CPU_MS = 0.15, 12.0  # what we promise
+COLD_CPU_SECONDS, RECALL_CPU_MS = 0.15, 12.0  # the documented targets
 
 Json = dict[str, Any]
 SERVER = ("-m", "holdfast", "mcp")
@@ -51,7 +51,7 @@ asyncio.run(main())
 
 
 def run(*, as_json: bool = False) -> bool:
-    """Measure, print, and tell whether every target is met."""
+    """Measure and print; return True if every target is met."""
     if sys.platform != "linux":
         raise Invalid("This benchmark reads another process's CPU clock, which only Linux has.")
     folder = Path(tempfile.mkdtemp(prefix="holdfast-bench-"))
@@ -92,12 +92,12 @@ def _verdict(met: bool) -> str:
 
 
 def _starts(folder: Path) -> dict[str, Json]:
-    """Start each kind of server in turn, again and again, so that none has the quiet moments to itself."""
+    """Start the kinds of server in turn, several times, so that changing load affects all of them alike."""
     bare = folder / "bare.py"
     bare.write_text(_BARE, encoding="utf-8")
     kinds: dict[str, Sequence[str]] = {"holdfast mcp": SERVER, "bare SDK server": (str(bare),)}
     if find_spec("mcp") is None:
-        del kinds["bare SDK server"]  # it is only there with the http extra
+        del kinds["bare SDK server"]  # only available with the http extra
     taken: dict[str, list[tuple[float, float]]] = {name: [] for name in kinds}
     for _ in range(STARTS):
         for name, command in kinds.items():
@@ -106,7 +106,7 @@ def _starts(folder: Path) -> dict[str, Json]:
 
 
 def _start(command: Sequence[str], folder: Path) -> tuple[float, float]:
-    """Give CPU and wall seconds of one process that is asked for its tools and then left."""
+    """Return CPU and wall seconds of one process that lists its tools and exits."""
     before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     with _client(command, folder) as client:
         client.begin()
@@ -154,14 +154,14 @@ class _Client:
         self.pid = process.pid
 
     def begin(self) -> None:
-        """Shake hands and ask for the tools, as clients do at the start of a session."""
+        """Initialize and list the tools, as clients do at the start of a session."""
         info = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "bench", "version": "1"}}
         self.ask("initialize", info)
         self._send({"jsonrpc": "2.0", "method": "notifications/initialized"})
         assert self.ask("tools/list", {})["tools"]
 
     def recall(self, question: str) -> tuple[float, float]:
-        """Ask one question and give CPU and wall milliseconds."""
+        """Recall once and return the CPU and wall milliseconds."""
         cpu, wall = _cpu_of(self.pid), time.perf_counter()
         result = self.ask("tools/call", {"name": "recall", "arguments": {"query": question, "mode": "exploratory"}})
         wall = time.perf_counter() - wall
@@ -169,7 +169,7 @@ class _Client:
         return 1000 * (_cpu_of(self.pid) - cpu), 1000 * wall
 
     def ask(self, method: str, params: Json) -> Json:
-        """Give the result of one request."""
+        """Send a request and return its result."""
         self._send({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
         assert self._process.stdout is not None
         reply = json.loads(self._process.stdout.readline())
@@ -198,5 +198,5 @@ def _client(command: Sequence[str], folder: Path, home: Path | None = None) -> I
 
 
 def _cpu_of(pid: int) -> float:
-    """Give the CPU seconds of all threads of a process: Linux has a clock for each, named by its number."""
+    """Return the CPU seconds of all threads of a process, from its Linux CPU clock."""
     return time.clock_gettime((~pid << 3) | 2)

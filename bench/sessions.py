@@ -1,4 +1,4 @@
-"""Many sessions at once on a team's server: each begins, keeps something, finds it again, and ends."""
+"""Many sessions at once on a team's server: each starts, writes a memory, finds it, and ends."""
 
 import asyncio
 import json
@@ -12,12 +12,12 @@ import httpx2
 from bench.measure import spread_of
 
 VERSION = "2025-11-25"
-PATIENCE = 300.0  # seconds a request may wait for its turn
+PATIENCE = 300.0  # timeout of a request, in seconds
 
 
 @dataclass(slots=True)
 class Heard:
-    """What came of all sessions: seconds of each call, and what went wrong."""
+    """The results of all sessions: seconds of each call, and errors."""
 
     seconds: dict[str, list[float]] = field(default_factory=lambda: {"begin": [], "keep": [], "find": []})
     problems: Counter[str] = field(default_factory=Counter)
@@ -25,7 +25,7 @@ class Heard:
 
 
 def run(url: str, key: str, project: str, sessions: int) -> bool:
-    """Hold so many sessions side by side and print what they waited; False if any of them failed."""
+    """Run sessions in parallel and print how long they waited; return False if any of them failed."""
     began = time.perf_counter()
     heard = asyncio.run(_all(url, key, project, sessions))
     took = time.perf_counter() - began
@@ -59,7 +59,7 @@ async def _session(http: httpx2.AsyncClient, url: str, place: int, heard: Heard,
     except (httpx2.HTTPError, ValueError) as problem:
         heard.problems[f"begin: {problem!r}"[:200]] += 1
         begun = None
-    await together.wait()  # all are there before anybody works
+    await together.wait()  # all sessions are connected before any of them works
     if begun is None:
         return
     named = {"mcp-session-id": begun.headers["mcp-session-id"], "mcp-protocol-version": VERSION}

@@ -1,7 +1,7 @@
-"""Speed and memory at several sizes, each beside plain FTS5 and a brute-force scan over the same texts and vectors.
+"""Speed and memory at several sizes, next to plain FTS5 and a brute-force scan over the same texts and vectors.
 
 Vectors of made-up memories are random unit vectors (embedding 100k real texts takes half an hour); questions are
-embedded for real, and so are the texts that measure how fast vectors catch up. All times are CPU times.
+really embedded, and so are the texts that measure how fast vectors catch up. All times are CPU times.
 """
 
 import json
@@ -38,7 +38,7 @@ from holdfast.verbs.search.embed import catch_up
 from holdfast.verbs.search.recall import recall
 
 QUESTIONS = 60
-ROUNDS = 5  # the quickest counts
+ROUNDS = 5  # the fastest counts
 WRITES = 100
 PROJECT = "bench/project-0"
 
@@ -52,7 +52,7 @@ class Case:
 
     @property
     def name(self) -> str:
-        """What the table calls it."""
+        """The name in the table."""
         return f"{self.each:,}" if self.projects == 1 else f"{self.each:,} of {self.each * self.projects:,}"
 
 
@@ -130,7 +130,7 @@ def _measure(case: Case, folder: Path) -> tuple[list[object], list[object]]:
 
 
 def _rounds(step: Callable[[str], object], questions: list[str]) -> Spread:
-    """Measure a step in several rounds, each with questions of its own."""
+    """Measure a step in several rounds, each with its own questions."""
     return best([spread(step, questions[start::ROUNDS]) for start in range(ROUNDS)])
 
 
@@ -140,13 +140,13 @@ def open_bench(folder: Path) -> Memory:
 
 
 def fill(memory: Memory, case: Case, corpus: Corpus) -> float:
-    """Import that many records and give how many went in per CPU second."""
+    """Import that many records and return how many were stored per CPU second."""
     total = case.projects * case.each
     lines = list(_export_lines(memory, case, corpus, min(total, 20_000)))
     seconds = cpu_seconds(lambda: take_in(memory, lines))
     rate = (len(lines) - 1) / seconds
     done = len(lines) - 1
-    while done < total:  # the rest goes in by commit: the same door, without reading JSON
+    while done < total:  # the rest is stored by `commit` directly, without parsing JSON
         batch = [_event(memory, case, corpus, number) for number in range(done, min(done + 5_000, total))]
         memory.store.commit(batch)
         done += len(batch)
@@ -170,7 +170,7 @@ def _event(memory: Memory, case: Case, corpus: Corpus, number: int) -> Any:
 
 
 def fake_vectors(memory: Memory) -> None:
-    """Give every record a random vector."""
+    """Store a random vector for every record."""
     random = np.random.default_rng(1)
     assert memory.embedder is not None
     name = f"{memory.embedder.name}/{memory.embedder.size}"
@@ -224,7 +224,7 @@ def _write(memory: Memory, text: str) -> None:
 
 
 def _catch_up_rate(memory: Memory) -> float:
-    """Give records embedded for real per CPU second: those the write measurement left behind."""
+    """Return how many records are really embedded per CPU second: those left by the write measurement."""
     done = 0
 
     def step() -> None:

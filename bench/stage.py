@@ -1,4 +1,4 @@
-"""A small store under attack: what can be planted in it, and everything a model or a person then reads of it."""
+"""A small store for attacks: what an attacker can plant in it, and every output that a model or user reads."""
 
 import io
 import json
@@ -49,19 +49,19 @@ OTHERS = (
 
 @dataclass
 class Stage:
-    """A store with a scar, a decision and a few facts, and whoever attacks it."""
+    """A store with a scar, a decision and a few facts, and the attacker's clock and input."""
 
     folder: Path
     memory: Memory
     scar: Record
     decision: Record
     others: tuple[Record, ...]
-    away: Clock = field(default_factory=Clock)  # the attacker's own
-    given: list[Event] = field(default_factory=list)  # every event, as a store without a border would keep it
-    planted: list[str] = field(default_factory=list)  # every text, as a store that only concatenates would have it
+    away: Clock = field(default_factory=Clock)  # the attacker's clock
+    given: list[Event] = field(default_factory=list)  # every event sent, as a store without checks would keep it
+    planted: list[str] = field(default_factory=list)  # every text sent, as a store that only concatenates would have it
 
     def sent(self, *events: Event, who: str = MALLORY) -> tuple[str, ...]:
-        """Let events arrive from a replica, brought by somebody; give why some were turned away."""
+        """Receive events from a replica, sent by `who`; return why some were rejected."""
         self.given += events
         self.planted += [text for event in events for text in _said(event)]
         border = passed(
@@ -71,7 +71,7 @@ class Stage:
         return tuple(remark.why for remark in border.remarks)
 
     def record(self, body: str, *, by: Actor | None = None, **data: Any) -> Event:
-        """Give the event of a new memory of the team, made elsewhere."""
+        """Return the event of a new team memory, made on another machine."""
         name = self.away.tick()
         told = {"kind": "fact", "title": body[:100], "body": body, "visibility": "team", "source": "explicit", **data}
         return Event(
@@ -79,13 +79,13 @@ class Stage:
         )
 
     def act(self, verb: Verb, about: str, **data: Any) -> Event:
-        """Give an event about a memory that is here, made elsewhere."""
+        """Return an event about a local memory, made on another machine."""
         return Event(
             id=self.away.tick(), about=about, verb=verb, at=self.away.now(), by=Actor(name="Mallory"), data=data
         )
 
     def kept(self, body: str, **given: Any) -> Record:
-        """Let the agent here write something down that it was told: what it quotes is the attacker's."""
+        """Store a memory of the local agent that quotes the attacker's text."""
         self.planted += [str(given.get("title", "")), body]
         draft = Draft(body=body, **given)
         done = write(self.memory, draft, waivers=Waivers(duplicate=True, transient=True, scope=True))
@@ -93,25 +93,25 @@ class Stage:
         return done.record
 
     def imported(self, *events: Event) -> None:
-        """Take in somebody else's export, as such."""
+        """Import an attacker's export file, marked as foreign."""
         self.given += events
         self.planted += [text for event in events for text in _said(event)]
         lines = [json.dumps({"holdfast": "export", "format": 1}), *(_line(event) for event in events)]
         take_in(self.memory, lines, held_as="import of theirs.jsonl")
 
     def pushed(self) -> str:
-        """Give everything a session is told unasked: the brief, warnings at commands, notes at files."""
+        """Return everything that is injected automatically: the brief, warnings at commands, notes at files."""
         prepare(self.memory, self.folder / "prepared.json")
         return (self.folder / "prepared.json").read_text(encoding="utf-8") + "\n" + brief_of(self.memory).text
 
     def triggers(self) -> list[dict[str, Any]]:
-        """Give what speaks up at commands."""
+        """Return the prepared triggers, which warn at commands."""
         prepare(self.memory, self.folder / "prepared.json")
         found = json.loads((self.folder / "prepared.json").read_text(encoding="utf-8"))["triggers"]
         return [one for one in found if isinstance(one, dict)]
 
     def outputs(self, *ids: str) -> dict[str, str]:
-        """Give what every surface, resource, prompt and command shows of the question and of these memories."""
+        """Return what every surface, resource, prompt and command prints for the question and these memories."""
         call, memory = Call(open=lambda: self.memory), self.memory
         shown = {name: _called(surface, call, tool, arguments) for name, (surface, tool, arguments) in _ASKED.items()}
         for one in ids:
@@ -137,14 +137,14 @@ class Stage:
         return shown
 
     def plain(self, about: str) -> Record:
-        """Give a memory as a store would have it that keeps whatever it is given."""
+        """Return a memory as a store would have it that accepts every event."""
         here = [event for event in self.memory.store.events_about(about) if event.verb not in LOCAL]
         record = fold_all([*here, *(event for event in self.given if event.about == about and event.verb not in LOCAL)])
         assert record, about
         return record
 
     def naive(self) -> str:
-        """Give what a store that puts everything it was ever given into the prompt would show."""
+        """Return the prompt of a store that concatenates everything it ever received."""
         return "\n".join([SCAR, DECISION, *OTHERS, *self.planted])
 
 
@@ -162,7 +162,7 @@ _ASKED: dict[str, tuple[Surface, str, dict[str, Any]]] = {
 
 
 def staged(folder: Path) -> Stage:
-    """Give a fresh store with what is true in it; Ada was accepted, nobody else."""
+    """Return a new store with true memories; the only accepted author is Ada."""
     given = {"home": str(folder), "project": PROJECT, "block_actions": True, "starters": False, "embedder": "none"}
     memory = open_memory(
         load_settings(folder=folder, environment={}, flags={**given, "agent": "claude"}), folder=folder

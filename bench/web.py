@@ -1,7 +1,7 @@
-"""What the viewer's pages cost at 100,000 records, in CPU of the whole process, beside what is promised.
+"""Cost of the viewer's pages at 100,000 records, in CPU time of the whole process, next to the targets.
 
-Each page is asked as a browser asks it, through the whole application, each time after something has happened, so that nothing
-found out before helps. What it takes to look through a whole project is no part of a page: pages fetch it once painted.
+Each page is requested as by a browser, through the whole application, each time after a new event, so that no cache
+helps. Scans of a whole project are not part of a page: pages fetch them after they are painted.
 """
 
 import asyncio
@@ -48,7 +48,7 @@ PAGES = {
     "settings": "/settings",
     "brief, previewed": "/settings/preview?inject=full",
 }
-# Parts that pages fetch afterwards, since they compare what texts say: told, and no part of the promise.
+# Parts that pages fetch later, since they compare many texts: printed, but without a target.
 PARTS = {
     "queue of health (a part, fetched later)": "/health/queue",
     "plots (a part, fetched later)": "/insights/plots",
@@ -58,7 +58,7 @@ PARTS = {
 
 
 def run(records: int = RECORDS) -> bool:
-    """Measure, print, and tell whether every page keeps its promise."""
+    """Measure and print; return True if every page meets its target."""
     folder = Path(tempfile.mkdtemp(prefix="holdfast-bench-"))
     try:
         with open_bench(folder) as memory:
@@ -87,7 +87,7 @@ def _verdict(name: str, milliseconds: float) -> str:
 
 
 def _prepared(memory: Memory, records: int) -> dict[str, str]:
-    """Fill a store, and let sessions ask, use and link some of it."""
+    """Fill a store, and simulate sessions that recall, use and link some of its records."""
     fill(memory, records)
     fake_vectors(memory)
     corpus, last = Corpus(), ""
@@ -112,7 +112,7 @@ def _measured(memory: Memory, app: ASGIApp, name: str, path: str) -> tuple[str, 
 
 
 async def _asked(app: ASGIApp, path: str) -> tuple[int, int]:
-    """Ask the application as a server would, without a socket."""
+    """Send a request to the application as a server would, without a socket."""
     where, _, query = path.partition("?")
     told: dict[str, Any] = {"status": 0, "size": 0}
     headers = [(b"host", f"127.0.0.1:{PORT}".encode()), (b"authorization", f"Bearer {TOKEN}".encode())]

@@ -1,1 +1,1 @@
-"""Makes the demo store: three months of a made-up team of two people and their agents."""
+"""Generate the demo store: three months of work by a made-up team of two people and their agents."""

@@ -1,4 +1,4 @@
-"""`python3 dev.py demo`: play the story and write the files that `holdfast demo` loads."""
+"""`python3 dev.py demo`: simulate the story and write the files that `holdfast demo` loads."""
 
 import gzip
 import tempfile
@@ -17,11 +17,11 @@ from holdfast.model.ids import instant
 from holdfast.verbs.exchange.demo import STORE, VECTORS, demo_lines, packed_vectors
 from holdfast.verbs.memory import Memory
 
-UNTIL = 1_785_161_600.0  # 2026-07-27: any fixed moment will do, since loading moves everything
+UNTIL = 1_785_161_600.0  # 2026-07-27: any fixed time works, since loading shifts all times
 
 
 def main() -> None:
-    """Write both files."""
+    """Write the store and its vectors as compressed files."""
     with tempfile.TemporaryDirectory(prefix="holdfast-demo-") as folder:
         build(Path(folder), until=UNTIL)
         with open_demo(Path(folder), lambda: UNTIL) as memory:
@@ -41,7 +41,7 @@ def lines_of(memory: Memory) -> list[str]:
 
 
 def story_hash() -> str:
-    """Return what identifies the story as it is written down, with the seed."""
+    """Return a hash of the story's files and the seed."""
     written = [str(SEED).encode(), *(path.read_bytes() for path in sorted(DATA.glob("*.toml")))]
     return blake2b(b"\0".join(written), digest_size=12).hexdigest()
 

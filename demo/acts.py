@@ -1,4 +1,4 @@
-"""What a session does, step by step: look things up, write down what it sees, decides and learns, care for the rest."""
+"""The steps of a simulated session: recalls, observations, decisions, lessons, and changes of other records."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -25,7 +25,7 @@ from holdfast.verbs.truth.verify import verify
 Act = Callable[[], None]
 HITS = 6
 VERIFY = 0.35
-# How scars of each fate are answered: applying, not applicable, refuted, not at all.
+# Odds of the answers to scars of each fate: applying, not applicable, refuted, none.
 _ANSWERS = {
     "heeded": (85, 12, 1, 2),
     "mixed": (40, 30, 12, 18),
@@ -37,7 +37,7 @@ _USES = {"applied": 22, "ignored": 16, "contradicted": 1, "corrected": 2, "": 59
 
 
 def acts_of(seat: Seat) -> list[Act]:
-    """Give everything a session does, in order."""
+    """Return the steps of a session, in order."""
     visit = seat.visit
     if visit.ending == "retroactive":
         return [partial(write_up, seat)]
@@ -97,7 +97,7 @@ def _old_work(seat: Seat) -> list[Act]:
 
 
 def _sprinkled(chance: Random, acts: list[Act], more: list[tuple[float, Act]]) -> list[Act]:
-    """Put what is done only sometimes between what is always done."""
+    """Insert each optional step at random with its own probability."""
     found = list(acts)
     for share, act in more:
         if chance.random() < share:
@@ -110,7 +110,7 @@ def _begin(seat: Seat) -> None:
 
 
 def _restart(seat: Seat) -> None:
-    """Take up the session again after the client crashed."""
+    """Resume the session, as after a crash of the client."""
     start(seat.memory, session=seat.memory.actor.session)
 
 
@@ -123,7 +123,7 @@ def _ask(seat: Seat, text: str) -> None:
 
 
 def _look_up_scar(seat: Seat) -> None:
-    """Ask for a lesson of the same part of the code, or of any other that came up before."""
+    """Recall a stored scar of the same area, or sometimes of another one in the same project."""
     desk, area = seat.desk, seat.visit.area
     here = [one for one in desk.story.told["scar"] if desk.story.areas[one["area"]].project == area.project]
     known = [one for one in here if one["title"] in desk.known]
@@ -150,7 +150,7 @@ def _answer(seat: Seat) -> None:
 
 
 def _use(seat: Seat) -> None:
-    """Say what became of the first answers, and check one of them now and then."""
+    """Record the outcome of the first hits, and sometimes verify one of them."""
     for record in seat.shown[:3]:
         outcome = seat.chance.choices(tuple(_USES), tuple(_USES.values()))[0]
         if outcome and record.kind != "scar" and record.source != "starter":
@@ -176,7 +176,7 @@ def _see_first(seat: Seat) -> None:
 
 
 def _see(seat: Seat, texts: tuple[str, ...]) -> None:
-    """Take in what a sub-agent reports: its own notes, or what the area has to show."""
+    """Record the observations of a sub-agent: the given notes, or generated ones where a note is empty."""
     chance = seat.chance
     source = chance.choice(("explorer", "reviewer", "test-runner"))
     severities = chance.choices(("info", "warning", "scar_candidate"), (7, 3, 1), k=len(texts))
@@ -233,13 +233,13 @@ def _block(seat: Seat) -> None:
 
 
 def _state(seat: Seat, text: str) -> None:
-    """Write down something that is simply so."""
+    """Store a fact."""
     mined = seat.chance.random() < 0.1
     seat.keep(Draft(body=text or seat.fresh("fact"), source="mined" if mined else "explicit"))
 
 
 def _leave(seat: Seat) -> None:
-    """Open a thread before the end: what burns should be seen by others at once."""
+    """Open a thread before the session ends: urgent work should be visible to others at once."""
     left = seat.visit.episode.left
     outcome = open_thread(seat.memory, left, issues=(seat.visit.issue,), thread_class="operational")
     if isinstance(outcome, Opened | Known):
@@ -259,7 +259,7 @@ def _resolve(seat: Seat) -> None:
 
 
 def _tell(seat: Seat, beat: Beat) -> None:
-    """Let happen what the story has for this session besides its work."""
+    """Apply a beat: store its record, or change a record stored before."""
     known = seat.desk.known
     if beat.draft is None:
         if beat.key in known:

@@ -1,4 +1,4 @@
-"""What is written down besides the pieces of work, as things that happen at some point of the story."""
+"""Beats: records that are stored or changed at some point of the story, besides the episodes of work."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -9,14 +9,14 @@ from demo.story import Story
 from holdfast.model.record import Draft
 
 Deed = Literal["keep", "revise", "retire", "object", "confirm", "cancel"]
-# Shares of the whole time: when the older and the newer of two things are said.
+# Shares of the whole time in which the older and the newer of two records are stored.
 EARLY, LATE = (0.03, 0.35), (0.60, 0.97)
 ANY = (0.02, 0.97)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Beat:
-    """Something that happens to one record: `when` is a share of the whole time, `key` tells the record."""
+    """One action on a record: `when` is a share of the whole time, `key` identifies the record."""
 
     when: float
     area: str
@@ -25,14 +25,14 @@ class Beat:
     draft: Draft | None = None
     text: str = ""
     replaces: str = ""
-    by_hand: bool = False  # by a person at the command line, in no session
+    by_hand: bool = False  # by a user at the command line, outside any session
 
 
-Group = tuple[Beat, ...]  # in the order in which they must happen
+Group = tuple[Beat, ...]  # in the required order
 
 
 def all_beats(story: Story, chance: Random, days: float) -> list[Group]:
-    """Give everything that happens besides the pieces of work, as groups that belong together."""
+    """Return all beats, as groups that belong together."""
     makers = (_facts, _turns, _twins, _preferences, _references, _everywhere, _leaked, _lapsed, _corrected, _chains)
     groups = [group for make in makers for group in make(story, chance)]
     return [*groups, *_specs(story, chance), *_scars(story, chance), *_waiting(story, chance, days)]
@@ -42,12 +42,12 @@ def _facts(story: Story, chance: Random) -> Iterator[Group]:
     for area, texts in story.told["facts"].items():
         for place, text in enumerate(texts):
             draft = Draft(body=text, visibility="team", confidence="high")
-            by_hand = place > 1 and chance.random() < 0.2  # what matters most is written where work is done
+            by_hand = place > 1 and chance.random() < 0.2  # the first two facts matter most: stored in sessions
             yield (Beat(when=chance.uniform(*ANY), area=area, key=text, draft=draft, by_hand=by_hand),)
 
 
 def _turns(story: Story, chance: Random) -> Iterator[Group]:
-    """Give facts that contradict each other; somebody notices every third of them."""
+    """Yield pairs of contradicting facts; every third pair is noticed and linked."""
     for place, (area, older, newer) in enumerate(story.told["turn"]):
         said = [
             Beat(when=chance.uniform(*span), area=area, key=text, draft=Draft(body=text))
@@ -75,7 +75,7 @@ def _preferences(story: Story, chance: Random) -> Iterator[Group]:
 
 
 def _waiting(story: Story, chance: Random, days: float) -> Iterator[Group]:
-    """Preferences noticed in the last days, which still wait for a yes."""
+    """Yield preferences inferred in the last days, which are still pending."""
     for _, fate, text in story.told["preference"]:
         if fate == "new":
             yield (_preference(text, 1 - chance.uniform(0.5, 4.5) / days),)
@@ -99,7 +99,7 @@ def _everywhere(story: Story, chance: Random) -> Iterator[Group]:
 
 
 def _leaked(story: Story, _chance: Random) -> Iterator[Group]:
-    """Give what somebody keeps and should not: it is erased in the end."""
+    """Yield a record that should not have been stored; it is erased at the end."""
     area, text = story.told["leaked"]
     yield (Beat(when=0.8, area=area, key=text, draft=Draft(body=text), by_hand=True),)
 

@@ -1,4 +1,4 @@
-"""Play the story into a new store: the real verbs, under a clock that is moved through the days."""
+"""Simulate the story in a new store, with the real verbs and a simulated clock."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -27,19 +27,19 @@ LEAST_DAYS, MOST_DAYS = 5, 730
 
 @dataclass(slots=True)
 class Hand:
-    """The hand of a clock that is moved from step to step."""
+    """A simulated clock that is set before each step."""
 
     now: float = 0.0
 
     def __call__(self) -> float:
-        """Give the instant it points at."""
+        """Return the simulated time, in seconds since the epoch."""
         return self.now
 
 
 def build(folder: Path, *, until: float, days: float = FULL_DAYS, seed: int = SEED, steps: int | None = None) -> None:
-    """Make a store in a new folder with some days of work that end at an instant; the same seed makes the same store.
+    """Create a store in a new folder with some days of work up to an instant; the same seed makes the same store.
 
-    With `steps` only the beginning is played: as many steps of all sessions together.
+    With `steps`, only that many steps of all sessions together are simulated.
     """
     if not LEAST_DAYS <= days <= MOST_DAYS:
         raise Invalid(f"{days:g} days cannot be told.", hint=f"Between {LEAST_DAYS} and {MOST_DAYS} can.")
@@ -47,14 +47,14 @@ def build(folder: Path, *, until: float, days: float = FULL_DAYS, seed: int = SE
     plan = make_plan(story, days=days, seed=seed, until=until)
     with open_demo(folder, hand, seed) as memory:
         desk = Desk(memory=memory, story=story)
-        with memory.store.db.transaction():  # one, or most of the time would go into waiting for the disk
+        with memory.store.db.transaction():  # a single one: otherwise most of the time is spent on disk syncs
             _play(_timeline(desk, plan, seed)[:steps], hand)
         hand.now = until
         _erase(desk)
 
 
 def open_demo(folder: Path, now: Callable[[], float], seed: int = SEED) -> Memory:
-    """Open the memory of a store that is made, under a clock of its own."""
+    """Open the memory of a demo store with the given clock."""
     story, chance = read_story(), Random(f"{seed} ids")
     return Memory(
         store=open_store(SQLite(folder / FILE)),
@@ -70,7 +70,7 @@ _Step = tuple[float, int, int, Act]
 
 
 def _timeline(desk: Desk, plan: Plan, seed: int) -> list[_Step]:
-    """Give every step of every session with its instant: sessions that overlap take turns."""
+    """Return every step of every session with its time, sorted: overlapping sessions interleave."""
     steps: list[_Step] = []
     for number, visit in enumerate(plan.visits):
         chance = Random(f"{seed} {number}")
@@ -89,7 +89,7 @@ def _play(steps: list[_Step], hand: Hand) -> None:
 
 
 def _keep_by_hand(desk: Desk, beat: Beat, place: int) -> None:
-    """Keep what a person types at the command line."""
+    """Store a record as a user does at the command line."""
     assert beat.draft is not None
     users, area = desk.story.users, desk.story.areas.get(beat.area)
     memory = by_hand(desk, users[place % len(users)], area.project if area else desk.story.main)
@@ -99,6 +99,6 @@ def _keep_by_hand(desk: Desk, beat: Beat, place: int) -> None:
 
 
 def _erase(desk: Desk) -> None:
-    """Erase what should never have been kept; not before the end, for it rewrites the file."""
+    """Erase the leaked record; only at the end, since erasing rewrites the file."""
     if leaked := desk.known.get(desk.story.told["leaked"][1]):
         erase(desk.memory, leaked)

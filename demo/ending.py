@@ -1,4 +1,4 @@
-"""How sessions end: what they leave as a summary, answers, threads and decisions, and what becomes of suggestions."""
+"""The end of a simulated session: its summary, answers, threads and decisions, and the handling of suggestions."""
 
 from typing import Any
 
@@ -9,12 +9,12 @@ from holdfast.verbs.sessions.close import Closed, close
 from holdfast.verbs.sessions.suggest import dismiss, promote
 
 STATE = 0.12
-# What becomes of suggested threads, one after the other.
+# What is done with suggested threads, in turn.
 _FATES = ("promote", "dismiss", "wait")
 
 
 def end(seat: Seat) -> None:
-    """Close a session the way it was planned to end."""
+    """Close a session with its planned type of closing."""
     _settle(seat)
     payload = {"summary": _summary(seat), **_left(seat)}
     if seat.visit.ending == "standard":
@@ -32,7 +32,7 @@ def end(seat: Seat) -> None:
 
 
 def write_up(seat: Seat) -> None:
-    """Write down a session after it is over: nobody had begun one."""
+    """Close a session retroactively: none was started."""
     payload = {"title": seat.visit.title, "summary": _summary(seat), "closing_reflection": _reflection(seat)}
     closed = close(seat.memory, close_type="retroactive", payload={**payload, **_left(seat)})
     assert isinstance(closed, Closed), closed
@@ -40,7 +40,7 @@ def write_up(seat: Seat) -> None:
 
 
 def _settle(seat: Seat) -> None:
-    """Say how the work went that scars were applied to."""
+    """Record whether applied scars helped: succeeded or failed."""
     for scar in seat.applied:
         in_vain = seat.desk.story.fate(scar.title) == "vain"
         if seat.chance.random() < 0.6:
@@ -67,7 +67,7 @@ def _reflection(seat: Seat) -> dict[str, str]:
 
 
 def _left(seat: Seat) -> dict[str, Any]:
-    """Give the threads, decisions and the state of the project a session leaves."""
+    """Return the threads, decisions and project state for the closing of a session."""
     left: dict[str, Any] = {}
     episode = seat.visit.episode
     if seat.visit.part == "first":

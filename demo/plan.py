@@ -1,4 +1,4 @@
-"""Who sits down when, with which piece of work: sessions in the rhythm of working days, and what else they write."""
+"""Schedule the sessions of the story on working days, and assign the beats to them."""
 
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
@@ -11,10 +11,10 @@ from demo.beats import Beat, Group, all_beats
 from demo.story import Area, Episode, Story
 
 DAY = 86_400.0
-FULL_DAYS = 90.0  # the story is written for so many; fewer take a part of it
+FULL_DAYS = 90.0  # length of the whole story; fewer days use a part of it
 FIRST_ISSUE = 400
-AFTER = 0.8  # share of episodes whose left-over is taken up in a session of its own
-LOOK_AHEAD = 6  # sessions among which the fitting one is taken for what else is written
+AFTER = 0.8  # share of episodes whose remaining work gets its own session
+LOOK_AHEAD = 6  # how many later sessions are considered for a beat
 HOURS = (7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 19, 21)
 BUSY = (1, 4, 9, 10, 9, 3, 7, 10, 9, 7, 4, 1, 1)
 
@@ -26,7 +26,7 @@ _ENDINGS: dict[Ending, int] = {"standard": 64, "quick": 17, "autonomous": 9, "re
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Visit:
-    """One session to come: somebody's agent at work on an episode, for the first time, again, or on its left-over."""
+    """One planned session: an agent works on an episode for the first time, again, or on its remaining work."""
 
     episode: Episode
     area: Area
@@ -42,20 +42,20 @@ class Visit:
 
     @property
     def end(self) -> float:
-        """When it is over."""
+        """When the session ends, in seconds since the epoch."""
         return self.start + self.minutes * 60
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """All sessions in order of their start, and what people keep by hand between them."""
+    """All sessions in order of their start, and the records that users store by hand between them."""
 
     visits: tuple[Visit, ...]
     by_hand: tuple[tuple[float, Beat], ...]
 
 
 def make_plan(story: Story, *, days: float, seed: int, until: float) -> Plan:
-    """Plan the whole time; the same seed gives the same plan."""
+    """Return the plan of the whole story; the same seed gives the same plan."""
     chance = Random(f"{seed} plan")
     share, since = min(1.0, days / FULL_DAYS), until - days * DAY
     outlines = [one for one in _outlines(story, share, days, chance) if one.when < 1]
@@ -68,14 +68,14 @@ def make_plan(story: Story, *, days: float, seed: int, until: float) -> Plan:
 
 
 def _spread(items: Sequence[T], share: float) -> list[T]:
-    """Give a share of things, taken evenly from all of them."""
+    """Return a share of the items, spaced evenly."""
     most = max(1, round(len(items) * share))
     return [items[int((place + 0.5) * len(items) / most)] for place in range(most)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Outline:
-    """A session before anybody sat down: its place in time as a share of it, and what it is about."""
+    """A session without agent and times: `when` is a share of the whole time."""
 
     when: float
     episode: Episode
@@ -102,7 +102,7 @@ def _outlines(story: Story, share: float, days: float, chance: Random) -> Iterat
 
 
 def _chosen(story: Story, share: float) -> list[Episode]:
-    """Give a share of the episodes of each project, in the order of the story."""
+    """Return a share of the episodes of each project, in the order of the story."""
     by_project: dict[str, list[Episode]] = {}
     for episode in story.episodes:
         by_project.setdefault(story.areas[episode.area].project, []).append(episode)
@@ -112,7 +112,7 @@ def _chosen(story: Story, share: float) -> list[Episode]:
 
 def _visit(story: Story, outline: _Outline, since: float, until: float, chance: Random) -> Visit:
     drawn = chance.choices(tuple(_ENDINGS), tuple(_ENDINGS.values()))[0]
-    ending = "standard" if outline.episode.more else drawn  # what comes back is noticed only if sessions are closed
+    ending = "standard" if outline.episode.more else drawn  # recurring topics are detected only in closed sessions
     at_night = ending == "autonomous"
     minutes = chance.uniform(9, 28) if ending == "quick" else chance.uniform(34, 170)
     start = _at_work(since + outline.when * (until - since), chance, at_night=at_night)
@@ -131,7 +131,7 @@ def _visit(story: Story, outline: _Outline, since: float, until: float, chance: 
 
 
 def _at_work(moment: float, chance: Random, *, at_night: bool) -> float:
-    """Give a moment near another at which somebody works: few work on weekends, agents also at night."""
+    """Return a plausible working time near the given one: rarely on weekends; `at_night` for autonomous agents."""
     day = datetime.fromtimestamp(moment, UTC).replace(hour=0, minute=0, second=0, microsecond=0)
     if not at_night and day.weekday() >= 5 and chance.random() < 0.85:
         day += timedelta(days=-1 if day.weekday() == 5 else 1)
@@ -140,7 +140,7 @@ def _at_work(moment: float, chance: Random, *, at_night: bool) -> float:
 
 
 def _lively_end(visits: list[Visit], until: float) -> list[Visit]:
-    """Move the last three new pieces of work to the last day: one closed a while ago, one just now, one going on."""
+    """Move the last three new episodes to the last day: two closed sessions, and one that is still active."""
     last = [place for place, visit in enumerate(visits) if visit.part == "first"][-3:]
     ends: list[tuple[float, float, Ending]] = [(19, 80, "standard"), (4, 90, "standard"), (0.7, 60, "open")]
     for place, (hours, minutes, ending) in zip(last, ends, strict=False):
@@ -151,13 +151,13 @@ def _lively_end(visits: list[Visit], until: float) -> list[Visit]:
 def _with_beats(
     story: Story, visits: list[Visit], groups: Sequence[Group], since: float, until: float
 ) -> tuple[Visit, ...]:
-    """Give each session what else is written in it: of the next few, the one that works on the same part."""
+    """Assign each beat to a session: among the next few, one that works on the same area."""
     starts = [visit.start for visit in visits]
     written: list[list[Beat]] = [[] for _ in visits]
     for group in groups:
         earliest = 0
         for beat in group:
-            if beat.do in ("confirm", "cancel"):  # said at once, or nobody would remember what it was about
+            if beat.do in ("confirm", "cancel"):  # approve or reject in the same session
                 written[earliest].append(beat)
                 continue
             first = max(earliest, bisect_left(starts, since + beat.when * (until - since)))

@@ -1,4 +1,4 @@
-"""A place to work at: one session's memory with its own chance, at the desk that all sessions share."""
+"""The state of one simulated session, and the state that all sessions share."""
 
 import re
 from dataclasses import dataclass, field, replace
@@ -22,48 +22,48 @@ _PATH = re.compile(r"[\w\[\]-]+(?:/[\w.\[\]-]+)+\.\w+")
 
 @dataclass(slots=True, kw_only=True)
 class Desk:
-    """What all sessions share while the story is played."""
+    """The state shared by all sessions of a simulation."""
 
     memory: Memory
     story: Story
-    known: dict[str, str] = field(default_factory=dict)  # record ids by what they were told under
+    known: dict[str, str] = field(default_factory=dict)  # record ids by the key of their beat
     threads: dict[str, str] = field(default_factory=dict)  # ids of open threads by their text
-    said: set[tuple[str, str]] = field(default_factory=set)  # what was said after what
+    said: set[tuple[str, str]] = field(default_factory=set)  # pairs of texts already used one after the other
     suggested: int = 0
     turned_away: int = 0
 
 
 @dataclass(slots=True, kw_only=True)
 class Seat:
-    """One session at work."""
+    """One simulated session."""
 
     desk: Desk
     visit: Visit
     memory: Memory
     chance: Random
     shown: list[Record] = field(default_factory=list)
-    passed_over: set[str] = field(default_factory=set)  # scars this session says nothing about
-    applied: list[Record] = field(default_factory=list)  # scars it heeded
-    declares: bool = False  # whether it tells of its decision only in the end
-    seen: str = ""  # the observation it began with
+    passed_over: set[str] = field(default_factory=set)  # scars that this session does not answer
+    applied: list[Record] = field(default_factory=list)  # scars that it applied
+    declares: bool = False  # True if it reports its decision only at the end
+    seen: str = ""  # id of its first observation
 
     @property
     def words(self) -> dict[str, str]:
-        """What a wording can say of this session."""
+        """The placeholders of templates and their values for this session."""
         visit, episode = self.visit, self.visit.episode
         told = {name: getattr(episode, name) for name in ("symptom", "cause", "fix", "lesson", "left")}
         return {"issue": visit.issue, "user": visit.user.capitalize(), "title": visit.title, **told}
 
     def fill(self, template: str) -> str:
-        """Give a wording with the words of this session's area."""
+        """Fill a template with words of this session and its area."""
         return self.desk.story.fill(template, self.visit.area, self.chance, **self.words)
 
     def say(self, what: str, question: str) -> str:
-        """Give one of the wordings for a part of what sessions write."""
+        """Return a random filled template for a part of a session's texts."""
         return self.desk.story.say(what, question, self.visit.area, self.chance, **self.words)
 
     def fresh(self, what: str) -> str:
-        """Give an opening this area has not used yet, with a detail that did not follow it before."""
+        """Return an opening not yet used in this area with a detail not yet used after it, as far as there are any."""
         pool, area = self.desk.story.phrases[what], self.visit.area
         code = [] if area.side == "infra" else pool.get("code", [])
         seen = pool.get(area.side, [])
@@ -78,11 +78,11 @@ class Seat:
         return chosen
 
     def keep(self, draft: Draft, area: Area | None = None) -> Record | None:
-        """Write a draft with labels; None if something like it is known already."""
+        """Store a draft with labels; return None if it is a duplicate."""
         return keep(self.desk, self.memory, self.labelled(draft, area or self.visit.area))
 
     def labelled(self, draft: Draft, area: Area) -> Draft:
-        """Give a draft with the scope, tags and files somebody at work would give it."""
+        """Return a draft with plausible scope, tags, files, visibility and confidence."""
         chance = self.chance
         team = draft.visibility == "team" or chance.random() < TEAM
         sure = chance.choices(CONFIDENCES, (3, 6, 1))[0]
@@ -98,7 +98,7 @@ class Seat:
         )
 
     def _scope(self, area: Area) -> str:
-        """Give the scope of an area, mistyped now and then."""
+        """Return the scope of an area, sometimes with a typo."""
         typos = self.desk.story.typos
         if area.side in typos and self.chance.random() < TYPO:
             return area.scope.replace(area.side, typos[area.side], 1)
@@ -107,23 +107,23 @@ class Seat:
 
 @dataclass(frozen=True, kw_only=True)
 class Branch(Unseen):
-    """A checkout that is only told about."""
+    """A made-up checkout without files."""
 
     name: str
     branch: str
     commit: str
 
     def project(self) -> str:
-        """Give the identity of the codebase."""
+        """Return the identity of the codebase."""
         return self.name
 
     def origin(self) -> Origin:
-        """Give the branch somebody works on."""
+        """Return the branch and commit of the session."""
         return Origin(branch=self.branch, commit=self.commit)
 
 
 def keep(desk: Desk, memory: Memory, draft: Draft) -> Record | None:
-    """Write a draft as it is; None if something like it is known already."""
+    """Store a draft unchanged; return None if it is a duplicate or was removed before."""
     match write(memory, draft):
         case Written(record=record) | Held(record=record):
             return record
@@ -135,7 +135,7 @@ def keep(desk: Desk, memory: Memory, draft: Draft) -> Record | None:
 
 
 def take_seat(desk: Desk, visit: Visit, chance: Random) -> Seat:
-    """Give a session its own memory: the same store under another name, in another project."""
+    """Return the seat of a session: a memory on the shared store, with its own agent, project, branch and host."""
     story, project = desk.story, visit.area.project
     slug = re.sub(r"\W+", "-", visit.title.lower()).strip("-")[:40]
     branch = Branch(name=project, branch=f"{visit.issue.lower()}-{slug}", commit=f"{chance.getrandbits(160):040x}")
@@ -152,7 +152,7 @@ def take_seat(desk: Desk, visit: Visit, chance: Random) -> Seat:
 
 
 def by_hand(desk: Desk, user: str, project: str) -> Memory:
-    """Give the memory as a person has it at the command line, in no session."""
+    """Return the memory of a user at the command line, outside any session."""
     config = replace(desk.memory.config, project=project)
     checkout = Branch(name=project, branch="main", commit="")
     return replace(desk.memory, config=config, actor=Actor(kind="user", name=user), checkout=checkout)

@@ -1,4 +1,4 @@
-"""The story as it is written down: who is in it, what they worked on, and the wordings they use."""
+"""The story as read from `demo/data`: its people, their work, and templates of the texts they write."""
 
 import re
 import tomllib
@@ -15,7 +15,7 @@ _WORK = ("backend", "frontend", "infra", "data", "side")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Area:
-    """A part of the code with the words that belong to it."""
+    """A part of the code, with the words used in texts about it."""
 
     name: str
     project: str
@@ -35,7 +35,7 @@ class Area:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Episode:
-    """One piece of work: what was seen, why, what was done about it, what it taught and what was left."""
+    """One piece of work: symptom, cause, fix, lesson and remaining work."""
 
     area: str
     title: str
@@ -54,7 +54,7 @@ class Episode:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Story:
-    """Everything that is written down."""
+    """The whole story: people, projects, areas, episodes and templates."""
 
     main: str
     side: str
@@ -70,16 +70,16 @@ class Story:
     told: Mapping[str, Any]
 
     def fate(self, scar: str) -> str:
-        """Tell how the scar of a title is met: heeded, dismissed, ignored, mixed or in vain."""
+        """Return how sessions answer the scar with a title: heeded, dismissed, ignored, mixed or vain."""
         return next((str(one["fate"]) for one in self.told["scar"] if one["title"] == scar), "mixed")
 
     def fill(self, template: str, area: Area, chance: Random, **given: str) -> str:
-        """Give a wording with the words of an area and some numbers in it."""
+        """Fill a template with words of an area and random numbers."""
         chosen = _ONE_OR_OTHER.sub(lambda found: chance.choice(found[1].split("|")), template)
         return _sentence(chosen.format(**_words(area, chance), **given))
 
     def say(self, what: str, question: str, area: Area, chance: Random, **given: str) -> str:
-        """Give one of the wordings written down for a part of what sessions write."""
+        """Return a random filled template for a part of a session's texts."""
         return self.fill(chance.choice(self.phrases[what][question]), area, chance, **given)
 
 
@@ -111,7 +111,7 @@ def _tuples(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _shuffled_like_work(parts: list[list[Episode]]) -> tuple[Episode, ...]:
-    """Mix the parts evenly, each in its own order: nobody works on the backend first and on the rest after it."""
+    """Interleave the parts evenly, each in its own order: a real team does not finish one part before the next."""
     placed = [
         ((place + 0.5) / len(part), number, episode)
         for number, part in enumerate(parts)
@@ -121,7 +121,7 @@ def _shuffled_like_work(parts: list[list[Episode]]) -> tuple[Episode, ...]:
 
 
 def _words(area: Area, chance: Random) -> dict[str, str]:
-    """Give what can stand in a wording's gaps; the last file of an area is its test."""
+    """Return the values of template placeholders; the last file of an area is its test."""
     file, file2 = chance.sample(area.files[:-1], 2)
     noun, noun2 = chance.sample(area.nouns, 2)
     return {
@@ -146,6 +146,6 @@ def _words(area: Area, chance: Random) -> dict[str, str]:
 
 
 def _sentence(text: str) -> str:
-    """Begin with a capital, unless the first word is the name of something."""
+    """Capitalise the first letter, unless the first word looks like an identifier."""
     first = text.partition(" ")[0]
     return text[:1].upper() + text[1:] if first.isalpha() and first.islower() else text

@@ -1,4 +1,4 @@
-"""What was said in a session, as two clients write it down: lines of JSON, or Markdown."""
+"""Transcripts of simulated sessions, in the formats of two clients: JSON lines or Markdown."""
 
 import json
 from typing import Any
@@ -7,11 +7,11 @@ from demo.seat import Seat
 from holdfast.verbs.capture.mining import log_output, mine_outputs
 from holdfast.verbs.sessions.transcript import save_transcript
 
-TOLD = 3  # sentences of a transcript that are worth keeping
+TOLD = 3  # sentences of a transcript that are worth storing
 
 
 def save_talk(seat: Seat) -> None:
-    """Keep a transcript of the session so far, and learn from what the agent and its tools wrote."""
+    """Store a transcript of the session so far, and mine the output of the agent and its tools."""
     turns = [(role, seat.fill(seat.chance.choice(wordings))) for role, wordings in seat.desk.story.talk["turns"]]
     for text in seat.chance.sample(seat.desk.story.talk["told"][seat.visit.area.side], TOLD):
         turns.insert(seat.chance.randrange(2, len(turns)), ("assistant", text))

@@ -1,4 +1,4 @@
-"""Read-only questions about the code a session works on: to git, and to the files themselves."""
+"""Read-only access to the code that a session works on, through git and the file system."""
 
 import time
 from collections.abc import Collection, Mapping, Sequence
@@ -24,15 +24,15 @@ from holdfast.model.ids import parse_instant
 from holdfast.model.record import Origin
 from holdfast.model.scope import project_of_remote, with_part
 
-LARGEST = 2_000_000  # bytes of a file that is looked into
+LARGEST = 2_000_000  # bytes; larger files are not read
 SIGHT_SECONDS = 0.5
-PAGE_SECONDS = 0.02  # for saying how each of many hits came to change
+PAGE_SECONDS = 0.02  # for finding the commits behind the changes of a page of hits
 
 
 class GitCheckout:
-    """A folder, asked once for each answer. Its identity is the remote, else the path.
+    """A folder, in git or not; answers are cached. Its identity is the remote, else the path.
 
-    `name` is what the user calls this folder; `part` is a part of the remote, which a repository may name itself.
+    `name` is the user's name for this folder; `part` is a part of the remote, which a repository may define itself.
     """
 
     def __init__(self, folder: Path, name: str = "", part: str = "") -> None:
@@ -51,7 +51,7 @@ class GitCheckout:
         return self._remote_url or str(self._root)
 
     def origin(self) -> Origin:
-        """Give branch, worktree (only when it is a linked one) and commit."""
+        """Return the branch, the worktree (only if it is a linked one) and the commit."""
         if not self._facts:
             return Origin()
         moved = self._head_moved_at()
@@ -60,11 +60,11 @@ class GitCheckout:
         return self._origin
 
     def top(self) -> Path:
-        """Give the top folder of this worktree; outside git the folder itself."""
+        """Return the top folder of this worktree; outside git the folder itself."""
         return self._facts[0] if self._facts else self._folder
 
     def commits_since(self, at: str, paths: Sequence[str] = ()) -> list[str] | None:
-        """Give when each commit since an instant was made, of these paths or of all; None if nobody can tell."""
+        """Return the author times of the commits since an instant, of these paths or of all; None if git fails."""
         narrowed = ["--", *paths] if paths else []
         said = self._try("log", "--format=%aI", f"--since={at}", "HEAD", *narrowed, seconds=QUICK_SECONDS)
         if said is None:
@@ -72,7 +72,7 @@ class GitCheckout:
         return [made for line in said.splitlines() if (made := parse_instant(line)) > at]
 
     def sight(self, cited: Mapping[str, Mark | None], *, at: str = "") -> Sight:
-        """Look at places, in the files as they are or at a commit; what there is no time for is unknown."""
+        """Look up cited places in the current files or at a commit; those not reached within 0.5 s are unknown."""
         until, marks = time.monotonic() + SIGHT_SECONDS, dict[str, Mark]()
         for anchor, mark in cited.items():
             place, late = parse_anchor(anchor), time.monotonic() > until
@@ -83,7 +83,10 @@ class GitCheckout:
         return Sight(commit=at or self.origin().commit, marks=marks)
 
     def touches(self, cited: Mapping[str, Collection[str]], since: str, *, quick: bool = False) -> list[Touch] | None:
-        """Give the commits since an instant that touched files, newest first, back to where each held what was cited; None: nobody can tell."""
+        """Return the commits since an instant that touched files, newest first; None if git does not answer.
+
+        For each file the commits go back to where it had one of the cited contents.
+        """
         if not self._facts:
             return None
         key = (self.origin().commit, since, tuple(sorted((path, *sorted(blobs)) for path, blobs in cited.items())))
@@ -91,50 +94,50 @@ class GitCheckout:
             seconds = PAGE_SECONDS if quick else QUICK_SECONDS
             if (found := changes.touches(self.top(), cited, since, seconds=seconds)) is None:
                 return None
-            self._touches = {key: found}  # asked again for the same page, nothing has changed
+            self._touches = {key: found}  # only the latest: a page of hits asks the same question several times
         return self._touches[key]
 
     def versions(self, anchor: str, blobs: Sequence[str]) -> dict[str, Mark]:
-        """Give what stood at a place in several versions of its file."""
+        """Return what was at a place in several versions of its file, by blob."""
         found = changes.contents(self.top(), blobs) if self._facts else {}
         place = parse_anchor(anchor)
         return {blob: look(place, only(place.path, raw)) for blob, raw in found.items()}
 
     def renamed(self, paths: Sequence[str], since: Sequence[str]) -> dict[str, str]:
-        """Tell where files that are gone went."""
+        """Return the new paths of files that were renamed, by old path."""
         return changes.renamed(self.top(), paths, since) if self._facts else {}
 
     def defining(self, name: str, extension: str) -> list[str]:
-        """Give the files in which a name may be defined."""
+        """Return the files in which a name may be defined."""
         return changes.defining(self.top(), name, extension) if self._facts else []
 
     def content(self, what: str) -> bytes | None:
-        """Give what a blob, or commit:path, holds."""
+        """Return the content of a blob or of `commit:path`; None if it does not exist."""
         return changes.content(self.top(), what) if self._facts else None
 
     def facts_of(self, commit: str) -> tuple[str, str, str] | None:
-        """Give author, date and subject of a commit."""
+        """Return the author, date and subject of a commit."""
         return changes.facts_of(self.top(), commit) if self._facts and commit else None
 
     def tips(self) -> dict[str, str]:
-        """Give the commit each branch stands at."""
+        """Return the commit that each branch points to."""
         return branches.tips(self.top()) if self._facts else {}
 
     def merge_base(self, other: str) -> str:
-        """Give the commit where what is at hand and another commit or branch went apart; nothing if there is none."""
+        """Return the merge base of HEAD and another commit or branch, or an empty string if there is none."""
         names = (other, f"origin/{other}")
         return next((found for name in names if (found := self._ask("merge-base", "HEAD", name))), "")
 
     @cached_property
     def default_branch(self) -> str:
-        """The branch others are merged into."""
+        """The branch that others are merged into."""
         return branches.default_branch(self.top()) if self._facts else ""
 
     def fates(self, born: Mapping[str, str]) -> dict[str, Fate]:
-        """Tell what became of branches, each given with the last commit known of it."""
+        """Return the status of branches, each given with its last known commit."""
         there, here = self.tips(), self.origin().commit
         ends = {name: there.get(name) or commit for name, commit in born.items()}
-        # What HEAD holds is found out once while it stays: comparing patches takes time.
+        # Computed once for each HEAD: comparing patches is slow.
         wanted = {end for end in ends.values() if end and (here, end) not in self._held}
         if wanted and self._facts:
             found = branches.held(self.top(), wanted)
@@ -148,14 +151,14 @@ class GitCheckout:
         return "merged" if held else "open" if alive else "gone"
 
     def _commit(self, name: str, at: str) -> Mark:
-        """Tell whether a commit is part of what is at hand; one that is not here may be anywhere."""
+        """Look up a commit: gone if it is no ancestor of `at`, unknown if it is not in this repository."""
         if not self._facts or not name.isalnum():
             return UNKNOWN
         answer = run_git(self._folder, "merge-base", "--is-ancestor", name, at, seconds=QUICK_SECONDS)
         return {0: Mark(), 1: GONE}.get(answer.returncode, UNKNOWN)
 
     def _read(self, path: str, at: str) -> File:
-        """Read a file as it is, or at a commit."""
+        """Read the current file, or the file at a commit; files outside the worktree are not read."""
         try:
             place = self.top() / Path(path).expanduser()
             inside = place.resolve().is_relative_to(self.top().resolve())
@@ -176,7 +179,7 @@ class GitCheckout:
         return Origin(branch=branch, worktree=top.name if linked else "", commit=commit)
 
     def _head_moved_at(self) -> tuple[int, ...]:
-        """Give when HEAD last moved, by git's own log of it; nothing if there is no such log."""
+        """Return when HEAD last moved, from the times of HEAD and its reflog (ns); empty if there is no reflog."""
         try:
             return tuple((self._git_folder / name).stat().st_mtime_ns for name in ("HEAD", "logs/HEAD"))
         except OSError:
@@ -184,7 +187,7 @@ class GitCheckout:
 
     @cached_property
     def _facts(self) -> tuple[Path, Path] | None:
-        """Give the top folder of this worktree and the git folder all worktrees share."""
+        """The top folder of this worktree and the git folder that all worktrees share; None outside git."""
         lines = self._ask("rev-parse", "--show-toplevel", "--git-common-dir").splitlines()
         if len(lines) != 2:
             return None
@@ -215,9 +218,9 @@ class GitCheckout:
         return urls.get("remote.origin.url") or next(iter(urls.values()), "")
 
     def _ask(self, *question: str) -> str:
-        return self._try(*question) or ""  # no git here: the folder itself is the identity
+        return self._try(*question) or ""  # no git: the folder itself is the identity
 
     def _try(self, *question: str, seconds: float = GIT_SECONDS) -> str | None:
-        """Give what git answers; None where it does not."""
+        """Return the output of git, stripped; None if it fails."""
         said = git_text(self._folder, *question, seconds=seconds)
         return None if said is None else said.strip()

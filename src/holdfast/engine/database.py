@@ -1,7 +1,7 @@
-"""The interface of a SQL engine: execute, query, transaction. SQL is written once, in the subset both engines share.
+"""The interface of a SQL database: execute, query, transaction. SQL is written once, in the subset both engines share.
 
-A list of values travels as one JSON parameter: `id in (select value from json_each(:ids))`, with `cast(value as bigint)`
-for numbers. The text of a statement is then always the same, and is prepared once.
+A list of values is passed as one JSON parameter: `id in (select value from json_each(:ids))`, with
+`cast(value as bigint)` for numbers. The text of a statement is then always the same, and is prepared once.
 
 What differs between the engines is a method or attribute here. `dialect` is only for the modules that search words and
 vectors, where the SQL itself differs (`tests/test_layers.py` lists them).
@@ -39,11 +39,11 @@ class Row(Protocol):
 
 
 class Database(Protocol):
-    """One open database. Parameters are written `:name`; failures come out as StoreError."""
+    """One open database. Parameters are written `:name`; failures are raised as StoreError."""
 
     dialect: Dialect
-    guarded: bool  # whether it answers each user only what is theirs to see
-    shared: bool  # whether several users keep their memories in it
+    guarded: bool  # row-level security is on: a query returns only rows that the user may see
+    shared: bool  # several users store their records in it
 
     @property
     def path(self) -> Path | None:
@@ -51,7 +51,7 @@ class Database(Protocol):
 
     @property
     def place(self) -> str:
-        """Where it is, in words."""
+        """Where the database is, for messages."""
 
     @property
     def size(self) -> int:
@@ -62,16 +62,16 @@ class Database(Protocol):
         """The engine and its version."""
 
     def execute(self, sql: str, params: Params = ..., /) -> int:
-        """Run one statement and give the number of rows it changed."""
+        """Run one statement and return the number of rows it changed."""
 
     def many(self, sql: str, rows: Iterable[Params], /) -> None:
         """Run one statement for each set of parameters."""
 
     def query(self, sql: str, params: Params = ..., /) -> Sequence[Row]:
-        """Give all rows of a select."""
+        """Return all rows of a select."""
 
     def script(self, sql: str | Mapping[Dialect, str], /) -> None:
-        """Run several statements of a schema; a mapping has them per engine. Inside a transaction they are part of it."""
+        """Run the statements of a schema; a mapping has them per engine. Inside a transaction they are part of it."""
 
     def has_table(self, name: str, /) -> bool:
         """True if the table exists."""
@@ -80,16 +80,16 @@ class Database(Protocol):
         """Drop a table if it exists, with the row policies of other tables that refer to it."""
 
     def restore_policies(self) -> None:
-        """Put tables that were created again behind their row policies, if the database has any."""
+        """Apply the row policies to tables that were created again, if the database has policies."""
 
     def transaction(self) -> AbstractContextManager[None]:
-        """Hold the write lock; commit at the end, or leave everything as it was. Joins one already open."""
+        """Take the write lock; commit at the end, roll back on an error. Nested calls join the open transaction."""
 
     def changes(self) -> AbstractContextManager[Callable[[float], bool]]:
-        """Give a function that waits so many seconds for somebody's commit, and tells whether there was one."""
+        """Yield a function that waits up to that many seconds for a commit and returns whether there was one."""
 
     def compact(self) -> bool:
-        """Give back the space of what is gone, and let the engine look at its tables anew; tell whether nothing of it is left."""
+        """Reclaim deleted space and update planner statistics. False if the write-ahead log could not be emptied."""
 
     def forget_deleted(self, *, free_pages: bool = False) -> bool:
         """Remove deleted text from index segments and the write-ahead log, and from free pages if asked.
@@ -98,10 +98,10 @@ class Database(Protocol):
         """
 
     def damage(self) -> list[str]:
-        """Return what a check of every page finds wrong. A server checks itself."""
+        """Return the problems that a check of every page finds. A server checks itself."""
 
     def in_memory(self, problem: StoreError, /) -> AbstractContextManager[None]:
-        """Continue on a copy in memory that can be written inside the context only; raise `problem` if that is impossible."""
+        """Switch to a copy in memory, read-only once the context ends; raise `problem` if that is impossible."""
 
     def close(self) -> None:
         """Close every connection."""
@@ -110,7 +110,7 @@ class Database(Protocol):
 def query_each(db: Database, sql: str, each: Sequence[Params], shared: Params | None = None) -> list[list[Row]]:
     """Run one select for each set of parameters, all in one statement, and return the rows of each.
 
-    A column `place` is added behind the others; `shared` parameters are the same for all.
+    A column `place`, the position in `each`, is added after the others; `shared` parameters are the same for all.
     """
     if not each:
         return []
@@ -133,7 +133,7 @@ def _united(sql: str, names: tuple[str, ...], times: int) -> str:
 
 
 def stored(text: Any, read: Callable[[Any], T]) -> T:
-    """Read JSON that the store itself wrote; if it cannot be understood, the store is damaged."""
+    """Parse JSON that the store itself wrote; raise StoreCorrupt if that fails."""
     try:
         return read(json.loads(text))
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as problem:
@@ -142,7 +142,7 @@ def stored(text: Any, read: Callable[[Any], T]) -> T:
 
 
 def unusable(problem: OverflowError | UnicodeEncodeError) -> Invalid:
-    """Say why a value cannot even be asked for."""
+    """Return the error for a value that cannot be a parameter: a number too large, or text that is not UTF-8."""
     if isinstance(problem, OverflowError):
         return Invalid("A number is too large.", hint="Nothing here is counted beyond 63 bits.")
     return Invalid("The text is not valid UTF-8.", hint="Check its encoding and try again.")

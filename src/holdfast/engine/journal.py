@@ -1,4 +1,4 @@
-"""The journal: every event there is, and what can be asked of it. It only grows."""
+"""The journal: the append-only table of all events, and queries on it."""
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
@@ -9,7 +9,7 @@ from holdfast.engine.database import Database, Row, stored
 from holdfast.model.event import Actor, Event
 
 PAGE = 2_000
-# Word for word the condition of the index over it, or SQLite would not use that.
+# Must match the condition of the partial index word for word, or SQLite does not use the index.
 FOLDING_ONLY = "verb not in ('surfaced', 'used', 'touched', 'trusted', 'heated', 'injected', 'started', 'closed')"
 ABOUTS = "select value from json_each(:abouts)"
 COLUMNS = "id, about, verb, at, actor, name, session, data"
@@ -17,22 +17,22 @@ COLUMNS = "id, about, verb, at, actor, name, session, data"
 
 @dataclass(frozen=True, slots=True)
 class Journal:
-    """The events of a database, read by what they are about, by session, by arrival."""
+    """The events of a database, queried by record, by session or by order of arrival."""
 
     db: Database
 
     def events_about(self, about: str) -> list[Event]:
-        """Give the events that made a record, in the order of their ids."""
+        """Return the events that a record is folded from, in the order of their ids."""
         sql = f"select {COLUMNS} from events where about = :about and {FOLDING_ONLY} order by id"
         return [event_of(row) for row in self.db.query(sql, {"about": about})]
 
     def all_about(self, about: str) -> list[Event]:
-        """Return every event about a record, also those that only count, in the order of their ids."""
+        """Return every event about a record or session, uses and impressions included, in the order of their ids."""
         rows = self.db.query(f"select {COLUMNS} from events where about = :about order by id", {"about": about})
         return [event_of(row) for row in rows]
 
     def holding(self, pieces: Sequence[str]) -> list[tuple[int, Event]]:
-        """Return the events whose JSON holds one of a few pieces of text, with their numbers."""
+        """Return the events whose JSON contains one of these pieces of text, with their sequence numbers."""
         where = " or ".join(f"instr(data, :piece{place}) > 0" for place in range(len(pieces)))
         if not where:
             return []
@@ -41,17 +41,17 @@ class Journal:
         return [(row["seq"], event_of(row)) for row in rows]
 
     def events_with(self, ids: Iterable[str]) -> dict[str, Event]:
-        """Give the events of these ids that are here."""
+        """Return the stored events among these ids, by id."""
         sql = f"select {COLUMNS} from events where id in (select value from json_each(:ids))"
         return {row["id"]: event_of(row) for row in self.db.query(sql, {"ids": json.dumps(list(ids))})}
 
     def changed_since(self, at: str) -> list[str]:
-        """Give the records that something happened to after an instant."""
+        """Return the ids of records changed after an instant; uses and impressions are no changes."""
         sql = f"select distinct about from events where {FOLDING_ONLY} and at > :at"
         return [row[0] for row in self.db.query(sql, {"at": at})]
 
     def journal(self, after: int = 0) -> Iterator[tuple[int, Event]]:
-        """Give every event in order of arrival, page by page, with its number."""
+        """Yield every event after a sequence number, with its own number, in order of arrival. Reads page by page."""
         while rows := self.db.query(
             f"select seq, {COLUMNS} from events where seq > :after order by seq limit :page",
             {"after": after, "page": PAGE},
@@ -60,7 +60,7 @@ class Journal:
             after = rows[-1]["seq"]
 
     def before(self, seq: int, limit: int, *, session: str = "") -> list[tuple[int, Event]]:
-        """Give the events that arrived before one, latest first, with their numbers; of one session if it is named."""
+        """Return (number, event) pairs before a sequence number, latest first; `session` selects one session."""
         own = "session = :session and " if session else ""
         rows = self.db.query(
             f"select seq, {COLUMNS} from events where {own}seq < :seq order by seq desc limit :limit",
@@ -69,11 +69,11 @@ class Journal:
         return [(row["seq"], event_of(row)) for row in rows]
 
     def last_seq(self) -> int:
-        """Give the number of the event that arrived last."""
+        """Return the sequence number of the latest event, 0 if there is none."""
         return int(self.db.query("select coalesce(max(seq), 0) from events")[0][0])
 
     def provenance(self, ids: Iterable[str]) -> dict[str, list[Event]]:
-        """Give, for each of these records of which something came from elsewhere, the events that tell from where."""
+        """Return the `arrived` events of these records, by record id; local records have none and are left out."""
         sql = f"""
         select {COLUMNS} from events where about in (select value from json_each(:ids)) and {FOLDING_ONLY}
         and verb = 'arrived' order by id
@@ -84,7 +84,7 @@ class Journal:
         return found
 
     def happened(self, verbs: Sequence[str], since: str, limit: int) -> list[Event]:
-        """Give the latest events of some verbs since an instant."""
+        """Return events of some verbs since an instant, latest first."""
         sql = f"""
         select {COLUMNS} from events where verb in (select value from json_each(:verbs)) and at >= :since
         order by seq desc limit :limit
@@ -93,17 +93,17 @@ class Journal:
         return [event_of(row) for row in rows]
 
     def in_session(self, session: str, verb: str, limit: int) -> list[Event]:
-        """Give the events of one verb in a session, in order of arrival."""
+        """Return the events of one verb in a session, in order of arrival."""
         sql = f"select {COLUMNS} from events where session = :session and verb = :verb order by seq limit :limit"
         return [event_of(row) for row in self.db.query(sql, {"session": session, "verb": verb, "limit": limit})]
 
     def counted(self, session: str, verb: str) -> int:
-        """Tell how often something happened in a session."""
+        """Return the number of events of one verb in a session."""
         sql = "select count(*) from events where session = :session and verb = :verb"
         return int(self.db.query(sql, {"session": session, "verb": verb})[0][0])
 
     def last_at(self, session: str) -> str:
-        """Give when something last happened in a session."""
+        """Return the time of the last event in a session, empty if there is none."""
         sql = "select at from events where session = :session order by seq desc limit 1"
         rows = self.db.query(sql, {"session": session})
         return str(rows[0][0]) if rows else ""
@@ -113,16 +113,16 @@ class Journal:
         return int(self.db.query("select count(*) from events")[0][0])
 
     def last_id(self) -> str:
-        """Give the latest event id there is."""
+        """Return the highest event id, empty if there is none."""
         return str(self.db.query("select coalesce(max(id), '') from events")[0][0])
 
     def insert(self, seq: int, event: Event) -> bool:
-        """Put an event into the journal under a number, and nowhere else: for saving a damaged store."""
+        """Insert an event under a sequence number without updating views; only for recovering a damaged store."""
         return bool(self.db.execute(INSERT, event_row(seq, event)))
 
 
 def event_row(seq: int, event: Event) -> dict[str, object]:
-    """Give an event as a row under a number."""
+    """Return the row of an event, with its sequence number and checksum."""
     row: dict[str, object] = {
         "id": event.id,
         "about": event.about,
@@ -142,7 +142,7 @@ def checksum(columns: Iterable[object]) -> int:
 
 
 def fill_checksums(db: Database) -> None:
-    """Give a checksum to the events that an older version wrote."""
+    """Add checksums to events that an older version stored without them."""
     after = 0
     while rows := db.query(f"{_UNCHECKED} and seq > :after order by seq limit :page", {"after": after, "page": PAGE}):
         db.many(
@@ -153,7 +153,7 @@ def fill_checksums(db: Database) -> None:
 
 
 def changed_rows(db: Database) -> list[str]:
-    """Return the ids of the events whose columns are not what was written."""
+    """Return the ids of events whose columns no longer match their checksum."""
     changed, after = list[str](), 0
     sql = f"select seq, checksum, {COLUMNS} from events where checksum is not null and seq > :after order by seq limit :page"
     while rows := db.query(sql, {"after": after, "page": PAGE}):
@@ -163,7 +163,7 @@ def changed_rows(db: Database) -> list[str]:
 
 
 def event_of(row: Row) -> Event:
-    """Give the event of a row."""
+    """Return the event stored in a row."""
     return Event(
         id=row["id"],
         about=row["about"],

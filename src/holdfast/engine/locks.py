@@ -1,4 +1,4 @@
-"""Locks on files of a store: who erases and who writes files of what the store holds wait for each other; whether locks work here."""
+"""File locks: erasing and writing a store's files exclude each other. Also checks that a file system supports locks."""
 
 import logging
 import os
@@ -30,9 +30,9 @@ _MAKING = threading.Lock()
 
 @contextmanager
 def turn(folder: Path | None, seconds: float = 600.0) -> Iterator[bool]:
-    """Hold the folder's turn; False if others did not let go of it in time. Within a thread it may be taken again.
+    """Hold the folder's lock during the context; yield False if it was not free within `seconds`.
 
-    It goes with the process, however that ends.
+    Reentrant within a thread. The lock ends with the process, even if that is killed.
     """
     if folder is None or not folder.is_dir():
         yield True
@@ -67,9 +67,9 @@ def _locked(handle: int, until: float) -> bool:
 
 
 def try_lock(handle: int) -> bool:
-    """Lock an open file; False if another process holds it. The lock goes with the process, however that ends.
+    """Lock an open file; False if another process holds the lock. It ends with the process, even if that is killed.
 
-    On a file system without locks it succeeds for everyone: what is done under it can be done twice.
+    Always succeeds on a file system without locks, so what is done under the lock must be safe to do twice.
     """
     try:
         import fcntl  # noqa: PLC0415  not on Windows
@@ -91,13 +91,13 @@ def try_lock(handle: int) -> bool:
 
 
 SECONDS = 10
-# File systems of other machines or of user programs: locks reach only this machine, or nobody.
+# Network and user-space file systems: locks may exclude only processes of this machine, or none at all.
 _REMOTE = ("nfs", "cifs", "smb", "9p", "afs", "ceph", "glusterfs", "lustre", "fuse", "vboxsf", "vmhgfs", "prl_fs")
 _TAKE = "import fcntl, sys; fcntl.lockf(open(sys.argv[1], 'rb+'), fcntl.LOCK_EX | fcntl.LOCK_NB)"
 
 
 def problem_with_locks(folder: Path) -> str:
-    """Return what is wrong with locks in a folder, empty if a second process was kept out by the first as it should be."""
+    """Return what is wrong with locks in a folder, empty if a lock kept a second process out as it should."""
     try:
         import fcntl  # noqa: PLC0415  Windows has locks of its own, which cannot be switched off
     except ImportError:
@@ -113,7 +113,7 @@ def problem_with_locks(folder: Path) -> str:
 
 
 def file_system_of(folder: Path) -> str:
-    """Return the kind of file system a folder is on, empty where the system does not say."""
+    """Return the type of file system a folder is on, empty if the system does not report it."""
     try:
         mounts = [line.split(" ") for line in Path("/proc/self/mounts").read_text(encoding="utf-8").splitlines()]
     except OSError:
@@ -128,5 +128,5 @@ def file_system_of(folder: Path) -> str:
 
 
 def is_remote(kind: str) -> bool:
-    """Return whether a kind of file system is one on which stores are not supported."""
+    """True if stores are not supported on this type of file system."""
     return kind.startswith(_REMOTE)

@@ -1,4 +1,4 @@
-"""Bring a database to this version's schema and views, and open the store in it."""
+"""Open a store: migrate its schema and rebuild the views that another version made."""
 
 from pathlib import Path
 
@@ -14,7 +14,10 @@ from holdfast.model.errors import NewerStore, StoreError, StoreFull, StoreUnwrit
 def open_store(
     db: Database, progress: Progress = silent, *, home: Path | None = None, unfinished: bool = False
 ) -> Store:
-    """Bring a database to this version's schema and views, and give the store in it; one half moved only if that is meant."""
+    """Bring a database to this version's schema and views, and return the store in it.
+
+    Raises StoreError for a store that an interrupted `migrate` left incomplete, unless `unfinished` is set.
+    """
     store = Store(db, home)
     if (version := _schema_version(db)) != len(_steps()) or _stale_views(store):
         try:
@@ -22,7 +25,7 @@ def open_store(
         except (StoreFull, StoreUnwritable) as problem:
             if not version:
                 raise
-            with db.in_memory(problem):  # an older store on a full disk can still be read
+            with db.in_memory(problem):  # so that an older store on a full or read-only disk can still be read
                 _bring_up_to_date(store, progress)
     if not unfinished and store.setting(MOVING):
         raise StoreError(
@@ -44,7 +47,7 @@ def _steps() -> list[str]:
 
 
 def _migrate(db: Database) -> None:
-    """Run the schema steps this database has not seen; another process may have been faster."""
+    """Run the schema steps this database is missing, which may be none: another process may have run them first."""
     steps = _steps()
     for step in steps[_schema_version(db) :]:
         db.script(step)
@@ -58,7 +61,7 @@ def _schema_version(db: Database) -> int:
 
 
 def check_schema(said: str) -> int:
-    """Give the schema a store says it has, unless it is a newer one."""
+    """Parse a store's schema version, 0 if there is none; raise NewerStore if this version does not know it."""
     version = int(said) if said.isdecimal() else 0
     if version > len(_steps()):
         raise NewerStore(
@@ -69,7 +72,7 @@ def check_schema(said: str) -> int:
 
 
 def _stale_views(store: Store) -> list[View]:
-    """Give the views whose tables were made by another version of their module."""
+    """Return the views that are missing or of an older version; raise NewerStore if one is of a newer version."""
     known = {row[0]: row[1] for row in store.db.query("select name, version from views")}
     for view in ALL_VIEWS:
         if known.get(view.NAME, 0) > view.VERSION:

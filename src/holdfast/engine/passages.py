@@ -1,13 +1,13 @@
-"""Cut texts into passages: each gets a vector of its own, and a long text is as good as its best passage."""
+"""Split texts into passages. Each has its own vector, and a record scores as its best passage."""
 
 import re
 
-WHOLE = 800  # a text up to this many characters is one passage
-SIZE = 500  # longer ones are cut at line ends into pieces of this size; 400 to 600 do equally well
-MOST = 16  # so that one huge text cannot cost more than a page of others
-TITLE = 100  # a first line up to this long is a title, and heads every passage
+WHOLE = 800  # characters: a text up to this length is one passage
+SIZE = 500  # longer texts are cut at line ends into pieces of at most this size; 400 to 600 work equally well
+MOST = 16  # passages per text: bounds the cost of one huge text
+TITLE = 100  # a first line up to this length is a title and is put above every passage
 
-# A diff names each path four times; once is enough to know what it is about.
+# A diff names each path four times; one of them is enough.
 _DIFF = re.compile(
     r"^diff --git a/(\S+) b/\S+\n"
     r"(?:(?:index|new file|deleted file|old mode|new mode|similarity|rename|---|\+\+\+) ?.*\n)*",
@@ -18,13 +18,13 @@ _PATH = re.compile(r"[\w./-]+/[\w.-]+\.\w+")
 
 
 def pieces(text: str) -> list[str]:
-    """Give the text whole, or cut at line ends."""
+    """Return the pieces of a text: the whole text if it is short, else cut at line ends."""
     plain = _HUNK.sub("@@", _DIFF.sub(r"\1\n", text)).strip() if "diff --git " in text else text.strip()
     return [plain] if len(plain) <= WHOLE else _cut(plain)
 
 
 def passages(text: str) -> list[str]:
-    """Give the pieces as they are embedded: each under the title, or under the last path named before it."""
+    """Return the pieces as they are embedded: each below the title, or below the last path named before it."""
     cut = pieces(text)
     first = cut[0].split("\n", 1)[0]
     head = first if len(first) <= TITLE else ""
@@ -51,7 +51,7 @@ def _cut(text: str) -> list[str]:
 
 
 def _folded(line: str) -> list[str]:
-    """Give a line in parts of at most SIZE, cut after a sentence or at a space."""
+    """Return a line in parts of at most SIZE characters, cut after a sentence or at a space if possible."""
     parts = []
     while len(line) > SIZE:
         at = line.rfind(". ", SIZE // 2, SIZE) + 1 or max(line.rfind(" ", SIZE // 2, SIZE), 0) or SIZE

@@ -21,10 +21,10 @@ from holdfast.model.errors import (
 
 BUSY_SECONDS = 30.0
 IDLE_READERS = 4  # connections for reading that are kept open
-LARGEST_COPY = 2_000_000_000  # bytes of a store that is read from a copy in memory
-LOOK_SECONDS = 0.1  # between two looks for somebody's commit
+LARGEST_COPY = 2_000_000_000  # bytes; a larger store is not copied into memory
+LOOK_SECONDS = 0.1  # between two polls for a commit by another connection
 _VERSION = "pragma data_version"
-APPLICATION_ID = 0x484F4C44  # "HOLD": tells our files from other people's
+APPLICATION_ID = 0x484F4C44  # "HOLD": distinguishes our files from those of other programs
 _NO_PARAMS: Params = {}
 
 _MEANING: dict[int, tuple[type[StoreError], str]] = {
@@ -45,7 +45,7 @@ _MEANING: dict[int, tuple[type[StoreError], str]] = {
 }
 
 
-# What SQLite says where a file cannot be made longer: the store, its log or the index of the log.
+# Error codes when a file cannot grow: the store, its write-ahead log or the index of the log.
 _NO_ROOM = (
     sqlite3.SQLITE_IOERR_WRITE,
     sqlite3.SQLITE_IOERR_TRUNCATE,
@@ -54,7 +54,7 @@ _NO_ROOM = (
 )
 
 
-# What it says where the file system refuses locks.
+# Error codes when the file system refuses locks.
 _NO_LOCKS = (
     sqlite3.SQLITE_IOERR_LOCK,
     sqlite3.SQLITE_IOERR_RDLOCK,
@@ -66,10 +66,10 @@ _NO_LOCKS = (
 
 
 class SQLite:
-    """One connection that the threads of this process take turns with, and more for reading while it is in use.
+    """A SQLite file: one connection shared by the threads of this process, and more for reading while it is in use.
 
-    A thread that finds the connection in use reads on another one, and sees what is committed: readers wait neither for a
-    writer of another process nor for one of their own. Inside its own transaction a thread has the connection already.
+    A thread that finds the connection in use reads committed data on another one, so readers wait for no writer, of
+    this process or another. A thread inside its own transaction keeps using the shared connection.
     """
 
     dialect: Dialect = "sqlite"
@@ -80,15 +80,15 @@ class SQLite:
         self.path = path
         self._lock = threading.RLock()
         self._depth = 0
-        self._readers: list[sqlite3.Connection] = []  # those that are idle
+        self._readers: list[sqlite3.Connection] = []  # idle ones only
         self._closed = False
-        self._refusal: StoreError | None = None  # why only reading works, where that is so
+        self._refusal: StoreError | None = None  # why the store is read-only; None if it can be written
         self._in_memory = False
         _make_private(path)
         self._open()
 
     def _open(self) -> None:
-        """Open the file; where it cannot be written, for reading only. Writing is tried again at every write."""
+        """Open the file, read-only if it cannot be written. Every write tries again to open it for writing."""
         try:
             self._connect("mode=rw", self._set_up)
             self._refusal = None
@@ -98,14 +98,14 @@ class SQLite:
             self._refusal = problem
 
     def _is_readable(self) -> bool:
-        """Open an existing store without creating or growing any file; true if that worked."""
+        """Open an existing store for reading, without growing any file; True if that worked."""
         if not _has_content(self.path):
             return False
-        ways = ["mode=ro&readonly_shm=1"]  # the index of the log is made in memory if its file is there, be it empty
+        ways = ["mode=ro&readonly_shm=1"]  # builds the log's index in memory, but its file must exist, if only empty
         with suppress(OSError):
             os.close(os.open(self.path.with_name(self.path.name + "-shm"), os.O_CREAT | os.O_RDONLY, 0o600))
         if _is_read_only_disk(self.path) and not _has_content(self.path.with_name(self.path.name + "-wal")):
-            ways.append("immutable=1")  # without a log and without anyone who could write, this is all there is
+            ways.append("immutable=1")  # safe: there is no log, and no process can write
         for way in ways:
             try:
                 self._connect(way, self._check_owner)
@@ -136,7 +136,7 @@ class SQLite:
         return connection
 
     def _check_owner(self) -> bool:
-        """Return whether the file is ours already rather than new; raise NotAStore if it is another program's."""
+        """True if the file is a store, False if it is new; raise NotAStore if it belongs to another program."""
         ours = self._pragma("application_id") == APPLICATION_ID
         if not ours and self._pragma("schema_version") != 0:
             raise NotAStore(f"{self.path} is a database of another program.", hint="Set HOLDFAST_HOME elsewhere.")
@@ -148,7 +148,7 @@ class SQLite:
         for setting in (
             "synchronous = full",  # an acknowledged write survives a power cut
             "foreign_keys = on",
-            "secure_delete = on",  # what is erased is overwritten
+            "secure_delete = on",  # erased text is overwritten on disk
             "temp_store = memory",
             "cache_size = -32000",
             "mmap_size = 268435456",
@@ -162,7 +162,7 @@ class SQLite:
         return row[0] if row else None
 
     def execute(self, sql: str, params: Params = _NO_PARAMS, /) -> int:
-        """Run one statement and give the number of rows it changed."""
+        """Run one statement and return the number of rows it changed."""
         with self._lock:
             self._check_writable()
             return self._run(sql, params).rowcount
@@ -180,18 +180,18 @@ class SQLite:
                 raise unusable(problem) from problem
 
     def _check_writable(self) -> None:
-        """Raise why the store cannot be written, unless it can be by now."""
+        """Raise the reason why the store is read-only, unless it can be opened for writing now."""
         if self._refusal is None or self._depth:
             return
         if not self._in_memory:
-            self._connection.close()  # first: connections of one process share what they know about the log
+            self._connection.close()  # before reopening: connections of one process share the state of the log
             self._open()
         if self._refusal is not None:
             raise self._refusal
 
     @contextmanager
     def in_memory(self, problem: StoreError, /) -> Iterator[None]:
-        """Continue on a copy in memory, which can be written inside the context only."""
+        """Switch to a copy in memory, writable only inside the context; raise `problem` if the store is too large."""
         if self.size > LARGEST_COPY:
             raise problem
         with self._lock, translated(self.path):
@@ -211,9 +211,9 @@ class SQLite:
 
     @contextmanager
     def _reading(self) -> Iterator[sqlite3.Connection]:
-        """Lend the connection, or another one for reading if a thread uses it.
+        """Yield the shared connection, or another one for reading if a thread is using it.
 
-        A store that is only readable, or copied to memory, has one connection: see `_check_writable`.
+        A store that is read-only, or copied into memory, has just one connection: see `_check_writable`.
         """
         if not self._lock.acquire(blocking=self._refusal is not None or self._in_memory):
             with self._reader() as reader:
@@ -226,7 +226,7 @@ class SQLite:
 
     @contextmanager
     def _reader(self) -> Iterator[sqlite3.Connection]:
-        """Lend a connection that can only read; a few are kept for the next."""
+        """Yield a read-only connection; a few idle ones stay open for reuse."""
         try:
             reader = self._readers.pop()
         except IndexError:
@@ -239,7 +239,7 @@ class SQLite:
 
     def _open_reader(self) -> sqlite3.Connection:
         with translated(self.path):
-            reader = self._connected("mode=rw")  # with `ro` it could not take part in the write-ahead log
+            reader = self._connected("mode=rw")  # with `ro` it could not use the write-ahead log
             for setting in ("query_only = on", "temp_store = memory", "cache_size = -8000", "mmap_size = 268435456"):
                 reader.execute(f"pragma {setting}")
             return reader
@@ -266,12 +266,12 @@ class SQLite:
             raise unusable(problem) from problem
 
     def _maintain(self, sql: str) -> list[sqlite3.Row]:
-        """Run a statement about the whole file, on the connection that can write."""
+        """Run a maintenance statement for the whole file, on the connection that can write."""
         with self._lock:
             return self._rows(self._connection, sql)
 
     def script(self, sql: str | Mapping[Dialect, str], /) -> None:
-        """Run several statements of a schema, one by one so that an open transaction stays open."""
+        """Run the statements of a schema one by one, since `executescript` would commit an open transaction."""
         text = sql if isinstance(sql, str) else sql[self.dialect]
         with self._lock, translated(self.path):
             for statement in text.split(";\n"):
@@ -291,7 +291,7 @@ class SQLite:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Hold the write lock from the start, so that no reader-turned-writer can lose a race."""
+        """Run a transaction that holds the write lock from its start: a later upgrade from reading could fail."""
         with self._lock:
             if self._depth:
                 self._depth += 1
@@ -314,9 +314,10 @@ class SQLite:
 
     @contextmanager
     def changes(self) -> Iterator[Callable[[float], bool]]:
-        """Give a function that waits so many seconds for somebody's commit, and tells whether there was one.
+        """Yield a function that waits up to so many seconds for a commit and returns whether there was one.
 
-        SQLite tells nobody, so it is asked now and then, through a connection to which every commit is another's.
+        SQLite sends no notifications, so the function polls on a separate connection: `data_version` changes only when
+        another connection commits.
         """
         watching = sqlite3.connect(self.path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
         seen = watching.execute(_VERSION).fetchone()
@@ -342,12 +343,12 @@ class SQLite:
 
     @property
     def place(self) -> str:
-        """The file."""
+        """The path of the file."""
         return str(self.path)
 
     @property
     def version(self) -> str:
-        """The version of the library."""
+        """The version of the SQLite library."""
         return f"SQLite {sqlite3.sqlite_version}"
 
     @property
@@ -356,38 +357,38 @@ class SQLite:
         return sum(path.stat().st_size for path in self.path.parent.glob(self.path.name + "*"))
 
     def compact(self) -> bool:
-        """Give back the space of what is gone, and let the engine look at its tables anew; tell whether the log is empty."""
+        """Reclaim free space and refresh the planner's statistics; True if the write-ahead log is empty afterwards."""
         self._maintain("vacuum")
         self._maintain("analyze")
         return self.checkpoint()
 
     def forget_deleted(self, *, free_pages: bool = False) -> bool:
-        """Remove deleted text from index segments and the write-ahead log, and from free pages if asked."""
+        """Remove deleted text from indexes and the log, optionally from free pages; False if the log is in use."""
         for row in self.query("select name from sqlite_master where sql like 'create virtual table % using fts5 %'"):
             self.execute(f"insert into {row[0]} ({row[0]}) values ('optimize')")
         return self.compact() if free_pages else self.checkpoint()
 
     def damage(self) -> list[str]:
-        """Return what a check of every page finds wrong."""
+        """Return up to 20 problems found by a check of every page."""
         found = [str(row[0]) for row in self.query("pragma quick_check(20)")]
         return [] if found == ["ok"] else found
 
     def close(self) -> None:
-        """Close every connection; one that is being read on once its rows are read."""
+        """Close every connection; a reader in use is closed once its rows are read."""
         with self._lock:
             self._closed = True
             self._close_readers()
-            self._connection.close()  # last, so that it empties the write-ahead log
+            self._connection.close()  # last: closing the last connection empties the write-ahead log
 
 
 def is_store(path: Path) -> bool:
-    """Tell whether a file says of itself that it is a store of ours, without opening it as a database."""
+    """True if a file has our application id in its header; does not open it as a database."""
     with path.open("rb") as file:
         return file.read(72)[68:] == APPLICATION_ID.to_bytes(4, "big")
 
 
 def _is_read_only_disk(path: Path) -> bool:
-    """Return whether the file system is mounted read-only, as far as the system can say."""
+    """True if the file system is mounted read-only; False where the system cannot report that."""
     return hasattr(os, "statvfs") and bool(os.statvfs(path).f_flag & os.ST_RDONLY)
 
 
@@ -396,7 +397,7 @@ def _has_content(path: Path) -> bool:
 
 
 def _make_private(path: Path) -> None:
-    """Make the folder 0700 and the file 0600 before anything is in them."""
+    """Create the folder with mode 0700 and the file with mode 0600 before anything is written."""
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         if not path.exists():
@@ -412,7 +413,7 @@ def _make_private(path: Path) -> None:
 
 @contextmanager
 def translated(path: Path) -> Iterator[None]:
-    """Turn SQLite's errors into ours, once and here."""
+    """Translate SQLite's errors into ours."""
     try:
         yield
     except sqlite3.Error as problem:
@@ -433,17 +434,17 @@ def _our_error(problem: sqlite3.Error, path: Path) -> HoldfastError:
 
 
 def _refuses_locks(path: Path) -> bool:
-    """Return whether a store only seems busy: SQLite cannot tell a lock that somebody holds from one nobody can have."""
-    from holdfast.engine.locks import problem_with_locks  # noqa: PLC0415  only where something went wrong
+    """True if the file system refuses locks: SQLite reports that as busy too, as if another process held the lock."""
+    from holdfast.engine.locks import problem_with_locks  # noqa: PLC0415  only needed after an error
 
     try:
         return bool(problem_with_locks(path.parent))
     except OSError:
-        return False  # a full or read-only disk is another matter
+        return False  # the disk is full or read-only, which does not mean that locks fail
 
 
 def _patiently(step: Callable[[], object]) -> None:
-    """Repeat a step that SQLite does not wait for by itself: switching to WAL while others do the same."""
+    """Retry a step while the file is busy, since SQLite does not wait when several processes switch to WAL at once."""
     deadline = time.monotonic() + BUSY_SECONDS
     while True:
         try:

@@ -1,4 +1,4 @@
-"""The store: the journal, the one door for writes, and views that follow it in the same transaction."""
+"""The store: the journal of events, `commit` to write to it, and views updated in the same transaction."""
 
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -32,7 +32,7 @@ from holdfast.model.fold import fold_all, scrub, set_aside
 from holdfast.model.record import Record
 
 Progress = Callable[[int, int], None]
-# Vectors are expensive and can be checked one by one, so a rebuild of the rest leaves them alone.
+# Vectors are expensive to compute and can be checked one by one, so a rebuild skips them unless they are chosen.
 ALL_VIEWS: tuple[View, ...] = (
     records,
     labels,
@@ -47,16 +47,16 @@ ALL_VIEWS: tuple[View, ...] = (
     vectors,
     privates,
 )
-MOVING = "moving"  # the setting of a store that is being filled from another
+MOVING = "moving"  # name of the setting while a store is being filled from another
 
 
 def silent(_done: int, _all: int) -> None:
-    """Report nothing."""
+    """Ignore progress."""
 
 
 @dataclass(frozen=True, slots=True)
 class Store(Journal):
-    """An open store. Reading goes through the views; every write is `commit`."""
+    """An open store: read from the views, write through `commit`."""
 
     home: Path | None = None
 
@@ -67,17 +67,17 @@ class Store(Journal):
 
     @property
     def folder(self) -> Path | None:
-        """The folder of the store's other files on this machine: that of the database file, else `home`."""
+        """The folder for the store's other files on this machine: that of the database file, else `home`."""
         return self.db.path.parent if self.db.path else self.home
 
     def transaction(self) -> AbstractContextManager[None]:
-        """Make several reads and commits one step: all or nothing, and no other writer in between."""
+        """Run several reads and commits in one transaction: all or nothing, with no other writer in between."""
         return self.db.transaction()
 
     def commit(self, events: Sequence[Event]) -> list[Entry]:
-        """Keep events and bring every view up to date, all or nothing; give the records that changed.
+        """Store events and update every view in one transaction; return the records that changed.
 
-        An event already here changes nothing, so the same events may arrive again, in any order.
+        Idempotent: an event that is already stored changes nothing. Events may arrive in any order.
         """
         with self.db.transaction():
             fresh = self._append(events)
@@ -107,13 +107,13 @@ class Store(Journal):
         return fresh
 
     def _before(self, events: Sequence[Event]) -> tuple[int, set[str], set[str]]:
-        """Return the last number taken, which of these events are here already, and which of their records are erased."""
+        """Return the last sequence number, which of these events are stored, and which of their records are erased."""
         ids, abouts = [event.id for event in events], list({event.about for event in events})
         last, known, erased = self.db.query(_BEFORE, {"ids": json.dumps(ids), "abouts": json.dumps(abouts)})[0]
         return int(last), stored(known, set), self._erased(stored(erased, set))
 
     def _erased(self, abouts: Collection[str]) -> set[str]:
-        """Give those of these records that were erased by somebody whose word counts here."""
+        """Return which of these records are erased; an erasure that is quarantined or rejected does not count."""
         if not abouts:
             return set()
         sql = f"select about, id from events where about in ({ABOUTS}) and {FOLDING_ONLY} and verb = 'erased'"
@@ -123,14 +123,14 @@ class Store(Journal):
         return {about for about, ids in said.items() if not set_aside(self.events_about(about)).keys() >= ids}
 
     def _scrub(self, about: str) -> None:
-        """Overwrite everything events said about a record; uses may quote it, so they go too."""
+        """Remove the text from every event about a record, uses included: they may quote it."""
         for row in self.db.query(f"select seq, {COLUMNS} from events where about = :about", {"about": about}):
             self.db.execute(_SCRUB, event_row(row["seq"], scrub(event_of(row))))
 
     def rewrite(self, clean: Callable[[Event], Event]) -> list[Event]:
-        """Put events in place of themselves as `clean` gives them, views included; give those that changed.
+        """Replace each event with what `clean` returns for it, rebuild the views, and return the changed events.
 
-        Only for taking out what must not be here: whoever has the journal elsewhere still has it.
+        Only for removing text that must not be stored, such as secrets. Copies of the journal elsewhere keep it.
         """
         changed: list[Event] = []
         with self.db.transaction():
@@ -143,7 +143,7 @@ class Store(Journal):
         return changed
 
     def put_again(self, changed: Sequence[tuple[int, Event]]) -> None:
-        """Put a few events in place of themselves, with what the views say of them: records and sessions."""
+        """Overwrite a few stored events, given with their sequence numbers, and update their records and sessions."""
         with self.db.transaction():
             for seq, event in changed:
                 self.db.execute(_REWRITE, event_row(seq, event))
@@ -163,7 +163,7 @@ class Store(Journal):
         return self.db.forget_deleted(free_pages=True)
 
     def entries(self, abouts: Iterable[str]) -> list[Entry]:
-        """Give records as their events now make them, each with its number."""
+        """Fold records from their events and return them with their numbers; new records are assigned one."""
         folded = self._folded_all(list(abouts))
         if not folded:
             return []
@@ -179,7 +179,7 @@ class Store(Journal):
         return [Entry(number=numbers[about], record=record, known=about in known) for about, record in folded.items()]
 
     def _number(self, ids: Sequence[str], project: str) -> dict[str, int]:
-        """Give new records of a project their local numbers, once and for good."""
+        """Assign local numbers to new records of a project; a number never changes."""
         home = self.project_number(project, make=True)
         given = {"home": home, "n": len(ids)}
         self.db.execute("update projects set records = records + :n where number = :home", given)
@@ -193,7 +193,7 @@ class Store(Journal):
         return numbers
 
     def project_number(self, name: str, *, make: bool = False) -> int:
-        """Give the number of a project; -1, which holds nothing, if it was never written to."""
+        """Return the number of a project; a new project is created with `make`, else -1, which has no records."""
         if rows := self.db.query("select number from projects where name = :name", {"name": name}):
             return int(rows[0][0])
         if not make:
@@ -206,29 +206,29 @@ class Store(Journal):
         return number
 
     def sizes(self, names: Iterable[str]) -> dict[int, int]:
-        """Return the number of each project and how many records it ever had; -1, which holds nothing, for one never written to."""
+        """Return how many records each project ever had, by its number; -1 for a project never written to."""
         wanted = list(dict.fromkeys(names))
         sql = "select name, number, records from projects where name in (select value from json_each(:names))"
         found = {row[0]: (int(row[1]), int(row[2])) for row in self.db.query(sql, {"names": json.dumps(wanted)})}
         return dict(found.get(name, (-1, 0)) for name in wanted)
 
     def projects(self) -> dict[str, int]:
-        """Tell how many records each project ever had."""
+        """Return how many records each project ever had, by name."""
         return {row[0]: row[1] for row in self.db.query("select name, records from projects order by name")}
 
     def size(self, projects: Iterable[int] | None) -> int:
-        """Tell how many records these projects, or all, ever had."""
+        """Return how many records these projects ever had together; None means all projects."""
         if projects is None:
             return int(self.db.query("select coalesce(sum(records), 0) from projects")[0][0])
         sizes = (self.db.query("select records from projects where number = :n", {"n": n}) for n in projects)
         return sum(int(rows[0][0]) for rows in sizes if rows)
 
     def folded(self, about: str) -> Record | None:
-        """Give the record its events make, without looking at any view."""
+        """Return the record folded from its events, without reading any view; None if there are none."""
         return fold_all(self.events_about(about))
 
     def _folded_all(self, abouts: Sequence[str]) -> dict[str, Record]:
-        """Give the records that events make, by id and in this order, reading the journal once."""
+        """Return the folded records by id, in the order of `abouts`, with one query of the journal."""
         if not abouts:
             return {}
         sql = f"select {COLUMNS} from events where about in ({ABOUTS}) and {FOLDING_ONLY} order by about, id"
@@ -238,19 +238,19 @@ class Store(Journal):
         return {about: record for about in abouts if (record := fold_all(told.get(about, [])))}
 
     def setting(self, name: str) -> str:
-        """Give what the store notes about itself under a name."""
+        """Return a setting of the store itself, empty if it is not set."""
         rows = self.db.query("select value from settings where name = :name", {"name": name})
         return str(rows[0][0]) if rows else ""
 
     def note(self, name: str, value: str) -> None:
-        """Note something about the store itself, such as which embedder made the vectors."""
+        """Store a setting of the store itself, such as which embedder made the vectors."""
         self.db.execute(
             "insert into settings (name, value) values (:name, :value) on conflict (name) do update set value = :value",
             {"name": name, "value": value},
         )
 
     def rebuild(self, chosen: Iterable[View] | None = None, progress: Progress = silent) -> int:
-        """Drop views and replay the journal into them; give how many records were replayed."""
+        """Drop views (default: all but vectors) and replay the journal into them; return the number of records."""
         wanted = tuple(chosen) if chosen is not None else tuple(view for view in ALL_VIEWS if view is not vectors)
         with self.db.transaction():
             for view in wanted:
@@ -287,11 +287,11 @@ class Store(Journal):
             seq = rows[-1]["seq"]
 
     def close(self) -> None:
-        """Let go of the database."""
+        """Close the database."""
         self.db.close()
 
 
-# Members of a team server may change these two columns, of erased records, and no other.
+# Row security lets members of a team server update only these two columns, and only for erased records.
 _SCRUB = "update events set data = :data, checksum = :checksum where seq = :seq and id = :id"
 _BEFORE = f"""
 select value, (select json_group_array(id) from events where id in (select value from json_each(:ids))),

@@ -1,4 +1,4 @@
-"""Words as the index knows them: identifiers whole and in parts, accents folded, stems, bigrams of CJK."""
+"""Split text into index words: stems, identifiers whole and in parts, accents removed, bigrams for CJK."""
 
 import re
 import threading
@@ -11,15 +11,15 @@ import Stemmer
 # Runs of letters and digits, joined by the punctuation of identifiers, paths, versions and addresses.
 _COMPOUND = re.compile(r"[^\W_]+(?:[_./\\:@#\-]+[^\W_]+)*")
 _NAME = re.compile(r"[^\W_]+(?:[_\-]+[^\W_]+)*")
-# fooBar, HTTPServer, sha256, v2: where case or digits change, a new part begins.
+# fooBar, HTTPServer, sha256, v2: a new part begins where case changes or digits begin or end.
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_A-Za-z]+")
-_MARKS = re.compile(r"[\u0300-\u036f]+")  # accents, once they stand apart from their letters
+_MARKS = re.compile(r"[\u0300-\u036f]+")  # accents, which NFKD separates from their letters
 _APOSTROPHE = re.compile(r"(?<=\w)['’](?=\w)")
 _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff]+")
 LONGEST = 64
 MOST_TOKENS = 20_000
 
-# Function words, and the words every question to a memory is made of.
+# Function words, and words that occur in most questions.
 STOP = frozenset(
     """
     a about after again all also am an and any are as at be because been before being between both but by can could
@@ -31,11 +31,11 @@ STOP = frozenset(
 )
 
 _stemmer = Stemmer.Stemmer("english")
-_stemming = threading.Lock()  # the stemmer keeps scratch memory of its own
+_stemming = threading.Lock()  # the stemmer has internal buffers and is not thread-safe
 
 
 def tokens(text: str) -> list[str]:
-    """Give every index word of a text, repeats included."""
+    """Return the index words of a text, repeats included, up to about MOST_TOKENS."""
     found: list[str] = []
     for compound in _COMPOUND.findall(_APOSTROPHE.sub("", _fold(text))):
         found.extend(_tokens_of(compound))
@@ -45,7 +45,7 @@ def tokens(text: str) -> list[str]:
 
 
 def query_terms(text: str) -> list[str]:
-    """Give the distinct index words of a question, function words dropped unless nothing else is left."""
+    """Return the distinct index words of a question, without stop words unless nothing else is left."""
     found = list(dict.fromkeys(tokens(text)))
     return [word for word in found if word not in STOP_STEMS] or found
 
@@ -79,7 +79,7 @@ def _name_tokens(name: str) -> Iterator[str]:
 
 
 def _cjk_tokens(name: str) -> Iterator[str]:
-    """Give overlapping pairs of characters: words there are not spaced."""
+    """Yield overlapping pairs of CJK characters, because there are no spaces between words; other parts as stems."""
     last = 0
     for run in _CJK.finditer(name):
         yield from (_stem(part.lower()[:LONGEST]) for part in _PART.findall(name[last : run.start()]))

@@ -1,4 +1,4 @@
-"""How long a connection may take to say what it wants: uvicorn itself bounds only the pause between two requests."""
+"""A timeout for request headers: uvicorn itself limits only the pause between two requests."""
 
 import asyncio
 from collections import Counter
@@ -7,16 +7,16 @@ import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 HEAD_SECONDS = 30.0  # as long as a body may take
-MOST_WAITING = 200  # connections of one address that have not said yet what they want
+MOST_WAITING = 200  # connections of one address whose request headers are incomplete
 
 
 def heads_within(seconds: float = HEAD_SECONDS, most: int = MOST_WAITING) -> type[H11Protocol]:
-    """Return a protocol for uvicorn that hangs up on request lines and headers that do not arrive in time, and on too many at once."""
+    """Return a uvicorn protocol that drops connections whose headers are late, or too many of them at once."""
     return type("Bounded", (_Bounded,), {"seconds": seconds, "most": most, "waiting": Counter[str]()})
 
 
 class _Bounded(H11Protocol):
-    """A connection that has to say what it wants in time; `waiting` counts those of one server that have not, by address."""
+    """A connection that must send its headers in time; `waiting` counts those that have not yet, by address."""
 
     seconds: float
     most: int

@@ -1,4 +1,4 @@
-"""What every server of ours stands on: the loopback address, the names it may be called by, a token, an orderly end."""
+"""Shared by the HTTP servers: the loopback socket, allowed host names, the token check and a clean shutdown."""
 
 import hmac
 import logging
@@ -16,19 +16,19 @@ from holdfast.hosts.heads import heads_within
 from holdfast.model.errors import Invalid
 
 HOST = "127.0.0.1"
-LEAVING_SECONDS = 2  # how long requests may take to end once we are asked to stop
-HEARD_OUT = 3  # times the longest body
-BODY_SECONDS = 30.0  # how long a body may take to arrive: no program of this machine needs so long
+LEAVING_SECONDS = 2  # how long running requests may take after a stop signal
+HEARD_OUT = 3  # times the longest body: how much of a body that is too long is still read
+BODY_SECONDS = 30.0  # how long a body may take to arrive: no local program needs that long
 log = logging.getLogger(__name__)
 
 
 def serve(app: ASGIApp, listener: socket.socket, *, announce: Callable[[], None]) -> None:
-    """Serve until asked to stop by SIGTERM or SIGINT; `announce` is called once the address can be reached."""
+    """Serve until SIGTERM or SIGINT; `announce` is called once the address can be reached."""
     config = uvicorn.Config(
         app,
         access_log=False,
         log_config=None,
-        log_level=logging.CRITICAL,  # it complains of streams cut off when we leave; failures are logged by the hosts
+        log_level=logging.CRITICAL,  # it logs errors for streams closed at shutdown; the hosts log failures
         lifespan="on",
         http=heads_within(),  # the same parser everywhere, whatever else is installed
         ws="none",
@@ -36,7 +36,7 @@ def serve(app: ASGIApp, listener: socket.socket, *, announce: Callable[[], None]
         server_header=False,
         timeout_graceful_shutdown=LEAVING_SECONDS,
     )
-    # When it has left, uvicorn sends itself the signal again; as an exception it lets the memory be closed.
+    # After its shutdown uvicorn raises the signal again; as an exception it lets the caller close the memory.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         announce()
@@ -46,7 +46,7 @@ def serve(app: ASGIApp, listener: socket.socket, *, announce: Callable[[], None]
 
 
 def listening(port: int) -> socket.socket:
-    """Give a socket that listens on the loopback address; port 0 means any that is free."""
+    """Return a socket that listens on the loopback address; port 0 means any free port."""
     try:
         return socket.create_server((HOST, port))
     except (OSError, OverflowError) as problem:
@@ -54,25 +54,25 @@ def listening(port: int) -> socket.socket:
 
 
 def port_of(listener: socket.socket) -> int:
-    """Give the port a socket listens on."""
+    """Return the port that a socket listens on."""
     return int(listener.getsockname()[1])
 
 
 def names_at(port: int) -> list[str]:
-    """Give what a client may call us: any other name means that somebody else's page found its way here."""
+    """Return the allowed Host headers: any other name may be DNS rebinding by a web page."""
     return [f"{name}:{port}" for name in (HOST, "localhost")]
 
 
 def is_bearer(header: str, token: str) -> bool:
-    """Tell whether an Authorization header shows the token."""
+    """True if an Authorization header carries the token."""
     scheme, _, shown = header.partition(" ")
     return hmac.compare_digest(shown.strip().encode("latin-1"), token.encode()) and scheme.lower() == "bearer"
 
 
 async def taken_in(scope: Scope, receive: Receive, longest: int) -> Receive | Response:
-    """Read a request's body before anybody works on it; one too long, or that never ends, is refused.
+    """Read a request's body before the application runs; refuse one that is too long or too slow.
 
-    A little too much is still read and thrown away: who is cut off while talking may not hear why.
+    A body up to `HEARD_OUT` times too long is read and discarded: a client cut off while sending may miss the response.
     """
     too_long = PlainTextResponse(f"A request may have {longest:,} bytes.\n", 413)
     if int(Headers(scope=scope).get("content-length", "0")) > HEARD_OUT * longest:
@@ -92,7 +92,7 @@ async def taken_in(scope: Scope, receive: Receive, longest: int) -> Receive | Re
 
 
 def _again(body: bytes, receive: Receive) -> Receive:
-    """Give a body that was read to who asks first; after that what else happens to the connection."""
+    """Return a `receive` that replays the body once, then passes on later messages of the connection."""
     waiting: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def replayed() -> Message:

@@ -1,4 +1,4 @@
-"""Who is asking: a user of a server, with what their key allows. Row policies of the database decide by it."""
+"""The access of the current request: the user, and what their key allows. Row policies of the database use it."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,20 +12,20 @@ EVERYWHERE = "*"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Access:
-    """A user with what a key lets them do: in these projects (`*` is all of them), and nowhere else."""
+    """A user and what their key allows: a role in these projects (`*` is all of them), and nothing elsewhere."""
 
     user: str = ""
     role: Role = "read"
     projects: tuple[str, ...] = ()
 
     def reaches(self, project: str) -> bool:
-        """Tell whether a project is one of those."""
+        """True if this access includes a project."""
         return project in self.projects or EVERYWHERE in self.projects
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Key:
-    """A user's key as it is stored. What did not happen is empty."""
+    """A user's key as it is stored. Times are empty if they do not apply: never used, not revoked, no expiry."""
 
     id: str
     owner: str
@@ -43,13 +43,13 @@ _asking: ContextVar[Access] = ContextVar("asking", default=NOBODY)
 
 
 def who_asks() -> Access:
-    """Give who asks in this thread or task; nobody unless `asking` says so."""
+    """Return the access of this thread or task, as set by `asking`; without it, an access to nothing."""
     return _asking.get()
 
 
 @contextmanager
 def asking(access: Access) -> Iterator[None]:
-    """Ask as somebody while this lasts."""
+    """Set the access of this thread or task for the duration of the block."""
     before = _asking.set(access)
     try:
         yield

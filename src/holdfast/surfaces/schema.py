@@ -1,4 +1,4 @@
-"""The part of JSON Schema that tools and web endpoints need: derived from a function's signature, checked on every call."""
+"""Derive a JSON Schema from a function's signature, and check the arguments of tools and web endpoints against it."""
 
 import inspect
 import types
@@ -33,7 +33,7 @@ def schema_of(function: Callable[..., Any]) -> Schema:
 
 
 def check_arguments(schema: Schema, arguments: Mapping[str, Any], tool: str) -> dict[str, Any]:
-    """Return the arguments if they fit the schema; raises Invalid with every problem."""
+    """Return the arguments if they fit the schema; raise Invalid with every problem otherwise."""
     if problems := problems_of(schema, arguments):
         raise Invalid(
             f"Invalid arguments for {tool}: {'; '.join(problems)}.",
@@ -53,7 +53,7 @@ def _property(hint: Any, default: Any) -> Schema:
     schema = _typed(kind)
     for note in notes:
         schema |= note if isinstance(note, dict) else {"description": note}
-    if default is not inspect.Parameter.empty and default:  # an empty default tells the caller nothing
+    if default is not inspect.Parameter.empty and default:  # an empty default is of no use to the caller
         schema["default"] = default
     return schema
 

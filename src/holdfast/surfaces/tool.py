@@ -1,4 +1,4 @@
-"""Tools, resources and prompts as data: a surface is a table of them, and using one is the same for every host."""
+"""Surfaces: tables of tools, resources and prompts that every host calls in the same way."""
 
 import inspect
 import re
@@ -22,36 +22,36 @@ _VARIABLE = re.compile(r"\{(\w+)\}")
 
 
 def unheard(_done: float, _total: float | None, _message: str) -> None:
-    """Report to nobody."""
+    """Discard a progress report: the default when no client asked for it."""
 
 
 @dataclass(slots=True)
 class Client:
-    """Who is at the other end, as far as it has said."""
+    """The connected client; its name is empty until the client sends it."""
 
     name: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """What a tool is called with besides its arguments: the memory, and somebody who waits. One for each request."""
+    """The context of one request to a tool: the memory, where to report progress, and the client."""
 
-    open: "Callable[[], Memory]"  # gives the same memory every time: see `once`
+    open: "Callable[[], Memory]"  # returns the same memory every time: see `once`
     report: Report = unheard
     client: Client = field(default_factory=Client)
 
     @property
     def memory(self) -> "Memory":
-        """The memory, opened at the first need."""
+        """The memory, opened when first needed."""
         return self.open()
 
     def progress(self, done: float, total: float | None = None, message: str = "") -> None:
-        """Say how far the work is; often is fine, the host sends what is worth sending."""
+        """Report progress; may be called often, since the host limits what it sends."""
         self.report(done, total, message)
 
 
 def once(open_it: "Callable[[], Memory]") -> "Callable[[], Memory]":
-    """Give a function that opens a memory at the first need and gives the same one from then on, to any thread."""
+    """Return a thread-safe function that opens a memory when first called and returns the same one afterwards."""
     lock, opened = threading.Lock(), list["Memory"]()
 
     def give() -> "Memory":
@@ -65,7 +65,7 @@ def once(open_it: "Callable[[], Memory]") -> "Callable[[], Memory]":
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tool:
-    """One tool: its name and schema, what it does, and what a host may assume of it."""
+    """One tool: its name, schema and function, and the hints that hosts list about it."""
 
     name: str
     title: str
@@ -80,7 +80,7 @@ class Tool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resource:
-    """A text that clients read by its address; one with a {variable} in it stands for many."""
+    """A text that clients read by its URI; a URI with a {variable} is a template."""
 
     uri: str
     name: str
@@ -91,12 +91,12 @@ class Resource:
 
     @property
     def variable(self) -> str:
-        """The name in braces; empty for a fixed address."""
+        """The name in braces; empty for a fixed URI."""
         found = _VARIABLE.search(self.uri)
         return found[1] if found else ""
 
     def values(self, uri: str) -> dict[str, str] | None:
-        """Give what the variable stands for in an address, or None if that is not one of this resource."""
+        """Return the value of the variable in a URI, or None if the URI does not match this resource."""
         if not self.variable:
             return {} if uri == self.uri else None
         before, after = map(re.escape, self.uri.split(f"{{{self.variable}}}"))
@@ -106,7 +106,7 @@ class Resource:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prompt:
-    """A text that a person picks by name and that becomes their message."""
+    """A text that a user selects by name and sends as a message."""
 
     name: str
     title: str
@@ -117,14 +117,14 @@ class Prompt:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """What the caller reads, and whether the call failed."""
+    """The text returned to the caller, and whether the call failed."""
 
     text: str
     failed: bool = False
 
 
 def checked(one: Tool | Prompt, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Check arguments and give those that say something: models often send null for what they leave out."""
+    """Check arguments and return those that are not null: models often send null for what they leave out."""
     check_keepable(dict(arguments))
     given = check_arguments(one.schema, arguments, one.name)
     return {name: value for name, value in given.items() if value is not None}
@@ -140,7 +140,7 @@ def _as_error(problem: HoldfastError) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Surface:
-    """A table of tools, resources and prompts with the way its users expect results and errors to look."""
+    """A table of tools, resources and prompts, with the format that its users expect of results and errors."""
 
     name: str
     instructions: str = ""
@@ -148,7 +148,7 @@ class Surface:
     tools: dict[str, Tool] = field(default_factory=dict)
     resources: dict[str, Resource] = field(default_factory=dict)
     prompts: dict[str, Prompt] = field(default_factory=dict)
-    fences: bool = False  # whether it writes fences of its own around stored text
+    fences: bool = False  # True if it writes its own fences around stored text
     take: Callable[[Tool, Mapping[str, Any]], dict[str, Any]] = checked
     present: Callable[[Any], str] = _as_text
     present_error: Callable[[HoldfastError], str] = _as_error
@@ -156,7 +156,7 @@ class Surface:
     def tool(
         self, title: str, *, read_only: bool = False, destructive: bool = False, idempotent: bool = False
     ) -> Callable[[Function], Function]:
-        """Add a function to the table: its name, docstring and signature are the tool's."""
+        """Add a function as a tool: name, description and schema come from its name, docstring and signature."""
 
         def add(function: Function) -> Function:
             name = function.__name__
@@ -175,7 +175,7 @@ class Surface:
         return add
 
     def resource(self, uri: str, title: str, *, mime: str = "text/plain") -> Callable[[Function], Function]:
-        """Add a function that gives the text at an address; the {variable} of the address is its parameter."""
+        """Add a function that returns the text at a URI; the {variable} of the URI is its parameter."""
 
         def add(function: Function) -> Function:
             added = Resource(
@@ -193,7 +193,7 @@ class Surface:
         return add
 
     def prompt(self, title: str) -> Callable[[Function], Function]:
-        """Add a function that gives the text of a message; its parameters, all strings, are the prompt's arguments."""
+        """Add a function that returns a message; its parameters, all strings, are the prompt's arguments."""
 
         def add(function: Function) -> Function:
             name = function.__name__
@@ -209,7 +209,7 @@ class Surface:
         return add
 
     def call(self, call: Call, name: str, arguments: dict[str, Any]) -> Answer:
-        """Check the arguments, run the tool and present what comes of it. Only bugs get out as exceptions."""
+        """Check the arguments, run the tool and return its result or error as text. Only bugs raise."""
         tool = self.tools.get(self.aliases.get(name, name))
         try:
             if tool is None:
@@ -219,23 +219,23 @@ class Surface:
             return Answer(text=self._safe(self.present_error(problem)), failed=True)
 
     def read(self, call: Call, uri: str) -> tuple[Resource, str] | None:
-        """Give the resource at an address with its text, or None if no resource of this table is there."""
+        """Return the resource at a URI and its text, or None if this table has no such resource."""
         for resource in self.resources.values():
             if (values := resource.values(uri)) is not None:
                 return resource, self._safe(resource.run(call, **values))
         return None
 
     def say(self, call: Call, name: str, arguments: dict[str, Any]) -> str:
-        """Check the arguments of a prompt and give its text."""
+        """Check the arguments of a prompt and return its text."""
         prompt = self.prompts[name]
         return self._safe(prompt.run(call, **checked(prompt, arguments)))
 
     def _presented(self, result: Any) -> str:
-        """Return a result as its users expect it; texts are defused before they are written as JSON, which escapes some of what gives them away."""
+        """Return a result as text. Values are defused before they become JSON, whose escapes hide some markers."""
         return self._safe(self.present(result if isinstance(result, str) else defused_value(result)))
 
     def _safe(self, text: str) -> str:
-        """Give what a model may read: stored text in it passes for nobody else's words."""
+        """Return text that is safe for a model: stored text in it cannot imitate tags, chat turns or our fences."""
         return defused(text, fences=self.fences)
 
 
@@ -245,5 +245,5 @@ def description_of(function: Function) -> str:
 
 
 def _parameters(function: Function) -> list[str]:
-    """Give the parameters after the first, which is the call."""
+    """Return the names of the parameters after the first, which is the call."""
     return list(inspect.signature(function).parameters)[1:]

@@ -1,4 +1,4 @@
-"""The open memory that every verb works on."""
+"""The open memory, an object that every verb takes as its first argument."""
 
 import logging
 import re
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 # Ids begin with a digit and mix digits and letters; hardly any word of a question does.
 LIKE_AN_ID = re.compile(r"[0-7][0-9A-HJKMNP-TV-Z]{7,25}", re.IGNORECASE)
-# Some write the id of a thread, or of a suggested one, with what it is before it: t-…, ts-…
+# Some clients prefix the id of a thread or of a suggested thread with its type: t-…, ts-…
 _TAG = re.compile(r"ts?-(?=[0-9A-Z]{4,26}$)", re.IGNORECASE)
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 
@@ -44,10 +44,10 @@ class Clean:
     """An event without any credential. Making one scans the event, so none exists that was not scanned."""
 
     event: Event
-    masked: bool = field(init=False)  # whether something had to be masked
+    masked: bool = field(init=False)  # True if something had to be masked
 
     def __post_init__(self) -> None:
-        # A copy: what its maker still does to the data is not part of what was scanned.
+        # A copy: the caller may still change its data after the scan.
         given = replace(self.event, data=deepcopy(dict(self.event.data)))
         event = _without_secrets(given)
         object.__setattr__(self, "event", event)
@@ -56,68 +56,68 @@ class Clean:
 
 @dataclass(kw_only=True)
 class Memory:
-    """A store with everything around it: who works, where, with which embedder, at what time."""
+    """A store with its context: the actor, the checkout, the embedder, the clock and the settings."""
 
     store: Store
     config: Config
     checkout: Checkout
     embedder: Embedder | None
     actor: Actor
-    # Made when it is needed: an observer that is set up wrongly must not keep anybody from their memory.
+    # Created on demand: a misconfigured observer must not prevent the memory from opening.
     observing: Callable[[], Observing | None] = lambda: None
-    # Takes erased records out of the replicas of this machine.
+    # Removes erased records from the replicas on this machine.
     copies: Callable[[Sequence[Telling], Outdated], Scrubbed] = lambda _tellings, _is_outdated: Scrubbed()
     clock: Clock = field(default_factory=Clock)
     host: Host = field(default_factory=Host)
-    # One thread at a time makes vectors; it is told when there is something to make.
+    # One thread at a time makes vectors; `wrote` wakes it when there is something to embed.
     embedding: threading.Lock = field(default_factory=threading.Lock)
     wrote: threading.Event = field(default_factory=threading.Event)
-    # Whose request this is, where many work on one store, and whether the team may see what they keep.
+    # On a shared store: the user who makes the request, and whether their records are visible to the team.
     user: str = ""
     shares: bool = False
-    # What their key allows; without a key, everything.
+    # What the user's key allows; without a key, everything.
     role: Role = "admin"
-    # Why this is a copy and not the team's database, where it cannot be reached.
+    # Why a local copy is used instead of the team's database; empty unless that is unreachable.
     apart: str = ""
-    # What each session keeps in mind while this process lives.
+    # Feedback of each session, kept only while this process runs.
     desks: dict[str, Desk] = field(default_factory=dict)
 
     @cached_property
     def project(self) -> str:
-        """The codebase at hand."""
+        """The current project: from the settings, else from the checkout."""
         return self.config.project or self.checkout.project()
 
     @cached_property
     def frequencies(self) -> Frequencies:
-        """How common words are, as counted so far."""
+        """Word frequencies, cached as they are counted."""
         return Frequencies(self.store.db)
 
     @cached_property
     def codes(self) -> "Codes | Neighbours":
-        """What finds vectors: codes of the projects searched so far, or the server itself."""
+        """The vector search: codes of the projects searched so far on SQLite, or queries to PostgreSQL."""
         from holdfast.engine.search.postgres_vectors import vector_search  # noqa: PLC0415  numpy takes a tenth of a second to import
 
         return vector_search(self.store.db, self.embedder.center if self.embedder else 0.0)
 
     def move_to(self, project: str) -> None:
-        """Work on another codebase from now on."""
+        """Switch this memory to another project."""
         self.config = replace(self.config, project=project)
         self.__dict__.pop("project", None)
 
     def acting_on(self, project: str) -> "Memory":
-        """Give this memory at work on another codebase: the same store and session, and all that was loaded so far."""
+        """Return a copy of this memory for another project; store, session and caches are shared."""
         other = copy(self)
         other.move_to(project)
         return other
 
     def acting_in(self, session: str) -> "Memory":
-        """Give this memory at work in another session: the same store, and all that was loaded so far."""
+        """Return a copy of this memory for another session; store and caches are shared."""
         other = copy(self)
         other.actor = replace(self.actor, session=session)
         return other
 
     def acting_as(self, name: str) -> "Memory":
-        """Give this memory at work for somebody else, who is named in what it writes."""
+        """Return a copy of this memory whose events are attributed to the named user."""
         other = copy(self)
         other.actor = Actor(kind="user", name=name)
         return other
@@ -125,19 +125,20 @@ class Memory:
     def event(
         self, verb: Verb, about: str = "", *, data: Mapping[str, Any] | None = None, after: str = "", at: str = ""
     ) -> Event:
-        """Make an event that happens now, after what is already known; without `about` it starts a record."""
+        """Return a new event, with an id later than `after`; without `about` it starts a record."""
         event_id = self.clock.tick(after)
         return Event(
             id=event_id, about=about or event_id, verb=verb, at=at or self.clock.now(), by=self.actor, data=data or {}
         )
 
     def commit(self, events: Sequence[Event | Clean]) -> list[Entry]:
-        """Keep events through the store's one door, without any credential; give the records that changed.
+        """Store events with credentials masked; return the records that changed.
 
-        Every event is scanned for credentials here, unless it comes as `Clean`: it was scanned when that was made.
+        Every event is scanned for credentials, except a `Clean` one, which was scanned when it was made.
 
-        A key to read keeps nothing: what it was shown is not noted, since that would change what others see, and the rest
-        is refused. An event that erases a record reaches every copy of it on this machine before this returns.
+        With a read-only key nothing is stored: impressions and observed uses are dropped, since they would change what
+        others see, and all other events raise Forbidden. An event that erases a record reaches every copy of it on this
+        machine before this returns.
         """
         if self.role == "read":
             _refuse_all_but_notes([event.event if isinstance(event, Clean) else event for event in events])
@@ -149,19 +150,19 @@ class Memory:
             changed, _ = erasing.commit(self, signed)
         else:
             changed = self.store.commit(signed)
-        if changed:  # what was only shown needs no vector
+        if changed:  # impressions change no record and need no vector
             self.wrote.set()
         return changed
 
     def signed(self, event: Event | Clean) -> Event:
-        """Return an event as it is kept: with the name of who asked for it, without any credential."""
+        """Return an event as it is stored: attributed to the requesting user, with credentials masked."""
         if not isinstance(event, Clean):
             return _without_secrets(_signed(self, event))
         signed = _signed(self, event.event)
         return signed if signed == event.event else _without_secrets(signed)
 
     def note(self, events: Sequence[Event]) -> str:
-        """Commit what only records that something was read; return why that was not possible, if it was not.
+        """Commit events that only record a read; return the reason if that failed, else an empty string.
 
         Reading must work on a full disk and from a store that cannot be written.
         """
@@ -177,7 +178,7 @@ class Memory:
         counters.fail(self.store.db, name, self.clock.now(), reason)
 
     def close(self) -> None:
-        """Let go of the store."""
+        """Close the store."""
         self.store.close()
 
     def __enter__(self) -> Self:
@@ -193,12 +194,12 @@ def _refuse_all_but_notes(events: Sequence[Event]) -> None:
 
 
 def is_observed(event: Event) -> bool:
-    """Tell whether an event says how a memory was used without anybody having said so."""
+    """True if an event is an observed use: reported by a rule, not declared by an agent or user."""
     return event.verb == "used" and event.by.kind == "rule"
 
 
 def _signed(memory: Memory, event: Event) -> Event:
-    """Give an event with the name of whoever asked for it, where somebody did; what they share says so."""
+    """Return an event with the requesting user's name, if there is one, and with the visibility they chose."""
     if not memory.user:
         return event
     told: dict[str, Any] = dict(event.data)
@@ -210,7 +211,7 @@ def _signed(memory: Memory, event: Event) -> Event:
 
 
 def _without_secrets(event: Event) -> Event:
-    """Give an event with every credential masked: whoever made it may have looked only at what they knew of."""
+    """Return an event with every credential masked, including in parts its author did not check."""
     told = {"about": event.about, "name": event.by.name, "session": event.by.session, "data": event.data}
     clean = masked(told)
     if clean is told:
@@ -220,12 +221,12 @@ def _without_secrets(event: Event) -> Event:
 
 
 def is_at_hand(memory: Memory, record: Record) -> bool:
-    """Tell whether a record is in use here: active, and of this project or of all."""
+    """True if a record is active and belongs to this project or is global."""
     return record.state == "active" and record.project in (memory.project, GLOBAL)
 
 
 def find(memory: Memory, reference: str) -> Entry:
-    """Give the record of an id or unambiguous prefix, ours or of the system it came from; erased ones are gone."""
+    """Return the record of an id, unambiguous prefix or id in the system it came from; erased ones are not found."""
     check_keepable(reference)
     own = untagged(reference)
     found = _own(memory, own) or imported.by_foreign_id(memory.store.db, reference.strip())
@@ -239,7 +240,7 @@ def find(memory: Memory, reference: str) -> Entry:
 
 
 def lapsed(memory: Memory, record: Record) -> bool:
-    """Tell whether a record waited too long for a yes; what was mined waits from when it was last seen."""
+    """True if a record has been pending too long; for a mined pattern the time counts from when it was last seen."""
     if record.state != "pending":
         return False
     pattern = record.extra.get("pattern")
@@ -249,18 +250,18 @@ def lapsed(memory: Memory, record: Record) -> bool:
 
 
 def untagged(reference: str) -> str:
-    """Give an id without what it says before it."""
+    """Return an id without its type prefix (`t-`, `ts-`)."""
     return _TAG.sub("", reference.strip(), count=1)
 
 
 def is_reference(text: str) -> bool:
-    """Tell whether a text is an id rather than words."""
+    """True if a text is an id rather than words."""
     said = text.strip()
     return bool(LIKE_AN_ID.fullmatch(said) or _TAG.match(said) or _UUID.fullmatch(said))
 
 
 def _own(memory: Memory, reference: str) -> list[Entry]:
-    """Give the records whose id begins so, or the one whose id it is."""
+    """Return the record with this id, else all records whose id begins with it."""
     if not is_prefix(reference):
         return []
     prefix = check_prefix(reference)

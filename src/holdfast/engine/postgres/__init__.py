@@ -1,1 +1,1 @@
-"""The PostgreSQL engine: connections, timeouts, roles and row security."""
+"""Store Holdfast's data in PostgreSQL: connections, timeouts, roles and row security."""

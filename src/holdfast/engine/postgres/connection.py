@@ -1,4 +1,4 @@
-"""A connection to PostgreSQL that is set up for our use."""
+"""Open connections to PostgreSQL with the settings, role and types that the store needs."""
 
 from collections import deque
 from dataclasses import dataclass, field
@@ -21,16 +21,16 @@ set hnsw.iterative_scan = 'relaxed_order'; set hnsw.ef_search = 1000; set hnsw.m
 
 @dataclass(frozen=True, slots=True)
 class Failures:
-    """The last failure to connect, which happens in a thread of the pool."""
+    """The last failure to connect; connecting happens in a thread of the pool, which does not report it."""
 
     last: deque[tuple[float, psycopg.Error]] = field(default_factory=lambda: deque(maxlen=1))
 
     def note(self, problem: psycopg.Error) -> None:
-        """Remember why we could not connect."""
+        """Remember a failure to connect."""
         self.last.append((monotonic(), problem))
 
     def check(self, since: float) -> None:
-        """Raise the last failure if it is not older than a moment."""
+        """Raise the last failure if it happened at or after `since` (monotonic seconds)."""
         for at, problem in tuple(self.last):
             if at >= since:
                 raise type(problem)(str(problem)) from problem
@@ -39,14 +39,14 @@ class Failures:
 class Session(Patient):
     """A connection with our settings, role and types."""
 
-    access: Access | None = None  # the user whose rows its policies let through
+    access: Access | None = None  # the user whose access the row policies currently apply
     has_vectors = False
 
     @classmethod
     def connect(  # type: ignore[override]  # made for this store only
         cls, conninfo: str = "", *, role: str, patience: float, failures: Failures, **_: Any
     ) -> "Session":
-        """Open a connection and set it up; a failure is noted, since the pool does not report it."""
+        """Open a connection and set it up; a failure is added to `failures`, since the pool does not report it."""
         try:
             return cls._set_up(conninfo, role, patience)
         except psycopg.Error as problem:
@@ -71,7 +71,7 @@ class Session(Patient):
         return connection
 
     def register_vectors(self) -> None:
-        """Read and write vectors, once the extension is there."""
+        """Register the types of pgvector, if the extension is installed."""
         if self.has_vectors:
             return
         rows = self.execute("select cast(oid as bigint) from pg_type where typname = 'halfvec'").fetchall()

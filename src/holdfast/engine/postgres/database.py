@@ -1,4 +1,4 @@
-"""The PostgreSQL side of the database interface (psycopg 3): a pool of connections that threads take turns with."""
+"""The database interface for PostgreSQL (psycopg 3), with a pool of connections that threads share."""
 
 import logging
 import threading
@@ -22,7 +22,7 @@ from holdfast.model.errors import Forbidden, Invalid, StoreBusy, StoreError, Sto
 
 MOST_CONNECTIONS = 16
 BUSY_SECONDS = 30
-FIRST_LOOK = 0.05  # seconds until we look whether the pool failed to connect; each next look takes twice as long
+FIRST_LOOK = 0.05  # seconds until the first check for a failure to connect; each next wait is twice as long
 _LOCK = 0x484F4C44  # "HOLD": our half of an advisory lock's key; the other half is the schema
 _NO_PARAMS: Params = {}
 _INTRODUCE = """
@@ -43,7 +43,7 @@ T = TypeVar("T")
 
 
 class Postgres:
-    """A database on a server, reached by a few connections. Writers take turns, as they do on SQLite; readers never wait."""
+    """A database on a server, with a pool of connections. Writers take turns, as on SQLite; readers never wait."""
 
     dialect: Dialect = "postgres"
     path = None
@@ -52,27 +52,27 @@ class Postgres:
     def __init__(self, url: str, *, role: str = "", most: int = MOST_CONNECTIONS, patience: float = 0.0) -> None:
         self._url = url
         self.guarded = role == MEMBER
-        self._own = threading.local()  # the connection on which a thread is in a transaction
+        self._own = threading.local()  # per thread: the connection of its open transaction
         self._failures = Failures()
         self._options: dict[str, Any] = {"role": role, "patience": patience, "failures": self._failures}
-        # Without `check` and `reset`, which cost a round trip each: `_lent` notices a dead connection, `_introduce` sets the user.
+        # No `check` or `reset`: each costs a round trip. `_lent` replaces dead connections, and `_start` sets the user.
         self._pool: ConnectionPool[Session] = ConnectionPool(
             url,
             connection_class=Session,
             kwargs=self._options,
             min_size=0,
             max_size=most,
-            reconnect_timeout=0,  # who asks next tries again
+            reconnect_timeout=0,  # the next request tries again
             open=True,
         )
         try:
             self._schema, self._name = self._home()
         except BaseException:
-            self.close()  # or threads of the pool would stay
+            self.close()  # otherwise the threads of the pool would keep running
             raise
 
     def _home(self) -> tuple[int, str]:
-        """Return the number and name of the schema we work in."""
+        """Return the oid and name of the current schema."""
         rows = self.query(_HOME)
         if not rows:
             raise StoreError("The database has no schema to work in.", hint="Create it, or name another search_path.")
@@ -96,7 +96,7 @@ class Postgres:
             return self._held.execute(statement(sql), params).rowcount
 
     def many(self, sql: str, rows: Iterable[Params], /) -> None:
-        """Run one statement for each set of parameters, without waiting for each answer."""
+        """Run one statement for each set of parameters, without a round trip for each."""
         if parameters := list(rows):
             with self.transaction(), _translated(), self._held.cursor() as cursor:
                 cursor.executemany(statement(sql), parameters)
@@ -116,25 +116,25 @@ class Postgres:
             self._held.register_vectors()
 
     def has_table(self, name: str, /) -> bool:
-        """True if the table exists in our schema."""
+        """True if the table exists in the current schema."""
         sql = "select 1 from pg_tables where schemaname = current_schema() and tablename = :name"
         return bool(self.query(sql, {"name": name}))
 
     def drop_table(self, name: str, /) -> None:
         """Drop a table if it exists, with the policies of other tables that refer to it.
 
-        They let nothing through until `restore_policies` creates them again.
+        Without these policies members see no rows of those tables, until `restore_policies` creates them again.
         """
         self.script(f"drop table if exists {name} cascade")
 
     def restore_policies(self) -> None:
-        """Put tables that were created again behind their row policies, if the database has any."""
+        """Create the row policies of recreated tables again, if the database uses row policies."""
         if is_protected(self):
             protect(self)
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Hold the write lock; commit at the end and notify listeners, or leave everything as it was."""
+        """Run a transaction that holds the write lock; commit and notify listeners at its end, or roll back."""
         if getattr(self._own, "connection", None):
             yield
             return
@@ -153,9 +153,9 @@ class Postgres:
 
     @contextmanager
     def changes(self) -> Iterator[Callable[[float], bool]]:
-        """Yield a function that waits so many seconds for a commit, and returns whether there was one."""
+        """Yield a function that waits up to so many seconds for a commit and returns whether there was one."""
         with _translated():
-            connection = Session.connect(self._url, **self._options)  # not of the pool: it is kept for long
+            connection = Session.connect(self._url, **self._options)  # not from the pool: it stays open for long
             connection.execute(SQL("listen {}").format(Identifier(self._channel)))
 
         def changed(seconds: float) -> bool:
@@ -173,31 +173,31 @@ class Postgres:
         return int(self.query(_SIZE)[0][0])
 
     def compact(self) -> bool:
-        """Give back the space of deleted rows and let the server analyze its tables."""
+        """Make the space of deleted rows reusable and refresh the planner's statistics."""
         self.outside("vacuum (analyze)")
         return True
 
     def forget_deleted(self, *, free_pages: bool = False) -> bool:  # noqa: ARG002  the server vacuums
-        """Do nothing: the server vacuums by itself, and its backups are out of our reach."""
+        """Do nothing: the server vacuums by itself, and Holdfast cannot change the server's backups."""
         return True
 
     def damage(self) -> list[str]:
-        """Return nothing: the server checks its pages itself."""
+        """Return an empty list: the server checks its pages itself."""
         return []
 
     @contextmanager
     def in_memory(self, problem: StoreError, /) -> Iterator[None]:
-        """Raise the problem: nobody copies a server's database into memory."""
+        """Raise the problem: a server's database is not copied into memory."""
         raise problem
         yield
 
     def outside(self, sql: str) -> None:
-        """Run a statement that may not stand in a transaction."""
+        """Run a statement that is not allowed inside a transaction."""
         with _translated():
             self._ask(lambda connection: connection.execute(sql.encode()))
 
     def close(self) -> None:
-        """Close every connection; those in use once they are returned."""
+        """Close every connection; one in use is closed when it is returned to the pool."""
         self._pool.close(timeout=1.0)
 
     @property
@@ -210,7 +210,7 @@ class Postgres:
         return connection
 
     def _ask(self, step: Callable[[Session], T]) -> T:
-        """Run a step that only reads, in the thread's transaction or on a connection of its own."""
+        """Run a step that only reads, in the thread's transaction if it has one, else on a connection from the pool."""
         if connection := getattr(self._own, "connection", None):
             return step(connection)
         answers: list[T] = []
@@ -222,10 +222,10 @@ class Postgres:
 
     @contextmanager
     def _lent(self, first: Callable[[Session], object]) -> Iterator[Session]:
-        """Lend a connection on which the first step was done: the one place where connections are taken.
+        """Yield a connection from the pool after running the first step on it; every use of the pool goes through here.
 
-        Servers restart. A connection found dead by a first step that changed nothing is replaced, and so are the
-        others that were idle meanwhile.
+        Servers restart, so the first step may find the connection dead. It is then repeated on a new connection, and
+        the idle connections are replaced too. The first step must change nothing, so that it can be repeated.
         """
         with _translated():
             connection = self._take()
@@ -248,9 +248,9 @@ class Postgres:
             self._pool.putconn(connection)
 
     def _take(self) -> Session:
-        """Take a connection from the pool, or raise why there is none: all are in use, or the server cannot be reached.
+        """Take a connection from the pool; raise an error if all stay in use or the server cannot be reached.
 
-        The pool connects in the background and does not report failures, so we look for one now and then.
+        The pool connects in the background and does not report failures, so `_failures` is checked while waiting.
         """
         began, wait = monotonic(), FIRST_LOOK
         while True:
@@ -266,7 +266,7 @@ class Postgres:
             wait *= 2
 
     def _start(self, connection: Session, first: Callable[[Session], object]) -> None:
-        """Tell a guarded database who asks, whose policies let nobody else's rows through; then do the first step."""
+        """Set the requesting user for the row policies of a guarded database, then run the first step."""
         if self.guarded and connection.access != (access := who_asks()):
             connection.access = None
             connection.execute(_INTRODUCE, [access.user, access.role, "\n".join(access.projects)])
@@ -276,7 +276,7 @@ class Postgres:
 
 @contextmanager
 def _translated() -> Iterator[None]:
-    """Turn psycopg's errors into ours, once and here."""
+    """Translate psycopg's errors into ours."""
     try:
         yield
     except (OverflowError, UnicodeEncodeError) as problem:

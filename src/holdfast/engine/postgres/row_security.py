@@ -1,8 +1,9 @@
-"""Row-level security in PostgreSQL: what a user of a server may see and write is decided by the database, not by our queries.
+"""Row-level security in PostgreSQL: the database, not our queries, decides what a user of a server may read and write.
 
-A server's requests run as the role `holdfast_member`, which owns nothing and may not pass by the policies made here. They look
-at three variables of the session that `Postgres` sets from who asks: holdfast.user, holdfast.role and holdfast.projects.
-A table that was made anew has neither grants nor policies, so until `protect` ran again a server can read nothing of it.
+A server's requests run as the role `holdfast_member`, which owns nothing and cannot bypass the policies created here.
+The policies read three session variables that `Postgres` sets for the requesting user: holdfast.user, holdfast.role and
+holdfast.projects. A recreated table has neither grants nor policies, so a server cannot read it until `protect` has
+run again.
 """
 
 from hashlib import blake2b
@@ -13,18 +14,18 @@ from holdfast.engine.raw import transcript_words
 from holdfast.engine.views.records import AUTHORS
 from holdfast.model.errors import Invalid, StoreError
 
-# What everybody may see: counters and settings of the store, and numbers that name nobody.
+# Tables that every user may read: settings, versions and counts, which identify no user.
 OPEN = {"settings": "select", "views": "select"}
 _COUNTING = ("tallies", "heat_counts")
 _HIDDEN = ("users", "keys")
 _WRITES = "holdfast_role() in ('write', 'admin')"
-_HERE = "(select number from projects)"  # through its own policy: the projects of who asks
-# Looked up for each row in the key's index: asked whether one exists, PostgreSQL would often read all that is private first.
+_HERE = "(select number from projects)"  # filtered by its own policy: the projects of the requesting user
+# A scalar subquery, looked up by key for each row: with `exists`, PostgreSQL often reads all of `privates` first.
 _SEEN = f"""
 {{number}} >> 32 in {_HERE}
 and coalesce((select owner from privates where privates.number = {{number}}), holdfast_user()) = holdfast_user()
 """
-# The nearest vectors of a project are found by reading all of them, so what is others' own is read once instead.
+# A vector search reads all vectors of a project, so the private records of other users are read once, not for each row.
 _SEARCHED = f"""
 {{number}} >> 32 in {_HERE}
 and {{number}} not in (
@@ -49,7 +50,7 @@ or exists (select 1 from sessions where sessions.id = events.about)
 or (name = holdfast_user() and holdfast_unknown(about))
 """
 _OWN_OR_ADMIN = f"({_AGENT} or holdfast_role() = 'admin')"
-# A session is its user's own; records of all projects take a key for all of them, except to say how they were used.
+# Only its user or an admin may write about a session. Global records need a key for all projects, except for their use.
 _MAY_TELL = f"""
 name = holdfast_user() and (
     holdfast_unknown(about) or exists (select 1 from sessions where sessions.id = events.about and {_OWN_OR_ADMIN})
@@ -61,14 +62,14 @@ name = holdfast_user() and (
 """
 _MAY_PLACE = "{number} >> 32 <> 0 or holdfast_everywhere()"
 
-# What may be seen of each table; inserts and changes must leave rows that may be seen, too.
+# Which rows of each table a user may read. Inserted and updated rows must satisfy this too.
 VISIBLE: dict[str, str] = {
     "projects": "holdfast_user() <> '' and (name = '' or holdfast_everywhere() or name = any (holdfast_projects()))",
     "events": _ABOUT,
     **{name: _SEEN.format(number=f"{name}.number") for name in ("entries", "records", "labels")},
     "vectors": _SEARCHED.format(number="vectors.number"),
     "words": _SEEN.format(number="abs(words.rowid)"),
-    "privates": "true",  # numbers and owners only; the policies of the others must see all of it
+    "privates": "true",  # only numbers and owners; the policies of other tables must be able to read every row
     "links": _OF_RECORD.format(table="links", column="source"),
     **{name: _OF_RECORD.format(table=name, column="id") for name in ("heat", "touches", "trusts", "usage", "uses")},
     "shown": f"{_OF_RECORD.format(table='shown', column='id')} and {_OF_SESSION.format(table='shown')}",
@@ -80,17 +81,17 @@ VISIBLE: dict[str, str] = {
     "chunks": _OWN_SESSION.format(table="chunks"),
     "chunk_words": "exists (select 1 from chunks where chunks.number = chunk_words.rowid)",
     "trail": _OWN_SESSION.format(table="trail"),
-    # Raw material is its user's own, and so is what was mined from it until it is kept as a record.
+    # Raw data is private to its user, and so are the patterns mined from it until they are stored as records.
     "outputs": _OWN_SESSION.format(table="outputs"),
     "sightings": _OWN_SESSION.format(table="sightings"),
     "patterns": "exists (select 1 from sightings where sightings.pattern = patterns.id)",
     "mining": f"project in {_HERE}",
     "failures": "holdfast_role() = 'admin' and holdfast_everywhere()",
-    "unembedded": "false",  # a queue that requests only add to: vectors are made by the server itself
+    "unembedded": "false",  # a queue that requests only add to; the server itself computes the vectors
     **dict.fromkeys(_COUNTING, "holdfast_user() <> ''"),
     "counters": "true",
 }
-# What a new row needs besides a key that may write.
+# Further conditions for inserting a row, besides a key that may write.
 ADDED: dict[str, str] = {
     "projects": "name <> ''",
     "events": _MAY_TELL,
@@ -98,18 +99,18 @@ ADDED: dict[str, str] = {
     "records": _MAY_PLACE.format(number="number"),
     "privates": "owner = holdfast_user()",
 }
-# What a row needs besides to be changed or taken away: the journal is only ever scrubbed, where a record was erased.
+# Further conditions for updating or deleting a row. Events are only scrubbed, and only those of erased records.
 CHANGED: dict[str, str] = {
     "events": "holdfast_erased(about)",
     "privates": "owner = holdfast_user()",
     "sessions": _OWN_OR_ADMIN,
 }
-# What the role of servers may do at all, where that is not everything.
+# Grants of the member role on tables where it may not do everything.
 GRANTED: dict[str, str] = {"events": "select, insert, update (data, checksum)", "counters": "select, update"}
-# Rows that may be added by who cannot see them.
+# Tables that users may add rows to without being able to read them.
 _UNSEEN = {"unembedded": _SEEN.format(number="unembedded.number"), "failures": "holdfast_user() <> ''"}
 
-# What a server does by itself, where it does not own the tables: look at keys, and make vectors.
+# Grants for the work of a server that does not own the tables: check keys and compute vectors.
 KEPT: dict[str, str] = {
     "users": "select",
     "keys": "select, update",
@@ -133,7 +134,7 @@ do $$ begin
     exception when duplicate_object or unique_violation then null;
 end $$
 """
-# Tables in the functions are those of the schema, never temporary ones of whoever asks: `pg_temp` is searched first unless it is named.
+# `pg_temp` is named last in the search path: unnamed it comes first, and temporary tables of a user could shadow ours.
 _FUNCTIONS = r"""
 create or replace function holdfast_user() returns text stable language sql
 as $$ select coalesce(current_setting('holdfast.user', true), '') $$;
@@ -161,7 +162,7 @@ as $$ select rowid from words where lexemes @@ wanted and abs(rowid) >> 32 in (
 
 
 def protect(db: Database) -> None:
-    """Let the role of servers in and put every table behind its policy; done again it changes nothing."""
+    """Create the roles, grants and row policies of every table. Idempotent."""
     with db.transaction():
         transcript_words.create(db)
         tables = {str(row[0]) for row in db.query(_TABLES)}
@@ -186,12 +187,12 @@ def protect(db: Database) -> None:
 
 
 def is_protected(db: Database) -> bool:
-    """True if the tables are behind row policies."""
+    """True if `protect` has run on this database."""
     return bool(db.query("select 1 from settings where name = 'protected'"))
 
 
 def owns(db: Database) -> bool:
-    """Tell whether we may do everything to the tables here; where there are none yet, we would make them."""
+    """True if the current role owns the tables, or there are none yet, so that it would create them."""
     rows = db.query(
         "select pg_has_role(current_user, relowner, 'usage') from pg_class where oid = to_regclass('events')"
     )
@@ -199,7 +200,7 @@ def owns(db: Database) -> bool:
 
 
 def check_protected(db: Database) -> None:
-    """Refuse to serve from tables that are not ours and not behind the policies of this version."""
+    """Raise StoreError if the row policies of the database are missing or of another version."""
     rows = db.query("select value from settings where name = 'protected'")
     if not rows or rows[0][0] != _digest():
         raise StoreError(
@@ -209,7 +210,7 @@ def check_protected(db: Database) -> None:
 
 
 def let_serve(db: Database, login: str) -> None:
-    """Let a login role run servers: it may become the two roles and is nothing by itself, so its own queries find nothing."""
+    """Let a login role run servers: it may switch to the two roles but has no rights of its own."""
     rows = db.query(_LOGIN, {"login": login})
     if not rows:
         raise Invalid(f"There is no role {login}.", hint=f"create role {login} login password '…'")
@@ -232,7 +233,7 @@ select rolsuper or rolbypassrls or exists (
     select 1 from pg_class where oid = to_regclass('events') and pg_has_role(pg_roles.oid, relowner, 'member')
 ), current_setting('server_version_num') from pg_roles where rolname = :login
 """
-# Whoever makes a role may give it to themselves; a superuser needs no membership to become anybody.
+# The creator of a role may grant it to itself; a superuser can switch to any role without being a member.
 _MEMBERSHIP = f"""
 do $$ begin
     if not pg_has_role(current_user, '{MEMBER}', 'set') then execute format('grant {MEMBER} to %I', current_user); end if;
@@ -241,13 +242,13 @@ end $$
 
 
 def _digest() -> str:
-    """Give what changes with the policies."""
+    """Return a hash that changes whenever the policies, grants or functions change."""
     told = "".join(_policies(table) + _keeping(table) for table in sorted({*VISIBLE, *OPEN, *_HIDDEN})) + _FUNCTIONS
     return blake2b(told.encode(), digest_size=8).hexdigest()
 
 
 def _keeping(table: str) -> str:
-    """Let a server that does not own the tables do its own work."""
+    """Return the SQL that grants the keeper role its rights on a table, empty if it has none."""
     if table not in KEPT:
         return ""
     parts = [f"grant {KEPT[table]} on {table} to {KEEPER}"]

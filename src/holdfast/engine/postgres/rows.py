@@ -1,4 +1,4 @@
-"""Rows and values as PostgreSQL's driver reads and writes them: like SQLite's, so that callers see no difference."""
+"""Make psycopg read and write rows and values as SQLite does, so that callers see no difference."""
 
 from array import array
 from collections.abc import Iterator, Sequence
@@ -17,7 +17,7 @@ _BIT_VARYING = 1562
 
 
 def register_types(adapters: AdaptersMap) -> None:
-    """Read numbers as Python's own and sign bits as bytes."""
+    """Read decimals as int or float, and read and write sign bits as bytes."""
     for loader in (_TextNumber, _BinaryNumber):
         adapters.register_loader("numeric", loader)
     adapters.register_loader(_BIT_VARYING, _BitsLoader)
@@ -25,13 +25,13 @@ def register_types(adapters: AdaptersMap) -> None:
 
 
 def register_vectors(adapters: AdaptersMap, oid: int) -> None:
-    """Read and write vectors as bytes; `oid` is the number this server gave their type."""
+    """Read and write vectors as bytes; `oid` is the id of their type on this server."""
     adapters.register_loader(oid, _HalvesLoader)
     adapters.register_dumper(Halves, type("_Halves", (_HalvesDumper,), {"oid": oid}))
 
 
 class Row:
-    """A row whose columns are found by name or by position, as SQLite's are."""
+    """A row whose columns are accessed by name or by position, like those of sqlite3.Row."""
 
     __slots__ = ("_names", "_values")
 
@@ -47,36 +47,36 @@ class Row:
 
 
 def make_rows(cursor: psycopg.Cursor[Any]) -> RowMaker[Row]:
-    """Return a function that makes rows of a cursor's values."""
+    """Return a function that turns the values of a cursor into a row."""
     names = {column.name: place for place, column in enumerate(cursor.description or ())}
     return lambda values: Row(names, values)
 
 
 class _TextNumber(Loader):
-    """Sums come as decimals; ours are whole, or good enough as floats."""
+    """Reads decimals in text format: sums arrive as decimals, but ours are integers or may be floats."""
 
     def load(self, data: Buffer) -> int | float:
-        """Give a plain number."""
+        """Return an int, or a float if there is a decimal point."""
         said = bytes(data)
         return float(said) if b"." in said else int(said)
 
 
 class _BinaryNumber(NumericBinaryLoader):
-    """The same, as it comes from `query`."""
+    """Reads decimals in binary format, which `Postgres.query` uses."""
 
     def load(self, data: Buffer) -> Any:
-        """Give a plain number."""
+        """Return an int if the number is whole, else a float."""
         number = super().load(data)
         return int(number) if number == int(number) else float(number)
 
 
 class _BitsLoader(Loader):
-    """Sign bits come with their count before them."""
+    """Reads bit strings, which start with a four-byte count of bits."""
 
     format = Format.BINARY
 
     def load(self, data: Buffer) -> bytes:
-        """Give the bits as bytes."""
+        """Return the bits as bytes."""
         return bytes(data[4:])
 
 
@@ -85,17 +85,17 @@ class _BitsDumper(Dumper):
     oid = _BIT_VARYING
 
     def dump(self, obj: Any) -> bytes:
-        """Give bytes as so many bits."""
+        """Return bytes as a bit string with its count of bits."""
         return pack(">i", 8 * len(obj)) + bytes(obj)
 
 
 class _HalvesLoader(Loader):
-    """Vectors come with their size before them, and the high byte of each value first."""
+    """Reads vectors of float16, which start with a four-byte header and are big-endian."""
 
     format = Format.BINARY
 
     def load(self, data: Buffer) -> bytes:
-        """Give the values as SQLite keeps them."""
+        """Return the values in little-endian order, as they are stored in SQLite."""
         return _swapped(bytes(data[4:]))
 
 
@@ -103,7 +103,7 @@ class _HalvesDumper(Dumper):
     format = Format.BINARY
 
     def dump(self, obj: Any) -> bytes:
-        """Give float16 values as a vector."""
+        """Return little-endian float16 values as a vector."""
         return pack(">HH", len(obj) // 2, 0) + _swapped(obj)
 
 

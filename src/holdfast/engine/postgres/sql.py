@@ -1,17 +1,17 @@
-"""Translate the SQL that both engines share into PostgreSQL's own words: parameters, lists, types."""
+"""Translate the SQL that both engines share into PostgreSQL's dialect: parameters, lists and types."""
 
 import re
 from functools import lru_cache
 
-# The schema is written with SQLite's type names; these have the same widths. Texts are compared byte by byte, as SQLite
-# does: ids are looked up by ranges.
+# The schema uses SQLite's type names; these types have the same widths. Texts are compared byte by byte, as in SQLite,
+# because ids are looked up by ranges.
 _TYPES = {"integer": "bigint", "blob": "bytea", "real": "double precision"}
 _TYPE = re.compile(r"\b(integer|blob|real)\b")
 _TEXT = re.compile(r"\btext (not null|primary key)")
 _IN_LIST = re.compile(r"(?<!not )\bin \(select (value|cast\(value as bigint\)) from json_each\((:\w+)\)\)")
 _LIST = re.compile(r"json_each\((:\w+)\)")
 _TO_LIST = re.compile(r"json_group_array\(([^()]+)\)")
-# A quoted text is matched first, so that nothing in it is taken for a parameter; `::` is a cast.
+# Quoted text is matched first, so that nothing in it is mistaken for a parameter; `::` is a cast.
 _PARAMETER = re.compile(r"'[^']*'|::|:([a-z_][a-z_0-9]*)")
 
 
@@ -19,8 +19,8 @@ _PARAMETER = re.compile(r"'[^']*'|::|:([a-z_][a-z_0-9]*)")
 def statement(sql: str) -> bytes:
     """Return a statement with psycopg's parameters (`%(name)s`) and PostgreSQL's functions.
 
-    A list is compared as an array, which is made before any row is read: joined with its elements, a table behind row
-    policies would be read as a whole, since a cast could leak rows through its errors.
+    A list becomes an array, which is built before any row is read. With a join on its elements, PostgreSQL would read a
+    whole table that has row policies: the cast could leak rows through its errors, so it must run after the policies.
     """
     sql = _IN_LIST.sub(r"= any (array(select \1 from json_each(\2)))", sql.replace("%", "%%"))
     sql = _LIST.sub(r"json_array_elements_text(cast(\1 as json))", sql)

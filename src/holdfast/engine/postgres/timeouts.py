@@ -1,7 +1,7 @@
-"""Notice a database that hangs: it took our question, and neither answers it nor lets anybody in.
+"""Detect a database server that hangs: it accepted a query, but neither answers it nor accepts connections.
 
-A server that stops, or a network that swallows, closes no connection, and the system's own timeouts take hours. So who waits
-for long looks whether the server still lets somebody in; and where a person waits, no answer may take for ever.
+A frozen server or a network that drops packets closes no connection, and the timeouts of the system take hours. So a
+long wait checks whether the server still accepts connections. Where a person waits, the time for an answer is limited.
 """
 
 from collections.abc import Generator
@@ -10,22 +10,22 @@ from typing import Any, TypeVar
 
 import psycopg
 
-CONNECT_SECONDS = 5  # that letting us in may take
-DOUBT_SECONDS = 10.0  # without an answer, until we look whether the server is there
-ANSWER_SECONDS = 45.0  # that an answer may take at all where a person waits: longer than anybody waits for a lock
+CONNECT_SECONDS = 5  # the longest time to connect
+DOUBT_SECONDS = 10.0  # without an answer before we check whether the server accepts connections
+ANSWER_SECONDS = 45.0  # the longest time for an answer where a person waits; longer than the timeout for locks
 HUNG = "the database server does not answer"
 
 T = TypeVar("T")
 
 
 class Patient(psycopg.Connection[Any]):
-    """A connection that gives up on a server that hangs; with `most`, on any answer that takes longer."""
+    """A connection that gives up on a server that hangs, or after `most` seconds without an answer (0: no limit)."""
 
     url = ""
     most = 0.0
 
     def wait(self, gen: Generator[Any, Any, T], *given: Any, **named: Any) -> T:
-        """Run a question of the driver's to its end, or raise and let go of the connection."""
+        """Run a generator of the driver to its end; on a timeout close the connection and raise OperationalError."""
         return super().wait(self._bounded(gen), *given, **named)
 
     def _bounded(self, gen: Generator[Any, Any, T]) -> Generator[Any, Any, T]:
@@ -33,7 +33,7 @@ class Patient(psycopg.Connection[Any]):
         try:
             wanted = next(gen)
             while True:
-                ready = yield wanted  # nothing is ready when we are asked every so often whether to go on
+                ready = yield wanted  # the driver also resumes us at intervals, with nothing ready
                 now = monotonic()
                 if not ready and ((self.most and now - began > self.most) or self._hangs(now - looked)):
                     self.pgconn.finish()
@@ -44,7 +44,7 @@ class Patient(psycopg.Connection[Any]):
             return done.value  # type: ignore[no-any-return]
 
     def _hangs(self, seconds: float) -> bool:
-        """Tell whether the server no longer lets anybody in, where it is time to doubt that."""
+        """True if `seconds` exceed DOUBT_SECONDS and a test connection to the server times out."""
         if not self.url or seconds <= DOUBT_SECONDS:
             return False
         try:
@@ -52,5 +52,5 @@ class Patient(psycopg.Connection[Any]):
         except psycopg.errors.ConnectionTimeout:
             return True
         except psycopg.OperationalError:
-            return False  # it is there, and says why not: full, or starting; our own connection tells the rest
+            return False  # it responds, if only to refuse (full or starting); our own connection reports the rest
         return False

@@ -1,1 +1,1 @@
-"""Tables that are no views: the trail, outputs, transcripts, counters, keys."""
+"""Tables that are not derived from the journal: the trail, outputs, transcripts, counters and keys."""

@@ -1,4 +1,4 @@
-"""What the store notices about itself: counts by day, and the last failures of work nobody waits for."""
+"""Statistics of the store itself: counts by day, and the latest failures of background work."""
 
 from typing import NamedTuple
 
@@ -8,7 +8,7 @@ KEPT_FAILURES = 50
 
 
 class Failure(NamedTuple):
-    """Something that went wrong in the background."""
+    """A failure of background work: where, when, and its message."""
 
     name: str
     at: str
@@ -16,7 +16,7 @@ class Failure(NamedTuple):
 
 
 def add(db: Database, name: str, at: str, number: int = 1) -> None:
-    """Count something on the day of an instant."""
+    """Add to a counter, on the day of an instant."""
     db.execute(_ADD, {"name": name, "day": at[:10], "number": number})
 
 
@@ -27,7 +27,7 @@ on conflict (name, day) do update set value = tallies.value + excluded.value
 
 
 def totals(db: Database, prefix: str, since: str = "") -> dict[str, int]:
-    """Give what was counted under names that begin so, since a day."""
+    """Return the sums of the counters whose names start with a prefix, from the day of `since` on."""
     sql = """
     select name, sum(value) from tallies where name >= :low and name < :high and day >= :since group by name order by name
     """
@@ -36,7 +36,7 @@ def totals(db: Database, prefix: str, since: str = "") -> dict[str, int]:
 
 
 def fail(db: Database, name: str, at: str, said: str) -> None:
-    """Note a failure in place of the oldest."""
+    """Store a failure, drop the oldest beyond KEPT_FAILURES, and count it under `{name}.failed`."""
     with db.transaction():
         db.execute("update counters set value = value + 1 where name = 'failures'")
         number = int(db.query("select value from counters where name = 'failures'")[0][0])
@@ -49,6 +49,6 @@ def fail(db: Database, name: str, at: str, said: str) -> None:
 
 
 def failures(db: Database, limit: int = 10) -> list[Failure]:
-    """Give the latest failures."""
+    """Return the latest failures, newest first."""
     sql = "select name, at, said from failures order by number desc limit :limit"
     return [Failure(*row) for row in db.query(sql, {"limit": limit})]

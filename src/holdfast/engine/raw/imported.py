@@ -1,4 +1,4 @@
-"""Records that came from another system, found by the id they had there (`extra.imported.id`)."""
+"""Find records imported from another system by the id they had there (`extra.imported.id`)."""
 
 from holdfast.engine.database import Database, stored
 from holdfast.engine.views import Entry
@@ -9,7 +9,7 @@ MOST = 20
 
 
 def foreign_ids(record: Record) -> tuple[str, ...]:
-    """Give the id a record had where it came from, as it is kept (thread:t-1) and bare (t-1); nothing for our own."""
+    """Return the foreign id of a record as stored (thread:t-1) and without prefix (t-1); empty if not imported."""
     origin = record.extra.get("imported")
     given = origin.get("id") if isinstance(origin, dict) else None
     whole = str(given).lower() if isinstance(given, str | int) else ""
@@ -17,9 +17,9 @@ def foreign_ids(record: Record) -> tuple[str, ...]:
 
 
 def by_foreign_id(db: Database, reference: str, *, whole: bool = False, system: str = "") -> list[Entry]:
-    """Give the records whose id elsewhere is this one, or begins so; those of one system if it is named.
+    """Return the records with this foreign id, else those whose foreign id starts with it; `whole` allows no prefixes.
 
-    This reads every row: it is asked only where no record of our own is meant.
+    `system` limits the result to one system. Reads every row: call it only if no id of our own matches.
     """
     if len(reference) < SHORTEST and not whole:
         return []

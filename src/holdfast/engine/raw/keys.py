@@ -1,4 +1,4 @@
-"""Users of a server and their keys: beside the journal, and of a key only its hash."""
+"""Users of a server and their API keys, stored outside the journal; only the hash of a key is stored."""
 
 from collections.abc import Sequence
 
@@ -7,25 +7,25 @@ from holdfast.model.access import Key
 
 
 def add_user(db: Database, name: str, at: str) -> bool:
-    """Keep a user; tell whether it is a new one."""
+    """Add a user; False if the name exists already."""
     sql = "insert into users (name, created_at) values (:name, :at) on conflict (name) do nothing"
     return db.execute(sql, {"name": name, "at": at}) > 0
 
 
 def users(db: Database) -> dict[str, str]:
-    """Give every user with when they were added."""
+    """Return every user name with the time it was added."""
     return {row[0]: row[1] for row in db.query("select name, created_at from users order by name")}
 
 
 def remove_user(db: Database, name: str, at: str) -> bool:
-    """Forget a user and revoke their keys; tell whether there was one."""
+    """Remove a user and revoke their keys; False if there is no such user."""
     with db.transaction():
         db.execute("update keys set revoked_at = :at where owner = :name and revoked_at = ''", {"name": name, "at": at})
         return db.execute("delete from users where name = :name", {"name": name}) > 0
 
 
 def add(db: Database, key: Key) -> None:
-    """Keep a key."""
+    """Store a new key."""
     db.execute(
         """
         insert into keys (id, owner, hash, role, projects, created_at, expires_at, used_at, revoked_at)
@@ -44,31 +44,31 @@ def add(db: Database, key: Key) -> None:
 
 
 def get(db: Database, key_id: str) -> Key | None:
-    """Give a key by its id."""
+    """Return a key by its id, None if there is none."""
     rows = db.query(f"select {_COLUMNS} from keys where id = :id", {"id": key_id})
     return _key(rows[0]) if rows else None
 
 
 def every(db: Database, owner: str = "") -> list[Key]:
-    """Give the keys of a user, or all, oldest first."""
+    """Return the keys of one user, or all keys if no owner is named, oldest first."""
     sql = f"select {_COLUMNS} from keys where owner = :owner or :owner = '' order by created_at, id"
     return _keys(db.query(sql, {"owner": owner}))
 
 
 def revoke(db: Database, key_id: str, at: str) -> bool:
-    """Let a key open nothing any more; tell whether it did until now."""
+    """Revoke a key; False if there is none or it was revoked before."""
     sql = "update keys set revoked_at = :at where id = :id and revoked_at = ''"
     return db.execute(sql, {"id": key_id, "at": at}) > 0
 
 
 def expire(db: Database, key_id: str, at: str) -> None:
-    """Let a key end at an instant, unless it ends sooner."""
+    """Set when a key expires, unless it expires sooner anyway."""
     sql = "update keys set expires_at = :at where id = :id and (expires_at = '' or expires_at > :at)"
     db.execute(sql, {"id": key_id, "at": at})
 
 
 def used(db: Database, key_id: str, at: str) -> None:
-    """Note when a key was last shown."""
+    """Store when a key was last used."""
     db.execute("update keys set used_at = :at where id = :id and used_at < :at", {"id": key_id, "at": at})
 
 

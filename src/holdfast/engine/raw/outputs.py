@@ -1,4 +1,4 @@
-"""Logged output and the patterns counted in it: raw material beside the journal, capped and let go, never the truth."""
+"""Logged output of sessions and the patterns counted in it: raw data outside the journal, capped and expiring."""
 
 import json
 from collections.abc import Iterable
@@ -10,7 +10,7 @@ from holdfast.engine.database import Database
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Output:
-    """What a session wrote once."""
+    """One logged output of a session."""
 
     number: int
     project: int
@@ -21,7 +21,7 @@ class Output:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pattern:
-    """Something found in output, how often and in how many sessions; `told` of it is known to its record."""
+    """A pattern mined from output, with how often and in how many sessions it was found."""
 
     id: str
     key: str
@@ -29,7 +29,7 @@ class Pattern:
     body: str
     confidence: float
     occurrences: int
-    told: int
+    told: int  # occurrences that the pattern's record already includes
     sessions: int
     first_at: str
     last_at: str
@@ -37,7 +37,7 @@ class Pattern:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Held:
-    """How much output of a project is kept and how far it was mined."""
+    """The amount of stored output of a project, and how much of it is mined."""
 
     outputs: int
     characters: int
@@ -48,7 +48,7 @@ class Held:
 
 
 def add(db: Database, *, project: int, session: str, at: str, body: str) -> int:
-    """Keep an output under the next number; writers take turns on it, so a watermark never skips one."""
+    """Store an output and return its number. Writers number outputs one at a time, so a watermark never skips one."""
     with db.transaction():
         db.execute("update counters set value = value + 1 where name = 'outputs'")
         number = int(db.query("select value from counters where name = 'outputs'")[0][0])
@@ -63,7 +63,7 @@ insert into outputs (number, project, session, at, size, body) values (:number, 
 
 
 def prune(db: Database, *, before: str, characters: int, outputs: int) -> int:
-    """Let go of what is older than an instant, and of the oldest while there is too much; give how many went."""
+    """Delete outputs older than an instant and the oldest beyond the two limits; return how many were deleted."""
     gone = db.execute("delete from outputs where at < :before", {"before": before})
     total = db.query("select coalesce(sum(size), 0), count(*) from outputs")[0]
     if total[0] <= characters and total[1] <= outputs:
@@ -77,13 +77,13 @@ def prune(db: Database, *, before: str, characters: int, outputs: int) -> int:
 
 
 def drop(db: Database, project: int, session: str = "") -> int:
-    """Remove the output of a project, or of one session in it, for good."""
+    """Delete the output of a project, or of one session in it, permanently; return how many rows were deleted."""
     sql = "delete from outputs where project = :project and (:session = '' or session = :session)"
     return db.execute(sql, {"project": project, "session": session})
 
 
 def next_unmined(db: Database, project: int) -> Output | None:
-    """Give the first output behind the watermark of a project."""
+    """Return the first output of a project after its watermark, None if all are mined."""
     rows = db.query(_NEXT, {"project": project, "watermark": watermark(db, project)})
     return Output(**{name: rows[0][name] for name in Output.__dataclass_fields__}) if rows else None
 
@@ -95,13 +95,13 @@ where project = :project and number > :watermark order by number limit 1
 
 
 def watermark(db: Database, project: int) -> int:
-    """Give the number of the last output that was mined."""
+    """Return the number of the last mined output of a project, 0 if none was mined."""
     rows = db.query("select watermark from mining where project = :project", {"project": project})
     return int(rows[0][0]) if rows else 0
 
 
 def advance(db: Database, output: Output, at: str) -> bool:
-    """Move the watermark behind an output; False if another process already did."""
+    """Move the watermark of a project to an output; False if another process already did."""
     given = {"project": output.project, "number": output.number, "at": at}
     db.execute(
         "insert into mining (project, watermark, ran_at) values (:project, 0, :at) on conflict do nothing", given
@@ -113,9 +113,9 @@ _ADVANCE = "update mining set watermark = :number, ran_at = :at where project = 
 
 
 def see(db: Database, output: Output, pattern: Pattern) -> bool:
-    """Count a pattern found in an output; False if its wording was counted in this session before."""
+    """Count a pattern found in an output; False if the same wording was already counted in this session."""
     wording = blake2b(" ".join(pattern.body.casefold().split()).encode(), digest_size=12).hexdigest()
-    session = output.session or output.at[:10]  # without a session, a day is one
+    session = output.session or output.at[:10]  # output without a session counts as one session a day
     given = {"pattern": pattern.id, "session": session, "wording": wording}
     if not db.execute(_SIGHT, given):
         return False
@@ -150,7 +150,7 @@ on conflict (id) do update set
 
 
 def due(db: Database, project: int, *, confidence: float, occurrences: int) -> list[Pattern]:
-    """Give the patterns that are sure or frequent enough, and have news for their record."""
+    """Return the patterns that are confident or frequent enough and have occurrences their record lacks."""
     given = {"project": project, "confidence": confidence, "occurrences": occurrences}
     return [Pattern(**{name: row[name] for name in Pattern.__dataclass_fields__}) for row in db.query(_DUE, given)]
 
@@ -165,19 +165,19 @@ order by first_at, id
 
 
 def tell(db: Database, pattern: Pattern) -> None:
-    """Note that a pattern's record knows of all its occurrences."""
+    """Store that a pattern's record now includes all its occurrences."""
     db.execute("update patterns set told = :told where id = :id", {"told": pattern.occurrences, "id": pattern.id})
 
 
 def forget(db: Database, ids: Iterable[str]) -> None:
-    """Stop counting patterns that somebody decided on."""
+    """Delete patterns and their sightings, for example once they are approved or rejected."""
     given = {"ids": json.dumps(list(ids))}
     db.execute("delete from sightings where pattern in (select value from json_each(:ids))", given)
     db.execute("delete from patterns where id in (select value from json_each(:ids))", given)
 
 
 def expire(db: Database, project: int, *, before: str) -> int:
-    """Let go of patterns not seen since an instant; give how many went."""
+    """Delete patterns of a project not seen since an instant; return how many."""
     given = {"project": project, "before": before}
     rows = db.query("select id from patterns where project = :project and last_at < :before", given)
     if rows:
@@ -186,7 +186,7 @@ def expire(db: Database, project: int, *, before: str) -> int:
 
 
 def counted(db: Database, project: int, *, session: str = "", since: str = "") -> int:
-    """Tell how many outputs of a project, or of one session in it, were logged since an instant and are still kept."""
+    """Return how many stored outputs of a project, or of one session in it, were logged since an instant."""
     sql = """
     select count(*) from outputs where project = :project and at >= :since and (:session = '' or session = :session)
     """
@@ -194,7 +194,7 @@ def counted(db: Database, project: int, *, session: str = "", since: str = "") -
 
 
 def held(db: Database, project: int) -> Held:
-    """Tell how much output of a project is kept and how far it was mined."""
+    """Return the amount of stored output of a project, and how much of it is mined."""
     given = {"project": project, "watermark": watermark(db, project)}
     kept = db.query(_KEPT, given)[0]
     ran = db.query("select ran_at from mining where project = :project", given)

@@ -1,4 +1,4 @@
-"""Texts the store holds beside its journal, to be looked through and rewritten where they hold what must not be here."""
+"""Search and rewrite texts stored outside the journal, to remove secrets and erased text from them."""
 
 import json
 from collections.abc import Callable, Collection, Iterator
@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 from holdfast.engine.database import Database, stored
 
-# Table, key, the columns that hold text, and the one that holds JSON. Transcripts are cut into pieces, so they are
-# looked after where that is done.
+# Table, key, its text columns, and its JSON column. Transcripts are missing here: they are cut into pieces, so they are
+# cleaned where that is done.
 TABLES: tuple[tuple[str, str, tuple[str, ...], str], ...] = (
     ("trail", "id", ("session",), "doc"),
     ("outputs", "number", ("session", "body"), ""),
@@ -20,7 +20,7 @@ TABLES: tuple[tuple[str, str, tuple[str, ...], str], ...] = (
 
 
 class Row(NamedTuple):
-    """One row beside the journal: its table and key, its texts by column, and its JSON, read."""
+    """One row outside the journal: its table and key, its texts by column, and its parsed JSON."""
 
     table: str
     key: Any
@@ -29,7 +29,7 @@ class Row(NamedTuple):
 
 
 def rows(db: Database) -> Iterator[Row]:
-    """Give every row that holds text."""
+    """Yield every row of these tables."""
     for table, key, columns, doc in TABLES:
         names = ", ".join((key, *columns, *([doc] if doc else [])))
         for row in db.query(f"select {names} from {table} order by {key}"):
@@ -38,7 +38,7 @@ def rows(db: Database) -> Iterator[Row]:
 
 
 def rewrite(db: Database, clean: Callable[[Any], Any], but: Collection[str] = ()) -> dict[str, int]:
-    """Put texts in place of themselves as `clean` gives them, in all tables but some; tell how many rows of which table changed."""
+    """Replace texts with what `clean` returns, except in the tables `but`; return counts of changed rows by table."""
     changed: dict[str, int] = {}
     with db.transaction():
         for row in rows(db):
@@ -54,10 +54,10 @@ def rewrite(db: Database, clean: Callable[[Any], Any], but: Collection[str] = ()
 
 def _put(db: Database, row: Row, texts: dict[str, str], doc: Any) -> None:
     _, key, columns, doc_column = next(one for one in TABLES if one[0] == row.table)
-    # `patterns` has a column that is called key, so that of the row goes by another name.
+    # `patterns` has a column named key, so the parameter for the row's key has another name.
     given = {f"old_{name}": text for name, text in row.texts.items()} | {"row_key": row.key}
     where = " and ".join((f"{key} = :row_key", *(f"{name} = :old_{name}" for name in columns)))
-    if row.table == "sightings":  # all of it is its key: the same wording may be there already
+    if row.table == "sightings":  # the whole row is its key, and the cleaned row may exist already
         db.execute(f"delete from sightings where {where}", given)
         db.execute(_SEEN, {"pattern": row.key, **texts})
         return

@@ -1,4 +1,4 @@
-"""The trail: what hooks told, kept for a while so that records can be derived from it."""
+"""The trail: activity reported by hooks, stored for a while so that records can be derived from it."""
 
 import json
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ from holdfast.model.trail import MOST, Happening, happening_from_json
 
 
 def add(db: Database, happenings: Sequence[Happening]) -> None:
-    """Keep happenings; one that is here already changes nothing."""
+    """Store activity; what is stored already does not change."""
     rows = [
         {"id": one.id, "at": one.at, "session": one.session, "event": one.event, "doc": json.dumps(asdict(one))}
         for one in happenings
@@ -24,24 +24,24 @@ def add(db: Database, happenings: Sequence[Happening]) -> None:
 
 
 def waiting(db: Database) -> list[str]:
-    """Give the sessions of which something was not derived yet."""
+    """Return the sessions with activity that is not processed yet."""
     return [row[0] for row in db.query("select distinct session from trail where derived = 0 order by session")]
 
 
 def of_session(db: Database, session: str) -> list[Happening]:
-    """Give what happened in a session, in order."""
+    """Return all activity of a session, in order."""
     rows = db.query("select doc from trail where session = :session order by id", {"session": session})
     return [one for row in rows if (one := stored(row[0], happening_from_json))]
 
 
 def fresh(db: Database, session: str) -> list[Happening]:
-    """Give what happened in a session and was not derived yet, in order."""
+    """Return the activity of a session that is not processed yet, in order."""
     sql = "select doc from trail where session = :session and derived = 0 order by id"
     return [one for row in db.query(sql, {"session": session}) if (one := stored(row[0], happening_from_json))]
 
 
 def before(db: Database, last: str, limit: int, *, session: str = "") -> list[Happening]:
-    """Give what was told before a happening, latest first; of one session if it is named."""
+    """Return the activity before an id, latest first; `session` selects one session."""
     own = "session = :session and " if session else ""
     sql = f"select doc from trail where {own}id < :last order by id desc limit :limit"
     given = {"last": last, "limit": limit} | ({"session": session} if session else {})
@@ -49,31 +49,31 @@ def before(db: Database, last: str, limit: int, *, session: str = "") -> list[Ha
 
 
 def after(db: Database, first: str, limit: int) -> list[Happening]:
-    """Give what was told after a happening, in order."""
+    """Return the activity after an id, in order."""
     sql = "select doc from trail where id > :first order by id limit :limit"
     rows = db.query(sql, {"first": first, "limit": limit})
     return [one for row in rows if (one := happening_from_json(json.loads(row[0])))]
 
 
 def last_id(db: Database) -> str:
-    """Give the id of what was told last."""
+    """Return the id of the latest activity, empty if there is none."""
     return str(db.query("select coalesce(max(id), '') from trail")[0][0])
 
 
 def settle(db: Database, session: str, last: str) -> None:
-    """Note that everything up to a happening was derived."""
+    """Mark the activity of a session up to and including an id as processed."""
     sql = "update trail set derived = 1 where session = :session and id <= :last"
     db.execute(sql, {"session": session, "last": last})
 
 
 def expire(db: Database, before: str) -> int:
-    """Drop what is old or beyond the cap; give how much."""
+    """Delete processed activity older than an instant, and the oldest beyond the cap; return how much was deleted."""
     gone = db.execute("delete from trail where at < :before and derived = 1", {"before": before})
     sql = "delete from trail where id not in (select id from trail order by id desc limit :most)"
     return gone + db.execute(sql, {"most": MOST})
 
 
 def size(db: Database) -> tuple[int, int]:
-    """Tell how many happenings there are, and how many wait."""
+    """Return the amount of stored activity, and how much of it is not processed yet."""
     row = db.query("select count(*), coalesce(sum(1 - derived), 0) from trail")[0]
     return int(row[0]), int(row[1])

@@ -8,7 +8,7 @@ from holdfast.engine.database import Database, Dialect, Row
 from holdfast.engine.tokens import tokens
 
 TABLE = "chunk_words"
-# Rowid = number of the chunk.
+# The rowid is the number of the chunk.
 _CREATE: dict[Dialect, str] = {
     "sqlite": """
 create virtual table if not exists chunk_words using fts5 (body, tokenize = 'unicode61 remove_diacritics 0', detail = none);
@@ -25,25 +25,25 @@ insert into chunk_words (rowid, lexemes)
 values (:rowid, array_to_tsvector(array_remove(string_to_array(:body, ' '), '')))
 """,
 }
-NEWEST = 1_000  # pieces that PostgreSQL returns to be scored here
+NEWEST = 1_000  # the most matching chunks that PostgreSQL returns, newest first, to be scored here
 K1, B = 1.2, 0.75
 
 
 def create(db: Database) -> None:
-    """Create the index if it is missing; a role that may create no tables finds it there."""
+    """Create the index if it is missing; checked first, because a server's role may not create tables."""
     if not db.has_table(TABLE):
         db.script(_CREATE)
 
 
 def add(db: Database, rows: Sequence[Any]) -> None:
-    """Index the words of chunks."""
+    """Add the words of chunks to the index."""
     create(db)
     indexed = [{"rowid": row["number"], "body": " ".join(tokens(str(row["body"])))} for row in rows]
     db.many(_INSERT[db.dialect], indexed)
 
 
 def best(db: Database, terms: set[str], project: int | None, limit: int) -> list[tuple[Row, float]]:
-    """Return chunks that hold some of the terms (session, place, body) with their BM25 score, best first."""
+    """Return chunks that contain some of the terms (session, place, body) with their BM25 score, best first."""
     everywhere = "1 = 1 or " if project is None else ""
     if db.dialect == "sqlite":
         asked = {"wanted": " OR ".join(f'"{word}"' for word in sorted(terms)), "project": project or 0, "limit": limit}

@@ -1,4 +1,4 @@
-"""Transcripts of sessions and the pieces they are searched by: raw material beside the journal, never the truth."""
+"""Transcripts of sessions and the pieces they are searched by: raw data outside the journal."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from holdfast.engine.tokens import query_terms, tokens
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Transcript:
-    """What was said in a session, as it was handed over."""
+    """The transcript of a session, as it was submitted."""
 
     session: str
     project: int
@@ -22,7 +22,7 @@ class Transcript:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Piece:
-    """A stretch of a transcript that holds what was asked for: BM25, and the share of the question's words in it."""
+    """A part of a transcript that matches a question: its BM25 score, and the share of the question's words in it."""
 
     session: str
     place: int
@@ -32,7 +32,7 @@ class Piece:
 
 
 def save(db: Database, transcript: Transcript, pieces: Sequence[str]) -> None:
-    """Keep a transcript in place of an earlier one of the same session."""
+    """Store a transcript with its pieces; it replaces an earlier one of the same session."""
     with db.transaction():
         _drop(db, transcript.session)
         db.execute(_PUT, {name: getattr(transcript, name) for name in Transcript.__dataclass_fields__})
@@ -47,7 +47,7 @@ def save(db: Database, transcript: Transcript, pieces: Sequence[str]) -> None:
 
 
 def index_chunks(db: Database) -> None:
-    """Index the words of all pieces again."""
+    """Rebuild the word index of all pieces."""
     rows = db.query("select number, body from chunks")
     if rows:
         with db.transaction():
@@ -62,7 +62,7 @@ values (:session, :project, :format, :saved_at, :tokens, :body)
 
 
 def drop(db: Database, session: str) -> bool:
-    """Remove a transcript for good; tell whether there was one."""
+    """Delete a transcript permanently; False if there is none."""
     with db.transaction():
         return _drop(db, session)
 
@@ -77,30 +77,30 @@ def _drop(db: Database, session: str) -> bool:
 
 
 def get(db: Database, session: str) -> Transcript | None:
-    """Give the transcript of a session."""
+    """Return the transcript of a session, None if there is none."""
     names = ", ".join(Transcript.__dataclass_fields__)
     rows = db.query(f"select {names} from transcripts where session = :session", {"session": session})
     return Transcript(**{name: rows[0][name] for name in Transcript.__dataclass_fields__}) if rows else None
 
 
 def sessions(db: Database) -> list[str]:
-    """Give the sessions of which there is a transcript."""
+    """Return the ids of the sessions that have a transcript."""
     return [row[0] for row in db.query("select session from transcripts order by session")]
 
 
 def rename(db: Database, session: str, name: str) -> None:
-    """Give a session another name here."""
+    """Change the session id of a transcript and its pieces."""
     for table in ("transcripts", "chunks"):
         db.execute(f"update {table} set session = :name where session = :session", {"name": name, "session": session})
 
 
 def counted(db: Database) -> int:
-    """Tell how many transcripts there are."""
+    """Return the number of transcripts."""
     return int(db.query("select count(*) from transcripts")[0][0])
 
 
 def search(db: Database, question: str, project: int | None, limit: int) -> list[Piece]:
-    """Give the pieces that hold most of a question's words, rarest first."""
+    """Return the pieces that match a question best, by BM25; in all projects if `project` is None."""
     if not db.query("select 1 from transcripts limit 1"):
         return []
     terms = set(query_terms(question))

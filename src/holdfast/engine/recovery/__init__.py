@@ -1,1 +1,1 @@
-"""Back up, salvage and copy stores."""
+"""Back up and restore stores, move them, and recover damaged ones."""

@@ -1,4 +1,4 @@
-"""Copies of a store: made while others write, compared with what they were made from, and put back."""
+"""Back up a store while other processes write to it, compare the copy with the original, and restore it."""
 
 import os
 import shutil
@@ -26,17 +26,17 @@ from holdfast.model.errors import (
 from holdfast.model.event import Event
 
 FOLDER = "backups"
-ELSEWHERE = "elsewhere.txt"  # where backups were written outside this folder, one path a line
-NAMED = "holdfast-"  # what backups are called that may be rotated
-SHARED = (0x40000002, 510)  # bytes of the file on which SQLite keeps who has it open
-_WAIT = 2.0  # seconds for others to let go
+ELSEWHERE = "elsewhere.txt"  # paths of backups outside this folder, one a line
+NAMED = "holdfast-"  # prefix of the backups that `rotate` may remove
+SHARED = (0x40000002, 510)  # offset and length of the bytes that SQLite locks while a process has the file open
+_WAIT = 2.0  # seconds to wait for other processes to close the store
 _OTHERS = "Close the agents that use it (they keep it open while they run), and try again."
 _EVENTS = "select id, about, verb, at, actor, name, session, data from events order by seq"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mark:
-    """What the journal of a file comes to: equal marks, equal journals."""
+    """Summary of the journal in a file: equal marks mean equal journals."""
 
     events: int
     last_at: str
@@ -44,13 +44,13 @@ class Mark:
 
 
 def back_up(source: Path, target: Path) -> Mark:
-    """Copy a store, as it is at one moment, to a new file for its owner only; give its mark once the copy was checked."""
+    """Copy a snapshot of a store to a new file with mode 0600, check the copy, and return its mark."""
     with translated(source), closing(_connected(source, "rw")) as connection:
         return _copied(connection, target)
 
 
 def rotate(folder: Path, keep: int) -> list[Path]:
-    """Remove all but the newest backups of a folder; give those that went."""
+    """Delete all but the newest `keep` backups of a folder; return the deleted ones."""
     old = sorted(folder.glob(f"{NAMED}*.db"), reverse=True)[keep:]
     for path in old:
         path.unlink()
@@ -58,7 +58,7 @@ def rotate(folder: Path, keep: int) -> list[Path]:
 
 
 def note_elsewhere(home: Path, file: Path) -> None:
-    """Note that a backup was written outside the store's folder: erasing lists it."""
+    """Record the path of a backup written outside the store's folder, so that erasing can list it."""
     (home / FOLDER).mkdir(mode=0o700, parents=True, exist_ok=True)
     handle = os.open(home / FOLDER / ELSEWHERE, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
     with os.fdopen(handle, "w", encoding="utf-8") as out:
@@ -66,7 +66,7 @@ def note_elsewhere(home: Path, file: Path) -> None:
 
 
 def known(home: Path) -> list[Path]:
-    """Return every copy of the store that a command made, as far as known: backups, what restoring replaced, damaged stores."""
+    """Return the known copies of the store: backups, stores replaced by a restore, and damaged stores."""
     noted = home / FOLDER / ELSEWHERE
     elsewhere = [Path(line) for line in noted.read_text(encoding="utf-8").splitlines()] if noted.is_file() else []
     own = [path for pattern in _COPIES for path in sorted(home.glob(pattern))]
@@ -77,12 +77,12 @@ _COPIES = (f"{FOLDER}/*.db", f"{FOLDER}/*/*.db*", "damaged-*/*.db*")
 
 
 def is_damaged_copy(file: Path, home: Path | None) -> bool:
-    """Tell whether a file is what `recover` or `restore` set aside because it could not be read."""
+    """True if `recover` or `restore` set this file aside because it could not be read."""
     return home is not None and any(file.match(str(home / pattern)) for pattern in _COPIES[1:])
 
 
 def said_in(file: Path, abouts: Collection[str]) -> list[Event]:
-    """Return the events about some records in a backup. It is not changed."""
+    """Return the events about some records in a backup, which is not changed."""
     sql = f"select {COLUMNS} from events where about = ?"
     with translated(file), closing(_connected(file, "ro")) as connection:
         connection.row_factory = sqlite3.Row
@@ -90,7 +90,10 @@ def said_in(file: Path, abouts: Collection[str]) -> list[Event]:
 
 
 def rewrite(file: Path, change: Callable[[Store], object]) -> Mark:
-    """Put a backup in place of itself as `change` leaves it, in this version's schema, once the new file was checked; give its mark."""
+    """Apply `change` to a backup and return its new mark.
+
+    The change is made in a copy with this version's schema. The copy replaces the backup only after it was checked.
+    """
     fresh = file.with_name(f".{file.name}.{os.getpid()}.part")
     fresh.unlink(missing_ok=True)
     try:
@@ -113,7 +116,7 @@ def rewrite(file: Path, change: Callable[[Store], object]) -> Mark:
 
 
 def look_at(file: Path) -> Mark:
-    """Give the mark of a file that is a sound store, or say what is wrong with it. It is not changed."""
+    """Check a store file without changing it and return its mark; raise NotFound, NotAStore or StoreCorrupt."""
     if not file.is_file():
         raise NotFound(f"There is no file {file}.", hint="`holdfast backup` says where it puts them.")
     with translated(file), closing(_connected(file, "ro")) as connection:
@@ -121,10 +124,10 @@ def look_at(file: Path) -> Mark:
 
 
 def restore(file: Path, store: Path, former: Path) -> tuple[Mark, Path | None]:
-    """Put the journal of a backup in the place of the store, views made anew where they are of an older version.
+    """Replace the store with a backup, brought to this version's schema and views.
 
-    What was there goes to `former` first; give what is there now and where the former store is. A store that cannot be
-    read any more is copied beside it as it is.
+    The current store is copied to `former` first. A store that can no longer be read is copied unchanged into a folder
+    of that name without its suffix. Returns the new mark, and where the former store is or None if there was none.
     """
     with _prepared(file, store) as (ready, mark):
         if not store.exists() or not store.stat().st_size:
@@ -146,7 +149,7 @@ def restore(file: Path, store: Path, former: Path) -> tuple[Mark, Path | None]:
 
 @contextmanager
 def alone(store: Path) -> Iterator[sqlite3.Connection]:
-    """Hold a store that nobody else has open, as one file without a log; whoever comes meanwhile waits."""
+    """Lock a store that no other process has open, as one file without a log; processes that open it meanwhile wait."""
     with translated(store), closing(_connected(store, "rw")) as connection:
         connection.execute("pragma secure_delete = on")
         connection.execute("pragma locking_mode = exclusive")
@@ -163,7 +166,7 @@ def alone(store: Path) -> Iterator[sqlite3.Connection]:
 
 @contextmanager
 def unshared(store: Path) -> Iterator[None]:
-    """Hold a file that SQLite cannot read any more, provided that nobody else has it open."""
+    """Lock a file that SQLite can no longer read; raise StoreBusy if another process has it open."""
     try:
         import fcntl  # noqa: PLC0415  not on Windows, where an open file cannot be replaced anyway
     except ImportError:
@@ -179,7 +182,7 @@ def unshared(store: Path) -> Iterator[None]:
 
 
 def set_aside(store: Path, folder: Path) -> Path:
-    """Copy a store that cannot be read, and its log, into a folder of their own; give the folder."""
+    """Copy a store that cannot be read, with its log, into a new folder; return the folder."""
     folder.mkdir(mode=0o700, parents=True)
     for path in files_of(store):
         shutil.copyfile(path, folder / path.name)
@@ -188,12 +191,12 @@ def set_aside(store: Path, folder: Path) -> Path:
 
 
 def files_of(store: Path) -> list[Path]:
-    """Give the files a store consists of; what only processes share in memory is none of them."""
+    """Return the files of a store: the database and its log, without the `-shm` file, which can be rebuilt."""
     return [path for path in (store, store.with_name(store.name + "-wal")) if path.exists()]
 
 
 def put_in_place(new: Path, store: Path) -> None:
-    """Write a file over the store's own bytes: who waits for it has that file open already."""
+    """Overwrite the store in place rather than renaming a file over it: waiting processes have it open already."""
     handle = os.open(store, os.O_CREAT | os.O_RDWR, 0o600)
     with os.fdopen(handle, "rb+") as into, new.open("rb") as out:
         for name in ("-wal", "-shm", "-journal"):
@@ -205,7 +208,7 @@ def put_in_place(new: Path, store: Path) -> None:
 
 
 def _copied(source: sqlite3.Connection, target: Path) -> Mark:
-    """Copy from one moment's view of the source, check the copy, and only then give it its name."""
+    """Copy a snapshot of the source, check the copy, and only then rename it to `target`."""
     if target.exists() or target.is_symlink():
         raise Conflict(f"{target} is there already; nothing is overwritten.", hint="Give another name.")
     part = target.with_name(f".{target.name}.{os.getpid()}.part")
@@ -218,7 +221,7 @@ def _copied(source: sqlite3.Connection, target: Path) -> Mark:
                 source.backup(copy)
             finally:
                 source.execute("rollback")
-            copy.execute("pragma journal_mode = delete")  # one file, that any later version and tool can read
+            copy.execute("pragma journal_mode = delete")  # a single file that any later version or tool can read
             _compare(mark, _checked(copy, target), target)
         _name(part, target)
     finally:
@@ -229,7 +232,7 @@ def _copied(source: sqlite3.Connection, target: Path) -> Mark:
 
 @contextmanager
 def _prepared(file: Path, store: Path) -> Iterator[tuple[Path, Mark]]:
-    """Give a checked copy of a backup beside the store, brought to this version's schema and views."""
+    """Yield a checked copy of a backup in the store's folder, with this version's schema and views, and its mark."""
     look_at(file)
     ready = store.parent / f".restoring-{os.getpid()}" / store.name
     try:
@@ -246,7 +249,7 @@ def _prepared(file: Path, store: Path) -> Iterator[tuple[Path, Mark]]:
 
 
 def as_of_now(path: Path) -> None:
-    """Bring a file nobody else has open to this version's schema and views, and leave it as one file."""
+    """Upgrade a file that no other process has open to this version's schema and views, and leave it without a log."""
     with closing(open_store(SQLite(path))):
         pass
     with translated(path), closing(sqlite3.connect(path, isolation_level=None)) as connection:
@@ -300,9 +303,9 @@ def _name(part: Path, target: Path) -> None:
         os.link(part, target)
     except FileExistsError as problem:
         raise Conflict(f"{target} is there already; nothing is overwritten.") from problem
-    except OSError:  # a file system without links
+    except OSError:  # a file system without hard links
         part.rename(target)
-    with suppress(OSError):  # not every system lets a folder be flushed
+    with suppress(OSError):  # not every system can flush a folder
         folder = os.open(target.parent, os.O_RDONLY)
         os.fsync(folder)
         os.close(folder)

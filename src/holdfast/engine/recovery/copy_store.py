@@ -1,7 +1,7 @@
-"""Move a whole store into an empty one, on the same engine or another: every row of the journal, compared by hash.
+"""Copy a whole store into an empty one, on the same engine or another, and compare the journals by hash.
 
-Rows go in the order of their keys, a page a transaction, so a move that was cut short is taken up where it ended.
-Views are made anew from the journal; vectors, which are expensive, are carried over.
+Rows are copied in the order of their keys, one page per transaction, so an interrupted move resumes where it stopped.
+Views are rebuilt from the journal; vectors are copied, because they are expensive to compute.
 """
 
 import json
@@ -19,12 +19,12 @@ from holdfast.model.errors import Conflict, StoreError
 
 Progress = Callable[[str, int, int], None]
 PAGE = 2_000
-MOVED = "moved from"  # the setting of a store that was filled: the first event of the other
+MOVED = "moved from"  # setting of a filled store: the id of the first event of its source
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table to move: its key, in whose order rows go, and its other columns."""
+    """A table to copy: its key, which orders the rows, and its other columns."""
 
     name: str
     key: tuple[str, ...]
@@ -36,13 +36,13 @@ def _table(name: str, key: str, columns: str = "") -> Table:
 
 
 EVENTS = _table("events", "seq", "id about verb at actor name session data")
-# What only grows, so that what is there already need not be copied again.
+# Tables that only grow: rows that were copied before an interruption are not copied again.
 GROWING = (
     EVENTS,
     _table("entries", "number", "id"),
     _table("vectors", "number passage", "fingerprint stamp code vector"),
 )
-# What may have changed since a move was cut short, and is copied whole.
+# Tables whose rows may change after an interrupted move: they are copied as a whole.
 CHANGING = (
     _table("projects", "number", "name records"),
     _table("transcripts", "session", "project format saved_at tokens body"),
@@ -58,16 +58,16 @@ CHANGING = (
     _table("settings", "name", "value"),
     _table("counters", "name", "value"),
 )
-# Transcripts and logged output, with what was counted in it.
+# Transcripts, logged output, and the patterns counted in it.
 RAW = tuple(
     table for table in CHANGING if table.name in ("transcripts", "chunks", "outputs", "mining", "patterns", "sightings")
 )
-_KEPT_SETTINGS = ("schema", MOVING)  # the target's own
+_KEPT_SETTINGS = ("schema", MOVING)  # kept as they are in the target
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Moved:
-    """What was moved, and the hash that both journals have."""
+    """How much was moved, and the hash that both journals have."""
 
     events: int
     records: int
@@ -76,12 +76,12 @@ class Moved:
 
 
 def move(source: Store, target: Store, progress: Progress = lambda *_: None) -> Moved:
-    """Copy everything, make the views, and compare; a target that holds something else is refused."""
+    """Copy everything, compare the journals and rebuild the views; raise Conflict if the target has other content."""
     identity = _claim(source, target)
     vectors.drop_graph(target.db)
     for table in GROWING:
         _copy(source.db, target.db, table, progress)
-    with source.db.transaction():  # from here on nobody writes to the source
+    with source.db.transaction():  # from here on no other process can write to the source
         for table in GROWING:
             _copy(source.db, target.db, table, progress)
         for table in CHANGING:
@@ -102,14 +102,14 @@ def move(source: Store, target: Store, progress: Progress = lambda *_: None) -> 
 
 
 def raw_rows(db: Database) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield what sessions left beside the journal, row by row with the name of its table."""
+    """Yield the rows of transcripts and logged output, each with the name of its table."""
     for table in RAW:
         for rows in _pages(db, table, None):
             yield from ((table.name, {name: row[name] for name in (*table.key, *table.columns)}) for row in rows)
 
 
 def put_raw_rows(db: Database, given: Iterable[tuple[str, Mapping[str, Any]]]) -> None:
-    """Store such rows in a store that has none, and index the transcripts among them."""
+    """Insert rows from `raw_rows` into a store that has none, and index the transcripts."""
     by_table: dict[str, list[Mapping[str, Any]]] = {table.name: [] for table in RAW}
     for name, row in given:
         by_table[name].append(row)
@@ -123,7 +123,7 @@ def put_raw_rows(db: Database, given: Iterable[tuple[str, Mapping[str, Any]]]) -
 
 
 def journal_hash(db: Database, progress: Callable[[int], None] = lambda _: None) -> str:
-    """Give one hash over every column of every event, in order."""
+    """Return one SHA-256 over every column of every event, in order of arrival."""
     told, done = sha256(), 0
     for rows in _pages(db, EVENTS, None):
         for row in rows:
@@ -134,7 +134,10 @@ def journal_hash(db: Database, progress: Callable[[int], None] = lambda _: None)
 
 
 def _claim(source: Store, target: Store) -> str:
-    """Mark the target as being filled from this source; refuse one that is not empty for another reason."""
+    """Mark the target as being filled from this source and return the source's identity, the id of its first event.
+
+    Raises Conflict if the target has content other than from an interrupted move of the same source.
+    """
     if source.db.place == target.db.place:
         raise Conflict("A store cannot be moved into itself.")
     first = source.db.query("select id from events order by seq limit 1")
@@ -157,7 +160,7 @@ def _claim(source: Store, target: Store) -> str:
 
 
 def _copy(source: Database, target: Database, table: Table, progress: Progress) -> None:
-    """Copy the rows behind the last that is there."""
+    """Copy the rows after the last key in the target."""
     total, done = _count(source, table.name), _count(target, table.name)
     order = ", ".join(f"{column} desc" for column in table.key)
     last = target.query(f"select {', '.join(table.key)} from {table.name} order by {order} limit 1")
@@ -168,7 +171,7 @@ def _copy(source: Database, target: Database, table: Table, progress: Progress) 
 
 
 def _replace(source: Database, target: Database, table: Table, progress: Progress) -> None:
-    """Copy a table anew, all or nothing; settings of the target's own stay."""
+    """Replace a table in one transaction; the settings in `_KEPT_SETTINGS` stay as they are."""
     kept = " and ".join(f"name <> '{name}'" for name in _KEPT_SETTINGS) if table.name == "settings" else "1 = 1"
     total, done = _count(source, table.name), 0
     with target.transaction():
@@ -180,7 +183,7 @@ def _replace(source: Database, target: Database, table: Table, progress: Progres
 
 
 def _pages(db: Database, table: Table, after: tuple[object, ...] | None) -> Iterator[list[Row]]:
-    """Give the rows behind a key, in the order of keys."""
+    """Yield pages of the rows after a key, or of all rows, in the order of their keys."""
     key = ", ".join(table.key)
     names = ", ".join((*table.key, *table.columns))
     behind = f"where ({key}) > ({', '.join(f':after{place}' for place in range(len(table.key)))})"

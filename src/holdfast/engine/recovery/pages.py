@@ -1,7 +1,7 @@
-"""Read a SQLite file page by page without SQLite, so that one bad page costs only what is on it.
+"""Read a damaged SQLite file page by page without SQLite, so that a bad page loses only the rows on it.
 
-The layout is that of https://sqlite.org/fileformat2.html. Nothing here writes, and nothing raises on bad bytes: what
-cannot be understood is not there.
+The layout is described at https://sqlite.org/fileformat2.html. Nothing here writes to the file. Reading rows does not
+raise on bad bytes: what cannot be parsed is skipped.
 """
 
 import struct
@@ -11,9 +11,9 @@ from mmap import ACCESS_READ, mmap
 from pathlib import Path
 
 Value = int | float | str | bytes | None
-Cell = tuple[int, tuple[Value, ...]]  # the number of a row (0 in an index) and its columns
+Cell = tuple[int, tuple[Value, ...]]  # the rowid (0 in an index) and the columns
 
-PAGE = 4096  # what our files have; used where the header cannot be read
+PAGE = 4096  # bytes; the page size of our files, used if the header cannot be read
 HEADER = b"SQLite format 3\x00"
 _INDEX_INSIDE, _TABLE_INSIDE, _INDEX_LEAF, _TABLE_LEAF = 2, 5, 10, 13
 _FRAME = 24
@@ -22,12 +22,12 @@ DEEPEST = 40
 
 
 class _Bad(Exception):
-    """These bytes are not what they should be."""
+    """Bytes that do not follow the file format."""
 
 
 @dataclass(slots=True)
 class Pages:
-    """The pages of a file with those of its log over them; `bad` has the numbers of those that made no sense."""
+    """The pages of a file, replaced by newer ones from its log; `bad` collects the numbers of unreadable pages."""
 
     size: int
     body: bytes | mmap
@@ -36,11 +36,11 @@ class Pages:
 
     @property
     def count(self) -> int:
-        """How many pages there are."""
+        """The number of pages, those only in the log included."""
         return max(len(self.body) // self.size, max(self.log, default=0))
 
     def page(self, number: int) -> bytes:
-        """Give one page, the first being 1."""
+        """Return one page; numbers start at 1. Raises `_Bad` if there is no such page."""
         if number in self.log:
             return self.log[number]
         start = (number - 1) * self.size
@@ -49,11 +49,11 @@ class Pages:
         return self.body[start : start + self.size]
 
     def rows(self, root: int) -> Iterator[Cell]:
-        """Give the rows of a table or the entries of an index, from its root down, passing over bad pages."""
+        """Yield the rows of a table or the entries of an index, from its root page down; bad pages are skipped."""
         yield from self._walk(root, set(), 0)
 
     def loose(self) -> Iterator[Cell]:
-        """Give the rows of every page that looks like rows of a table, whosever it is."""
+        """Yield the rows of every page that looks like a leaf of a table, whichever table that is."""
         for number in range(1, self.count + 1):
             page = self._page_or_none(number)
             if page and page[_start(number)] == _TABLE_LEAF:
@@ -118,7 +118,7 @@ class Pages:
         return rowid, _columns(self._payload(kind, page, at, length))
 
     def _payload(self, kind: int, page: bytes, at: int, length: int) -> bytes:
-        """Give the bytes of a row, those on overflow pages included."""
+        """Return the bytes of a row, including those on overflow pages."""
         most = self.size - 35 if kind == _TABLE_LEAF else (self.size - 12) * 64 // 255 - 23
         if length > len(self.body) + self.size * len(self.log):
             raise _Bad
@@ -138,7 +138,7 @@ class Pages:
 
 
 def read_pages(path: Path) -> Pages:
-    """Read a file and its log."""
+    """Return the pages of a file and its write-ahead log."""
     with path.open("rb") as file:
         body = mmap(file.fileno(), 0, access=ACCESS_READ) if path.stat().st_size else b""
     wal = path.with_name(path.name + "-wal")
@@ -150,7 +150,7 @@ def read_pages(path: Path) -> Pages:
 
 
 def _log(wal: bytes) -> tuple[int, dict[int, bytes]]:
-    """Give the page size and the newest committed version of each page in a write-ahead log."""
+    """Return the page size and the newest committed version of each page in a write-ahead log."""
     if len(wal) < 32 or int.from_bytes(wal[:4], "big") & ~1 != 0x377F0682:
         return PAGE, {}
     size, order = int.from_bytes(wal[8:12], "big"), ">" if wal[3] & 1 else "<"
@@ -196,7 +196,7 @@ def _varint(page: bytes, at: int) -> tuple[int, int]:
 
 
 def _columns(payload: bytes) -> tuple[Value, ...]:
-    """Give the columns of a row."""
+    """Return the columns of a row; raise `_Bad` unless they use up the payload exactly."""
     end, at = _varint(payload, 0)
     kinds = []
     while at < end:

@@ -1,7 +1,7 @@
-"""Save what can be saved of a damaged store: every event that is still whole, and what lies beside the journal.
+"""Recover a damaged store: every event that is still intact, and the rows of the tables outside the journal.
 
-SQLite gives up on a file where one page is bad, and below a bad inner page everything is out of its reach. So pages are
-read one by one (`engine/recovery/pages`), rows of the journal are known by their shape wherever they lie, and each is checked.
+SQLite stops at a bad page and cannot reach anything below a bad inner page. So pages are read one by one
+(`engine/recovery/pages`), events are recognised by the shape of their rows on any page, and each one is checked.
 """
 
 import re
@@ -26,9 +26,9 @@ from holdfast.model.ids import check_id, parse_instant
 from holdfast.model.record import record_from_json
 from holdfast.model.text import check_keepable
 
-_WIDTHS = (9, 10)  # columns of an event, before and since there are checksums
+_WIDTHS = (9, 10)  # columns of an event without and with a checksum
 _UNPRINTED = re.compile(r"[\x00-\x1f\x7f]")
-# Given anew, or merged with what is there.
+# Recreated in the new store, or merged into it.
 _NOT_COPIED = frozenset({"events", "counters", "settings", "views"})
 _COUNTERS = {"seq": "events.seq", "projects": "projects.number", "chunks": "chunks.number"} | {
     name: f"{name}.number" for name in ("outputs", "failures")
@@ -37,22 +37,22 @@ _COUNTERS = {"seq": "events.seq", "projects": "projects.number", "chunks": "chun
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Saved:
-    """What was saved, and what is known to be lost."""
+    """How much was recovered, and what is known to be lost."""
 
     events: int
     memories: int
-    lost: int  # events whose ids an index still knows; where indexes are damaged too there may be more
+    lost: int  # events whose ids are still in an index; more may be lost if indexes are damaged too
     hurt: tuple[str, ...]  # memories that lost events
-    refused: tuple[str, ...]  # events that are not as they were written, by what is left of their ids
-    doubtful: tuple[str, ...]  # memories whose events say something else than the store last made of them
-    beside: Mapping[str, int]  # rows of the tables beside the journal
+    refused: tuple[str, ...]  # ids of events that fail their checksum or do not match the indexes
+    doubtful: tuple[str, ...]  # memories whose events fold to something else than the damaged store had
+    beside: Mapping[str, int]  # rows of the tables outside the journal
     bad_pages: int
     schema_read: bool
 
 
 @dataclass(slots=True)
 class _Found:
-    """What the pages of a damaged file hold."""
+    """What was read from the pages of a damaged file."""
 
     pages: Pages
     roots: dict[str, int] = field(default_factory=dict)
@@ -60,12 +60,12 @@ class _Found:
     refused: set[str] = field(default_factory=set)
 
     def rows(self, table: str) -> Iterator[Cell]:
-        """Give the rows of a table, or of an index, as far as they can be read."""
+        """Return the readable rows of a table or entries of an index."""
         return self.pages.rows(self.roots[table]) if table in self.roots else iter(())
 
 
 def salvage(damaged: Path, target: Path) -> Saved:
-    """Make a new store at `target` of what can be read of a damaged one, which is not changed."""
+    """Create a new store at `target` from what can be read of a damaged one, which is not changed."""
     found = _Found(read_pages(damaged))
     found.roots = _roots(found.pages)
     settings = {values[0]: values[1] for _, values in found.rows("settings") if len(values) == 2}
@@ -94,7 +94,7 @@ def salvage(damaged: Path, target: Path) -> Saved:
 
 
 def _roots(pages: Pages) -> dict[str, int]:
-    """Give where each table and index begins, as far as the file still says it."""
+    """Return the root page of each table and index that the schema page still lists."""
     rows = (values for _, values in pages.rows(1) if len(values) == 5)
     return {name: root for _, name, _, root, _ in rows if isinstance(name, str) and isinstance(root, int) and root > 0}
 
@@ -116,7 +116,7 @@ def _gather(found: _Found) -> None:
 
 
 def _known_ids(found: _Found) -> dict[int, set[str]]:
-    """Return the ids that indexes have for the number of a row."""
+    """Return the event ids that the indexes have for each row number."""
     known: dict[int, set[str]] = {}
     for index, place in (("sqlite_autoindex_events_1", 0), ("events_folding", 1)):
         for _, values in found.rows(index):
@@ -127,7 +127,7 @@ def _known_ids(found: _Found) -> dict[int, set[str]]:
 
 
 def _is_as_written(values: Sequence[Value], known: set[str] | None) -> bool:
-    """Return whether a row has its checksum; one from before there were any, whether no index gives it another id."""
+    """True if a row matches its checksum; a row without one counts unless the indexes have only other ids for it."""
     written = values[9] if len(values) == 10 else None
     if written is not None:
         return written == checksum(values[1:9])
@@ -135,7 +135,7 @@ def _is_as_written(values: Sequence[Value], known: set[str] | None) -> bool:
 
 
 def _event(values: Sequence[Value]) -> Event | None:
-    """Give the event a row is, if it is one and every part of it makes sense."""
+    """Return the event in a row, None if the row is no event or a part of it is invalid."""
     if len(values) not in _WIDTHS or values[0] is not None or not all(isinstance(value, str) for value in values[1:9]):
         return None
     key, about, verb, at, actor, name, session, data = (str(value) for value in values[1:9])
@@ -155,7 +155,7 @@ def _event(values: Sequence[Value]) -> Event | None:
 
 
 def _insert(store: Store, events: Iterable[tuple[int, Event]]) -> None:
-    """Keep events under their own numbers: replicas remember how far they were told by them."""
+    """Insert events under their old sequence numbers: replicas remember by number how far they are synced."""
     taken: set[int] = set()
     homeless: list[Event] = []
     for seq, event in sorted(events, key=lambda one: (one[0], one[1].id)):
@@ -170,7 +170,7 @@ def _insert(store: Store, events: Iterable[tuple[int, Event]]) -> None:
 
 
 def _copy_tables(store: Store, found: _Found) -> dict[str, int]:
-    """Copy the tables beside the journal row by row; give how many rows each has."""
+    """Copy the tables outside the journal row by row; return the number of rows by table."""
     own = {table for view in ALL_VIEWS for table in view.TABLES}
     rows = store.db.query("select name, sql from sqlite_master where type = 'table' and name not like 'sqlite_%'")
     names = [row[0] for row in rows if not any(row[0] == table or row[0].startswith(f"{table}_") for table in own)]
@@ -195,7 +195,7 @@ def _copy(store: Store, found: _Found, table: str) -> int:
 
 
 def _settle(store: Store, found: _Found, settings: Mapping[Any, Any]) -> None:
-    """Bring what the store counts and notes in line with what is there, and give every memory its number."""
+    """Restore settings, raise counters to what the recovered rows use, and assign a number to every memory."""
     for name, value in settings.items():
         if name != "schema" and isinstance(name, str) and isinstance(value, str):
             store.note(name, value)
@@ -215,7 +215,7 @@ def _settle(store: Store, found: _Found, settings: Mapping[Any, Any]) -> None:
 
 
 def _drop_strays(store: Store) -> None:
-    """Forget numbers that belong to no known project: their memories get new ones."""
+    """Delete numbers that belong to no known project; their memories are assigned new ones."""
     store.db.execute(f"delete from entries where number >> {PROJECT_BITS} not in (select number from projects)")
 
 
@@ -225,7 +225,7 @@ def _raise(store: Store, name: str, value: int) -> None:
 
 
 def _lost(found: _Found) -> dict[str, str]:
-    """Give the ids of events that an index knows and no page has, each with what it is about if that is known."""
+    """Return the ids of events that are in an index but on no page, each with its record id, empty if unknown."""
     lost = {key: "" for _, (key, *_) in _keys(found, "sqlite_autoindex_events_1", 2) if key not in found.events}
     for _, (about, key, *_) in _keys(found, "events_folding", 3):
         if key not in found.events:
@@ -241,11 +241,11 @@ def _keys(found: _Found, index: str, width: int) -> Iterator[tuple[int, tuple[st
         try:
             yield rowid, tuple(check_id(text) for text in texts)
         except Invalid:
-            continue  # bytes that look like an entry
+            continue  # other bytes that look like an index entry
 
 
 def _doubtful(store: Store, found: _Found, hurt: set[str]) -> Iterator[str]:
-    """Give the memories that the damaged store had made something else of: a text was changed in one place or the other."""
+    """Yield the memories whose stored record differs from its events, with none known lost: one side is damaged."""
     for _, values in found.rows("records"):
         try:
             former = record_from_json(parse_json(str(values[-1])))

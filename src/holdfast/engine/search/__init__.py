@@ -1,1 +1,1 @@
-"""Find candidates: words, vectors, near-duplicates."""
+"""Search: find records by words, by vectors and as near-duplicates."""

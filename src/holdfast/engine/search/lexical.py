@@ -1,4 +1,4 @@
-"""Find records by words: stream the postings of the rarest words of a question, then score the best exactly (BM25)."""
+"""Search by words: collect candidates from the rarest words of a question, then score each exactly with BM25."""
 
 import heapq
 import math
@@ -11,23 +11,23 @@ from holdfast.engine.database import Database
 from holdfast.engine.views import words as index
 from holdfast.engine.views.words import Span
 
-# Reading one posting costs about 0.3 µs; this many bound a search in a project of any size.
+# Reading one posting costs about 0.3 µs; this limit bounds a search in a project of any size.
 POSTINGS = 1_200
-FILTERED = 10  # a filter passes few of what is read, so more is
-LONG = 1_000  # a list shorter than this is read sooner than it is thought about
+FILTERED = 10  # times as many postings with a filter, because it drops most of them
+LONG = 1_000  # reading a shorter list costs less than checking whether it can be skipped
 UNSEEN = 20
-TELLING = 4_000  # a word that more records hold picks none of them: meaning does, where it is asked
-SAMPLE = 200  # records whose length says how long they usually are
-MANY = 100_000  # of more records a draw says how common the common words are: to count them would take seconds
+TELLING = 4_000  # a word that more records contain yields no candidates if vectors are searched too
+SAMPLE = 200  # records that the mean length is computed from
+MANY = 100_000  # above this, counts of common words are estimated from a sample: an exact count takes seconds
 DRAWN, OFTEN = 2_000, 20
-REMEMBERED = 30_000  # counts of words that a process keeps at the most: some 15 MB
+REMEMBERED = 30_000  # word counts a process caches at most: about 15 MB
 K1, B = 1.2, 0.75
 PASSAGE = 0.3  # share of the best passage in a record's score
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Words:
-    """The words of a question with their weight (inverse document frequency), and how much of it records hold."""
+    """The words of a question with their weight (inverse document frequency), and the weight found in each record."""
 
     idf: Mapping[str, float]
     found: Mapping[int, float]
@@ -35,7 +35,7 @@ class Words:
 
 @dataclass(slots=True)
 class Frequencies:
-    """How common words are in each project: counted on demand and remembered while a process lives."""
+    """Document frequencies of words in each project: counted on demand and cached for the life of the process."""
 
     db: Database
     known: dict[tuple[int, int, str], tuple[int, int]] = field(default_factory=dict)
@@ -43,7 +43,7 @@ class Frequencies:
     draws: dict[tuple[Span, ...], tuple[dict[str, int], int]] = field(default_factory=dict)
 
     def of(self, words: Sequence[str], spans: Sequence[Span], documents: int) -> dict[str, int]:
-        """Tell how many records of the spans hold each word; of very many, about how many hold a common one."""
+        """Count the records of the spans that contain each word; above MANY records, common words are estimated."""
         common = self._common(tuple(spans), documents) if documents > MANY else {}
         rare = [word for word in words if word not in common]
         if len(self.known) > REMEMBERED:
@@ -53,7 +53,7 @@ class Frequencies:
             for word, count in counted.items():
                 if count:
                     self.known[*span, word] = (count, documents)
-                else:  # it may come at any time
+                else:  # not cached: a record with this word may be written at any time
                     self.known.pop((*span, word), None)
         held = {word: sum(self.known.get((*span, word), (0, 0))[0] for span in spans) for word in rare}
         return {word: common.get(word) or held[word] for word in words}
@@ -63,7 +63,7 @@ class Frequencies:
         return not count or _grown(documents, then)
 
     def _common(self, spans: tuple[Span, ...], documents: int) -> dict[str, int]:
-        """Give the words that many of the records drawn hold, each with how many of all hold it by that."""
+        """Return the words that are common in a sample of records, each with the estimated count over all records."""
         common, then = self.draws.get(spans, ({}, 0))
         if _grown(documents, then):
             drawn = index.drawn(self.db, spans, DRAWN)
@@ -73,12 +73,12 @@ class Frequencies:
         return common
 
     def mean_lengths(self, spans: Sequence[Span]) -> tuple[float, float]:
-        """Give the usual length of a record and of a passage (characters of index words), from a sample."""
+        """Return the mean length of a record and of a passage, in characters of index words, from a sample."""
         key = tuple(spans)
         if key not in self.lengths:
             sampled = list(index.newest(self.db, spans, SAMPLE).values())
             if not sampled:
-                return 1.0, 1.0  # nothing is in use yet; not worth remembering
+                return 1.0, 1.0  # no record yet; not cached, because that changes with the first one
             parts = [part for body in sampled for part in body.split("\n")[1:-1]]
             wholes = sum(map(len, sampled)) / len(sampled)
             self.lengths[key] = wholes, sum(map(len, parts)) / len(parts) if parts else 1.0
@@ -95,9 +95,9 @@ def look_up(
     most: int,
     meant: bool = False,
 ) -> Words:
-    """Give the records that hold the rarest words of a question, those with the most weight first.
+    """Return the records that contain the rarest words of a question, those with the most weight first.
 
-    Where they are also looked for by what is meant, words that very many hold bring in none.
+    With `meant` (vectors are searched too), very common words yield no candidates.
     """
     counts = frequencies.of(list(words), spans, documents)
     idf = {word: _weight(count, documents) for word, count in counts.items()}
@@ -109,8 +109,8 @@ def look_up(
     held = index.holders(frequencies.db, _surely_read(telling, counts, readable), spans)
     for word in telling:
         read += counts[word]
-        # Commoner words would cost more than they tell, or can no longer bring in a record among the best; they
-        # still count in the exact score.
+        # More common words would exceed the limit of postings, or cannot add a record that ranks among the best.
+        # They still count in the exact score.
         if score and (read > readable or (counts[word] > LONG and _settled(score, left, most))):
             break
         left -= idf[word]
@@ -122,7 +122,7 @@ def look_up(
 
 
 def _surely_read(words: Sequence[str], counts: Mapping[str, int], readable: int) -> list[str]:
-    """Return the first of some words, rarest first, that are read whatever they bring in: in one statement."""
+    """Return the leading words (rarest first) that are always read, so that one statement can fetch their postings."""
     sure, read = list[str](), 0
     for word in words:
         read += counts[word]
@@ -133,36 +133,37 @@ def _surely_read(words: Sequence[str], counts: Mapping[str, int], readable: int)
 
 
 def _grown(documents: int, then: int) -> bool:
-    """Tell whether there are a tenth more than then: how common words are changes slowly."""
+    """True if the number of records grew by more than a tenth (and 10): word frequencies change slowly."""
     return documents > 1.1 * then + 10
 
 
 def _weight(count: int, documents: int) -> float:
-    """Give the inverse document frequency of a word, as if some unseen records were there too.
+    """Return the inverse document frequency of a word, as if there were UNSEEN more records without it.
 
-    Without them a handful of records would say that every word they lack is rare, and every word they share is not.
+    Otherwise, in a project of a few records, every word they lack would count as rare and every shared one as common.
     """
     return math.log(1 + (documents + UNSEEN - count) / (count + 1))
 
 
 def _settled(score: Mapping[int, float], left: float, most: int) -> bool:
-    """Tell whether a record with all the words still unread could not be among the best."""
+    """True if a record that contains only the words not read yet cannot be among the best."""
     return len(score) >= most and heapq.nlargest(most, score.values())[-1] > left
 
 
 def fit(body: str, idf: Mapping[str, float], means: tuple[float, float]) -> tuple[float, float]:
-    """Score one record exactly, and give the share of the question's weight that its words account for.
+    """Return the exact score of one record, and the share of the question's weight that its words account for.
 
-    The score is BM25 over the weight of the question: about 1 when a usual record holds every word once. It is
-    mostly that of the whole record, partly that of its best passage. Lengths are in characters; they cancel out.
+    The score is BM25 divided by the weight of the question: about 1 if a record of mean length contains every word
+    once. It combines the whole record with its best passage (share PASSAGE). Lengths are in characters; the unit
+    cancels out.
     """
-    # Looking for the bare word first is quick, and nearly always the answer: most words are not there.
+    # The search for the bare word is cheap and settles most cases: most words are not in the body.
     held = [(pattern, weight) for word, weight in idf.items() if word in body and (pattern := f" {word} ") in body]
     if not held:
         return 0.0, 0.0
     total = sum(idf.values())
     whole = _bm25(body, held, means[0])
-    lines = body.split("\n")  # title, passages, labels: the best of one passage is the whole
+    lines = body.split("\n")  # title, passages, labels; with one passage the whole record is scored
     best = max([_bm25(line, held, means[1]) for line in lines]) if len(lines) > 3 else whole
     return ((1 - PASSAGE) * whole + PASSAGE * best) / total, sum([weight for _, weight in held]) / total
 

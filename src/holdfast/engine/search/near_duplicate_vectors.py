@@ -1,4 +1,4 @@
-"""Pairs of short records that mean nearly the same, found for many records at once by their vectors."""
+"""Find near-duplicates by vectors: pairs of short records that mean nearly the same, for a whole project at once."""
 
 from collections.abc import Collection
 from typing import Any
@@ -9,13 +9,13 @@ from holdfast.engine.database import Database
 from holdfast.engine.search.near_duplicates import NEWEST, Pair
 from holdfast.engine.views import vectors
 
-# Of the sign bits of two texts that say the same a quarter differs at most, measured; of strangers nearly half. A third
-# of the words, with room to spare, tells most strangers apart before the rest is looked at.
+# Measured: two texts that say the same differ in at most a quarter of their sign bits, unrelated texts in nearly half.
+# Comparing a third of the 64-bit words first, with a looser limit, rules out most unrelated texts.
 APART, APART_AT_A_GLANCE, GLANCE = 0.26, 0.36, 3
 
 
 def twins(db: Database, project: int, *, least: float) -> list[Pair]:
-    """Give pairs among the newest active records, and of these with all others, whose cosine is at least so much."""
+    """Return pairs with a cosine of at least `least`, best first; one of each is among the newest active records."""
     rows = vectors.codes_of_short(db, project)
     if len(rows) < 2:
         return []
@@ -33,7 +33,7 @@ def twins(db: Database, project: int, *, least: float) -> list[Pair]:
 
 
 def _close(codes: Any, place: int) -> list[int]:
-    """Give where after a place the codes differ little: first by a part of the words, then by all of them."""
+    """Return the positions after `place` whose codes differ little: compares a part of the words first, then all."""
     words, rest = codes.shape[0], codes[:, place + 1 :]
     glance = max(1, words // GLANCE)
     maybe = np.flatnonzero(_distances(rest[:glance], codes[:glance, place]) <= APART_AT_A_GLANCE * 64 * glance)
@@ -42,7 +42,7 @@ def _close(codes: Any, place: int) -> list[int]:
 
 
 def _distances(codes: Any, code: Any) -> Any:
-    """Count the bits that differ, word by word so that memory is run through once; bytes hold what three words differ in."""
+    """Count the differing bits, word by word so that memory is read once. Bytes are enough for three 64-bit words."""
     found = np.bitwise_count(codes[0] ^ code[0])
     found = found if len(code) <= 3 else found.astype(np.uint16)
     for word, own in zip(codes[1:], code[1:], strict=True):
@@ -51,7 +51,7 @@ def _distances(codes: Any, code: Any) -> Any:
 
 
 def _cosines(db: Database, near: Collection[tuple[int, int]]) -> dict[tuple[int, int], float]:
-    """Give the exact cosine of each pair."""
+    """Return the exact cosine of each pair."""
     stored = {number: np.frombuffer(raw, dtype=np.float16) for number, raw in _stored(db, near)}
     values = {number: vector.astype(np.float32) for number, vector in stored.items()}
     return {(first, second): float(values[first] @ values[second]) for first, second in near}

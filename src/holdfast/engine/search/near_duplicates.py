@@ -1,4 +1,4 @@
-"""Pairs of records that share rare words, found for many records at once: what a whole project may say twice or against itself."""
+"""Find near-duplicates by words: pairs of records that share rare words, for a whole project at once."""
 
 import heapq
 from collections import Counter, defaultdict
@@ -11,8 +11,8 @@ from holdfast.engine.search.similar import jaccard, meaningful
 from holdfast.engine.views import words as index
 from holdfast.engine.views.words import Span
 
-# The work is bounded by the newest records, not by the project. Measured at 100,000 records with planted pairs: 92 % of
-# them are found; words too common to tell anything alone are looked up in twos, without which it is 85 %.
+# The cost depends on the number of newest records, not on the project. Measured on 100,000 records with planted pairs:
+# 92 % of the pairs are found. Common words are looked up in pairs; without that it is 85 %.
 NEWEST = 2_000
 RAREST, HOLDERS, COMMON, NEAREST = 6, 50, 3, 6
 
@@ -21,7 +21,7 @@ Words = Mapping[int, frozenset[str]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pair:
-    """Two records and the share of all their words that both have, or how alike they are by meaning."""
+    """Two records and their similarity: the share of their words that both have, or the cosine of their vectors."""
 
     first: int
     second: int
@@ -29,12 +29,12 @@ class Pair:
 
 
 def newest_words(db: Database, place: Span) -> Words:
-    """Give the words of the newest active records of a project."""
+    """Return the words of the newest active records of a project, by number."""
     return {number: meaningful(body) for number, body in index.newest(db, [place], NEWEST).items()}
 
 
 def pairs(db: Database, looked_at: Words, place: Span, others: Words, *, least: float) -> list[Pair]:
-    """Give each record with those most like it, in its project or among others, most alike first."""
+    """Return pairs of each record with those most similar to it, in its project or among others, most similar first."""
     if not looked_at:
         return []
     holders = _Holders(db=db, place=place, others=_by_word(others))
@@ -62,7 +62,7 @@ def _by_word(words: Words) -> Mapping[str, Sequence[int]]:
 
 @dataclass(slots=True, kw_only=True)
 class _Holders:
-    """Which records hold a word, asked once each."""
+    """The records that contain a word or a pair of words; each is queried once."""
 
     db: Database
     place: Span
@@ -70,7 +70,7 @@ class _Holders:
     known: dict[tuple[str, ...], Sequence[int]] = field(default_factory=dict)
 
     def nearest(self, number: int, words: Sequence[str]) -> list[int]:
-        """Give the records that hold most of some words, a rare word counting more."""
+        """Return the records that contain most of the words; rare words count more."""
         weight: dict[int, float] = defaultdict(float)
         for holders in self._lists(words):
             worth = 1 / (1 + len(holders))

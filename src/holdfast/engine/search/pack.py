@@ -1,4 +1,4 @@
-"""Fit hits into a token budget, each shown by the part that answers best. Pure."""
+"""Fit hits into a token budget, each with the snippet that answers best. Pure functions."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -9,16 +9,16 @@ from holdfast.model.query import Hit
 from holdfast.model.text import shorten, tokens_of
 
 SNIPPET = 280  # characters: two or three lines
-LOOKED_AT = 20_000  # characters of a long text that are searched for the best part
-TRIED = 4  # places that are tried, those of the rarest words
-OVERHEAD = 24  # tokens an id, kind, date and confidence take beside the text
+LOOKED_AT = 20_000  # characters of a long text that are searched for the snippet
+TRIED = 4  # places that are compared: those of the rarest words
+OVERHEAD = 24  # tokens for id, kind, date and confidence, in addition to the text
 
 
 def pack(hits: Sequence[Hit], idf: Mapping[str, float], *, limit: int, budget: int) -> tuple[list[Hit], int]:
-    """Give the first hits that fit, with snippets and costs, and how many were cut. A budget of 0 is none."""
+    """Return the first hits that fit, with snippets and costs, and how many were cut. A budget of 0 means no limit."""
     packed: list[Hit] = []
     spent = 0
-    words = dict(sorted(idf.items(), key=itemgetter(1), reverse=True))  # rarest first, as snippets want them
+    words = dict(sorted(idf.items(), key=itemgetter(1), reverse=True))  # rarest first, as `snippet` expects them
     for hit in hits[:limit]:
         text = snippet(hit.record.text, words)
         cost = OVERHEAD + tokens_of(hit.record.title) + tokens_of(text)
@@ -30,11 +30,11 @@ def pack(hits: Sequence[Hit], idf: Mapping[str, float], *, limit: int, budget: i
 
 
 def snippet(text: str, idf: Mapping[str, float]) -> str:
-    """Give the stretch of a text, from a sentence's beginning, that holds most of the question's words, rarest first."""
+    """Return the part of a text with the most weight of question words (rarest first), from the start of a sentence."""
     if len(text) <= SNIPPET:
         return " ".join(text.split())
     low = text[:LOOKED_AT].lower()
-    # Index words are stems, so looking for them inside the text finds most of their forms, and is cheap.
+    # Index words are stems, so a plain substring search finds most of their forms, and is cheap.
     found = (at for word in idf if (at := low.find(word)) >= 0)
     starts = [_sentence_start(low, at) for at in islice(found, TRIED)]
     best = max(starts, key=lambda start: _worth(low[start : start + SNIPPET], idf), default=0)
@@ -42,7 +42,7 @@ def snippet(text: str, idf: Mapping[str, float]) -> str:
 
 
 def _sentence_start(text: str, at: int) -> int:
-    """Give where the sentence around a place begins, or the place itself if that is far off."""
+    """Return the start of the sentence around a position, or the position itself if the start is far away."""
     nearest = max(0, at - SNIPPET // 2)
     begins = [found + len(end) for end in ("\n", ". ", "! ", "? ") if (found := text.rfind(end, nearest, at)) >= 0]
     return max(begins, default=at if nearest else 0)

@@ -1,4 +1,4 @@
-"""Find records by meaning inside PostgreSQL: a project by the sign bits in its index, a large one or the whole store by graph."""
+"""Search by vectors in PostgreSQL: by the sign bits in an index, or by the HNSW graph if there are many records."""
 
 import json
 from collections.abc import Collection, Sequence
@@ -13,16 +13,16 @@ from holdfast.engine.views.records import PROJECT_BITS
 from holdfast.engine.views.vectors import LARGEST
 from holdfast.engine.views.words import Span
 
-# Reading the sign bits of so many records takes as long as following the graph past the records of other projects.
+# Above this number of records, the graph is faster than reading all sign bits, although it also visits other projects.
 LARGE = 100_000
-# Passages the graph is followed to, as measured at a million: they hold 95 % of the true ten nearest; half as many hold 90 %.
+# Passages read from the graph. Measured on a million: they contain 95 % of the true ten nearest; half as many, 90 %.
 FOLLOWED = 2_000
-MORE = 2  # times as many as in memory are looked at exactly: records are counted here, and passages are more
+MORE = 2  # factor on `first_look`: it expects passages, but here only the lower number of records is known
 
 
 @dataclass(frozen=True, slots=True)
 class Neighbours:
-    """What `dense.Codes` is to an embedded store; nothing is held here."""
+    """Vector search in PostgreSQL, with the methods of `sqlite_vectors.Codes`; it caches nothing."""
 
     db: Database
     center: Any = 0.0
@@ -30,7 +30,7 @@ class Neighbours:
     def nearest(
         self, vector: Any, spans: Sequence[Span], *, most: int, allowed: Collection[int] | None = None
     ) -> dict[int, float]:
-        """Give the records nearest to a unit vector with their cosine, best passage each."""
+        """Return the records nearest to a unit vector, each with the cosine of its best passage, best first."""
         asked = {"vector": _halves(vector), "most": most}
         rows: list[Row] = []
         if allowed is not None:
@@ -48,7 +48,7 @@ class Neighbours:
         return {number: cosines[number] for number in sorted(cosines, key=cosines.__getitem__, reverse=True)[:most]}
 
     def cosines(self, vector: Any, numbers: Collection[int]) -> dict[int, float]:
-        """Give the best cosine of each record's passages to a unit vector."""
+        """Return, for each record, the best cosine of its passages to a unit vector."""
         if not numbers:
             return {}
         return _best(self.db.query(_OF, {"vector": _halves(vector), "numbers": json.dumps(list(numbers))}))
@@ -59,7 +59,7 @@ class Neighbours:
 
 
 def vector_search(db: Database, center: Any) -> Codes | Neighbours:
-    """Return what finds the nearest vectors in this database."""
+    """Return the vector search for this database."""
     return Neighbours(db, center) if db.dialect == "postgres" else Codes(db, center)
 
 
@@ -68,7 +68,7 @@ def _halves(vector: Any) -> Halves:
 
 
 def _best(rows: Sequence[Row]) -> dict[int, float]:
-    """Give the cosine of each record's best passage."""
+    """Return the cosine of each record's best passage."""
     found: dict[int, float] = {}
     for row in rows:
         found[row[0]] = max(row[1], found.get(row[0], -1.0))
@@ -77,7 +77,7 @@ def _best(rows: Sequence[Row]) -> dict[int, float]:
 
 _RECORDS = "select coalesce(sum(records), 0) from projects where number between :first and :last"
 _NUMBERS = "number in (select cast(value as bigint) from json_each(:numbers))"
-# The operator gives the inner product with its sign turned.
+# The operator `<#>` returns the negative inner product.
 _OF = f"select number, max(-(vector <#> :vector)) from vectors where {_NUMBERS} group by number"
 _AMONG = f"{_OF} order by 2 desc limit :most"
 _BY_CODE = """
@@ -88,8 +88,8 @@ select vectors.number, max(-(vector <#> :vector))
 from looked_at join vectors on vectors.number = looked_at.number and vectors.passage = looked_at.passage
 group by vectors.number order by 2 desc limit :most
 """
-# What comes later may be nearer: the graph is followed for more, in the order it finds them, and the best are taken then.
-# Numbers of ours stand in the text: a plan made without knowing them would read every vector.
+# The graph returns neighbours in approximate order, so more are read than needed and the best are taken afterwards.
+# The bounds are part of the SQL text, not parameters: a plan made without them would read every vector.
 _BY_GRAPH = """
 with followed as materialized (
     select number, -(vector::halfvec({size}) <#> :vector) as cosine from vectors where number between {low} and {high}

@@ -1,4 +1,4 @@
-"""What a question names besides its subject: people and dates. They are structure, not content."""
+"""Find the people and dates that a question names, so that they are matched as such and not as words."""
 
 import re
 from collections.abc import Iterable
@@ -17,15 +17,15 @@ _ISO = re.compile(r"\b(\d{4})-(\d\d)-(\d\d)\b")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dates:
-    """Years, months and days a question names."""
+    """The years, months and days that a question names."""
 
     years: frozenset[int] = frozenset()
     months: frozenset[int] = frozenset()
     days: frozenset[int] = frozenset()
-    named: tuple[str, ...] = ()  # the words that said so
+    named: tuple[str, ...] = ()  # the words of the question that name them
 
     def match(self, at: str) -> float:
-        """Give 1 when an instant falls on a day named, a half when only its month is, else 0."""
+        """Return 1 if an instant is on a named day, 0.5 if only its month matches, else 0."""
         year, month, day = int(at[:4]), int(at[5:7]), int(at[8:10])
         if month not in self.months or (self.years and year not in self.years):
             return 0.0
@@ -33,7 +33,7 @@ class Dates:
 
 
 def dates_in(text: str) -> Dates:
-    """Give the dates a question names; without a month there are none."""
+    """Return the dates that a question names; none without a month."""
     low = text.lower()
     words = [word for word in _MONTH.findall(low) if word != "may" or _MAY.search(low)]
     iso = _ISO.findall(low)
@@ -49,13 +49,13 @@ def dates_in(text: str) -> Dates:
 
 
 def named(text: str, authors: Iterable[str]) -> list[str]:
-    """Give the people a question names."""
+    """Return the authors with every word of their name in a question."""
     words = set(tokens(text)) - STOP_STEMS
     return [author for author in authors if (parts := set(tokens(author))) and parts <= words]
 
 
 def without(text: str, names: Iterable[str]) -> str:
-    """Give a question without the people it names."""
+    """Return a question without these names; unchanged if nothing else would be left."""
     names = list(names)
     if not names:
         return text

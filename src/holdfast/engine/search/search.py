@@ -1,4 +1,4 @@
-"""Find candidates by words and by meaning, score each exactly, and let sessions, people and dates speak.
+"""Search by words and by vectors, score the candidates exactly, and add signals from sessions, authors and dates.
 
 The constants were measured on the development benchmark (`python3 dev.py bench retrieval`); each sits on a plateau.
 """
@@ -19,20 +19,20 @@ if TYPE_CHECKING:
     from holdfast.engine.search.postgres_vectors import Neighbours
     from holdfast.engine.search.sqlite_vectors import Codes
 
-CANDIDATES = 60  # from either side
-EXACT = 48  # of these, scored exactly
+CANDIDATES = 60  # at most, from words and from vectors each
+EXACT = 48  # of the candidates, scored exactly
 FEW = 300
-MEANING = 0.6  # share of meaning against words
-NEAR = {1: 0.2, 2: 0.1}  # what records one and two places away in a session lend of their score
-SESSION = 0.5  # what the best record of a session lends to the others
-LENDERS = 30  # only the best lend
-AUTHOR, DATE = 0.4, 0.3  # the question names who wrote it, or when
-FIT_MEANING = 0.6  # honest fit: this much calibrated similarity, the rest the share of words found
+MEANING = 0.6  # share of the vector score; the rest is the word score
+NEAR = {1: 0.2, 2: 0.1}  # share of its score that a record adds to those one and two places away in its session
+SESSION = 0.5  # share of the score of a session's best record that is added to all of the session
+LENDERS = 30  # only this many of the best candidates add to others
+AUTHOR, DATE = 0.4, 0.3  # added if the question names the author, or the date
+FIT_MEANING = 0.6  # share of calibrated similarity in the fit; the rest is the share of words found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """A question made ready: its words, its vector if meaning is asked for, and what else it names."""
+    """A parsed question: its words, its vector if vectors are searched, and the authors and dates it names."""
 
     words: tuple[str, ...]
     vector: Any = None
@@ -44,7 +44,7 @@ class Question:
 
 @dataclass(slots=True, kw_only=True)
 class Candidate:
-    """A record that may answer, with what speaks for it. `fit` is absolute, from 0 to 1."""
+    """A record that may answer, with its score by signal. `fit` is absolute, from 0 to 1."""
 
     number: int
     words: float = 0.0
@@ -57,17 +57,17 @@ class Candidate:
 
     @property
     def base(self) -> float:
-        """How well it answers by itself."""
+        """The score of the record itself, from words and vectors."""
         return (1 - MEANING) * self.words + MEANING * self.meaning if self.with_meaning else self.words
 
     @property
     def score(self) -> float:
-        """How well it answers, all things considered."""
+        """The score that candidates are sorted by: the base and all other signals."""
         return self.base + self.lent + self.author + self.date
 
     @property
     def fit(self) -> float:
-        """How well it answers, on a scale that means the same for every question."""
+        """How well it answers, on a scale that is comparable between questions."""
         if not self.with_meaning:
             return self.coverage
         return FIT_MEANING * min(self.meaning, 1.0) + (1 - FIT_MEANING) * self.coverage
@@ -81,7 +81,7 @@ class Candidate:
 
 
 def subject(store: Store, text: str, spans: Sequence[Span]) -> tuple[str, frozenset[str]]:
-    """Give the question without the people it names, and those people, where several wrote here."""
+    """Return the question without the authors it names, and these authors; unchanged if fewer than two wrote here."""
     everybody = records.authors(store.db)
     mentioned = named(text, everybody)
     if not mentioned or len(everybody) < 2:
@@ -94,7 +94,7 @@ def subject(store: Store, text: str, spans: Sequence[Span]) -> tuple[str, frozen
 
 
 def ready(text: str, bare: str, people: frozenset[str]) -> Question:
-    """Make a question ready for a search by words; a vector adds meaning."""
+    """Return the parsed question for a search by words; the caller adds a vector to search by meaning too."""
     dates = dates_in(text)
     structure = {token for name in (*people, *dates.named) for token in tokens(name)}
     words = query_terms(bare)
@@ -114,12 +114,12 @@ def search(
     codes: "Codes | Neighbours | None" = None,
     allowed: Collection[int] | None = None,
 ) -> tuple[list[Candidate], Mapping[str, float]]:
-    """Give candidates, best first, and the weight of each word of the question."""
+    """Return candidates, best first, and the weight of each word of the question."""
     meant: dict[int, float] = {}
     if codes is not None and question.vector is not None:
         meant = codes.nearest(question.vector, spans, most=most, allowed=allowed)
     found = look_up(frequencies, question.words, spans, documents, allowed=allowed, most=most, meant=bool(meant))
-    few = allowed is not None and len(allowed) <= FEW  # a filter that leaves so few: each is looked at
+    few = allowed is not None and len(allowed) <= FEW  # a filter that leaves so few records: score each of them
     under_way = _Search(
         store=store,
         question=question,
@@ -139,7 +139,7 @@ def search(
 
 @dataclass(slots=True, kw_only=True)
 class _Search:
-    """A search under way: what the two sides found, and the candidates so far."""
+    """The state of one search: what words and vectors found, and the candidates so far."""
 
     store: Store
     question: Question
@@ -154,10 +154,10 @@ class _Search:
     places: dict[int, records.Place] = field(default_factory=dict)
 
     def consider(self, numbers: Iterable[int]) -> None:
-        """Score those of the records that may be shown, and add the best to the candidates."""
+        """Score the records that the spans and the filter allow, and add the best to the candidates."""
         shown = [number for number in numbers if _may_show(number, self.spans, self.allowed)]
         meaning = self._meaning(shown)
-        # What words are worth is known roughly from the look-up; only the promising are worth an exact answer.
+        # The look-up gives a rough word score; only the most promising records are scored exactly.
         weight = sum(self.found.idf.values()) or 1.0
         share = {number: (1 - MEANING) * self.found.found.get(number, 0.0) / weight for number in shown}
         rough = {number: share[number] + MEANING * meaning.get(number, 0.0) for number in shown}
@@ -168,11 +168,11 @@ class _Search:
                 words=words,
                 meaning=meaning.get(number, 0.0),
                 coverage=coverage,
-                with_meaning=number in meaning,  # what was just written may have no vector yet: its words must do
+                with_meaning=number in meaning,  # a new record may have no vector yet: score it by words alone
             )
 
     def _meaning(self, numbers: Sequence[int]) -> dict[int, float]:
-        """Give the calibrated similarity of records that have vectors, looking up what the nearest did not bring."""
+        """Return the calibrated similarity of records that have vectors, reading those not found by the search."""
         cosines = dict(self.meant)
         if self.codes is not None and self.question.vector is not None:
             unknown = [number for number in numbers if number not in cosines]
@@ -180,7 +180,7 @@ class _Search:
         return {number: _calibrated(cosines[number], self.question) for number in numbers if number in cosines}
 
     def lend(self) -> None:
-        """Let the best candidates lend to their neighbours in the session, and to the session as a whole."""
+        """Add a share of the best candidates' scores to their neighbours in the session, and to the whole session."""
         candidates = self.candidates
         self._place(candidates)
         best = heapq.nlargest(LENDERS, candidates.values(), key=lambda one: one.base)
@@ -199,11 +199,11 @@ class _Search:
             if place.near:
                 sessions.setdefault(place.session, one.base)
         for number, candidate in candidates.items():
-            # One that stands alone is a session of its own: it must not fall behind for having no neighbours.
+            # A record without neighbours counts as a session of its own, so that it does not rank lower for that.
             candidate.lent += SESSION * sessions.get(session_of[number], candidate.base)
 
     def heed(self) -> None:
-        """Let the people and dates a question names speak for what they wrote and for their time."""
+        """Raise candidates that were written by the authors, or on the dates, that the question names."""
         authors, dates = self.question.authors, self.question.dates
         if not authors and not dates.months:
             return
@@ -213,7 +213,7 @@ class _Search:
             candidate.date = DATE * dates.match(self.places[number].created_at)
 
     def _place(self, numbers: Iterable[int]) -> None:
-        """Find out where records stand, of those that is not known of."""
+        """Load the place of the records whose place is not loaded yet."""
         if unknown := [number for number in numbers if number not in self.places]:
             self.places |= records.places(self.store.db, unknown, max(NEAR))
 
@@ -223,5 +223,5 @@ def _may_show(number: int, spans: Sequence[Span], allowed: Collection[int] | Non
 
 
 def _calibrated(cosine: float, question: Question) -> float:
-    """Put a cosine on the scale every embedder shares: 0 unrelated, 1 clearly the same."""
+    """Return a cosine on a scale common to all embedders: 0 is unrelated, 1 clearly the same, 1.2 the most."""
     return min(1.2, max(0.0, (cosine - question.floor) / (question.ceiling - question.floor)))

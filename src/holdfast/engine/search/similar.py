@@ -1,4 +1,4 @@
-"""Find records that say nearly the same, looking only where the project keeps its words."""
+"""Find records of the same project that say nearly the same as a draft."""
 
 import heapq
 from collections import Counter
@@ -11,13 +11,13 @@ from holdfast.engine.views.records import span
 from holdfast.engine.views.words import Span
 from holdfast.model.record import Record
 
-# Writing must cost the same in a store of any size: long words are rare words, near-copies share most of them, and of
-# a word that is common all the same only the newest records are looked at.
+# A write must cost the same in a store of any size. Only the longest words are looked up: they are usually rare, and
+# near-duplicates share most of them. For a long word that is common, only the newest records are read.
 LONGEST_WORDS, NEWEST, MOST = 12, 100, 8
 
 
 def similar(store: Store, record: Record, *, retired: bool = False) -> list[tuple[Record, float]]:
-    """Give records of the same project, active or retired, with the share of words in common (Jaccard)."""
+    """Return similar records of the same project, active or retired, with the share of words in common (Jaccard)."""
     low, high = span(store.project_number(record.project))
     same = [entry.number for entry in records.with_fingerprint(store.db, records.fingerprint(record))]
     shares = {number: 1.0 for number in same if low <= number <= high}
@@ -29,7 +29,7 @@ def similar(store: Store, record: Record, *, retired: bool = False) -> list[tupl
 
 
 def _shares(db: Database, body: str, place: Span) -> dict[int, float]:
-    """Give the records of a span that hold many of a text's words, each with the share of all words in common."""
+    """Return the records of a span that contain most of a text's longest words, with the share of words in common."""
     if words.is_empty(db, place):
         return {}
     wanted = meaningful(body)
@@ -42,11 +42,11 @@ def _shares(db: Database, body: str, place: Span) -> dict[int, float]:
 
 
 def meaningful(body: str) -> frozenset[str]:
-    """Give the words of the text itself: the last line is labels."""
+    """Return the words of an index body without stop words and without the last line, which has the labels."""
     return frozenset(body.rpartition("\n")[0].split()) - STOP_STEMS
 
 
 def jaccard(some: frozenset[str], others: frozenset[str]) -> float:
-    """Give the share of all words that two texts have in common."""
+    """Return the share of all words that two texts have in common, from 0 to 1."""
     both = some | others
     return len(some & others) / len(both) if both else 1.0

@@ -1,6 +1,6 @@
-"""Find records by meaning: sign bits of all vectors for a first look, float16 values of the nearest for the second.
+"""Search by vectors in memory: compare the sign bits of all vectors, then the float16 values of the nearest.
 
-An embedded store is searched here, in memory; PostgreSQL searches itself (`neighbours`).
+This is for SQLite; PostgreSQL searches on the server (`postgres_vectors`).
 """
 
 import json
@@ -19,7 +19,7 @@ Span = tuple[int, int]
 
 @dataclass(slots=True)
 class _Held:
-    """The codes of one span, up to a stamp: a column for each vector."""
+    """The cached codes of one span, complete up to a stamp: a column for each vector."""
 
     stamp: int = -1
     numbers: Any = field(default_factory=lambda: np.empty(0, dtype=np.int64))
@@ -28,7 +28,7 @@ class _Held:
 
 @dataclass(slots=True)
 class Codes:
-    """Vector codes of the spans searched so far, kept current as vectors arrive from any process."""
+    """A cache of vector codes for the spans searched so far, updated with vectors that any process adds."""
 
     db: Database
     center: Any = 0.0
@@ -38,9 +38,9 @@ class Codes:
     def nearest(
         self, vector: Any, spans: Sequence[Span], *, most: int, allowed: Collection[int] | None = None
     ) -> dict[int, float]:
-        """Give the records nearest to a unit vector with their cosine, best passage each."""
+        """Return the records nearest to a unit vector, each with the cosine of its best passage, best first."""
         query = code_of(vector, self.center)
-        with self.lock:  # sessions of one process share this
+        with self.lock:  # sessions of one process share this cache
             self._catch_up(spans)
             held = [(self.held[span].numbers, self.held[span].codes) for span in spans]
         found: list[tuple[int, int]] = []
@@ -52,7 +52,7 @@ class Codes:
         return {number: cosines[number] for number in best}
 
     def cosines(self, vector: Any, numbers: Collection[int]) -> dict[int, float]:
-        """Give the best cosine of each record's passages to a unit vector."""
+        """Return, for each record, the best cosine of its passages to a unit vector."""
         rows = self.db.query(_VECTORS, {"numbers": json.dumps(list(numbers))}) if numbers else []
         if not rows:
             return {}
@@ -64,7 +64,7 @@ class Codes:
         return best
 
     def _catch_up(self, spans: Sequence[Span]) -> None:
-        """Read the codes that came since the last look, and up to which stamp that was, at one moment."""
+        """Read the codes added since the last update, and the current stamp, in one statement so that they agree."""
         olds = [self.held.setdefault(span, _Held()) for span in spans]
         given = {
             "low": [low for low, _ in spans],
@@ -91,7 +91,7 @@ def _close(query: Any, numbers: Any, codes: Any, allowed: Collection[int] | None
     if allowed is not None:
         mask = np.isin(numbers, np.fromiter(allowed, dtype=np.int64, count=len(allowed)))
         numbers, codes = numbers[mask], codes[:, mask]
-    # Word by word over all vectors: each step runs through memory once.
+    # Word by word over all vectors, so that each step reads memory sequentially.
     distances = np.zeros(len(numbers), dtype=np.uint16)
     for words, word in zip(codes, query, strict=True):
         distances += np.bitwise_count(words ^ word)
@@ -102,14 +102,14 @@ def _close(query: Any, numbers: Any, codes: Any, allowed: Collection[int] | None
     return list(zip(distances.tolist(), numbers.tolist(), strict=True))
 
 
-# A vector that was replaced leaves its old code behind; the second look reads what is true now.
+# A replaced vector leaves its old code in the cache; the exact comparison reads the current vectors.
 _STAMP = "select -1 as place, value as number, null as code from counters where name = 'stamp'"
 _SINCE = "select {place}, number, code from vectors where {by_number}stamp > :stamp{place} and {by_stamp}number between :low{place} and :high{place}"
 
 
 @cache
 def _codes_since(new: tuple[bool, ...]) -> str:
-    """Return the statement that gives the stamp and the codes of some spans: of a new one found by number, else by stamp (+)."""
+    """Return the SQL for the stamp and the codes of spans; `+` makes new spans use the key, others the stamp index."""
     ways = [{"by_number": "+", "by_stamp": ""} if is_new else {"by_number": "", "by_stamp": "+"} for is_new in new]
     asked = [_SINCE.format(place=place, **way) for place, way in enumerate(ways)]
     return "\nunion all\n".join((_STAMP, *asked))
@@ -119,15 +119,14 @@ _VECTORS = "select number, vector from vectors where number in (select cast(valu
 
 
 def first_look(passages: int) -> int:
-    """Tell how many passages are looked at exactly: enough to hold 98 % of the true ten nearest, measured."""
+    """Return how many passages are compared exactly: as measured, they contain 98 % of the true ten nearest."""
     return min(1_000, 120 + passages // 500)
 
 
 def code_of(vectors: Any, center: Any) -> Any:
-    """Give the sign bits of vectors, packed into whole 64-bit words.
+    """Return the sign bits of vectors relative to a centre, packed into whole 64-bit words.
 
-    Seen from the origin all texts lie to one side and many bits would be the same for all; seen from their centre each
-    bit tells something.
+    Without the centre many bits would be the same for all texts, because their vectors point in a similar direction.
     """
     bits = np.packbits(np.asarray(vectors) > center, axis=-1)
     spare = -bits.shape[-1] % 8

@@ -1,4 +1,4 @@
-"""Derived tables: each module here owns its tables, fills them from a batch, and can be rebuilt from the journal."""
+"""Views: derived tables. Each module owns its tables, fills them from a batch, and can be rebuilt from the journal."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,22 +11,22 @@ from holdfast.model.record import Entry as Entry
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Batch:
-    """What one commit changed: records as they now are, and the events that only count."""
+    """The changes of one commit: the new state of records, and the events that are only counted."""
 
     entries: Sequence[Entry] = ()
     counted: Sequence[Event] = field(default=())
 
 
 class View(Protocol):
-    """A module with these names is a view. `apply` makes rows agree with the records, however often it runs."""
+    """A module with these names is a view. `apply` may run again for the same records and gives the same rows."""
 
     @property
     def NAME(self) -> str:  # noqa: N802  constants of a module
-        """What the store calls it."""
+        """The name of the view in the table `views`."""
 
     @property
     def VERSION(self) -> int:  # noqa: N802
-        """Raised when its tables mean something else: they are then rebuilt."""
+        """The version of the tables. A higher version makes the store rebuild them."""
 
     @property
     def TABLES(self) -> tuple[str, ...]:  # noqa: N802
@@ -34,10 +34,10 @@ class View(Protocol):
 
     @property
     def SCHEMA(self) -> str | Mapping[Dialect, str]:  # noqa: N802
-        """The statements that make them; for each engine, where they differ by more than types."""
+        """The statements that create the tables; one per engine where they differ by more than types."""
 
     def apply(self, db: Database, batch: Batch, /) -> None:
-        """Bring the view's rows up to date with a batch."""
+        """Update the rows of the view from a batch."""
 
 
 def recreate(db: Database, view: View) -> None:

@@ -1,11 +1,11 @@
-"""Questions over several views at once: which records nobody needs, many need, or somebody should look at."""
+"""Queries over several views for the health report: records that are unused, used most, or need a review."""
 
 from typing import NamedTuple
 
 from holdfast.engine.database import Database
 from holdfast.engine.views.records import span
 
-# What tells of a moment is not expected to be used again; starters are everybody's.
+# Kinds that describe one moment are not expected to be used again. Starters come with every store.
 _PASSING = "('observation', 'summary', 'progress', 'thread', 'review', 'retrospective')"
 _HERE = f"""
 from records left join usage on usage.id = records.id
@@ -15,25 +15,25 @@ and records.kind not in {_PASSING}
 
 
 class Found(NamedTuple):
-    """How many records there are of a sort, and the first of them."""
+    """The number of matching records, and the ids of the first ones up to a limit."""
 
     total: int
     ids: tuple[str, ...]
 
 
 def cold(db: Database, project: int, before: str, limit: int) -> Found:
-    """Give records older than an instant that were never shown nor used."""
+    """Return records created before an instant that were never returned nor applied."""
     never = "and created_at < :before and coalesce(surfaced, 0) + coalesce(applied, 0) = 0"
     return _found(db, never, project, before, limit)
 
 
 def dead(db: Database, project: int, before: str, limit: int) -> Found:
-    """Give records older than an instant that were shown and never helped."""
+    """Return records created before an instant that were returned but never applied or corrected."""
     return _found(db, "and created_at < :before and surfaced > 0 and applied + corrected = 0", project, before, limit)
 
 
 def contradicted(db: Database, project: int, limit: int) -> Found:
-    """Give records somebody called wrong since they were last revised or checked."""
+    """Return records with a contradicted use after their last revision and verification."""
     later = """
     and contradicted > 0 and exists (
         select 1 from uses where uses.id = records.id and outcome = 'contradicted'
@@ -44,33 +44,33 @@ def contradicted(db: Database, project: int, limit: int) -> Found:
 
 
 def unverified(db: Database, project: int, before: str, limit: int) -> Found:
-    """Give records older than an instant that nobody ever checked or revised."""
+    """Return records that were never verified and not revised since an instant."""
     return _found(db, "and verified_at = '' and updated_at < :before", project, before, limit)
 
 
 def stale(db: Database, project: int, before: str, limit: int) -> Found:
-    """Give records that were checked, but not since an instant."""
+    """Return records that were verified once, but neither verified nor revised since an instant."""
     return _found(
         db, "and verified_at <> '' and verified_at < :before and updated_at < :before", project, before, limit
     )
 
 
 def citing(db: Database, project: int, limit: int) -> Found:
-    """Give records that somebody checked, or that say where in the code they come from, the latest first."""
+    """Return records that were verified or that cite a place in code, the latest first."""
     cites = "and (verified_at <> '' or doc like :anchors or doc like :seen)"
     parts = {"anchors": '%"anchors":%', "seen": '%"seen":%'}
     return _found(db, cites, project, "", limit, order="records.number desc", **parts)
 
 
 def heavy(db: Database, project: int, least: int, limit: int) -> list[tuple[str, int]]:
-    """Give the records that helped most often."""
+    """Return the records applied at least `least` times, with the count, most often applied first."""
     low, high = span(project)
     sql = f"select records.id, applied {_HERE} and applied >= :least order by applied desc, records.id limit :limit"
     return [(row[0], row[1]) for row in db.query(sql, {"low": low, "high": high, "least": least, "limit": limit})]
 
 
 def total(db: Database, project: int) -> int:
-    """Tell how many records are meant to be used again."""
+    """Count the active records that are expected to be used again."""
     low, high = span(project)
     return int(db.query(f"select count(*) {_HERE}", {"low": low, "high": high})[0][0])
 

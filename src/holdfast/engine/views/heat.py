@@ -1,4 +1,4 @@
-"""The hot set: which records are in it, which of them are pinned, and how it has fared."""
+"""View of the hot set: which records are in it, which of them are pinned, and how often it was hit."""
 
 import json
 from collections import Counter
@@ -32,7 +32,7 @@ create table heat_counts (
 
 
 class Warm(NamedTuple):
-    """A record of the hot set: its place, whether it is pinned, since when and why."""
+    """A record of the hot set: its number, whether it is pinned, since when and why."""
 
     id: str
     number: int
@@ -42,7 +42,7 @@ class Warm(NamedTuple):
 
 
 def apply(db: Database, batch: Batch, /) -> None:
-    """Put in and take out what the events say, and count; of what is erased nobody's words stay."""
+    """Update the hot set and its counts from events; free-text reasons of erased records are cleared."""
     erased = [entry.record.id for entry in batch.entries if entry.record.state == "erased"]
     db.many(_HUSH, [{"id": one, "kept": json.dumps(HEATED_BECAUSE)} for one in erased])
     heated = [event for event in batch.counted if event.verb == "heated"]
@@ -57,7 +57,7 @@ def apply(db: Database, batch: Batch, /) -> None:
 
 
 def last(db: Database, record_id: str) -> str:
-    """Give the event that put a record in or out last."""
+    """Return the id of the last event that added or removed a record; empty if there is none."""
     rows = db.query("select event from heat where id = :id", {"id": record_id})
     return str(rows[0][0]) if rows else ""
 
@@ -69,13 +69,13 @@ def _row(event: Event) -> Params:
 
 
 def _move(event: Event) -> str:
-    """Return what an event counts as, or nothing."""
+    """Return the name of the counter for an event; empty if it is not counted."""
     otherwise = "promotions" if event.data.get("hot") is True else "demotions"
     named = {"evicted": "evictions", "stale": "demotions", "unpin": "", "pin": ""}
     return named.get(str(event.data.get("why", "")), otherwise)
 
 
-# Events may arrive in any order: the latest by id is the one that holds.
+# Events may arrive in any order: the one with the highest id counts.
 _PUT = """
 insert into heat (id, hot, pinned, at, why, event) values (:id, :hot, :pinned, :at, :why, :event)
 on conflict (id) do update set
@@ -90,7 +90,7 @@ on conflict (name) do update set value = heat_counts.value + excluded.value
 
 
 def hot(db: Database, projects: Sequence[int]) -> list[Warm]:
-    """Give the active records of these projects that are in the hot set."""
+    """Return the active records of these projects that are in the hot set."""
     spans = [dict(zip(("low", "high"), span(project), strict=True)) for project in projects]
     rows = [row for some in query_each(db, _HOT, spans) for row in some]
     return [Warm(row[0], row[1], bool(row[2]), row[3], row[4]) for row in rows]
@@ -103,6 +103,6 @@ where hot = 1 and state = 'active' and records.number between :low and :high ord
 
 
 def counts(db: Database) -> dict[str, int]:
-    """Tell how often the hot set helped or not, and how often something went in or out."""
+    """Return the hits and misses of the hot set, and its promotions, demotions and evictions."""
     known = {row[0]: row[1] for row in db.query("select name, value from heat_counts")}
     return {name: known.get(name, 0) for name in ("hits", "misses", "promotions", "demotions", "evictions")}

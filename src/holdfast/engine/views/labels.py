@@ -1,4 +1,4 @@
-"""Scopes and tags of every record, and the branch it was made on, for filters and counts."""
+"""View of labels: the scopes, tags and git branch of each record, for filters and counts."""
 
 from holdfast.engine.database import Database
 from holdfast.engine.views import Batch
@@ -19,7 +19,7 @@ create index labels_number on labels (number);
 
 
 def apply(db: Database, batch: Batch, /) -> None:
-    """Make each record's labels the ones it now has."""
+    """Replace the labels of each record with its current ones."""
     gone = [{"number": entry.number} for entry in batch.entries if entry.known]
     if gone:
         db.many("delete from labels where number = :number", gone)
@@ -40,7 +40,7 @@ def apply(db: Database, batch: Batch, /) -> None:
 
 
 def counts(db: Database, facet: str, project: int | None = None) -> dict[str, int]:
-    """Tell how many active records carry each label, commonest first."""
+    """Count the active records with each label of a facet, most common first."""
     low, high = span(project) if project is not None else (0, 2**62)
     rows = db.query(
         """
@@ -54,7 +54,7 @@ def counts(db: Database, facet: str, project: int | None = None) -> dict[str, in
 
 
 def scopes_under(db: Database, outer: str) -> list[str]:
-    """Give the scopes nested in one, skipping from value to value rather than reading every record's row."""
+    """Return the scopes nested in `outer`; the query skips from value to value instead of reading every row."""
     rows = db.query(
         """
         with recursive found (value) as (
@@ -65,13 +65,13 @@ def scopes_under(db: Database, outer: str) -> list[str]:
         )
         select value from found where value is not null
         """,
-        {"low": f"{outer}:", "high": f"{outer};"},  # ';' follows ':'
+        {"low": f"{outer}:", "high": f"{outer};"},  # ';' comes after ':'
     )
     return [row[0] for row in rows]
 
 
 def numbers(db: Database, facet: str, value: str, project: int, limit: int) -> list[int]:
-    """Give the newest records of a project that carry a label."""
+    """Return the numbers of the newest records of a project with a label, newest first."""
     low, high = span(project)
     sql = """
     select number from labels where facet = :facet and value = :value and number between :low and :high

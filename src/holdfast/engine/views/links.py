@@ -1,4 +1,4 @@
-"""Arrows between records, found from either end."""
+"""View of links between records, which can be queried from either end."""
 
 import json
 from collections.abc import Iterable
@@ -33,7 +33,7 @@ class Arrow:
 
 
 def apply(db: Database, batch: Batch, /) -> None:
-    """Make the arrows that leave each record the ones it now has."""
+    """Replace the outgoing links of each record with its current ones."""
     known = [{"source": entry.record.id} for entry in batch.entries if entry.known]
     db.many("delete from links where source = :source", known)
     db.many(
@@ -47,7 +47,7 @@ def apply(db: Database, batch: Batch, /) -> None:
 
 
 def around(db: Database, record_id: str) -> list[Arrow]:
-    """Give the arrows that leave or reach a record."""
+    """Return the outgoing and incoming links of a record."""
     rows = db.query(
         "select source, relation, target from links where source = :id or target = :id order by source, relation, target",
         {"id": record_id},
@@ -56,7 +56,7 @@ def around(db: Database, record_id: str) -> list[Arrow]:
 
 
 def others(db: Database, ids: Iterable[str]) -> dict[str, list[tuple[Arrow, Record | None]]]:
-    """Return, for each of these records, the arrows that leave or reach it, and the record at the other end if it is here."""
+    """Return the outgoing and incoming links of each record, with the record at the other end if the store has it."""
     found: dict[str, list[tuple[Arrow, Record | None]]] = {one: [] for one in ids}
     for row in db.query(_OTHERS, {"ids": json.dumps(list(found))}):
         arrow = Arrow(source=row["source"], relation=row["relation"], target=row["target"])
@@ -76,7 +76,7 @@ where target in (select value from json_each(:ids)) and links.source <> target
 
 
 def pairs(db: Database, relation: str, project: int) -> list[tuple[str, str]]:
-    """Give the active records of a project that such a link connects."""
+    """Return (source, target) of links with a relation between active records; the source is in the project."""
     low, high = span(project)
     rows = db.query(_PAIRS, {"relation": relation, "low": low, "high": high})
     return [(row[0], row[1]) for row in rows]
@@ -91,7 +91,7 @@ order by links.source, links.target
 
 
 def of_project(db: Database, project: int, limit: int) -> list[Arrow]:
-    """Give the arrows that leave the active records of a project, those of the latest records first."""
+    """Return the outgoing links of the active records of a project, those of the latest records first."""
     low, high = span(project)
     rows = db.query(_OF_PROJECT, {"low": low, "high": high, "limit": limit})
     return [Arrow(source=row[0], relation=row[1], target=row[2]) for row in rows]
@@ -104,7 +104,7 @@ where state = 'active' and number between :low and :high order by number desc, r
 
 
 def counts(db: Database, project: int) -> dict[str, int]:
-    """Tell how many arrows of each relation leave the active records of a project."""
+    """Count the outgoing links of a project's active records by relation."""
     low, high = span(project)
     rows = db.query(_COUNTS, {"low": low, "high": high})
     return {row[0]: int(row[1]) for row in rows}
@@ -117,7 +117,7 @@ where state = 'active' and number between :low and :high group by relation order
 
 
 def linked(db: Database, project: int) -> int:
-    """Tell how many active records of a project an arrow leaves or reaches."""
+    """Count the active records of a project that have an outgoing or incoming link."""
     low, high = span(project)
     return int(db.query(_LINKED, {"low": low, "high": high})[0][0])
 
@@ -129,7 +129,7 @@ and (id in (select source from links) or id in (select target from links))
 
 
 def leaving(db: Database, ids: Iterable[str]) -> list[Arrow]:
-    """Give the arrows that leave any of these records."""
+    """Return the outgoing links of these records."""
     sql = "select source, relation, target from links where source in (select value from json_each(:ids))"
     return [
         Arrow(source=row[0], relation=row[1], target=row[2]) for row in db.query(sql, {"ids": json.dumps(list(ids))})
@@ -137,7 +137,7 @@ def leaving(db: Database, ids: Iterable[str]) -> list[Arrow]:
 
 
 def superseded(db: Database, ids: Iterable[str]) -> dict[str, str]:
-    """Give, for each of these that an active record replaced, the record that did."""
+    """Return, for each of these ids that an active record supersedes, the id of that record."""
     return {row[0]: row[1] for row in db.query(_REPLACED, {"ids": json.dumps(list(ids))})}
 
 

@@ -1,4 +1,4 @@
-"""Whose the private records are: what the policies of a team's server look at. An embedded store has one user, and no rows here."""
+"""View of the owners of private records, for the row policies of a team's server. Empty in a store with one user."""
 
 from holdfast.engine.database import Database
 from holdfast.engine.views import Batch
@@ -16,7 +16,7 @@ create index privates_project on privates ((number >> 32));
 
 
 def apply(db: Database, batch: Batch, /) -> None:
-    """Note the owner of each private record, and of no other."""
+    """Store the owner of each private record, starters excluded."""
     if not db.shared:
         return
     revised = [{"number": entry.number} for entry in batch.entries if entry.known]

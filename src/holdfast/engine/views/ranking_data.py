@@ -1,4 +1,4 @@
-"""What ranking needs to know about records besides their text, from several views in one statement."""
+"""Read the data that ranking needs besides the text of records, from several views in one statement."""
 
 import json
 from collections.abc import Collection, Mapping
@@ -33,7 +33,7 @@ where hot = 1 and state = 'active' and heat.id in {_IDS}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RankingData:
-    """By record id: usage, changes of trust, recent outcomes of scars, marks of arrival; and who was replaced or is hot."""
+    """By record id: usage, changes of trust, recent outcomes of scars, arrivals; and which are superseded or hot."""
 
     usage: Mapping[str, Usage] = field(default_factory=dict)
     trust: Mapping[str, list[float]] = field(default_factory=dict)
@@ -46,7 +46,7 @@ class RankingData:
 def ranking_data(
     db: Database, ids: Collection[str], *, scars: Collection[str], shared: Collection[str], since: str
 ) -> RankingData:
-    """Return what is known about records: outcomes since an instant only of `scars`, arrivals only of `shared` ones."""
+    """Return the ranking data of records: outcomes since an instant only for `scars`, arrivals only for `shared`."""
     lists = {"ids": ids, "scars": scars, "shared": shared}
     given = {name: json.dumps(list(some)) for name, some in lists.items()} | {"since": since}
     parts: dict[str, list[Row]] = {}

@@ -1,4 +1,4 @@
-"""The record per id, as it is now."""
+"""View of records: the current state of each, with the queries that filter, page and count them."""
 
 import json
 from collections.abc import Iterable
@@ -45,7 +45,7 @@ PROJECT_BITS = 32  # four billion records a project, two million projects within
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Filter:
-    """Which records are meant. `projects` None means all of them."""
+    """The conditions a record must meet. `projects` None means all of them."""
 
     projects: tuple[int, ...] | None = None
     kinds: tuple[str, ...] = ()
@@ -58,17 +58,17 @@ class Filter:
     since: str = ""
     until: str = ""
     starters: bool = True
-    waits: bool = False  # only those of which something waits to be accepted
+    waits: bool = False  # only records in quarantine or with quarantined changes
 
     @property
     def narrow(self) -> bool:
-        """Whether it asks for more than active records of some projects."""
+        """Whether it filters by more than project and state."""
         scoped = self.scopes or self.any_scopes or self.without_scopes
         return bool(self.kinds or scoped or self.tags or self.session or self.since or self.until)
 
 
 class Place(NamedTuple):
-    """Where a record stands: who wrote it, when, in which session, and what is near it there, with its distance."""
+    """Who wrote a record, when and in which session, and its neighbours in the session with their distance."""
 
     number: int
     session: str
@@ -78,18 +78,18 @@ class Place(NamedTuple):
 
 
 def span(project: int) -> tuple[int, int]:
-    """Give the first and last number a project's records can have."""
+    """Return the first and last number that records of a project can have."""
     return project << PROJECT_BITS, ((project + 1) << PROJECT_BITS) - 1
 
 
 def fingerprint(record: Record) -> str:
-    """Give the same short text for records that say the same but for case and spacing."""
+    """Return a hash of kind and text that ignores case and spacing."""
     said = f"{record.kind}\n{record.text}"
     return blake2b(" ".join(said.casefold().split()).encode(), digest_size=12).hexdigest()
 
 
 def apply(db: Database, batch: Batch, /) -> None:
-    """Write each record as it now is."""
+    """Store the current state of each record."""
     db.many(
         """
         insert into records
@@ -125,7 +125,7 @@ def _row(entry: Entry) -> Params:
 
 
 def by_prefix(db: Database, prefix: str, most: int) -> list[Entry]:
-    """Give the records whose id begins so."""
+    """Return the records whose id begins with a prefix, by id."""
     # Crockford base 32 has no letter after Z, so this bounds every id that starts with the prefix.
     found = {"low": prefix, "high": prefix + "~", "most": most}
     return _entries(
@@ -134,7 +134,7 @@ def by_prefix(db: Database, prefix: str, most: int) -> list[Entry]:
 
 
 def by_numbers(db: Database, numbers: Iterable[int]) -> dict[int, Record]:
-    """Give the records of local numbers."""
+    """Return the records with these local numbers, by number."""
     sql = f"select number, doc from records where number in ({_NUMBERS})"
     return {entry.number: entry.record for entry in _entries(db, sql, {"numbers": json.dumps(list(numbers))})}
 
@@ -143,12 +143,12 @@ _NUMBERS = "select cast(value as bigint) from json_each(:numbers)"
 
 
 def with_fingerprint(db: Database, value: str) -> list[Entry]:
-    """Give the records that say exactly this."""
+    """Return the records with a fingerprint: the same kind and text but for case and spacing."""
     return _entries(db, "select number, doc from records where fingerprint = :value", {"value": value})
 
 
 def authors(db: Database) -> list[str]:
-    """Give the people who wrote records, skipping from name to name rather than reading every row."""
+    """Return the users who wrote records; the query skips from name to name instead of reading every row."""
     return [row[0] for row in db.query("select * from holdfast_authors()" if db.guarded else AUTHORS)]
 
 
@@ -164,13 +164,13 @@ select author from found where author is not null
 
 
 def wrote(db: Database, author: str, low: int, high: int) -> bool:
-    """Tell whether somebody wrote any record in a span."""
+    """True if the author wrote any record in a span of numbers."""
     sql = "select 1 from records where author = :author and author <> '' and number between :low and :high limit 1"
     return bool(db.query(sql, {"author": author, "low": low, "high": high}))
 
 
 def places(db: Database, numbers: Iterable[int], reach: int) -> dict[int, Place]:
-    """Return session, author and time of records, with those up to `reach` before and after each in its session."""
+    """Return the place of each record, with up to `reach` neighbours before and after it in its session."""
     rows = db.query(_PLACES, {"numbers": json.dumps(list(numbers)), "reach": reach})
     return {row[0]: Place(row[0], row[1], row[2], row[3], (*_distances(row[4]), *_distances(row[5]))) for row in rows}
 
@@ -193,7 +193,7 @@ from records as one where number in ({_NUMBERS})
 
 
 def page(db: Database, chosen: Filter, *, limit: int, offset: int = 0, oldest_first: bool = False) -> list[Entry]:
-    """Give records by time of creation, newest first unless asked otherwise."""
+    """Return a page of records by time of creation, newest first by default."""
     where, params = _where(chosen)
     order = "created_at, number" if oldest_first else "created_at desc, number desc"
     return _entries(
@@ -204,9 +204,9 @@ def page(db: Database, chosen: Filter, *, limit: int, offset: int = 0, oldest_fi
 
 
 def latest(db: Database, chosen: Filter, *, limit: int, before: int = 0) -> list[Entry]:
-    """Give the records of one project in the order they came here, latest first, from before a number on.
+    """Return the records of one project in the order they were stored here, latest first; only those before a number.
 
-    Unlike `page` it reads no more than it gives, however large the project.
+    `before` 0 means no bound. Unlike `page` it needs no sort: it stops reading at the limit, however large the project.
     """
     assert chosen.projects is not None
     where, params = _where(chosen)
@@ -216,13 +216,13 @@ def latest(db: Database, chosen: Filter, *, limit: int, before: int = 0) -> list
 
 
 def after(db: Database, number: int, limit: int) -> list[Entry]:
-    """Give the records that follow a number, whatever their project or state."""
+    """Return the records with a higher number, in order, of any project and state."""
     sql = "select number, doc from records where number > :number order by number limit :limit"
     return _entries(db, sql, {"number": number, "limit": limit})
 
 
 def newest(db: Database, kind: str, project: int, *, state: str = "active", limit: int) -> list[Entry]:
-    """Give the latest records of one kind in one project, found by its index: latest first."""
+    """Return the latest records of one kind in one project, latest first. Uses the index on kind."""
     low, high = span(project)
     return _entries(db, _NEWEST, {"kind": kind, "low": low, "high": high, "state": state, "limit": limit})
 
@@ -234,7 +234,7 @@ order by number desc limit :limit
 
 
 def newest_of_here(db: Database, kind: str, project: int, *, limit: int) -> list[Entry]:
-    """Return the latest active records of one kind that nobody brought from elsewhere, however many of those there are."""
+    """Return the latest active records of one kind that were written here: none with imported events."""
     low, high = span(project)
     return _entries(db, _NEWEST_OF_HERE, {"kind": kind, "low": low, "high": high, "limit": limit})
 
@@ -247,20 +247,20 @@ order by number desc limit :limit
 
 
 def waiting(db: Database, projects: tuple[int, ...] | None, limit: int) -> list[Entry]:
-    """Give records of which something waits to be accepted, the last to arrive first, found by their index."""
+    """Return records in quarantine or with quarantined changes, latest number first. Uses their index."""
     where, params = _where(Filter(projects=projects, states=(), waits=True))
     sql = f"select number, doc from records where {where} order by number desc limit :limit"
     return _entries(db, sql, {**params, "limit": limit})
 
 
 def of_session(db: Database, session: str, *, limit: int = 1_000) -> list[Entry]:
-    """Give what a session wrote, in order, whatever became of it."""
+    """Return the records a session wrote, in order, in any state but erased."""
     sql = "select number, doc from records where session = :session and state <> 'erased' order by number limit :limit"
     return _entries(db, sql, {"session": session, "limit": limit})
 
 
 def kinds_since(db: Database, project: int, since: str, sessions: Iterable[str] | None = None) -> dict[str, int]:
-    """Count the active records of a project made since an instant by kind; only those of some sessions, if they are named."""
+    """Count by kind the active records of a project created since an instant; with `sessions`, only theirs."""
     low, high = span(project)
     only = "" if sessions is None else "and session in (select value from json_each(:sessions))"
     given = {"low": low, "high": high, "since": since, "sessions": json.dumps(sorted(sessions or ()))}
@@ -279,14 +279,14 @@ def _without(params: Params, name: str) -> Params:
 
 
 def daily(db: Database, chosen: Filter) -> list[tuple[str, str, int]]:
-    """Tell how many records of each kind were made on each day, whatever became of them."""
+    """Count the records of each kind created on each day: (day, kind, count)."""
     where, params = _where(chosen)
     sql = f"select substr(created_at, 1, 10) as day, kind, count(*) from records where {where} group by day, kind order by day, kind"
     return [(row[0], row[1], int(row[2])) for row in db.query(sql, params)]
 
 
 def last_made(db: Database, project: int) -> str:
-    """Give when a project's last record was made, by its last number; nothing if it has none."""
+    """Return when the record with the highest number in a project was created; empty if there is none."""
     low, high = span(project)
     sql = "select created_at from records where number between :low and :high order by number desc limit 1"
     rows = db.query(sql, {"low": low, "high": high})
@@ -294,40 +294,40 @@ def last_made(db: Database, project: int) -> str:
 
 
 def by_ids(db: Database, ids: Iterable[str]) -> dict[str, Entry]:
-    """Give the records of ids."""
+    """Return the records with these ids, by id."""
     sql = "select number, doc from records where id in (select value from json_each(:ids))"
     return {entry.record.id: entry for entry in _entries(db, sql, {"ids": json.dumps(list(ids))})}
 
 
 def counted(db: Database, chosen: Filter) -> int:
-    """Tell how many records there are."""
+    """Count the records that match a filter."""
     where, params = _where(chosen)
     return int(db.query(f"select count(*) from records where {where}", params)[0][0])
 
 
 def census(db: Database, chosen: Filter) -> list[tuple[str, str, int]]:
-    """Tell how many records there are of each kind and source."""
+    """Count the records of each kind and source that match a filter: (kind, source, count)."""
     where, params = _where(chosen)
     rows = db.query(f"select kind, source, count(*) from records where {where} group by kind, source", params)
     return [(row[0], row[1], int(row[2])) for row in rows]
 
 
 def kinds_of(db: Database, project: int) -> dict[str, int]:
-    """Tell how many records of each kind a project ever had, by an index alone: no row is read."""
+    """Count the records of each kind in a project, in any state. Answered from the index: no row is read."""
     low, high = span(project)
-    # The sign keeps the engine from walking the rows themselves.
+    # The plus sign keeps the database from scanning the rows by number.
     sql = "select kind, count(*) from records where +number between :low and :high group by kind order by count(*) desc, kind"
     return {row[0]: int(row[1]) for row in db.query(sql, {"low": low, "high": high})}
 
 
 def numbers(db: Database, chosen: Filter) -> set[int]:
-    """Give the local numbers of the records meant."""
+    """Return the local numbers of the records that match a filter."""
     where, params = _where(chosen)
     return {row[0] for row in db.query(f"select number from records where {where}", params)}
 
 
 def _where(chosen: Filter) -> tuple[str, Params]:
-    """Write a filter as SQL; the fragments are constants, what users give travels as parameters."""
+    """Return a filter as SQL and parameters. The fragments are constants; input is only in the parameters."""
     parts, params = ["1 = 1"], dict[str, object]()
     if chosen.projects is not None:
         spans = []
@@ -344,7 +344,7 @@ def _where(chosen: Filter) -> tuple[str, Params]:
     if not chosen.starters:
         parts.append("source <> 'starter'")
     if chosen.waits:
-        parts.append("waits = 1")  # word for word as the condition of its index
+        parts.append("waits = 1")  # exactly as in the condition of the partial index, or it is not used
     for place, tag in enumerate(chosen.tags):
         parts.append(_TAGGED.format(place=place))
         params[f"tag{place}"] = tag
@@ -356,21 +356,21 @@ def _where(chosen: Filter) -> tuple[str, Params]:
 
 
 def _of_kinds(kinds: tuple[str, ...]) -> tuple[str, Params]:
-    """Write the kinds of a filter; of one alone, so that its index is seen to give records in order."""
+    """Return the condition on kinds; `=` for a single kind, so that the index gives the records in order."""
     if len(kinds) == 1:
         return "kind = :kind", {"kind": kinds[0]}
     return ("kind in (select value from json_each(:kind))", {"kind": json.dumps(kinds)}) if kinds else ("", {})
 
 
 def _in_states(states: tuple[str, ...]) -> tuple[str, Params]:
-    """Write the states of a filter; what is pending word for word as the condition of its index."""
+    """Return the condition on states; for pending exactly as in the condition of the partial index."""
     if states == ("pending",):
         return "state = 'pending'", {}
     return ("state in (select value from json_each(:state))", {"state": json.dumps(states)}) if states else ("", {})
 
 
 def _scoped(chosen: Filter) -> tuple[list[str], Params]:
-    """Write the scopes of a filter: all of some, any of others, none of the rest."""
+    """Return the conditions on scopes: all of `scopes`, any of `any_scopes`, none of `without_scopes`."""
     wanted = {"": chosen.scopes, "any": chosen.any_scopes, "not": chosen.without_scopes}
     tests = {
         name: [_SCOPED.format(place=f"{name}{place}") for place in range(len(found))] for name, found in wanted.items()
@@ -384,7 +384,7 @@ def _scoped(chosen: Filter) -> tuple[list[str], Params]:
 
 
 def _nested(place: str, scope: str) -> dict[str, object]:
-    return {f"scope{place}": scope, f"from{place}": f"{scope}:", f"to{place}": f"{scope};"}  # ';' follows ':'
+    return {f"scope{place}": scope, f"from{place}": f"{scope}:", f"to{place}": f"{scope};"}  # ';' comes after ':'
 
 
 _SCOPED = (
@@ -401,5 +401,5 @@ def _entries(db: Database, sql: str, params: Params) -> list[Entry]:
 
 @lru_cache(maxsize=2048)
 def parsed(doc: str) -> Record:
-    """Read a stored record; the same text is the same record, so warm reads cost nothing."""
+    """Parse a stored record. Cached by its text, so repeated reads are free."""
     return stored(doc, record_from_json)

@@ -1,4 +1,4 @@
-"""The session per id, as its events tell it."""
+"""View of sessions: the current state of each, computed from its events."""
 
 import json
 from collections.abc import Sequence
@@ -25,14 +25,14 @@ create index sessions_project on sessions (project, started_at);
 
 
 def apply(db: Database, batch: Batch, /) -> None:
-    """Tell each session what happened to it."""
+    """Update sessions from the events that start and close them."""
     for event in batch.counted:
         if event.verb in ("started", "closed") and (session := told(of(db, event.about), event)):
             db.execute(_PUT, _row(session))
 
 
 def tell_again(db: Database, session: str, events: Sequence[Event]) -> None:
-    """Make the row of one session again from the events about it, in the order of their ids."""
+    """Rebuild the row of one session from all events about it, which must be in the order of their ids."""
     db.execute("delete from sessions where id = :id", {"id": session})
     apply(db, Batch(counted=list(events)))
 
@@ -55,13 +55,13 @@ def _row(session: Session) -> Params:
 
 
 def of(db: Database, session_id: str) -> Session | None:
-    """Give a session by its id."""
+    """Return a session by its id, or None."""
     rows = db.query("select doc from sessions where id = :id", {"id": session_id})
     return _read(rows)[0] if rows else None
 
 
 def by_prefix(db: Database, prefix: str, most: int) -> list[Session]:
-    """Give the sessions whose id begins so."""
+    """Return the sessions whose id begins with a prefix, by id."""
     sql = "select doc from sessions where id >= :low and id < :high order by id limit :most"
     return _read(db.query(sql, {"low": prefix, "high": prefix + "~", "most": most}))
 
@@ -69,7 +69,7 @@ def by_prefix(db: Database, prefix: str, most: int) -> list[Session]:
 def page(
     db: Database, project: str | None, *, limit: int, offset: int = 0, since: str = "", only_open: bool = False
 ) -> list[Session]:
-    """Give the sessions of a project, or of all, latest first."""
+    """Return a page of the sessions of a project, or of all projects if None, latest first."""
     given = {"project": project or "", "since": since, "limit": limit, "offset": offset}
     everywhere = "" if project is not None else "1 = 1 or "
     still = " and is_open = 1" if only_open else ""
@@ -83,7 +83,7 @@ order by started_at desc, id desc limit :limit offset :offset
 
 
 def counted(db: Database, project: str | None) -> int:
-    """Tell how many sessions a project, or all, had."""
+    """Count the sessions of a project, or of all projects if None."""
     everywhere = "" if project is not None else "1 = 1 or "
     sql = f"select count(*) from sessions where {everywhere}project = :project"
     return int(db.query(sql, {"project": project or ""})[0][0])

@@ -1,4 +1,4 @@
-"""What sessions turned to after what: the best answer of one question, then that of the next."""
+"""View of steps: how often the top result of one recall was followed by that of the next in the same session."""
 
 from typing import NamedTuple
 
@@ -25,7 +25,7 @@ create table last_steps (
 
 
 class Step(NamedTuple):
-    """A record that sessions turned to after another one, how often and when last."""
+    """A record that was the top result after another one, how often and when last."""
 
     target: str
     times: int
@@ -33,7 +33,7 @@ class Step(NamedTuple):
 
 
 def apply(db: Database, batch: Batch, /) -> None:
-    """Follow each session from answer to answer."""
+    """Count the step from the previous top result of each session to the new one."""
     for event in batch.counted:
         if event.verb == "surfaced" and (top := _top(event)):
             given = {"session": event.about, "id": top}
@@ -59,13 +59,13 @@ insert into last_steps (session, id) values (:session, :id) on conflict (session
 
 
 def after(db: Database, record_id: str) -> list[Step]:
-    """Give what sessions turned to after a record."""
+    """Return the steps from a record, most frequent first."""
     sql = "select target, times, last_at from steps where source = :id order by times desc, target"
     return [Step(*row) for row in db.query(sql, {"id": record_id})]
 
 
 def most(db: Database, least: int, limit: int) -> list[tuple[str, Step]]:
-    """Give the steps taken most often, each with what it started from."""
+    """Return the steps taken at least `least` times with the record they start from, most frequent first."""
     sql = """
     select source, target, times, last_at from steps where times >= :least order by times desc, source, target limit :limit
     """
@@ -73,6 +73,6 @@ def most(db: Database, least: int, limit: int) -> list[tuple[str, Step]]:
 
 
 def counted(db: Database) -> tuple[int, int]:
-    """Tell how many different steps there are, and how often they were taken in all."""
+    """Return the number of distinct steps, and how often all of them together were taken."""
     row = db.query("select count(*), coalesce(sum(times), 0) from steps")[0]
     return int(row[0]), int(row[1])

@@ -1,4 +1,4 @@
-"""How often and when each thread was last worked on."""
+"""View of touches: how often each thread was worked on, and when last."""
 
 import json
 from collections.abc import Iterable
@@ -20,14 +20,14 @@ create table touches (
 
 
 class Touched(NamedTuple):
-    """How often a record was worked on after it was made, and when last."""
+    """How often a record was worked on after it was created, and when last."""
 
     times: int = 0
     last_at: str = ""
 
 
 def apply(db: Database, batch: Batch, /) -> None:
-    """Add what the events say; the store hands each event over once."""
+    """Count the `touched` events of a batch; the store passes each event once."""
     db.many(_ADD, [{"id": event.about, "at": event.at} for event in batch.counted if event.verb == "touched"])
 
 
@@ -40,6 +40,6 @@ on conflict (id) do update set
 
 
 def of(db: Database, ids: Iterable[str]) -> dict[str, Touched]:
-    """Give the touches of each record; one never touched has none."""
+    """Return the touches by record id; a record that was never touched is left out."""
     sql = "select id, touches, last_at from touches where id in (select value from json_each(:ids))"
     return {row[0]: Touched(times=row[1], last_at=row[2]) for row in db.query(sql, {"ids": json.dumps(list(ids))})}

@@ -1,4 +1,4 @@
-"""Every time somebody said how far a record is to be believed."""
+"""View of trust: every change to how far a record is believed."""
 
 import json
 from collections.abc import Iterable
@@ -33,7 +33,7 @@ class Change(NamedTuple):
 
 
 def apply(db: Database, batch: Batch, /) -> None:
-    """Add what the events say, each handed over once; of what is erased nothing stays."""
+    """Store the changes of trust in a batch (the store passes each event once) and delete those of erased records."""
     gone = [{"id": entry.record.id} for entry in batch.entries if entry.record.state == "erased"]
     db.many("delete from trusts where id = :id", gone)
     rows = []
@@ -52,7 +52,7 @@ def apply(db: Database, batch: Batch, /) -> None:
 
 
 def of(db: Database, ids: Iterable[str]) -> dict[str, list[Change]]:
-    """Give the changes of each record in the order they happened; most have none."""
+    """Return the changes of trust by record id, in order; a record without changes is left out."""
     found: dict[str, list[Change]] = {}
     for row in db.query(_OF, {"ids": json.dumps(list(ids))}):
         found.setdefault(row[1], []).append(Change(*row))

@@ -1,4 +1,4 @@
-"""How often each record was shown, where, and what became of it."""
+"""View of usage: how often each record was returned, in which session, and with which outcome."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -54,7 +54,7 @@ create index costs_at on costs (at);
 
 
 class Use(NamedTuple):
-    """What became of a record once: in which session, when, shown in which wording, and whether a rule saw it."""
+    """One outcome of a record: session, time, the wording that was returned, and whether a rule observed it."""
 
     event: str
     id: str
@@ -66,7 +66,7 @@ class Use(NamedTuple):
 
 
 class Cost(NamedTuple):
-    """How often a session asked, how often for nothing, and how many tokens the answers took."""
+    """The recalls of a session: how many, how many were empty, and how many tokens the results took."""
 
     session: str
     at: str
@@ -76,7 +76,7 @@ class Cost(NamedTuple):
 
 
 class Shown(NamedTuple):
-    """A record that a session was shown."""
+    """The impressions of one record in one session: `at` is the first of them."""
 
     session: str
     id: str
@@ -86,14 +86,14 @@ class Shown(NamedTuple):
 
 
 def apply(db: Database, batch: Batch, /) -> None:
-    """Add what the events say, each handed over once; of what is erased no wording stays."""
+    """Count the events of a batch (the store passes each once) and clear the wordings of erased records from `uses`."""
     gone = [{"id": entry.record.id} for entry in batch.entries if entry.record.state == "erased"]
     db.many("update uses set variant = '' where id = :id", gone)
     used = [event for event in batch.counted if event.verb == "used" and event.data.get("outcome") in OUTCOMES]
-    # Opening what an answer showed is no second showing.
+    # Opening a record that a recall returned is not a second impression.
     surfaced = [event for event in batch.counted if event.verb == "surfaced" and event.data.get("how") != "read"]
     shown = [row for event in surfaced for row in _shown_rows(event)]
-    counts = [_count(event) for event in used if event.by.kind != "rule"]  # what only a rule saw earns nothing
+    counts = [_count(event) for event in used if event.by.kind != "rule"]  # uses observed by a rule do not count
     db.many(_ADD, [*counts, *(_NONE | {"id": row["id"], "surfaced": 1} for row in shown)])
     db.many(_USE, [_use_row(event) for event in used])
     db.many(_COST, [_cost_row(event) for event in surfaced])
@@ -130,7 +130,7 @@ def _shown_rows(event: Event) -> list[Params]:
 
 
 def _ids(event: Event) -> list[str]:
-    """Return the records an event says were shown, each once."""
+    """Return the ids of the records an event lists as returned, each once."""
     ids = event.data.get("ids")
     return list(dict.fromkeys(item for item in ids if isinstance(item, str))) if isinstance(ids, list) else []
 
@@ -165,7 +165,7 @@ on conflict (session, id) do update set
 
 
 def of(db: Database, ids: Iterable[str]) -> dict[str, Usage]:
-    """Give the usage of each record; one never shown has none."""
+    """Return the usage by record id; a record that was never returned or used is left out."""
     rows = db.query(_OF, {"ids": json.dumps(list(ids))})
     return {row["id"]: Usage(**{name: row[name] for name in (*COLUMNS, "last_used_at")}) for row in rows}
 
@@ -174,18 +174,18 @@ _OF = "select * from usage where id in (select value from json_each(:ids))"
 
 
 def since(db: Database, ids: Iterable[str], at: str) -> list[Use]:
-    """Give what became of these records since an instant."""
+    """Return the uses of these records since an instant."""
     sql = f"select {_USED} from uses where at >= :at and id in (select value from json_each(:ids))"
     return _uses(db.query(sql, {"at": at, "ids": json.dumps(list(ids))}))
 
 
 def all_since(db: Database, at: str) -> list[Use]:
-    """Give what became of any record since an instant."""
+    """Return the uses of all records since an instant, in order."""
     return _uses(db.query(f"select {_USED} from uses where at >= :at order by event", {"at": at}))
 
 
 def in_session(db: Database, session: str) -> list[Use]:
-    """Give what a session said became of records, in order."""
+    """Return the uses that a session reported, in order."""
     return _uses(db.query(f"select {_USED} from uses where session = :session order by event", {"session": session}))
 
 
@@ -197,19 +197,19 @@ def _uses(rows: Sequence[Row]) -> list[Use]:
 
 
 def shown_in(db: Database, session: str) -> list[Shown]:
-    """Give what a session was shown, in the order it first was."""
+    """Return the impressions of a session, in order of the first one of each record."""
     sql = "select session, id, at, times, variant from shown where session = :session order by at, id"
     return [Shown(*row) for row in db.query(sql, {"session": session})]
 
 
 def worded_in(db: Database, session: str) -> list[Shown]:
-    """Give those of them that were shown in one of several wordings."""
+    """Return the impressions of a session that used one of two wordings, in order of the first one of each record."""
     sql = "select session, id, at, times, variant from shown where session = :session and variant <> '' order by at, id"
     return [Shown(*row) for row in db.query(sql, {"session": session})]
 
 
 def unanswered_scars(db: Database, session: str) -> list[Record]:
-    """Return the active scars a session was shown in one of several wordings and said nothing about, in the order shown."""
+    """Return the active scars that were returned to a session in one of two wordings and have no declared use in it."""
     return [parsed(row[0]) for row in db.query(_UNANSWERED, {"session": session})]
 
 
@@ -222,18 +222,18 @@ order by shown.at, shown.id
 
 
 def costs_since(db: Database, at: str) -> list[Cost]:
-    """Give what recalls cost, by session, of sessions that asked since an instant."""
+    """Return the cost of recalls per session, for sessions with a recall since an instant."""
     sql = "select session, at, recalls, empty, tokens from costs where at >= :at order by at, session"
     return [Cost(*row) for row in db.query(sql, {"at": at})]
 
 
 def strangers(db: Database) -> list[str]:
-    """Give ids that uses speak of but that no record has."""
+    """Return the ids that have uses but no record."""
     sql = "select distinct uses.id from uses left join records on records.id = uses.id where records.id is null"
     return [row[0] for row in db.query(sql)]
 
 
 def shown_since(db: Database, at: str) -> list[Shown]:
-    """Give what any session was shown since an instant."""
+    """Return the impressions of all sessions whose first one is not before an instant."""
     sql = "select session, id, at, times, variant from shown where at >= :at order by at, id"
     return [Shown(*row) for row in db.query(sql, {"at": at})]

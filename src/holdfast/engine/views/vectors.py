@@ -1,4 +1,4 @@
-"""Vectors of each record's passages. This view lags: `unembedded` is what still waits for the embedder."""
+"""View of vectors, one per passage of a record. It lags behind: `unembedded` is the queue for the embedder."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -16,7 +16,7 @@ create table unembedded (
     number integer primary key
 );
 """
-# On PostgreSQL the sign bits lie in the key's index: those of a project are read together, without touching any row.
+# On PostgreSQL the index of the primary key includes the sign bits, so that a project's are read without its rows.
 SCHEMA: dict[Dialect, str] = {
     "sqlite": f"""
 create table vectors (
@@ -45,19 +45,19 @@ create table vectors (
 {_UNEMBEDDED}
 """,
 }
-# The graph over all vectors takes what the embedder's size is, so it is made with the first vector.
-# Whoever makes it over vectors that are there waits for minutes if it does not fit into memory.
+# The graph (HNSW index) needs the vector size of the embedder, so it is created with the first vector. Creating it
+# over existing vectors takes minutes if it does not fit into memory.
 _GRAPH = """
 set local maintenance_work_mem = '2GB';
 create index if not exists vectors_graph on vectors using hnsw ((vector::halfvec({size})) halfvec_ip_ops)
 with (m = 24, ef_construction = 128);
 """
-LARGEST = 4_000  # values; larger vectors have no graph
+LARGEST = 4_000  # values per vector; larger vectors get no graph
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Passage:
-    """One vector of a record: its sign bits for the first look, its float16 values for the second."""
+    """One vector of a record: sign bits for the first, rough comparison, float16 values for the exact one."""
 
     number: int
     passage: int
@@ -67,7 +67,7 @@ class Passage:
 
 
 def apply(db: Database, batch: Batch, /) -> None:
-    """Drop vectors of texts that changed and queue what has none."""
+    """Delete the vectors of changed texts and of erased records, and queue records without vectors."""
     erased = [{"number": entry.number} for entry in batch.entries if entry.record.state == "erased"]
     kept = [entry for entry in batch.entries if entry.record.state != "erased"]
     if erased:
@@ -88,7 +88,7 @@ on conflict do nothing
 
 
 def waiting(db: Database, projects: Iterable[int] | None, limit: int) -> list[int]:
-    """Give records that have no vectors yet, of these projects or of all."""
+    """Return the numbers of records without vectors, of these projects or of all if None, newest first per project."""
     spans = [(0, 2**62)] if projects is None else [span(project) for project in projects]
     each = [{"low": low, "high": high} for low, high in spans]
     return [row[0] for rows in query_each(db, _WAITING, each, {"limit": limit}) for row in rows][:limit]
@@ -98,7 +98,7 @@ _WAITING = "select number from unembedded where number between :low and :high or
 
 
 def of(db: Database, numbers: Iterable[int]) -> list[tuple[int, bytes]]:
-    """Give the vectors of records, one for each passage, as float16 values."""
+    """Return (number, vector) for each passage of these records; vectors are float16 values."""
     sql = f"select number, vector from vectors where number in ({_NUMBERS})"
     return [(row[0], bytes(row[1])) for row in db.query(sql, {"numbers": json.dumps(list(numbers))})]
 
@@ -107,7 +107,7 @@ _NUMBERS = "select cast(value as bigint) from json_each(:numbers)"
 
 
 def codes_of_short(db: Database, project: int) -> list[tuple[int, bytes]]:
-    """Give the sign bits of a project's active records that are one passage each, newest first."""
+    """Return (number, sign bits) of a project's active records with a single passage, newest first."""
     low, high = span(project)
     return [(row[0], bytes(row[1])) for row in db.query(_SHORT, {"low": low, "high": high})]
 
@@ -121,12 +121,12 @@ order by one.number desc
 
 
 def lag(db: Database) -> int:
-    """Tell how many records still wait."""
+    """Count the records in the queue for the embedder."""
     return int(db.query("select count(*) from unembedded")[0][0])
 
 
 def store(db: Database, numbers: Sequence[int], passages: Sequence[Passage], *, graph: bool = True) -> None:
-    """Keep the vectors of these records and take them off the queue; who stores very many makes the graph afterwards."""
+    """Replace the vectors of these records and take them off the queue. For bulk loads, create the graph afterwards."""
     with db.transaction():
         if passages and graph:
             make_graph(db, len(passages[0].vector) // 2)
@@ -155,7 +155,7 @@ def store(db: Database, numbers: Sequence[int], passages: Sequence[Passage], *, 
 
 
 def forget_all(db: Database) -> None:
-    """Drop every vector and queue every record, as a change of embedder needs."""
+    """Delete every vector and queue every record, for a change of embedder."""
     with db.transaction():
         drop_graph(db)
         db.execute("delete from vectors")
@@ -165,7 +165,7 @@ def forget_all(db: Database) -> None:
 
 
 def make_graph(db: Database, size: int) -> None:
-    """See to it that PostgreSQL has its graph over vectors of a size; SQLite looks at codes alone."""
+    """Create PostgreSQL's graph for vectors of a size, unless it exists. SQLite has none: it compares sign bits."""
     if (
         db.dialect == "postgres"
         and size <= LARGEST
@@ -175,6 +175,6 @@ def make_graph(db: Database, size: int) -> None:
 
 
 def drop_graph(db: Database) -> None:
-    """Let go of the graph: another size needs another, and many vectors at once are quicker without."""
+    """Drop PostgreSQL's graph, for another vector size or before a bulk load, which is faster without it."""
     if db.dialect == "postgres":
         db.script("drop index if exists vectors_graph;\n")

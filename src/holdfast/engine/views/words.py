@@ -1,11 +1,11 @@
-"""The word index: a record can be found by its words the moment its write returns.
+"""View of words: the full-text index, up to date as soon as a write returns.
 
-Rowids are record numbers, so a project is one range and a search costs what the project holds, not the store.
-Retired records stand under the negated number: outside every search, but found when their like is written again.
+Rowids are record numbers, so a project is one range, and the cost of a search depends on the project, not the store.
+Records that are not active are stored under the negated number: search skips them, the check for duplicates reads them.
 
-SQLite finds words by FTS5. PostgreSQL does by a GIN index over lexemes that carry the project (`deploy/7`): the postings
-of a word in one project are then a list of their own, and `deploy/` begins those of all. Words are cut by us and scored
-by us, so both engines give the same answers.
+SQLite uses FTS5. PostgreSQL uses a GIN index over lexemes with the project as suffix (`deploy/7`): each word has one
+posting list per project, and the prefix `deploy/` matches all projects. Tokens and scores are computed in Python, so
+both engines return the same results.
 """
 
 import json
@@ -21,8 +21,8 @@ from holdfast.model.record import Record
 NAME = "words"
 VERSION = 1
 TABLES = ("words",)
-# The tokenizer only has to split at spaces; positions are never asked for. PostgreSQL's index is always complete: a list
-# of pending entries would be read by every search.
+# The tokenizer only has to split at spaces; positions are not used. PostgreSQL's index has `fastupdate` off, because
+# every search would have to read the list of pending entries.
 SCHEMA: dict[Dialect, str] = {
     "sqlite": """
 create virtual table words using fts5 (body, tokenize = 'unicode61 remove_diacritics 0', detail = none);
@@ -49,19 +49,19 @@ create index words_lexemes on words using gin (lexemes) with (fastupdate = off);
 
 
 def index(db: Database) -> None:
-    """Make what finds words, once many rows are there: that is much quicker than adding each to it."""
+    """Create PostgreSQL's index. After a bulk load that is much faster than adding each row to it."""
     if db.dialect == "postgres":
         db.script(_INDEX)
 
 
 def drop_index(db: Database) -> None:
-    """Let go of it, before very many rows come."""
+    """Drop PostgreSQL's index, before a bulk load."""
     if db.dialect == "postgres":
         db.script("drop index if exists words_lexemes;\n")
 
 
 def apply(db: Database, batch: Batch, /) -> None:
-    """Index the words each record now has."""
+    """Index the current words of each record."""
     gone = [entry.number for entry in batch.entries if entry.known]
     if gone:
         db.many("delete from words where rowid in (:number, :negated)", [{"number": n, "negated": -n} for n in gone])
@@ -81,22 +81,22 @@ def _row(db: Database, rowid: int, body: str) -> dict[str, object]:
 
 
 def _home(rowid: int) -> str:
-    """Give what lexemes of a row end in: the project, and whether the record is retired."""
+    """Return the suffix of a row's lexemes: the project number, negative if the record is not active."""
     return str(rowid >> PROJECT_BITS) if rowid >= 0 else f"-{-rowid >> PROJECT_BITS}"
 
 
 def indexed(record: Record) -> str:
-    """Give the index words of a record: its title, a line for each passage, and one for its labels and author.
+    """Return the index words of a record: a line for its title, one for each passage, and one for labels and author.
 
-    The title is there besides the text it may be taken from: what somebody put first counts twice. Every word has a
-    space of its own on either side, so that counting " word " counts just that word.
+    A title that repeats the start of the text makes these words count twice: that is intended. Every word has its own
+    space on either side, so that counting " word " counts exactly that word.
     """
     labels = " ".join((*record.tags, *record.scopes, record.by.name))
     return "\n".join(f" {'  '.join(tokens(part))} " for part in (record.title, *pieces(record.text), labels))
 
 
 def counts(db: Database, wanted: Mapping[Span, Sequence[str]]) -> dict[Span, dict[str, int]]:
-    """Return how many records of each span hold each of the words wanted there."""
+    """Return, for each span, how many of its records contain each of the words wanted there."""
     each = [_asked(db, [[word] for word in some], place) for place, some in wanted.items()]
     found = query_each(db, _COUNTS[db.guarded][db.dialect], each)
     return {
@@ -106,12 +106,12 @@ def counts(db: Database, wanted: Mapping[Span, Sequence[str]]) -> dict[Span, dic
 
 
 def holders(db: Database, wanted: Sequence[str], places: Sequence[Span]) -> dict[str, list[int]]:
-    """Return, for each of some words, the records that hold it, span by span."""
+    """Return, for each word, the numbers of the records that contain it, in the order of the spans."""
     if not wanted:
         return {}
     found: dict[str, list[int]] = {word: [] for word in wanted}
     each = [_asked(db, [[word] for word in wanted], place) for place in places]
-    # One JSON array of small numbers is read in a third of the time of as many rows.
+    # One JSON array of small numbers takes a third of the time to read that as many rows take.
     for (low, _), rows in zip(places, query_each(db, _HOLDERS[db.guarded][db.dialect], each), strict=True):
         for word, row in zip(wanted, rows, strict=True):
             found[word] += [low + number for number in json.loads(row[0])]
@@ -119,20 +119,20 @@ def holders(db: Database, wanted: Sequence[str], places: Sequence[Span]) -> dict
 
 
 def newest_holders(db: Database, wanted: Sequence[Sequence[str]], place: Span, most: int) -> list[list[int]]:
-    """Give, for each of some sets of words, the newest records of a span that hold all of it."""
+    """Return, for each set of words, the newest records of a span that contain all of them."""
     rows = db.query(_NEWEST_HOLDERS[db.guarded][db.dialect], _asked(db, wanted, place) | {"most": most})
     return [json.loads(row[0]) for row in rows]
 
 
-# What is wanted comes as a list and goes in one question: a server may be far away. A project's lexemes are its own, so
-# PostgreSQL is kept from reading the project's rows by their number in the hope of meeting the word.
+# All words go in one query, because a server may be far away. On PostgreSQL, `+ 0` keeps the planner from scanning the
+# project's rows by number: the lexemes already select the project.
 _ROWID: dict[Dialect, str] = {"sqlite": "rowid", "postgres": "(rowid + 0)"}
 
 
 def _by_way(select: str) -> dict[bool, dict[Dialect, str]]:
-    """Write a question for each engine; and for a guarded one, which matches words in a function of its own.
+    """Return the SQL of a query by `guarded` and engine; a guarded database matches words in a function.
 
-    Under row-level security PostgreSQL would read every row before it looks for a word, as matching may tell on rows.
+    Under row-level security PostgreSQL would check every row before it matches words: matching might leak hidden rows.
     """
     each, here = "select ({select}) from json_each(:wanted) as one", "{rowid} between :low and :high"
     direct: dict[Dialect, str] = {
@@ -158,7 +158,7 @@ select json_group_array(number) from (
 
 
 def _asked(db: Database, wanted: Sequence[Sequence[str]], place: Span) -> dict[str, object]:
-    """Give the parameters of a search in a span, for each of some sets of words."""
+    """Return the parameters of a search for several sets of words in a span."""
     low, high = place
     if db.dialect == "sqlite":
         said = [" ".join(f'"{word}"' for word in one) for one in wanted]
@@ -170,7 +170,7 @@ def _asked(db: Database, wanted: Sequence[Sequence[str]], place: Span) -> dict[s
 
 
 def bodies(db: Database, numbers: Iterable[int]) -> dict[int, str]:
-    """Give the index words of records, as one spaced text each."""
+    """Return the index words of records by number, as `indexed` writes them."""
     rows = db.query(_BODIES, {"numbers": json.dumps(list(numbers))})
     return {row[0]: row[1] for row in rows}
 
@@ -182,14 +182,14 @@ def newest(db: Database, places: Sequence[Span], most: int) -> dict[int, str]:
 
 
 def drawn(db: Database, places: Sequence[Span], most: int) -> list[str]:
-    """Give the index words of about so many records from all over some spans, the same ones each time."""
+    """Return the index words of at most `most` random records of some spans; the same store gives the same sample."""
     from random import Random  # noqa: PLC0415  only very large stores need it
 
     last: dict[int, int] = {}
     for low, high in places:
         homes = {"first": low >> PROJECT_BITS, "last": high >> PROJECT_BITS}
         last |= {row[0]: row[1] for row in db.query(_PROJECTS, homes)}
-    chance = Random(0)  # noqa: S311  nothing is kept secret by it
+    chance = Random(0)  # noqa: S311  a sample, not a secret
     chosen = chance.choices(list(last), list(last.values()), k=most) if last else []
     return list(bodies(db, {(home << PROJECT_BITS) + chance.randint(1, last[home]) for home in chosen}).values())
 
@@ -198,7 +198,7 @@ _PROJECTS = "select number, records from projects where number between :first an
 
 
 def is_empty(db: Database, place: Span) -> bool:
-    """Tell whether a span holds no record."""
+    """True if a span has no indexed record."""
     return not db.query(f"select rowid from words where {_HERE} limit 1", {"low": place[0], "high": place[1]})
 
 

@@ -1,7 +1,7 @@
-"""The HTTP host: streamable HTTP by the official SDK, over the same handlers as stdio, for programs of this machine.
+"""The HTTP host: streamable HTTP by the official SDK, with the same handlers as stdio, for local programs.
 
-It listens on the loopback address only, refuses other host names and origins (a web page must not reach it by
-rebinding a name), and answers nobody who does not show the token.
+It listens on the loopback address only, refuses other host names and origins (against DNS rebinding by web pages),
+and rejects requests without the token.
 """
 
 import asyncio

@@ -1,8 +1,8 @@
-"""What a surface offers, as clients see it listed.
+"""The offer of a surface: its tools, resources and prompts as clients list them.
 
-It is also written down beside each surface (offer.json): a client that starts us wants the list at once, and importing
-everything the tools can do takes several times as long as reading it. `scripts/offers.py` writes it anew after a change;
-a test says when that was forgotten. A surface with a contract needs none: the contract is what it offers.
+It is stored next to each surface (offer.json), because a client lists the tools at startup and importing their code
+takes several times as long as reading the file. `scripts/offers.py` writes the file again after a change; a test fails
+if that was forgotten. A surface with a contract has no offer.json: its offer is read from the contract.
 """
 
 import json
@@ -108,7 +108,7 @@ def surface_folder(name: str) -> Path:
 
 def tool_to_json(tool: Tool) -> Json:
     """Return a tool as it is listed."""
-    # Left out where the protocol's default says the same: what a read-only tool destroys, what a writer repeats.
+    # Hints equal to the protocol's default are left out, and those that mean nothing for a read-only tool.
     annotations: Json = {"readOnlyHint": tool.read_only, "openWorldHint": False}
     if not tool.read_only:
         annotations |= {"destructiveHint": tool.destructive} | ({"idempotentHint": True} if tool.idempotent else {})
@@ -116,7 +116,7 @@ def tool_to_json(tool: Tool) -> Json:
         "name": tool.name,
         "title": tool.title,
         "description": tool.description,
-        # That unknown arguments are refused shows when one is given, with the name that was meant.
+        # `additionalProperties` is left out: an unknown argument gets an error that suggests the right name.
         "inputSchema": {name: part for name, part in tool.schema.items() if name != "additionalProperties"},
         "annotations": annotations,
     }

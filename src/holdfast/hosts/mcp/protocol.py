@@ -1,7 +1,7 @@
 """MCP without a transport: one request in, one result out, in both protocol eras. Standard library only.
 
 Up to 2025-11-25 a client begins with `initialize`; since 2026-07-28 every request carries its own envelope in `_meta` and
-`server/discover` tells what is there. Listing opens neither the store nor the encoder.
+`server/discover` returns the capabilities. Listing opens neither the store nor the encoder.
 """
 
 from collections.abc import Callable, Sequence
@@ -21,7 +21,7 @@ LEGACY = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
 MODERN = ("2026-07-28",)
 _META = "io.modelcontextprotocol/"
 SERVER = {"name": "holdfast", "title": "Holdfast", "version": __version__}
-# What is on offer does not change while a server runs; what a resource says may change with every write.
+# The offer does not change while a server runs; the text of a resource may change with every write.
 LASTING = {"ttlMs": 3_600_000, "cacheScope": "private"}
 FLEETING = {"ttlMs": 0, "cacheScope": "private"}
 
@@ -97,7 +97,7 @@ class Server:
         return method not in _BOTH or method.partition("/")[0] in self.capabilities
 
     def _is_modern(self, method: str, params: Json) -> bool:
-        """Return the era of a request, and check the envelope of a modern one."""
+        """True if a request belongs to the newer era; raise ProtocolError if its envelope is invalid."""
         given = params.get("_meta")
         meta: Json = given if isinstance(given, dict) else {}
         version = meta.get(f"{_META}protocolVersion")
@@ -168,7 +168,7 @@ def list_tools(server: Server, _: Request) -> Json:
 
 
 def call_tool(server: Server, request: Request) -> Json:
-    """Run one tool; what goes wrong inside it is for the model to read."""
+    """Run one tool; its errors are returned as a result, so that the model reads them."""
     name, arguments = _name_and_arguments(request)
     surface = next((one for one in server.load() if name in one.tools or name in one.aliases), None)
     if surface is None:

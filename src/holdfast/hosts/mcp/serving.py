@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 AGAIN_SECONDS = 15.0  # between checks for a database that was unreachable
-# Each module holds its table as `surface`, and is imported when one of its tools is called.
+# Each module has its table as `surface`, and is imported when one of its tools is called.
 SURFACES = {
     "core": "holdfast.surfaces.core",
     "gitmem": "holdfast.surfaces.gitmem",
@@ -61,9 +61,10 @@ def serving(names: Sequence[str], flags: Mapping[str, Any]) -> Iterator[Server]:
 
 
 def steady(open_it: "Callable[[], Memory]", clock: Callable[[], float] = time.monotonic) -> "Callable[[], Memory]":
-    """Return the same memory as long as its database answers; where a team's went away, or came back, another in the same session.
+    """Return a function that returns the same memory, and reopens it when a team's database goes away or comes back.
 
-    Only a team's database is asked whether it is there, and at most once a second; from its copy it is looked for now and then.
+    The reopened memory continues in the same session. Only a team's database is checked: at most once a second, or
+    every `AGAIN_SECONDS` while its local copy is in use.
     """
     lock, opened, looked = threading.Lock(), list["Memory"](), [0.0]
 
@@ -113,7 +114,7 @@ def _checked(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def offered(names: Sequence[str], list_aliases: Callable[[], bool]) -> Offer:
-    """Return what the named surfaces offer together; `list_aliases` is asked only where tools have other names."""
+    """Return the joint offer of the named surfaces; `list_aliases` is called only if some tools have aliases."""
     offers = [(name, written_offer(name)) for name in _checked(names)]
     check_names(offers)
     offer = joined(each for _, each in offers)
@@ -121,7 +122,7 @@ def offered(names: Sequence[str], list_aliases: Callable[[], bool]) -> Offer:
 
 
 def in_session(open_it: "Callable[[], Memory]", client: Client) -> "Callable[[], Memory]":
-    """Return a function that opens a memory and joins it, again as long as no session could begin."""
+    """Return a function that opens a memory and joins a session, trying again on each call until one has started."""
     lock, joined_once = threading.Lock(), threading.Event()
 
     def give() -> "Memory":

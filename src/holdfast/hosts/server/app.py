@@ -50,14 +50,14 @@ class Limits:
 
 
 def app(server: Server, members: Members, limits: Limits | None = None, *, site: Site | None = None) -> ASGIApp:
-    """Return the web application: the protocol, and the viewer with its API behind the same door.
+    """Return the web application: the protocol, and the viewer with its API, both behind the same `Door`.
 
-    Behind it a request carries its `Visit` in `scope["holdfast"]`, and works within `asking(visit.access)`.
+    Behind the door a request carries its `Visit` in `scope["holdfast"]`, and works within `asking(visit.access)`.
     """
     given, metrics, passes = limits or Limits(), Metrics(), Passes(members.keys)
     inner = transport(server, members.seat_of).streamable_http_app(
         streamable_http_path=PATH,
-        # Names are the reverse proxy's business; a web page that rebinds one still has no key.
+        # Host names are checked by the reverse proxy; a web page that rebinds one still has no key.
         transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
         max_request_body_size=given.largest,
         max_sessions=given.sessions,

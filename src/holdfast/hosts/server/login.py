@@ -1,7 +1,7 @@
-"""How a browser gets in: somebody shows a key in a form, and the browser keeps a pass that no other site can send.
+"""Login for browsers: a user enters a key in a form, and gets a pass as a cookie that no other site can send.
 
-The pass is sealed with the hash of its key: nothing is kept for it, any server on the same database knows it, and it ends with
-the key, with the half day it is good for, or when its user logs out. A key is never part of an address.
+The pass is signed with the hash of its key: nothing is stored for it, and any server on the same database accepts it.
+It expires with the key, after half a day, or when its user logs out. A key is never part of a URL.
 """
 
 from collections import OrderedDict

@@ -33,7 +33,7 @@ class Visit:
     project: str
     shares: bool = True
     did: str = ""
-    # How it came in: by a key of its own (then it is trusted to be no form of another site), or by a browser's pass.
+    # True if the request came with a key (so it cannot be a form of another site), False if with a browser's pass.
     trusted: bool = True
     shown: str = ""
     allowed: Callable[[], bool] = lambda: True  # checked again while a response is being sent
@@ -41,7 +41,7 @@ class Visit:
 
 @dataclass(slots=True)
 class Members:
-    """Gives each request its memory: `guarded`, behind the row policies. `owner` is the server's own; `keys` looks up users."""
+    """Opens the memory of each request, `guarded` by row policies. `owner` is the server's; `keys` looks up users."""
 
     owner: Memory
     guarded: Memory
@@ -96,7 +96,7 @@ class Members:
             desks={},
         )
         with self._lock:
-            # How common words are depends on what one can see, so only the same access shares it.
+            # Word frequencies depend on which records are visible, so they are shared only between equal accesses.
             own.__dict__["frequencies"] = self._first.setdefault(visit.access, own).frequencies
             while len(self._first) > REMEMBERED:
                 self._first.popitem(last=False)

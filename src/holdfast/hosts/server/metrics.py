@@ -1,4 +1,4 @@
-"""What a server counts, in the text format of Prometheus."""
+"""Metrics of a server, in the text format of Prometheus."""
 
 import threading
 from collections import defaultdict
@@ -25,7 +25,7 @@ class Metrics:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def count(self, name: str, **labels: str) -> None:
-        """Add one."""
+        """Add one to a counter."""
         told = ",".join(f'{key}="{_escaped(value)}"' for key, value in labels.items())
         with self._lock:
             self.counts[name, told] += 1

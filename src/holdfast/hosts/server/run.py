@@ -59,7 +59,7 @@ def serve(
                 timeout_keep_alive=KEPT_SECONDS,
                 timeout_graceful_shutdown=LEAVING_SECONDS,
             )
-            # When it has left, uvicorn sends itself the signal again; as an exception it lets the store be closed.
+            # After its shutdown uvicorn raises the signal again; as an exception it lets the store be closed.
             signal.signal(signal.SIGTERM, signal.default_int_handler)
             try:
                 shown = f"[{host}]" if ":" in host else host
@@ -94,7 +94,7 @@ def open_members(settings: Settings) -> Iterator[Members]:
 
 
 def server_of(surfaces: Sequence[str], settings: Settings) -> Server:
-    """Return the MCP server; each request brings its own call."""
+    """Return the MCP server; every request replaces its `call`, since there is no default memory."""
     chosen = tuple(dict.fromkeys(surfaces))
 
     def nobody() -> Memory:

@@ -23,7 +23,7 @@ SETTINGS = "/settings"
 
 @dataclass(slots=True)
 class Site:
-    """Gives each request the viewer of its user; cached results are never shared between users."""
+    """Serves each request with the viewer of its user; cached results are never shared between users."""
 
     members: Members
     settings: Settings

@@ -1,4 +1,4 @@
-"""Keep something: judge the draft, and commit it, hold it for a yes, or say why not."""
+"""Write a record: check the draft, then store it, store it as pending, or refuse it with a reason."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -48,17 +48,17 @@ from holdfast.verbs.records.freshness import sight_of
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Written:
-    """It is kept, findable by its words from now on; what it seems to contradict is named, and left to the writer."""
+    """The record is stored and can be found by its words; `conflicts` are reported for the writer to resolve."""
 
     record: Record
     related: tuple[Similar, ...] = ()
     conflicts: tuple[Clash, ...] = ()
-    doubts: tuple[str, ...] = ()  # anchors that do not hold even now
+    doubts: tuple[str, ...] = ()  # why anchors are wrong already at the time of writing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Held:
-    """It is kept but not used until somebody says yes."""
+    """The record is stored as pending: it is not used until it is approved."""
 
     record: Record
     why: str
@@ -69,7 +69,7 @@ Outcome = Written | Held | Refused
 
 
 def write(memory: Memory, draft: Draft, *, waivers: Waivers | None = None, redact: bool = False) -> Outcome:
-    """Keep a draft, or say what stands in the way. `redact` masks credentials instead of refusing them."""
+    """Store a draft, or return why it is refused. `redact` masks credentials instead of refusing them."""
     clean = check_draft(memory, draft, redact=redact)
     event = memory.event("recorded", data=_data(memory, clean), at=clean.at)
     preview = _preview(event)
@@ -88,19 +88,19 @@ def write(memory: Memory, draft: Draft, *, waivers: Waivers | None = None, redac
 
 
 def draft_event(memory: Memory, draft: Draft, *, pending: bool = False) -> Event:
-    """Give the event that keeps a draft as it is, credentials masked: for what is written by rule, not by choice."""
+    """Return the event that stores a draft without judging it, credentials masked: for drafts written by rules."""
     clean = check_draft(memory, draft, redact=True)
     return memory.event("recorded", data=_data(memory, clean) | ({"pending": True} if pending else {}), at=clean.at)
 
 
 def verdict_on(memory: Memory, draft: Draft, *, waivers: Waivers | None = None) -> Verdict:
-    """Judge a draft without keeping it."""
+    """Return the verdict on a draft without storing it."""
     clean = check_draft(memory, draft)
     return _judge(memory, clean, _preview(memory.event("recorded", data=_data(memory, clean))), waivers)[0]
 
 
 def confirm(memory: Memory, reference: str, *, waivers: Waivers | None = None) -> Outcome:
-    """Say yes to a held record. It is judged again: the world may have moved on since."""
+    """Approve a pending record. It is judged again, since other records may have changed in the meantime."""
     record = _pending(memory, reference)
     draft = Draft(kind=record.kind, body=record.body, scopes=record.scopes)
     waived = replace(waivers or Waivers(), transient=True, scope=True)
@@ -113,14 +113,14 @@ def confirm(memory: Memory, reference: str, *, waivers: Waivers | None = None) -
 
 
 def cancel(memory: Memory, reference: str) -> Record:
-    """Say no to a held record."""
+    """Reject a pending record."""
     record = _pending(memory, reference)
     event = memory.event("retired", record.id, data={"reason": "never confirmed"}, after=record.head)
     return memory.commit([event])[0].record
 
 
 def drop_held(memory: Memory, reference: str) -> bool:
-    """Say no to a held record if it still waits; give whether it did."""
+    """Reject a record if it is still pending; return whether it was."""
     try:
         cancel(memory, reference)
     except (NotFound, Conflict):
@@ -129,7 +129,7 @@ def drop_held(memory: Memory, reference: str) -> bool:
 
 
 def check_draft(memory: Memory, draft: Draft, *, redact: bool = False) -> Draft:
-    """Give the draft with every part checked and cleaned, or say what cannot be kept."""
+    """Return the draft with every part checked and cleaned; raise Invalid if a part cannot be stored."""
     kind = check_kind(draft.kind)
     draft = _without_private(draft, mask=redact)
     body = check_text(draft.body, "text", LONGEST_BODY)
@@ -162,7 +162,7 @@ def check_draft(memory: Memory, draft: Draft, *, redact: bool = False) -> Draft:
 
 
 def allowed_scopes(memory: Memory, scopes: tuple[str, ...]) -> tuple[str, ...]:
-    """Give scopes that are well-formed and, where the settings name some, among those."""
+    """Return the normalised scopes; raise Invalid if one is malformed or outside `allowed_scopes`."""
     checked, allowed = check_scopes(scopes), memory.config.allowed_scopes
     for scope in checked:
         if allowed and not any(within(scope, outer) for outer in allowed):
@@ -171,7 +171,7 @@ def allowed_scopes(memory: Memory, scopes: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def check_links(memory: Memory, links: tuple[Link, ...]) -> tuple[Link, ...]:
-    """Give links with full ids to records that exist."""
+    """Return links with full ids; raise if a relation is unknown or a target does not exist."""
     for link in links:
         if link.relation not in RELATIONS:
             raise Invalid(f"{link.relation!r} is no relation.", hint=f"Use one of {', '.join(RELATIONS)}.")
@@ -179,7 +179,7 @@ def check_links(memory: Memory, links: tuple[Link, ...]) -> tuple[Link, ...]:
 
 
 def refuse_secrets(value: Mapping[str, Any]) -> SecretFound | None:
-    """Give the refusal if any text in a value holds credentials."""
+    """Return a refusal if any text in a value contains credentials, else None."""
     names = secrets_in(value)
     return SecretFound(names=names) if names else None
 
@@ -231,7 +231,7 @@ def _data(memory: Memory, draft: Draft) -> dict[str, Any]:
 
 
 def _preview(event: Event) -> Record:
-    """Give the record the event would make."""
+    """Return the record that the event would create."""
     record = fold(None, event)
     assert record is not None
     return record
@@ -243,7 +243,7 @@ _TEXTS = ("title", "body", "fields", "tags", "scopes", "anchors", "triggers", "e
 def _judge(
     memory: Memory, draft: Draft, record: Record, waivers: Waivers | None, *, scan: bool = True
 ) -> tuple[Verdict, tuple[Clash, ...]]:
-    """Judge a draft, and name what it contradicts. It need not be scanned again if nothing was masked in its event."""
+    """Return the verdict on a draft, and its conflicts. Pass `scan=False` if nothing was masked in its event."""
     text = "\n".join((record.title, record.text, *record.tags, *texts_of(dict(record.extra))))
     texts = {name: getattr(record, name) for name in _TEXTS}
     if scan and (names := secrets_in(texts) or secret_names(text)):
@@ -265,12 +265,12 @@ def _judge(
 
 
 def _not_opposed(record: Record, near: Sequence[Similar]) -> list[Similar]:
-    """Leave out what shares nearly all words but says the opposite: that is no duplicate."""
+    """Leave out records that share nearly all words but state the opposite: they are no duplicates."""
     return [one for one in near if one.similarity < SAME or not why_not_both(record, one)]
 
 
 def _tally(memory: Memory, draft: Draft, verdict: Verdict, waivers: Waivers | None) -> None:
-    """Count which wordings were refused as transient, and which somebody insisted on: so the list can be judged."""
+    """Count which wordings were refused as transient and which were saved anyway, to evaluate the word list."""
     if isinstance(verdict, Transient):
         names = [f"transient.fired.{marker}" for marker in verdict.markers]
     elif waivers and waivers.transient:

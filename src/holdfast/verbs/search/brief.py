@@ -1,4 +1,4 @@
-"""Prepare what a sub-agent should know about its task, without leaving a trace in the session."""
+"""Write a brief of what a sub-agent should know about its task, without recording impressions."""
 
 from holdfast.model.errors import Invalid
 from holdfast.model.query import Query
@@ -25,7 +25,7 @@ LESSONS = (
 
 
 def brief(memory: Memory, plan: str, *, form: str = "compact", budget: int = 0) -> Brief:
-    """Give what is known about a plan as `full`, `compact` or `gate` (only what blocks), never above the budget."""
+    """Return a brief for a plan: `full`, `compact` or `gate` (only blocking scars), at most `budget` tokens long."""
     said = check_text(plan, "plan", LONGEST_PLAN)
     if form not in FORMATS:
         raise Invalid(f"There is no brief {form!r}.", hint=f"Use one of {', '.join(FORMATS)}.")

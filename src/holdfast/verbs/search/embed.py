@@ -1,4 +1,4 @@
-"""Let vectors catch up with what was written."""
+"""Make vectors for records that have none yet."""
 
 import logging
 import threading
@@ -29,9 +29,9 @@ def catch_up(
     progress: Callable[[int], None] = lambda _: None,
     stop: Callable[[], bool] = lambda: False,
 ) -> int:
-    """Embed records that have no vectors yet, newest first; give how many were done.
+    """Embed records that have no vectors yet, newest first; return how many were embedded.
 
-    With a limit somebody waits: when another thread has its hands full, that is left to it after a moment.
+    With a limit, a caller is waiting: if another thread is embedding, stop after `PATIENCE` seconds.
     """
     embedder, done = memory.embedder, 0
     if embedder is None:
@@ -55,9 +55,9 @@ def catch_up(
 
 @contextmanager
 def keeping_up(memory: Memory) -> Iterator[threading.Event]:
-    """Embed in the background what is written while this lasts; gives an event that is set when nothing waits.
+    """Embed new records in a background thread; yield an event that is set while there is nothing to embed.
 
-    For hosts that stay: a write then returns at once, and can be found by meaning a moment later.
+    For long-lived hosts: a write returns at once, and its record can be found by meaning a moment later.
     """
     stopping, idle = threading.Event(), threading.Event()
 
@@ -92,14 +92,14 @@ def _note_failure(memory: Memory, problem: HoldfastError) -> None:
 
 
 def start_over(memory: Memory) -> None:
-    """Drop all vectors, so that `catch_up` makes them anew with the embedder at hand."""
+    """Drop all vectors, so that `catch_up` makes them again with the current embedder."""
     with memory.store.transaction():
         vectors.forget_all(memory.store.db)
         memory.store.note("embedder", "")
 
 
 def usable(memory: Memory) -> str:
-    """Give nothing when the vectors here were made by the embedder at hand, else what to do about it."""
+    """Return an empty string if the vectors were made by the current embedder, else the problem and its fix."""
     if memory.embedder is None:
         return "No embedder is set: searched by words only."
     made_by = memory.store.setting("embedder")
@@ -114,7 +114,7 @@ def _embed(memory: Memory, embedder: Embedder, numbers: Sequence[int]) -> None:
     if not texts:
         vectors.store(memory.store.db, numbers, [])
         return
-    _check(memory)  # before the work, and after it: an endpoint tells its size only by answering
+    _check(memory)  # before and after the work: an endpoint's vector size is known only from a response
     import numpy as np  # noqa: PLC0415  a tenth of a second: only when there is something to embed
 
     from holdfast.engine.search.sqlite_vectors import code_of  # noqa: PLC0415
@@ -151,7 +151,7 @@ def _passages(record: Record) -> list[str]:
 
 
 def _made(embedder: Embedder, made_by: str) -> bool:
-    """Tell whether an embedder is the one that made the vectors; one that never answered does not know its size yet."""
+    """True if this embedder made the vectors; its size is 0, which matches any, until it has answered once."""
     name, _, size = made_by.rpartition("/")
     return embedder.name == name and embedder.size in (0, int(size))
 

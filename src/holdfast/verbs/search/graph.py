@@ -1,4 +1,4 @@
-"""What a record is connected to along its links, and the graph that records and sessions make together."""
+"""Follow the links of a record, and query the graph of a project's records and sessions."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ from holdfast.verbs.memory import Memory, find, is_reference
 from holdfast.verbs.search.brief import LESSONS
 
 MOST = 200
-MOST_RECORDS, MOST_SESSIONS = 5_000, 1_000  # of a project: what its graph is read off, newest first
+MOST_RECORDS, MOST_SESSIONS = 5_000, 1_000  # of a project: its graph is built from these, newest first
 DEEPEST = 10
 
 
@@ -42,7 +42,7 @@ class Neighbourhood:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Traversal:
-    """What one look at the graph of a project found. `cut` triples were left out of it."""
+    """The result of a query of a project's graph; `cut` counts the triples or hops left out by the limit."""
 
     lens: str
     nodes: tuple[str, ...] = ()
@@ -54,7 +54,7 @@ class Traversal:
 
 
 def connected(memory: Memory, reference: str, *, depth: int = 2) -> Neighbourhood:
-    """Give everything that links lead to from a record, in either direction, within some steps."""
+    """Return the records and links within `depth` steps of a record, in either direction."""
     center, db = find(memory, reference).record, memory.store.db
     arrows: dict[Arrow, None] = {}
     reached, edge = {center.id}, [center.id]
@@ -78,7 +78,7 @@ def connected(memory: Memory, reference: str, *, depth: int = 2) -> Neighbourhoo
 def traverse(
     memory: Memory, lens: str, node: str = "", *, predicate: str = "", depth: int = 3, limit: int = 50
 ) -> Traversal:
-    """Look at the graph of this project through one of four lenses; a node is a label, an id, an issue or a name."""
+    """Query the graph of this project through one of four lenses; a node is a label, an id, an issue or a name."""
     _check(lens, predicate)
     triples = _graph(memory)
     if lens == "stats":
@@ -104,7 +104,7 @@ def _check(lens: str, predicate: str) -> None:
 
 
 def _graph(memory: Memory) -> list[Triple]:
-    """Read the triples of this project off its records and sessions; nothing of them is stored."""
+    """Compute the triples of this project from its records and sessions; none are stored."""
     db, here = memory.store.db, memory.store.project_number(memory.project)
     kept = records.page(db, Filter(projects=(here,), kinds=(*LESSONS, "thread")), limit=MOST_RECORDS)
     done = records.page(db, Filter(projects=(here,), kinds=("thread",), states=("retired",)), limit=MOST_RECORDS)
@@ -115,7 +115,7 @@ def _graph(memory: Memory) -> list[Triple]:
 
 
 def _resolved_in(memory: Memory, record: Record) -> str:
-    """Give the session that resolved a thread."""
+    """Return the session that resolved a thread, or an empty string."""
     if record.kind != "thread" or record.state != "retired":
         return ""
     ends = [event for event in memory.store.events_about(record.id) if event.verb == "retired"]

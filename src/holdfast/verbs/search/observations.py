@@ -1,4 +1,4 @@
-"""Everything a project kept, seen as observations: searched, listed, fetched by number, laid out in time. No trace is left."""
+"""Search, list and fetch the records of a project as observations, without recording impressions."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -19,13 +19,13 @@ from holdfast.verbs.search.timeline import around
 ORDERS = ("relevance", "date_desc", "date_asc")
 CATEGORIES = ("observations", "sessions", "prompts")
 MOST, MORE, MOST_SCANNED, PAGE = 100, 5, 5_000, 500
-DATE = 10  # characters of an instant that tell the day
+DATE = 10  # characters of an instant that are the date
 RECENT, RECENT_SESSIONS = 50, 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """Which observations are meant. Without a question they are listed by date."""
+    """Which observations to find. Without a question they are listed by date."""
 
     question: str = ""
     category: str = ""
@@ -43,7 +43,7 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """One page of observations and sessions, and how many there are in all as far as was looked."""
+    """One page of observations and sessions; `total` counts the matches among the records that were scanned."""
 
     entries: tuple[Entry, ...] = ()
     total: int = 0
@@ -52,7 +52,7 @@ class Found:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Around:
-    """What was kept around a record, or around a moment."""
+    """Records made around a record or an instant."""
 
     entries: tuple[Entry, ...]
     center: Entry | None = None
@@ -60,7 +60,7 @@ class Around:
 
 
 def search_observations(memory: Memory, wanted: Wanted) -> Found:
-    """Find observations by question and by what they are, or list them."""
+    """Find observations by question, type, concept, file, date and agent, or list them if there is no question."""
     _check(wanted)
     if wanted.category == "prompts":
         return Found(notes=("Prompts are not kept as memories of their own.",))
@@ -73,9 +73,9 @@ def search_observations(memory: Memory, wanted: Wanted) -> Found:
 
 
 def numbered(memory: Memory, numbers: Sequence[int], *, sessions: bool = False) -> list[Entry]:
-    """Give records by their numbers, or by those they had in claude-mem, in the order asked for.
+    """Return records by their numbers here or in claude-mem, in the requested order.
 
-    There sessions and observations are numbered apart: `sessions` says which are meant.
+    claude-mem numbers sessions and observations separately: `sessions` selects which of the two is meant.
     """
     own = records.by_numbers(memory.store.db, [number for number in numbers if 0 < number < 2**63])
     found = (_numbered(memory, number, own.get(number), sessions=sessions) for number in dict.fromkeys(numbers))
@@ -83,7 +83,7 @@ def numbered(memory: Memory, numbers: Sequence[int], *, sessions: bool = False) 
 
 
 def fetched(memory: Memory, numbers: Sequence[int], *, order: str = "", limit: int = MOST) -> list[Entry]:
-    """Give records by number, in the order asked for or by date; raises if there is none of them."""
+    """Return records by number, in the requested order or by date; raise NotFound if none of them exists."""
     found = numbered(memory, numbers)
     if not found:
         raise NotFound(
@@ -95,7 +95,7 @@ def fetched(memory: Memory, numbers: Sequence[int], *, order: str = "", limit: i
 
 
 def observation(memory: Memory, reference: str) -> Entry:
-    """Give the record of a number, with or without the sign before it, or of an id."""
+    """Return the record of a number (`12`, `#12`, or `S12` for a session) or of an id."""
     said = reference.strip().lstrip("#").upper()
     number = said.removeprefix("S")
     read = whole_number(number)
@@ -110,7 +110,7 @@ def observation(memory: Memory, reference: str) -> Entry:
 def timeline_of(
     memory: Memory, *, anchor: str = "", question: str = "", before: int = 3, after: int = 3, everywhere: bool = False
 ) -> Around:
-    """Give what was kept around an observation (its number), a moment (an ISO time) or the best answer to a question."""
+    """Return the records around an observation (its number), an instant (ISO time) or the best hit of a question."""
     if bool(anchor.strip()) == bool(question.strip()):
         raise Invalid("A timeline needs either an anchor or a query.", hint="Give one of them, not both.")
     kinds = (*OBSERVED, SESSION)
@@ -123,7 +123,7 @@ def timeline_of(
 
 
 def recent(memory: Memory, projects: Sequence[str], *, agent: str = "", times: int = 1) -> list[Entry]:
-    """Give what was kept last in some projects, with the last sessions in between, oldest first."""
+    """Return the newest observations and session summaries of some projects, oldest first."""
     here, db = tuple(memory.store.project_number(name) for name in projects), memory.store.db
     seen = records.page(db, Filter(projects=here, kinds=OBSERVED), limit=times * RECENT)
     told = records.page(db, Filter(projects=here, kinds=(SESSION,)), limit=times * RECENT_SESSIONS)
@@ -190,13 +190,13 @@ def _since(wanted: Wanted) -> str:
 
 
 def _until(wanted: Wanted) -> str:
-    """Give the end of a range; one given as a day ends with that day."""
+    """Return the exclusive end of a range; a date without a time includes that day."""
     end = _instant(wanted.until)
     return days_before(end, -1) if end and len(wanted.until.strip()) <= DATE and not wanted.until.isdecimal() else end
 
 
 def _instant(text: str) -> str:
-    """Read a time as ISO or as milliseconds."""
+    """Parse a time given as ISO or as milliseconds since the epoch."""
     said = text.strip()
     if not said:
         return ""
@@ -206,7 +206,7 @@ def _instant(text: str) -> str:
 
 
 def _moment(anchor: str) -> str:
-    """Give the instant an anchor names; nothing if it is no time."""
+    """Return the instant that an anchor names, or an empty string if it is no time."""
     said = anchor.strip()
     return parse_instant(said) if "-" in said and said[:4].isdecimal() and not is_reference(said) else ""
 
@@ -214,7 +214,7 @@ def _moment(anchor: str) -> str:
 def _numbered(memory: Memory, number: int, own: Record | None, *, sessions: bool) -> Entry | None:
     if own is not None and own.project != GLOBAL:
         return Entry(number=number, record=own) if own.state != "erased" else None
-    # Small numbers may be those of what was imported: few records of ours hold everywhere.
+    # A small number may belong to an imported record: only global records of ours have small numbers, and they are few.
     found = imported.by_foreign_id(memory.store.db, str(number), whole=True, system=SYSTEM)
     if fitting := [entry for entry in found if (entry.record.kind == SESSION) == sessions]:
         return fitting[0]

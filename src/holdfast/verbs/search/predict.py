@@ -1,4 +1,4 @@
-"""Guess which memories a session will turn to next, from what sessions turned to before."""
+"""Predict which memories a session will use next, from the order in which earlier sessions used them."""
 
 from dataclasses import dataclass
 
@@ -15,7 +15,7 @@ MOST_HABITS = 1_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prediction:
-    """A memory that may be wanted next, how likely, and how often it was."""
+    """A memory that may be used next, how likely that is, and how often it happened before."""
 
     record: Record
     probability: float
@@ -24,7 +24,7 @@ class Prediction:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Habit:
-    """Two memories that sessions turned to one after the other, how often, and in which share of cases."""
+    """Two memories that sessions used one after the other, how often, and in which share of cases."""
 
     source: Record
     target: Record
@@ -34,7 +34,7 @@ class Habit:
 
 
 def predict(memory: Memory, reference: str, *, least: float = LEAST, limit: int = MOST) -> list[Prediction]:
-    """Give what sessions of this project turned to after a memory, likeliest first; old habits count less."""
+    """Return the memories that sessions used after a given one, likeliest first; the weight halves every 30 days."""
     source, now = find(memory, reference).record, memory.clock.now()
     found = steps.after(memory.store.db, source.id)
     known = records.by_ids(memory.store.db, [one.target for one in found])
@@ -51,7 +51,7 @@ def predict(memory: Memory, reference: str, *, least: float = LEAST, limit: int 
 
 
 def habits(memory: Memory, reference: str = "", *, least: int = 2, limit: int = 20) -> list[Habit]:
-    """Give what sessions of this project turned to after a memory, or after any, most often first."""
+    """Return the memories that sessions used after a given one, or after any, most frequent first."""
     db = memory.store.db
     source = find(memory, reference).record.id if reference else ""
     found = [(source, one) for one in steps.after(db, source)] if source else steps.most(db, least, MOST_HABITS)
@@ -72,7 +72,7 @@ def habits(memory: Memory, reference: str = "", *, least: int = 2, limit: int = 
 
 
 def warm(memory: Memory, reference: str) -> list[Hot]:
-    """Put what will likely be wanted after a memory into the hot set."""
+    """Promote the memories likely to be used after a given one to the hot set."""
     hot: list[Hot] = []
     for guess in predict(memory, reference):
         hot = promote(memory, guess.record.id, why="predicted")

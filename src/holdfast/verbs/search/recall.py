@@ -1,4 +1,4 @@
-"""Find what best answers a question, say why, and say honestly when nothing does."""
+"""Find the records that best answer a question, explain the ranking, and report when none fits."""
 
 import logging
 import math
@@ -37,13 +37,13 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 FAIR, STRONG = 0.45, 0.60
 EXPLORATORY = 0.6  # of the ordinary threshold
-UNMERGED = 0.7  # what was learned on a branch that is not merged counts less elsewhere
+UNMERGED = 0.7  # factor for records from a branch that is not merged here
 MOST_RELATED = 3  # for each of the best answers
-CATCH_UP = 16  # records embedded on the spot before a question; more waits for the background
-STARTERS = 12  # as many lessons come with the product; they must not keep anything out
-WEIGHED = 2  # times the limit: how many of the best are read whole and weighed
-LOOKED_AT = 10  # times as many at most, while one source would fill the page
-MOST_WAITING, SHOWN_HELD = 400, 2  # how much of what waits is looked at, and named
+CATCH_UP = 16  # records embedded before a question is answered; the rest is left to the background thread
+STARTERS = 12  # number of built-in lessons; read in addition, so that they do not displace other records
+WEIGHED = 2  # times the limit: how many of the best candidates are read in full and weighed
+LOOKED_AT = 10  # upper bound, as a multiple, while one source would fill the page
+MOST_WAITING, SHOWN_HELD = 400, 2  # how many quarantined records are examined, and how many are returned
 ALL: Span = (0, 2**62)
 
 Found = list[tuple[Candidate, Record]]
@@ -51,19 +51,19 @@ Found = list[tuple[Candidate, Record]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Meaning:
-    """What it takes to search by meaning, or the reason why not."""
+    """The vector of a question and what is needed to search by it, or a note why that is not possible."""
 
     vector: Any = None
     codes: "Codes | Neighbours | None" = None
     floor: float = 0.0
     ceiling: float = 1.0
-    behind: bool = False  # whether records had no vectors when the question came
+    behind: bool = False  # True if some records had no vectors when the question was asked
     note: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Asked:
-    """A query made ready: where to look, what for, and at what time."""
+    """A prepared query: the projects and filter to search, the parsed question, and the time."""
 
     query: Query
     question: Question
@@ -81,7 +81,7 @@ class _Asked:
 
 
 def recall(memory: Memory, query: Query, *, surface: bool = True) -> Recalled:
-    """Give what best answers the query, best first, cut to its limit and budget; `surface` notes what was shown."""
+    """Return the best records for the query, best first, cut to its limit and budget; `surface` records impressions."""
     asked = _ask(memory, query)
     found = _recall_as_of(memory, asked) if query.as_of else _recall(memory, asked)
     found = replace(found, hits=_checked(memory, found.hits)) if not query.as_of else found
@@ -94,23 +94,23 @@ def recall(memory: Memory, query: Query, *, surface: bool = True) -> Recalled:
 
 
 def _checked(memory: Memory, hits: Sequence[Hit]) -> tuple[Hit, ...]:
-    """Say of each hit whether what it cites still stands as it did."""
+    """Add to each hit whether the code it cites is unchanged."""
     judged = freshness(memory, [hit.record for hit in hits])
     return tuple(replace(hit, freshness=judged.get(hit.record.id)) for hit in hits)
 
 
 def least_fit(documents: int) -> float:
-    """Give the fit below which a record is no answer.
+    """Return the fit below which a record is no answer.
 
-    The best of many strangers looks more familiar than the best of few, so it grows with what is searched. Measured on
-    the development sets at 5 to 2,500 records (`python3 dev.py bench abstention`): 98 to 100 % of right answers are kept, 4 to
-    9 % of off-topic questions get one.
+    It grows with the number of records searched: among many unrelated records, the best one fits better by chance.
+    Measured on the development sets at 5 to 2,500 records (`python3 dev.py bench abstention`): 98 to 100 % of right
+    answers are kept, 4 to 9 % of off-topic questions get one.
     """
     return min(0.45, 0.20 + 0.03 * math.log(max(documents, 1)))
 
 
 def least_for(query: Query, documents: int) -> float:
-    """Give the fit a query asks for: its own, or that of its mode; `weak` lifts it."""
+    """Return the least fit for a query: its own if set, else 0 if `weak`, else that of its mode."""
     if query.least is not None or query.weak:
         return query.least or 0.0
     least = least_fit(documents)
@@ -123,7 +123,7 @@ def least_for(query: Query, documents: int) -> float:
 
 
 def recall_with_fallback(memory: Memory, query: Query, kinds: Sequence[Sequence[str]], *, least: int = 1) -> Recalled:
-    """Ask for some kinds first, then for others, and stop at the first good answer; else give the fullest."""
+    """Try each group of kinds in order and return the first good result, else the one with the most hits."""
     tries = []
     for wanted in kinds:
         found = recall(memory, replace(query, kinds=tuple(wanted)))
@@ -134,7 +134,7 @@ def recall_with_fallback(memory: Memory, query: Query, kinds: Sequence[Sequence[
 
 
 def _ask(memory: Memory, query: Query) -> _Asked:
-    """Make a query ready."""
+    """Prepare a query: resolve its projects, filter and vector."""
     if not query.text:
         raise Invalid("The question is empty.", hint="Say what to look for.")
     projects = projects_of(memory, query)
@@ -157,7 +157,7 @@ def _ask(memory: Memory, query: Query) -> _Asked:
 
 
 def _meaning(memory: Memory, query: Query, text: str, chosen: Filter) -> _Meaning:
-    """Embed the question, and what was just written; say why not if that cannot be done."""
+    """Embed the question and a few new records; return a note if that is not possible."""
     if query.words_only or query.as_of or memory.embedder is None:
         return _Meaning()
     from holdfast.verbs.search.embed import usable  # noqa: PLC0415  numpy: only when meaning is asked for
@@ -172,7 +172,7 @@ def _meaning(memory: Memory, query: Query, text: str, chosen: Filter) -> _Meanin
         vector = embedder.embed([text])[0]
     except EmbedderError as problem:
         return _Meaning(note=f"Searched by words only: {problem}")
-    # An endpoint may serve another model under the same name, and tells its size only by answering.
+    # An endpoint may serve another model under the same name; its vector size is known only from a response.
     if (embedder.name, embedder.size) != asked and (changed := usable(memory)):
         return _Meaning(note=changed)
     return _Meaning(vector=vector, codes=memory.codes, floor=embedder.floor, ceiling=embedder.ceiling, behind=behind)
@@ -193,7 +193,7 @@ def _recall(memory: Memory, asked: _Asked) -> Recalled:
     candidates, idf = _searched(memory, asked, allowed)
     fitting = [one for one in candidates if one.fit >= asked.least]
     hits, looked_at, superseded = _varied(memory, asked, fitting)
-    if any(hit.alike for hit in hits) and not is_varied(hits, query.limit):  # a flood: what it hides is further down
+    if any(hit.alike for hit in hits) and not is_varied(hits, query.limit):  # one source fills the page: look further
         candidates, idf = _searched(memory, asked, allowed, times=LOOKED_AT)
         fitting = [one for one in candidates if one.fit >= asked.least]
         hits, looked_at, superseded = _varied(memory, asked, fitting)
@@ -227,7 +227,10 @@ def _searched(
 
 
 def _varied(memory: Memory, asked: _Asked, fitting: Sequence[Candidate]) -> tuple[list[Hit], int, set[str]]:
-    """Weigh the best: more of them while one source would fill the page. Return how many, too, and what is superseded."""
+    """Weigh the best candidates, and more while one source would fill the page.
+
+    Return the hits, the number of candidates examined, and the ids of superseded records.
+    """
     query, found, place, superseded = asked.query, list[Hit](), 0, set[str]()
     step = WEIGHED * query.limit + STARTERS
     while place < len(fitting) and place < LOOKED_AT * step and not (found and is_varied(found, query.limit)):
@@ -244,7 +247,7 @@ def _varied(memory: Memory, asked: _Asked, fitting: Sequence[Candidate]) -> tupl
 
 
 def _held(memory: Memory, asked: _Asked, idf: Mapping[str, float]) -> tuple[Hit, ...]:
-    """Give what fits best of what waits to be accepted, if it may be shown at all: a few, apart from the answers."""
+    """Return the best few quarantined records, listed apart from the hits; none unless the setting is `show`."""
     if memory.config.quarantine != "show":
         return ()
     waiting = records.waiting(memory.store.db, asked.chosen.projects, MOST_WAITING)
@@ -266,7 +269,7 @@ def _is_wanted(record: Record, query: Query) -> bool:
 
 
 def _related(memory: Memory, hits: Sequence[Hit]) -> list[Related]:
-    """Give what the best answers are linked to, but not what they replaced."""
+    """Return records linked to the best hits, except by `supersedes`."""
     shown = {hit.record.id for hit in hits}
     found: dict[str, Related] = {}
     for source, arrows in links.others(memory.store.db, [hit.record.id for hit in hits[:MOST_RELATED]]).items():
@@ -278,7 +281,7 @@ def _related(memory: Memory, hits: Sequence[Hit]) -> list[Related]:
 
 
 def _recall_as_of(memory: Memory, asked: _Asked) -> Recalled:
-    """Search what was known at an instant: records unchanged since by the index, the others as they stood."""
+    """Search the records as of an instant: unchanged ones through the index, changed ones as they were then."""
     query, store = asked.query, memory.store
     changed = set(store.changed_since(asked.now))
     candidates, idf = search(store, memory.frequencies, asked.question, asked.spans, asked.documents)
@@ -310,7 +313,7 @@ def _ranking_data(memory: Memory, asked: _Asked, found: Sequence[Record]) -> Ran
 
 
 def _weighed(memory: Memory, asked: _Asked, found: Found, data: RankingData) -> list[Hit]:
-    """Give hits by score times what freshness, trust, severity, scope and use make of it."""
+    """Return hits ranked by score times the weights for age, trust, severity, scope, use and branch."""
     project = memory.project if asked.query.project is None else asked.query.project
     unmerged = outside(memory, [record for _, record in found])
     hits = []
@@ -342,7 +345,7 @@ def _ranked(hits: Sequence[Hit]) -> list[Hit]:
 
 
 def _is_meant(record: Record, asked: _Asked) -> bool:
-    """True if a record as it once stood is one the filter means."""
+    """True if a record matches the filter; for records that the index does not have in this form."""
     chosen = asked.chosen
     return (
         (asked.projects is None or record.project in asked.projects)
@@ -370,13 +373,13 @@ def _notes(*notes: str) -> tuple[str, ...]:
 
 
 def wants_answer(hit: Hit) -> bool:
-    """Tell whether a hit is a lesson that fits well enough to be answered; general lessons only remind."""
+    """True if a hit is a scar that fits well enough to need a scar answer; starters never need one."""
     return hit.record.kind == "scar" and hit.record.source != "starter" and hit.confidence != "weak"
 
 
 def _surface(memory: Memory, query: Query, found: Recalled) -> str:
-    """Note what a session was shown; reading changes nothing else. Return why that was not possible, if it was not."""
-    if not memory.actor.session:  # asking counts, even if nothing was found
+    """Record which hits a session was given; nothing else changes. Return why, if that failed."""
+    if not memory.actor.session:  # a recall without hits is recorded too
         return ""
     ids = [hit.record.id for hit in found.hits]
     hot = sum(hit.hot for hit in found.hits)

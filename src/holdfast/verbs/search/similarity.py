@@ -1,4 +1,4 @@
-"""How alike a text and some records are: by meaning where an embedder answers, else by shared words."""
+"""Measure how similar a text is to records: by meaning if an embedder is available, else by shared words."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ SAME, RELATED = 1.1, 0.8
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Alike:
-    """A record with how alike it is, and whether that makes it the same thing or a related one."""
+    """A record, its similarity to a text, and whether that makes it the same thing or a related one."""
 
     entry: Entry
     share: float
@@ -24,7 +24,7 @@ class Alike:
 
 
 def alike(memory: Memory, text: str, entries: Sequence[Entry]) -> list[Alike]:
-    """Compare a text with records; most alike first."""
+    """Compare a text with records; most similar first."""
     cosines = _cosines(memory, text, entries)
     found = [
         _by_meaning(entry, cosines[entry.number]) if entry.number in cosines else _by_words(text, entry)
@@ -43,7 +43,7 @@ def _by_words(text: str, entry: Entry) -> Alike:
 
 
 def _cosines(memory: Memory, text: str, entries: Sequence[Entry]) -> dict[int, float]:
-    """Give the similarity of each record that has vectors, on the embedder's scale."""
+    """Return the similarity by number of each record that has vectors, on the embedder's scale."""
     embedder = memory.embedder
     if embedder is None or not entries:
         return {}
@@ -57,7 +57,7 @@ def _cosines(memory: Memory, text: str, entries: Sequence[Entry]) -> dict[int, f
         catch_up(memory, limit=len(entries), projects=(memory.store.project_number(memory.project),))
         asked = embedder.embed([text])[0]
     except EmbedderError:
-        return {}  # words will do
+        return {}  # fall back to shared words
     found: dict[int, float] = {}
     for number, raw in vectors.of(memory.store.db, [entry.number for entry in entries]):
         cosine = float(np.frombuffer(raw, dtype=np.float16).astype(np.float32) @ asked)

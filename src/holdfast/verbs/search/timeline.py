@@ -1,4 +1,4 @@
-"""See what was kept around a record, around the best answer to a question, or around a moment."""
+"""List the records made around a record, around the best hit of a question, or around an instant."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -13,7 +13,7 @@ from holdfast.verbs.search.recall import recall
 
 
 def timeline(memory: Memory, about: str, *, before: int = 5, after: int = 5) -> list[Record]:
-    """Give the records made just before and after one (an id, or the best hit of a question), oldest first."""
+    """Return a record (an id, or the best hit of a question) and those made just before and after it, oldest first."""
     entry = find(memory, about if LIKE_AN_ID.fullmatch(about.strip()) else _best(memory, about))
     return [item.record for item in around(memory, entry, before=before, after=after)]
 
@@ -27,7 +27,7 @@ def around(
     kinds: Sequence[str] = (),
     everywhere: bool = False,
 ) -> list[Entry]:
-    """Give a record with those made just before and after it, or what was made around an instant, oldest first."""
+    """Return a record and those made just before and after it, or those around an instant, oldest first."""
     entry = None if isinstance(center, str) else center
     project = memory.store.project_number(entry.record.project if entry else memory.project)
     projects = None if everywhere else (project,)
