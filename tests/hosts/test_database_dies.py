@@ -157,10 +157,10 @@ def test_the_copy_answers_while_the_database_hangs(database: Database, tmp_path:
         began = time.monotonic()
         here = opened()
         assert time.monotonic() - began < 40
-        assert "copy of this machine" in here.apart
+        assert "Working on the local copy" in here.apart
         found = recall(here, Query(text="ferry pier"))
         assert [hit.record.body for hit in found.hits] == ["The ferry leaves from pier nine."]
-        assert any("copy of this machine" in note for note in found.notes)
+        assert any("Working on the local copy" in note for note in found.notes)
         here.close()
 
 

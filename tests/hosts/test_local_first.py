@@ -49,7 +49,7 @@ def test_what_is_kept_while_the_database_is_away_gets_there_once_it_is_back(tmp_
     assert clock.monotonic() - began < 5
     bodies, notes = found(tmp_path, AWAY, "ferry pier")
     assert bodies == ["The ferry leaves from pier nine."]
-    assert "copy of this machine" in notes[0]
+    assert "Working on the local copy" in notes[0]
     bodies, notes = found(tmp_path, team, "ferry pier")
     assert bodies == ["The ferry leaves from pier nine."]
     assert not notes or "copy" not in notes[0]
@@ -72,7 +72,7 @@ def test_what_the_team_knows_is_there_when_its_database_is_not(tmp_path: Path, t
         assert refresh_copy(memory) == 0
     bodies, notes = found(tmp_path, AWAY, "ferry")
     assert sorted(bodies) == ["My own ferry ticket is green.", "The ferry leaves from pier nine."]
-    assert "copy of this machine" in notes[0]
+    assert "Working on the local copy" in notes[0]
 
 
 def test_a_container_keeps_nothing_of_its_own(tmp_path: Path, team: str) -> None:

@@ -177,7 +177,7 @@ def test_a_retired_memory_is_not_hot(memory: Memory) -> None:
     promote(memory, record.id)
     retire(memory, record.id, "gone")
     assert hot_set(memory) == []
-    with pytest.raises(Conflict, match="only a memory in use"):
+    with pytest.raises(Conflict, match="only an active memory"):
         promote(memory, record.id)
     restore(memory, record.id)
     assert len(hot_set(memory)) == 1

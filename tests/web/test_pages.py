@@ -267,7 +267,7 @@ def test_what_strangers_sent_is_accepted_or_rejected(site: Site, tmp_path: Path,
     site.post(f"/health/{ids[1]}/accept", author="ada <ada@example.org>")
     assert get(site.memory, ids[1]).record.state == "active"
     assert standing(site.memory, "ada <ada@example.org>") == "accepted"
-    assert "Sent by people" not in site.get("/health")
+    assert "From authors not accepted yet" not in site.get("/health")
 
 
 def test_what_was_mined_is_approved_or_never_offered_again(site: Site) -> None:

@@ -197,7 +197,7 @@ class GitNotes:
                     if mine and not self._repository.holds(mine, theirs):
                         notes = united(load(self._repository, mine), load(self._repository, theirs))
                     moves.append(Move(ref=BASE + name, old=mine, parent=theirs, notes=notes))
-            made = move(self._repository, moves, "Holdfast: united") if moves else {}
+            made = move(self._repository, moves, "Holdfast: merged") if moves else {}
             if made is not None:
                 self._follow(moves, made)
                 return len(moves)

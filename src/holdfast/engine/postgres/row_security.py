@@ -168,7 +168,7 @@ def protect(db: Database) -> None:
         tables = {str(row[0]) for row in db.query(_TABLES)}
         known = {*VISIBLE, *OPEN, *_HIDDEN}
         if tables != known:
-            raise StoreError(f"Nobody decided who may see {', '.join(sorted(tables ^ known))}.")
+            raise StoreError(f"No policy says who may see {', '.join(sorted(tables ^ known))}.")
         for role in (MEMBER, KEEPER):
             db.execute(_ROLE.format(role=role))
         for statement in (_MEMBERSHIP, f"grant usage on schema {_schema(db)} to {MEMBER}, {KEEPER}"):

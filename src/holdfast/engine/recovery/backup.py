@@ -258,7 +258,7 @@ def as_of_now(path: Path) -> None:
 
 def _checked(connection: sqlite3.Connection, path: Path) -> Mark:
     if connection.execute("pragma application_id").fetchone()[0] != APPLICATION_ID:
-        raise NotAStore(f"{path} is not a Holdfast store.", hint="An export is taken in with `holdfast import`.")
+        raise NotAStore(f"{path} is not a Holdfast store.", hint="Load an export with `holdfast import`.")
     found = [row[0] for row in connection.execute("pragma integrity_check(5)")]
     if found != ["ok"]:
         hint = f"`holdfast recover {path}` saves what can be read of it."

@@ -94,7 +94,7 @@ async def _answer(server: Server, ctx: ServerRequestContext[Any, Any], access: A
             from_thread.check_cancelled()
             from_thread.run(ctx.session.report_progress, params["progress"], params.get("total"), params.get("message"))
         except (asyncio.CancelledError, concurrent.futures.CancelledError):
-            log.debug("nobody waits for %s any more", ctx.method)
+            log.debug("the client no longer waits for %s", ctx.method)
 
     def answer() -> Json:
         with asking(access):

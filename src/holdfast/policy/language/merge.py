@@ -111,7 +111,7 @@ def _differ(older: str, newer: str) -> bool:
 
 
 def _names(text: str) -> frozenset[str]:
-    """Return names and numbers: what tells two otherwise similar sentences apart."""
+    """Return names and numbers: what distinguishes two otherwise similar sentences."""
     return frozenset(word.key for word in content_words(text) if word.named)
 
 

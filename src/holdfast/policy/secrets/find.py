@@ -1,7 +1,7 @@
 """Find credentials in text, and mask them, before anything is written to disk.
 
 Hooks run this in a process of their own at every tool call, so it imports little and compiles patterns on demand.
-`rules` holds the shapes of credentials, `places` the places where one is expected, `words` tells secrets from words;
+`rules` holds the shapes of credentials, `places` the places where one is expected, `words` decides what is a secret and what a word;
 `unwrap` removes colours, escapes and invisible characters first.
 """
 

@@ -102,7 +102,7 @@ def _keep_summary(memory: Memory, draft: Draft, first: Happening) -> Record | No
 
 
 def _nth(draft: Draft) -> str:
-    """Return a suffix that tells apart several observations of one turn; the first has the id a rule's would have."""
+    """Return a suffix that distinguishes several observations of one turn; the first has the id a rule's would have."""
     nth = str(draft.extra.get("nth", "1"))
     return nth if nth != "1" else ""
 

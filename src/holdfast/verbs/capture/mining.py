@@ -200,7 +200,7 @@ def _pattern(memory: Memory, output: Output, finding: "Found", key: str) -> Patt
 def _id_of(project: str, key: str) -> str:
     """Return the id of the record a pattern becomes: always the same, so that a decision on it is final everywhere.
 
-    Ids begin with a time that tells them apart, so that time is derived from the name as well.
+    Ids begin with a time that distinguishes them, so that time is derived from the name as well.
     """
     name = f"mined\n{project}\n{key}"
     drawn = int.from_bytes(blake2b(name.encode(), digest_size=8).digest()) % (_YEARS * 1000)

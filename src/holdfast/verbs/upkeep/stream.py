@@ -1,7 +1,7 @@
 """The activity stream: events from hooks and from the journal, merged by time and read with a cursor.
 
 Reading it changes nothing. A page continues from a place in both sources, so nothing is repeated or skipped while
-more arrives; if filters match little, only so much is read, and the place tells how far.
+more arrives; if filters match little, only so much is read, and the place shows how far.
 """
 
 from collections.abc import Collection, Iterator, Sequence
