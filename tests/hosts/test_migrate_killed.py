@@ -20,11 +20,11 @@ POINTS = 8
 # The command itself, in a process that kills itself at the n-th change to either database.
 KILLED = """
 import os, sys
-from holdfast.engine import moving
+from holdfast.engine.recovery import copy_store
 from holdfast.engine.postgres.database import Postgres
 from holdfast.engine.sqlite import SQLite
 from holdfast.hosts.cli.main import _run
-moving.PAGE = 7
+copy_store.PAGE = 7
 limit, count = int(sys.argv[1]), [0]
 def counted(change):
     def changed(*given, **more):
