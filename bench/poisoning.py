@@ -221,7 +221,7 @@ def flood_of_a_stranger(stage: Stage) -> Outcome:
     told = stage.sent(*events)
     found = recall(stage.memory, Query(text=QUESTION), surface=False)
     fine = not any("evil" in hit.record.body for hit in found.hits) and len(found.held) <= 2
-    capped = any("stayed outside" in why for why in told)
+    capped = any("not imported" in why for why in told)
     return Outcome(
         reached=f"{counted(len(found.held), 'line')}, marked; {FLOOD} wait at most",
         through="" if fine and capped else "it fills the page",
