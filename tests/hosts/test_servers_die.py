@@ -56,7 +56,7 @@ def write(team: Team, writer: int, acknowledged: list[str], halfway: threading.E
             except (OSError, HTTPException, KeyError, ValueError):
                 time.sleep(0.2)  # not there, or not now
                 continue
-            if "Kept" in told or "already" in told.lower():  # said again after a lost answer it is a duplicate
+            if "Saved" in told or "already" in told.lower():  # said again after a lost answer it is a duplicate
                 acknowledged.append(text)
                 break
         if place == EACH // 2:
