@@ -36,7 +36,7 @@ def clone(tmp_path: Path) -> Path:
 
 def definitions(folder: Path, *, once: bool = False) -> Iterator[tuple[str, str, str]]:
     """Give path, name and meaning of every function and class, or of those that their file defines once."""
-    for path in sorted(folder.glob("src/**/*.py")):
+    for path in sorted(path for top in ("src", "bench", "demo") for path in (folder / top).rglob("*.py")):
         tree = ast.parse(path.read_text())
         found = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.ClassDef)]
         names = [node.name for node in found]

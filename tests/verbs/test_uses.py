@@ -89,7 +89,7 @@ def test_a_scar_is_meant_by_id_title_or_words_of_its_own(memory: Memory, shown: 
     for name in (shown[0].id[:10], "migrations need a rehearsal"):
         assert scar_called(memory, name).id == shown[0].id
     assert scar_called(memory, "rollbacks of").id == shown[1].id
-    with pytest.raises(Ambiguous, match="2 scars say"):
+    with pytest.raises(Ambiguous, match="2 scars match"):
         scar_called(memory, "production differs")
     with pytest.raises(NotFound, match="No scar matches"):
         scar_called(memory, "unheard of")
