@@ -103,8 +103,9 @@ def test_a_running_server_goes_on_with_the_copy_and_back_again(tmp_path: Path, t
     session = before.actor.session
     keep(before, "Kept at the team's.", visibility="team")
     assert give() is before
-    before.store.db._url, places[0] = AWAY, AWAY  # type: ignore[attr-defined]
-    before.store.db._drop_idle()  # type: ignore[attr-defined]
+    pool = before.store.db._pool  # type: ignore[attr-defined]
+    pool.conninfo, places[0] = AWAY, AWAY
+    pool.drain()
     now[0] = 2.0
     apart = give()
     assert apart.apart
