@@ -20,6 +20,7 @@ from holdfast.engine.postgres.sql import schema, statement
 from holdfast.model.access import who_asks
 from holdfast.model.errors import Forbidden, Invalid, StoreBusy, StoreError, StoreFull, StoreUnwritable, Unreachable
 
+ATTEMPTS = 4  # connections tried before a server counts as unreachable
 MOST_CONNECTIONS = 16
 BUSY_SECONDS = 30
 FIRST_LOOK = 0.05  # seconds until the first check for a failure to connect; each next wait is twice as long
@@ -228,24 +229,26 @@ class Postgres:
         the idle connections are replaced too. The first step must change nothing, so that it can be repeated.
         """
         with _translated():
+            connection = self._started(first)
+        try:
+            yield connection
+        finally:
+            self._pool.putconn(connection)
+
+    def _started(self, first: Callable[[Session], object]) -> Session:
+        """Return a connection on which the first step worked."""
+        for attempt in range(1, ATTEMPTS + 1):
             connection = self._take()
             try:
                 self._start(connection, first)
             except BaseException as problem:
                 self._pool.putconn(connection)
-                if not connection.closed or not isinstance(problem, psycopg.OperationalError):
+                if attempt == ATTEMPTS or not connection.closed or not isinstance(problem, psycopg.OperationalError):
                     raise
-                self._pool.drain()
-                connection = self._take()
-                try:
-                    self._start(connection, first)
-                except BaseException:
-                    self._pool.putconn(connection)
-                    raise
-        try:
-            yield connection
-        finally:
-            self._pool.putconn(connection)
+                self._pool.drain()  # connections made in the background may be dead as well
+            else:
+                return connection
+        raise AssertionError
 
     def _take(self) -> Session:
         """Take a connection from the pool; raise an error if all stay in use or the server cannot be reached.
