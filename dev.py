@@ -49,7 +49,12 @@ TASKS = {
 }
 WITHOUT: dict[str, tuple[str, ...]] = {"docs": ("build", "--strict")}  # the arguments of a task that got none
 ANYWHERE = ("holdfast", "uv")  # these work in the folder at hand
-SETTINGS = {"fuzz": {"HOOK_CASES": "10000", "HOSTILE": "20"}, "postgres": {"TEST_ENGINE": "postgres"}}
+WORKERS = {"PYTEST_XDIST_AUTO_NUM_WORKERS": str((os.cpu_count() or 1) + 1)}  # many tests wait for other processes
+SETTINGS = {
+    "test": WORKERS,
+    "fuzz": {"HOOK_CASES": "10000", "HOSTILE": "20"},
+    "postgres": {"TEST_ENGINE": "postgres", **WORKERS},
+}
 
 
 def main() -> int:

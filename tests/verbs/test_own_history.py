@@ -19,7 +19,7 @@ from holdfast.verbs.records.write import Written, write
 from tests.conftest import Time, make_memory
 
 ROOT = Path(__file__).parents[2]
-CITED = 150
+CITED = 80
 
 
 def git(folder: Path, *arguments: str) -> str:
