@@ -211,6 +211,26 @@ def test_no_secret_reaches_the_disk(home: Path, project: Path, secret: str, monk
     assert core not in written
 
 
+WRAPPED = (
+    "\x1b[32m{}\x1b[0m",
+    "\\u001b[01;31m{}\\u001b[m",
+    "\x1b[K{}",
+    "%67hp_{tail}",
+    "&#103;hp_{tail}",
+    "gh\u200bp_{tail}",
+    "ghp_\\\n{tail}",
+)
+
+
+@pytest.mark.parametrize("wrapping", WRAPPED)
+def test_no_wrapped_secret_reaches_the_disk(
+    home: Path, project: Path, wrapping: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tail = "q7R2" * 9
+    test_no_secret_reaches_the_disk(home, project, wrapping.format(f"ghp_{tail}", tail=tail), monkeypatch)
+    assert tail.encode() not in b"".join(path.read_bytes() for path in home.rglob("*") if path.is_file())
+
+
 def cores(secret: str) -> list[bytes]:
     """Give the lines of a secret that nobody else would write."""
     return [line.encode() for line in secret.replace("\\n", "\n").split("\n") if len(line) > 8]

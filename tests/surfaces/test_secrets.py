@@ -97,6 +97,21 @@ def test_no_secret_given_to_a_tool_reaches_the_disk(name: str, tool: Tool, tmp_p
                 assert TOKEN.encode() not in bytes_of(tmp_path / "store"), arguments
 
 
+@pytest.mark.parametrize(("name", "tool"), TOOLS, ids=[f"{name} {tool.name}" for name, tool in TOOLS])
+def test_no_coloured_secret_given_to_a_tool_reaches_the_disk(
+    name: str, tool: Tool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a terminal printed in colour: the code before the token ends in a letter."""
+    monkeypatch.setattr(f"{__name__}.TOKEN", f"\x1b[32m{TOKEN}\x1b[0m")
+    with opened(tmp_path) as memory:
+        ids = world(memory)
+        surface = surface_named(name)
+        for example in CORE[tool.name] if name == "core" else [EXAMPLES[name][tool.name]]:
+            for arguments in calls(tool, filled(example, ids)):
+                surface.call(Call(open=lambda: memory), tool.name, arguments)
+        assert b"q7R2q7R2q7R2" not in bytes_of(tmp_path / "store")
+
+
 def opened(folder: Path) -> Memory:
     memory = make_memory(folder, Time(), actor=Actor(kind="agent", name="claude"), config={"starters": False})
     begin(memory, implicit=True)
