@@ -10,6 +10,7 @@ python3 dev.py soak [SECONDS]         everything at once on one store while thin
 python3 dev.py coverage [TESTS]       how many lines of model, policy, engine and verbs the tests run; fails under 95 % of any
 python3 dev.py protocol               the official MCP tools (Inspector, conformance) on our servers
 python3 dev.py plugin                 our plugin in the real Claude Code, Codex and Copilot CLI (fetches 1 GB)
+python3 dev.py compatible [PYTEST ARGUMENTS]   what the documents of the five systems promise, tried literally: a table for each
 python3 dev.py clients [PYTEST ARGUMENTS]   every promise in the real Claude Code, Codex, Gemini CLI and OpenCode (fetches 1 GB)
 python3 dev.py screenshots            pictures of the viewer into docs/screenshots (needs chromium)
 python3 dev.py docs [MKDOCS ARGUMENTS]   the documentation site in ./site, every link checked; `docs serve` shows it while you write
@@ -18,6 +19,7 @@ python3 dev.py uv [ARGUMENTS]         anything else, inside that environment
 """
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -42,6 +44,18 @@ TASKS = {
     "protocol": (*WITH_NODE, "tests.protocol.run"),
     "plugin": (*WITH_NODE, "tests.clients.run"),
     "clients": (*WITH_NODE, "tests.e2e.run"),
+    "compatible": (
+        *RUN,
+        "python",
+        "-m",
+        "pytest",
+        "-q",
+        "-n",
+        "auto",
+        "-p",
+        "tests.compatible.table",
+        "tests/compatible",
+    ),
     "screenshots": (*RUN, "python", "-m", "scripts.screenshots"),
     "docs": (*RUN, "--group", "docs", "mkdocs"),
     "picture": (*RUN, "python", "scripts/demo_svg.py"),
@@ -50,8 +64,11 @@ TASKS = {
 WITHOUT: dict[str, tuple[str, ...]] = {"docs": ("build", "--strict")}  # the arguments of a task that got none
 ANYWHERE = ("holdfast", "uv")  # these work in the folder at hand
 WORKERS = {"PYTEST_XDIST_AUTO_NUM_WORKERS": str((os.cpu_count() or 1) + 1)}  # many tests wait for other processes
+MEMORY = Path("/dev/shm")  # noqa: S108 - pytest makes a folder of its own in it
+ROOM = 4 << 30  # bytes
 SETTINGS = {
     "test": WORKERS,
+    "compatible": {"COMPATIBLE": "all", **WORKERS},
     "fuzz": {"HOOK_CASES": "10000", "HOSTILE": "20"},
     "postgres": {"TEST_ENGINE": "postgres", **WORKERS},
 }
@@ -64,12 +81,18 @@ def main() -> int:
         return 64
     task, rest = sys.argv[1], sys.argv[2:]
     uv = _uv()
-    for name, value in SETTINGS.get(task, {}).items():
+    for name, value in (SETTINGS.get(task, {}) | (_in_memory() if TASKS[task] is PYTEST else {})).items():
         os.environ.setdefault(name, value)
     for check in CHECKS if task == "test" else ():
         if code := _run([uv, *RUN, *check], ROOT):
             return code
     return _run([uv, *TASKS[task], *(rest or WITHOUT.get(task, ()))], None if task in ANYWHERE else ROOT)
+
+
+def _in_memory() -> dict[str, str]:
+    """Keep the folders of tests in memory where there is room: thousands of small stores need not reach a disk."""
+    is_roomy = MEMORY.is_dir() and os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free > ROOM
+    return {"PYTEST_DEBUG_TEMPROOT": str(MEMORY)} if is_roomy else {}
 
 
 def _uv() -> str:

@@ -56,6 +56,39 @@ def abstention(data: Path, cache: Path | None, mode: Any) -> None:
     run(data, cache, mode)
 
 
+@bench.command("languages")
+def languages() -> None:
+    """Measure recall in nine languages and across them, and how often off-topic questions are refused."""
+    from bench.questions import run_languages
+
+    run_languages()
+
+
+@bench.command("first")
+def first() -> None:
+    """Measure the first questions to an almost empty store. Exit code 1 if one is not answered."""
+    from bench.questions import run_first
+
+    if not run_first():
+        raise click.exceptions.Exit(1)
+
+
+@bench.command("needles")
+@click.option(
+    "--size", "names", multiple=True, type=click.Choice(["1k", "10k", "100k"]), help="Repeatable; 1k unless given."
+)
+@cache_option
+def needles(names: tuple[str, ...], cache: Path | None) -> None:
+    """Measure whether five words of a memory find it among look-alikes. Exit code 1 below 0.99.
+
+    Every memory is embedded: 10k take minutes, 100k most of an hour, unless --cache has their vectors.
+    """
+    from bench.needles import run
+
+    if not run(names or ("1k",), cache):
+        raise click.exceptions.Exit(1)
+
+
 @bench.command("contradictions")
 def contradictions() -> None:
     """Measure how well contradicting memories are distinguished from similar ones. Exit code 1 if a bar is missed."""
@@ -80,6 +113,43 @@ def signals() -> None:
     from bench.labelled import run_signals
 
     if not run_signals():
+        raise click.exceptions.Exit(1)
+
+
+@bench.command("warnings")
+@click.option("--show", is_flag=True, help="Print each wrong answer.")
+def warnings(show: bool) -> None:
+    """Measure at which commands a scar warns and at which it must not. Exit code 1 if a bar is missed."""
+    from bench.warnings import run
+
+    if not run(show=show):
+        raise click.exceptions.Exit(1)
+
+
+@bench.command("capture")
+@click.option("--verbose", is_flag=True, help="Print every wrong answer.")
+def capture(verbose: bool) -> None:
+    """Measure which statements of users and conclusions of agents are kept. Exit code 1 if a target is missed."""
+    from bench.capture import run
+
+    if not run(verbose=verbose):
+        raise click.exceptions.Exit(1)
+
+
+@bench.command("briefs")
+@click.option(
+    "--set",
+    "names",
+    multiple=True,
+    type=click.Choice(["sessions", "openings", "times", "questions"]),
+    help="Repeatable; all unless given.",
+)
+@click.option("--verbose", is_flag=True, help="Print what the first half misses.")
+def briefs(names: tuple[str, ...], verbose: bool) -> None:
+    """Measure whether the next session begins with what it needs. Exit code 1 if a goal is missed."""
+    from bench.briefs import SETS, run
+
+    if not run(names or tuple(SETS), verbose=verbose):
         raise click.exceptions.Exit(1)
 
 
@@ -168,6 +238,44 @@ def fresh() -> None:
     from bench.speed import fresh as measure
 
     measure()
+
+
+repositories_option = click.option(
+    "--repositories",
+    required=True,
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="Folder of clones, named owner+name.",
+)
+
+
+@bench.command("pairs")
+def pairs() -> None:
+    """Measure which pairs of memories contradict or repeat each other, in several languages. Exit code 1 if a target is missed."""
+    from bench.pairs import run
+
+    if not run():
+        raise click.exceptions.Exit(1)
+
+
+@bench.command("commits")
+@repositories_option
+def commits(repositories: Path) -> None:
+    """Count good, junk and wrong records learned from six public histories, graded by hand. Exit code 1 if a target is missed."""
+    from bench.commits import run
+
+    if not run(repositories):
+        raise click.exceptions.Exit(1)
+
+
+@bench.command("mentions")
+@repositories_option
+@click.option("--verbose", is_flag=True, help="Print every verdict.")
+def mentions(repositories: Path, verbose: bool) -> None:
+    """Measure verdicts about code that texts name in their own words, over real histories. Exit code 1 if one is falsely fresh."""
+    from bench.mentions import run
+
+    if not run(repositories, verbose=verbose):
+        raise click.exceptions.Exit(1)
 
 
 @bench.command("freshness")

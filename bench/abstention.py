@@ -8,8 +8,9 @@ from random import Random
 from bench.measure import table
 from bench.quality import NOT_HEADLINE, Task, Text, filled, load
 from holdfast.model.query import Mode, Query
+from holdfast.policy.ranking.gate import bar
 from holdfast.verbs.memory import Memory
-from holdfast.verbs.search.recall import least_for, recall
+from holdfast.verbs.search.recall import recall
 
 SETS = ("locomo-turn", "swe-notes", "gitbugs", "cosqa")
 SIZES = (5, 20, 100, 500, 2_500)
@@ -31,7 +32,7 @@ def run(folder: Path, cache: Path | None, mode: Mode = "balanced") -> None:
         rows.append(
             (
                 size,
-                f"{least_for(Query(text='', mode=mode), size):.2f}",
+                f"{bar(Query(text='', mode=mode), size):.2f}",
                 f"{kept / right:.1%} of {right}",
                 f"{answered / asked:.1%} of {asked}",
             )

@@ -9,11 +9,12 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from bench.measure import Spread, spread_of
+from holdfast.model.ports import Encoded
 
 ROOT = Path(__file__).parent.parent  # `bench` is not installed: clients import it from this folder
 
@@ -47,11 +48,11 @@ class Known:
     ceiling: float
     center: Any
 
-    def embed(self, texts: Sequence[str]) -> Any:
+    def embed(self, texts: Sequence[str]) -> list[Encoded]:
         """Return the precomputed vectors."""
         import numpy as np
 
-        return np.array([self.questions[text] for text in texts], dtype=np.float32)
+        return [Encoded(vector=np.array(self.questions[text], dtype=np.float32)) for text in texts]
 
 
 def many(clients: int, load: Load, *, write: bool) -> Answered:
@@ -142,11 +143,7 @@ def _opened(told: dict[str, Any]) -> Any:
     assert own is not None
     if told["write"]:
         return memory
-    memory.embedder = Known(told["questions"], own.name, own.size, own.floor, own.ceiling, own.center)
-    # Created before `acting_on` copies the memory, so that all projects share these caches, as in a server.
-    assert memory.frequencies is not None
-    assert memory.codes is not None
-    return memory
+    return replace(memory, embedder=Known(told["questions"], own.name, own.size, own.floor, own.ceiling, own.center))
 
 
 if __name__ == "__main__":

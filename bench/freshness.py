@@ -167,8 +167,8 @@ def verdicts(folder: Path) -> bool:
         for (_, path, edit, _), kind, record in kept:
             judged = freshness(memory, [record])[record.id]
             broken = kind in edit.falsifies
-            ours.count(alarm=bool(judged.troubles), broken=broken)
-            if bool(judged.troubles) != broken:
+            ours.count(alarm=bool(judged.problems), broken=broken)
+            if bool(judged.problems) != broken:
                 print("  wrong about", edit.name, kind, details(judged) or judged.state)
             counting.count(alarm=_any_commit(memory, record, path), broken=broken)
     rows = [["anchors", *ours.told()], ["any commit to the file", *counting.told()]]
@@ -181,7 +181,7 @@ def speed(folder: Path) -> bool:
     repository = _long_history(folder)
     with _memory(folder, repository) as memory:
         _git(repository, "reset", "-q", "--hard", f"main~{CITED}")
-        memory.clock = Clock(lambda: _BEGAN + MINUTE * (COMMITS - CITED))
+        memory = replace(memory, clock=Clock(lambda: _BEGAN + MINUTE * (COMMITS - CITED)))
         found = [_keep(memory, f"m{n}.py::main_{n}", n) for n in range(HITS + OLD)]
         _git(repository, "reset", "-q", "--hard", "ORIG_HEAD")
         for n in range(OLD, OLD + 3):
@@ -189,7 +189,7 @@ def speed(folder: Path) -> bool:
             file.write_text(file.read_text().replace("item *", "2 * item *"))
         _commit(repository, "three of them")
         old, new, calm = found[:3] + found[OLD + 3 :], found[OLD:], found[OLD + 3 :]
-        assert [sum(bool(one.troubles) for one in freshness(memory, page).values()) for page in (old, new)] == [3, 3]
+        assert [sum(bool(one.problems) for one in freshness(memory, page).values()) for page in (old, new)] == [3, 3]
 
         spent = {
             "10 hits, 3 changed by the last commit": min(_first(memory, repository, new) for _ in range(7)),

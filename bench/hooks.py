@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.measure import Spread, spread_of, table
-from holdfast.compose.locks import alone
+from holdfast.compose.locks import worker_lock
 from holdfast.engine.raw import trail
 from holdfast.hosts.hooks import client
 from holdfast.hosts.hooks.hook import ANSWERED
@@ -34,7 +34,7 @@ def run() -> bool:
     """Print what each event costs next to `python -I -S -c pass`; return True if all meet their targets."""
     with tempfile.TemporaryDirectory() as folder:
         home, place = _store(Path(folder)), Path(folder) / "checkout"
-        with alone(home):  # keeps the worker from running: it is not measured
+        with worker_lock(home):  # keeps the worker from running: it is not measured
             bare_cpu, bare_wall = _measured([sys.executable, "-I", "-S", "-c", "pass"], b"", place)
             rows, fine = [["python -I -S -c pass", bare_cpu, bare_wall, "", ""]], True
             for event, given in EVENTS:

@@ -16,7 +16,7 @@ from holdfast.compose import open_memory
 from holdfast.compose.adapters import foreign_items
 from holdfast.compose.settings import load_settings
 from holdfast.model.ids import instant, named_id
-from holdfast.verbs.exchange.import_foreign import Report, bring_in
+from holdfast.verbs.exchange.import_foreign import Report, import_items
 from holdfast.verbs.exchange.jsonl import records_of
 from holdfast.verbs.memory import Memory
 
@@ -92,7 +92,7 @@ def _measure(system: str, source: Path, texts: list[str], home: Path) -> Result:
 
 
 def _take(memory: Memory, system: str, source: Path) -> Report:
-    return bring_in(memory, system, foreign_items(system, source))
+    return import_items(memory, system, foreign_items(system, source))
 
 
 def _events(memory: Memory) -> int:

@@ -26,7 +26,7 @@ from holdfast.policy.language.contradict import contradicts
 from holdfast.policy.language.statements import statements
 from holdfast.verbs.capture.mining import log_output, mine_outputs
 from holdfast.verbs.memory import Memory
-from holdfast.verbs.records.conflicts import clashes
+from holdfast.verbs.records.conflicts import likely_conflicts
 from holdfast.verbs.records.lifecycle import record_use
 from holdfast.verbs.records.write import Written, write
 from holdfast.verbs.search.predict import predict
@@ -106,7 +106,7 @@ def _writes(folder: Path) -> tuple[Spread, Spread, int, int, int]:
     older = [_kept(memory, row["older"]).record.id for row in rows]
     forget_what_was_read()
     near = {row["newer"]: _near(memory, row["newer"]) for row in rows}
-    added = spread(lambda row: clashes(memory, *near[row["newer"]]), rows)
+    added = spread(lambda row: likely_conflicts(memory, *near[row["newer"]]), rows)
     forget_what_was_read()
     told: list[Written] = []
     whole = spread(lambda row: told.append(_kept(memory, row["newer"])), rows)
@@ -179,7 +179,7 @@ def _others(memory: Memory) -> tuple[float, float, float]:
 def worked(memory: Memory, session: str, corpus: Corpus, *, each: int) -> tuple[Memory, list[str]]:
     """Simulate a session: three recalls, and a use of the first two hits; return it and the ids of the best hits."""
     there = memory.acting_in(session)
-    begin(there, Session(id=session))
+    there = begin(there, Session(id=session))
     asked = [Query(text=corpus.question(), words_only=True, weak=True) for _ in range(3)]
     shown = [hit.record.id for query in asked for hit in recall(there, query).hits[:each]]
     record_use(there, shown[:2], "applied")

@@ -19,7 +19,7 @@ from holdfast.engine.database import Halves
 from holdfast.engine.postgres.row_security import protect
 from holdfast.engine.views.words import Span
 from holdfast.model.access import Access, asking
-from holdfast.model.ports import Elsewhere
+from holdfast.model.ports import RemoteCheckout
 from holdfast.model.query import Query
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.search.recall import recall
@@ -53,7 +53,7 @@ def reached(memory: Memory, questions: Sequence[str], place: Span) -> Reached:
     assert memory.embedder is not None
     numbers, matrix = _all(memory, place)
     quick, exact, shares = [], [], []
-    for vector in memory.embedder.embed(list(questions)):
+    for vector in (encoded.vector for encoded in memory.embedder.embed(list(questions))):
         memory.codes.nearest(vector, [place], most=K)
         found: dict[int, float] = {}
         quick.append(_timed(memory, lambda v=vector, f=found: f.update(memory.codes.nearest(v, [place], most=K)))[0])  # type: ignore[misc]
@@ -71,7 +71,13 @@ def guarded(memory: Memory, projects: tuple[str, ...]) -> Iterator[Memory]:
     user = Access(user="bench", role="write", projects=projects)
     try:
         with asking(user):
-            yield replace(memory, store=store, checkout=Elsewhere(memory.project), user=user.user, desks={})
+            yield replace(
+                memory,
+                store=store,
+                checkout=RemoteCheckout(memory.project),
+                context=replace(memory.context, user=user.user),
+                feedback={},
+            )
     finally:
         store.close()
 

@@ -184,7 +184,8 @@ def _parts(memory: Memory, task: Task) -> dict[str, Reached]:
 
 def _load(memory: Memory, flags: dict[str, str], task: Task) -> Load:
     assert memory.embedder is not None
-    known = dict(zip(task.questions, memory.embedder.embed(task.questions).tolist(), strict=True))
+    made = memory.embedder.embed(task.questions)
+    known = {text: encoded.vector.tolist() for text, encoded in zip(task.questions, made, strict=True)}
     return Load(flags=flags, projects=task.projects, questions=known, seconds=SECONDS)
 
 
@@ -198,7 +199,7 @@ def _pool() -> tuple[Any, list[str]]:
         held = texts[:: max(1, len(texts) // HELD_BACK)][:HELD_BACK]
         made = memory.embedder.embed([text for text in texts if text not in set(held)])
         memory.close()
-    return np.asarray(made, dtype=np.float32), [" ".join(text.split()[:12]) for text in held]
+    return np.stack([encoded.vector for encoded in made]), [" ".join(text.split()[:12]) for text in held]
 
 
 def _words_seconds(memory: Memory) -> dict[str, float]:

@@ -31,7 +31,7 @@ from holdfast.engine.views.vectors import Passage
 from holdfast.model.query import Query
 from holdfast.model.record import Draft
 from holdfast.policy.admission.admit import Waivers
-from holdfast.verbs.exchange.jsonl import export, take_in
+from holdfast.verbs.exchange.jsonl import export, import_lines
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.write import Written, write
 from holdfast.verbs.search.embed import catch_up
@@ -143,7 +143,7 @@ def fill(memory: Memory, case: Case, corpus: Corpus) -> float:
     """Import that many records and return how many were stored per CPU second."""
     total = case.projects * case.each
     lines = list(_export_lines(memory, case, corpus, min(total, 20_000)))
-    seconds = cpu_seconds(lambda: take_in(memory, lines))
+    seconds = cpu_seconds(lambda: import_lines(memory, lines))
     rate = (len(lines) - 1) / seconds
     done = len(lines) - 1
     while done < total:  # the rest is stored by `commit` directly, without parsing JSON
@@ -208,7 +208,7 @@ def _baselines(memory: Memory, questions: list[str]) -> tuple[Spread, Spread]:
     )
     assert memory.embedder is not None
     embed = memory.embedder.embed
-    brute = _rounds(lambda text: np.argpartition(-(matrix @ embed([text])[0]), 50)[:50], questions)
+    brute = _rounds(lambda text: np.argpartition(-(matrix @ embed([text])[0].vector), 50)[:50], questions)
     return fts, brute
 
 

@@ -20,15 +20,16 @@ from holdfast.policy.admission.admit import Waivers
 from holdfast.policy.admission.sharing import with_team
 from holdfast.surfaces import bettermemory, claude_mem, core, gitmem, memory_mcp
 from holdfast.surfaces.tool import Call, Surface
-from holdfast.verbs.capture.prepare import brief_of, hand_over, prepare
+from holdfast.verbs.capture.prepare import prepare, write_handover
 from holdfast.verbs.exchange.incoming import keep_events, passed
-from holdfast.verbs.exchange.jsonl import take_in
+from holdfast.verbs.exchange.jsonl import import_lines
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.quarantine import accept
 from holdfast.verbs.records.read import history
-from holdfast.verbs.records.write import Held, Written, write
+from holdfast.verbs.records.write import Written, WrittenPending, write
 from holdfast.verbs.search.brief import brief
 from holdfast.verbs.search.recall import recall
+from holdfast.verbs.sessions.opening_brief import brief_of
 from holdfast.verbs.sessions.session import start
 from holdfast.verbs.truth.hydrate import hydrate
 
@@ -89,7 +90,7 @@ class Stage:
         self.planted += [str(given.get("title", "")), body]
         draft = Draft(body=body, **given)
         done = write(self.memory, draft, waivers=Waivers(duplicate=True, transient=True, scope=True))
-        assert isinstance(done, Written | Held), done
+        assert isinstance(done, Written | WrittenPending), done
         return done.record
 
     def imported(self, *events: Event) -> None:
@@ -97,7 +98,7 @@ class Stage:
         self.given += events
         self.planted += [text for event in events for text in _said(event)]
         lines = [json.dumps({"holdfast": "export", "format": 1}), *(_line(event) for event in events)]
-        take_in(self.memory, lines, held_as="import of theirs.jsonl")
+        import_lines(self.memory, lines, quarantine_as="import of theirs.jsonl")
 
     def pushed(self) -> str:
         """Return everything that is injected automatically: the brief, warnings at commands, notes at files."""
@@ -130,7 +131,7 @@ class Stage:
         shown["terminal list"] = _printed(lambda: show_list([hit.record for hit in found.hits], total=10))
         shown["sub-agent"] = _called(core.surface, call, "brief", {"plan": QUESTION, "form": "full"})
         shown["sub-agent plain"] = brief(memory, QUESTION, form="full").text
-        hand_over(self.folder / "handover", "\n".join(self.planted))
+        write_handover(self.folder / "handover", "\n".join(self.planted))
         shown["handover"] = (self.folder / "handover").read_text(encoding="utf-8")
         shown["brief"] = brief_of(memory).text
         shown["warnings"] = "\n".join(str(one["text"]) for one in self.triggers())
@@ -167,7 +168,7 @@ def staged(folder: Path) -> Stage:
     memory = open_memory(
         load_settings(folder=folder, environment={}, flags={**given, "agent": "claude"}), folder=folder
     )
-    start(memory)
+    memory, _ = start(memory)
     user = memory.acting_as("grace")
     fields = {"severity": "critical", "counter_arguments": ["It is quick.", "Nobody else is on it."], "blocking": True}
     fields |= {"verify_with": ["git status"], "must_show": "clean"}

@@ -106,16 +106,16 @@ def _sprinkled(chance: Random, acts: list[Act], more: list[tuple[float, Act]]) -
 
 
 def _begin(seat: Seat) -> None:
-    start(seat.memory, title=seat.visit.title, issue=seat.visit.issue, force=True)
+    seat.memory, _ = start(seat.memory, title=seat.visit.title, issue=seat.visit.issue, force=True)
 
 
 def _restart(seat: Seat) -> None:
     """Resume the session, as after a crash of the client."""
-    start(seat.memory, session=seat.memory.actor.session)
+    seat.memory, _ = start(seat.memory, session=seat.memory.actor.session)
 
 
 def _ask(seat: Seat, text: str) -> None:
-    question = text or seat.fill(seat.chance.choice(seat.desk.story.phrases["question"]["any"]))
+    question = text or seat.fill(seat.chance.choice(seat.simulation.story.phrases["question"]["any"]))
     found = recall(seat.memory, Query(text=question, limit=HITS, words_only=True))
     seat.shown = [hit.record for hit in found.hits]
     _answer(seat)
@@ -124,9 +124,9 @@ def _ask(seat: Seat, text: str) -> None:
 
 def _look_up_scar(seat: Seat) -> None:
     """Recall a stored scar of the same area, or sometimes of another one in the same project."""
-    desk, area = seat.desk, seat.visit.area
-    here = [one for one in desk.story.told["scar"] if desk.story.areas[one["area"]].project == area.project]
-    known = [one for one in here if one["title"] in desk.known]
+    simulation, area = seat.simulation, seat.visit.area
+    here = [one for one in simulation.story.told["scar"] if simulation.story.areas[one["area"]].project == area.project]
+    known = [one for one in here if one["title"] in simulation.known]
     near = [one for one in known if one["area"] == area.name] or known
     if near:
         _ask(seat, seat.chance.choice(near if seat.chance.random() < 0.7 else known)["ask"])
@@ -137,7 +137,7 @@ def _answer(seat: Seat) -> None:
     for scar in unanswered(seat.memory):
         if scar.id in seat.passed_over:
             continue
-        odds = _ANSWERS[seat.desk.story.fate(scar.title)]
+        odds = _ANSWERS[seat.simulation.story.fate(scar.title)]
         decision = seat.chance.choices(("APPLYING", "N_A", "REFUTED", ""), odds)[0]
         if not decision:
             seat.passed_over.add(scar.id)
@@ -184,7 +184,7 @@ def _see(seat: Seat, texts: tuple[str, ...]) -> None:
         {"text": text or seat.fresh("observation"), "source": source, "severity": severity}
         for text, severity in zip(texts, severities, strict=True)
     ]
-    seat.desk.turned_away += len(absorb(seat.memory, given, task=seat.visit.title).known)
+    seat.simulation.rejected += len(absorb(seat.memory, given, task=seat.visit.title).known)
 
 
 def _understand(seat: Seat) -> None:
@@ -208,8 +208,8 @@ def _learn(seat: Seat) -> None:
     if severity:
         fields["severity"] = severity
     if kind == "scar":
-        against = seat.chance.sample(seat.desk.story.phrases["evidence"]["against"], 2)
-        steps = seat.chance.sample(seat.desk.story.phrases["evidence"]["steps"], 2)
+        against = seat.chance.sample(seat.simulation.story.phrases["evidence"]["against"], 2)
+        steps = seat.chance.sample(seat.simulation.story.phrases["evidence"]["steps"], 2)
         fields |= {"scar_type": scar_type, "counter_arguments": [seat.fill(one) for one in against]}
         fields |= {"action_protocol": [seat.fill(one) for one in steps], "self_check": [seat.say("evidence", "check")]}
     mentions = kind == "scar" and seat.seen and seat.chance.random() < 0.5
@@ -223,7 +223,7 @@ def _progress(seat: Seat, text: str) -> None:
 
 
 def _review(seat: Seat) -> None:
-    verdict = seat.chance.choice(seat.desk.story.phrases["review"]["verdicts"])
+    verdict = seat.chance.choice(seat.simulation.story.phrases["review"]["verdicts"])
     seat.keep(Draft(body=seat.fresh("review"), kind="review", fields={"verdict": verdict, "issue": seat.visit.issue}))
 
 
@@ -243,16 +243,16 @@ def _leave(seat: Seat) -> None:
     left = seat.visit.episode.left
     outcome = open_thread(seat.memory, left, issues=(seat.visit.issue,), thread_class="operational")
     if isinstance(outcome, Opened | Known):
-        seat.desk.threads[left] = outcome.thread.record.id
+        seat.simulation.threads[left] = outcome.thread.record.id
 
 
 def _touch(seat: Seat) -> None:
-    if thread := seat.desk.threads.get(seat.visit.episode.left):
+    if thread := seat.simulation.threads.get(seat.visit.episode.left):
         touch(seat.memory, thread)
 
 
 def _resolve(seat: Seat) -> None:
-    if thread := seat.desk.threads.pop(seat.visit.episode.left, ""):
+    if thread := seat.simulation.threads.pop(seat.visit.episode.left, ""):
         resolve(seat.memory, thread, seat.say("resolution", "any"))
         if seat.chance.random() < 0.06:
             reopen(seat.memory, thread)
@@ -260,27 +260,27 @@ def _resolve(seat: Seat) -> None:
 
 def _tell(seat: Seat, beat: Beat) -> None:
     """Apply a beat: store its record, or change a record stored before."""
-    known = seat.desk.known
+    known = seat.simulation.known
     if beat.draft is None:
         if beat.key in known:
             _care(seat, beat, known[beat.key])
         return
     links = (Link(relation="supersedes", target=known[beat.replaces]),) if beat.replaces in known else ()
-    area = seat.desk.story.areas.get(beat.area, seat.visit.area)
+    area = seat.simulation.story.areas.get(beat.area, seat.visit.area)
     if record := seat.keep(replace(beat.draft, links=links), area):
         known[beat.key] = record.id
 
 
 def _care(seat: Seat, beat: Beat, record_id: str) -> None:
-    person = by_hand(seat.desk, seat.visit.user, seat.memory.project)
+    person = by_hand(seat.simulation, seat.visit.user, seat.memory.project)
     match beat.do:
         case "revise":
             revise(seat.memory, record_id, Revision(body=beat.text))
         case "retire":
             retire(seat.memory, record_id, beat.text)
-        case "object" if beat.text in seat.desk.known:
+        case "object" if beat.text in seat.simulation.known:
             record_use(seat.memory, [record_id], "contradicted")
-            link(seat.memory, seat.desk.known[beat.text], "contradicts", record_id)
+            link(seat.memory, seat.simulation.known[beat.text], "contradicts", record_id)
         case "confirm":
             confirm(person, record_id)
         case "cancel":

@@ -9,7 +9,7 @@ from random import Random
 from demo.acts import Act, acts_of
 from demo.beats import Beat
 from demo.plan import FULL_DAYS, Plan, make_plan
-from demo.seat import Branch, Desk, by_hand, keep, take_seat
+from demo.seat import Branch, Simulation, by_hand, keep, take_seat
 from demo.story import read_story
 from holdfast.compose.settings import FILE
 from holdfast.engine.opening import open_store
@@ -18,8 +18,8 @@ from holdfast.model.config import Config
 from holdfast.model.errors import Invalid
 from holdfast.model.event import Actor
 from holdfast.model.ids import Clock
-from holdfast.verbs.memory import Memory
-from holdfast.verbs.records.erasing import erase
+from holdfast.verbs.memory import Context, Memory
+from holdfast.verbs.upkeep.erasing import erase
 
 SEED = 7
 LEAST_DAYS, MOST_DAYS = 5, 730
@@ -46,11 +46,11 @@ def build(folder: Path, *, until: float, days: float = FULL_DAYS, seed: int = SE
     story, hand = read_story(), Hand()
     plan = make_plan(story, days=days, seed=seed, until=until)
     with open_demo(folder, hand, seed) as memory:
-        desk = Desk(memory=memory, story=story)
+        simulation = Simulation(memory=memory, story=story)
         with memory.store.db.transaction():  # a single one: otherwise most of the time is spent on disk syncs
-            _play(_timeline(desk, plan, seed)[:steps], hand)
+            _play(_timeline(simulation, plan, seed)[:steps], hand)
         hand.now = until
-        _erase(desk)
+        _erase(simulation)
 
 
 def open_demo(folder: Path, now: Callable[[], float], seed: int = SEED) -> Memory:
@@ -61,7 +61,7 @@ def open_demo(folder: Path, now: Callable[[], float], seed: int = SEED) -> Memor
         config=Config(project=story.main),
         checkout=Branch(name=story.main, branch="main", commit=""),
         embedder=None,
-        actor=Actor(kind="user", name=story.users[0]),
+        context=Context(actor=Actor(kind="user", name=story.users[0])),
         clock=Clock(now, chance.getrandbits),
     )
 
@@ -69,16 +69,16 @@ def open_demo(folder: Path, now: Callable[[], float], seed: int = SEED) -> Memor
 _Step = tuple[float, int, int, Act]
 
 
-def _timeline(desk: Desk, plan: Plan, seed: int) -> list[_Step]:
+def _timeline(simulation: Simulation, plan: Plan, seed: int) -> list[_Step]:
     """Return every step of every session with its time, sorted: overlapping sessions interleave."""
     steps: list[_Step] = []
     for number, visit in enumerate(plan.visits):
         chance = Random(f"{seed} {number}")
-        acts = acts_of(take_seat(desk, visit, chance))
+        acts = acts_of(take_seat(simulation, visit, chance))
         pace = (visit.end - visit.start) / max(1, len(acts) - 1)
         steps += [(visit.start + place * pace, number, place, act) for place, act in enumerate(acts)]
     for place, (at, beat) in enumerate(plan.by_hand):
-        steps.append((at, len(plan.visits), place, partial(_keep_by_hand, desk, beat, place)))
+        steps.append((at, len(plan.visits), place, partial(_keep_by_hand, simulation, beat, place)))
     return sorted(steps, key=lambda step: step[:3])
 
 
@@ -88,17 +88,17 @@ def _play(steps: list[_Step], hand: Hand) -> None:
         act()
 
 
-def _keep_by_hand(desk: Desk, beat: Beat, place: int) -> None:
+def _keep_by_hand(simulation: Simulation, beat: Beat, place: int) -> None:
     """Store a record as a user does at the command line."""
     assert beat.draft is not None
-    users, area = desk.story.users, desk.story.areas.get(beat.area)
-    memory = by_hand(desk, users[place % len(users)], area.project if area else desk.story.main)
+    users, area = simulation.story.users, simulation.story.areas.get(beat.area)
+    memory = by_hand(simulation, users[place % len(users)], area.project if area else simulation.story.main)
     draft = replace(beat.draft, scopes=(area.scope,)) if area else beat.draft
-    if record := keep(desk, memory, draft):
-        desk.known[beat.key] = record.id
+    if record := keep(simulation, memory, draft):
+        simulation.known[beat.key] = record.id
 
 
-def _erase(desk: Desk) -> None:
+def _erase(simulation: Simulation) -> None:
     """Erase the leaked record; only at the end, since erasing rewrites the file."""
-    if leaked := desk.known.get(desk.story.told["leaked"][1]):
-        erase(desk.memory, leaked)
+    if leaked := simulation.known.get(simulation.story.told["leaked"][1]):
+        erase(simulation.memory, leaked)

@@ -42,7 +42,7 @@ def write_up(seat: Seat) -> None:
 def _settle(seat: Seat) -> None:
     """Record whether applied scars helped: succeeded or failed."""
     for scar in seat.applied:
-        in_vain = seat.desk.story.fate(scar.title) == "vain"
+        in_vain = seat.simulation.story.fate(scar.title) == "vain"
         if seat.chance.random() < 0.6:
             record_use(seat.memory, [scar.id], "failed" if in_vain else "succeeded")
 
@@ -72,7 +72,7 @@ def _left(seat: Seat) -> dict[str, Any]:
     episode = seat.visit.episode
     if seat.visit.part == "first":
         left["open_threads"] = [episode.left]
-    elif thread := seat.desk.threads.get(episode.left):
+    elif thread := seat.simulation.threads.get(episode.left):
         left["open_threads"] = [thread]
     if seat.visit.part == "first" and episode.choice and seat.declares:
         decision = {"title": episode.choice, "decision": f"{episode.choice}. {episode.why}", "rationale": episode.why}
@@ -84,14 +84,14 @@ def _left(seat: Seat) -> dict[str, Any]:
 
 def _note_threads(seat: Seat, closed: Closed) -> None:
     for record in closed.threads:
-        seat.desk.threads[record.body] = record.id
+        seat.simulation.threads[record.body] = record.id
 
 
 def _decide_on(seat: Seat, closed: Closed) -> None:
     if closed.suggestion is None:
         return
-    fate = _FATES[seat.desk.suggested % len(_FATES)]
-    seat.desk.suggested += 1
+    fate = _FATES[seat.simulation.suggested % len(_FATES)]
+    seat.simulation.suggested += 1
     match fate:
         case "promote":
             promote(seat.memory, closed.suggestion.id)

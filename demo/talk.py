@@ -12,8 +12,8 @@ TOLD = 3  # sentences of a transcript that are worth storing
 
 def save_talk(seat: Seat) -> None:
     """Store a transcript of the session so far, and mine the output of the agent and its tools."""
-    turns = [(role, seat.fill(seat.chance.choice(wordings))) for role, wordings in seat.desk.story.talk["turns"]]
-    for text in seat.chance.sample(seat.desk.story.talk["told"][seat.visit.area.side], TOLD):
+    turns = [(role, seat.fill(seat.chance.choice(wordings))) for role, wordings in seat.simulation.story.talk["turns"]]
+    for text in seat.chance.sample(seat.simulation.story.talk["told"][seat.visit.area.side], TOLD):
         turns.insert(seat.chance.randrange(2, len(turns)), ("assistant", text))
     if seat.visit.agent == "claude-code":
         text, form = "\n".join(json.dumps(_line(role, said)) for role, said in turns), "json"

@@ -21,7 +21,7 @@ def main() -> None:
     paragraphs = [part.strip() for topic in sorted(topics) for part in topics[topic].split("\n\n")]
     usable = [part for part in paragraphs if 60 < len(part) < 600]
     chosen = Random(1).sample(usable, PARAGRAPHS)
-    center = local.LocalEmbedder().embed(chosen).mean(axis=0).astype(np.float32)
+    center = np.mean([made.vector for made in local.LocalEmbedder().embed(chosen)], axis=0).astype(np.float32)
     target = Path(local.__file__).parent / local.MODEL / "center.npy"
     np.save(target, center)
     print(f"{target.name}: length {np.linalg.norm(center):.3f} from {PARAGRAPHS} paragraphs")

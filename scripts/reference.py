@@ -19,7 +19,8 @@ from holdfast.hosts.mcp.offer import Json, written_offer
 from holdfast.hosts.mcp.serving import SURFACES
 from holdfast.hosts.setup.clients import CLIENTS, Client
 from holdfast.hosts.setup.places import Machine
-from holdfast.model.config import PRESETS, Config
+from holdfast.model.config import Config
+from holdfast.model.presets import PRESETS
 
 FOLDER = Path(__file__).resolve().parent.parent / "docs" / "reference"
 MADE = "<!-- Made by scripts/reference.py from the code; changes here are lost. -->"
@@ -47,8 +48,8 @@ def configuration() -> list[str]:
         for one in fields(Config)
     ]
     presets = [
-        f"| `{name}` | {', '.join(f'`{key} = {_toml(value)}`' for key, value in given.items())} |"
-        for name, given in PRESETS.items()
+        f"| `{name}` | {', '.join(f'`{key} = {_toml(value)}`' for key, value in preset.settings.items())} |"
+        for name, preset in PRESETS.items()
     ]
     return [
         "# Configuration",

@@ -17,7 +17,7 @@ from holdfast.model.config import Config
 from holdfast.model.event import Actor, Event
 from holdfast.model.ids import Clock, instant
 from holdfast.model.record import Draft, Record
-from holdfast.verbs.memory import Memory
+from holdfast.verbs.memory import Context, Memory
 from holdfast.verbs.records.write import Written, write
 from tests import engines
 
@@ -152,7 +152,7 @@ def make_memory(folder: Path, time: Time, **changed: Any) -> Memory:
         store=open_store(engines.database(folder / "store"), home=folder / "store"),
         config=Config(project="example.org/acme/shop", **changed.pop("config", {})),
         checkout=GitCheckout(folder),
-        actor=changed.pop("actor", Actor(kind="agent", name="claude", session="s1")),
+        context=Context(actor=changed.pop("actor", Actor(kind="agent", name="claude", session="s1"))),
         embedder=changed.pop("embedder", None),
         clock=Clock(time),
     )

@@ -11,7 +11,7 @@ from holdfast.engine.views import records
 from holdfast.engine.views.records import Filter
 from holdfast.model.foreign import Item
 from holdfast.model.record import Record
-from holdfast.verbs.exchange.import_foreign import Report, bring_in
+from holdfast.verbs.exchange.import_foreign import Report, import_items
 from holdfast.verbs.memory import Memory
 
 DATA = Path(__file__).parent / "data" / "importers"
@@ -58,7 +58,7 @@ def items(name: str, folder: Path) -> Iterator[Item]:
 
 def brought(memory: Memory, name: str, folder: Path, **options: Any) -> Report:
     """Take a fixture in."""
-    return bring_in(memory, FIXTURES[name][0], items(name, folder), **options)
+    return import_items(memory, FIXTURES[name][0], items(name, folder), **options)
 
 
 def all_records(memory: Memory) -> dict[str, Record]:

@@ -10,7 +10,7 @@ import pytest
 
 PAGE = Path(__file__).parents[1] / "docs" / "start.md"
 VARYING = (
-    (re.compile(r"\b01[0-9A-Z]{8}\b"), "ID"),
+    (re.compile(r"\b(?=[0-9A-Z]*\d)[0-9A-Z]{8,12}\b"), "ID"),
     (re.compile(r"\d{4}-\d\d-\d\d"), "DATE"),
     (re.compile(r"last [0-9a-f]{8}"), "last COMMIT"),
     (re.compile(r"\d\.\d\d"), "N"),

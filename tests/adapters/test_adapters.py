@@ -86,18 +86,21 @@ def test_a_repository_without_commits_has_a_branch_only(tmp_path: Path) -> None:
 
 def test_the_built_in_encoder_knows_what_is_alike() -> None:
     encoder = LocalEmbedder()
-    vectors = encoder.embed(["The car is in the garage.", "An automobile stands in the carport.", "Bread needs yeast."])
+    made = encoder.embed(["The car is in the garage.", "An automobile stands in the carport.", "Bread needs yeast."])
+    vectors = np.stack([encoded.vector for encoded in made])
     assert vectors.shape == (3, encoder.size)
     assert np.linalg.norm(vectors, axis=1) == pytest.approx(1, abs=1e-5)
     assert vectors[0] @ vectors[1] > encoder.ceiling - 0.1 > vectors[0] @ vectors[2]
-    assert encoder.embed([]).shape == (0, encoder.size)
+    assert [(encoded.tokens.shape, encoded.weights.shape) for encoded in made[2:]] == [((3, 64), (3,))]
+    assert encoder.embed([]) == []
 
 
 def test_the_vector_of_a_text_does_not_depend_on_its_neighbours() -> None:
     encoder = LocalEmbedder()
     text = "parseHttpHeader raises on folded lines"
     alone, together = encoder.embed([text])[0], encoder.embed(["short", text, "word " * 500])[1]
-    assert (alone == together).all()
+    assert (alone.vector == together.vector).all()
+    assert (alone.tokens == together.tokens).all()
 
 
 class Endpoint(BaseHTTPRequestHandler):
@@ -140,7 +143,7 @@ def test_an_endpoint_is_asked_in_batches_and_answers_are_put_in_order(endpoint: 
         ("/v1/embeddings", "Bearer k", "small", 64),
         ("/v1/embeddings", "Bearer k", "small", 7),
     ]
-    assert vectors[0] == pytest.approx([0.6, 0.8])
+    assert vectors[0].vector == pytest.approx([0.6, 0.8])
     assert (embedder.name, embedder.size) == ("http:small", 2)
 
 

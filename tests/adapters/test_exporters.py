@@ -5,12 +5,12 @@ from pathlib import Path
 from holdfast.adapters.importers.front_matter import front_matter
 from holdfast.compose.adapters import foreign_items, write_markdown
 from holdfast.model.record import Record
-from holdfast.verbs.exchange.import_foreign import bring_in
+from holdfast.verbs.exchange.import_foreign import import_items
 from holdfast.verbs.exchange.jsonl import records_of
 from holdfast.verbs.memory import Memory
-from holdfast.verbs.records.erasing import erase
 from holdfast.verbs.records.lifecycle import Revision, retire, revise
 from holdfast.verbs.truth.verify import verify
+from holdfast.verbs.upkeep.erasing import erase
 from tests.conftest import Time, keep, make_memory
 
 
@@ -95,7 +95,7 @@ def test_a_folder_can_be_taken_in_again(memory: Memory, tmp_path: Path, time: Ti
     retire(memory, thought.id, "moved")
     write_markdown(records_of(memory), tmp_path / "out")
     other = make_memory(tmp_path / "other", time)
-    bring_in(other, "bettermemory", foreign_items("bettermemory", tmp_path / "out"))
+    import_items(other, "bettermemory", foreign_items("bettermemory", tmp_path / "out"))
     found = {record.extra["imported"]["id"]: record for record in records_of(other)}
     again = found[scar.id]
     assert (again.kind, again.title, again.tags, again.scopes) == (scar.kind, scar.title, scar.tags, scar.scopes)

@@ -19,7 +19,7 @@ from holdfast.engine.views import sessions, touches, usage
 from holdfast.model.errors import Invalid
 from holdfast.model.foreign import Foreign
 from holdfast.model.record import Link, Origin
-from holdfast.verbs.exchange.import_foreign import bring_in
+from holdfast.verbs.exchange.import_foreign import import_items
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.sessions.suggest import suggestions
 from holdfast.verbs.sessions.thread import open_threads, resolved_threads
@@ -143,7 +143,7 @@ def test_a_list_that_is_cut_short_is_read_up_to_there(memory: Memory, tmp_path: 
     folder = copied(tmp_path) / "gitmem"
     whole = (folder / "decisions.json").read_text()
     (folder / "decisions.json").write_text(whole.rstrip().rstrip("]") + ', {"id": "x", "tit')
-    told = reasons(bring_in(memory, "gitmem", foreign_items("gitmem", folder)))
+    told = reasons(import_items(memory, "gitmem", foreign_items("gitmem", folder)))
     assert "from character" in told["decisions.json"]
     assert "decision:d7a1e5c0-1111-4a6e-9d0b-000000000001" in all_records(memory)
 
@@ -199,7 +199,7 @@ def test_a_database_with_damaged_pages_gives_what_can_be_read(memory: Memory, tm
     raw = bytearray(path.read_bytes())
     raw[(root - 1) * 1024 : root * 1024] = b"\xff" * 1024
     path.write_bytes(raw)
-    report = bring_in(memory, "memory-mcp", foreign_items("memory-mcp", path))
+    report = import_items(memory, "memory-mcp", foreign_items("memory-mcp", path))
     assert len(report.taken) == 6
     assert "cannot be read" in reasons(report)["memory-mcp.db sessions"]
 
@@ -215,8 +215,11 @@ def test_bettermemory_files_keep_origin_verification_and_scopes(memory: Memory, 
         ("projects:shop", "deploys"),
     )
     assert (deploys.created_at, deploys.updated_at) == ("2026-03-01T09:00:00.000Z", "2026-03-05T09:00:00.000Z")
-    assert (deploys.verified_at, deploys.anchors) == ("2026-03-06T09:00:00.000Z", ("/home/ada/shop/deploy.yml",))
-    assert (deploys.extra["shelf"], deploys.extra["verified_commits"]) == ("top", ["0123abc"])
+    assert (deploys.verified_at, deploys.anchors) == (
+        "2026-03-06T09:00:00.000Z",
+        ("/home/ada/shop/deploy.yml", "commit:0123abc"),
+    )
+    assert deploys.extra["shelf"] == "top"
     assert deploys.extra["origin"]["cwd"] == "/home/ada/shop"
     likes = found["01KJ0000000000000000000002"]
     assert (likes.kind, likes.confidence, likes.project) == ("preference", "low", "")
@@ -239,7 +242,7 @@ def test_bettermemory_logs_tell_of_use_and_damage_is_named(memory: Memory, tmp_p
     assert told["newer.md"] == "it was written by a newer bettermemory (schema 2)"
     assert told["broken.md"].startswith("Its front matter is not YAML")
     assert told[".events.jsonl:4"].startswith("it is not JSON")
-    assert "log, scope_overview" in told
+    assert "1 scope_overview events of the log" in told
 
 
 def test_yaml_that_refers_to_itself_fills_no_memory(memory: Memory, tmp_path: Path) -> None:
@@ -247,9 +250,9 @@ def test_yaml_that_refers_to_itself_fills_no_memory(memory: Memory, tmp_path: Pa
     levels = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
     levels += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 9)]
     (folder / "bomb.md").write_text("---\nid: 01KJ000000000000000000000B\n" + "\n".join(levels) + "\n---\n\nBoom.\n")
-    told = reasons(bring_in(memory, "bettermemory", foreign_items("bettermemory", folder)))
+    told = reasons(import_items(memory, "bettermemory", foreign_items("bettermemory", folder)))
     (folder / "ring.md").write_text("---\nid: 01KJ000000000000000000000C\na: &a [*a]\n---\n\nRound.\n")
-    told |= reasons(bring_in(memory, "bettermemory", foreign_items("bettermemory", folder)))
+    told |= reasons(import_items(memory, "bettermemory", foreign_items("bettermemory", folder)))
     beyond = "It is nested too deeply or has too many parts."
     assert (told["bomb.md"], told["ring.md"]) == (beyond, beyond)
 
@@ -257,7 +260,7 @@ def test_yaml_that_refers_to_itself_fills_no_memory(memory: Memory, tmp_path: Pa
 @pytest.mark.parametrize("depth", [100, 900, 100_000])
 def test_json_of_brackets_only_is_no_memory(memory: Memory, tmp_path: Path, depth: int) -> None:
     (tmp_path / "deep.jsonl").write_text('{"text": "x", "a": ' + "[" * depth + "]" * depth + '}\n{"text": "Fine."}\n')
-    report = bring_in(memory, "file", foreign_items("file", tmp_path / "deep.jsonl"))
+    report = import_items(memory, "file", foreign_items("file", tmp_path / "deep.jsonl"))
     assert [one.title for one in report.taken] == ["Fine."]
     assert len(report.skipped) == 1
 
@@ -346,7 +349,7 @@ def test_notes_that_git_has_spread_over_folders_are_all_found(memory: Memory, tm
         for n in range(400)
     ]
     write_notes(tmp_path / "many", notes)
-    report = bring_in(memory, "git-notes", foreign_items("git-notes", tmp_path / "many"))
+    report = import_items(memory, "git-notes", foreign_items("git-notes", tmp_path / "many"))
     assert (len(report.taken), report.skipped) == (400, ())
 
 
@@ -383,7 +386,7 @@ def test_a_memory_folder_belongs_to_the_project_its_transcripts_name(memory: Mem
     folder = copied(tmp_path) / "claude-code" / "-home-ada-shop" / "memory"
     repository = copied(tmp_path) / "repo"
     (folder.parent / "77aa.jsonl").write_text('{"type": "summary"}\n' + json.dumps({"cwd": str(repository)}) + "\n")
-    bring_in(memory, "claude-code", foreign_items("claude-code", folder))
+    import_items(memory, "claude-code", foreign_items("claude-code", folder))
     assert {record.project for record in all_records(memory).values()} == {SHOP}
 
 
@@ -402,17 +405,17 @@ def test_instructions_in_a_repository_are_known_by_their_place_in_it(memory: Mem
     (repository / "sub").mkdir()
     for place in (repository, repository / "sub"):
         (place / "AGENTS.md").write_text(f"# Rule\n\nOf {place.name}.\n")
-        bring_in(memory, "claude-code", foreign_items("claude-code", place / "AGENTS.md"))
+        import_items(memory, "claude-code", foreign_items("claude-code", place / "AGENTS.md"))
     assert set(all_records(memory)) == {"AGENTS.md › Rule", "sub/AGENTS.md › Rule"}
     moved = tmp_path / "elsewhere"
     shutil.copytree(repository, moved)
-    assert bring_in(memory, "claude-code", foreign_items("claude-code", moved / "AGENTS.md")).known == 1
+    assert import_items(memory, "claude-code", foreign_items("claude-code", moved / "AGENTS.md")).known == 1
 
 
 def test_what_stands_beside_the_users_settings_holds_everywhere(memory: Memory, tmp_path: Path) -> None:
     (tmp_path / ".claude").mkdir()
     (tmp_path / ".claude" / "CLAUDE.md").write_text("Be brief.\n")
-    bring_in(memory, "claude-code", foreign_items("claude-code", tmp_path / ".claude" / "CLAUDE.md"))
+    import_items(memory, "claude-code", foreign_items("claude-code", tmp_path / ".claude" / "CLAUDE.md"))
     assert [record.project for record in all_records(memory).values()] == [""]
 
 
@@ -530,10 +533,10 @@ def test_whatever_happened_to_the_files_nothing_breaks_and_nothing_comes_twice(
     for path in random.sample(files, min(3, len(files))):
         path.write_bytes(damaged(path.read_bytes(), random))
     try:
-        bring_in(memory, system, foreign_items(system, source))
+        import_items(memory, system, foreign_items(system, source))
     except Invalid:
         return
-    again = bring_in(memory, system, foreign_items(system, source))
+    again = import_items(memory, system, foreign_items(system, source))
     assert (again.taken, again.revised, again.events) == ((), (), {})
 
 

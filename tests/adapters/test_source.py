@@ -6,13 +6,13 @@ from holdfast.adapters.source.looking import Absent, Unreadable, look, only
 from holdfast.adapters.source.plain import essence
 from holdfast.model.anchor import (
     Anchor,
-    Mark,
-    Sight,
+    CodeMark,
+    CodeSnapshot,
     bare_value,
     check_anchors,
     parse_anchor,
-    sight_from_json,
-    sight_to_json,
+    snapshot_from_json,
+    snapshot_to_json,
 )
 from holdfast.model.errors import Invalid
 
@@ -182,14 +182,16 @@ def test_binary_files_have_no_inside() -> None:
 
 
 def test_what_was_seen_is_read_back_and_rubbish_is_nothing() -> None:
-    sight = Sight(
-        commit="c1", marks={"a.py": Mark(blob="b", hash="h", size=3, first=1, last=2), "!b": Mark(there=False)}
+    snapshot = CodeSnapshot(
+        commit="c1", marks={"a.py": CodeMark(blob="b", hash="h", size=3, first=1, last=2), "!b": CodeMark(there=False)}
     )
-    assert sight_from_json(sight_to_json(sight)) == sight
-    assert sight_from_json({"marks": {"a.py": 5, "b.py": {"hash": 5, "first": "x"}}}) == Sight(marks={"b.py": Mark()})
+    assert snapshot_from_json(snapshot_to_json(snapshot)) == snapshot
+    assert snapshot_from_json({"marks": {"a.py": 5, "b.py": {"hash": 5, "first": "x"}}}) == CodeSnapshot(
+        marks={"b.py": CodeMark()}
+    )
     nothing: tuple[object, ...] = (None, 5, {}, {"marks": []})
     for rubbish in nothing:
-        assert sight_from_json(rubbish) is None
+        assert snapshot_from_json(rubbish) is None
 
 
 @pytest.mark.parametrize(("text", "value"), [("'a b'", "ab"), ("5;  // five", "5"), ("1_000", "1000"), ('"x",', "x")])
@@ -199,5 +201,5 @@ def test_a_value_is_compared_bare(text: str, value: str) -> None:
 
 def test_a_file_that_cannot_be_read_exists_and_one_that_is_absent_is_gone() -> None:
     for anchor in ("a.py", "a.py::pay", "a.py:L3-L9"):
-        assert look(parse_anchor(anchor), lambda _: Unreadable()) == Mark()
-        assert look(parse_anchor(anchor), lambda _: Absent()) == Mark(there=False)
+        assert look(parse_anchor(anchor), lambda _: Unreadable()) == CodeMark()
+        assert look(parse_anchor(anchor), lambda _: Absent()) == CodeMark(there=False)

@@ -157,13 +157,13 @@ def _serving(entry: Json, session: str) -> Iterator[Server]:
         process.stdin.close()
 
 
-def main(prompt: str, *, goes_on: bool) -> None:
+def main(prompt: str, *, continues: bool) -> None:
     """Hold one session, or go on with the last."""
-    last: Json = json.loads(LAST.read_text()) if goes_on else {"session": str(uuid.uuid4()), "messages": []}
+    last: Json = json.loads(LAST.read_text()) if continues else {"session": str(uuid.uuid4()), "messages": []}
     with ExitStack() as stack:
         servers = {name: stack.enter_context(_serving(entry, last["session"])) for name, entry in _entries().items()}
         agent = Agent(last["session"], last["messages"], servers)
-        agent.hook("SessionStart", source="resume" if goes_on else "startup")
+        agent.hook("SessionStart", source="resume" if continues else "startup")
         if prompt == "/compact":
             agent.compact()
         else:
@@ -179,4 +179,4 @@ if __name__ == "__main__":
     if sys.argv[1] == "plugin":
         PLUGIN.write_text(sys.argv[2])
         sys.exit()
-    main(sys.argv[1], goes_on="--continue" in sys.argv[2:])
+    main(sys.argv[1], continues="--continue" in sys.argv[2:])

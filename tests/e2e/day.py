@@ -49,7 +49,7 @@ def opening(client: Client, seat: Seat) -> Script:
         client.shell(COMMAND),
         client.write(str(seat.repository / "oven.py"), "HEAT = 220\n"),
         client.shell(FAILING),
-        Say(f"The shop is open. {DECIDED}"),
+        Say(f"The shop is open.\n\n[decision] {DECIDED}"),
     ]
 
 

@@ -1,6 +1,7 @@
 """A PostgreSQL store is backed up and restored with the server's own tools."""
 
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -29,7 +30,7 @@ def test_a_dump_restored_elsewhere_is_the_same_store(tmp_path: Path, time: Time)
     original, restored = (server.replace("/postgres?", f"/{name}?") for name in ("original", "restored"))
     memory = make_memory(tmp_path, time, embedder=Topics())
     memory.store.close()
-    memory.store = open_store(Postgres(original))
+    memory = replace(memory, store=open_store(Postgres(original)))
     for body in ("Storage is billed by the hour.", "The wolf sleeps in the den."):
         keep(memory, body)
     catch_up(memory)
@@ -41,9 +42,7 @@ def test_a_dump_restored_elsewhere_is_the_same_store(tmp_path: Path, time: Time)
     assert everything(store) == everything(memory.store)
     expected = [hit.record.id for hit in recall(memory, Query(text="storage")).hits]
     memory.store.close()
-    memory.store = store
-    for name in ("codes", "frequencies"):
-        memory.__dict__.pop(name, None)
+    memory = replace(memory, store=store)
     assert [hit.record.id for hit in recall(memory, Query(text="storage")).hits] == expected != []
     keep(memory, "Written after the restore.")  # counters came along
     store.close()

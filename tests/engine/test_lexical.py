@@ -64,7 +64,7 @@ def test_a_draw_is_of_the_projects_that_are_asked(large: Store) -> None:
 def test_a_word_that_very_many_hold_picks_none_where_meaning_does(
     large: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(lexical, "TELLING", 50)
+    monkeypatch.setattr(lexical, "COMMON_WORD", 50)
 
     def found(asked: list[str], *, meant: bool) -> int:
         return len(look_up(Frequencies(large.db), asked, [EVERYWHERE], 600, most=60, meant=meant).found)
@@ -82,3 +82,17 @@ def test_what_is_remembered_of_words_is_bounded(large: Store, monkeypatch: pytes
         assert frequencies.of(asked, [EVERYWHERE], 400) == dict(zip(asked, (1, 2, 0), strict=True))
         assert len(frequencies.known) <= 22
     assert not [key for key in frequencies.known if "unheard" in key[2]]
+
+
+def test_the_one_record_with_all_words_is_found_however_common_each_word_is(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lexical, "POSTINGS", 40)
+    asked = ["amber", "birch", "cedar", "delta", "ember"]
+    texts = [" ".join(word for word in asked if word != asked[n % 5]) for n in range(200)]
+    texts[100] = " ".join(asked)
+    texts += [f"amber {n}" for n in range(50)]
+    clock = Clock(lambda: 1_700_000_000.0)
+    entries = store.commit([recorded(clock, text, project="p") for text in texts])
+    found = look_up(Frequencies(store.db), asked, [EVERYWHERE], len(texts), most=10).found
+    assert next(iter(found)) == entries[100].number

@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -88,9 +89,7 @@ def test_meaning_and_transcripts_move_along(tmp_path: Path, time: Time, place: P
     expected = [(hit.record.id, round(hit.score, 3)) for hit in recall(memory, Query(text="storage")).hits]
     target = open_store(place(other, "target"))
     assert move(memory.store, target).vectors == len(vectors.of(memory.store.db, range(1 << 32, (1 << 32) + 9)))
-    memory.store = target
-    for name in ("codes", "frequencies"):
-        memory.__dict__.pop(name, None)
+    memory = replace(memory, store=target)
     assert [(hit.record.id, round(hit.score, 3)) for hit in recall(memory, Query(text="storage")).hits] == expected
     assert [piece.body for piece in transcripts.search(target.db, "flux capacitor", None, 3)] == [said.body]
     assert vectors.lag(target.db) == 0

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from holdfast.engine.search import near_duplicates as module
-from holdfast.engine.search.near_duplicate_vectors import twins
+from holdfast.engine.search.near_duplicate_vectors import near_duplicates
 from holdfast.engine.search.near_duplicates import newest_words, pairs
 from holdfast.engine.search.sqlite_vectors import code_of
 from holdfast.engine.store import Store
@@ -73,11 +73,11 @@ def test_short_records_whose_vectors_nearly_coincide_are_twins(store: Store, tim
         vectors.store(store.db, [number], [passage(number, place, part) for place, part in enumerate(parts)])
     gone, clock = records.by_numbers(store.db, [numbers[4]])[numbers[4]], Clock(time)
     store.commit([Event(id=clock.tick(gone.head), about=gone.id, verb="retired", at=clock.now())])
-    found = twins(store.db, store.project_number("p"), least=0.9)
+    found = near_duplicates(store.db, store.project_number("p"), least=0.9)
     assert [(one.first, one.second) for one in found] == [(numbers[1], numbers[0])]
     assert found[0].share > 0.95
-    assert twins(store.db, store.project_number("p"), least=0.999) == []
-    assert twins(store.db, store.project_number("nowhere"), least=0.9) == []
+    assert near_duplicates(store.db, store.project_number("p"), least=0.999) == []
+    assert near_duplicates(store.db, store.project_number("nowhere"), least=0.9) == []
 
 
 def passage(number: int, place: int, values: "np.ndarray[tuple[int], np.dtype[np.float64]]") -> Passage:

@@ -23,10 +23,10 @@ from holdfast.model.event import Event
 from holdfast.model.ids import Clock
 from holdfast.model.record import Draft
 from holdfast.policy.admission.admit import Waivers
-from holdfast.verbs.records.erasing import erase
 from holdfast.verbs.records.lifecycle import Revision, link, record_use, retire, revise
 from holdfast.verbs.records.write import write
 from holdfast.verbs.upkeep.doctor import examine
+from holdfast.verbs.upkeep.erasing import erase
 from tests.conftest import Time, keep, make_memory, recorded
 
 pytestmark = pytest.mark.embedded  # it is about the file
@@ -60,7 +60,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
         assert isinstance(live, SQLite)
         live.checkpoint()
         for number in range(20):
-            keep(memory, f"only in the log, thing {number}")
+            keep(memory, f"only in the log: {chr(97 + number) * 5}")
         copy = folder / "copy"
         copy.mkdir()
         for name in ("holdfast.db", "holdfast.db-wal"):

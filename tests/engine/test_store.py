@@ -31,7 +31,7 @@ def everything(store: Store) -> dict[str, Any]:
 
 
 def the_record(store: Store, record_id: str) -> Entry | None:
-    return next(iter(records.by_prefix(store.db, record_id, 1)), None)
+    return next(iter(records.with_part(store.db, record_id, 1)), None)
 
 
 def some_history(seed: int, size: int = 40) -> list[Event]:

@@ -383,7 +383,7 @@ def test_a_body_that_never_ends_is_not_waited_for(monkeypatch: pytest.MonkeyPatc
         await anyio.sleep_forever()
         raise AssertionError
 
-    answer = anyio.run(loopback.taken_in, {"type": "http", "headers": []}, receive, 1_000)
+    answer = anyio.run(loopback.with_body, {"type": "http", "headers": []}, receive, 1_000)
     assert isinstance(answer, Response)
     assert answer.status_code == 408
 

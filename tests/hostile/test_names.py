@@ -2,6 +2,7 @@
 
 import subprocess
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -29,7 +30,7 @@ def here(tmp_path: Path, time: Time) -> Iterator[Memory]:
     for command in (("init", "-q", "-b", "main"), ("add", "-A"), ("commit", "-qm", "begin")):
         subprocess.run(["git", *author, *command], cwd=code, check=True, capture_output=True)
     with make_memory(tmp_path, time) as memory:
-        memory.checkout = GitCheckout(code, memory.project)
+        memory = replace(memory, checkout=GitCheckout(code, memory.project))
         yield memory
 
 

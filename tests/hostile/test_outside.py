@@ -25,8 +25,8 @@ from holdfast.model.errors import HoldfastError
 from holdfast.policy.language.statements import keys_of
 from holdfast.policy.ranking.salience import importance
 from holdfast.policy.secrets.find import masked
-from holdfast.verbs.exchange.import_foreign import bring_in
-from holdfast.verbs.exchange.jsonl import take_in
+from holdfast.verbs.exchange.import_foreign import import_items
+from holdfast.verbs.exchange.jsonl import import_lines
 from holdfast.verbs.memory import Memory
 from tests.conftest import Time, make_memory
 from tests.hostile.texts import DEEP, NASTY, TIMES, texts, tried, values
@@ -183,7 +183,7 @@ def test_any_bytes_are_read_or_refused_by_every_importer(
     with make_memory(folder / "memory", Time()) as memory:
         for place in (folder, folder / name):
             try:
-                bring_in(memory, system, foreign_items(system, place))
+                import_items(memory, system, foreign_items(system, place))
             except HoldfastError as problem:
                 assert problem.message  # noqa: PT017
 
@@ -204,14 +204,14 @@ def test_bombs_are_refused_at_once(memory: Memory, tmp_path: Path) -> None:
     for system in IMPORTERS:
         for place in (files, *files.iterdir()):
             try:
-                bring_in(memory, system, foreign_items(system, place), dry_run=True)
+                import_items(memory, system, foreign_items(system, place), dry_run=True)
             except HoldfastError as problem:
                 assert problem.message  # noqa: PT017
     with pytest.raises(HoldfastError):
         file_parts(f"---\n{laughs}---\ntext")
     for line in (DEEP, "x" * 50_000_000):
         with pytest.raises(HoldfastError):
-            take_in(memory, ['{"holdfast": "export", "format": 1}', line])
+            import_lines(memory, ['{"holdfast": "export", "format": 1}', line])
     assert time.process_time() - started < 60
 
 
@@ -240,7 +240,7 @@ def test_a_database_of_somebody_else_is_read_or_refused(memory: Memory, tmp_path
         other.commit()
     for system in IMPORTERS:
         try:
-            bring_in(memory, system, foreign_items(system, tmp_path / "other.db"))
+            import_items(memory, system, foreign_items(system, tmp_path / "other.db"))
         except HoldfastError as problem:
             assert problem.message  # noqa: PT017
 

@@ -16,13 +16,12 @@ from holdfast.model.event import OUTCOMES
 from holdfast.model.query import Query
 from holdfast.model.record import RELATIONS, Draft
 from holdfast.policy.admission.admit import Waivers
-from holdfast.verbs.exchange.jsonl import export, take_in
+from holdfast.verbs.exchange.jsonl import export, import_lines
 from holdfast.verbs.memory import Memory
-from holdfast.verbs.records.erasing import erase
 from holdfast.verbs.records.hot import demote, hot_set, pin, promote, unpin
 from holdfast.verbs.records.lifecycle import Revision, link, record_use, rename_scope, restore, retire, revise, unlink
 from holdfast.verbs.records.read import get, history, list_records
-from holdfast.verbs.records.write import Held, Written, cancel, confirm, write
+from holdfast.verbs.records.write import Written, WrittenPending, cancel, confirm, write
 from holdfast.verbs.search.recall import recall
 from holdfast.verbs.sessions.close import close
 from holdfast.verbs.sessions.judge import VERDICTS, judge
@@ -32,6 +31,7 @@ from holdfast.verbs.sessions.thread import open_thread, open_threads, reopen, re
 from holdfast.verbs.truth.trust import change_trust, trust_of
 from holdfast.verbs.truth.verify import verify
 from holdfast.verbs.upkeep.doctor import rebuild_views
+from holdfast.verbs.upkeep.erasing import erase
 from tests.conftest import Time, make_memory
 from tests.hostile.texts import NASTY, NUMBERS, TIMES, numbers, texts, values
 from tests.soak.checks import contents
@@ -81,7 +81,7 @@ class Verbs(RuleBasedStateMachine):
         mark = f"{MARK}{next(self.count):04d}x"
         draft = Draft(body=f"{text} {mark}", kind=kind, **more)
         made = self.attempt(lambda: write(self.memory, draft, waivers=Waivers(duplicate=True, transient=True)))
-        if isinstance(made, Written | Held):
+        if isinstance(made, Written | WrittenPending):
             self.ids.append(made.record.id)
             self.marks[made.record.id] = mark
 
@@ -208,8 +208,8 @@ class Verbs(RuleBasedStateMachine):
         with make_memory(Path(self.folder.name) / f"b{next(self.count)}", self.time) as other:
             spoilt = lines[-1][:cut] + junk + lines[-1][cut:]
             if not set(junk) & {"\n", "\r"}:
-                self.attempt(lambda: take_in(other, [lines[0], spoilt]))
-            take_in(other, lines)
+                self.attempt(lambda: import_lines(other, [lines[0], spoilt]))
+            import_lines(other, lines)
             here, there = ({one.id: one for _, one in some.store.journal()} for some in (self.memory, other))
             assert here.items() <= there.items() or spoilt != lines[-1]
 

@@ -14,7 +14,7 @@ from holdfast.verbs.capture.mining import log_output, mine_outputs
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.hot import promote
 from holdfast.verbs.records.lifecycle import link, retire
-from holdfast.verbs.records.write import Held, draft_event, write
+from holdfast.verbs.records.write import WrittenPending, draft_event, write
 from holdfast.verbs.sessions.session import start
 from holdfast.verbs.sessions.thread import Opened, open_thread
 from holdfast.verbs.sessions.transcript import save_transcript
@@ -56,7 +56,8 @@ def at_work(members: Members, who: Visit) -> Iterator[Memory]:
 
 def furnish(memory: Memory, word: str, unsaid: str) -> dict[str, str]:
     """Keep one of everything, each with a word to find it by and a text that nobody else may ever see; give the ids."""
-    session = start(memory, title=f"{word} migrations {unsaid}").session.id
+    memory, opening = start(memory, title=f"{word} migrations {unsaid}")
+    session = opening.session.id
     scar = keep(memory, f"Rehearse {word} migrations on a copy {unsaid}.", kind="scar", fields=SCAR)
     thread = open_thread(memory, f"Write the {word} runbook for on-call {unsaid}")
     assert isinstance(thread, Opened)
@@ -74,7 +75,7 @@ def furnish(memory: Memory, word: str, unsaid: str) -> dict[str, str]:
     held = write(
         memory, Draft(body=f"The user likes short {word} answers {unsaid}.", kind="preference", source="inferred")
     )
-    assert isinstance(held, Held)
+    assert isinstance(held, WrittenPending)
     ids = {
         "session": session,
         "thread": thread.thread.record.id,

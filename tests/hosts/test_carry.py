@@ -31,7 +31,8 @@ def test_a_person_reads_what_came_and_what_did_not(run: Run, tmp_path: Path) -> 
     assert done.returncode == 0
     lines = done.stdout.splitlines()
     assert lines[0].startswith("17 imported (6 thread, 2 decision")
-    assert "  into example.org/acme/shop (16), mailer (1)" in lines
+    assert "  without a project → example.org/acme/shop (16)" in lines
+    assert "  mailer (1)" in lines
     assert "with 2 sessions, 5 uses, 3 impressions, 1 touch, 2 links" in lines
     assert "skipped: learnings.json #6: it is empty" in lines
     assert "Stock is reserved" in run("recall", "stock payment", "--project", "example.org/acme/shop").stdout

@@ -83,7 +83,7 @@ def test_what_waits_for_a_yes_can_get_it_or_not(run: Run) -> None:
         (("remember", "--kind", "scra", "x"), 64, "Did you mean scar?"),
         (("remember", "--scope", "Bad Scope", "x"), 64, "is not a scope"),
         (("remember", "--field", "nope", "x"), 64, "NAME=VALUE"),
-        (("remember", "we currently use redis"), 4, "suggests this will change"),
+        (("remember", "we use redis for now"), 4, "suggests this will change"),
         (("remember", "the key is AKIA" + "IOSFODNN7EXAMPLQ"), 4, "contains credentials"),
         (("show", "01ARZ3NDEKTSV4RRFFQ69G5FAV"), 3, "There is no memory"),
         (("show", "!!"), 64, "is not an id"),
@@ -106,7 +106,7 @@ def test_a_mistake_is_answered_with_one_clear_line(run: Run, arguments: tuple[st
 def test_programs_get_errors_as_json_too(run: Run) -> None:
     done = run("show", "01ARZ3NDEKTSV4RRFFQ69G5FAV", "--json")
     assert json.loads(done.stdout)["error"] == "not_found"
-    done = run("remember", "--json", "we currently use redis")
+    done = run("remember", "--json", "we use redis for now")
     assert (done.returncode, json.loads(done.stdout)["status"]) == (4, "transient")
 
 
@@ -345,7 +345,7 @@ from holdfast.compose import open_memory
 from holdfast.model.query import Query
 from holdfast.verbs.search.recall import recall
 assert recall(open_memory(), Query(text="staging database", words_only=True)).hits
-print(sorted({"numpy", "onnxruntime", "holdfast.adapters.embedders.bpe", "rich", "click", "asyncio"} & set(sys.modules)))
+print(sorted({"numpy", "onnxruntime", "holdfast.adapters.embedders.wordpiece", "rich", "click", "asyncio"} & set(sys.modules)))
 """
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=tmp_path / "work", capture_output=True, text=True, check=False

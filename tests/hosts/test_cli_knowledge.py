@@ -2,6 +2,7 @@
 
 import pytest
 
+from holdfast.model.ids import short
 from tests.hosts.running import Run, answer, kept
 
 OLD, NEW = "The rate limit is 100 requests per minute.", "The rate limit is 500 requests per minute."
@@ -11,7 +12,7 @@ PLAIN = "We decided to use Postgres instead of MySQL because of the JSON columns
 def test_a_write_names_what_it_contradicts_and_resolving_ends_it(run: Run) -> None:
     old = kept(run, OLD)
     told = run("remember", NEW)
-    assert f"seems to contradict {old[:10]}: About rate limit" in told.stdout
+    assert f"seems to contradict {short(old)}: About rate limit" in told.stdout
     assert "holdfast contradictions resolve" in told.stdout
     listed = answer(run("contradictions", "--json"))
     (one,) = listed["found"]
@@ -20,7 +21,7 @@ def test_a_write_names_what_it_contradicts_and_resolving_ends_it(run: Run) -> No
     shown = run("contradictions").stdout
     assert "1 contradiction may be open. Looked at 2 memories." in shown
     assert "the older text says 100, the newer 500" in shown
-    assert old[:10] in run("contradictions", "of", new).stdout
+    assert short(old) in run("contradictions", "of", new).stdout
     assert "marked" in run("contradictions", "mark", old, new, "--note", "cannot be").stdout
     done = answer(run("contradictions", "resolve", old, new, "--note", "raised in May", "--json"))
     assert (done["kept"]["id"], done["other"]["id"]) == (new, old)

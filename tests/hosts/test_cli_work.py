@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from holdfast.model.ids import short
 from tests.hosts.running import Run, answer, kept
 
 EVIDENCE = "Ran the migration on a copy of production and compared the row counts."
@@ -49,10 +50,10 @@ def test_scars_are_answered(run: Run) -> None:
     session = started(run)
     scar = kept(run, "Migrations of orders need a way back.", *SCAR)
     run("recall", "migrations of orders", HOLDFAST_SESSION=session)
-    short = run("judge", "applying", scar, "--evidence", "did it", HOLDFAST_SESSION=session)
-    assert (short.returncode, "50 are needed" in short.stdout) == (4, True)
+    refused = run("judge", "applying", scar, "--evidence", "did it", HOLDFAST_SESSION=session)
+    assert (refused.returncode, "50 are needed" in refused.stdout) == (4, True)
     told = run("judge", "APPLYING", scar, "--evidence", EVIDENCE, "--session", session)
-    assert told.stdout.startswith(f"APPLYING: {scar[:10]}")
+    assert told.stdout.startswith(f"APPLYING: {short(scar)}")
     assert run("judge", "succeeded", scar, HOLDFAST_SESSION=session).returncode == 0
     assert "applied 1, succeeded 1" in run("analyze", "scars").stdout
     summary = answer(run("analyze", "--json"))
@@ -66,7 +67,7 @@ def test_scars_are_answered(run: Run) -> None:
 def test_threads(run: Run) -> None:
     thread = answer(run("thread", "open", "Write the runbook", "--issue", "SHOP-1", "--json"))["thread"]["record"]["id"]
     assert "Already open" in run("thread", "open", "write the runbook").stdout
-    assert thread[:10] in run("thread", "list").stdout
+    assert short(thread) in run("thread", "list").stdout
     assert answer(run("thread", "triage", "--json"))["emerging"][0]["touches"] == 2
     assert run("thread", "touch", "runbook").returncode == 0
     assert "in the wiki" in run("thread", "resolve", "#1", "--note", "in the wiki").stdout

@@ -9,7 +9,7 @@ import time
 import warnings
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ from holdfast.engine.postgres.database import Postgres
 from holdfast.hosts.mcp.serving import join, steady
 from holdfast.model.errors import Unreachable
 from holdfast.model.query import Query
+from holdfast.surfaces.tool import Acting
 from holdfast.verbs.search.recall import recall
 from tests import engines
 from tests.conftest import keep
@@ -66,7 +67,8 @@ class Database:
             yield
         finally:
             for pid in stopped:
-                os.kill(pid, signal.SIGCONT)
+                with suppress(ProcessLookupError):  # a child may have ended
+                    os.kill(pid, signal.SIGCONT)
 
     @property
     def pid(self) -> int:
@@ -147,9 +149,8 @@ def test_requests_end_with_a_clear_error_while_the_database_hangs(team: Team, da
 
 
 def test_the_copy_answers_while_the_database_hangs(database: Database, tmp_path: Path) -> None:
-    opened = steady(lambda: open_memory(settings(tmp_path, database.url), folder=tmp_path))
-    memory = opened()
-    join(memory, "test")
+    opened = steady(lambda: open_memory(settings(tmp_path, database.url), folder=tmp_path), Acting())
+    memory = join(opened(), "test")
     keep(memory, "The ferry leaves from pier nine.", visibility="team")
     refresh_copy(memory)
     time.sleep(1.1)  # it is asked at most once a second whether its database is there

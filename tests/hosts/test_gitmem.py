@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from holdfast.model.ids import short
 from tests.hosts.test_mcp import INITIALIZE, Peer
 
 COMMAND = ("-m", "holdfast", "mcp", "--surface", "gitmem")
@@ -111,7 +112,7 @@ def test_a_first_session_from_start_to_close_and_what_the_next_one_finds(agents:
         assert part in again
     shown = agent("recall", plan="change the OAuth redirect URI")
     assert shown.startswith("1 scar to review")
-    assert learning[:10] in shown
+    assert short(learning) in shown
     agent.leave()
 
 
@@ -136,7 +137,7 @@ def test_scars_are_confirmed_before_work_and_judged_by_it(agents: Any) -> None:
     assert "past tense" in future["errors"][0]
     evidence = "Compared the redirect URI of the console with the one in our settings; both are the same."
     confirmed = agent(
-        "confirm_scars", confirmations=[{"scar_id": learning[:10], "decision": "APPLYING", "evidence": evidence}]
+        "confirm_scars", confirmations=[{"scar_id": short(learning), "decision": "APPLYING", "evidence": evidence}]
     )
     assert confirmed.startswith("valid: true")
     agent("reflect_scars", reflections=[{"scar_id": learning, "outcome": "OBEYED", "evidence": evidence}])
@@ -156,7 +157,7 @@ def test_scars_are_confirmed_before_work_and_judged_by_it(agents: Any) -> None:
         )
     )
     assert (batch["resolved_count"], batch["failed_identifiers"]) == (1, ["No such scar"])
-    agent("session_close", session_id=session[:10], close_type="quick")
+    agent("session_close", session_id=short(session), close_type="quick")
     spots = json.loads(agent("analyze", lens="summary", format="json"))
     assert spots["data"]["closes"] == {"quick": 1}
     agent.leave()
@@ -202,7 +203,7 @@ def test_threads_outlive_sessions_until_they_are_resolved(agents: Any) -> None:
     assert first in listed
     assert "[RESOLVED] renamed" in agent("resolve_thread", text_match="package", resolution_note="renamed")
     assert "Rotate" in agent("gitmem-rt", thread_id="#1")
-    assert agent("list_threads").startswith("No thread is open")
+    assert "total_open: 0" in agent("list_threads")
     assert agent("list_threads", status="resolved").count("| – |") == 2
     assert "total_open: 0" in agent("cleanup_threads", auto_archive=True)
     agent.leave()

@@ -17,6 +17,7 @@ from click.shell_completion import ShellComplete
 from holdfast.hosts.cli.completion import VARIABLE
 from holdfast.hosts.cli.examples import EXAMPLES
 from holdfast.hosts.cli.main import COMMANDS, HEADINGS, cli
+from holdfast.model.ids import short
 from tests.hosts.running import Run, answer, kept
 
 ROOT = click.Context(cli, info_name="holdfast")
@@ -110,9 +111,9 @@ def test_memories_and_scopes_are_completed_from_the_store(run: Run, tmp_path: Pa
     assert completed(run, "holdfast show ", **home) == [""]
     assert not (tmp_path / "store").exists()  # asking what there is makes nothing
     made = answer(run("remember", "--json", "--scope", "backend", "The queue is drained at night.", **home))
-    short = made["record"]["id"][:10]
-    assert completed(run, "holdfast show ", **home)[1:3] == [short, "The queue is drained at night."]
-    assert completed(run, f"holdfast --home {tmp_path / 'store'} use applied {short[:6].lower()}")[1] == short
+    shown = short(made["record"]["id"])
+    assert completed(run, "holdfast show ", **home)[1:3] == [shown, "The queue is drained at night."]
+    assert completed(run, f"holdfast --home {tmp_path / 'store'} use applied {shown[:6].lower()}")[1] == shown
     assert completed(run, "holdfast recall --scope ba", **home)[1] == "backend"
     (tmp_path / "broken").mkdir()
     (tmp_path / "broken" / "holdfast.db").write_bytes(b"no database at all, but long enough to be read" * 50)

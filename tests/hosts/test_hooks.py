@@ -476,8 +476,14 @@ def test_the_worker_drains_the_spool_and_leaves_receipts(hook: Hook, memories: R
 def test_policies_say_how_much_is_pushed(memories: Run) -> None:
     kept(memories, "Never run `git push` before `make check`.", *SCAR)
     assert "git push" in memories("opening").stdout
-    assert memories("opening", HOLDFAST_INJECT="off").stdout == "The brief is empty: no memories qualify yet.\n"
-    assert memories("opening", HOLDFAST_INJECT="hot").stdout == "The brief is empty: no memories qualify yet.\n"
+    assert (
+        memories("opening", HOLDFAST_INJECT="off").stdout
+        == "The brief is empty: nothing is stored for this project yet, or `inject` is off.\n"
+    )
+    assert (
+        memories("opening", HOLDFAST_INJECT="hot").stdout
+        == "The brief is empty: nothing is stored for this project yet, or `inject` is off.\n"
+    )
     assert memories("opening", HOLDFAST_INJECT="loud").returncode == 64
 
 
@@ -640,7 +646,8 @@ def test_the_guard_stops_only_where_the_user_said_so(hook: Hook, memories: Run, 
 def test_a_preset_is_where_settings_begin(memories: Run) -> None:
     kept(memories, "Never run `git push` before `make check`.", *SCAR)
     assert (
-        memories("opening", HOLDFAST_PRESET="bettermemory").stdout == "The brief is empty: no memories qualify yet.\n"
+        memories("opening", HOLDFAST_PRESET="bettermemory").stdout
+        == "The brief is empty: nothing is stored for this project yet, or `inject` is off.\n"
     )
     assert "git push" in memories("opening", HOLDFAST_PRESET="bettermemory", HOLDFAST_INJECT="brief").stdout
     assert "git push" in memories("opening", HOLDFAST_PRESET="gitmem").stdout
@@ -763,7 +770,7 @@ def test_a_prompt_gets_a_pointer_at_most_and_only_where_asked_for(
     assert hook("UserPromptSubmit", prompt=prompt) is None
     assert worked(home, project, prompt_hints=True).problems == []
     said = text_of(hook("UserPromptSubmit", prompt=prompt))
-    assert said.startswith("Holdfast: possibly relevant: 01")
+    assert said.startswith("Holdfast: possibly relevant: ")
     assert len(said) < 200
     assert hook("UserPromptSubmit", prompt=prompt) is None  # once
     assert hook("UserPromptSubmit", prompt="Something else entirely.") is None

@@ -7,8 +7,9 @@ import pytest
 
 from holdfast.compose import open_memory, refresh_copy
 from holdfast.compose.settings import COPY, Settings, load_settings
-from holdfast.hosts.mcp.serving import join, steady
+from holdfast.hosts.mcp.serving import in_session, steady
 from holdfast.model.query import Query
+from holdfast.surfaces.tool import Acting, Call, Client
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.search.recall import recall
 from tests import engines
@@ -94,28 +95,28 @@ def test_a_running_server_goes_on_with_the_copy_and_back_again(tmp_path: Path, t
     places, now = [team], [0.0]
 
     def open_one() -> Memory:
-        memory = open_memory(settings(tmp_path, places[0]), folder=tmp_path)
-        join(memory, "claude")
-        return memory
+        return open_memory(settings(tmp_path, places[0]), folder=tmp_path)
 
-    give = steady(open_one, lambda: now[0])
-    before = give()
+    acting = Acting()
+    opened = in_session(steady(open_one, acting, lambda: now[0]), Client("claude"), acting)
+    call = Call(open=opened, acting=acting)
+    before = call.memory
     session = before.actor.session
     keep(before, "Kept at the team's.", visibility="team")
-    assert give() is before
+    assert call.memory.store is before.store
     pool = before.store.db._pool  # type: ignore[attr-defined]
     pool.conninfo, places[0] = AWAY, AWAY
     pool.drain()
     now[0] = 2.0
-    apart = give()
+    apart = call.memory
     assert apart.apart
     assert apart.actor.session == session
     keep(apart, "Kept on the laptop.", visibility="team")
     places[0] = team
     now[0] = 3.0
-    assert give() is apart  # not looked for yet
+    assert call.memory.store is apart.store  # not looked for yet
     now[0] = 30.0
-    back = give()
+    back = call.memory
     assert not back.apart
     assert back.actor.session == session
     kept = {hit.record.body for hit in recall(back, Query(text="kept")).hits}

@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from holdfast.model.ids import short
+
 META = {
     "io.modelcontextprotocol/protocolVersion": "2026-07-28",
     "io.modelcontextprotocol/clientCapabilities": {},
@@ -128,12 +130,12 @@ def test_what_one_session_keeps_the_next_one_finds(environment: dict[str, str], 
 
 
 def test_a_refusal_says_how_to_go_on(peer: Peer) -> None:
-    assert "force=true" in text_of(peer.call("remember", text="We currently use redis."))
+    assert "force=true" in text_of(peer.call("remember", text="I am halfway through renaming OrderService."))
     assert "redact=true" in text_of(peer.call("remember", text="The key is AKIA" + "IOSFODNN7EXAMPLQ"))
     held = text_of(peer.call("remember", text="Likes short answers.", kind="preference", inferred=True))
     record_id = held.split()[2]
     judged = peer.call("judge", judgements=[{"id": record_id, "verdict": "confirmed"}])
-    assert text_of(judged).startswith(f"confirmed: {record_id[:10]}")
+    assert text_of(judged).startswith(f"confirmed: {short(record_id)}")
 
 
 @pytest.mark.parametrize(

@@ -24,11 +24,11 @@ from holdfast.model.record import Draft
 from holdfast.policy.admission.admit import Waivers
 from holdfast.surfaces.memory_mcp.numbered import numbers_of
 from holdfast.surfaces.tool import Call, Tool
-from holdfast.verbs.capture.prepare import hand_over, prepare
+from holdfast.verbs.capture.prepare import prepare, write_handover
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.hot import promote
 from holdfast.verbs.records.lifecycle import Revision, retire, revise
-from holdfast.verbs.records.write import Held, Written, write
+from holdfast.verbs.records.write import Written, WrittenPending, write
 from holdfast.verbs.sessions.close import close
 from holdfast.verbs.sessions.session import start
 from holdfast.verbs.sessions.thread import Opened, open_thread
@@ -67,18 +67,20 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
     memory = open_memory(load_settings(folder=work, environment={}, flags=flags), folder=work)
     ids = planted(memory)
     prepare(memory, Path(prepared_file(str(folder), str(work))), path=str(work), remotes=remotes_of(str(work)))
-    hand_over(Path(handover_file(str(folder), "s1")), POISON)
+    write_handover(Path(handover_file(str(folder), "s1")), POISON)
     settings = {f"HOLDFAST_{name.upper()}": str(value).lower() if isinstance(value, bool) else str(value) for name, value in flags.items()}  # fmt: skip
     run = runner(work, folder)
-    yield Place(memory, ids, work, lambda *arguments: run(*arguments, **settings))
+    yield Place(memory.acting_in(ids["session"]), ids, work, lambda *arguments: run(*arguments, **settings))
     memory.close()
 
 
 def planted(memory: Memory) -> dict[str, str]:
     """Put the text into every field that takes it; give ids by the names the examples use."""
-    earlier = start(memory, title=SHORT, issue=SHORT).session.id
+    memory, opening = start(memory, title=SHORT, issue=SHORT)
+    earlier = opening.session.id
     close(memory, close_type="quick", payload={"title": SHORT, "completed": POISON, "next_steps": POISON})
-    session = start(memory, title=SHORT, issue=SHORT, force=True).session.id
+    memory, opening = start(memory, title=SHORT, issue=SHORT, force=True)
+    session = opening.session.id
     lesson: dict[str, Any] = {
         "severity": "critical",
         "counter_arguments": [POISON, POISON],
@@ -99,7 +101,7 @@ def planted(memory: Memory) -> dict[str, str]:
     held = write(memory, replace(drafted(), kind="preference", source="inferred"), waivers=WAIVED)
     retired = retire(memory, kept(memory), POISON).id
     thread = open_thread(memory, SHORT)
-    assert isinstance(held, Held)
+    assert isinstance(held, WrittenPending)
     assert isinstance(thread, Opened)
     save_transcript(memory, f"user: {POISON}")
     ids = {"session": session, "earlier": earlier, "scar": scar, "fact": fact, "hot": hot, "decision": decision}
@@ -116,7 +118,7 @@ def drafted() -> Draft:
 
 def kept(memory: Memory, **given: Any) -> str:
     done = write(memory, replace(drafted(), **given), waivers=WAIVED)
-    assert isinstance(done, Written | Held), done
+    assert isinstance(done, Written | WrittenPending), done
     return done.record.id
 
 

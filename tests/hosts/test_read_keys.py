@@ -19,10 +19,10 @@ from holdfast.model.access import asking
 from holdfast.model.errors import Forbidden
 from holdfast.model.query import Query
 from holdfast.surfaces.tool import Tool
-from holdfast.verbs.capture.prepare import brief_of
 from holdfast.verbs.records.hot import hot_set
 from holdfast.verbs.search.recall import recall
 from holdfast.verbs.sessions.close import close
+from holdfast.verbs.sessions.opening_brief import brief_of
 from holdfast.verbs.sessions.session import entitle, list_sessions, start
 from holdfast.verbs.sessions.transcript import save_transcript
 from holdfast.verbs.upkeep.access import add_user, issue
@@ -128,13 +128,14 @@ def test_no_page_or_endpoint_changes_anything_for_a_key_to_read(
 
 def test_a_session_of_a_key_to_read_is_in_nobodys_brief(fort: Fort) -> None:
     with at_work(fort.members, visit("ruth", SHOP, role="read")) as memory:
-        opened = start(memory, title=POISON)
+        memory, opened = start(memory, title=POISON)
         assert opened.session.id == ""
         assert opened.threads
         with pytest.raises(Forbidden):
             close(memory, session=fort.there["session"], close_type="quick", payload={"title": POISON})
     with at_work(fort.members, BEN) as memory:
-        assert POISON not in str(start(memory))
+        memory, opening = start(memory)
+        assert POISON not in str(opening)
         assert POISON not in brief_of(memory).text
 
 
@@ -160,7 +161,8 @@ def test_the_session_of_another_user_is_not_taken_up_titled_or_closed(fort: Fort
 
 def test_an_admin_closes_the_session_of_another_user(fort: Fort) -> None:
     with at_work(fort.members, BEN) as memory:
-        opened = start(memory, title="to be closed", force=True).session.id
+        memory, opening = start(memory, title="to be closed", force=True)
+        opened = opening.session.id
     with asking(ROOT.access):
         memory = fort.members.call_of(visit("root", "*", role="admin")).memory.acting_on(SHOP)
         close(memory, session=opened, close_type="quick", payload={"title": "closed by root"})

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.compose.locks import alone
+from holdfast.compose.locks import worker_lock
 from holdfast.engine.opening import open_store
 from holdfast.engine.recovery.backup import back_up, look_at
 from holdfast.engine.sqlite import SQLite
@@ -106,7 +106,7 @@ def test_restoring_waits_for_nobody_and_changes_nothing_where_others_are_at_work
         for command in (("restore", str(tmp_path / "one.db")), ("recover",)):
             refused = run(*command, "--yes", **store)
             assert (refused.returncode, "other processes" in refused.stderr.lower()) == (5, True), command
-    with alone(home) as is_ours:
+    with worker_lock(home) as is_ours:
         assert is_ours
         for command in (("restore", str(tmp_path / "one.db")), ("recover",)):
             refused = run(*command, "--yes", **store)

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.compose.locks import alone
+from holdfast.compose.locks import worker_lock
 from holdfast.compose.settings import _KNOWN
 from holdfast.hosts.hooks import client, hook
 from holdfast.hosts.hooks.places import OF_A_SESSION
@@ -129,10 +129,10 @@ def test_a_lock_is_held_by_who_holds_it_not_by_a_number_in_a_file(home: Path) ->
     lock = home / "work.lock"
     lock.write_text(str(os.getpid()))  # a process that lives, and is no worker
     assert not hook._is_locked(str(lock))
-    with alone(home) as ours:
+    with worker_lock(home) as ours:
         assert ours
         assert hook._is_locked(str(lock))
-        with alone(home) as again:
+        with worker_lock(home) as again:
             assert not again
     assert not hook._is_locked(str(lock))
     assert "1" not in lock.read_text().replace(str(os.getpid()), "")
@@ -142,8 +142,8 @@ def test_a_killed_worker_leaves_no_lock(home: Path) -> None:
     code = f"""
 import os, sys, time
 from pathlib import Path
-from holdfast.compose.locks import alone
-with alone(Path({str(home)!r})) as ours:
+from holdfast.compose.locks import worker_lock
+with worker_lock(Path({str(home)!r})) as ours:
     print(ours, flush=True)
     time.sleep(60)
 """
@@ -161,7 +161,7 @@ def test_where_locks_do_not_work_the_worker_still_does(home: Path, monkeypatch: 
 
     monkeypatch.setattr(fcntl, "flock", none)
     assert not hook._is_locked(str(home / "work.lock"))
-    with alone(home) as ours:
+    with worker_lock(home) as ours:
         assert ours
 
 

@@ -23,7 +23,7 @@ from holdfast.model.ids import (
 )
 from holdfast.model.kinds import KINDS, check_fields, check_kind
 from holdfast.model.scope import check_scopes, check_tags, project_of_remote, within
-from holdfast.model.session import told
+from holdfast.model.session import apply_event
 from holdfast.model.text import check_keepable, check_text, headline, plotted, shorten, tokens_of
 
 
@@ -222,7 +222,7 @@ def test_a_session_has_its_latest_title_in_any_order_of_arrival() -> None:
     for order in permutations(events):
         session = None
         for event in (*order, order[0]):
-            session = told(session, event)
+            session = apply_event(session, event)
         assert session is not None
         assert (session.title, session.first, session.last) == ("latest", "01A", "01D")
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from holdfast.policy.freshness import anchors_in
+from holdfast.policy.mentions import anchors_in
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,8 @@ from holdfast.policy.activity.commands import (
     read_by,
     written_by,
 )
-from holdfast.policy.activity.tools import VOCABULARY, command_argument, is_ours, patched, path_arguments, role_of
+from holdfast.policy.activity.tools import VOCABULARY, command_argument, is_ours, path_arguments, role_of
+from holdfast.policy.activity.writes import patched
 
 
 @pytest.mark.parametrize(

@@ -46,7 +46,7 @@ def test_similarity_weighs_a_contradiction_and_never_makes_one() -> None:
     strengths = [
         found.strength for share in (None, 1.0, 0.5, 0.0) if (found := contradicts(*pair, similarity=share)) is not None
     ]
-    assert strengths == [0.9, 0.9, 0.765, 0.63]
+    assert strengths == [0.9, 0.9, 0.855, 0.81]
     assert contradicts("Use tabs in Go.", "In Go, use tabs.", similarity=1.0) is None
 
 

@@ -1,8 +1,10 @@
 """Documents in pieces: lists and paragraphs under their path of headings."""
 
+import time
+
 import pytest
 
-from holdfast.policy.language.documents import Piece, is_text, pieces
+from holdfast.policy.language.documents import Piece, is_text, pieces, releases, sections
 
 README = """# Shop
 
@@ -35,22 +37,91 @@ Never print; use the logger.
 """
 
 
-def test_each_thing_a_document_says_stands_under_its_headings() -> None:
-    assert [(" > ".join(one.path), one.text) for one in pieces(README)] == [
+def test_each_section_is_kept_whole_under_its_headings() -> None:
+    assert [(" > ".join(one.path), one.text) for one in sections(README)] == [
         ("Shop", "The shop sells shoes\nto everybody."),
-        ("Shop > Setup", "Install with `uv sync`."),
-        ("Shop > Setup", "Run `just test`\n   before each push."),
-        ("Shop > Setup", "```sh\n# no heading\nuv run shop --port 8080\n```"),
-        ("Shop > Setup > On Linux", "Install libpq first."),
+        (
+            "Shop > Setup",
+            "1. Install with `uv sync`.\n2. Run `just test`\n   before each push.\n\n```sh\n# no heading\nuv run shop --port 8080\n```",
+        ),
+        ("Shop > Setup > On Linux", "- [ ] Install libpq first.\nok\n* a: b"),
         ("Shop > Rules", "Short.\n---\n<!-- a remark -->\nNever print; use the logger."),
     ]
 
 
-def test_text_that_is_no_markdown_has_no_headings() -> None:
-    assert pieces("# not a heading\n\nPlain paragraph one.", markdown=False) == [
-        Piece(path=(), text="# not a heading"),
-        Piece(path=(), text="Plain paragraph one."),
+@pytest.mark.parametrize(
+    "text",
+    [
+        "**Bold** text",
+        "Use ** for powers",
+        "This needs Python 3. It includes sqlite.",
+        "- `a` is *one*. 2. is not an item",
+        "| tool | use |\n| --- | --- |\n| ruff | lint |",
+        "```python\nfrom shop import pay\n\n# nothing\npay(1)\n```",
+        "1) First of all, install.\n\n   ```sh\n   make\n   ```\n\n2) Then run it.",
+    ],
+)
+def test_the_text_of_a_document_is_never_altered(text: str) -> None:
+    assert [piece.text for piece in sections(f"# Shop\n\n{text}\n")] == [text]
+
+
+@pytest.mark.parametrize("text", ["**Bold** text", "Use ** for powers", "This needs Python 3. It includes sqlite."])
+def test_an_item_of_a_plain_text_is_never_altered(text: str) -> None:
+    assert [piece.text for piece in pieces(text)] == [text]
+    assert [piece.text for piece in pieces(f"- {text}")] == [text]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[![Build](https://ci.example.org/b.svg)](https://ci.example.org) [![PyPI][badge]][pypi]",
+        "Want to stay up-to-date with the project? Subscribe to the [newsletter](https://example.org).",
+        "| | |\n| --- | --- |\n| [a](https://a.example) | [b](https://b.example) |",
+        "- [Setup](#setup)\n- [Usage](#usage)",
+        "<p align=center>\n<img src=logo.png>\n</p>",
+        ".. image:: logo.png\n   :width: 20",
+        "```{eval-rst}\n.. autofunction:: pay\n```",
+    ],
+)
+def test_decoration_links_and_advertising_are_left_out(text: str) -> None:
+    assert sections(f"# Shop\n\n{text}\n") == []
+
+
+@pytest.mark.parametrize(
+    "heading", ["License", "Sponsors", "Our Contributors", "Table of Contents", "❤️ Backers", "Code of Conduct"]
+)
+def test_sections_that_help_no_one_at_work_are_left_out(heading: str) -> None:
+    assert sections(f"# Shop\n\n## {heading}\n\nSome long text that stands below this heading.\n") == []
+
+
+def test_headings_of_restructured_text_are_understood() -> None:
+    text = "========\n Shop\n========\n\nRunning the tests\n=================\n\nRun::\n\n    pytest -x\n\nFaster\n~~~~~~\n\nUse ``-n 2`` for two workers.\n"
+    assert [(" > ".join(one.path), one.text) for one in sections(text, markdown=False)] == [
+        ("Shop > Running the tests", "Run::\n\n    pytest -x"),
+        ("Shop > Running the tests > Faster", "Use ``-n 2`` for two workers."),
     ]
+
+
+def test_a_long_section_is_split_between_blocks_and_what_is_too_long_is_left_out() -> None:
+    block = "word " * 300
+    parts = sections(f"# A\n\n{block}1\n\n{block}2\n\n{block}3\n\n```\n{'x' * 5_000}\n```\n")
+    assert [len(part.text) for part in parts] == [3_004, 1_501]
+
+
+def test_a_changelog_is_kept_release_by_release() -> None:
+    text = "# Changes\n\n## 1.1 (2026-02-01)\n\n### Fixed\n\n- a\n- b\n\n## 1.0\n\n- first\n"
+    assert [(one.path, one.text) for one in releases(text)] == [
+        (("1.1 (2026-02-01)",), "Fixed\n\n- a\n- b"),
+        (("1.0",), "- first"),
+    ]
+
+
+def test_a_hostile_document_costs_no_time() -> None:
+    text = "# A\n\n" + "[![" * 20_000 + "\n\n" + "<a " * 20_000 + "\n\n" + ".. a\n  b\n" * 5_000
+    before = time.process_time()
+    sections(text)
+    pieces(text)
+    assert time.process_time() - before < 5
 
 
 def test_a_piece_is_told_with_where_it_stands() -> None:

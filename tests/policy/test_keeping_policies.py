@@ -6,7 +6,7 @@ from holdfast.model.ids import instant
 from holdfast.model.query import Usage
 from holdfast.model.record import Record
 from holdfast.policy.ranking.health import measures, score, word_for
-from holdfast.policy.ranking.heat import helpfulness, hot_score, stale_after, turned_away
+from holdfast.policy.ranking.heat import helpfulness, hot_score, stale_after, why_not_hot
 from holdfast.policy.ranking.retention import outlived
 from holdfast.policy.ranking.salience import importance, salience
 from holdfast.policy.ranking.trust import REASONS, base_trust, decayed, trust
@@ -101,12 +101,12 @@ def test_salience_weighs_importance_trust_use_and_its_recency(uses: int, idle: f
 
 def test_who_is_let_into_the_hot_set() -> None:
     fact, scar = Record(id="x"), Record(id="y", kind="scar")
-    assert turned_away(fact, Usage(), 0.49) == "threshold"
-    assert turned_away(fact, Usage(), 0.5) == ""
-    assert turned_away(scar, Usage(), 0.3) == ""
-    assert turned_away(fact, Usage(applied=3), 0.1) == ""
-    assert turned_away(Record(id="z", kind="observation"), Usage(applied=9), 0.9) == "kind"
-    assert turned_away(fact, Usage(surfaced=30), 0.6) == "helpfulness"
+    assert why_not_hot(fact, Usage(), 0.49) == "threshold"
+    assert why_not_hot(fact, Usage(), 0.5) == ""
+    assert why_not_hot(scar, Usage(), 0.3) == ""
+    assert why_not_hot(fact, Usage(applied=3), 0.1) == ""
+    assert why_not_hot(Record(id="z", kind="observation"), Usage(applied=9), 0.9) == "kind"
+    assert why_not_hot(fact, Usage(surfaced=30), 0.6) == "helpfulness"
 
 
 def test_helpfulness_is_cautious_about_few_showings() -> None:

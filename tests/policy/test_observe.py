@@ -8,7 +8,7 @@ import pytest
 
 from holdfast.model.kinds import KINDS, check_fields
 from holdfast.model.record import Draft
-from holdfast.model.trail import Happening
+from holdfast.model.trail import HookEvent
 from holdfast.policy.activity.claude_mem_types import TYPES
 from holdfast.policy.activity.observe import observations, settled
 from holdfast.policy.activity.work import turns
@@ -50,18 +50,18 @@ def test_most_titles_and_types_are_right() -> None:
 
 @pytest.mark.parametrize("name", EXPECTED)
 def test_an_observation_can_be_kept_as_it_is_and_is_the_same_each_time(name: str) -> None:
-    happenings = session(name)
-    found = observations(happenings, include_open=True)
+    hook_events = session(name)
+    found = observations(hook_events, include_open=True)
     for draft in found:
         check_fields(KINDS["observation"], draft.fields)
         assert draft.title
         assert draft.body
         assert draft.at
         assert draft.fields["type"] in TYPES
-    assert observations(happenings, include_open=True) == found
+    assert observations(hook_events, include_open=True) == found
     keys = [draft.extra["trail"] for draft in found]
     assert len(set(keys)) == len(keys)
-    assert set(keys) <= {one.id for one in happenings}
+    assert set(keys) <= {one.id for one in hook_events}
 
 
 def test_an_observation_tells_what_was_asked_changed_broke_and_was_answered() -> None:
@@ -236,7 +236,7 @@ def test_any_happenings_can_be_read() -> None:
     ]
     for _ in range(300):
         told = [
-            Happening(
+            HookEvent(
                 id=f"{place:03d}", at="2026-03-02T10:00:00.000Z", event=chance.choice(events), session=chance.choice("ab"),
                 agent=chance.choice(["", "", "x"]), text=str(chance.choice(values)), tool=chance.choice(tools),
                 given={name: chance.choice(values) for name in ("command", "file_path", "input", "description")},

@@ -2,6 +2,7 @@
 
 import pytest
 
+from holdfast.model.event import Actor
 from holdfast.model.ids import instant
 from holdfast.model.query import Usage
 from holdfast.model.record import Draft, Record
@@ -107,10 +108,39 @@ def test_what_was_removed_comes_with_its_reason() -> None:
 
 
 def test_wording_about_now_is_refused_but_not_in_what_is_about_a_moment() -> None:
-    assert judged("We currently use SQLite, for now.") == Transient(markers=("currently", "for now"))
-    assert judged("We currently use SQLite.", waivers=Waivers(transient=True)) == Admitted()
+    assert judged("We use SQLite for now, yesterday it was redis.") == Transient(markers=("for now", "yesterday"))
+    assert judged("We use SQLite for now.", waivers=Waivers(transient=True)) == Admitted()
     assert judged("I just fixed it.", kind="observation") == Admitted()
     assert judged("The concurrently running jobs share a lock.") == Admitted()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The project now uses SGLang, the vLLM code was deleted.",
+        "CI currently requires Node 22.",
+        "We are currently on Postgres 15.",
+        "Uploads currently go through the gateway.",
+        "The API relies on redis at the moment.",
+    ],
+)
+def test_a_state_of_today_is_a_fact(text: str) -> None:
+    assert judged(text) == Admitted()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I am halfway through renaming OrderService.",
+        "I'm debugging the importer, the fix is uncommitted.",
+        "We are in the middle of the migration.",
+        "The build is currently broken.",
+        "The exporter is failing right now.",
+        "Two commits ahead of main.",
+    ],
+)
+def test_residue_of_the_work_at_hand_is_refused(text: str) -> None:
+    assert isinstance(judged(text), Transient)
 
 
 def test_naming_a_known_project_without_its_scope_is_refused() -> None:
@@ -176,8 +206,10 @@ def test_use_speaks_for_or_against() -> None:
 
 
 def test_weights_only_name_what_says_something() -> None:
-    assert weigh(aged(0, confidence="high"), Usage(), project="p", now=NOW) == {}
-    scar = aged(0, kind="scar", confidence="high", project="p", fields={"severity": "critical"})
+    by = Actor(kind="agent")
+    assert weigh(aged(0, confidence="high", by=by), Usage(), project="p", now=NOW) == {}
+    assert weigh(aged(0, confidence="high"), Usage(), project="p", now=NOW) == pytest.approx({"user": 1.1})
+    scar = aged(0, kind="scar", confidence="high", project="p", by=by, fields={"severity": "critical"})
     assert weigh(scar, Usage(applied=2), project="p", now=NOW) == pytest.approx(
         {"severity": 1.1, "scope": 1.05, "use": 1.05}
     )

@@ -5,6 +5,7 @@ import pytest
 from holdfast.model.kinds import KINDS, check_fields
 from holdfast.model.text import tokens_of
 from holdfast.policy.activity.recap import ahead_in, handover, summary
+from holdfast.policy.activity.wishes import conditions
 from tests.policy.trails import EXPECTED, Trail, session
 
 
@@ -32,7 +33,14 @@ def test_a_summary_tells_what_was_asked_done_learned_and_left() -> None:
         "files_read": ["docs/mail.md"],
         "files_modified": ["mail.py"],
     }
-    assert found.extra == {"trail": "summary s1", "session": "s1", "client": "claude-code", "until": "h008"}
+    assert found.extra == {
+        "trail": "summary s1",
+        "session": "s1",
+        "client": "claude-code",
+        "until": "h008",
+        "at": "2026-03-02T10:00:08.000Z",
+        "interrupted": True,
+    }
 
 
 @pytest.mark.parametrize("name", EXPECTED)
@@ -52,10 +60,10 @@ def test_a_session_in_which_nothing_happened_has_no_summary_and_no_hand_over() -
 
 @pytest.mark.parametrize("name", [name for name, wanted in EXPECTED.items() if wanted])
 def test_a_hand_over_never_exceeds_its_budget_and_begins_with_the_request(name: str) -> None:
-    happenings = session(name)
-    whole = handover(happenings, 5_000)
+    hook_events = session(name)
+    whole = handover(hook_events, 5_000)
     for budget in range(1, 300, 7):
-        text = handover(happenings, budget)
+        text = handover(hook_events, budget)
         assert tokens_of(text) <= budget
         assert text == whole or tokens_of(whole) > budget
     assert whole.startswith("Where this session stands:")
@@ -72,6 +80,7 @@ def test_a_hand_over_leaves_room_for_every_section() -> None:
     assert [line.partition(":")[0] for line in text.splitlines() if line[0] != "-"] == [
         "Where this session stands",
         "Asked",
+        "State",
         "Next",
         "Done",
         "Files in play",
@@ -84,3 +93,53 @@ def test_next_steps_are_the_list_under_their_heading_or_the_sentences_that_say_s
     assert ahead_in("**Remaining:**\n- [ ] docs\nBye") == ["docs"]
     assert ahead_in("It works. The docs still need a page. Should I write it?") == ["The docs still need a page."]
     assert ahead_in("It works.") == []
+
+
+def test_a_handover_keeps_every_constraint_of_a_long_session() -> None:
+    trail = Trail().ask(
+        "Split the user module. Every commit must pass CI. No circular imports. Use tabs in the SQL files."
+    )
+    for place in range(40):
+        trail.ask(f"now part {place}").use("Edit", file_path=f"/repo/part{place}.py", old_string="", new_string="")
+        trail.stop(f"Part {place} is split. Remaining: part {place + 1}.")
+    trail.ask("fine, but the session table stays where it is and never delete a public class without asking")
+    text = handover(trail.told, 1_200)
+    for constraint in ("must pass CI", "No circular imports", "session table stays", "never delete a public class"):
+        assert constraint in text
+    assert tokens_of(text) <= 1_200
+
+
+@pytest.mark.parametrize(
+    ("prompt", "said"),
+    [
+        ("Port it.\n1. per key, not per IP\n2. no Redis", ["per key, not per IP", "no Redis"]),
+        ("Bau das um. Die API darf sich nicht ändern.", ["Die API darf sich nicht ändern."]),
+        ("给登录接口加上限流。不要引入新的依赖。", []),  # all of it is the request
+        ("Speed it up. It must run on Python 3.9. Thanks!", ["It must run on Python 3.9."]),
+        (
+            "It fails:\n```\nRuntimeError: must not happen\n```\nDon't touch the base image.",
+            ["Don't touch the base image."],
+        ),
+        ("yes please", []),
+    ],
+)
+def test_what_a_user_says_besides_the_request_is_kept_word_for_word(prompt: str, said: list[str]) -> None:
+    assert conditions([prompt]) == said
+
+
+def test_the_open_steps_of_a_plan_come_next_and_an_unanswered_turn_is_interrupted() -> None:
+    todos = [
+        {"content": "Replace buttons", "status": "completed"},
+        {"content": "Remove settings.css", "status": "pending"},
+    ]
+    trail = Trail().ask("Move the settings page").use("TodoWrite", todos=todos)
+    found = summary(trail.use("Edit", file_path="/repo/a.tsx", old_string="", new_string="").told)
+    assert found is not None
+    assert found.fields["next_steps"] == "Remove settings.css"
+    assert found.extra["interrupted"] is True
+
+
+def test_a_request_that_nobody_answered_has_a_summary() -> None:
+    found = summary(Trail().ask("Rename OrderService to CheckoutService").told)
+    assert found is not None
+    assert found.title == "Rename OrderService to CheckoutService"

@@ -4,6 +4,7 @@ from typing import get_args
 
 import pytest
 
+from holdfast.model.ids import short
 from holdfast.policy.admission.admit import (
     Duplicate,
     PreviouslyRemoved,
@@ -27,7 +28,7 @@ HOST = Remedies(
     approve="yes {id}",
     reject="no {id}",
 )
-SHORT = OLD.record.id[:10]
+SHORT = short(OLD.record.id)
 CASES: list[tuple[Refused, Refusal, str]] = [
     (
         Duplicate(matches=(OLD,)),
@@ -90,5 +91,5 @@ def test_every_refusal_is_in_the_table() -> None:
 
 def test_a_pending_memory_can_be_approved_or_rejected() -> None:
     assert explain_pending("01ARZ3NDEKTSV4RRFFQ69G5FAV", HOST) == (
-        "Approve it with yes 01ARZ3NDEK, or reject it with no 01ARZ3NDEK."
+        "Approve it with yes Q69G5FAV, or reject it with no Q69G5FAV."
     )

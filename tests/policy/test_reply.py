@@ -106,10 +106,10 @@ def test_a_type_nobody_knows_is_kept_and_a_missing_one_is_the_first_of_the_mode(
 @settings(max_examples=200)
 @given(st.text(alphabet=st.sampled_from("<>/ abtypeservationfacts&;\"'!-[]\0\n"), max_size=300))
 def test_any_answer_can_be_read_and_kept(text: str) -> None:
-    happenings = session("bugfix-tests")
+    hook_events = session("bugfix-tests")
     told = read_reply(f"<observation>{text}</observation><observation><title>{text}</title>", CODE)
     assert isinstance(told, ParsedReply)
-    for draft in drafts_of(told, turns(happenings), "x"):
+    for draft in drafts_of(told, turns(hook_events), "x"):
         check_fields(KINDS["observation"], draft.fields)
 
 
@@ -123,7 +123,7 @@ def test_hostile_answers_are_read_in_no_time(piece: str) -> None:
 
 
 def test_files_are_those_that_were_touched_whatever_is_claimed() -> None:
-    happenings = session("feature-tdd")
+    hook_events = session("feature-tdd")
     told = ParsedReply(
         observations=(
             ParsedObservation(
@@ -132,7 +132,7 @@ def test_files_are_those_that_were_touched_whatever_is_claimed() -> None:
             ParsedObservation(type="feature", title="B"),
         )
     )
-    one, two = drafts_of(told, turns(happenings), "anthropic m")
+    one, two = drafts_of(told, turns(hook_events), "anthropic m")
     assert one.fields["files_modified"] == ["src/orders/export.py"]
     assert two.fields["files_modified"] == ["tests/orders/test_export.py", "src/orders/export.py", "src/orders/api.py"]
     assert (one.extra["trail"], one.extra["nth"], two.extra["nth"]) == ("feature-tdd-001", "1", "2")
@@ -140,11 +140,11 @@ def test_files_are_those_that_were_touched_whatever_is_claimed() -> None:
 
 
 def test_a_summary_becomes_a_draft() -> None:
-    happenings = session("bugfix-tests")
-    draft = summary_draft(ParsedReply(summary={"request": "R", "completed": "C"}), happenings, "x")
+    hook_events = session("bugfix-tests")
+    draft = summary_draft(ParsedReply(summary={"request": "R", "completed": "C"}), hook_events, "x")
     assert draft is not None
     assert (draft.title, draft.body, draft.fields) == ("R", "C", {"request": "R", "completed": "C"})
-    assert summary_draft(ParsedReply(), happenings, "x") is None
+    assert summary_draft(ParsedReply(), hook_events, "x") is None
 
 
 def test_a_question_tells_what_happened_and_what_to_answer() -> None:

@@ -7,7 +7,7 @@ import pytest
 from holdfast.model.ids import instant
 from holdfast.model.record import Record
 from holdfast.model.text import tokens_of
-from holdfast.policy.activity.transcript import CHUNK, OVERLAP, chunks, form_of, said_in
+from holdfast.policy.activity.transcript import CHUNK, OVERLAP, chunks, form_of, messages_in
 from holdfast.policy.language.overlap import is_same, overlap, same_issue
 from holdfast.policy.ranking.decay import by_dismissal, by_type, decay, dismissed_share
 from holdfast.policy.ranking.variants import VARIANTS, variant_of, wording
@@ -358,21 +358,21 @@ def test_a_transcript_is_read_turn_by_turn() -> None:
         '{"type": "summary"}',
         "{cut off",
     ]
-    assert said_in("\n".join(lines), "json") == [
+    assert messages_in("\n".join(lines), "json") == [
         "user: Why does the seed fail?",
         "assistant: A table is missing.",
         "assistant: only thought",
         "user: short",
     ]
-    assert said_in("# Notes", "markdown") == ["# Notes"]
+    assert messages_in("# Notes", "markdown") == ["# Notes"]
 
 
 def test_a_transcript_may_be_a_list_of_messages() -> None:
     messages = [{"role": "user", "content": "Why?"}, {"role": "assistant", "content": "Because."}, "noise"]
     said = ["user: Why?", "assistant: Because."]
-    assert said_in(json.dumps(messages, indent=2), "json") == said
-    assert said_in(json.dumps({"messages": messages}, indent=2), "json") == said
-    assert said_in(json.dumps(messages[0], indent=2), "json") == said[:1]
+    assert messages_in(json.dumps(messages, indent=2), "json") == said
+    assert messages_in(json.dumps({"messages": messages}, indent=2), "json") == said
+    assert messages_in(json.dumps(messages[0], indent=2), "json") == said[:1]
     assert [form_of(text) for text in (' [{"role": "user"}]', "{}", "# Notes")] == ["json", "json", "markdown"]
 
 

@@ -4,16 +4,16 @@ import json
 from pathlib import Path
 from typing import Any
 
-from holdfast.model.trail import Happening, happening_from_json
+from holdfast.model.trail import HookEvent, hook_event_from_json
 
 FOLDER = Path(__file__).parent / "sessions"
 EXPECTED: dict[str, list[dict[str, Any]]] = json.loads((FOLDER / "expected.json").read_text(encoding="utf-8"))
 
 
-def session(name: str) -> list[Happening]:
+def session(name: str) -> list[HookEvent]:
     """Read one recorded session."""
     lines = (FOLDER / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()
-    return [one for line in lines if (one := happening_from_json(json.loads(line)))]
+    return [one for line in lines if (one := hook_event_from_json(json.loads(line)))]
 
 
 class Trail:
@@ -22,13 +22,13 @@ class Trail:
     def __init__(self, client: str = "claude-code", session: str = "s1") -> None:
         self.client = client
         self.session = session
-        self.told: list[Happening] = []
+        self.told: list[HookEvent] = []
 
     def tell(self, event: str, **given: Any) -> "Trail":
         place = len(self.told) + 1
         at = f"2026-03-02T10:00:{place:02d}.000Z"
         base: dict[str, Any] = {"id": f"h{place:03d}", "at": at, "session": self.session, "client": self.client}
-        self.told.append(Happening(**(base | {"cwd": "/repo", "event": event} | given)))
+        self.told.append(HookEvent(**(base | {"cwd": "/repo", "event": event} | given)))
         return self
 
     def ask(self, text: str) -> "Trail":

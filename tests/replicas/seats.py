@@ -125,12 +125,12 @@ def _seat(kind: str, folder: Path, name: str, bare: Path | None) -> Seat:
     if bare:
         clone = here / "clone"
         git(folder, "clone", "-q", str(bare), str(clone))
-        memory.move_to(f"example.org/{name}/shop")
+        memory = memory.acting_on(f"example.org/{name}/shop")
         return Seat(memory, GitNotes(clone, states), with_team(memory.project), clone, time, remote="origin")
     shared = folder / "memories"
     if kind == "folder":
         return Seat(memory, MarkdownFolder(shared, states), own(), shared, time)
-    memory.move_to(f"example.org/{name}/shop")
+    memory = memory.acting_on(f"example.org/{name}/shop")
     sharing = with_team(memory.project)
     return Seat(
         memory, MarkdownFolder(shared, states, name="repository", implied=sharing.implied), sharing, shared, time

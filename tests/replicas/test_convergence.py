@@ -10,9 +10,9 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from holdfast.model.errors import Conflict, NotFound
-from holdfast.verbs.records.erasing import erase
 from holdfast.verbs.records.lifecycle import Revision, link, restore, retire, revise
 from holdfast.verbs.truth.verify import verify
+from holdfast.verbs.upkeep.erasing import erase
 from tests.conftest import keep
 from tests.replicas.seats import Seat, git, seating
 

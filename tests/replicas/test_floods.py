@@ -15,13 +15,14 @@ from holdfast.model.record import Draft
 from holdfast.policy.admission.incoming import problem_of
 from holdfast.policy.admission.sharing import with_team
 from holdfast.policy.sessions.triggers import MOST_SET, places_of, problem_with
-from holdfast.verbs.capture.prepare import MOST_PATTERNS, MOST_TRIGGERS, brief_of, prepare
+from holdfast.verbs.capture.prepare import MOST_PATTERNS, MOST_TRIGGERS, prepare
 from holdfast.verbs.exchange.incoming import keep_events, passed
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.lifecycle import Revision, revise
 from holdfast.verbs.records.quarantine import accept
 from holdfast.verbs.records.write import write
 from holdfast.verbs.search.recall import recall
+from holdfast.verbs.sessions.opening_brief import brief_of
 from tests.conftest import Time, keep, recorded
 
 MALLORY = "Mallory <mallory@example.org>"
@@ -139,7 +140,7 @@ def test_a_flood_of_an_accepted_author_leaves_room_for_what_is_known_here(
     prepare(memory, file)
     triggers = json.loads(file.read_text())["triggers"]
     assert len(triggers) <= MOST_TRIGGERS
-    for kind in ("commands", "paths"):
+    for kind in ("patterns", "paths"):
         assert sum(len(one[kind]) for one in triggers) <= MOST_PATTERNS
     found = recall(memory, Query(text="are ledger entries ever changed", words_only=True))
     assert any("Own decision" in hit.record.body for hit in found.hits)

@@ -14,8 +14,8 @@ from holdfast.adapters.replicas.markdown import MarkdownFolder
 from holdfast.adapters.replicas.record_file import file_name, file_parts, file_text
 from holdfast.model.record import Record
 from holdfast.model.replica import parts_of
-from holdfast.verbs.records.erasing import erase
 from holdfast.verbs.records.lifecycle import Revision, restore, retire, revise
+from holdfast.verbs.upkeep.erasing import erase
 from tests.conftest import keep
 from tests.replicas.seats import Seat, Seats, commit, git, seating
 

@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +15,13 @@ import pytest
 from holdfast.adapters.replicas.git_notes import BASE, NAMESPACES, GitNotes
 from holdfast.adapters.replicas.lines import event_of, line_of
 from holdfast.model.event import Actor, Event
-from holdfast.model.ids import Clock
+from holdfast.model.ids import Clock, short
 from holdfast.model.record import Record
-from holdfast.model.replica import Settled, Telling
+from holdfast.model.replica import ReadOutcome, ReplicaUpdate
 from holdfast.policy.admission.sharing import with_team
 from holdfast.verbs.exchange.sync import sync, sync_afar
-from holdfast.verbs.records.erasing import erase
 from holdfast.verbs.records.lifecycle import Revision, revise
+from holdfast.verbs.upkeep.erasing import erase
 from tests.conftest import keep, make_memory, recorded
 from tests.replicas.seats import Seat, Seats, commit, git, seating
 
@@ -47,7 +48,7 @@ def test_each_line_begins_with_its_id_and_can_be_read_by_people(ada: Seat) -> No
     ada.sync()
     first, second = shown(ada.folder, "decisions")
     assert first.startswith(f"{record.id} 2026-09-21 ada recorded decision “We chose PostgreSQL.”\t{{")
-    assert f"ada revised tags of {record.id[:10]}\t" in second
+    assert f"ada revised tags of {short(record.id)}\t" in second
     assert [event_of(line).verb for line in (first, second)] == ["recorded", "revised"]
     assert set(tips(ada.folder)) == {f"{BASE}decisions"}
 
@@ -88,7 +89,7 @@ def test_records_are_attached_to_the_commit_they_were_born_at(ada: Seat) -> None
     first = git(ada.folder, "rev-parse", "HEAD")
     from holdfast.adapters.checkout import GitCheckout
 
-    ada.memory.checkout = GitCheckout(ada.folder)
+    ada.memory = replace(ada.memory, checkout=GitCheckout(ada.folder))
     record = keep(ada.memory, "Born at the first commit.", visibility="team")
     commit(ada.folder, "b.txt")
     revise(ada.memory, record.id, Revision(tags=("later",)))
@@ -167,7 +168,7 @@ def test_notes_follow_amended_and_rebased_commits_where_git_was_told_to(ada: Sea
     from holdfast.adapters.checkout import GitCheckout
 
     ada.replica.follow_rewrites()
-    ada.memory.checkout = GitCheckout(ada.folder)
+    ada.memory = replace(ada.memory, checkout=GitCheckout(ada.folder))
     git(ada.folder, "checkout", "-q", "-b", "topic")
     commit(ada.folder, "b.txt")
     record = keep(ada.memory, "Said of the commit that will be rewritten.", visibility="team")
@@ -364,12 +365,12 @@ def test_from_inside_a_hook_of_git_the_right_repository_is_used(
 
 def test_what_somebody_else_appends_while_we_sync_is_read_the_next_time(ada: Seat) -> None:
     other = recorded(Clock(), "Of another process.", visibility="team")
-    told = Telling(record=Record(id=other.about, kind="fact", visibility="team"), events=(other,))
+    told = ReplicaUpdate(record=Record(id=other.about, kind="fact", visibility="team"), events=(other,))
     mine, read = keep(ada.memory, "Of this one.", visibility="team"), ada.replica.read
 
     def slow(**options: Any) -> Any:
         arrived = read(**options)
-        GitNotes(ada.folder, ada.folder.parent / "elsewhere").write([told], Settled(), cursor=1)
+        GitNotes(ada.folder, ada.folder.parent / "elsewhere").write([told], ReadOutcome(), cursor=1)
         return arrived
 
     ada.replica.read = slow
@@ -396,7 +397,7 @@ def append_many(folder: Path, states: Path, number: int, count: int) -> None:
     for turn in range(count):
         event = recorded(clock, f"Number {turn} of process {number}.", visibility="team")
         record = Record(id=event.about, kind="fact", body=str(event.data["body"]), visibility="team")
-        notes.write([Telling(record=record, events=(event,))], Settled(), cursor=turn)
+        notes.write([ReplicaUpdate(record=record, events=(event,))], ReadOutcome(), cursor=turn)
 
 
 def test_processes_that_append_at_once_lose_nothing(ada: Seat, tmp_path: Path) -> None:

@@ -9,10 +9,10 @@ import pytest
 from holdfast.model.record import Draft, Link
 from holdfast.model.replica import parts_of
 from holdfast.verbs.exchange import sync
-from holdfast.verbs.records.erasing import erase
 from holdfast.verbs.records.lifecycle import Revision, link, record_use, restore, retire, revise
-from holdfast.verbs.records.write import Held, confirm, write
+from holdfast.verbs.records.write import WrittenPending, confirm, write
 from holdfast.verbs.truth.verify import verify
+from holdfast.verbs.upkeep.erasing import erase
 from tests.conftest import keep
 from tests.replicas.seats import Seat
 
@@ -136,9 +136,9 @@ def test_an_erased_record_is_gone_everywhere(ada: Seat, bob: Seat) -> None:
 
 
 def test_what_waits_for_a_yes_does_not_leave(ada: Seat, bob: Seat) -> None:
-    ada.memory.config = replace(ada.memory.config, confirm_writes=True)
+    ada.memory = replace(ada.memory, config=replace(ada.memory.config, confirm_writes=True))
     held = write(ada.memory, Draft(body="Waits for a yes.", visibility="team"))
-    assert isinstance(held, Held)
+    assert isinstance(held, WrittenPending)
     ada.sync()
     bob.sync()
     assert bob.records() == {}

@@ -12,12 +12,12 @@ from holdfast.adapters.replicas.markdown import MarkdownFolder
 from holdfast.model.errors import Conflict, NotFound
 from holdfast.model.query import Query
 from holdfast.policy.admission.sharing import with_team
-from holdfast.verbs.capture.prepare import brief_of
 from holdfast.verbs.exchange.sync import sync
 from holdfast.verbs.records.lifecycle import Revision, retire, revise
 from holdfast.verbs.records.quarantine import accept, reject, standing, waiting
 from holdfast.verbs.records.read import get
 from holdfast.verbs.search.recall import recall
+from holdfast.verbs.sessions.opening_brief import brief_of
 from tests.conftest import Time, keep, make_memory
 from tests.replicas.seats import Seat, git, seating
 
@@ -32,7 +32,7 @@ def pair(tmp_path: Path) -> Iterator[tuple[Seat, Seat]]:
         for seat, name in ((ada, "ada"), (bob, "bob")):
             git(seat.folder, "config", "user.name", name)
             git(seat.folder, "config", "user.email", f"{name}@example.org")
-            seat.memory.config = replace(seat.memory.config, quarantine="show")
+            seat.memory = replace(seat.memory, config=replace(seat.memory.config, quarantine="show"))
         yield ada, bob
 
 

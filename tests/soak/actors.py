@@ -14,6 +14,7 @@ import time
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -78,7 +79,7 @@ def agent(log: Log, chance: random.Random, guise: str) -> Iterator[None]:
     """Write, revise, ask, answer and retire through the library; a `clock` agent's time jumps about."""
     with open_memory() as memory:
         if guise == "clock":
-            memory.clock = Clock(_jumping(chance))
+            memory = replace(memory, clock=Clock(_jumping(chance)))
         mine: list[str] = []
         while True:
             _one_thing(memory, log, chance, mine)

@@ -179,14 +179,14 @@ def _judged(store: Store, lines: list[dict[str, Any]]) -> Finding:
 
 
 def _caps(store: Store, home: Path) -> Finding:
-    happenings, waiting = trail.size(store.db)
+    hook_events, waiting = trail.size(store.db)
     sql = "select count(*) from heat join records on records.id = heat.id where hot = 1 and state = 'active'"
     hot = int(store.db.query(sql)[0][0])
     failures = int(store.db.query("select count(*) from failures")[0][0])
     spooled = len(list((home / "spool").glob("*.json")))
     backups = len(list((home / "backups").glob("holdfast-*.db")))
-    held = happenings <= MOST and hot <= Config().hot_capacity and failures <= counters.KEPT_FAILURES
-    said = f"trail {happenings}, waiting {waiting}, spool {spooled}, hot {hot}, failures {failures}, backups {backups}"
+    held = hook_events <= MOST and hot <= Config().hot_capacity and failures <= counters.KEPT_FAILURES
+    said = f"trail {hook_events}, waiting {waiting}, spool {spooled}, hot {hot}, failures {failures}, backups {backups}"
     return Finding("caps held", held and not waiting and not spooled and backups <= 3, said)
 
 

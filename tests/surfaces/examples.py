@@ -9,7 +9,7 @@ from holdfast.verbs.capture.mining import log_output, mine_outputs
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.hot import promote
 from holdfast.verbs.records.lifecycle import link, retire
-from holdfast.verbs.records.write import Held, draft_event, write
+from holdfast.verbs.records.write import WrittenPending, draft_event, write
 from holdfast.verbs.search.recall import recall
 from holdfast.verbs.sessions.session import start
 from holdfast.verbs.sessions.thread import Opened, open_thread
@@ -158,7 +158,8 @@ EXAMPLES: dict[str, dict[str, dict[str, Any]]] = {
 
 def world(memory: Memory) -> dict[str, str]:
     """Fill a memory with one of everything; give the ids."""
-    session = start(memory, title="Migrations").session.id
+    memory, opening = start(memory, title="Migrations")
+    session = opening.session.id
     scar = keep(memory, "Rehearse migrations on a copy.", kind="scar", fields=SCAR)
     recall(memory, Query(text="rehearse migrations"))
     thread = open_thread(memory, "Write the runbook for on-call")
@@ -176,7 +177,7 @@ def world(memory: Memory) -> dict[str, str]:
     (memory.checkout.top() / "notes.md").write_text("# Deploy\n\n- Deploys happen on Fridays only.\n")
     retired = retire(memory, keep(memory, "The old API had a SOAP endpoint.").id, "gone")
     held = write(memory, Draft(body="The user likes short answers.", kind="preference", source="inferred"))
-    assert isinstance(held, Held)
+    assert isinstance(held, WrittenPending)
     numbers = numbers_of(memory, [record.id for record in (scar, one, other, hot, candidate)])
     named = {"number": scar, "one": one, "other": other, "hot": hot, "candidate": candidate}
     ids = {"session": session, "scar": scar.id, "thread": thread.thread.record.id, "suggestion": suggestion.id}

@@ -43,8 +43,7 @@ class Tools:
 @pytest.fixture
 def memory(tmp_path: Path, time: Time) -> Iterator[Memory]:
     with make_memory(tmp_path, time, actor=AGENT) as opened:
-        begin(opened, implicit=True)
-        yield opened
+        yield begin(opened, implicit=True)
 
 
 @pytest.fixture
@@ -108,7 +107,7 @@ def test_scopes_filter_and_muted_ones_are_left_out_in_this_session_only(memory: 
     tools("scope_disable", scope="projects:shop")
     assert [hit["id"] for hit in tools("search", query="jobs Redis")] == [other]
     assert tools("scope_overview")["disabled_scopes"] == ["projects:shop"]
-    begin(memory, implicit=True)
+    tools.call_.acting.context = begin(memory, implicit=True).context
     assert len(tools("search", query="jobs Redis")) == 2
 
 

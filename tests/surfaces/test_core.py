@@ -11,6 +11,7 @@ import pytest
 from holdfast.hosts.mcp.offer import tool_to_json
 from holdfast.hosts.mcp.protocol import server_of
 from holdfast.model.event import Actor
+from holdfast.model.ids import short
 from holdfast.model.kinds import KINDS
 from holdfast.model.text import tokens_of
 from holdfast.surfaces.core import surface
@@ -40,8 +41,7 @@ REFLECTION = {
 @pytest.fixture
 def memory(tmp_path: Path, time: Time) -> Iterator[Memory]:
     with make_memory(tmp_path, time, actor=Actor(kind="agent", name="claude"), config={"starters": False}) as opened:
-        begin(opened, implicit=True)
-        yield opened
+        yield begin(opened, implicit=True)
 
 
 class Tools:
@@ -221,10 +221,10 @@ def test_exploring(memory: Memory, tools: Tools) -> None:
     one = keep(memory, "The queue is RabbitMQ.", scopes=("infra",))
     two = keep(memory, "Queues are declared in infra/queues.tf.", kind="learning")
     tools("revise", id=two.id, links=[f"elaborates:{one.id}"])
-    assert f"{two.id[:10]} Queues are declared in infra/queues.tf. —elaborates→ {one.id[:10]}" in tools(
+    assert f"{short(two.id)} Queues are declared in infra/queues.tf. —elaborates→ {short(one.id)}" in tools(
         "explore", view="graph", about=one.id
     )
-    assert two.id[:10] in tools("explore", view="timeline", about=one.id)
+    assert short(two.id) in tools("explore", view="timeline", about=one.id)
     assert "Queues are declared" in tools("explore", view="log")
     assert "1 infra" in tools("explore", view="scopes")
     assert "No scar was shown" in tools("explore", view="scars")
@@ -309,3 +309,15 @@ def test_resources_and_prompts_say_what_matters(memory: Memory, tools: Tools) ->
     review = prompt("review_candidates")
     assert "It failed silently" in review
     assert "1 memory pending" in review
+
+
+def test_triggers_are_set_revised_and_reported_with_what_was_inferred(tools: Tools) -> None:
+    said = tools("remember", text="`docker system prune` deleted the registry.", kind="scar", fields=SCAR)
+    assert "warns at `docker system prune` (inferred from its text)" in said
+    id_ = said.split()[2].rstrip(":")
+    assert "warns at `docker system prune` (inferred from its text)" in tools("read", ids=[id_])
+    tools("revise", id=id_, triggers=["docker system prune --volumes", "path:docker/*.yml"])
+    assert "warns at `docker system prune --volumes`; edits of docker/*.yml" in tools("read", ids=[id_])
+    assert "nearly everything" in tools.wrong("revise", id=id_, triggers=["*"])
+    said = tools("remember", text="Deploys need two approvals.", triggers=["fly deploy"])
+    assert "warns at `fly deploy`" in said

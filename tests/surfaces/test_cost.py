@@ -41,15 +41,14 @@ def full(tmp_path: Path, time: Time) -> Iterator[Memory]:
     with make_memory(tmp_path, time, actor=agent, config={"starters": False}, embedder=Topics()) as memory:
         _fill(memory)
         catch_up(memory)
-        begin(memory, implicit=True)
-        yield memory
+        yield begin(memory, implicit=True)
 
 
 def _fill(memory: Memory) -> None:
     people = [Actor(kind="user", name="ada", session="a1"), Actor(kind="user", name="grace"), memory.actor]
     events = []
     for number in range(RECORDS):
-        memory.actor = people[number % 3]
+        memory = memory.acting(actor=people[number % 3])
         part, other = PARTS[number % 10], PARTS[number // 10 % 10]
         body = f"Case {number}: the {part} service writes to the {other} database{number} at {number % 24} o'clock"
         given: dict[str, Any] = {"tags": (part,), "visibility": "team" if number % 4 else "private"}
@@ -57,7 +56,7 @@ def _fill(memory: Memory) -> None:
         given |= {"project": GLOBAL} if number % 7 == 0 else {}
         draft = Draft(body=f"{body} with lock{number * 7} and table{number * 13}.", **given)
         events.append(draft_event(memory, draft))
-    memory.actor = people[2]
+    memory = memory.acting(actor=people[2])
     memory.commit(events)
     for number in range(20):
         link(memory, events[number].about, "relates_to", events[number + 1].about)
@@ -76,7 +75,7 @@ def test_a_recall_of_ten_hits_takes_few_statements(full: Memory, monkeypatch: py
 
 
 def test_a_recall_without_a_session_takes_few_statements(full: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
-    full.actor = Actor(kind="user", name="ada")  # as on the command line
+    full = full.acting(actor=Actor(kind="user", name="ada"))  # as on the command line
     ran = _counted(full.store.db, monkeypatch)
     found = recall(full, Query(text=QUESTION, related=True))
     print(*ran, f"{len(ran)} statements", sep="\n")
@@ -140,7 +139,7 @@ def test_nothing_reaches_the_journal_unscanned(memory: Memory) -> None:
 
 def test_a_checked_event_is_signed_by_who_commits_it(memory: Memory) -> None:
     checked = Clean(memory.event("recorded", data={"body": "A walrus.", "title": "A walrus."}))
-    memory.user = f"ben {TOKEN}"
+    memory = memory.acting(user=f"ben {TOKEN}")
     (entry,) = memory.commit([checked])
     assert entry.record.by.name.startswith("ben [redacted")
 

@@ -2,12 +2,14 @@
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from holdfast.model.event import Actor
+from holdfast.model.ids import short
 from holdfast.model.record import Draft
 from holdfast.surfaces.gitmem import surface
 from holdfast.surfaces.tool import Call
@@ -32,8 +34,7 @@ ANSWERS = {
 @pytest.fixture
 def memory(tmp_path: Path, time: Time) -> Iterator[Memory]:
     with make_memory(tmp_path, time, actor=Actor(kind="agent", name="claude")) as opened:
-        begin(opened, implicit=True)
-        yield opened
+        yield begin(opened, implicit=True)
 
 
 class Tools:
@@ -72,7 +73,7 @@ def test_what_was_imported_keeps_the_ids_it_had(memory: Memory, tools: Tools) ->
     keep(memory, "Rate limits", kind="thread", extra={"imported": {"id": "t-a1b2c3d4"}})
     tools("recall", plan="rehearse migrations")
     given = [{"scar_id": UUID[:8], "decision": "N_A", "evidence": EVIDENCE}]
-    assert scar.id[:10] in tools("confirm_scars", confirmations=given)
+    assert short(scar.id) in tools("confirm_scars", confirmations=given)
     assert scar.id in tools("search", query=UUID)
     assert "[RESOLVED] done" in tools("resolve_thread", thread_id="t-a1b2c3d4", resolution_note="done")
     assert scar.id in tools("archive_learning", id=UUID)
@@ -103,9 +104,10 @@ def test_a_threshold_and_a_count_decide_what_recall_shows(memory: Memory, tools:
     assert "[low confidence]" in loose
 
 
-def test_lessons_that_came_along_are_marked_and_want_no_answer(memory: Memory, tools: Tools) -> None:
-    plant(memory)
-    shown = tools("recall", plan="deploy and verify the release")
+def test_starters_are_marked_and_want_no_answer(memory: Memory) -> None:
+    asking = replace(memory, config=replace(memory.config, starters=True))
+    plant(asking)
+    shown = Tools(asking)("recall", plan="deploy and verify the release")
     assert "[starter]" in shown
     assert "confirm_scars" not in shown
     assert "create_learning keeps the first" in shown
@@ -136,7 +138,7 @@ def test_a_scar_dismissed_again_and_again_fades_and_says_so(memory: Memory, tool
     tools("session_start")
     shown = tools("recall", plan="rehearse migrations")
     assert "[decay: 20%] [often dismissed: needs review]" in shown
-    assert scar.id[:10] in tools("analyze", lens="blindspots")
+    assert short(scar.id) in tools("analyze", lens="blindspots")
     assert tools.json("analyze", lens="blindspots", format="json")["data"]["ignored"][0]["surfaced"] == 4
     assert "No blind spot" in tools("analyze", lens="blindspots", agent="somebody-else")
 
@@ -157,7 +159,7 @@ def test_what_a_learning_seems_to_contradict_is_named(tools: Tools) -> None:
     given = {"learning_type": "pattern", "title": "Ports"}
     first = told(tools("create_learning", **given, description="The API listens on port 8080."), "learning_id")
     later = tools("create_learning", **given, description="The API listens on port 9090.")
-    assert f"seems to contradict {first[:10]}" in later
+    assert f"seems to contradict {short(first)}" in later
 
 
 def test_everything_a_learning_holds_can_be_read_again(tools: Tools) -> None:
@@ -192,7 +194,7 @@ def test_everything_a_learning_holds_can_be_read_again(tools: Tools) -> None:
 def test_a_suggested_thread_is_promoted_or_dismissed(memory: Memory, tools: Tools) -> None:
     def suggest(topic: str) -> str:
         draft = Draft(body=topic, kind="thread", source="mined", extra={"evidence": ["a", "b", "c"]})
-        return f"ts-{memory.commit([draft_event(memory, draft, pending=True)])[0].record.id[:10]}"
+        return f"ts-{short(memory.commit([draft_event(memory, draft, pending=True)])[0].record.id)}"
 
     wanted, unwanted = suggest("Flaky imports keep coming back"), suggest("Builds get slower")
     opened = tools("session_start")

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from holdfast.model.ids import short
 from holdfast.model.record import Draft, Record
 from holdfast.model.text import tokens_of
 from holdfast.policy.admission.admit import Waivers
@@ -45,13 +46,13 @@ def test_a_write_tells_what_it_contradicts_and_how_to_say_which_holds(memory: Me
     old = keep(memory, OLD)
     time.pass_days(1)
     told = said(memory, "remember", text=NEW)
-    assert f"seems to contradict {old.id[:10]}" in told
+    assert f"seems to contradict {short(old.id)}" in told
     new = told.split()[2].rstrip(":")
-    assert f"revise({new[:10]}, links=[supersedes:{old.id[:10]}])" in told
-    assert f"links=[relates_to:{old.id[:10]}]" in told
+    assert f"revise({short(new)}, links=[supersedes:{short(old.id)}])" in told
+    assert f"links=[relates_to:{short(old.id)}]" in told
     shown = said(memory, "explore", view="contradictions")
     assert "the older text says 100, the newer 500" in shown
-    assert old.id[:10] in said(memory, "explore", view="contradictions", about=new)
+    assert short(old.id) in said(memory, "explore", view="contradictions", about=new)
     said(memory, "revise", id=new, links=[f"supersedes:{old.id}"])
     assert said(memory, "explore", view="contradictions").startswith("No contradiction is open.")
 
@@ -59,8 +60,8 @@ def test_a_write_tells_what_it_contradicts_and_how_to_say_which_holds(memory: Me
 def test_a_write_that_reports_a_change_suggests_to_replace(memory: Memory) -> None:
     old = keep(memory, "Support tickets are tracked in Zendesk.")
     told = said(memory, "remember", text="Support tickets moved from Zendesk to Linear.")
-    assert f"seems to replace {old.id[:10]}" in told
-    assert f"links=[supersedes:{old.id[:10]}])" in told
+    assert f"seems to replace {short(old.id)}" in told
+    assert f"links=[supersedes:{short(old.id)}])" in told
 
 
 def test_a_marked_contradiction_is_shown_with_its_history(memory: Memory, time: Time) -> None:
@@ -78,7 +79,7 @@ def test_near_duplicates_are_shown_with_what_would_become_of_them(memory: Memory
     forced(memory, "Access tokens expire after 30 minutes. Access tokens are signed with RS256 by the gateway.")
     shown = said(memory, "explore", view="duplicates")
     assert "1 group of near-duplicates; nothing was changed." in shown
-    assert f"left out as outdated, from {first.id[:10]}: Access tokens expire after 15 minutes." in shown
+    assert f"left out as outdated, from {short(first.id)}: Access tokens expire after 15 minutes." in shown
     (proposal,) = proposals(memory).found
     links = [f"supersedes:{first.id}"]
     said(memory, "revise", id=proposal.base, text=proposal.text, links=links)
@@ -90,7 +91,7 @@ def test_what_was_mined_is_decided_on_by_judging(memory: Memory) -> None:
     log_output(memory, PLAIN)
     (record,) = mine_outputs(memory).offered
     shown = said(memory, "explore", view="mined")
-    assert f"{record.id[:10]} [decision, score 0.09, 1× in 1 session" in shown
+    assert f"{short(record.id)} [decision, score 0.09, 1× in 1 session" in shown
     said(memory, "judge", judgements=[{"id": record.id, "verdict": "confirmed"}])
     assert "No mined candidate" in said(memory, "explore", view="mined")
 

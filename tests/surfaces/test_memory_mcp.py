@@ -14,7 +14,6 @@ from holdfast.surfaces.tool import Call
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.lifecycle import retire
 from holdfast.verbs.sessions.session import begin
-from holdfast.verbs.sessions.starters import plant
 from tests.conftest import Time, keep, make_memory
 
 
@@ -48,9 +47,7 @@ class Tools:
 @pytest.fixture
 def memory(tmp_path: Path, time: Time) -> Iterator[Memory]:
     with make_memory(tmp_path, time, actor=Actor(kind="agent", name="claude")) as opened:
-        plant(opened)
-        begin(opened, implicit=True)
-        yield opened
+        yield begin(opened, implicit=True)
 
 
 @pytest.fixture
@@ -145,7 +142,7 @@ def test_links_lead_to_more(tools: Tools) -> None:
 def test_what_follows_what_is_learned_from_sessions(memory: Memory, tools: Tools) -> None:
     one, other = tools.kept("The API listens on port 8080."), tools.kept("Certificates are renewed by cron.")
     for _ in range(3):
-        begin(memory, implicit=True)
+        tools.call_.acting.context = begin(memory, implicit=True).context
         tools("recall", query="which port does the API listen on")
         tools("recall", query="how are certificates renewed")
     [pattern] = tools("access_patterns")

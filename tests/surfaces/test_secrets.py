@@ -90,6 +90,7 @@ def bytes_of(folder: Path) -> bytes:
 def test_no_secret_given_to_a_tool_reaches_the_disk(name: str, tool: Tool, tmp_path: Path) -> None:
     with opened(tmp_path) as memory:
         ids = world(memory)
+        memory = memory.acting_in(ids["session"])
         surface = surface_named(name)
         for example in CORE[tool.name] if name == "core" else [EXAMPLES[name][tool.name]]:
             for arguments in calls(tool, filled(example, ids)):
@@ -105,6 +106,7 @@ def test_no_coloured_secret_given_to_a_tool_reaches_the_disk(
     monkeypatch.setattr(f"{__name__}.TOKEN", f"\x1b[32m{TOKEN}\x1b[0m")
     with opened(tmp_path) as memory:
         ids = world(memory)
+        memory = memory.acting_in(ids["session"])
         surface = surface_named(name)
         for example in CORE[tool.name] if name == "core" else [EXAMPLES[name][tool.name]]:
             for arguments in calls(tool, filled(example, ids)):
@@ -114,5 +116,4 @@ def test_no_coloured_secret_given_to_a_tool_reaches_the_disk(
 
 def opened(folder: Path) -> Memory:
     memory = make_memory(folder, Time(), actor=Actor(kind="agent", name="claude"), config={"starters": False})
-    begin(memory, implicit=True)
-    return memory
+    return begin(memory, implicit=True)

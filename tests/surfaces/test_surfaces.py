@@ -85,8 +85,9 @@ def test_a_tool_answers_a_good_call_under_each_of_its_names(name: str, tool: Too
     for place, called in enumerate((tool.name, *aliases)):
         actor = Actor(kind="agent", name="claude")
         with make_memory(tmp_path / str(place), time, actor=actor, config={"starters": False}) as memory:
-            arguments = filled(EXAMPLES[name][tool.name], world(memory))
-            failed, text = call(served(name, memory), called, {**arguments, "nobody_knows_this": 1})
+            ids = world(memory)
+            arguments, there = filled(EXAMPLES[name][tool.name], ids), memory.acting_in(ids["session"])
+            failed, text = call(served(name, there), called, {**arguments, "nobody_knows_this": 1})
         assert not failed, text
         assert text
 
@@ -110,7 +111,8 @@ ODD: list[Any] = ["", "\0", "\ud800", "%", "#0", "S1", "t-zzzz", "[1", "é" * 6_
 
 @pytest.mark.parametrize("name", CONTRACTED)
 def test_no_argument_of_any_shape_gets_out_as_an_exception(name: str, memory: Memory) -> None:
-    ids, server = world(memory), served(name, memory)
+    ids = world(memory)
+    server = served(name, memory.acting_in(ids["session"]))
     for tool in surface_named(name).tools.values():
         good = filled(EXAMPLES[name][tool.name], ids)
         for key in tool.schema["properties"]:

@@ -13,16 +13,16 @@ from holdfast.engine.raw import transcripts
 from holdfast.engine.views import sessions, usage
 from holdfast.model.errors import Invalid
 from holdfast.model.event import Actor
-from holdfast.model.foreign import Foreign, ForeignLink, ForeignSession, Happened, Item, Remark, Said
+from holdfast.model.foreign import Foreign, ForeignEvent, ForeignLink, ForeignSession, ForeignTranscript, Item, Remark
 from holdfast.model.record import Draft, Link
 from holdfast.model.text import LONGEST_BODY
 from holdfast.verbs.exchange import import_foreign as module
-from holdfast.verbs.exchange.import_foreign import Report, bring_in
+from holdfast.verbs.exchange.import_foreign import Report, import_items
 from holdfast.verbs.exchange.jsonl import export
 from holdfast.verbs.memory import Memory, find
-from holdfast.verbs.records.erasing import erase
 from holdfast.verbs.records.lifecycle import Revision, restore, retire, revise, unlink
 from holdfast.verbs.sessions.transcript import save_transcript
+from holdfast.verbs.upkeep.erasing import erase
 from tests.conftest import Time, keep, make_memory
 from tests.engine.test_store import everything
 from tests.importing import FIXTURES, SECRET, SHOP, all_records, brought, items, journal_size
@@ -36,7 +36,7 @@ def foreign(key: str, body: str, **given: Any) -> Foreign:
 
 
 def take(memory: Memory, *given: Item, **options: Any) -> Report:
-    return bring_in(memory, "elsewhere", given, **options)
+    return import_items(memory, "elsewhere", given, **options)
 
 
 @pytest.mark.parametrize("name", FIXTURES)
@@ -73,7 +73,7 @@ def test_an_import_that_was_interrupted_goes_on(
     whole = make_memory(tmp_path / "whole", time)
     brought(whole, name, tmp_path)
     try:
-        bring_in(memory, FIXTURES[name][0], cut_off())
+        import_items(memory, FIXTURES[name][0], cut_off())
     except Invalid:
         brought(memory, name, tmp_path)
     assert sorted(export(memory)) == sorted(export(whole))
@@ -134,7 +134,7 @@ def test_what_was_erased_here_does_not_come_back(memory: Memory) -> None:
     secret = foreign("a", "Something regrettable.")
     take(memory, secret)
     erase(memory, all_records(memory)["a"].id)
-    report = take(memory, secret, Happened(key="u", verb="used", of=("a",), at=AT, data={"note": "regrettable"}))
+    report = take(memory, secret, ForeignEvent(key="u", verb="used", of=("a",), at=AT, data={"note": "regrettable"}))
     assert [remark.why for remark in report.skipped] == ["it was erased here", "it is about a, which is not there"]
     assert "regrettable" not in "\n".join(export(memory)).replace("which", "")
 
@@ -246,7 +246,7 @@ def test_what_was_credited_to_an_erased_record_stays_gone(memory: Memory) -> Non
 def test_a_team_database_takes_it_in_too(database: Callable[[], Database], tmp_path: Path, name: str) -> None:
     shared = make_memory(tmp_path, Time())
     shared.store.close()
-    shared.store = open_store(database())
+    shared = replace(shared, store=open_store(database()))
     report = brought(shared, name, tmp_path)
     size = journal_size(shared)
     assert len(all_records(shared)) == len(report.taken)
@@ -354,9 +354,9 @@ def test_uses_and_showings_are_counted_once_for_the_record_that_says_it(memory: 
     by = Actor(kind="agent", name="cli", session="s-1")
     told = (
         foreign("a", "Counted."),
-        Happened(key="1", verb="surfaced", of=("a", "lost"), at=AT, by=by),
-        Happened(key="2", verb="used", of=("a",), at=AT, by=by, data={"outcome": "applied"}),
-        Happened(key="3", verb="used", of=("a",), at=AT, by=by, data={"outcome": "applied"}),
+        ForeignEvent(key="1", verb="surfaced", of=("a", "lost"), at=AT, by=by),
+        ForeignEvent(key="2", verb="used", of=("a",), at=AT, by=by, data={"outcome": "applied"}),
+        ForeignEvent(key="3", verb="used", of=("a",), at=AT, by=by, data={"outcome": "applied"}),
     )
     for _ in range(2):
         take(memory, *told)
@@ -386,7 +386,7 @@ def test_a_session_is_kept_with_what_it_left(memory: Memory) -> None:
 
 def test_what_was_asked_becomes_a_transcript_unless_there_is_one(memory: Memory) -> None:
     session = ForeignSession(id="host-1", at=AT)
-    first = Said(session="host-1", turns=({"role": "user", "content": "Add a test"},), where="prompts")
+    first = ForeignTranscript(session="host-1", turns=({"role": "user", "content": "Add a test"},), where="prompts")
     more = replace(first, turns=(*first.turns, {"role": "user", "content": "And another"}))
     assert take(memory, session, first).transcripts == 1
     assert take(memory, session, first).transcripts == 0

@@ -14,14 +14,15 @@ from holdfast.model.ids import Clock
 from holdfast.model.query import Query
 from holdfast.model.record import Draft, Link, Record
 from holdfast.policy.admission.admit import Duplicate, PreviouslyRemoved, Transient, Waivers
-from holdfast.verbs.memory import Memory
+from holdfast.verbs.memory import Context, Memory
 from holdfast.verbs.records.lifecycle import link, retire
 from holdfast.verbs.records.read import get, history
-from holdfast.verbs.records.write import Held, Written, confirm, write
+from holdfast.verbs.records.write import Written, WrittenPending, confirm, write
 from holdfast.verbs.search.embed import catch_up
 from holdfast.verbs.search.recall import recall
 from holdfast.verbs.truth.consolidate import consolidate, proposal_of, proposals, split
 from holdfast.verbs.truth.contradictions import conflicts, find_all, mark, open_contradictions, resolve
+from holdfast.verbs.truth.trust import trust_of
 from tests.conftest import Time, keep, make_memory
 
 OLD, NEW = "The rate limit is 100 requests per minute.", "The rate limit is 500 requests per minute."
@@ -48,6 +49,26 @@ def test_a_write_names_what_it_seems_to_contradict_and_is_kept_all_the_same(memo
     assert "the older text says 8080, the newer 9090" in outcome.conflicts[0].found.explain
     assert outcome.related == ()
     assert outcome.record.state == "active"
+
+
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        ("Indent with tabs in this repository.", "We use four spaces for indentation."),
+        ("We host everything on AWS.", "Production runs on Google Cloud."),
+        ("The API listens on port 8080 in every environment.", "The API uses port 9090 in production."),
+        ("Never deploy on Fridays.", "We deploy every Friday."),
+        ("Die Tests dürfen die Datenbank nicht mocken.", "Die Tests dürfen die Datenbank mocken."),
+    ],
+)
+def test_a_contradiction_in_other_words_is_named_when_it_is_written(memory: Memory, older: str, newer: str) -> None:
+    first = keep(memory, older)
+    for n in range(12):
+        keep(memory, f"Neighbour {n} of the memory about subject {n} has nothing to do with it.")
+    outcome = written(memory, newer)
+    assert [one.record.id for one in outcome.conflicts] == [first.id]
+    assert outcome.conflicts[0].found.strength >= 0.75
+    assert [one.older.id for one in find_all(memory).found] == [first.id]
 
 
 def test_a_write_that_reports_a_change_is_known_to_replace(memory: Memory) -> None:
@@ -85,12 +106,12 @@ def test_the_opposite_of_what_was_retired_may_be_said(memory: Memory) -> None:
 
 def test_other_refusals_stand(memory: Memory) -> None:
     keep(memory, "The rate limit is 100 requests per minute.")
-    assert isinstance(write(memory, Draft(body="The rate limit is currently 500 requests per minute.")), Transient)
+    assert isinstance(write(memory, Draft(body="For now the rate limit is 500 requests per minute.")), Transient)
 
 
 def test_a_yes_names_what_it_contradicts(memory: Memory) -> None:
     held = write(memory, Draft(body="Use pnpm for installs.", kind="preference", source="inferred"))
-    assert isinstance(held, Held)
+    assert isinstance(held, WrittenPending)
     other = keep(memory, "Use npm for installs.", kind="preference")
     told = confirm(memory, held.record.id)
     assert isinstance(told, Written)
@@ -180,15 +201,15 @@ def test_open_contradictions_tell_how_they_came_about(memory: Memory, time: Time
     spaces = keep(memory, "Four blanks are how we indent.")
     mark(memory, tabs.id, spaces.id, note="both cannot be right")
     marked, found = open_contradictions(memory).found
-    assert (marked.older.id, marked.newer.id, marked.why, marked.marked_by) == (tabs.id, spaces.id, None, "claude")
+    assert (marked.older.id, marked.newer.id, marked.marked_by) == (tabs.id, spaces.id, "claude")
     assert [(moment.record, moment.verb) for moment in marked.timeline] == [
         (tabs.id, "recorded"),
         (spaces.id, "recorded"),
         (spaces.id, "linked"),
     ]
-    assert (found.older.id, found.newer.id, found.marked_at) == (older.id, newer.id, "")
-    assert found.why is not None
-    assert [moment.verb for moment in found.timeline] == ["recorded", "recorded"]
+    assert (found.older.id, found.newer.id) == (older.id, newer.id)
+    assert found.marked_at  # when it was written
+    assert [moment.verb for moment in found.timeline] == ["recorded", "recorded", "linked"]
     assert history(memory, spaces.id)[-1].data["note"] == "both cannot be right"
 
 
@@ -217,6 +238,8 @@ def test_superseding_ends_it_and_recall_gives_the_kept_one(memory: Memory, time:
 def test_weakening_lowers_confidence_and_is_noted(memory: Memory, time: Time) -> None:
     older, newer = two(memory, time)
     done = resolve(memory, older.id, newer.id, "weaken", note="measured 500")
+    steps = [(step.reason, step.note) for step in trust_of(memory, older.id).history]
+    assert steps == [("contradiction_resolved", "measured 500")]
     assert (done.other.id, done.other.confidence, done.other.state) == (older.id, "low", "active")
     assert get(memory, older.id).usage.contradicted == 1
     assert open_contradictions(memory).found == ()
@@ -276,7 +299,12 @@ def test_contradictions_are_found_marked_and_resolved_on_either_engine(store: St
     here = Config(project="example.org/acme/shop")
     actor = Actor(kind="agent", name="claude")
     memory = Memory(
-        store=store, config=here, checkout=GitCheckout(Path()), embedder=None, actor=actor, clock=Clock(time)
+        store=store,
+        config=here,
+        checkout=GitCheckout(Path()),
+        embedder=None,
+        context=Context(actor=actor),
+        clock=Clock(time),
     )
     older, newer = two(memory, time)
     found = find_all(memory)

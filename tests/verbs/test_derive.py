@@ -5,8 +5,8 @@ import pytest
 from holdfast.model.record import Record
 from holdfast.verbs.capture.derive import Derived, derive, summarise
 from holdfast.verbs.memory import Memory
-from holdfast.verbs.records.erasing import erase
 from holdfast.verbs.records.lifecycle import Revision, retire, revise
+from holdfast.verbs.upkeep.erasing import erase
 from tests.conftest import keep
 from tests.policy.trails import EXPECTED, Trail, session
 
@@ -55,7 +55,7 @@ def test_secrets_in_the_trail_are_masked(memory: Memory) -> None:
     assert "[redacted GitHub token]" in found.body
 
 
-def test_what_is_marked_or_said_plainly_is_kept_and_what_is_likely_waits(memory: Memory) -> None:
+def test_the_users_word_is_kept_at_once_and_an_agents_conclusion_is_pending(memory: Memory) -> None:
     trail = Trail().ask(
         "[decision] The API is versioned in the path.\n\nI prefer tabs in Makefiles and spaces elsewhere."
     )
@@ -63,13 +63,13 @@ def test_what_is_marked_or_said_plainly_is_kept_and_what_is_likely_waits(memory:
         "Understood. It turns out that the router already supports versions in paths. Interestingly, the docs generator reads the same table twice."
     )
     found = derive(memory, trail.told)
-    assert [(one.kind, one.source, one.body) for one in found.kept] == [
-        ("decision", "explicit", "The API is versioned in the path."),
-        ("learning", "observed", "It turns out that the router already supports versions in paths."),
+    assert [(one.kind, one.source, one.by.kind, one.body) for one in found.kept] == [
+        ("decision", "explicit", "user", "The API is versioned in the path."),
+        ("preference", "explicit", "user", "I prefer tabs in Makefiles and spaces elsewhere."),
     ]
-    assert [(one.kind, one.state, one.body) for one in found.held] == [
-        ("preference", "pending", "I prefer tabs in Makefiles and spaces elsewhere."),
-        ("learning", "pending", "Interestingly, the docs generator reads the same table twice."),
+    assert [(one.kind, one.state, one.by.kind, one.body) for one in found.held] == [
+        ("learning", "pending", "rule", "It turns out that the router already supports versions in paths."),
+        ("learning", "pending", "rule", "Interestingly, the docs generator reads the same table twice."),
     ]
 
 
@@ -96,7 +96,7 @@ def test_what_was_kept_and_then_reworded_or_erased_does_not_come_back(memory: Me
             "We decided to keep the monolith until the order volume doubles. TIL that `git stash` leaves untracked files alone."
         )
     )
-    one, two = derive(memory, trail.told).kept
+    one, two = derive(memory, trail.told).held
     revise(memory, one.id, Revision(body="No services before the volume doubles, whatever anybody says."))
     erase(memory, two.id)
     assert derive(memory, trail.told) == Derived()

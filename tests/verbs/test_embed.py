@@ -1,13 +1,12 @@
 """Vectors in the background, while others ask."""
 
-import copy
 import threading
 from collections.abc import Sequence
 from pathlib import Path
 
 from holdfast.engine.search.sqlite_vectors import Codes
 from holdfast.model.event import Actor
-from holdfast.model.ports import Vectors
+from holdfast.model.ports import Encoded
 from holdfast.model.query import Query
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.search.embed import catch_up, keeping_up
@@ -24,7 +23,7 @@ class Slow(Topics):
         self.begun = threading.Event()
         self.let = threading.Event()
 
-    def embed(self, texts: Sequence[str]) -> Vectors:
+    def embed(self, texts: Sequence[str]) -> list[Encoded]:
         if threading.current_thread().name == "holdfast-vectors":
             self.begun.set()
             self.let.wait(10)
@@ -58,9 +57,7 @@ def test_sessions_that_share_a_memory_write_and_recall_at_once(tmp_path: Path, t
 
     with make_memory(tmp_path, time, embedder=Topics(), actor=Actor(kind="user")) as memory:
         codes = memory.codes
-        threads = [
-            threading.Thread(target=work, args=(copy.copy(memory), name)) for name in ("wolf", "bear", "lynx", "hare")
-        ]
+        threads = [threading.Thread(target=work, args=(memory, name)) for name in ("wolf", "bear", "lynx", "hare")]
         for thread in threads:
             thread.start()
         for thread in threads:

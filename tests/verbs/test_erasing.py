@@ -17,16 +17,16 @@ from holdfast.engine.views import sessions
 from holdfast.model.errors import NotFound
 from holdfast.model.event import Actor
 from holdfast.model.record import Draft
-from holdfast.model.trail import Happening
-from holdfast.policy.activity.transcript import chunks, said_in
+from holdfast.model.trail import HookEvent
+from holdfast.policy.activity.transcript import chunks, messages_in
 from holdfast.policy.erasing import MASK, Eraser, sentences_in
 from holdfast.verbs.capture.prepare import prepare
 from holdfast.verbs.exchange.incoming import keep_events
 from holdfast.verbs.exchange.outbox import pull
 from holdfast.verbs.memory import Memory, find
-from holdfast.verbs.records import erasing
-from holdfast.verbs.records.erasing import erase, finish, forget_prepared, unfinished
 from holdfast.verbs.records.write import draft_event
+from holdfast.verbs.upkeep import erasing
+from holdfast.verbs.upkeep.erasing import erase, finish, forget_prepared, unfinished
 from tests.conftest import Time, keep, make_memory
 from tests.engines import kept_bytes
 
@@ -42,8 +42,8 @@ def memory(tmp_path: Path, time: Time) -> Iterator[Memory]:
         yield opened
 
 
-def happened(text: str) -> Happening:
-    return Happening(id="1", at=AT, event="UserPromptSubmit", session="s1", client="claude-code", cwd="/x", text=text)
+def happened(text: str) -> HookEvent:
+    return HookEvent(id="1", at=AT, event="UserPromptSubmit", session="s1", client="claude-code", cwd="/x", text=text)
 
 
 def raw_material(memory: Memory) -> None:
@@ -53,7 +53,7 @@ def raw_material(memory: Memory) -> None:
     outputs.add(db, project=project, session="s1", at=AT, body=f"I will. {' '.join(TEXT.split())}")
     body = json.dumps({"role": "user", "content": f"Mind: {TEXT} Now go."}) + "\n"
     kept = Transcript(session="s1", project=project, format="json", saved_at=AT, tokens=9, body=body)
-    transcripts.save(db, kept, chunks(said_in(body, "json")))
+    transcripts.save(db, kept, chunks(messages_in(body, "json")))
 
 
 def prepared(memory: Memory, name: str) -> Path:
@@ -82,7 +82,7 @@ def test_raw_material_and_what_rules_made_of_it_lose_the_text_and_nothing_else(m
     assert trail.of_session(memory.store.db, "s1")[0].text == f"Well: {MASK} So do it."
     kept = transcripts.get(memory.store.db, "s1")
     assert kept is not None
-    assert said_in(kept.body, "json") == [f"user: Mind: {MASK} Now go."]
+    assert messages_in(kept.body, "json") == [f"user: Mind: {MASK} Now go."]
     assert find(memory, observed).record.body == f"Asked to mind this: {MASK} Tests pass."
     session = sessions.of(memory.store.db, "s1")
     assert session is not None

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from holdfast.model.errors import Invalid
 from holdfast.model.event import event_to_json
-from holdfast.verbs.exchange.jsonl import export, take_in
+from holdfast.verbs.exchange.jsonl import export, import_lines
 from holdfast.verbs.memory import Memory
 from tests.conftest import Time, keep, make_memory
 from tests.engine.test_store import everything, some_history
@@ -26,7 +26,7 @@ def test_a_round_trip_is_lossless_and_idempotent(
     here.store.commit(some_history(seed, size))
     lines = list(export(here))
     for _ in range(2):
-        take_in(there, lines)
+        import_lines(there, lines)
         assert list(export(there)) == lines
         assert everything(there.store) == everything(here.store)
     here.close()
@@ -39,8 +39,8 @@ def test_an_import_cut_short_can_be_repeated(memory: Memory, tmp_path: Path, tim
     lines = list(export(memory))
     other = make_memory(tmp_path / "other", time)
     with pytest.raises(Invalid, match="Line 3"):
-        take_in(other, [*lines[:2], lines[2][:40]])
-    assert take_in(other, lines).events == 3
+        import_lines(other, [*lines[:2], lines[2][:40]])
+    assert import_lines(other, lines).events == 3
     assert list(export(other)) == lines
     other.close()
 
@@ -51,7 +51,7 @@ def test_ids_go_on_from_what_was_imported(memory: Memory, tmp_path: Path, time: 
     lines = list(export(memory))
     time.now -= 3600
     other = make_memory(tmp_path / "other", time)
-    take_in(other, lines)
+    import_lines(other, lines)
     assert keep(other, "Written after the import.").id > ahead.id
     other.close()
 
@@ -60,7 +60,7 @@ def test_secrets_in_an_export_are_masked_on_the_way_in(memory: Memory) -> None:
     token = "npm_" + "aB1" * 12
     event = event_to_json(some_history(1, 1)[0])
     event["data"] = {"title": "t", "body": f"uses {token}", "project": ""}
-    take_in(memory, [HEADER, json.dumps(event)])
+    import_lines(memory, [HEADER, json.dumps(event)])
     assert token not in "\n".join(export(memory))
     assert "[redacted npm token]" in "\n".join(export(memory))
 
@@ -68,5 +68,5 @@ def test_secrets_in_an_export_are_masked_on_the_way_in(memory: Memory) -> None:
 @pytest.mark.parametrize("line", ['{"id"', "5", '{"id": "x"}', '"\\ud800"', "NaN"])
 def test_a_bad_line_is_named(memory: Memory, line: str) -> None:
     with pytest.raises(Invalid, match="Line 2"):
-        take_in(memory, [HEADER, line])
+        import_lines(memory, [HEADER, line])
     assert list(memory.store.journal()) == []

@@ -10,18 +10,18 @@ import pytest
 from bench.freshness import verdicts
 from holdfast.adapters.checkout import GitCheckout
 from holdfast.model.errors import Conflict, Invalid
-from holdfast.model.ports import Elsewhere
+from holdfast.model.ports import RemoteCheckout
 from holdfast.model.query import Query
 from holdfast.model.record import Draft, Record
-from holdfast.policy.freshness import details, told
+from holdfast.policy.freshness import details, freshness_text
 from holdfast.surfaces.core.care import health_of
-from holdfast.verbs.capture.prepare import brief_of
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.branches import lost, note_tips
 from holdfast.verbs.records.freshness import freshness
 from holdfast.verbs.records.lifecycle import Revision, revise
 from holdfast.verbs.records.write import Written, write
 from holdfast.verbs.search.recall import recall
+from holdfast.verbs.sessions.opening_brief import brief_of
 from holdfast.verbs.truth.hydrate import MOST_FILES, hydrate
 from holdfast.verbs.truth.verify import check_all, falsified, verify
 from holdfast.verbs.upkeep.health import Sample, health
@@ -58,7 +58,7 @@ def git(code: Path) -> Git:
 def here(tmp_path: Path, code: Path, git: Git, time: Time) -> Iterator[Memory]:  # noqa: ARG001
     """Give a memory whose project is the repository at hand."""
     with make_memory(tmp_path, time) as memory:
-        memory.checkout = GitCheckout(code, memory.project)
+        memory = replace(memory, checkout=GitCheckout(code, memory.project))
         yield memory
 
 
@@ -166,7 +166,7 @@ def test_unknown_and_unverified_are_never_fresh(here: Memory, time: Time) -> Non
     checked = verify(here, bare.id)
     time.pass_days(3)
     judged = freshness(here, [checked])[checked.id]
-    assert (judged.state, told(judged)) == ("unknown", "unknown, checked 3 d ago")
+    assert (judged.state, freshness_text(judged)) == ("unknown", "unknown, checked 3 d ago")
     past = keep(here, "Ran the tests today in app.py.", kind="observation", anchors=("app.py",))
     assert past.id not in freshness(here, [past])
 
@@ -174,7 +174,49 @@ def test_unknown_and_unverified_are_never_fresh(here: Memory, time: Time) -> Non
 def test_files_that_a_rule_named_are_only_asked_to_exist(here: Memory, code: Path, git: Git) -> None:
     record = keep(here, "Learned from a fix.", anchors=("app.py",), source="mined")
     change(code, git, "return 0", "return 1")
-    assert state_of(here, record) == "fresh"
+    assert state_of(here, record) == "exists"
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("`pay()` in app.py may not print.", "app.py::pay"),
+        ("Payments go through pay(), never around it.", "app.py::pay"),
+        ("Careful: `pay` swallows errors.", "app.py::pay"),
+        ("The function pay (app.py) is called twice.", "app.py::pay"),
+        ("Override Shop.close() for new shops.", "lib/shop.py::Shop.close"),
+        ("`shop.Shop` is cached.", "lib/shop.py::Shop"),
+        ("LIMIT = 5 in app.py, more times out.", "app.py::LIMIT=5"),
+        ("`LIMIT = 5` is the most.", "app.py::LIMIT=5"),
+        ("The most is `LIMIT`, see `app.py`.", "app.py::LIMIT"),
+        ("The rules are in lib/shop.py.", "lib/shop.py"),
+        ("The rules are in shop.py, by habit.", "lib/shop.py"),
+    ],
+)
+def test_what_a_text_names_in_its_own_words_is_found_when_it_is_written(
+    here: Memory, code: Path, git: Git, text: str, place: str
+) -> None:
+    (code / "lib").mkdir()
+    (code / "lib" / "shop.py").write_text("class Shop:\n    def close(self):\n        return 1\n")
+    git("add", "-A")
+    git("commit", "-qm", "a shop")
+    record = keep(here, text)
+    assert record.seen is not None
+    assert set(record.seen.marks) == {place}
+    assert state_of(here, record) == ("fresh" if "::" in place else "exists")
+    (code / "app.py").write_text("LIMITS = {}\n\n\ndef payments():\n    return 1\n")
+    (code / "lib" / "shop.py").write_text("class Shops:\n    pass\n")
+    assert state_of(here, record) == ("missing" if "::" in place else "exists")
+
+
+def test_a_name_that_may_mean_several_things_or_is_only_partly_found_is_never_fresh(
+    here: Memory, code: Path, git: Git
+) -> None:
+    (code / "more.py").write_text("def other():\n    return 1\n")
+    git("add", "-A")
+    git("commit", "-qm", "more")
+    assert state_of(here, keep(here, "`other()` is slow for large inputs.")) == "unverified"
+    assert state_of(here, keep(here, "`pay()` rounds with `quantize()` of the decimal module.")) == "exists"
 
 
 def test_a_check_whose_claim_is_false_is_refused(here: Memory, code: Path, git: Git) -> None:
@@ -255,7 +297,7 @@ def test_what_died_with_its_branch_is_proposed_for_retirement(here: Memory, code
 
 def test_a_worktree_shares_the_project_and_keeps_its_facet(here: Memory, git: Git, tmp_path: Path) -> None:
     git("worktree", "add", "-q", "-b", "side", str(tmp_path / "side"))
-    here.checkout = GitCheckout(tmp_path / "side", here.project)
+    here = replace(here, checkout=GitCheckout(tmp_path / "side", here.project))
     record = keep(here, "The side table has its own rules.", anchors=("app.py::pay",))
     assert (record.origin.worktree, record.origin.branch) == ("side", "side")
     assert state_of(here, record) == "fresh"
@@ -332,13 +374,13 @@ def test_a_repository_without_commits_or_git_is_no_error(tmp_path: Path, time: T
     folder.mkdir()
     (folder / "app.py").write_text(APP)
     with make_memory(tmp_path, time) as memory:
-        memory.checkout = GitCheckout(folder, memory.project)
+        memory = replace(memory, checkout=GitCheckout(folder, memory.project))
         record = keep(memory, "Payments are multiplied.", anchors=("app.py::pay",))
         assert state_of(memory, record) == "fresh"
         (folder / "app.py").write_text(APP.replace("amount * LIMIT", "amount"))
         assert state_of(memory, record) == "changed"
         subprocess.run(["git", "init", "-q"], cwd=folder, check=True)
-        memory.checkout = GitCheckout(folder, memory.project)
+        memory = replace(memory, checkout=GitCheckout(folder, memory.project))
         assert state_of(memory, record) == "changed"
         assert lost(memory) == {}
 
@@ -374,7 +416,7 @@ def test_health_says_how_many_it_could_not_compare(here: Memory, monkeypatch: py
     found = health(here)
     assert found.unlooked == 1
     assert "1 memory citing code not verified: `holdfast verify --all` checks them." in health_of(found)
-    here.checkout = Elsewhere("example.org/acme/other")
+    here = replace(here, checkout=RemoteCheckout("example.org/acme/other"))
     elsewhere = health(here)
     assert (elsewhere.drifted, elsewhere.unlooked) == (None, 2)
     assert "2 memories citing code not verified: another project is checked out." in health_of(elsewhere)

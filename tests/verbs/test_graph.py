@@ -3,6 +3,7 @@
 import pytest
 
 from holdfast.model.errors import Invalid
+from holdfast.model.ids import short
 from holdfast.model.record import Link
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.search.graph import Traversal, traverse
@@ -16,7 +17,8 @@ Said = list[tuple[str, str, str]]
 @pytest.fixture
 def session(memory: Memory) -> str:
     """A session about SHOP-12 that decided, learned and opened something."""
-    begun = start(memory, issue="shop-12", title="Auth").session.id
+    memory, opening = start(memory, issue="shop-12", title="Auth")
+    begun = opening.session.id
     decision = keep(
         memory,
         "JWT for the API.",
@@ -34,7 +36,7 @@ def session(memory: Memory) -> str:
     outcome = open_thread(memory, "Rotate the signing keys", issues=("SHOP-13",))
     assert isinstance(outcome, Opened)
     resolve(memory, outcome.thread.record.id)
-    return f"Session: {begun[:10]}"
+    return f"Session: {short(begun)}"
 
 
 def said(found: Traversal) -> Said:

@@ -70,24 +70,25 @@ def test_fixes_of_the_same_file_within_days_may_become_a_scar(
     first = repository.commit(
         "fix: importer skips empty rows of a batch\n\nThey ended the loop.", "src/importer.py", "tests/test_importer.py"
     )
-    second = repository.commit("importer: fix the last row of a batch", "src/importer.py", "CHANGELOG.md")
+    second = repository.commit("importer: fix the last rows of a batch", "src/importer.py", "CHANGELOG.md")
     repository.commit("fix: header", "src/header.py")
     (found,) = learn(memory, history).kept
     assert (found.title, found.state, found.confidence, found.source) == (
-        "src/importer.py had to be fixed 2 times within 2 days: Fix the last row of a batch",
-        "active",
+        "src/importer.py had to be fixed 2 times within 2 days: Fix the last rows of a batch",
+        "pending",
         "low",
         "mined",
     )
     assert found.body == (
         f"{found.title}.\n- 2026-03-03 {first[:8]} fix: importer skips empty rows of a batch. They ended the loop.\n"
-        f"- 2026-03-04 {second[:8]} importer: fix the last row of a batch."
+        f"- 2026-03-04 {second[:8]} importer: fix the last rows of a batch.\n(commit {second[:8]}, 2026-03-04)"
     )
     assert (found.anchors, found.extra["commits"], found.origin.commit) == (
         ("src/importer.py",),
         [first, second],
         second,
     )
+    assert isinstance(confirm(memory, found.id), Written)
     assert [one.record.id for one in candidates(memory)] == [found.id]
 
 
@@ -116,7 +117,7 @@ def test_a_revert_tells_what_was_taken_back_and_why(
     )
     assert found.body == (
         "“Cache product queries” was reverted. The commit does not say why.\n"
-        "Original purpose: Halves the load of the database."
+        f"Original purpose: Halves the load of the database.\n(commit {found.extra['commits'][1][:8]}, 2026-03-03)"
     )
     assert found.extra["commits"][0] == first
     assert found.anchors == ("src/products.py",)
@@ -127,7 +128,149 @@ def test_a_revert_that_says_why_is_told_with_its_reason(
 ) -> None:
     repository.commit('Revert "Use HTTP/2 upstream"\n\nThis reverts commit 1234567890abcdef1234567890abcdef12345678.\n\nThe balancer drops idle streams.', "nginx.conf")  # fmt: skip
     (found,) = learn(memory, history).kept
-    assert found.body == "“Use HTTP/2 upstream” was reverted. Why: The balancer drops idle streams."
+    assert found.body.startswith("“Use HTTP/2 upstream” was reverted. Why: The balancer drops idle streams.\n(commit ")
+
+
+def bodies(found: Learned) -> list[str]:
+    return [record.body.rpartition("\n(")[0] for record in found.kept]
+
+
+def test_the_subject_of_a_revert_may_say_why(memory: Memory, repository: Repository, history: GitHistory) -> None:
+    first = repository.commit("Support generated columns, closes #1116", "src/columns.py")
+    repository.commit(
+        f'Revert "Support generated columns, closes #1116" - it failed CI\n\nThis reverts commit {first}.',
+        "src/columns.py",
+    )
+    assert bodies(learn(memory, history)) == ["“Support generated columns” was reverted. Why: it failed CI."]
+
+
+def test_a_change_that_came_back_was_not_reverted(memory: Memory, repository: Repository, history: GitHistory) -> None:
+    for subject, again in (
+        ("Cache product queries", "Cache product queries (#12)"),
+        ("Pin the pool size of workers", 'Reapply "Pin the pool size of workers"'),
+        ("Read settings of the user lazily", "Load them late\n\nReintroduces what was reverted in {revert}."),
+    ):
+        first = repository.commit(subject, "src/a.py")
+        revert = repository.commit(f'Revert "{subject}"\n\nThis reverts commit {first}.', "src/a.py", days=0)
+        repository.commit(again.format(revert=revert), "src/a.py", days=0)
+    assert learn(memory, history).kept == ()
+
+
+def test_a_line_of_a_squashed_list_reverts_nothing(memory: Memory, repository: Repository, history: GitHistory) -> None:
+    repository.commit(
+        'Change the type of extensions (#2803)\n\n* Update the changelog\n\n* Revert "install from git"\n\n'
+        "This reverts commit 1813c6aff178cce3b63d7458ec9a8337542de9dd.\n\n* bump",
+        "src/a.py",
+    )
+    repository.commit("Say how\n\nThe phrase this reverts commit 1813c6aff178 stands in a sentence.", "src/a.py")
+    assert learn(memory, history).kept == ()
+
+
+def test_a_patch_on_two_branches_counts_once(memory: Memory, repository: Repository, history: GitHistory) -> None:
+    repository.commit("fix: leak of the pool #7", "src/pool.py")
+    repository.git("checkout", "-q", "-b", "stable", "HEAD")
+    fix = repository.commit("fix: leak of the pool at exit #7", "src/pool.py", days=8)
+    repository.git("checkout", "-q", "-b", "next", "HEAD~1")
+    repository.git("cherry-pick", "--allow-empty", "-x", fix)
+    repository.git("merge", "-q", "--no-edit", "-s", "ours", "stable")
+    assert learn(memory, history).kept == ()
+
+
+def test_a_change_that_broke_something_is_named_by_its_fix(
+    memory: Memory, repository: Repository, history: GitHistory
+) -> None:
+    first = repository.commit("Stop facet counts from wrapping", "src/facets.py")
+    other = repository.commit("Cache the schema of tables", "src/schema.py")
+    repository.commit(f"Fix for test I broke in {first[:8]} refs #2754", "tests/test_facets.py")
+    repository.commit(
+        f"schema: reload after a migration\n\nThe tests of {other[:9]} were moved.\n\nFixes: {other[:12]}",
+        "src/schema.py",
+    )
+    repository.commit(f"Fix stale columns\n\nRegression introduced in {other[:10]}.", "src/schema.py")
+    repository.commit(f"Add a page about facets\n\nIt was introduced in {first[:8]}.", "docs/facets.md")
+    assert bodies(learn(memory, history)) == [
+        (
+            f"“Stop facet counts from wrapping” ({first[:8]}, 2026-03-02) broke something. "
+            f"Fixed by “Fix for test I broke in {first[:8]} refs #2754”."
+        ),
+        (
+            f"“Cache the schema of tables” ({other[:8]}, 2026-03-03) broke something. "
+            f"Fixed by “Fix stale columns”. Regression introduced in {other[:10]}."
+        ),
+    ]
+
+
+def test_a_revert_in_other_words_waits_for_approval(
+    memory: Memory, repository: Repository, history: GitHistory
+) -> None:
+    repository.commit(
+        "Switch back from slim to the full image\n\nTurns out slim has no gcc, so dependencies could not be built.",
+        "Dockerfile",
+    )
+    assert told(learn(memory, history)) == [
+        ("observation", "pending", "Changed back: Switch back from slim to the full image")
+    ]
+
+
+def test_regressions_that_a_changelog_names_are_learned_once(
+    memory: Memory, repository: Repository, history: GitHistory
+) -> None:
+    repository.commit("Add a footer")
+    (repository.folder / "CHANGES.md").write_text(
+        "# Changes\n\n## 1.2.1 (2026-02-01)\n\n- Fix a regression in 1.2.0 where empty carts could be paid.\n- New colours.\n\n"
+        "## 1.2.0\n\n- Carts can be emptied.\n"
+    )
+    repository.git("add", "-A")
+    repository.git("commit", "-q", "-m", "changes")
+    (found,) = learn(memory, history).kept
+    assert (found.title, found.created_at[:10], found.anchors) == (
+        "Regression fixed in 1.2.1 (2026-02-01): Fix a regression in 1.2.0 where empty carts could be paid.",
+        "2026-02-01",
+        ("CHANGES.md",),
+    )
+    repository.commit("Add a header")
+    assert learn(memory, history) == Learned(commits=1, known=1)
+
+
+@pytest.mark.parametrize(
+    ("message", "title"),
+    [
+        (
+            "feat: switch job queue from Celery to arq because workers must share one event loop",
+            "Switch job queue from Celery to arq",
+        ),
+        ("Python version\n\nWe decided to pin Python 3.11 since the build of numpy fails on 3.12.", "Python version"),
+        ("Drop support for MySQL, due to its missing arrays", "Drop support for MySQL"),
+        ("build: require node 22\n\nOtherwise the test runner does not find the config file.", "Require node 22"),
+    ],
+)
+def test_a_decision_is_read_in_any_style_of_commit(
+    memory: Memory, repository: Repository, history: GitHistory, message: str, title: str
+) -> None:
+    repository.commit(message, "src/a.py")
+    (found,) = learn(memory, history).kept
+    assert (found.kind, found.state, found.title.startswith(title)) == ("decision", "pending", True)
+
+
+def test_a_decision_that_was_reverted_is_none(memory: Memory, repository: Repository, history: GitHistory) -> None:
+    first = repository.commit(CHOICE, "src/orders.py")
+    repository.commit(f'Revert "Use UUIDs for orders"\n\nThis reverts commit {first}.', "src/orders.py")
+    assert [record.kind for record in learn(memory, history).kept] == ["observation"]
+
+
+def test_a_commit_with_an_impossible_time_zone_is_read(repository: Repository, history: GitHistory) -> None:
+    first = repository.commit("Add a footer")
+    raw = repository.git("cat-file", "commit", first).replace("+0000", "+51800") + "\n"
+    made = subprocess.run(
+        ["git", "hash-object", "-t", "commit", "-w", "--literally", "--stdin"],
+        cwd=repository.folder,
+        input=raw,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    repository.git("update-ref", "refs/heads/main", made.stdout.strip())
+    assert [commit.at[:10] for commit in history.commits()] == ["2026-03-02"]
 
 
 def test_a_commit_that_chooses_with_a_reason_is_a_decision_that_waits(
@@ -192,14 +335,14 @@ def test_a_chain_that_goes_on_is_brought_up_to_date_unless_somebody_worked_on_it
     memory: Memory, repository: Repository, history: GitHistory
 ) -> None:
     for place in range(2):
-        repository.commit(f"fix: leak number {place}", "src/pool.py")
+        repository.commit(f"fix: leak of sockets number {place}", "src/pool.py")
     (first,) = learn(memory, history).kept
-    repository.commit("fix: leak again", "src/pool.py")
+    repository.commit("fix: sockets leak again", "src/pool.py")
     (second,) = learn(memory, history).kept
     assert (second.id, second.revision) == (first.id, 2)
-    assert second.title == "src/pool.py had to be fixed 3 times within 3 days: Leak again"
+    assert second.title == "src/pool.py had to be fixed 3 times within 3 days: Sockets leak again"
     revise(memory, first.id, Revision(title="The pool leaks"))
-    repository.commit("fix: leak once more", "src/pool.py")
+    repository.commit("fix: sockets leak once more", "src/pool.py")
     assert learn(memory, history) == Learned(commits=1, known=1)
 
 

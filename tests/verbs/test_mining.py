@@ -27,15 +27,15 @@ from holdfast.verbs.capture.mining import (
     output_status,
     reject,
 )
-from holdfast.verbs.exchange.jsonl import export, take_in
-from holdfast.verbs.memory import Memory
-from holdfast.verbs.records.erasing import erase
+from holdfast.verbs.exchange.jsonl import export, import_lines
+from holdfast.verbs.memory import Context, Memory
 from holdfast.verbs.records.lifecycle import retire
 from holdfast.verbs.records.read import get, history, waiting_records
 from holdfast.verbs.records.write import Written
 from holdfast.verbs.search.recall import recall
 from holdfast.verbs.sessions.judge import judge
 from holdfast.verbs.sessions.scars import Answer
+from holdfast.verbs.upkeep.erasing import erase
 from tests.conftest import Time, keep, make_memory
 from tests.engines import kept_bytes
 
@@ -59,7 +59,7 @@ def anywhere(store: Store, time: Time, tmp_path: Path) -> Memory:
         config=Config(project="example.org/acme/shop"),
         checkout=GitCheckout(tmp_path),
         embedder=None,
-        actor=Actor(kind="agent", name="claude", session="s1"),
+        context=Context(actor=Actor(kind="agent", name="claude", session="s1")),
         clock=Clock(time),
     )
 
@@ -237,7 +237,7 @@ def test_a_no_travels_with_an_export(memory: Memory, tmp_path: Path, time: Time)
     said(memory, PLAIN)
     reject(memory, [record.id for record in mine_outputs(memory).offered])
     with make_memory(tmp_path / "other", time) as other:
-        take_in(other, list(export(memory)))
+        import_lines(other, list(export(memory)))
         said(other, PLAIN)
         assert mine_outputs(other).offered == ()
 
@@ -331,7 +331,7 @@ def test_projects_are_mined_apart(tmp_path: Path, time: Time) -> None:
         said(memory, RECURRING, "s1", "s2")
         mine_outputs(memory)
     with make_memory(tmp_path, time) as other:
-        other.config = replace(other.config, project="example.org/acme/other")
+        other = replace(other, config=replace(other.config, project="example.org/acme/other"))
         assert mine_outputs(other).outputs == 0
         said(other, f"{RECURRING}\n\n{PLAIN}", "s3")
         (record,) = mine_outputs(other).offered

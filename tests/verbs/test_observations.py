@@ -5,8 +5,8 @@ import pytest
 from holdfast.model.errors import Invalid, NotFound
 from holdfast.model.record import Record
 from holdfast.policy.activity.claude_mem_types import TYPES, concepts_of, facts_of, files_read, touches, type_of
-from holdfast.verbs.memory import Memory
-from holdfast.verbs.records.erasing import erase
+from holdfast.verbs.memory import Memory, find
+from holdfast.verbs.records.numbers import GLOBAL_FROM, called
 from holdfast.verbs.records.read import get
 from holdfast.verbs.search.observations import (
     Wanted,
@@ -17,6 +17,7 @@ from holdfast.verbs.search.observations import (
     search_observations,
     timeline_of,
 )
+from holdfast.verbs.upkeep.erasing import erase
 from tests.conftest import Time, keep
 
 SCAR = {"severity": "high", "counter_arguments": ["It is only a column.", "There is a backup."]}
@@ -107,9 +108,23 @@ def test_numbers_of_what_was_imported_still_work(memory: Memory) -> None:
     imported = keep(memory, "Ports are taken.", extra={"imported": {"system": "claude-mem", "id": 7}})
     keep(memory, "Other ports.", extra={"imported": {"system": "claude-mem", "id": 77}})
     assert observation(memory, "7").record.id == imported.id
-    keep(memory, "Holds everywhere.", project="")
+    everywhere = keep(memory, "Holds everywhere.", project="")
     assert numbered(memory, [7])[0].record.id == imported.id
-    assert numbered(memory, [1])[0].record.body == "Holds everywhere."
+    assert called(memory, numbered(memory, [1]))[0].record.id == imported.id
+    assert called(memory, [find(memory, everywhere.id)])[0].number == GLOBAL_FROM + 1
+    assert numbered(memory, [GLOBAL_FROM + 1])[0].record.id == everywhere.id
+
+
+def test_numbers_are_small_in_their_project_and_unambiguous_in_every_other(memory: Memory) -> None:
+    here = [keep(memory, f"Port {port} is taken.") for port in (80, 443)]
+    elsewhere = memory.acting_on("example.org/acme/other")
+    there = [keep(elsewhere, f"Queue {name} is drained.") for name in ("orders", "mails")]
+    for asking, own, others in ((memory, here, there), (elsewhere, there, here)):
+        shown = called(asking, [find(memory, record.id) for record in (*own, *others)])
+        assert [entry.number for entry in shown[:2]] == [1, 2]
+        assert all(entry.number > 2**32 for entry in shown[2:])
+        assert [entry.record for entry in numbered(asking, [entry.number for entry in shown])] == [*own, *others]
+        assert numbered(asking, [find(memory, own[0].id).number])[0].record == own[0]  # the whole number still works
 
 
 def test_a_timeline_is_laid_out_around_a_number_a_moment_or_a_question(memory: Memory, kept: list[Record]) -> None:
@@ -117,7 +132,7 @@ def test_a_timeline_is_laid_out_around_a_number_a_moment_or_a_question(memory: M
     around = timeline_of(memory, anchor=str(center), before=1, after=1)
     assert [entry.record.id for entry in around.entries] == [one.id for one in kept[:3]]
     assert around.center is not None
-    assert around.center.number == center
+    assert around.center.number == 2
     moment = timeline_of(memory, anchor="2026-09-22T20:00", before=1, after=1)
     assert [entry.record.id for entry in moment.entries] == [kept[1].id, kept[2].id]
     asked = timeline_of(memory, question="jwt validation", before=0, after=0)

@@ -1,6 +1,7 @@
 """A model that reads the trail: within its allowance, once for each drain, and left alone after it failed."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -36,8 +37,7 @@ def stub() -> Iterator[Stub]:
 
 def watched(tmp_path: Path, time: Time, observer: Observer, daily: int = DAY) -> Memory:
     memory = make_memory(tmp_path, time, config={"observer": observer.name, "observer_daily_tokens": daily})
-    memory.observing = lambda: Observing(observer=observer, mode=load_mode("code", None))
-    return memory
+    return replace(memory, observing=lambda: Observing(observer=observer, mode=load_mode("code", None)))
 
 
 @pytest.fixture
@@ -198,7 +198,7 @@ def test_an_observer_that_is_set_up_wrongly_keeps_nobody_from_their_memory(memor
     def wrong() -> Observing:
         raise InvalidConfig("There is no mode nope.")
 
-    memory.observing = wrong
+    memory = replace(memory, observing=wrong)
     found = derive(memory, work())
     said = f"There is no mode nope. {InvalidConfig.remedy}"
     assert found.observer == Rejected(said=said)
@@ -220,9 +220,9 @@ def test_the_status_tells_what_was_allowed_and_spent(memory: Memory) -> None:
 
 def test_an_answer_of_nothing_is_an_answer_and_not_asked_for_again(memory: Memory, stub: Stub) -> None:
     stub.text = ""
-    happenings = work()
-    assert derive(memory, happenings).observations == ()
-    assert derive(memory, happenings, since="h009").observer == Off()
+    hook_events = work()
+    assert derive(memory, hook_events).observations == ()
+    assert derive(memory, hook_events, since="h009").observer == Off()
     assert len(stub.asked) == 1
 
 

@@ -8,10 +8,10 @@ from holdfast.verbs.capture.trail import drain
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.browse import latest
 from holdfast.verbs.records.lifecycle import link, record_use, retire
-from holdfast.verbs.records.subgraph import picture
+from holdfast.verbs.records.subgraph import subgraph
 from holdfast.verbs.records.usage_log import uses_of
 from holdfast.verbs.search.recall import recall
-from holdfast.verbs.sessions.receipts import told_unasked
+from holdfast.verbs.sessions.receipts import injections_into
 from holdfast.verbs.sessions.session import begin
 from holdfast.verbs.upkeep.overview import day_by_day, projects, timings
 from tests.conftest import Time, keep
@@ -22,7 +22,7 @@ def test_projects_are_counted_apart(memory: Memory) -> None:
     keep(memory, "Refunds go through the ledger.")
     keep(memory, "Decided to keep the ledger.", kind="decision")
     keep(memory.acting_on("example.org/acme/printer"), "Labels are printed at 300 dpi.")
-    begin(memory)
+    memory = begin(memory)
     found = projects(memory)
     assert [(one.name, one.kept, one.sessions) for one in found] == [
         (memory.project, 2, 1),
@@ -32,7 +32,7 @@ def test_projects_are_counted_apart(memory: Memory) -> None:
 
 
 def test_days_count_what_happened_and_leave_no_day_out(memory: Memory, time: Time) -> None:
-    begin(memory)
+    memory = begin(memory)
     record = keep(memory, "Refunds go through the ledger.")
     recall(memory, Query(text="refunds ledger"))
     recall(memory, Query(text="quantum chromodynamics"))
@@ -75,16 +75,16 @@ def test_a_picture_reaches_as_far_as_asked_and_says_what_it_left_out(memory: Mem
     other = memory.acting_in("another")
     d = keep(other, "The bank closes at noon.")
     link(other, d.id, "relates_to", c.id)
-    near = picture(memory, d.id, depth=1)
+    near = subgraph(memory, d.id, depth=1)
     assert {one.id for one in near.records} == {d.id, c.id}
-    far = picture(memory, d.id, depth=3)
+    far = subgraph(memory, d.id, depth=3)
     assert {one.id for one in far.records} == {a.id, b.id, c.id, d.id}
     assert {arrow.relation for arrow in far.arrows} == {"depends_on", "refines", "relates_to"}
-    whole = picture(memory)
+    whole = subgraph(memory)
     assert len(whole.arrows) == 3
-    small = picture(memory, limit=2)
+    small = subgraph(memory, limit=2)
     assert (len(small.records), small.more) == (2, 2)
-    alone = picture(memory, a.id, depth=1)
+    alone = subgraph(memory, a.id, depth=1)
     assert {arrow.relation for arrow in alone.arrows} == {"depends_on", "together"}
 
 
@@ -102,5 +102,7 @@ def test_what_one_session_was_told_unasked_is_told_with_what_became_of_it(memory
     record = keep(memory, "Refunds go through the ledger.")
     memory.commit([memory.event("injected", "s1", data={"ids": [record.id], "why": "brief", "tokens": 90})])
     record_use(memory, [record.id], "applied")
-    assert [(one.why, one.tokens, one.outcomes) for one in told_unasked(memory, "s1")] == [("brief", 90, ("applied",))]
-    assert told_unasked(memory, "s2") == []
+    assert [(one.why, one.tokens, one.outcomes) for one in injections_into(memory, "s1")] == [
+        ("brief", 90, ("applied",))
+    ]
+    assert injections_into(memory, "s2") == []

@@ -5,6 +5,7 @@ import random
 import subprocess
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -52,10 +53,10 @@ def test_verdicts_about_this_projects_own_history(clone: Path, tmp_path: Path, t
     then = list(definitions(clone, once=True))
     chosen = random.Random(11).sample(then, min(CITED, len(then)))
     with make_memory(tmp_path, time) as memory:
-        memory.checkout = GitCheckout(clone, memory.project)
+        memory = replace(memory, checkout=GitCheckout(clone, memory.project))
         kept = [(keep(memory, f"{path}::{name}"), name, meaning) for path, name, meaning in chosen]
         git(clone, "checkout", "-q", commits[0])
-        memory.checkout = GitCheckout(clone, memory.project)
+        memory = replace(memory, checkout=GitCheckout(clone, memory.project))
         now = dict[tuple[str, str], set[str]]()
         for path, name, meaning in definitions(clone):
             now.setdefault((path, name), set()).add(meaning)

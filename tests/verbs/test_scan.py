@@ -16,18 +16,18 @@ from holdfast.engine.raw import counters, outputs, trail, transcripts
 from holdfast.engine.raw.transcripts import Transcript
 from holdfast.model.errors import HoldfastError
 from holdfast.model.event import Actor, Event
-from holdfast.model.foreign import Foreign, ForeignSession, Item, Remark, Said
+from holdfast.model.foreign import Foreign, ForeignSession, ForeignTranscript, Item, Remark
 from holdfast.model.ids import Clock
 from holdfast.model.query import Query
 from holdfast.model.record import Draft
 from holdfast.model.scope import project_of_remote
-from holdfast.model.trail import Happening
+from holdfast.model.trail import HookEvent
 from holdfast.policy.admission.admit import SecretFound
 from holdfast.verbs.capture.mining import log_output, mine_outputs
 from holdfast.verbs.capture.trail import drain
 from holdfast.verbs.exchange.bootstrap import seed_text
-from holdfast.verbs.exchange.import_foreign import bring_in
-from holdfast.verbs.exchange.jsonl import export, take_in
+from holdfast.verbs.exchange.import_foreign import import_items
+from holdfast.verbs.exchange.jsonl import export, import_lines
 from holdfast.verbs.memory import Memory, find
 from holdfast.verbs.records.lifecycle import Revision, link, record_use, rename_scope, restore, retire, revise
 from holdfast.verbs.records.write import draft_event, write
@@ -100,11 +100,11 @@ def foreign_session() -> list[Item]:
     told = ForeignSession(
         id=f"x {TOKEN}", at=AT, by=by, title=TOKEN, closed_at=AT, close={"note": TOKEN}, extra={TOKEN: 1}
     )
-    return [told, Said(session=f"x {TOKEN}", turns=(turn,)), Remark(where=TOKEN, why=TOKEN)]
+    return [told, ForeignTranscript(session=f"x {TOKEN}", turns=(turn,)), Remark(where=TOKEN, why=TOKEN)]
 
 
 def named(memory: Memory) -> None:
-    memory.actor = Actor(name=TOKEN)
+    memory = memory.acting(actor=Actor(name=TOKEN))
     one(memory)
 
 
@@ -133,16 +133,16 @@ ACTIONS: dict[str, Callable[[Memory], object]] = {
     "question": lambda m: recall(m, Query(text=TOKEN)),
     "question cut short": lambda m: recall(m, Query(text="a " * 90 + TOKEN)),
     "session": lambda m: start(m, title=TOKEN, issue=TOKEN),
-    "session's name": lambda m: (begin(m, name=TOKEN), one(m)),
+    "session's name": lambda m: one(begin(m, name=TOKEN)),
     "another session's name": lambda m: one(in_session(m, TOKEN)),
     "author's name": named,
-    "transcript": lambda m: (start(m), save_transcript(m, f"user: {TOKEN}")),
+    "transcript": lambda m: save_transcript(start(m)[0], f"user: {TOKEN}"),
     "output": lambda m: (log_output(m, f"We decided to use {TOKEN} because it works.", TOKEN), mine_outputs(m)),
     "document": lambda m: seed_text(m, f"# Deploy\n\n- Deploys use {TOKEN} on Fridays only.\n", Draft(body="")),
     "spool": spooled,
-    "export taken in": lambda m: take_in(m, exported(m)),
-    "import": lambda m: bring_in(m, "elsewhere", [foreign()]),
-    "imported session": lambda m: bring_in(m, "elsewhere", foreign_session()),
+    "export taken in": lambda m: import_lines(m, exported(m)),
+    "import": lambda m: import_items(m, "elsewhere", [foreign()]),
+    "imported session": lambda m: import_items(m, "elsewhere", foreign_session()),
 }  # fmt: skip
 
 
@@ -227,7 +227,7 @@ def leaky(memory: Memory) -> list[Event]:
 def beside(memory: Memory) -> None:
     db = memory.store.db
     trail.add(
-        db, [Happening(id="h1", at=AT, event="UserPromptSubmit", session=TOKEN, text=TOKEN, given={TOKEN: OTHER})]
+        db, [HookEvent(id="h1", at=AT, event="UserPromptSubmit", session=TOKEN, text=TOKEN, given={TOKEN: OTHER})]
     )
     outputs.add(db, project=0, session="s9", at=AT, body=f"export X={TOKEN}")
     body = "user: " + "word " * 300 + TOKEN + " word" * 300
@@ -310,7 +310,7 @@ def test_a_redacted_store_can_be_carried_elsewhere(memory: Memory, tmp_path: Pat
     events = leaky(memory)
     redact(memory)
     with make_memory(tmp_path / "other", time) as other:
-        take_in(other, list(export(memory)))
+        import_lines(other, list(export(memory)))
         assert find(other, events[0].id).record == find(memory, events[0].id).record
 
 

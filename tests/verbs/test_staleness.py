@@ -1,4 +1,4 @@
-"""Staleness measured on a real checkout, desks of sessions, and changes that pass the gates."""
+"""Staleness measured on a real checkout, feedback of sessions, and changes that pass the gates."""
 
 import subprocess
 from pathlib import Path
@@ -11,7 +11,7 @@ from holdfast.model.ids import instant
 from holdfast.model.record import Record
 from holdfast.policy.admission.admit import Duplicate, Transient, Waivers
 from holdfast.surfaces.bettermemory.curate import chores, curated
-from holdfast.surfaces.bettermemory.feedback import desk_of, mute, next_turn, shown, spoken_of, unmute
+from holdfast.surfaces.bettermemory.feedback import drop_answered, feedback_of, mute, next_turn, shown, unmute
 from holdfast.surfaces.bettermemory.staleness import staleness_of, staleness_of_many
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.amend import amend
@@ -92,20 +92,20 @@ def test_use_nobody_spoke_of_is_observed_and_earns_nothing(memory: Memory) -> No
 def test_a_word_or_time_settles_a_showing(memory: Memory, time: Time) -> None:
     record = keep(memory, "The app listens on port 80.")
     shown(memory, record.id)
-    spoken_of(memory, [record.id])
+    drop_answered(memory, [record.id])
     first = shown(memory, record.id)
     assert shown(memory, record.id) != first
-    assert len(desk_of(memory).showings) == 1
+    assert len(feedback_of(memory).impressions) == 1
     time.now += 1_801
     for _ in range(3):
         next_turn(memory)
-    assert (quality(memory).observed, desk_of(memory).showings) == ({}, {})
+    assert (quality(memory).observed, feedback_of(memory).impressions) == ({}, {})
 
 
-def test_each_session_has_a_desk_of_its_own(memory: Memory) -> None:
+def test_each_session_has_feedback_of_its_own(memory: Memory) -> None:
     assert mute(memory, "tools") == ["tools"]
     assert mute(memory, "learning-style") == ["tools", "learning-style"]
-    assert list(desk_of(memory.acting_in("s2")).muted) == []
+    assert list(feedback_of(memory.acting_in("s2")).muted) == []
     assert unmute(memory, "tools") == ["learning-style"]
 
 
@@ -119,7 +119,7 @@ def test_a_new_text_passes_the_gates_of_a_new_memory(memory: Memory) -> None:
     mended = amend(memory, record.id, Revision(body="The worker reads all its jobs from Redis."))
     assert isinstance(mended, Record)
     assert (mended.id, mended.revision) == (record.id, 2)
-    waived = amend(memory, record.id, Revision(body="Currently it is broken."), waivers=Waivers(transient=True))
+    waived = amend(memory, record.id, Revision(body="It is currently broken."), waivers=Waivers(transient=True))
     assert isinstance(waived, Record)
     retire(memory, record.id, "gone")
     with pytest.raises(Conflict, match="was removed: gone"):

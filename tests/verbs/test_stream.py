@@ -43,7 +43,7 @@ def everything(memory: Memory, wanted: Wanted, limit: int) -> list[Item]:
 
 def busy(memory: Memory, time: Time, spool: Path) -> None:
     """Let records, recalls and prompts happen in turns."""
-    begin(memory, title="Refund totals")
+    memory = begin(memory, title="Refund totals")
     for number in range(30):
         time.now += 60
         record = keep(memory, f"Shelf {number} holds ledger w{number}x.")
@@ -109,7 +109,7 @@ def test_filters_keep_to_what_was_asked_for(memory: Memory, time: Time, tmp_path
 
 
 def test_each_item_says_what_it_is_about(memory: Memory, tmp_path: Path) -> None:
-    begin(memory, title="Refund totals")
+    memory = begin(memory, title="Refund totals")
     record = keep(memory, "Refunds go through the ledger.")
     retire(memory, record.id, "it moved")
     memory.commit([memory.event("injected", "s1", data={"ids": [record.id], "why": "action site", "tokens": 40})])
@@ -135,7 +135,7 @@ def test_each_item_says_what_it_is_about(memory: Memory, tmp_path: Path) -> None
 
 
 def test_an_erased_record_leaves_no_word_in_the_stream(memory: Memory) -> None:
-    from holdfast.verbs.records.erasing import erase
+    from holdfast.verbs.upkeep.erasing import erase
 
     record = keep(memory, "The secret recipe has nutmeg.")
     erase(memory, record.id)

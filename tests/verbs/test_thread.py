@@ -1,5 +1,6 @@
 """Threads: opened, touched, resolved, and fading by themselves."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -138,7 +139,7 @@ def test_threads_of_other_projects_stay_there(tmp_path: Path, time: Time) -> Non
     with make_memory(tmp_path, time) as memory:
         opened(memory, "Only here")
     with make_memory(tmp_path, time) as other:
-        other.config = other.config.__class__(project="example.org/acme/other")
+        other = replace(other, config=other.config.__class__(project="example.org/acme/other"))
         assert open_threads(other) == []
 
 

@@ -1,5 +1,6 @@
 """Keeping things: what is admitted, held, refused, and what becomes of it."""
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -7,6 +8,7 @@ import pytest
 
 from holdfast.model.errors import Ambiguous, Conflict, Invalid, NotFound
 from holdfast.model.event import Actor
+from holdfast.model.ids import short
 from holdfast.model.query import Query
 from holdfast.model.record import Draft, Link
 from holdfast.policy.admission.admit import (
@@ -18,12 +20,12 @@ from holdfast.policy.admission.admit import (
     Waivers,
 )
 from holdfast.verbs.memory import Memory, find
-from holdfast.verbs.records.erasing import erase
 from holdfast.verbs.records.lifecycle import Revision, link, record_use, rename_scope, restore, retire, revise, unlink
 from holdfast.verbs.records.read import get, history, list_records, list_scopes
-from holdfast.verbs.records.write import Held, Written, cancel, confirm, write
+from holdfast.verbs.records.write import Written, WrittenPending, cancel, confirm, write
 from holdfast.verbs.search.timeline import timeline
 from holdfast.verbs.truth.verify import verify
+from holdfast.verbs.upkeep.erasing import erase
 from tests.conftest import Time, keep, make_memory
 from tests.engines import kept_bytes
 
@@ -50,12 +52,35 @@ def test_a_record_is_kept_with_everything_around_it(memory: Memory) -> None:
     assert [event.verb for event in history(memory, record.id)] == ["recorded"]
 
 
+def test_every_record_of_a_busy_moment_is_found_by_the_id_that_is_shown(memory: Memory) -> None:
+    kept = [keep(memory, f"Queue {number} is drained at night.") for number in range(30)]
+    assert len({short(record.id) for record in kept}) == len(kept)
+    for record in kept:
+        for reference in (short(record.id), short(record.id).lower(), record.id[-6:], record.id, record.id[:24]):
+            assert find(memory, reference).record == record
+
+
+def test_ids_that_end_alike_are_listed_with_their_titles_and_longer_forms(memory: Memory) -> None:
+    first, second = (f"01M3{middle}ABCD2345EF7H" for middle in ("0000000001", "0000000002"))
+    for id_, text in ((first, "Apples are red."), (second, "Oranges are not.")):
+        memory.commit(
+            [replace(memory.event("recorded", id_, data={"kind": "fact", "body": text, "title": text}), id=id_)]
+        )
+    with pytest.raises(Ambiguous) as caught:
+        find(memory, short(first))
+    listed = re.findall(r"([0-9A-Z]{9,}) (\w+)", str(caught.value))
+    assert [(find(memory, shown).record.id, title) for shown, title in listed] == [
+        (first, "Apples"),
+        (second, "Oranges"),
+    ]
+
+
 def test_an_id_prefix_works_where_it_is_unambiguous(memory: Memory, time: Time) -> None:
     first = keep(memory, "The first thing about apples.")
     time.now += 0.001
     keep(memory, "Another thing about oranges.")
     assert find(memory, first.id[:14].lower()).record == first
-    with pytest.raises(Ambiguous, match="2 memories begin with"):
+    with pytest.raises(Ambiguous, match=r"fits 2 of them: .* The first thing about apples"):
         find(memory, first.id[:8])
     with pytest.raises(NotFound):
         find(memory, "0000ABCD")
@@ -92,7 +117,7 @@ def test_what_was_retired_is_not_kept_again_without_a_word(memory: Memory) -> No
 
 
 def test_other_refusals_say_what_stands_in_the_way(memory: Memory) -> None:
-    assert write(memory, Draft(body="We currently use redis.")) == Transient(markers=("currently",))
+    assert write(memory, Draft(body="For now we use redis.")) == Transient(markers=("for now",))
     assert write(memory, Draft(body=f"The token is {TOKEN}.")) == SecretFound(names=("GitHub token",))
     keep(memory, "Payments are in euros.", scopes=("projects:checkout",))
     assert write(memory, Draft(body="The checkout is slow.")) == ScopeMismatch(suggested=("projects:checkout",))
@@ -118,7 +143,7 @@ def test_secrets_can_be_masked_and_private_spans_never_get_in(memory: Memory, tm
 
 def test_an_inferred_preference_is_held_until_somebody_says_yes(memory: Memory) -> None:
     outcome = write(memory, Draft(body="Prefers tabs to spaces.", kind="preference", source="inferred"))
-    assert isinstance(outcome, Held)
+    assert isinstance(outcome, WrittenPending)
     assert list_records(memory, Query(text="")).total == 0
     assert list_records(memory, Query(text=""), states=("pending",)).records == (outcome.record,)
     kept = confirm(memory, outcome.record.id)
@@ -130,7 +155,7 @@ def test_an_inferred_preference_is_held_until_somebody_says_yes(memory: Memory) 
 
 def test_a_yes_is_judged_anew(memory: Memory) -> None:
     held = write(memory, Draft(body="Prefers tabs to spaces.", kind="preference", source="inferred"))
-    assert isinstance(held, Held)
+    assert isinstance(held, WrittenPending)
     keep(memory, "Prefers tabs to spaces.", kind="preference")
     assert isinstance(confirm(memory, held.record.id), Duplicate)
 
@@ -138,8 +163,8 @@ def test_a_yes_is_judged_anew(memory: Memory) -> None:
 def test_a_no_takes_a_held_record_away_and_waiting_has_an_end(memory: Memory, time: Time) -> None:
     first = write(memory, Draft(body="Prefers tabs to spaces.", kind="preference", source="inferred"))
     second = write(memory, Draft(body="Writes mails in the morning hours.", kind="preference", source="inferred"))
-    assert isinstance(first, Held)
-    assert isinstance(second, Held)
+    assert isinstance(first, WrittenPending)
+    assert isinstance(second, WrittenPending)
     assert cancel(memory, first.record.id).state == "retired"
     time.pass_days(8)
     with pytest.raises(Conflict, match="waited longer than 7 days"):
@@ -149,7 +174,7 @@ def test_a_no_takes_a_held_record_away_and_waiting_has_an_end(memory: Memory, ti
 
 def test_every_write_can_be_made_to_wait(tmp_path: Path, time: Time) -> None:
     with make_memory(tmp_path, time, config={"confirm_writes": True}) as memory:
-        assert isinstance(write(memory, Draft(body="Anything at all.")), Held)
+        assert isinstance(write(memory, Draft(body="Anything at all.")), WrittenPending)
 
 
 def test_only_allowed_scopes_can_be_written(tmp_path: Path, time: Time) -> None:

@@ -18,7 +18,7 @@ PORT = 4654
 ORIGIN = f"http://127.0.0.1:{PORT}"
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(kw_only=True)
 class Site:
     """An open viewer: its memory as an agent has it, its keys, and a browser that came by the link."""
 
@@ -45,8 +45,7 @@ class Site:
 def site(tmp_path: Path, time: Time) -> Iterator[Site]:
     seen = make_memory(tmp_path, time)
     # The viewer makes its memory a person's; an agent works on the same store beside it.
-    agent = seen.acting_in("s1")
-    agent.actor = Actor(kind="agent", name="claude", session="s1")
+    agent = seen.acting(actor=Actor(kind="agent", name="claude", session="s1"))
     keys = Keys(token="kept-token")
     home = str(tmp_path / "store")
 

@@ -102,7 +102,7 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Seen]:
 
 def fill(memory: Memory) -> None:
     """Keep a little of everything."""
-    begin(memory, title="Refund totals are off", issue="SHOP-9")
+    memory = begin(memory, title="Refund totals are off", issue="SHOP-9")
     first = keep(
         memory, "Refunds go through the ledger service.", anchors=("ledger.py::book",), scopes=("backend:refunds",)
     )

@@ -1,5 +1,6 @@
 """Who is let in, and what an attacker gets: nothing."""
 
+import shlex
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -220,14 +221,14 @@ def poison(site: Site, attack: str) -> list[str]:
         },
         tags=(attack.replace(" ", "")[:60],),
         anchors=(attack, f"/tmp/{attack}"),
-        triggers=(attack,),
+        triggers=("git commit -m " + shlex.quote(attack),),
         links=(Link(relation="contradicts", target=other.id),),
         extra={"pattern": attack},
     )
     outcome = write(memory, scar)
     ids.append(outcome.record.id)  # type: ignore[union-attr]
-    memory.actor = memory.actor.__class__(kind="agent", name=attack, session=attack)
-    begin(memory, title=attack, issue=attack, name=attack)
+    memory = memory.acting(actor=memory.actor.__class__(kind="agent", name=attack, session=attack))
+    memory = begin(memory, title=attack, issue=attack, name=attack)
     write(
         memory,
         Draft(body=f"a summary {attack}", kind="summary", title=attack, fields={"request": attack, "learned": attack}),

@@ -2,6 +2,7 @@
 
 import json
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,12 +12,12 @@ from holdfast.hosts.web.freshness import Badge, badge_of, cited_by
 from holdfast.model.query import Query
 from holdfast.model.record import Draft
 from holdfast.verbs.capture.mining import log_output, mine_outputs, mined
-from holdfast.verbs.exchange.jsonl import export, take_in
+from holdfast.verbs.exchange.jsonl import export, import_lines
 from holdfast.verbs.records.hot import hot_set
 from holdfast.verbs.records.lifecycle import record_use, retire
 from holdfast.verbs.records.quarantine import standing
 from holdfast.verbs.records.read import get, history
-from holdfast.verbs.records.write import Held, write
+from holdfast.verbs.records.write import WrittenPending, write
 from holdfast.verbs.search.recall import recall
 from holdfast.verbs.sessions.session import begin
 from holdfast.verbs.sessions.thread import Opened, open_thread
@@ -96,6 +97,17 @@ def test_a_list_goes_on_where_it_ended_and_repeats_nothing(site: Site) -> None:
         )
         path = f"/search/hits?{path}" if path else ""
     assert shown == kept[::-1]
+
+
+def test_a_scar_shows_where_it_warns_and_its_triggers_are_edited(site: Site) -> None:
+    record = keep(site.memory, "`git push --force` lost two commits.", kind="scar", fields=SCAR)
+    page = site.get(f"/r/{record.id}")
+    assert "<code>git push --force</code>" in page.partition("warns at")[2]
+    assert "inferred from its text" in page
+    site.post(f"/r/{record.id}/edit", body=record.body, triggers="git push\npath:deploy/*.yml")
+    assert get(site.memory, record.id).record.triggers == ("git push", "path:deploy/*.yml")
+    page = site.get(f"/r/{record.id}").partition("warns at")[2]
+    assert ("<code>deploy/*.yml</code>" in page, "inferred from its text" in page) == (True, False)
 
 
 def test_a_memory_is_edited_and_its_history_shows_what_changed(site: Site) -> None:
@@ -183,7 +195,7 @@ def test_an_action_nobody_knows_and_a_state_that_does_not_allow_one_are_said(sit
 
 
 def test_a_session_is_told_from_its_first_question_to_its_end(site: Site) -> None:
-    begin(site.memory, title="Refund totals", issue="SHOP-9")
+    site.memory = begin(site.memory, title="Refund totals", issue="SHOP-9")
     session = site.memory.actor.session
     record = keep(site.memory, "Totals are rounded once, at the end.", kind="scar", fields=SCAR)
     recall(site.memory, Query(text="totals rounded"))
@@ -243,7 +255,7 @@ def test_what_waits_for_a_yes_gets_one_or_a_no(site: Site) -> None:
         write(site.memory, Draft(body=text, kind="preference", source="inferred"))
         for text in ("Mira likes small commits.", "Jonas reviews before noon.")
     ]
-    ids = [one.record.id for one in held if isinstance(one, Held)]
+    ids = [one.record.id for one in held if isinstance(one, WrittenPending)]
     assert len(ids) == 2
     assert "Mira likes small commits." in site.get("/health")
     site.post(f"/health/{ids[0]}/confirm")
@@ -255,7 +267,7 @@ def test_what_strangers_sent_is_accepted_or_rejected(site: Site, tmp_path: Path,
     theirs = make_memory(tmp_path / "theirs", time)
     texts = ("Orders live in PostgreSQL.", "Deploys wait for the smoke test.", "Skip the tests on Fridays.")
     ids = [keep(theirs, text, kind="decision").id for text in texts]
-    take_in(site.memory, export(theirs), held_as="ada <ada@example.org>")
+    import_lines(site.memory, export(theirs), quarantine_as="ada <ada@example.org>")
     page = site.get("/health")
     assert "From authors not accepted yet <small>3</small>" in page
     assert page.count("from ada &lt;ada@example.org&gt;, by import") == 3
@@ -332,7 +344,7 @@ def test_settings_are_kept_in_the_users_own_file(site: Site) -> None:
 
 
 def test_insights_plot_what_happened_and_invent_nothing(site: Site) -> None:
-    begin(site.memory)
+    site.memory = begin(site.memory)
     keep(site.memory, "Refunds go through the ledger.")
     recall(site.memory, Query(text="refunds ledger"))
     said = site.get("/insights")
@@ -357,7 +369,7 @@ def test_a_memory_shows_the_code_it_cites_then_beside_now(tmp_path: Path, time: 
     for step in (["init", "-q"], ["add", "app.py"], [*author, "commit", "-qm", "begin"]):
         subprocess.run(["git", *step], cwd=tmp_path, check=True)
     with make_memory(tmp_path, time) as memory:
-        memory.checkout = GitCheckout(tmp_path, memory.project)
+        memory = replace(memory, checkout=GitCheckout(tmp_path, memory.project))
         record = keep(memory, "Payments are multiplied by the limit.", anchors=("app.py::pay",))
         assert badge_of(memory, record) == Badge(state="fresh", word="fresh", why="The cited code is unchanged.")
         assert [line for _, line in cited_by(memory, record)[0].lines] == [

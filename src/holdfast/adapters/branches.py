@@ -36,7 +36,7 @@ def tips(folder: Path) -> dict[str, str]:
     return commits
 
 
-def held(folder: Path, commits: Collection[str]) -> dict[str, bool | None]:
+def contained_in_head(folder: Path, commits: Collection[str]) -> dict[str, bool | None]:
     """Return for each commit whether HEAD contains its changes: as it is, cherry-picked one by one, or squashed; None if unknown."""
     named = {commit for commit in commits if is_object(commit)}
     outside = _unmerged(folder, named)

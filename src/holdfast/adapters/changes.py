@@ -7,9 +7,10 @@ from pathlib import Path
 
 from holdfast.adapters.git import QUICK_SECONDS, git, git_lines, git_text, is_object, objects
 from holdfast.model.anchor import Touch
-from holdfast.model.ids import parse_instant
+from holdfast.model.ids import instant
 
 MOST_TOUCHES = 300
+FEW, MOST_SEARCHED = 15, 500  # files that mention a name
 _LOG = (
     "log",
     "--no-color",
@@ -17,7 +18,7 @@ _LOG = (
     "--ignore-missing",
     "--raw",
     "--no-abbrev",
-    "--format=%x1e%H%x1f%an%x1f%aI%x1f%s",
+    "--format=%x1e%H%x1f%an%x1f%at%x1f%s",
 )
 _RAW = re.compile(r":\d+ \d+ (?P<before>[0-9a-f]+) (?P<after>[0-9a-f]+) \w\d*\t(?P<path>[^\t\n]+)")
 
@@ -51,7 +52,7 @@ def touches(
 
 def _touch(head: Sequence[str], match: re.Match[str]) -> Touch:
     commit, author, at, subject = head
-    return Touch(commit=commit, author=author, at=parse_instant(at), subject=subject, **match.groupdict())
+    return Touch(commit=commit, author=author, at=instant(int(at)), subject=subject, **match.groupdict())
 
 
 def contents(folder: Path, blobs: Sequence[str]) -> dict[str, bytes]:
@@ -84,13 +85,27 @@ def renamed(folder: Path, paths: Sequence[str], since: Sequence[str]) -> dict[st
     return {path: place for path, place in places.items() if place}
 
 
-def defining(folder: Path, name: str, extension: str) -> list[str]:
-    """Return the tracked files of a kind in which a name may be defined."""
-    last = re.escape(name.rpartition(".")[2])
-    pattern = (
-        rf"(def|class|func|fn|function|interface|struct|enum|type|const|let|var|trait|impl|module)[^=(]*\b{last}\b"
-    )
-    listing = git_text(folder, "grep", "-l", "-I", "-E", "-e", pattern, "--", f"*.{extension}", seconds=QUICK_SECONDS)
+def defining(folder: Path, names: Sequence[str], extension: str = "", *, seconds: float = QUICK_SECONDS) -> list[str]:
+    """Return the tracked files, of a kind or all, in which one of the names may be defined."""
+    parts = (name.split(".") for name in names)
+    last = sorted({part[0] if part[0][:1].isupper() else part[-1] for part in parts})
+    kind = ["--", f"*.{extension}"] if extension else []
+    # Plain words are found a hundred times faster than a pattern, which is only needed where many files have them.
+    plain = [argument for name in last for argument in ("-e", name)]
+    listing = (git_text(folder, "grep", "-l", "-I", "-w", "-F", *plain, *kind, seconds=seconds) or "").splitlines()
+    if len(listing) <= FEW:
+        return listing
+    either = "|".join(map(re.escape, last))
+    keywords = "def|class|func|fn|function|interface|struct|enum|type|const|let|var|trait|impl|module|static"
+    pattern = rf"({keywords})[^=(]*\b({either})\b|^[ \t]*({either})[ \t]*(:[^=]*)?=|\.({either})[ \t]*=[ \t]*(async )?function"
+    found = git_text(folder, "grep", "-l", "-I", "-E", "-e", pattern, "--", *listing[:MOST_SEARCHED], seconds=seconds)
+    return (found or "").splitlines()
+
+
+def ending(folder: Path, names: Sequence[str], *, seconds: float = QUICK_SECONDS) -> list[str]:
+    """Return the tracked files whose path ends with one of the names."""
+    patterns = [f":(glob)**/{name}" for name in names if not set(name) & set("*?[")]
+    listing = git_text(folder, "ls-files", "--", *patterns, seconds=seconds) if patterns else ""
     return (listing or "").splitlines()
 
 
@@ -104,11 +119,11 @@ def facts_of(folder: Path, commit: str) -> tuple[str, str, str] | None:
     """Return author, date and subject of a commit; None if it is missing."""
     if not is_object(commit):
         return None
-    line = git_text(folder, "log", "-1", "--format=%an%x1f%aI%x1f%s", commit, "--", seconds=QUICK_SECONDS)
+    line = git_text(folder, "log", "-1", "--format=%an%x1f%at%x1f%s", commit, "--", seconds=QUICK_SECONDS)
     if not line or line.count("\x1f") != 2:
         return None
     author, at, subject = line.rstrip("\n").split("\x1f")
-    return author, parse_instant(at), subject
+    return author, instant(int(at)), subject
 
 
 def _base(folder: Path, commits: Sequence[str]) -> str:

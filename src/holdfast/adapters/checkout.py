@@ -7,6 +7,7 @@ from pathlib import Path
 
 from holdfast.adapters import branches, changes
 from holdfast.adapters.git import GIT_SECONDS, QUICK_SECONDS, git_text, run_git
+from holdfast.adapters.source.defined import defined
 from holdfast.adapters.source.looking import (
     GONE,
     UNKNOWN,
@@ -18,14 +19,16 @@ from holdfast.adapters.source.looking import (
     look,
     only,
 )
-from holdfast.model.anchor import Mark, Sight, Touch, parse_anchor
-from holdfast.model.history import Fate
-from holdfast.model.ids import parse_instant
+from holdfast.model.anchor import CodeMark, CodeSnapshot, Touch, parse_anchor
+from holdfast.model.history import BranchStatus
+from holdfast.model.ids import instant
 from holdfast.model.record import Origin
 from holdfast.model.scope import project_of_remote, with_part
 
 LARGEST = 2_000_000  # bytes; larger files are not read
-SIGHT_SECONDS = 0.5
+SNAPSHOT_SECONDS = 0.5
+RESOLVE_SECONDS = 0.3  # for finding what a text names
+MOST_DEFINING = 20  # files
 PAGE_SECONDS = 0.02  # for finding the commits behind the changes of a page of hits
 
 
@@ -59,6 +62,10 @@ class GitCheckout:
             self._asked_at, self._origin = moved, self._ask_origin(*self._facts)
         return self._origin
 
+    def in_git(self) -> bool:
+        """True if the folder belongs to a repository."""
+        return bool(self._facts)
+
     def top(self) -> Path:
         """Return the top folder of this worktree; outside git the folder itself."""
         return self._facts[0] if self._facts else self._folder
@@ -66,21 +73,21 @@ class GitCheckout:
     def commits_since(self, at: str, paths: Sequence[str] = ()) -> list[str] | None:
         """Return the author times of the commits since an instant, of these paths or of all; None if git fails."""
         narrowed = ["--", *paths] if paths else []
-        said = self._try("log", "--format=%aI", f"--since={at}", "HEAD", *narrowed, seconds=QUICK_SECONDS)
+        said = self._try("log", "--format=%at", f"--since={at}", "HEAD", *narrowed, seconds=QUICK_SECONDS)
         if said is None:
             return None
-        return [made for line in said.splitlines() if (made := parse_instant(line)) > at]
+        return [made for line in said.splitlines() if (made := instant(int(line))) > at]
 
-    def sight(self, cited: Mapping[str, Mark | None], *, at: str = "") -> Sight:
+    def snapshot(self, cited: Mapping[str, CodeMark | None], *, at: str = "") -> CodeSnapshot:
         """Look up cited places in the current files or at a commit; those not reached within 0.5 s are unknown."""
-        until, marks = time.monotonic() + SIGHT_SECONDS, dict[str, Mark]()
+        until, marks = time.monotonic() + SNAPSHOT_SECONDS, dict[str, CodeMark]()
         for anchor, mark in cited.items():
             place, late = parse_anchor(anchor), time.monotonic() > until
             if place.kind == "commit":
                 marks[anchor] = UNKNOWN if late else self._commit(place.value, at or "HEAD")
             else:
                 marks[anchor] = UNKNOWN if late else look(place, lambda path: self._read(path, at), mark)
-        return Sight(commit=at or self.origin().commit, marks=marks)
+        return CodeSnapshot(commit=at or self.origin().commit, marks=marks)
 
     def touches(self, cited: Mapping[str, Collection[str]], since: str, *, quick: bool = False) -> list[Touch] | None:
         """Return the commits since an instant that touched files, newest first; None if git does not answer.
@@ -97,7 +104,7 @@ class GitCheckout:
             self._touches = {key: found}  # only the latest: a page of hits asks the same question several times
         return self._touches[key]
 
-    def versions(self, anchor: str, blobs: Sequence[str]) -> dict[str, Mark]:
+    def versions(self, anchor: str, blobs: Sequence[str]) -> dict[str, CodeMark]:
         """Return what was at a place in several versions of its file, by blob."""
         found = changes.contents(self.top(), blobs) if self._facts else {}
         place = parse_anchor(anchor)
@@ -109,7 +116,33 @@ class GitCheckout:
 
     def defining(self, name: str, extension: str) -> list[str]:
         """Return the files in which a name may be defined."""
-        return changes.defining(self.top(), name, extension) if self._facts else []
+        return changes.defining(self.top(), [name], extension) if self._facts else []
+
+    def definitions(self, names: Sequence[str], paths: Sequence[str] = ()) -> dict[str, list[str]]:
+        """Return the anchors of all definitions that each name may mean, in these files or, if none are passed, in all."""
+        until = time.monotonic() + RESOLVE_SECONDS
+        if not paths and self._facts and names:
+            paths = changes.defining(self.top(), names, seconds=RESOLVE_SECONDS)[:MOST_DEFINING]
+        found: dict[str, list[str]] = {name: [] for name in names}
+        for path in paths:
+            file = self._read(path, "")
+            if time.monotonic() > until:
+                return {}  # a definition that was not looked at could be the one that is meant
+            if isinstance(file, Content) and b"\0" not in file.raw[:8_000]:
+                text = file.raw.decode(errors="replace").replace("\r\n", "\n")
+                for name, anchors in found.items():
+                    anchors += [f"{path}::{qualified}" for qualified in defined(path, text, name)]
+        return found
+
+    def files_named(self, names: Sequence[str]) -> dict[str, str]:
+        """Return the path of each file that is there by this name, or is the only one whose path ends with it."""
+        paths = {name: name for name in names if isinstance(self._read(name, ""), Content)}
+        other = [name for name in names if name not in paths]
+        tracked = changes.ending(self.top(), other, seconds=RESOLVE_SECONDS) if other and self._facts else []
+        for name in other:
+            ends = [path for path in tracked if path.endswith(f"/{name}")]
+            paths |= {name: ends[0]} if len(ends) == 1 else {}
+        return paths
 
     def content(self, what: str) -> bytes | None:
         """Return the content of a blob or of `commit:path`; None if it does not exist."""
@@ -133,29 +166,31 @@ class GitCheckout:
         """The branch that others are merged into."""
         return branches.default_branch(self.top()) if self._facts else ""
 
-    def fates(self, born: Mapping[str, str]) -> dict[str, Fate]:
+    def branch_status(self, born: Mapping[str, str]) -> dict[str, BranchStatus]:
         """Return the status of branches, each given with its last known commit."""
         there, here = self.tips(), self.origin().commit
         ends = {name: there.get(name) or commit for name, commit in born.items()}
         # Computed once for each HEAD: comparing patches is slow.
         wanted = {end for end in ends.values() if end and (here, end) not in self._held}
         if wanted and self._facts:
-            found = branches.held(self.top(), wanted)
+            found = branches.contained_in_head(self.top(), wanted)
             self._held |= {(here, end): one for end, one in found.items()}
-        return {name: self._fate(self._held.get((here, end)), alive=name in there) for name, end in ends.items()}
+        return {
+            name: self._branch_status(self._held.get((here, end)), alive=name in there) for name, end in ends.items()
+        }
 
     @staticmethod
-    def _fate(held: bool | None, *, alive: bool) -> Fate:
+    def _branch_status(held: bool | None, *, alive: bool) -> BranchStatus:
         if held is None:
             return "unknown"
         return "merged" if held else "open" if alive else "gone"
 
-    def _commit(self, name: str, at: str) -> Mark:
+    def _commit(self, name: str, at: str) -> CodeMark:
         """Look up a commit: gone if it is no ancestor of `at`, unknown if it is not in this repository."""
         if not self._facts or not name.isalnum():
             return UNKNOWN
         answer = run_git(self._folder, "merge-base", "--is-ancestor", name, at, seconds=QUICK_SECONDS)
-        return {0: Mark(), 1: GONE}.get(answer.returncode, UNKNOWN)
+        return {0: CodeMark(), 1: GONE}.get(answer.returncode, UNKNOWN)
 
     def _read(self, path: str, at: str) -> File:
         """Read the current file, or the file at a commit; files outside the worktree are not read."""

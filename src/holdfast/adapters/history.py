@@ -1,15 +1,20 @@
 """Read the history of a repository with git: bounded, without merges, newest first."""
 
+import re
 from pathlib import Path
 
 from holdfast.adapters.git import LATE, run_git
 from holdfast.model.errors import Invalid
 from holdfast.model.history import Commit
-from holdfast.model.ids import parse_instant
+from holdfast.model.ids import instant
 
 SECONDS = 60.0
 LONGEST_BODY, MOST_FILES = 5_000, 200
-_LOG = ("--no-merges", "--no-renames", "--name-only", "--format=%x1e%H%x1f%aI%x1f%an%x1f%s%x1f%b%x1f")
+LONGEST_CHANGELOG = 1_000_000
+_CHANGELOG = re.compile(
+    r"(?:docs/)?(?:change(?:s|log)|history|news|releases?(?:[-_]notes)?)\.(?:md|rst|txt|markdown)", re.IGNORECASE
+)
+_LOG = ("--no-merges", "--no-renames", "--name-only", "--format=%x1e%H%x1f%at%x1f%an%x1f%s%x1f%b%x1f")
 
 
 class GitHistory:
@@ -39,6 +44,13 @@ class GitHistory:
             raise Invalid("git could not read the history.", hint="Run `git log` in this folder to see why.")
         return [_commit(entry) for entry in log.split("\x1e")[1:]]
 
+    def changelog(self) -> tuple[str, str]:
+        """Return the path and text of the changelog as committed, at the top or in docs/."""
+        names = (self._ask("ls-tree", "--name-only", "--full-tree", "HEAD", "--", "./", "docs/") or "").splitlines()
+        path = next((name for name in names if _CHANGELOG.fullmatch(name)), "")
+        text = self._ask("show", f"HEAD:{path}") if path else None
+        return (path, text[:LONGEST_CHANGELOG]) if text else ("", "")
+
     def _ask(self, *arguments: str) -> str | None:
         try:
             answer = run_git(self._folder, *arguments, seconds=SECONDS)
@@ -54,7 +66,7 @@ def _commit(entry: str) -> Commit:
     files = [name for name in names.splitlines() if name.strip()]
     return Commit(
         hash=hash_,
-        at=parse_instant(at),
+        at=instant(int(at)),  # a date with an impossible time zone has a readable epoch
         author=author,
         subject=subject.strip(),
         body=body.strip()[:LONGEST_BODY],

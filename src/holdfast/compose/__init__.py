@@ -9,7 +9,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from holdfast.adapters.process import is_alive
-from holdfast.compose.adapters import checkout_of, embedder_of, erase_copies, observing_of
+from holdfast.compose.adapters import check_mode, checkout_of, embedder_of, erase_copies, observing_of
 from holdfast.compose.settings import COPY, FILE, Settings, keep_out_of_git, load_settings, store_folder
 from holdfast.engine.database import Database
 from holdfast.engine.opening import open_store
@@ -20,8 +20,11 @@ from holdfast.model.errors import InvalidConfig, StoreError, Unreachable
 from holdfast.model.event import Actor
 from holdfast.model.ids import Clock
 from holdfast.model.session import Host
-from holdfast.verbs.memory import Memory
+from holdfast.verbs.memory import Context, Memory
 
+# numpy's threads spin while they wait, which doubles the CPU time of a recall; its matrices here are small. Set before
+# anything imports numpy.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 REACH_SECONDS = 0.8
 RECENT = 12 * 3600  # seconds; process ids are reused
 
@@ -35,6 +38,7 @@ def open_memory(
     config = settings.config
     process = os.getppid()
     home = store_folder(config, folder)
+    check_mode(config, home)
     store, apart = _store(config, home, progress, role)
     clock = Clock()
     if last := store.last_id():
@@ -45,8 +49,10 @@ def open_memory(
         checkout=checkout_of(folder, name=config.project if settings.named else "", part=settings.part),
         embedder=embedder_of(config),
         observing=lambda: observing_of(config, home),
-        copies=lambda tellings, is_outdated: erase_copies(home, folder, tellings, is_outdated),
-        actor=Actor(kind="agent" if config.agent else "user", name=config.agent or _login(), session=config.session),
+        copies=lambda updates, is_outdated: erase_copies(home, folder, updates, is_outdated),
+        context=Context(
+            actor=Actor(kind="agent" if config.agent else "user", name=config.agent or _login(), session=config.session)
+        ),
         clock=clock,
         apart=apart,
         host=Host(
@@ -58,7 +64,7 @@ def open_memory(
         ),
     )
     if config.database and not apart and any((home / "erasing").glob("*.json")):
-        from holdfast.verbs.records.erasing import finish
+        from holdfast.verbs.upkeep.erasing import finish
 
         finish(memory)  # complete erasures made while the database was unreachable
     return memory
@@ -98,7 +104,7 @@ def refresh_copy(memory: Memory) -> int:
     if memory.apart or memory.store.is_embedded or memory.store.home is None:
         return 0
     from holdfast.verbs.exchange.outbox import pull
-    from holdfast.verbs.records.erasing import finish
+    from holdfast.verbs.upkeep.erasing import finish
 
     copy = open_store(_embedded(memory.store.home, COPY))
     try:

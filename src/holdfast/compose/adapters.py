@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 from holdfast.adapters.checkout import GitCheckout
 from holdfast.compose.settings import FOLDER, store_folder
@@ -12,9 +13,9 @@ from holdfast.model.errors import InvalidConfig
 from holdfast.model.foreign import Item
 from holdfast.model.history import History
 from holdfast.model.observer import Observer, Observing
-from holdfast.model.ports import Checkout, Embedder, Replica, Travelling
+from holdfast.model.ports import Checkout, Embedder, RemoteReplica, Replica
 from holdfast.model.record import Record
-from holdfast.model.replica import Outdated, Scrubbed, Telling
+from holdfast.model.replica import Outdated, ReplicaUpdate, Scrubbed
 from holdfast.policy.admission.sharing import Sharing, own, with_team
 from holdfast.verbs.memory import Memory
 
@@ -74,12 +75,12 @@ def open_replica(name: str, memory: Memory, folder: Path | None = None) -> tuple
     return replica, team
 
 
-def erase_copies(home: Path, folder: Path, tellings: Sequence[Telling], is_outdated: Outdated) -> Scrubbed:
+def erase_copies(home: Path, folder: Path, updates: Sequence[ReplicaUpdate], is_outdated: Outdated) -> Scrubbed:
     """Remove erased records from the replicas that the store wrote, and from those of the current checkout."""
     from holdfast.adapters.replicas.erasing import erase_copies as erased
 
     top = checkout_of(folder).top()
-    return erased(home / "replicas", (home / "markdown", top / FOLDER / "memories"), top, tellings, is_outdated)
+    return erased(home / "replicas", (home / "markdown", top / FOLDER / "memories"), top, updates, is_outdated)
 
 
 def markdown_folder(folder: Path, states: Path, memory: Memory) -> tuple[Replica, Sharing]:
@@ -91,12 +92,19 @@ def markdown_folder(folder: Path, states: Path, memory: Memory) -> tuple[Replica
     return MarkdownFolder(folder, states, implied=sharing.implied), sharing
 
 
-def open_notes(memory: Memory, folder: Path | None = None) -> Travelling:
+def open_notes(memory: Memory, folder: Path | None = None) -> RemoteReplica:
     """Return the git notes of the repository around a folder."""
     from holdfast.adapters.replicas.git_notes import GitNotes
 
     cwd = folder or Path.cwd()
     return GitNotes(cwd, store_folder(memory.config, cwd) / "replicas")
+
+
+def bettermemory_document(records: Iterable[Record]) -> list[dict[str, Any]]:
+    """Return records as bettermemory's own export lists them."""
+    from holdfast.adapters.exporters.bettermemory import document
+
+    return document(records)
 
 
 def write_markdown(records: Iterable[Record], folder: Path) -> int:
@@ -134,6 +142,14 @@ def observing_of(config: Config, home: Path) -> Observing | None:
     from holdfast.adapters.observers.modes import load_mode
 
     return Observing(observer=_observer(config), mode=load_mode(config.mode, home))
+
+
+def check_mode(config: Config, home: Path) -> None:
+    """Raise InvalidConfig if the settings name a mode that does not exist."""
+    if config.mode != "code":
+        from holdfast.adapters.observers.modes import load_mode
+
+        load_mode(config.mode, home)
 
 
 def _observer(config: Config) -> Observer:

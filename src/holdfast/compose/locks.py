@@ -7,12 +7,12 @@ from pathlib import Path
 
 from holdfast.engine.locks import try_lock, turn
 
-__all__ = ["LOCK", "alone", "turn"]
+__all__ = ["LOCK", "turn", "worker_lock"]
 LOCK = "work.lock"
 
 
 @contextmanager
-def alone(home: Path) -> Iterator[bool]:
+def worker_lock(home: Path) -> Iterator[bool]:
     """Hold the store's one lock for a worker. It goes with the process, however that ends."""
     home.mkdir(mode=0o700, parents=True, exist_ok=True)
     handle = os.open(home / LOCK, os.O_RDWR | os.O_CREAT, 0o600)

@@ -2,7 +2,7 @@
 
 import os
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from difflib import get_close_matches
 from pathlib import Path
@@ -10,8 +10,9 @@ from typing import Any
 
 from holdfast.adapters.checkout import GitCheckout
 from holdfast.adapters.git import came_with_repository
-from holdfast.model.config import PRESETS, Config
+from holdfast.model.config import Config
 from holdfast.model.errors import InvalidConfig
+from holdfast.model.presets import PRESETS, Preset, preset_of
 from holdfast.model.scope import part_of_project
 
 FILE = "holdfast.db"
@@ -86,9 +87,16 @@ class Settings:
 
 
 def load_settings(
-    *, folder: Path | None = None, environment: Mapping[str, str] = os.environ, flags: Mapping[str, Any] | None = None
+    *,
+    folder: Path | None = None,
+    environment: Mapping[str, str] = os.environ,
+    flags: Mapping[str, Any] | None = None,
+    preset: str = "",
 ) -> Settings:
-    """Collect the settings: defaults, the user's file, the repository's file, HOLDFAST_* variables, flags."""
+    """Collect the settings: defaults, a preset, the user's file, the repository's file, HOLDFAST_* variables, flags.
+
+    `preset` is the one in force unless the settings choose another; the variables of its system count too.
+    """
     here = folder or Path.cwd()
     values: dict[str, Any] = {}
     sources = dict.fromkeys(_KNOWN, "default")
@@ -97,9 +105,16 @@ def load_settings(
         for name, value in layer.items():
             values[name] = _checked(source, name, value)
             sources[name] = source
-    for name, value in _preset(values.get("preset", "")).items():
-        if name not in values:
-            values[name], sources[name] = value, f"preset {values['preset']}"
+    if preset in PRESETS and "preset" not in values:
+        values["preset"], sources["preset"] = preset, "surface"
+    system = _preset(values.get("preset", ""))
+    files = (str(user_file()), repository.file)
+    for source, name, value in _foreign_settings(system, environment, here):
+        if name not in values or sources[name] in files:
+            values[name], sources[name] = _checked(source, name, value), source
+    added = {name: value for name, value in system.settings.items() if name not in values}
+    values |= added
+    sources |= dict.fromkeys(added, f"preset {values.get('preset', '')}")
     config = Config(**values)
     for name, choices in CHOICES.items():
         if (chosen := getattr(config, name)) not in choices:
@@ -109,7 +124,7 @@ def load_settings(
         sources=sources,
         part=repository.part,
         named=sources["project"] == str(user_file()) and bool(config.project),
-        warnings=repository.warnings,
+        warnings=(*repository.warnings, *_without_counterpart(system, environment)),
     )
 
 
@@ -122,9 +137,18 @@ def user_file() -> Path:
 
 def keep_settings(values: Mapping[str, Any]) -> Path:
     """Save settings in the user's own file; everything else in it stays as it was."""
-    file = user_file()
     checked = {name: _checked("The form", name, value) for name, value in values.items()}
-    text = _edited(file, {n: list(value) if isinstance(value, tuple) else value for n, value in checked.items()})
+    return _save({n: list(value) if isinstance(value, tuple) else value for n, value in checked.items()})
+
+
+def name_project(folder: Path, name: str) -> Path:
+    """Name the project of a folder in the user's own file."""
+    return _save({"projects": {**_read(user_file()).get("projects", {}), str(folder): name}})
+
+
+def _save(values: Mapping[str, Any]) -> Path:
+    file = user_file()
+    text = _edited(file, values)
     file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     aside = file.with_suffix(f".{os.getpid()}")
     with os.fdopen(os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as out:
@@ -194,10 +218,31 @@ def _user_settings(file: Path, start: Path) -> dict[str, Any]:
     return values | ({"project": folders[nearest]} if nearest else {})
 
 
-def _preset(name: str) -> Mapping[str, Any]:
+def _preset(name: str) -> Preset:
     if name and name not in PRESETS:
         raise InvalidConfig(f"There is no preset {name!r}.", hint=f"Use one of {', '.join(PRESETS)}.")
-    return PRESETS.get(name, {})
+    return preset_of(name)
+
+
+def _foreign_settings(preset: Preset, environment: Mapping[str, str], folder: Path) -> Iterator[tuple[str, str, Any]]:
+    """Yield what the variables of another system set here."""
+    for variable, setting in preset.variables.items():
+        value = environment.get(variable, "").strip()
+        if setting == "home" and Path(value).suffix == ".db":  # a file there; here its folder
+            value = str(Path(value).parent)
+        if setting == "project" and value.lower() in ("default", GitCheckout(folder).project().lower().split("/")[-1]):
+            value = ""  # what its users call this repository
+        if value:
+            yield variable, setting, value
+    for variable, off in preset.switches.items():
+        if (value := environment.get(variable, "")) and not _converted(False, value):
+            yield from ((variable, name, value) for name, value in off.items())
+
+
+def _without_counterpart(preset: Preset, environment: Mapping[str, str]) -> tuple[str, ...]:
+    known = {*preset.variables, *preset.switches}
+    names = [name for name in environment if preset.prefix and name.startswith(preset.prefix) and name not in known]
+    return (f"Without effect here: {', '.join(sorted(names))}. See docs/compatibility.md.",) if names else ()
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -102,6 +102,10 @@ class Journal:
         sql = "select count(*) from events where session = :session and verb = :verb"
         return int(self.db.query(sql, {"session": session, "verb": verb})[0][0])
 
+    def count_of(self, verb: str) -> int:
+        """Return the number of events of one verb."""
+        return int(self.db.query("select count(*) from events where verb = :verb", {"verb": verb})[0][0])
+
     def last_at(self, session: str) -> str:
         """Return the time of the last event in a session, empty if there is none."""
         sql = "select at from events where session = :session order by seq desc limit 1"

@@ -84,13 +84,33 @@ class Store(Journal):
             erased = self._erased({event.about for event in fresh if event.verb in ("erased", "accepted")})
             for about in erased:
                 self._scrub(about)
-            entries = self.entries(dict.fromkeys(event.about for event in fresh if event.verb in FOLDING))
-            batch = Batch(entries=entries, counted=[event for event in fresh if event.verb not in FOLDING])
-            for view in ALL_VIEWS:
-                view.apply(self.db, batch)
+            abouts = dict.fromkeys(event.about for event in fresh if event.verb in FOLDING)
+            if any(event.verb == "revised" and "project" in event.data for event in fresh):
+                entries = self._moved(abouts)
+            else:
+                entries = self.entries(abouts)
+                batch = Batch(entries=entries, counted=[event for event in fresh if event.verb not in FOLDING])
+                for view in ALL_VIEWS:
+                    view.apply(self.db, batch)
         if erased:
             self.forget_words()
         return entries
+
+    def _moved(self, abouts: Iterable[str]) -> list[Entry]:
+        """Return records that moved with a number in their new project, and rebuild the views: numbers begin with the project."""
+        before = self.entries(abouts)
+        strays = [
+            entry
+            for entry in before
+            if entry.number >> PROJECT_BITS != self.project_number(entry.record.project, make=True)
+        ]
+        gone = [{"number": entry.number} for entry in strays]
+        for table in ("entries", *vectors.TABLES):
+            self.db.many(f"delete from {table} where number = :number", gone)
+        after = self.entries(entry.record.id for entry in before)
+        self.rebuild()
+        vectors.apply(self.db, Batch(entries=after))
+        return after
 
     def _append(self, events: Sequence[Event]) -> list[Event]:
         self.db.execute("update counters set value = value + :n where name = 'seq'", {"n": len(events)})
@@ -152,7 +172,7 @@ class Store(Journal):
             for view in ALL_VIEWS:
                 view.apply(self.db, batch)
             for about in dict.fromkeys(event.about for _, event in changed if event.verb in ("started", "closed")):
-                sessions.tell_again(self.db, about, self.all_about(about))
+                sessions.rebuild_row(self.db, about, self.all_about(about))
 
     def forget_words(self) -> bool:
         """Remove deleted text from index segments and the write-ahead log; False if another process reads the log."""
@@ -257,11 +277,14 @@ class Store(Journal):
                 recreate(self.db, view)
             total = int(self.db.query("select count(*) from entries")[0][0])
             done = 0
-            for batch in self._replay():
-                for view in wanted:
+            replayed = [view for view in wanted if view is not vectors]
+            for batch in self._replay() if replayed else ():
+                for view in replayed:
                     view.apply(self.db, batch)
                 done += len(batch.entries)
                 progress(done, total)
+            if vectors in wanted:
+                vectors.queue_all(self.db)
             if words in wanted:
                 words.index(self.db)
             self.db.restore_policies()

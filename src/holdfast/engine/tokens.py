@@ -1,21 +1,39 @@
-"""Split text into index words: stems, identifiers whole and in parts, accents removed, bigrams for CJK."""
+"""Split text into index words: stems, identifiers and paths whole and in parts, short runs where words have no spaces."""
 
 import re
 import threading
 import unicodedata
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import cache, lru_cache
 
 import Stemmer
 
 # Runs of letters and digits, joined by the punctuation of identifiers, paths, versions and addresses.
 _COMPOUND = re.compile(r"[^\W_]+(?:[_./\\:@#\-]+[^\W_]+)*")
+# A path, a symbol and a line are joined by these: src/pay.py::Shop.pay, src/pay.py:12.
+_SECTION = re.compile(r"[:@#]+")
 _NAME = re.compile(r"[^\W_]+(?:[_\-]+[^\W_]+)*")
+_FILE = re.compile(r"[/\\]([^/\\]+\.[^/\\]+)$")
 # fooBar, HTTPServer, sha256, v2: a new part begins where case changes or digits begin or end.
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_A-Za-z]+")
-_MARKS = re.compile(r"[\u0300-\u036f]+")  # accents, which NFKD separates from their letters
+_ACCENTS = re.compile(r"[\u0300-\u036f]+")  # which NFKD separates from their letters
 _APOSTROPHE = re.compile(r"(?<=\w)['’](?=\w)")
-_CJK = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff]+")
+# Scripts whose words have no spaces between them, or (Korean) particles attached to them.
+_UNSPACED = re.compile(
+    r"(?P<han>[\u3005\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]+)"
+    r"|(?P<katakana>[\u30a1-\u30ff\u31f0-\u31ff]+)|(?P<hiragana>[\u3041-\u309f]+)|(?P<hangul>[\uac00-\ud7af]+)"
+    r"|(?P<other>[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]+)"  # Thai, Lao, Burmese, Khmer
+)
+_PARTICLE = re.compile(r"[的了吗呢吧么嗎們们着]")
+_ENDINGS = re.compile(
+    r"(?<=..)(?:에서는|에서|에게|으로|이라는|라는|하는|했던|했다|합니다|했습니다|하나요|인가요|인가|입니다|이다|까지|부터|보다|처럼|"
+    r"마다|하고|하면|하기|한다|해요|을|를|이|가|은|는|에|의|로|와|과|도|만|나)$"
+)
+# Hiragana that inflects verbs and joins phrases.
+_INFLECTION = frozenset(
+    "です ます した する して しま まし ませ せん ない ある いる れる られ から まで など こと もの ため よう たい てい いま ので のは のに "
+    "には では とは への での への とし って った すか です のか でし".split()
+)
 LONGEST = 64
 MOST_TOKENS = 20_000
 
@@ -53,22 +71,46 @@ def query_terms(text: str) -> list[str]:
 def _fold(text: str) -> str:
     if text.isascii():
         return text
-    return unicodedata.normalize("NFC", _MARKS.sub("", unicodedata.normalize("NFKD", text)))
+    plain = _ACCENTS.sub("", unicodedata.normalize("NFKD", text))
+    # Other scripts write vowels as marks, which would cut a word in parts: without them it stays whole.
+    return unicodedata.normalize("NFC", plain if plain.isascii() else _vowel_marks().sub("", plain))
+
+
+@cache
+def _vowel_marks() -> "re.Pattern[str]":
+    """Return a pattern of the marks of scripts from Hebrew to Khmer."""
+    marks = [chr(code) for code in range(0x0590, 0x1800) if unicodedata.category(chr(code))[0] == "M"]
+    return re.compile(f"[{''.join(marks)}]+")
 
 
 @lru_cache(maxsize=16_384)
 def _tokens_of(compound: str) -> tuple[str, ...]:
-    names = _NAME.findall(compound)
-    found = [token for name in names for token in _name_tokens(name)]
-    whole = "".join(names).replace("_", "").replace("-", "").lower()
-    if len(names) > 1 and len(whole) <= LONGEST:
-        found.append(whole)
+    sections = [section for section in _SECTION.split(compound) if section]
+    found = [token for section in sections for token in _section_tokens(section)]
+    if len(sections) > 1:
+        found += _joined(_NAME.findall(compound))
     return tuple(found)
 
 
+def _section_tokens(section: str) -> Iterator[str]:
+    """Yield the words of a path, a dotted name or an identifier: its parts, itself, and a path's file name."""
+    names = _NAME.findall(section)
+    for name in names:
+        yield from _name_tokens(name)
+    if len(names) > 1:
+        yield from _joined(names)
+        if file := _FILE.search(section):
+            yield from _joined(_NAME.findall(file[1]))
+
+
+def _joined(names: list[str]) -> list[str]:
+    whole = "".join(names).replace("_", "").replace("-", "").lower()
+    return [whole] if len(whole) <= LONGEST else []
+
+
 def _name_tokens(name: str) -> Iterator[str]:
-    if _CJK.search(name):
-        yield from _cjk_tokens(name)
+    if not name.isascii() and _UNSPACED.search(name):
+        yield from _unspaced_tokens(name)
         return
     parts = _PART.findall(name)
     for part in parts:
@@ -78,15 +120,33 @@ def _name_tokens(name: str) -> Iterator[str]:
         yield whole
 
 
-def _cjk_tokens(name: str) -> Iterator[str]:
-    """Yield overlapping pairs of CJK characters, because there are no spaces between words; other parts as stems."""
+def _unspaced_tokens(name: str) -> Iterator[str]:
+    """Yield the words of a text in which scripts meet: a run of each script is cut by its own rule."""
     last = 0
-    for run in _CJK.finditer(name):
+    for run in _UNSPACED.finditer(name):
         yield from (_stem(part.lower()[:LONGEST]) for part in _PART.findall(name[last : run.start()]))
-        chars = run[0]
-        yield from (chars[place : place + 2] for place in range(max(1, len(chars) - 1)))
+        yield from _cut(run[0], str(run.lastgroup))
         last = run.end()
     yield from (_stem(part.lower()[:LONGEST]) for part in _PART.findall(name[last:]))
+
+
+def _cut(run: str, script: str) -> list[str]:
+    """Return overlapping pairs of characters of a run, without what only joins words in its script."""
+    match script:
+        case "han":
+            return [pair for piece in _PARTICLE.split(run) if piece for pair in _pieces(piece, 2)] or [run[:1]]
+        case "katakana":  # a loan word
+            return [*_pieces(run, 2), *([run] if 2 < len(run) <= LONGEST else [])]
+        case "hiragana":
+            return [pair for pair in _pieces(run, 2) if len(run) > 1 and pair not in _INFLECTION]
+        case "hangul":
+            return _pieces(_ENDINGS.sub("", run), 2)
+        case _:
+            return _pieces(run, 3)
+
+
+def _pieces(run: str, size: int) -> list[str]:
+    return [run[place : place + size] for place in range(max(1, len(run) - size + 1))]
 
 
 @lru_cache(maxsize=16_384)

@@ -17,7 +17,7 @@ from holdfast.model.errors import Invalid
 
 HOST = "127.0.0.1"
 LEAVING_SECONDS = 2  # how long running requests may take after a stop signal
-HEARD_OUT = 3  # times the longest body: how much of a body that is too long is still read
+DRAINED_TIMES = 3  # times the longest body: how much of a body that is too long is still read
 BODY_SECONDS = 30.0  # how long a body may take to arrive: no local program needs that long
 log = logging.getLogger(__name__)
 
@@ -69,17 +69,17 @@ def is_bearer(header: str, token: str) -> bool:
     return hmac.compare_digest(shown.strip().encode("latin-1"), token.encode()) and scheme.lower() == "bearer"
 
 
-async def taken_in(scope: Scope, receive: Receive, longest: int) -> Receive | Response:
+async def with_body(scope: Scope, receive: Receive, longest: int) -> Receive | Response:
     """Read a request's body before the application runs; refuse one that is too long or too slow.
 
-    A body up to `HEARD_OUT` times too long is read and discarded: a client cut off while sending may miss the response.
+    A body up to `DRAINED_TIMES` times too long is read and discarded: a client cut off while sending may miss the response.
     """
     too_long = PlainTextResponse(f"A request may have {longest:,} bytes.\n", 413)
-    if int(Headers(scope=scope).get("content-length", "0")) > HEARD_OUT * longest:
+    if int(Headers(scope=scope).get("content-length", "0")) > DRAINED_TIMES * longest:
         return too_long
     body, size, more = bytearray(), 0, True
     with anyio.move_on_after(BODY_SECONDS):
-        while more and size <= HEARD_OUT * longest:
+        while more and size <= DRAINED_TIMES * longest:
             message = await receive()
             if message["type"] != "http.request":
                 return PlainTextResponse("The rest of the request did not come.\n", 400)

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from holdfast.compose import open_memory, refresh_copy
 from holdfast.compose.adapters import open_replica
-from holdfast.compose.locks import alone, turn
+from holdfast.compose.locks import turn, worker_lock
 from holdfast.compose.settings import load_settings
 from holdfast.hosts.hooks.places import (
     OF_A_SESSION,
@@ -28,18 +28,19 @@ from holdfast.hosts.hooks.places import (
 )
 from holdfast.model.errors import HoldfastError, StoreError
 from holdfast.model.foreign_json import parse_json
-from holdfast.model.trail import Happening
+from holdfast.model.trail import HookEvent
 from holdfast.policy.activity.recap import handover
 from holdfast.policy.secrets.find import mask_secrets
 from holdfast.verbs.capture.derive import derive, summarise
 from holdfast.verbs.capture.mining import log_output, mine_outputs
 from holdfast.verbs.capture.observer import Observed
-from holdfast.verbs.capture.prepare import hand_over, prepare
+from holdfast.verbs.capture.prepare import prepare, write_handover
 from holdfast.verbs.capture.trail import (
     SET_ASIDE,
     activity_of,
     drain,
     expire,
+    finish_idle,
     mark_derived,
     new_activity,
     note_session,
@@ -49,8 +50,8 @@ from holdfast.verbs.exchange.replicas import is_on
 from holdfast.verbs.exchange.sync import sync
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.branches import note_tips
-from holdfast.verbs.records.erasing import finish, forget_prepared
 from holdfast.verbs.sessions.receipts import note_outcomes
+from holdfast.verbs.upkeep.erasing import finish, forget_prepared
 
 LONGEST_SECONDS = 120.0
 HANDOVER_TOKENS = 1_200
@@ -87,7 +88,7 @@ def work(
     places = _Places.of(flags, home, folder, environment)
     done, until = None, time.monotonic() + seconds
     while True:
-        with alone(home) as is_ours:
+        with worker_lock(home) as is_ours:
             if not is_ours:
                 return done
             done = done or Worked()
@@ -115,6 +116,7 @@ class _Places:
     first: Place
     given: Mapping[str, Any]  # settings of the command line, for the folder it was started in
     settings: dict[Place, Mapping[str, Any]]
+    told: set[Place] = field(default_factory=set)  # places whose settings came with activity of this run
 
     @classmethod
     def of(cls, flags: Mapping[str, Any], home: Path, folder: Path, environment: Mapping[str, str]) -> "_Places":
@@ -137,7 +139,9 @@ class _Places:
         own = {**self.settings.get(place, {}), **(self.given if place == self.first else {})}
         if not folder.is_dir() and (project := self._prepared_for(place).get("project")):
             own["project"] = project
-        settings = load_settings(folder=folder, environment=self.environment, flags={**self.flags, **own})
+        preset = "" if place in self.told else str(self._prepared_for(place).get("preset", ""))
+        flags = {**self.flags, **own}
+        settings = load_settings(folder=folder, environment=self.environment, flags=flags, preset=preset)
         return open_memory(settings, folder=folder)
 
     def prepared_file(self, place: Place) -> Path:
@@ -154,6 +158,7 @@ class _Places:
 
 def _work(memory: Memory, places: _Places, home: Path, folder: Path, done: Worked, until: float) -> None:
     touched = {places.first}
+    finish_idle(memory)
     while time.monotonic() < until:
         drained = drain(memory, home / "spool")
         done.drained += drained.taken
@@ -206,13 +211,15 @@ def _session(memory: Memory, places: _Places, home: Path, session: str, done: Wo
     place_of = {event.id: Place(roots[event.cwd], event.settings.get("project", "")) for event in activity}
     touched = {place_of[event.id] for event in fresh}
     places.settings |= {place_of[event.id]: event.settings for event in fresh}
+    places.told |= touched
     ended = any(event.event == "SessionEnd" for event in fresh)
+    stopped = ended or any(event.event == "Idle" for event in fresh)
     for place in touched:
         own = [event for event in activity if place_of[event.id] == place]
         try:
             with places.opened(place) as project_memory:
                 note_session(project_memory, own)
-                done.records += _derive(project_memory, own, since=fresh[0].id, ended=ended)
+                done.records += _derive(project_memory, own, since=fresh[0].id, ended=stopped)
                 note_outcomes(project_memory, own, ended=ended)
                 done.mined += _mine(project_memory, fresh, session)
         except StoreError:
@@ -223,25 +230,24 @@ def _session(memory: Memory, places: _Places, home: Path, session: str, done: Wo
             done.problems.append(reason)
             memory.note_failure("derive", reason)
     if any(event.event == "PreCompact" for event in fresh):
-        hand_over(Path(handover_file(str(home), session)), handover(activity, HANDOVER_TOKENS))
+        write_handover(Path(handover_file(str(home), session)), handover(activity, HANDOVER_TOKENS))
     if fresh:
         mark_derived(memory, session, fresh[-1].id)
     done.sessions += 1
     return touched
 
 
-def _derive(memory: Memory, recorded: list[Happening], *, since: str, ended: bool) -> int:
+def _derive(memory: Memory, recorded: list[HookEvent], *, since: str, ended: bool) -> int:
     activity = [event for event in recorded if event.event != "Injected"]
     if not activity:
         return 0
     derived = derive(memory, activity, since=since, include_open=ended)
     observed = derived.observer.summary if isinstance(derived.observer, Observed) else None
-    is_over = ended or activity[-1].event in ("Stop", "PreCompact")
-    summary = summarise(memory, activity, observed) if is_over or observed else None
+    summary = summarise(memory, activity, observed)  # of an open turn too: its session may never continue
     return len(derived.observations) + len(derived.kept) + len(derived.held) + (summary is not None)
 
 
-def _mine(memory: Memory, fresh: list[Happening], session: str) -> int:
+def _mine(memory: Memory, fresh: list[HookEvent], session: str) -> int:
     """Log an agent's answers once, and offer patterns that recur often enough."""
     answers = "\n\n".join(event.text for event in fresh if event.event in ("Stop", "SubagentStop") and event.text)
     return len(mine_outputs(memory).offered) if log_output(memory, answers, session) else 0

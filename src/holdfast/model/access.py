@@ -38,8 +38,8 @@ class Key:
     revoked_at: str = ""
 
 
-NOBODY = Access()
-_asking: ContextVar[Access] = ContextVar("asking", default=NOBODY)
+NO_ACCESS = Access()
+_asking: ContextVar[Access] = ContextVar("asking", default=NO_ACCESS)
 
 
 def who_asks() -> Access:

@@ -28,7 +28,7 @@ class Anchor:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Mark:
+class CodeMark:
     """The content at a cited place: blob id of the file, hash and size of the cited part, its lines, or a value.
 
     `there` is None if the place could not be read.
@@ -57,11 +57,11 @@ class Touch:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sight:
+class CodeSnapshot:
     """One look at the code: the commit, and a mark for each cited place."""
 
     commit: str = ""
-    marks: Mapping[str, Mark]
+    marks: Mapping[str, CodeMark]
 
 
 def parse_anchor(text: str) -> Anchor:
@@ -107,34 +107,37 @@ def check_anchors(anchors: tuple[str, ...]) -> tuple[str, ...]:
     return unique
 
 
-def sight_to_json(sight: Sight) -> dict[str, Any]:
+def snapshot_to_json(snapshot: CodeSnapshot) -> dict[str, Any]:
     """Write a sight as JSON, without the fields that have their default."""
-    return {"commit": sight.commit, "marks": {anchor: _mark_to_json(mark) for anchor, mark in sight.marks.items()}}
+    return {
+        "commit": snapshot.commit,
+        "marks": {anchor: _mark_to_json(mark) for anchor, mark in snapshot.marks.items()},
+    }
 
 
-def sight_from_json(value: Any) -> Sight | None:
+def snapshot_from_json(value: Any) -> CodeSnapshot | None:
     """Parse a sight; None if the value is not one."""
     marks = value.get("marks") if isinstance(value, Mapping) else None
     if not isinstance(marks, Mapping):
         return None
     parsed = {str(anchor): mark for anchor, fields in marks.items() if (mark := _mark_from_json(fields))}
     commit = value.get("commit")
-    return Sight(commit=commit if isinstance(commit, str) else "", marks=parsed)
+    return CodeSnapshot(commit=commit if isinstance(commit, str) else "", marks=parsed)
 
 
 def _path(text: str) -> str:
     return text.strip().replace("\\", "/").removeprefix("./")
 
 
-def _mark_to_json(mark: Mark) -> dict[str, Any]:
+def _mark_to_json(mark: CodeMark) -> dict[str, Any]:
     values = {spec.name: getattr(mark, spec.name) for spec in fields(mark)}
-    return {name: value for name, value in values.items() if value != Mark.__dataclass_fields__[name].default}
+    return {name: value for name, value in values.items() if value != CodeMark.__dataclass_fields__[name].default}
 
 
-def _mark_from_json(value: Any) -> Mark | None:
+def _mark_from_json(value: Any) -> CodeMark | None:
     if not isinstance(value, Mapping):
         return None
     texts = {name: value[name] for name in ("blob", "hash", "value") if isinstance(value.get(name), str)}
     places = {name: value[name] for name in ("size", "first", "last") if isinstance(value.get(name), int)}
     there = value.get("there", True)
-    return Mark(there=there if isinstance(there, bool) else None, **texts, **places)
+    return CodeMark(there=there if isinstance(there, bool) else None, **texts, **places)

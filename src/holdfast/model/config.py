@@ -1,6 +1,5 @@
 """Every setting with its meaning and default; `compose` reads them once, nothing changes them afterwards."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -47,18 +46,30 @@ class Config:
     recall_budget: int = _setting(2000, "Maximum tokens of a recall's results.")
     confirm_writes: bool = _setting(False, "Require approval of every write.")
     allowed_scopes: tuple[str, ...] = _setting((), "If set, only these scopes may be written.")
-    starters: bool = _setting(True, "Add twelve general lessons at the first session.")
+    starters: bool = _setting(
+        False, "Add twelve general lessons, and show them in recall after the project's own, marked as starters."
+    )
     inject: str = _setting(
         "brief", "What is injected into sessions automatically: off, hot, brief or full (brief and file notes)."
     )
     brief_budget: int = _setting(
-        0, "Maximum tokens of the brief at session start. 0: 500 to 3000, depending on how much is stored."
+        0, "Maximum tokens of the brief at session start. 0: 800 to 2200, depending on how much is stored."
     )
     block_actions: bool = _setting(False, "Let a blocking scar stop the command or edit it names.")
     prompt_hints: bool = _setting(False, "Point to memories that share rare words with a prompt.")
     guard_secrets: bool = _setting(
         False, "Warn before a read or command that would print credentials (stop it, with block_actions)."
     )
+    remind: bool = _setting(
+        False, "Remind agents to look for scars before a risky command, and to close their session when they end."
+    )
+    promote_after: int = _setting(
+        0, "Recalls through Memory MCP's tools after which a memory joins the hot set. 0: only its use adds it."
+    )
+    demote_days: int = _setting(
+        0, "Days without use after which a memory leaves the hot set. 0: 7 to 28, depending on its kind."
+    )
+    auto_bootstrap: bool = _setting(False, "Import the project's documents when the hot set is read and still empty.")
     hot_capacity: int = _setting(20, "Maximum number of memories in a project's hot set.")
     quarantine: str = _setting(
         "show",
@@ -72,18 +83,3 @@ class Config:
         0.0, "Confidence from which a mined pattern is saved without approval. 0: never."
     )
     mined_occurrences: int = _setting(0, "Occurrences also needed to save a mined pattern without approval. 0: never.")
-
-
-# The defaults users of each system expect, by the name of its surface.
-PRESETS: Mapping[str, Mapping[str, Any]] = {
-    "gitmem": {"inject": "brief"},  # a session opens with scars, threads and decisions
-    "memory-mcp": {  # injects only the hot set; saves patterns mined often enough
-        "inject": "hot",
-        "starters": False,
-        "mined_confidence": 0.8,
-        "mined_occurrences": 3,
-    },
-    "git-notes": {"inject": "full", "starters": False},  # context at the start, and notes about files
-    "claude-mem": {"inject": "full", "starters": False},
-    "bettermemory": {"inject": "off", "starters": False},  # injects nothing: the agent searches
-}

@@ -5,7 +5,7 @@ HoldfastError
 │   ├── InvalidConfig  a setting is unknown or has an impossible value
 │   └── InvalidFile    a file of another program cannot be understood, so it is left alone
 ├── NotFound           no such record, scope or file
-│   └── Ambiguous      an id prefix fits several records
+│   └── Ambiguous      a part of an id fits several records
 ├── Conflict           the record is not in a state that allows this
 ├── Forbidden          the caller may not do this
 ├── StoreError         the store cannot be used
@@ -75,9 +75,10 @@ class NotFound(HoldfastError):
 
 
 class Ambiguous(NotFound):
-    """Several records begin with this id."""
+    """This part of an id fits several records."""
 
     code = "ambiguous"
+    remedy = "Use one of the ids it lists."
 
 
 class Conflict(HoldfastError):

@@ -5,7 +5,7 @@ from dataclasses import replace
 from functools import reduce
 from typing import Any, Literal
 
-from holdfast.model.anchor import sight_from_json
+from holdfast.model.anchor import snapshot_from_json
 from holdfast.model.event import FOLDING, LOCAL, Event
 from holdfast.model.record import CONFIDENCES, RELATIONS, SOURCES, VISIBILITIES, Link, Origin, Record, State
 
@@ -13,7 +13,7 @@ from holdfast.model.record import CONFIDENCES, RELATIONS, SOURCES, VISIBILITIES,
 HEATED_BECAUSE = ("evicted", "stale", "pin", "unpin")  # other reasons are free text
 _KEPT_ON_ERASURE = ("kind", "project", "outcome")
 REJECTED = "it was rejected in quarantine"
-Aside = Literal["waits", "rejected"]
+NotCounted = Literal["waits", "rejected"]
 
 
 def fold_all(events: Iterable[Event]) -> Record | None:
@@ -35,9 +35,9 @@ def fold_all(events: Iterable[Event]) -> Record | None:
     return whole and replace(whole, state=state, reason="" if waiting else REJECTED, waiting=waiting)
 
 
-def set_aside(events: Iterable[Event]) -> dict[str, Aside]:
+def set_aside(events: Iterable[Event]) -> dict[str, NotCounted]:
     """Return the events about a record that do not count, by id: quarantined or rejected."""
-    aside: dict[str, Aside] = {}
+    aside: dict[str, NotCounted] = {}
     for event in sorted((event for event in events if event.verb in LOCAL), key=lambda event: event.id):
         named = _texts(event.data.get("events")) or ()
         match event.verb:
@@ -108,6 +108,10 @@ def _changed(record: Record, event: Event) -> Record:
 
 
 def _revised(record: Record, event: Event) -> Record:
+    if isinstance(project := event.data.get("project"), str):
+        record = replace(record, project=project)
+        if len(event.data) == 1:
+            return record  # a move is no change of what it says
     changed = replace(record, **_content(event.data), updated_at=event.at)
     if kind := _text(event.data.get("kind")):
         changed = replace(changed, kind=kind)
@@ -170,7 +174,7 @@ def _read(name: str, value: Any) -> Any:
         case "links":
             return _links(value)
         case "seen":
-            return sight_from_json(value)
+            return snapshot_from_json(value)
         case "visibility":
             return value if value in VISIBILITIES else None
         case "confidence":

@@ -35,6 +35,7 @@ class Foreign:
     updated_at: str = ""
     verified_at: str = ""
     links: tuple[ForeignLink, ...] = ()
+    trust: float | None = None  # as the other system computed it, between 0 and 1
     # Counters that change with every use: stored, but they do not make the memory a changed one.
     counts: Mapping[str, Any] = field(default_factory=dict)
     # True if the draft's time never changes and so belongs to its identity; a file's date does not.
@@ -59,11 +60,11 @@ class ForeignSession:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Happened:
+class ForeignEvent:
     """An event about memories of another system: returned, used, worked on."""
 
     key: str
-    verb: Literal["used", "surfaced", "touched"]
+    verb: Literal["used", "surfaced", "touched", "heated"]
     of: tuple[str, ...]
     at: str
     by: Actor = field(default_factory=lambda: Actor(kind="agent"))
@@ -72,7 +73,7 @@ class Happened:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Said:
+class ForeignTranscript:
     """The conversation of a session of another system, turn by turn: role, content and any other known fields."""
 
     session: str
@@ -88,4 +89,4 @@ class Remark:
     why: str
 
 
-Item = Foreign | ForeignSession | Happened | Said | Remark
+Item = Foreign | ForeignSession | ForeignEvent | ForeignTranscript | Remark

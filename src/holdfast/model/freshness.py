@@ -3,10 +3,11 @@
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from holdfast.model.anchor import Mark, Touch
+from holdfast.model.anchor import CodeMark, Touch
 
-# `unverified`: no content was recorded. `unknown`: it could not be read. Neither is ever reported as fresh.
-State = Literal["fresh", "unverified", "unknown", "changed", "missing"]
+# `exists`: a place that is only named is still there, which says nothing about its content. `unverified`: no content was
+# recorded. `unknown`: it could not be read. None of these is ever reported as fresh.
+State = Literal["fresh", "exists", "unverified", "unknown", "changed", "missing"]
 STATES: tuple[State, ...] = get_args(State)
 
 
@@ -18,7 +19,7 @@ class Finding:
     state: State
     note: str = ""
     moved_to: str = ""
-    now: Mark | None = None
+    now: CodeMark | None = None
     commits: int | None = None
     last: Touch | None = None
 
@@ -32,7 +33,7 @@ class Freshness:
     days: float | None = None
 
     @property
-    def troubles(self) -> tuple[Finding, ...]:
+    def problems(self) -> tuple[Finding, ...]:
         """The findings that contradict the record."""
         return tuple(finding for finding in self.findings if finding.state in ("changed", "missing"))
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 # Status of a branch: merged into the checkout, not merged, deleted without a merge, or not known.
-Fate = Literal["merged", "open", "gone", "unknown"]
+BranchStatus = Literal["merged", "open", "gone", "unknown"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,3 +27,6 @@ class History(Protocol):
 
     def commits(self, *, after: str = "", since: str = "", limit: int = 500) -> list[Commit]:
         """Return commits, newest first: those not contained in `after`, made since a date."""
+
+    def changelog(self) -> tuple[str, str]:
+        """Return the path and text of the file that lists the releases; two empty strings if there is none."""

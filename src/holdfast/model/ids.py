@@ -3,7 +3,7 @@
 import re
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from datetime import UTC, datetime
 from hashlib import blake2b
 from secrets import randbits
@@ -13,7 +13,10 @@ from ulid_transform import bytes_to_ulid, ulid_to_bytes, ulid_to_timestamp
 from holdfast.model.errors import Invalid
 
 ULID = re.compile(r"[0-7][0-9A-HJKMNP-TV-Z]{25}")
-_PREFIX = re.compile(r"[0-9A-HJKMNP-TV-Z]{4,26}")
+_PART = re.compile(r"[0-9A-HJKMNP-TV-Z]{4,26}")
+UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
+TAIL = 6  # characters at the end of an id that are looked up; a short form has at least SHORT of them
+SHORT = 8
 LAST = 253_402_214_400.0  # the last day with a four-digit year
 # A replica whose clock runs further ahead than this does not drag ours along.
 MAX_DRIFT_MS = 24 * 3600 * 1000
@@ -39,8 +42,8 @@ class Clock:
     def tick(self, after: str = "") -> str:
         """Return the next id, later than `after` as well.
 
-        Its millisecond is later too, so that the first characters differ; the rest is random, so that another
-        clock that continues from the same id makes a different one.
+        Its millisecond is later too; the rest is random, so that another clock that continues from the same id makes
+        a different one.
         """
         with self._lock:
             floor = max(self._last, after)
@@ -99,15 +102,40 @@ def check_id(text: str) -> str:
     return text
 
 
-def is_prefix(text: str) -> bool:
-    """True if a text could be an id or the beginning of one."""
-    return bool(_PREFIX.fullmatch(text.strip().upper()))
+def short(id_: str, others: Collection[str] = ()) -> str:
+    """Return the form of an id to show: its random end, because ids of one moment begin alike.
+
+    It has a digit, so that it is not taken for a word, and is long enough to fit none of the `others`. Eight
+    characters are 40 bits: of 100,000 ids, two end alike in one store of two hundred. An id of a client's own is
+    returned whole.
+    """
+    if not (ULID.fullmatch(id_) or UUID.fullmatch(id_)):
+        return id_
+    length = SHORT
+    while length < len(id_) and not _is_telling(id_[-length:], id_, others):
+        length += 1
+    return id_[-length:]
 
 
-def check_prefix(text: str) -> str:
-    """Return a full id or an id prefix in its canonical spelling."""
-    if not is_prefix(text):
-        raise Invalid(f"{text[:40]!r} is not an id.", hint="Use the id, or at least its first 8 characters.")
+def _is_telling(end: str, id_: str, others: Collection[str]) -> bool:
+    return not end.isalpha() and not any(other.endswith(end) for other in others if other != id_)
+
+
+def is_called(id_: str, reference: str) -> bool:
+    """True if a reference is an id, its end or its beginning."""
+    wanted = reference.strip().upper()
+    return bool(wanted) and (id_.upper().endswith(wanted) or id_.upper().startswith(wanted))
+
+
+def is_part(text: str) -> bool:
+    """True if a text could be an id, its end or its beginning."""
+    return bool(_PART.fullmatch(text.strip().upper()))
+
+
+def check_part(text: str) -> str:
+    """Return an id, or a part of one, in its canonical spelling."""
+    if not is_part(text):
+        raise Invalid(f"{text[:40]!r} is not an id.", hint="Use the id as it was printed.")
     return text.strip().upper()
 
 

@@ -256,6 +256,8 @@ _ALL = (
         half_life=60,
         fields=(
             _text("request", "What was asked."),
+            _list("constraints", "What the user demanded or said on the way."),
+            _text("state", "How it stood at the end."),
             _text("investigated", "What was looked into."),
             _text("learned", "What was learned."),
             _text("completed", "What got done."),

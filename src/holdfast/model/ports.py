@@ -1,15 +1,25 @@
 """Ports to the outside: embedders, checkouts and replicas. Each has at least two implementations in `adapters`."""
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from holdfast.model.anchor import Mark, Sight, Touch
-from holdfast.model.history import Fate
+from holdfast.model.anchor import CodeMark, CodeSnapshot, Touch
+from holdfast.model.history import BranchStatus
 from holdfast.model.record import Origin
-from holdfast.model.replica import Arrived, Put, Reached, Settled, Telling
+from holdfast.model.replica import ReadOutcome, RemoteResult, ReplicaChanges, ReplicaUpdate, WriteCounts
 
-Vectors = Any  # a float32 array, one unit-length row per text
+Vectors = Any  # a numpy array
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Encoded:
+    """What an embedder makes of a text. Only the built-in encoder gives vectors of words."""
+
+    vector: Vectors  # float32, of unit length
+    tokens: Vectors = None  # int8, a row for each word or part of one: a unit vector times 127
+    weights: Vectors = None  # float32, how much each of them counts if the text is a question
 
 
 class Embedder(Protocol):
@@ -25,8 +35,8 @@ class Embedder(Protocol):
     def center(self) -> Vectors:
         """The mean vector of ordinary texts (0 if unknown); binary codes are taken relative to it."""
 
-    def embed(self, texts: Sequence[str]) -> Vectors:
-        """Return one unit vector per text, or raise EmbedderError."""
+    def embed(self, texts: Sequence[str]) -> Sequence[Encoded]:
+        """Return the vectors of each text, or raise EmbedderError."""
 
 
 class Checkout(Protocol):
@@ -41,19 +51,22 @@ class Checkout(Protocol):
     def origin(self) -> Origin:
         """Return branch, worktree and commit."""
 
+    def in_git(self) -> bool:
+        """True if there is a repository."""
+
     def top(self) -> Path:
         """Return the root folder of the checkout."""
 
     def commits_since(self, at: str, paths: Sequence[str] = ()) -> list[str] | None:
         """Return the time of each commit since an instant, of these paths or of all; None if unknown."""
 
-    def sight(self, cited: Mapping[str, Mark | None], *, at: str = "") -> Sight:
+    def snapshot(self, cited: Mapping[str, CodeMark | None], *, at: str = "") -> CodeSnapshot:
         """Look at places, in the working files or at a commit; places there is no time for are unknown."""
 
     def touches(self, cited: Mapping[str, Collection[str]], since: str, *, quick: bool = False) -> list[Touch] | None:
         """Return the commits since an instant that changed files, newest first, back to where each had the cited content; None if unknown."""
 
-    def versions(self, anchor: str, blobs: Sequence[str]) -> dict[str, Mark]:
+    def versions(self, anchor: str, blobs: Sequence[str]) -> dict[str, CodeMark]:
         """Return the mark of a place in several versions of its file."""
 
     def renamed(self, paths: Sequence[str], since: Sequence[str]) -> dict[str, str]:
@@ -61,6 +74,12 @@ class Checkout(Protocol):
 
     def defining(self, name: str, extension: str) -> list[str]:
         """Return the files in which a name may be defined."""
+
+    def definitions(self, names: Sequence[str], paths: Sequence[str] = ()) -> dict[str, list[str]]:
+        """Return the anchors of all definitions that each name may mean, in these files or in all; {} if it takes too long."""
+
+    def files_named(self, names: Sequence[str]) -> dict[str, str]:
+        """Return the paths of files by full path, or by an ending that only one of them has."""
 
     def content(self, what: str) -> bytes | None:
         """Return the bytes of a blob or of commit:path."""
@@ -78,11 +97,11 @@ class Checkout(Protocol):
     def default_branch(self) -> str:
         """The branch others are merged into."""
 
-    def fates(self, born: Mapping[str, str]) -> dict[str, Fate]:
+    def branch_status(self, born: Mapping[str, str]) -> dict[str, BranchStatus]:
         """Return the status of branches, each passed with its last known commit."""
 
 
-class Unseen:
+class UnreadableCheckout:
     """A checkout whose code cannot be read: only its name is known."""
 
     default_branch = ""
@@ -90,6 +109,10 @@ class Unseen:
     def address(self) -> str:
         """Return "": it is not known."""
         return ""
+
+    def in_git(self) -> bool:
+        """Return True: its name is a repository's."""
+        return True
 
     def top(self) -> Path:
         """Return the current folder."""
@@ -99,15 +122,15 @@ class Unseen:
         """Return None: unknown."""
         return None
 
-    def sight(self, cited: Mapping[str, Mark | None], *, at: str = "") -> Sight:
+    def snapshot(self, cited: Mapping[str, CodeMark | None], *, at: str = "") -> CodeSnapshot:
         """Return marks that are neither present nor absent."""
-        return Sight(commit=at, marks=dict.fromkeys(cited, Mark(there=None)))
+        return CodeSnapshot(commit=at, marks=dict.fromkeys(cited, CodeMark(there=None)))
 
     def touches(self, cited: Mapping[str, Collection[str]], since: str, *, quick: bool = False) -> list[Touch] | None:  # noqa: ARG002
         """Return None: unknown."""
         return None
 
-    def versions(self, anchor: str, blobs: Sequence[str]) -> dict[str, Mark]:  # noqa: ARG002
+    def versions(self, anchor: str, blobs: Sequence[str]) -> dict[str, CodeMark]:  # noqa: ARG002
         """Return no marks."""
         return {}
 
@@ -118,6 +141,14 @@ class Unseen:
     def defining(self, name: str, extension: str) -> list[str]:  # noqa: ARG002
         """Return no files."""
         return []
+
+    def definitions(self, names: Sequence[str], paths: Sequence[str] = ()) -> dict[str, list[str]]:  # noqa: ARG002
+        """Return no definitions."""
+        return {}
+
+    def files_named(self, names: Sequence[str]) -> dict[str, str]:  # noqa: ARG002
+        """Return no files."""
+        return {}
 
     def content(self, what: str) -> bytes | None:  # noqa: ARG002
         """Return None: unknown."""
@@ -135,12 +166,12 @@ class Unseen:
         """Return no branches."""
         return {}
 
-    def fates(self, born: Mapping[str, str]) -> dict[str, Fate]:
+    def branch_status(self, born: Mapping[str, str]) -> dict[str, BranchStatus]:
         """Return "unknown" for each branch."""
         return dict.fromkeys(born, "unknown")
 
 
-class Elsewhere(Unseen):
+class RemoteCheckout(UnreadableCheckout):
     """A checkout on another machine: a server must answer nothing from its own files."""
 
     def __init__(self, project: str) -> None:
@@ -163,35 +194,35 @@ class Replica(Protocol):
     """A copy of records outside the store that syncs both ways. Losing its state costs time, nothing else."""
 
     name: str
-    tells_history: bool  # whether it stores events, or only the resulting records
+    stores_events: bool  # whether it stores events, or only the resulting records
 
     @property
     def cursor(self) -> int:
         """The journal number up to which it is complete; 0 if it must be written from the beginning."""
 
-    def read(self, *, afresh: bool = False) -> Arrived:
+    def read(self, *, afresh: bool = False) -> ReplicaChanges:
         """Return what changed there since the last `write`, or everything."""
 
     def carriers(self, ids: Collection[str]) -> dict[str, str]:
         """Return who added the events that were just read, by event id, where that is known."""
 
-    def write(self, tellings: Sequence[Telling], settled: Settled, *, cursor: int) -> Put:
+    def write(self, updates: Sequence[ReplicaUpdate], settled: ReadOutcome, *, cursor: int) -> WriteCounts:
         """Bring it up to date, and store the new cursor and what was read."""
 
     def close(self) -> None:
         """Release its state."""
 
 
-class Travelling(Replica, Protocol):
+class RemoteReplica(Replica, Protocol):
     """A replica that is fetched from and pushed to a remote."""
 
-    def fetch(self, remote: str) -> Reached:
+    def fetch(self, remote: str) -> RemoteResult:
         """Fetch from the remote and merge it with the local copy."""
 
-    def push(self, remote: str) -> Reached:
+    def push(self, remote: str) -> RemoteResult:
         """Push what the remote does not have."""
 
-    def rewrite(self, remote: str) -> Reached:
+    def rewrite(self, remote: str) -> RemoteResult:
         """Start a new history, locally and at the remote, so that nothing erased is left in it."""
 
     def remotes(self) -> list[str]:

@@ -48,7 +48,7 @@ class Query:
     related: bool = False
     weak: bool = False
     least: float | None = None
-    starters: bool = True
+    starters: bool = False
 
     def __post_init__(self) -> None:
         text = check_text(self.text, "question", LONGEST_QUESTION) if self.text.strip() else ""
@@ -82,6 +82,7 @@ class Hit:
     alike: int = 0  # number of near-duplicates of the same source that are left out
     branch: str = ""  # the branch it was made on, if that is not merged into the checkout
     hot: bool = False  # whether it is in the hot set
+    contradicted_by: str = ""  # id of a newer record that says otherwise
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,6 +103,7 @@ class Recalled:
     gated: int = 0
     cut: int = 0
     lagging: int = 0
+    closest: Record | None = None  # if nothing fits: what comes closest, not to be relied on
     related: tuple[Related, ...] = ()
     held: tuple[Hit, ...] = ()  # quarantined records that match; never ranked among the results
     notes: tuple[str, ...] = field(default=())

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal, get_args
 
-from holdfast.model.anchor import Sight, sight_from_json, sight_to_json
+from holdfast.model.anchor import CodeSnapshot, snapshot_from_json, snapshot_to_json
 from holdfast.model.event import Actor, Json
 from holdfast.model.kinds import CODED
 
@@ -58,7 +58,7 @@ class Record:
     triggers: tuple[str, ...] = ()
     links: tuple[Link, ...] = ()
     extra: Mapping[str, Any] = field(default_factory=dict)
-    seen: Sight | None = None
+    seen: CodeSnapshot | None = None
     state: State = "active"
     reason: str = ""
     by: Actor = field(default_factory=Actor)
@@ -72,7 +72,7 @@ class Record:
     @property
     def text(self) -> str:
         """All text of the record that is meant to be read, and so searched."""
-        parts = [] if self.body.startswith(self.title) else [self.title]
+        parts = [] if self.body.startswith(self.title.removesuffix("…")) else [self.title]
         parts.append(self.body)
         for name, value in self.fields.items():
             if name not in CODED:
@@ -122,8 +122,8 @@ def record_to_json(record: Record) -> Json:
                 item = [_plain(part) if isinstance(part, Link) else part for part in item]
             case Mapping():
                 item = dict(item)
-            case Sight():
-                item = sight_to_json(item)
+            case CodeSnapshot():
+                item = snapshot_to_json(item)
         if item not in ("", [], {}, None):
             value[spec.name] = item
     return value
@@ -135,7 +135,7 @@ def record_from_json(value: Mapping[str, Any]) -> Record:
     parts["by"] = Actor(**parts.get("by", {}))
     parts["origin"] = Origin(**parts.get("origin", {}))
     parts["links"] = tuple(Link(**link) for link in parts.get("links", ()))
-    parts["seen"] = sight_from_json(parts.get("seen"))
+    parts["seen"] = snapshot_from_json(parts.get("seen"))
     for name in ("scopes", "tags", "anchors", "triggers", "waiting"):
         parts[name] = tuple(parts.get(name, ()))
     return Record(**parts)

@@ -16,7 +16,7 @@ FRONT = "front"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Telling:
+class ReplicaUpdate:
     """A record to write to a replica, with the events that made it.
 
     `carried` is False for a record that the replica holds and should no longer follow.
@@ -40,7 +40,7 @@ class Edit:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Gone:
+class DeletedFile:
     """A file that was deleted."""
 
     where: str
@@ -49,12 +49,12 @@ class Gone:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Arrived:
+class ReplicaChanges:
     """Changes in a replica that the store may not have; remarks name what could not be parsed and is left alone."""
 
     events: tuple[Event, ...] = ()
     edits: tuple[Edit, ...] = ()
-    gone: tuple[Gone, ...] = ()
+    gone: tuple[DeletedFile, ...] = ()
     remarks: tuple[Remark, ...] = ()
     owed: tuple[str, ...] = ()  # records that could not be written last time
     files: int = 0
@@ -63,7 +63,7 @@ class Arrived:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Settled:
+class ReadOutcome:
     """The outcome for the files that were read: rejected and outdated ones stay as they are."""
 
     refused: frozenset[str] = frozenset()
@@ -73,7 +73,7 @@ class Settled:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Put:
+class WriteCounts:
     """Counts of what was written to a replica."""
 
     records: int = 0
@@ -97,7 +97,7 @@ class Scrubbed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reached:
+class RemoteResult:
     """The outcome of a fetch or push: `problem` if it failed, `rejected` if the remote had changed meanwhile."""
 
     problem: str = ""
@@ -108,12 +108,12 @@ class Reached:
 def parts_of(record: Record, without: frozenset[str] = frozenset()) -> Json:
     """Return the parts of a record that a file may contain."""
     parts = {name: item for name, item in record_to_json(record).items() if name not in BOOKKEEPING | without}
-    parts["body"] = even(record.body)
+    parts["body"] = normalized(record.body)
     if isinstance(by := parts.get("by"), dict):
         parts["by"] = {name: item for name, item in by.items() if name != "session"}  # sessions are local
     return {name: item for name, item in parts.items() if item not in ("", [], {})}
 
 
-def even(text: str) -> str:
+def normalized(text: str) -> str:
     """Return a text stripped and with plain line ends, as every file has it."""
     return text.replace("\r\n", "\n").replace("\r", "\n").strip()

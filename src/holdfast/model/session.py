@@ -48,7 +48,7 @@ class Host:
     is_alive: Callable[[int], bool] = bool
 
 
-def told(session: Session | None, event: Event) -> Session | None:
+def apply_event(session: Session | None, event: Event) -> Session | None:
     """Apply an event to a session. Total: data of the wrong shape changes nothing."""
     known = session or Session(id=event.about)
     match event.verb:
@@ -56,7 +56,9 @@ def told(session: Session | None, event: Event) -> Session | None:
             return _started(known, event)
         case "closed" if event.id > known.end:
             issue = known.issue or _text(event.data.get("issue"))
-            return replace(known, closed_at=event.at, close=dict(event.data), end=event.id, issue=issue)
+            project = _text(event.data.get("project")) or known.project
+            close = {name: value for name, value in event.data.items() if name != "project"}
+            return replace(known, closed_at=event.at, close=close, end=event.id, issue=issue, project=project)
     return session
 
 

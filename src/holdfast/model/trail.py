@@ -22,13 +22,14 @@ CLIENT_EVENTS = (
     "Stop",
     "SessionEnd",
 )
-EVENTS = (*CLIENT_EVENTS, "Injected")  # the last comes from our own hook: text it injected
+# Ours: text that the hook injected, and that a session stopped in the middle of a turn.
+EVENTS = (*CLIENT_EVENTS, "Injected", "Idle")
 # An observer works in folders with this prefix: activity there is not the user's work.
 OBSERVER_FOLDER = "holdfast-observer-"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Happening:
+class HookEvent:
     """An event of a client. `session` is the client's own id, `agent` names the sub-agent, if any."""
 
     id: str
@@ -39,28 +40,38 @@ class Happening:
     client: str = ""
     agent: str = ""
     text: str = ""  # the prompt, or the last message of the assistant
+    between: str = ""  # what the assistant wrote before its last message, between tool calls
     tool: str = ""
     given: Mapping[str, Any] = field(default_factory=dict)
     result: str = ""  # what the tool answered, its middle cut out where it was long
     failed: bool = False
     source: str = ""  # how a session started (startup, resume, clear, compact), or what triggered a compaction
     transcript: str = ""
+    branch: str = ""  # of the checkout, when a prompt began or a turn ended
     took_ms: float = 0.0  # CPU time the hook had used when it wrote this; 0: not measured
     settings: Mapping[str, str] = field(default_factory=dict)  # HOLDFAST_* variables of the session's shell
 
 
 # Longest names and paths of a client; hooks bound the texts themselves.
 LONGEST = {"id": 200, "session": 1_000, "cwd": 4_096, "client": 100, "agent": 1_000, "tool": 1_000, "source": 1_000}
-LONGEST |= {"transcript": 4_096, "at": 40, "event": 40, "text": 200_000, "result": 200_000}
+LONGEST |= {
+    "transcript": 4_096,
+    "branch": 1_000,
+    "at": 40,
+    "event": 40,
+    "text": 200_000,
+    "between": 200_000,
+    "result": 200_000,
+}
 
 
-def problem_with(event: Happening, *, earliest: str, latest: str) -> str:
+def problem_with(event: HookEvent, *, earliest: str, latest: str) -> str:
     """Return why an event from a hook cannot be used; "" if it can."""
     for name, longest in LONGEST.items():
         text = getattr(event, name)
         if len(text) > longest:
             return f"{name} has more than {longest:,} characters"
-        if name not in ("text", "result") and not _is_plain(text):
+        if name not in ("text", "between", "result") and not _is_plain(text):
             return f"{name} holds characters that no name or path can hold"
     if not event.id:
         return "it has no id"
@@ -79,15 +90,15 @@ def _is_plain(text: str) -> bool:
     return text.isprintable()
 
 
-def happening_from_json(value: Any) -> Happening | None:
+def hook_event_from_json(value: Any) -> HookEvent | None:
     """Parse an event that a hook wrote; None if it has another shape."""
     if not isinstance(value, dict) or value.get("event") not in EVENTS:
         return None
     others = ("given", "failed", "took_ms", "settings")
-    texts = {name: str(value.get(name) or "") for name in Happening.__dataclass_fields__ if name not in others}
-    texts |= {name: _storable(texts[name]) for name in ("text", "result")}
+    texts = {name: str(value.get(name) or "") for name in HookEvent.__dataclass_fields__ if name not in others}
+    texts |= {name: _storable(texts[name]) for name in ("text", "between", "result")}
     given, took, settings = value.get("given"), value.get("took_ms"), value.get("settings")
-    return Happening(
+    return HookEvent(
         **texts,
         given=_storable(given) if isinstance(given, dict) else {},
         failed=value.get("failed") is True,

@@ -4,11 +4,12 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from holdfast.model.anchor import Anchor, Mark, Sight, Touch, bare_value, parse_anchor
+from holdfast.model.anchor import Anchor, CodeMark, CodeSnapshot, Touch, bare_value, parse_anchor
 from holdfast.model.freshness import STATES, Finding, Freshness, State
 from holdfast.model.ids import days_between
 from holdfast.model.kinds import KINDS
 from holdfast.model.record import Record
+from holdfast.policy.mentions import symbols_in
 
 # Kinds that report what happened, not how things are.
 PAST = frozenset(
@@ -27,35 +28,30 @@ PAST = frozenset(
 # Other sources only name related files and claim nothing about their content.
 CLAIMED = frozenset({"explicit", "correction"})
 
-MOST_ANCHORS = 8  # found in a text
-_EXTENSIONS = (
-    "py pyi js jsx mjs cjs ts tsx mts cts go rs java kt kts scala swift c h cc cpp cxx hpp hh cs php rb sh bash sql proto graphql "
-    "toml yaml yml json jsonc ini cfg conf env xml html css scss vue svelte md rst txt tf lua dart ex exs erl hs ml zig gradle lock"
-)
-_FILE = rf"[\w.@+-]*\w\.(?:{'|'.join(_EXTENSIONS.split())})|Makefile|Dockerfile|Justfile|Gemfile|Rakefile|Procfile"
-_PLACE = re.compile(
-    rf"(?<![\w/.:@~<$\\-])(?P<path>(?:\./)?(?:[\w.@+-]+/)*(?:{_FILE}))"
-    r"(?P<inside>::[A-Za-z_][\w.]*(?:::[A-Za-z_]\w*)*(?:=[\w.'\"+-]+)?|:L?\d+(?:-L?\d+)?)?(?![\w/<>{}*]|\.\w)"
-)
-_QUOTED = re.compile(r"`([^`\n]{3,200})`")
-_ADDRESS = re.compile(r"\b(?:https?|ftp|ssh|git|file)://\S+|\b\w[\w.-]*@[\w.-]+:\S+")
-# Placeholder names.
-_EXAMPLE = re.compile(r"(?:^|/)(?:path/to|some|your|my|foo|bar|baz|example|examples?-?\w*|dir|tmp)(?:/|\.|$)|[<>{}*…$]")
+
+_TESTS = re.compile(r"(?:^|/)(?:tests?|__tests__|spec|examples?|docs?)/|(?:^|/)test_|[._](?:test|spec)\.\w+::")
 
 
-def anchors_in(text: str) -> list[str]:
-    """Return the places a text names, those in backticks first, without URLs, routes, commands and examples.
+def the_one_meant(name: str, tail: str, anchors: Sequence[str]) -> str:
+    """Return the only definition that a dotted name can mean, found by its tail; "" if it may be another.
 
-    A bare name without a folder counts only in backticks: in prose `node.js` is not a file.
+    Definitions in tests count only if there are no others. Within one file a bare name means the function or class, not a method.
     """
-    bare = _ADDRESS.sub(" ", text)
-    quoted = [match[0] for quote in _QUOTED.findall(bare) if (match := _PLACE.fullmatch(quote.strip()))]
-    prose = [match[0] for match in _PLACE.finditer(_QUOTED.sub(" ", bare)) if "/" in match["path"]]
-    places = dict.fromkeys(place.removeprefix("./") for place in (*quoted, *prose) if not _EXAMPLE.search(place))
-    return list(places)[:MOST_ANCHORS]
+    outer = name.removesuffix(tail).strip(".").split(".")[-1].strip("_").lower()
+    near = [anchor for anchor in anchors if outer in _modules(anchor)] if outer else list(anchors)
+    near = [anchor for anchor in near if not _TESTS.search(anchor)] or near
+    if len(near) > 1 and len({anchor.partition("::")[0] for anchor in near}) == 1:
+        near = [anchor for anchor in near if anchor.partition("::")[2] == tail]
+    return near[0] if len(near) == 1 else ""
 
 
-def places_of(record: Record) -> dict[str, Mark | None]:
+def _modules(anchor: str) -> set[str]:
+    """Return the names of the folders and the file of an anchor."""
+    path = anchor.partition("::")[0]
+    return {part.strip("_").lower() for part in path.rpartition(".")[0].split("/")}
+
+
+def places_of(record: Record) -> dict[str, CodeMark | None]:
     """Return every place a record cites, in its anchors or its text, with its last seen content."""
     seen = record.seen.marks if record.seen else {}
     return {
@@ -69,14 +65,17 @@ def is_about_code(kind: str) -> bool:
     return kind not in PAST and kind in KINDS
 
 
-def freshness_of(record: Record, now: Sight, at: str) -> Freshness:
+def freshness_of(record: Record, now: CodeSnapshot, at: str) -> Freshness:
     """Judge a record by the current content of its places."""
     places = places_of(record)
     findings = tuple(
         judged(record, anchor, cited, now.marks[anchor]) for anchor, cited in places.items() if anchor in now.marks
     )
     days = days_between(record.verified_at, at) if record.verified_at else None
-    return Freshness(state=overall(findings, checked=bool(record.verified_at)), findings=findings, days=days)
+    state = overall(findings, checked=bool(record.verified_at))
+    if state == "fresh" and not record.anchors and is_partly_resolved(record):
+        state = "exists"
+    return Freshness(state=state, findings=findings, days=days)
 
 
 def unknown(record: Record, at: str) -> Freshness:
@@ -86,13 +85,24 @@ def unknown(record: Record, at: str) -> Freshness:
 
 
 def overall(findings: Sequence[Finding], *, checked: bool) -> State:
-    """Return the worst of several states; without findings nothing can be measured."""
+    """Return the worst of several states; without findings nothing can be measured.
+
+    A place that merely exists adds nothing to one that was compared.
+    """
     if not findings:
         return "unknown" if checked else "unverified"
-    return max((finding.state for finding in findings), key=STATES.index)
+    compared = [finding.state for finding in findings if finding.state != "exists"]
+    return max(compared, key=STATES.index) if compared else "exists"
 
 
-def judged(record: Record, anchor: str, cited: Mark | None, now: Mark) -> Finding:
+def is_partly_resolved(record: Record) -> bool:
+    """True if the text certainly names code that was not found when it was written, so that only a part is compared."""
+    names = {parse_anchor(anchor).name for anchor in places_of(record)}
+    tails = {name.rpartition(".")[2] for name in names}
+    return any(not symbol.plain and symbol.name.rpartition(".")[2] not in tails for symbol in symbols_in(record.body))
+
+
+def judged(record: Record, anchor: str, cited: CodeMark | None, now: CodeMark) -> Finding:
     """Return the finding for one place."""
     place = parse_anchor(anchor)
     state, note = _state(place, cited, now, claimed=_claims(record, anchor, place))
@@ -100,7 +110,7 @@ def judged(record: Record, anchor: str, cited: Mark | None, now: Mark) -> Findin
     return Finding(anchor=anchor, state=state, note=note, moved_to=moved, now=now)
 
 
-def since_cited(finding: Finding, cited: Mark | None, touches: Sequence[Touch]) -> list[Touch]:
+def since_cited(finding: Finding, cited: CodeMark | None, touches: Sequence[Touch]) -> list[Touch]:
     """Return the commits that touched the file of a place since its cited content, newest first."""
     file_touches = [touch for touch in touches if touch.path == parse_anchor(finding.anchor).path]
     until = next(
@@ -109,7 +119,7 @@ def since_cited(finding: Finding, cited: Mark | None, touches: Sequence[Touch]) 
     return file_touches[:until]
 
 
-def explained(finding: Finding, touches: Sequence[Touch], versions: Mapping[str, Mark]) -> Finding:
+def explained(finding: Finding, touches: Sequence[Touch], versions: Mapping[str, CodeMark]) -> Finding:
     """Return the finding with the commits that changed its place, given the content in the versions they made."""
     if not touches:
         return finding  # not committed yet, or by a commit with an earlier date
@@ -117,7 +127,7 @@ def explained(finding: Finding, touches: Sequence[Touch], versions: Mapping[str,
     return replace(finding, commits=len(relevant), last=(relevant or touches)[0])
 
 
-def _differs(before: Mark | None, after: Mark | None) -> bool:
+def _differs(before: CodeMark | None, after: CodeMark | None) -> bool:
     """True if the content differs, or either version is not available."""
     if before is None or after is None:
         return True
@@ -129,7 +139,7 @@ def _claims(record: Record, anchor: str, place: Anchor) -> bool:
     return place.kind != "path" or (anchor in record.anchors and record.source in CLAIMED)
 
 
-def _state(place: Anchor, cited: Mark | None, now: Mark, *, claimed: bool) -> tuple[State, str]:
+def _state(place: Anchor, cited: CodeMark | None, now: CodeMark, *, claimed: bool) -> tuple[State, str]:
     if now.there is None:
         return "unknown", ""
     if place.kind == "absent":
@@ -139,8 +149,10 @@ def _state(place: Anchor, cited: Mark | None, now: Mark, *, claimed: bool) -> tu
     if place.kind in ("value", "version"):
         same = bare_value(place.value).lower() == now.value.lower()
         return ("fresh", "") if same else ("changed", f"it is {now.value} now")
-    if place.kind == "commit" or not claimed:
+    if place.kind == "commit":
         return "fresh", ""
+    if not claimed:
+        return "exists", ""
     if cited is None or not cited.hash:
         return "unverified", ""
     if not now.hash:
@@ -148,14 +160,14 @@ def _state(place: Anchor, cited: Mark | None, now: Mark, *, claimed: bool) -> tu
     return ("fresh", "") if now.hash == cited.hash else ("changed", "")
 
 
-def _moved(place: Anchor, cited: Mark | None, now: Mark) -> str:
+def _moved(place: Anchor, cited: CodeMark | None, now: CodeMark) -> str:
     """Return the new line range of cited lines, if they moved."""
     if place.kind != "lines" or cited is None or (cited.first, cited.last) == (now.first, now.last):
         return ""
     return f"{place.path}:L{now.first}-L{now.last}"
 
 
-def told(freshness: Freshness) -> str:
+def freshness_text(freshness: Freshness) -> str:
     """Return a record's freshness in a few words."""
     age = (
         ""
@@ -169,7 +181,7 @@ def told(freshness: Freshness) -> str:
 
 def details(freshness: Freshness) -> list[str]:
     """Return what changed at each place that is missing, changed or moved."""
-    return [_detail(finding) for finding in (*freshness.troubles, *freshness.moved)]
+    return [_detail(finding) for finding in (*freshness.problems, *freshness.moved)]
 
 
 def _detail(finding: Finding) -> str:
@@ -185,7 +197,7 @@ def _detail(finding: Finding) -> str:
     return f"{finding.anchor} {finding.state}" + (f" ({'; '.join(parts)})" if parts else "")
 
 
-def wrong_claims(anchors: Sequence[str], now: Sight | None) -> list[str]:
+def wrong_claims(anchors: Sequence[str], now: CodeSnapshot | None) -> list[str]:
     """Return the anchors that are false right now, each with the reason."""
     wrong = []
     for anchor in anchors if now else ():

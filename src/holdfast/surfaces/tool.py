@@ -4,7 +4,7 @@ import inspect
 import re
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
@@ -14,14 +14,14 @@ from holdfast.model.text import check_keepable
 from holdfast.surfaces.schema import Schema, check_arguments, schema_of
 
 if TYPE_CHECKING:
-    from holdfast.verbs.memory import Memory
+    from holdfast.verbs.memory import Context, Memory
 
 Function = Callable[..., Any]
 Report = Callable[[float, float | None, str], None]
 _VARIABLE = re.compile(r"\{(\w+)\}")
 
 
-def unheard(_done: float, _total: float | None, _message: str) -> None:
+def discard_progress(_done: float, _total: float | None, _message: str) -> None:
     """Discard a progress report: the default when no client asked for it."""
 
 
@@ -32,18 +32,27 @@ class Client:
     name: str = ""
 
 
+@dataclass(slots=True)
+class Acting:
+    """The current context of a client, kept by its host; None until a session starts."""
+
+    context: "Context | None" = None
+
+
 @dataclass(frozen=True, slots=True)
 class Call:
-    """The context of one request to a tool: the memory, where to report progress, and the client."""
+    """One request to a tool: the memory, where to report progress, and the client with its current context."""
 
     open: "Callable[[], Memory]"  # returns the same memory every time: see `once`
-    report: Report = unheard
+    report: Report = discard_progress
     client: Client = field(default_factory=Client)
+    acting: Acting = field(default_factory=Acting)
 
     @property
     def memory(self) -> "Memory":
-        """The memory, opened when first needed."""
-        return self.open()
+        """The memory, opened when first needed, in the client's current context."""
+        memory = self.open()
+        return memory if self.acting.context is None else replace(memory, context=self.acting.context)
 
     def progress(self, done: float, total: float | None = None, message: str = "") -> None:
         """Report progress; may be called often, since the host limits what it sends."""

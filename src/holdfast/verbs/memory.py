@@ -4,7 +4,7 @@ import logging
 import re
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from copy import copy, deepcopy
+from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
@@ -17,26 +17,27 @@ from holdfast.model.access import Role
 from holdfast.model.config import Config
 from holdfast.model.errors import Ambiguous, Forbidden, NotFound, StoreFull, StoreUnwritable
 from holdfast.model.event import Actor, Event, Verb
-from holdfast.model.ids import Clock, check_prefix, days_between, is_prefix
+from holdfast.model.ids import UUID, Clock, check_part, days_between, is_part, short
 from holdfast.model.observer import Observing
 from holdfast.model.ports import Checkout, Embedder
 from holdfast.model.record import GLOBAL, Record
-from holdfast.model.replica import Outdated, Scrubbed, Telling
+from holdfast.model.replica import Outdated, ReplicaUpdate, Scrubbed
 from holdfast.model.session import Host
-from holdfast.model.text import check_keepable
+from holdfast.model.text import check_keepable, shorten
 from holdfast.policy.secrets.find import masked
-from holdfast.policy.sessions.feedback import Desk
+from holdfast.policy.sessions.feedback import SessionFeedback
 
 if TYPE_CHECKING:
     from holdfast.engine.search.postgres_vectors import Neighbours
     from holdfast.engine.search.sqlite_vectors import Codes
 
 log = logging.getLogger(__name__)
-# Ids begin with a digit and mix digits and letters; hardly any word of a question does.
-LIKE_AN_ID = re.compile(r"[0-7][0-9A-HJKMNP-TV-Z]{7,25}", re.IGNORECASE)
+# An id or its beginning, which is a recent time. A short form may be any eight characters, so those are looked up.
+_LIKE_AN_ID = re.compile(r"0[01][0-9A-HJKMNP-TV-Z]{6,24}", re.IGNORECASE)
+_LIKE_A_SHORT_ID = re.compile(r"(?=[A-Z]*\d)[0-9A-HJKMNP-TV-Z]{8,26}", re.IGNORECASE)
 # Some clients prefix the id of a thread or of a suggested thread with its type: t-…, ts-…
 _TAG = re.compile(r"ts?-(?=[0-9A-Z]{4,26}$)", re.IGNORECASE)
-_UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
+MOST_CANDIDATES = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,38 +55,25 @@ class Clean:
         object.__setattr__(self, "masked", event is not given)
 
 
-@dataclass(kw_only=True)
-class Memory:
-    """A store with its context: the actor, the checkout, the embedder, the clock and the settings."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Context:
+    """Who acts, in which session and project, and for whom."""
 
-    store: Store
-    config: Config
-    checkout: Checkout
-    embedder: Embedder | None
     actor: Actor
-    # Created on demand: a misconfigured observer must not prevent the memory from opening.
-    observing: Callable[[], Observing | None] = lambda: None
-    # Removes erased records from the replicas on this machine.
-    copies: Callable[[Sequence[Telling], Outdated], Scrubbed] = lambda _tellings, _is_outdated: Scrubbed()
-    clock: Clock = field(default_factory=Clock)
-    host: Host = field(default_factory=Host)
-    # One thread at a time makes vectors; `wrote` wakes it when there is something to embed.
-    embedding: threading.Lock = field(default_factory=threading.Lock)
-    wrote: threading.Event = field(default_factory=threading.Event)
+    project: str = ""  # empty: the project of the settings or of the checkout
     # On a shared store: the user who makes the request, and whether their records are visible to the team.
     user: str = ""
     shares: bool = False
     # What the user's key allows; without a key, everything.
     role: Role = "admin"
-    # Why a local copy is used instead of the team's database; empty unless that is unreachable.
-    apart: str = ""
-    # Feedback of each session, kept only while this process runs.
-    desks: dict[str, Desk] = field(default_factory=dict)
 
-    @cached_property
-    def project(self) -> str:
-        """The current project: from the settings, else from the checkout."""
-        return self.config.project or self.checkout.project()
+
+@dataclass(kw_only=True)
+class Caches:
+    """What searching learns about one store. All memories of that store share it."""
+
+    store: Store
+    embedder: Embedder | None
 
     @cached_property
     def frequencies(self) -> Frequencies:
@@ -99,28 +87,87 @@ class Memory:
 
         return vector_search(self.store.db, self.embedder.center if self.embedder else 0.0)
 
-    def move_to(self, project: str) -> None:
-        """Switch this memory to another project."""
-        self.config = replace(self.config, project=project)
-        self.__dict__.pop("project", None)
+
+@dataclass(frozen=True, kw_only=True)
+class Memory:
+    """A store with what a verb needs: the settings, the ports to the machine, and the context it acts in.
+
+    It never changes: a verb that starts a session returns a memory that acts in it, and the host keeps its context.
+    """
+
+    store: Store
+    config: Config
+    checkout: Checkout
+    embedder: Embedder | None
+    context: Context
+    # Created on demand: a misconfigured observer must not prevent the memory from opening.
+    observing: Callable[[], Observing | None] = lambda: None
+    # Removes erased records from the replicas on this machine.
+    copies: Callable[[Sequence[ReplicaUpdate], Outdated], Scrubbed] = lambda _updates, _is_outdated: Scrubbed()
+    clock: Clock = field(default_factory=Clock)
+    host: Host = field(default_factory=Host)
+    # One thread at a time makes vectors; `wrote` wakes it when there is something to embed.
+    embedding: threading.Lock = field(default_factory=threading.Lock)
+    wrote: threading.Event = field(default_factory=threading.Event)
+    keeping_up: threading.Event = field(default_factory=threading.Event)  # set while a thread embeds what is new
+    # Why a local copy is used instead of the team's database; empty unless that is unreachable.
+    apart: str = ""
+    # Feedback of each session, kept only while this process runs.
+    feedback: dict[str, SessionFeedback] = field(default_factory=dict)
+
+    caches: Caches | None = None
+
+    def __post_init__(self) -> None:
+        if self.caches is None or self.caches.store is not self.store or self.caches.embedder is not self.embedder:
+            object.__setattr__(self, "caches", Caches(store=self.store, embedder=self.embedder))
+
+    @property
+    def actor(self) -> Actor:
+        """The agent, user or rule that acts, with its session."""
+        return self.context.actor
+
+    @property
+    def project(self) -> str:
+        """The current project: from the context, else from the settings, else from the checkout."""
+        return self.context.project or self.config.project or self.checkout.project()
+
+    @property
+    def user(self) -> str:
+        """The user of a server who makes the request; empty without a server."""
+        return self.context.user
+
+    @property
+    def role(self) -> Role:
+        """What the user's key allows."""
+        return self.context.role
+
+    @property
+    def frequencies(self) -> Frequencies:
+        """Word frequencies, cached as they are counted."""
+        assert self.caches is not None
+        return self.caches.frequencies
+
+    @property
+    def codes(self) -> "Codes | Neighbours":
+        """The vector search."""
+        assert self.caches is not None
+        return self.caches.codes
+
+    def acting(self, **changed: Any) -> "Memory":
+        """Return this memory with parts of its context changed: actor, project, user, shares, role."""
+        return replace(self, context=replace(self.context, **changed))
 
     def acting_on(self, project: str) -> "Memory":
-        """Return a copy of this memory for another project; store, session and caches are shared."""
-        other = copy(self)
-        other.move_to(project)
-        return other
+        """Return this memory for another project."""
+        return self.acting(project=project)
 
     def acting_in(self, session: str) -> "Memory":
-        """Return a copy of this memory for another session; store and caches are shared."""
-        other = copy(self)
-        other.actor = replace(self.actor, session=session)
-        return other
+        """Return this memory for another session."""
+        return self.acting(actor=replace(self.actor, session=session))
 
     def acting_as(self, name: str) -> "Memory":
-        """Return a copy of this memory whose events are attributed to the named user."""
-        other = copy(self)
-        other.actor = Actor(kind="user", name=name)
-        return other
+        """Return this memory with its events attributed to the named user."""
+        return self.acting(actor=Actor(kind="user", name=name))
 
     def event(
         self, verb: Verb, about: str = "", *, data: Mapping[str, Any] | None = None, after: str = "", at: str = ""
@@ -145,7 +192,7 @@ class Memory:
             return []
         signed = [self.signed(event) for event in events]
         if any(event.verb in ("erased", "accepted") for event in signed):
-            from holdfast.verbs.records import erasing  # noqa: PLC0415  rare, and it works on an open memory itself
+            from holdfast.verbs.upkeep import erasing  # noqa: PLC0415  rare, and it works on an open memory itself
 
             changed, _ = erasing.commit(self, signed)
         else:
@@ -203,9 +250,9 @@ def _signed(memory: Memory, event: Event) -> Event:
     if not memory.user:
         return event
     told: dict[str, Any] = dict(event.data)
-    if memory.shares and event.verb == "recorded":
+    if memory.context.shares and event.verb == "recorded":
         told["visibility"] = "team"
-    elif not memory.shares and event.verb == "started":
+    elif not memory.context.shares and event.verb == "started":
         told["private"] = True
     return replace(event, by=replace(event.by, name=memory.user), data=told)
 
@@ -226,16 +273,15 @@ def is_at_hand(memory: Memory, record: Record) -> bool:
 
 
 def find(memory: Memory, reference: str) -> Entry:
-    """Return the record of an id, unambiguous prefix or id in the system it came from; erased ones are not found."""
+    """Return the record of an id, of its end or beginning, or of its id elsewhere; erased ones are not found."""
     check_keepable(reference)
     own = untagged(reference)
     found = _own(memory, own) or imported.by_foreign_id(memory.store.db, reference.strip())
     if not found:
-        check_prefix(own)
+        check_part(own)
         raise NotFound(f"There is no memory {reference}.", hint="`holdfast list` shows what there is.")
     if len(found) > 1:
-        shown = ", ".join(entry.record.id for entry in found[:5])
-        raise Ambiguous(f"{len(found)} memories begin with {reference}: {shown}.", hint="Give more of the id.")
+        raise Ambiguous(candidates(reference, {entry.record.id: entry.record.title for entry in found}))
     return found[0]
 
 
@@ -254,16 +300,23 @@ def untagged(reference: str) -> str:
     return _TAG.sub("", reference.strip(), count=1)
 
 
-def is_reference(text: str) -> bool:
+def is_reference(memory: Memory, text: str) -> bool:
     """True if a text is an id rather than words."""
     said = text.strip()
-    return bool(LIKE_AN_ID.fullmatch(said) or _TAG.match(said) or _UUID.fullmatch(said))
+    if _LIKE_AN_ID.fullmatch(said) or _TAG.match(said) or UUID.fullmatch(said):
+        return True
+    return bool(_LIKE_A_SHORT_ID.fullmatch(said) and _own(memory, said))
+
+
+def candidates(reference: str, titles: Mapping[str, str]) -> str:
+    """Return a message that lists the ids a reference fits, each long enough to be used, with their titles."""
+    shown = "; ".join(f"{short(id_, titles)} {shorten(title, 60)}" for id_, title in list(titles.items())[:5])
+    return f"{reference} fits {len(titles)} of them: {shown}{'; …' if len(titles) > 5 else ''}"
 
 
 def _own(memory: Memory, reference: str) -> list[Entry]:
-    """Return the record with this id, else all records whose id begins with it."""
-    if not is_prefix(reference):
+    """Return the record with this id, else all records whose id ends, or else begins, with it."""
+    if not is_part(reference):
         return []
-    prefix = check_prefix(reference)
-    found = [entry for entry in records.by_prefix(memory.store.db, prefix, 20) if entry.record.state != "erased"]
-    return [entry for entry in found if entry.record.id == prefix] or found
+    found = records.with_part(memory.store.db, check_part(reference), MOST_CANDIDATES)
+    return [entry for entry in found if entry.record.state != "erased"]

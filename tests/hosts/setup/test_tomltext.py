@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from holdfast.hosts.setup.tomltext import add_table, mend_table, table_of, without_table
+from holdfast.hosts.setup.tomltext import add_table, table_of, update_table, without_table
 from holdfast.model.errors import InvalidFile
 
 PATH = ("mcp_servers", "ours")
@@ -43,7 +43,7 @@ def test_only_the_keys_that_change_are_written_again(newline: str) -> None:
         '[mcp_servers.ours]\n# slow here\nstartup_timeout_sec = 30\ncommand = "old" # why\nargs = ["-m"]\n\n[b]\nc=1\n'
     )
     after = '[mcp_servers.ours]\n# slow here\nstartup_timeout_sec = 30\ncommand = "new" # why\nargs = ["-m"]\nenv = {A = "1"}\n\n[b]\nc=1\n'
-    mended = mend_table(text.replace("\n", newline), PATH, {"command": "new", "env": {"A": "1"}})
+    mended = update_table(text.replace("\n", newline), PATH, {"command": "new", "env": {"A": "1"}})
     assert mended == after.replace("\n", newline)
 
 
@@ -55,20 +55,20 @@ def test_what_is_written_in_another_way_is_left_alone(text: str) -> None:
     with pytest.raises(InvalidFile):
         add_table(text, PATH, VALUE)
     with pytest.raises(InvalidFile):
-        mend_table(text, PATH, VALUE)
+        update_table(text, PATH, VALUE)
     with pytest.raises(InvalidFile):
         without_table(text, PATH)
 
 
 def test_a_value_over_several_lines_is_replaced() -> None:
     text = '[mcp_servers.ours]\nargs = [\n  "a", # one\n]\nn = 1\n'
-    assert mend_table(text, PATH, {"args": ["b"]}) == '[mcp_servers.ours]\nargs = ["b"]\nn = 1\n'
+    assert update_table(text, PATH, {"args": ["b"]}) == '[mcp_servers.ours]\nargs = ["b"]\nn = 1\n'
 
 
 def test_a_file_that_cannot_be_written_as_it_was_is_left_alone() -> None:
     text = '[[a]]\nb = 1\n[mcp_servers.ours]\ncommand = "x"\n[[a]]\nb = 2\n'
     with pytest.raises(InvalidFile, match="without changing other lines"):
-        mend_table(text, PATH, VALUE)
+        update_table(text, PATH, VALUE)
     assert without_table(text, PATH) == "[[a]]\nb = 1\n[[a]]\nb = 2\n"
 
 

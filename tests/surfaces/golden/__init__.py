@@ -19,7 +19,7 @@ from holdfast.verbs.sessions.session import begin
 from tests.conftest import Time, make_memory
 
 HERE = Path(__file__).parent
-_ID = re.compile(r"(?<![0-9A-Z])01M3[0-9A-HJKMNP-TV-Z]{6}(?:[0-9A-HJKMNP-TV-Z]{16})?\b")
+_ID = re.compile(r"(?<![0-9A-Z])(?:01M3[0-9A-HJKMNP-TV-Z]{22}|(?=[A-Z]*\d)(?=\d*[A-Z])[0-9A-HJKMNP-TV-Z]{8,12})\b")
 Pair = dict[str, Any]
 
 
@@ -36,7 +36,7 @@ def replayed(name: str, folder: Path) -> list[Pair]:
     found = []
     time = Time()
     with make_memory(folder, time, actor=Actor(kind="agent", name="claude"), config={"starters": False}) as memory:
-        begin(memory, implicit=True)
+        memory = begin(memory, implicit=True)
         server = server_of([surface_named(name)], Call(open=lambda: memory))
         for pair in written(name):
             time.now += 60
@@ -56,7 +56,7 @@ def _with_ids(text: str, seen: dict[str, str]) -> str:
 
 
 def _without_ids(text: str, seen: dict[str, str]) -> str:
-    return _ID.sub(lambda match: seen.setdefault(match[0][:10], f"«{len(seen) + 1}»"), text)
+    return _ID.sub(lambda match: seen.setdefault(match[0][-8:], f"«{len(seen) + 1}»"), text)
 
 
 def write_anew() -> None:

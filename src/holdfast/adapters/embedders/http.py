@@ -7,7 +7,7 @@ from urllib.request import Request, urlopen
 
 from holdfast.model.errors import EmbedderError
 from holdfast.model.foreign_json import parse_json
-from holdfast.model.ports import Vectors
+from holdfast.model.ports import Encoded
 
 LARGEST = 100_000_000  # bytes of an answer
 SECONDS = 30.0
@@ -27,8 +27,8 @@ class HttpEmbedder:
         self._model = model
         self._key = key
 
-    def embed(self, texts: Sequence[str]) -> Vectors:
-        """Return one unit vector per text."""
+    def embed(self, texts: Sequence[str]) -> list[Encoded]:
+        """Return the unit vector of each text."""
         import numpy as np  # noqa: PLC0415  takes a tenth of a second: only for semantic search
 
         rows: list[list[float]] = []
@@ -41,7 +41,8 @@ class HttpEmbedder:
         if vectors.ndim != 2 or len(vectors) != len(texts) or not np.isfinite(vectors).all():
             raise EmbedderError(f"{self._url} returned vectors of unequal or unusable shape.")
         self.size = vectors.shape[1]
-        return vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
+        units = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
+        return [Encoded(vector=unit) for unit in units]
 
     def _ask(self, texts: list[str]) -> list[list[float]]:
         headers = {"content-type": "application/json"} | ({"authorization": f"Bearer {self._key}"} if self._key else {})

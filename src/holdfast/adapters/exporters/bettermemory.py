@@ -15,7 +15,7 @@ from holdfast.model.record import Record
 SCHEMA = 1
 GRAVES = ".tombstones"
 MOST_PATHS = 64
-_SOURCES = {"explicit": "explicit-statement", "correction": "user-correction"}
+_SOURCES = {"explicit": "explicit-statement", "correction": "user-correction", "inferred": "inferred"}
 _DUMPER = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 
 
@@ -34,6 +34,11 @@ def write(records: Iterable[Record], folder: Path) -> int:
     except OSError as problem:
         raise Invalid(f"{folder} cannot be written ({problem.strerror}).", hint="Choose another folder.") from problem
     return count
+
+
+def document(records: Iterable[Record]) -> list[dict[str, Any]]:
+    """Return records as bettermemory's own export lists them."""
+    return [{**front(record), "body": _body(record)} for record in records]
 
 
 def file_name(record: Record) -> str:
@@ -59,7 +64,7 @@ def front(record: Record) -> dict[str, Any]:
         "origin": _origin(record),
         "last_verified_at": record.verified_at,
         "category": KINDS[record.kind].names.get("bettermemory") if record.kind in KINDS else None,
-        "verified_paths": list(record.anchors)[:MOST_PATHS],
+        **_verified(record),
         "holdfast": {name: value for name, value in {**ours, "fields": coded}.items() if value},
     }
     return {
@@ -69,10 +74,26 @@ def front(record: Record) -> dict[str, Any]:
         "updated": record.updated_at,
         "scopes": list(dict.fromkeys(scopes)),
         "confidence": record.confidence,
-        "source": _SOURCES.get(record.source, "inferred"),
+        "source": _source(record),
         **{name: value for name, value in optional.items() if value},
         **removed,
     }
+
+
+def _source(record: Record) -> str:
+    """Return how it came to be known: as it was imported, else as it was stored here."""
+    given = record.extra.get("source")
+    return str(given) if given in _SOURCES.values() else _SOURCES.get(record.source, "inferred")
+
+
+def _verified(record: Record) -> dict[str, list[str]]:
+    """Return what the last check covered, by its kind."""
+    parts: dict[str, list[str]] = {"verified_paths": [], "verified_commits": [], "verified_versions": []}
+    for anchor in record.anchors:
+        kind, _, value = anchor.partition(":")
+        name = f"verified_{kind}s" if kind in ("commit", "version") else "verified_paths"
+        parts[name].append(value if name != "verified_paths" else anchor)
+    return {name: values[:MOST_PATHS] for name, values in parts.items()}
 
 
 def _scope(record: Record) -> str:
@@ -83,8 +104,12 @@ def _scope(record: Record) -> str:
 
 def _origin(record: Record) -> dict[str, str]:
     is_remote = "." in record.project.split("/")[0] and record.project.count("/") > 1
-    place = {"repo": f"https://{record.project}"} if is_remote else {"cwd": record.project}
-    return {name: value for name, value in {**place, "branch": record.origin.branch}.items() if value}
+    imported = record.extra.get("origin")
+    before = imported if isinstance(imported, dict) else {}
+    cwd = record.extra.get("cwd") or before.get("cwd") or ("" if is_remote else record.project)
+    repo = before.get("repo") or (f"https://{record.project}" if is_remote else "")
+    place = {"cwd": cwd, "repo": repo, "branch": record.origin.branch}
+    return {name: str(value) for name, value in place.items() if value}
 
 
 def _body(record: Record) -> str:

@@ -13,7 +13,7 @@ from holdfast.adapters.importers.json_file import Entry, lines, read_text
 from holdfast.adapters.importers.values import digest, rest, text, texts, when
 from holdfast.model.errors import Invalid
 from holdfast.model.event import Actor
-from holdfast.model.foreign import Foreign, ForeignLink, ForeignSession, Happened, Item, Remark
+from holdfast.model.foreign import Foreign, ForeignEvent, ForeignLink, ForeignSession, Item, Remark
 from holdfast.model.kinds import KINDS
 from holdfast.model.record import CONFIDENCES, Draft, Origin
 from holdfast.model.scope import project_of_remote
@@ -22,7 +22,9 @@ SCHEMA = 1
 BY = "bettermemory"
 _KINDS = {"user-inference": "preference", "ambient": "observation"}
 _RELATIONS = {"extends": "elaborates"}
-_SEEN = frozenset("schema_version id scopes verified_paths removed_reason holdfast".split())
+_SEEN = frozenset(
+    "schema_version id scopes verified_paths verified_commits verified_versions removed_reason holdfast".split()
+)
 _TIMES = frozenset({"created", "updated", "last_verified_at", "removed"})
 _GONE = "removed there"
 
@@ -92,7 +94,11 @@ def _draft(meta: Mapping[str, Any], body: str) -> Draft:
         scopes=texts(ours.get("scopes", meta.get("scopes"))),
         tags=texts(ours.get("tags")),
         confidence=confidence if known else "medium",  # type: ignore[arg-type]
-        anchors=texts(meta.get("verified_paths")),
+        anchors=(
+            *texts(meta.get("verified_paths")),
+            *(f"commit:{commit}" for commit in texts(meta.get("verified_commits"))),
+            *(f"version:{version}" for version in texts(meta.get("verified_versions"))),
+        ),
         extra=rest(meta, _SEEN | known, _TIMES),
         at=when(meta.get("created")),
     )
@@ -124,8 +130,8 @@ def _log(path: Path) -> Iterator[Item]:
             id=session, at=begun, project="", by=by, closed_at=ended, close={"type": "ended"}, where=session
         )
     for kind, count in sorted(log.passed.items()):
-        why = f"{count} events are left out: they are about no memory, or the files already contain their changes"
-        yield Remark(where=f"log, {kind}", why=why)
+        why = "these events are about no memory, or the files already contain what they changed"
+        yield Remark(where=f"{count} {kind} events of the log", why=why)
 
 
 def _events(file: Path) -> Iterator[Entry | Remark]:
@@ -153,10 +159,10 @@ def _event(entry: Entry, log: _Log) -> Iterator[Item]:
     if kind == "use":
         data = {"outcome": text(row.get("outcome")), "note": text(row.get("note"))}
         more = {"imported": rest(row, {"ts", "session", "kind", "ids", "outcome", "note"})}
-        yield Happened(key=key, verb="used", of=of, at=at, by=by, data={**data, **more}, where=where)
+        yield ForeignEvent(key=key, verb="used", of=of, at=at, by=by, data={**data, **more}, where=where)
     else:
         returned = {
             "query": text(row.get("query")),
             "imported": rest(row, {"ts", "session", "returned", "id", "query"}),
         }
-        yield Happened(key=key, verb="surfaced", of=of, at=at, by=by, data=returned, where=where)
+        yield ForeignEvent(key=key, verb="surfaced", of=of, at=at, by=by, data=returned, where=where)

@@ -8,7 +8,7 @@ from typing import Any
 from holdfast.adapters.importers.sqlite_file import Row, Tables, tables_of
 from holdfast.adapters.importers.values import first, parsed, rest, text, texts, when
 from holdfast.model.event import Actor
-from holdfast.model.foreign import Foreign, ForeignSession, Item, Remark, Said
+from holdfast.model.foreign import Foreign, ForeignSession, ForeignTranscript, Item, Remark
 from holdfast.model.record import Draft
 from holdfast.model.text import headline
 
@@ -116,7 +116,7 @@ def _placed(row: Row, draft: Draft, what: str, known: _Sessions) -> Foreign:
     )
 
 
-def _prompts(tables: Tables, known: _Sessions) -> list[Said]:
+def _prompts(tables: Tables, known: _Sessions) -> list[ForeignTranscript]:
     """Return the prompts of each session, in order."""
     turns: dict[str, list[Mapping[str, Any]]] = {}
     for row in tables.rows("user_prompts", known.damage):
@@ -129,7 +129,7 @@ def _prompts(tables: Tables, known: _Sessions) -> list[Said]:
             {"role": "user", "content": text(row.get("prompt_text")), "at": at, **more}
         )
     return [
-        Said(session=session, turns=tuple(prompts), where=f"user_prompts of {session}")
+        ForeignTranscript(session=session, turns=tuple(prompts), where=f"user_prompts of {session}")
         for session, prompts in turns.items()
     ]
 

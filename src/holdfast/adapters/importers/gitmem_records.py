@@ -6,7 +6,7 @@ from typing import Any
 
 from holdfast.adapters.importers.values import digest, first, rest, text, texts, when
 from holdfast.model.event import Actor
-from holdfast.model.foreign import Foreign, ForeignLink, Happened, Item
+from holdfast.model.foreign import Foreign, ForeignEvent, ForeignLink, Item
 from holdfast.model.record import Draft
 
 KINDS = ("scar", "win", "pattern", "anti_pattern")
@@ -120,7 +120,7 @@ def thread(row: Mapping[str, Any], where: str, own_names: frozenset[str]) -> Ite
     )
     touched = when(row.get("last_touched_at"))
     if touched > draft.at:
-        yield Happened(key=f"{key}:{touched}", verb="touched", of=(key,), at=touched, where=where)
+        yield ForeignEvent(key=f"{key}:{touched}", verb="touched", of=(key,), at=touched, where=where)
 
 
 def _thread_draft(row: Mapping[str, Any]) -> Draft:
@@ -164,7 +164,7 @@ def suggestion(row: Mapping[str, Any], where: str) -> Iterator[Item]:
     last = when(row.get("updated_at")) or at
     for nth in range(dismissals if isinstance(dismissals, int) else 0):
         data = {"outcome": "dismissed"}
-        yield Happened(key=f"{key}:{nth}", verb="used", of=(key,), at=last, data=data, where=where)
+        yield ForeignEvent(key=f"{key}:{nth}", verb="used", of=(key,), at=last, data=data, where=where)
 
 
 def usage(row: Mapping[str, Any], where: str) -> Iterator[Item]:
@@ -175,17 +175,17 @@ def usage(row: Mapping[str, Any], where: str) -> Iterator[Item]:
     surfaced_at = when(row.get("surfaced_at"))
     at = when(row.get("acknowledged_at")) or when(row.get("created_at")) or surfaced_at
     if surfaced_at:
-        yield Happened(key=key, verb="surfaced", of=of, at=surfaced_at, by=by, where=where)
+        yield ForeignEvent(key=key, verb="surfaced", of=of, at=surfaced_at, by=by, where=where)
     kind = text(row.get("reference_type")) or ("implicit" if row.get("referenced") else "none")
     data: dict[str, Any] = {"outcome": USES.get(kind, kind), "note": text(row.get("reference_context"))}
     data |= {"imported": rest(row, {"scar_id", "session_id", "agent", "surfaced_at", "reference_context"})}
     if variant := text(row.get("variant_id")):
         data["variant"] = variant
-    yield Happened(key=key, verb="used", of=of, at=at, by=by, data=data, where=where)
+    yield ForeignEvent(key=key, verb="used", of=of, at=at, by=by, data=data, where=where)
     worked = row.get("execution_successful")
     if isinstance(worked, bool) and kind != "none":
         outcome = {"outcome": "succeeded" if worked else "failed"}
-        yield Happened(key=f"{key}:outcome", verb="used", of=of, at=at, by=by, data=outcome, where=where)
+        yield ForeignEvent(key=f"{key}:outcome", verb="used", of=of, at=at, by=by, data=outcome, where=where)
 
 
 def project_of(row: Mapping[str, Any], own_names: frozenset[str]) -> str | None:

@@ -9,7 +9,8 @@ from holdfast.adapters.importers.gitmem_records import STATE, USES, decision, pr
 from holdfast.adapters.importers.json_file import entries, one_object
 from holdfast.adapters.importers.values import digest, first, rest, text, texts, when
 from holdfast.model.event import Actor
-from holdfast.model.foreign import Foreign, ForeignSession, Happened, Item, Remark
+from holdfast.model.foreign import Foreign, ForeignEvent, ForeignSession, Item, Remark
+from holdfast.model.ids import short
 from holdfast.model.record import Draft
 
 # Their closing questions whose names differ from ours.
@@ -79,7 +80,7 @@ def _placed(memory: Foreign, where: str, by: Actor, at: str) -> Foreign:
 
 def _reflection(answers: Any, session: str, title: str, project: str | None) -> Foreign | None:
     """Return the answers to the closing questions as a retrospective."""
-    about = f"Looking back at {title if title not in _UNTITLED else session[:8] or 'a session'}"
+    about = f"Looking back at {title if title not in _UNTITLED else short(session) or 'a session'}"
     if isinstance(answers, str) and answers.strip():
         draft = Draft(kind="retrospective", title=about, body=answers, project=project)
         return Foreign(key=f"reflection:{session}", draft=draft)
@@ -172,7 +173,7 @@ def _answers(row: Mapping[str, Any], session: str, where: str, by: Actor) -> Ite
     for scar in _rows(row.get("surfaced_scars")):
         key, at = f"learning:{scar.get('scar_id')}", when(scar.get("surfaced_at"))
         surfaced = {"imported": rest(scar, {"scar_id", "surfaced_at", "title", "severity"})}
-        yield Happened(
+        yield ForeignEvent(
             key=f"{session}:{key}:{at}", verb="surfaced", of=(key,), at=at, by=by, data=surfaced, where=where
         )
     for name, outcomes, field in (("confirmations", _DECISIONS, "decision"), ("reflections", _REFLECTIONS, "outcome")):
@@ -186,7 +187,7 @@ def _answers(row: Mapping[str, Any], session: str, where: str, by: Actor) -> Ite
             data |= {"imported": rest(answer, {"scar_id", "evidence"})}
             answered_at = when(at) or when(row.get("started_at"))
             named = f"{session}:{name}:{key}:{answered}"
-            yield Happened(key=named, verb="used", of=(key,), at=answered_at, by=by, data=data, where=where)
+            yield ForeignEvent(key=named, verb="used", of=(key,), at=answered_at, by=by, data=data, where=where)
 
 
 def _rows(rows: Any) -> list[Mapping[str, Any]]:
@@ -225,6 +226,6 @@ def _payload(row: Mapping[str, Any], where: str, own_names: frozenset[str], own:
             "outcome": USES.get(text(scar.get("reference_type")), "acknowledged"),
             "imported": rest(scar, set()),
         }
-        yield Happened(
+        yield ForeignEvent(
             key=f"{name}:{place}", verb="used", of=of, at=when(scar.get("created_at")), by=by, data=data, where=where
         )

@@ -8,7 +8,7 @@ from typing import Any, Literal
 from holdfast.adapters.importers.sqlite_file import Row, Tables, tables_of
 from holdfast.adapters.importers.values import rest, text, when
 from holdfast.model.event import Actor
-from holdfast.model.foreign import Foreign, ForeignLink, ForeignSession, Happened, Item, Remark
+from holdfast.model.foreign import Foreign, ForeignEvent, ForeignLink, ForeignSession, Item, Remark
 from holdfast.model.record import Confidence, Draft
 from holdfast.model.text import headline
 
@@ -122,12 +122,22 @@ def _memory(row: Row, around: _Around) -> Iterator[Item]:
         by=Actor(kind="agent", name=BY, session=text(row.get("session_id"))),
         links=tuple(_link(related) for related in around.links.get(number, [])),
         counts=rest(row, set(row) - _COUNTS),
+        trust=row["trust_score"] if isinstance(row.get("trust_score"), int | float) else None,
         dated=bool(at),
     )
+    if row.get("is_hot") or row.get("is_pinned"):
+        pinned = bool(row.get("is_pinned"))
+        heat = {"hot": True, "pinned": pinned, "why": "imported"}
+        since = when(row.get("last_accessed_at")) or at
+        yield ForeignEvent(
+            key=f"{key}:hot:{pinned}", verb="heated", of=(key,), at=since, by=_by(), data=heat, where=where
+        )
     used_at = when(row.get("last_used_at"))
     if used_at and not any(related.get("was_used") for related in around.retrieved.get(number, [])):
         applied = {"outcome": "applied", "imported": {"used_count": row.get("used_count")}}
-        yield Happened(key=f"{key}:{used_at}", verb="used", of=(key,), at=used_at, by=_by(), data=applied, where=where)
+        yield ForeignEvent(
+            key=f"{key}:{used_at}", verb="used", of=(key,), at=used_at, by=_by(), data=applied, where=where
+        )
 
 
 def _link(row: Row) -> ForeignLink:
@@ -204,11 +214,11 @@ def _uses(tables: Tables, damage: list[Remark]) -> Iterator[Item]:
 
 def _happened(
     row: Row, verb: Literal["used", "surfaced"], table: str, column: str, data: Mapping[str, Any]
-) -> Happened:
+) -> ForeignEvent:
     at, by = when(row.get(column)), Actor(kind="agent", name=BY, session=text(row.get("session_id")))
     of = (f"memory:{row.get('memory_id')}",)
     key = f"{table}:{row.get('id')}:{of[0]}"
-    return Happened(key=key, verb=verb, of=of, at=at, by=by, data=data, where=f"{table} {row.get('id')}")
+    return ForeignEvent(key=key, verb=verb, of=of, at=at, by=by, data=data, where=f"{table} {row.get('id')}")
 
 
 def _by() -> Actor:

@@ -10,7 +10,7 @@ from holdfast.adapters.replicas.git_notes import GitNotes
 from holdfast.adapters.replicas.manifest import Manifest
 from holdfast.adapters.replicas.record_file import file_parts
 from holdfast.model.errors import Invalid, ReplicaError
-from holdfast.model.replica import Outdated, Scrubbed, Telling
+from holdfast.model.replica import Outdated, ReplicaUpdate, Scrubbed
 from holdfast.model.text import texts_in
 
 FOLDER_NOTE = "folder"
@@ -18,7 +18,7 @@ _ASIDE = re.compile(r"\..+\.(\d+)\.tmp")  # names that `write_aside` uses
 
 
 def erase_copies(
-    states: Path, folders: Iterable[Path], checkout: Path, tellings: Sequence[Telling], is_outdated: Outdated
+    states: Path, folders: Iterable[Path], checkout: Path, updates: Sequence[ReplicaUpdate], is_outdated: Outdated
 ) -> Scrubbed:
     """Delete the files of erased records, forget their content, and scrub the git notes."""
     known = {path: _folder_of(path) for path in sorted(states.glob("*.db"))}
@@ -33,7 +33,7 @@ def erase_copies(
     rows = sum(_forget(path, is_outdated) for path in known)
     in_git = sorted({str(top) for file in removed if (top := _repository_of(file))})
     not_reached += [f"commits of {top} that hold its file" for top in in_git]
-    notes, left = _scrub_notes(checkout, states, tellings)
+    notes, left = _scrub_notes(checkout, states, updates)
     not_reached += [left] if left else []
     reached = {"markdown file": len(removed), "remembered file": rows, "git note": notes}
     return Scrubbed(
@@ -80,14 +80,14 @@ def _repository_of(file: Path) -> Path | None:
     return next((folder for folder in file.parents if (folder / ".git").exists()), None)
 
 
-def _scrub_notes(checkout: Path, states: Path, tellings: Sequence[Telling]) -> tuple[int, str]:
+def _scrub_notes(checkout: Path, states: Path, updates: Sequence[ReplicaUpdate]) -> tuple[int, str]:
     """Scrub the records from the notes; return how many notes changed, and a description of what is left."""
     if _repository_of(checkout / "any") is None:
         return 0, ""
     notes = GitNotes(checkout, states)
     try:
-        scrubbed = notes.scrub(tellings)
-        known = notes.tells_of([telling.record.id for telling in tellings])
+        scrubbed = notes.scrub(updates)
+        known = notes.mentions([update.record.id for update in updates])
     except ReplicaError as problem:
         return 0, f"the git notes here: {problem}"
     left = "older commits of the git notes until `holdfast sync --rewrite`, and clones until they sync"

@@ -27,7 +27,7 @@ from holdfast.model.event import SHARED, Event
 from holdfast.model.foreign import Remark
 from holdfast.model.kinds import KINDS
 from holdfast.model.record import Record
-from holdfast.model.replica import Arrived, Put, Reached, Settled, Telling
+from holdfast.model.replica import ReadOutcome, RemoteResult, ReplicaChanges, ReplicaUpdate, WriteCounts
 
 BASE, TRACKED = "refs/notes/holdfast/", "refs/holdfast/remotes/"
 NAMESPACES = frozenset(
@@ -40,7 +40,7 @@ class GitNotes:
     """The notes of a repository. What was read and written last is stored next to the database."""
 
     name = "notes"
-    tells_history = True
+    stores_events = True
 
     def __init__(self, folder: Path, states: Path) -> None:
         self._repository = Repository(folder)
@@ -57,12 +57,12 @@ class GitNotes:
                 return 0
         return int(known.get("cursor", 0))
 
-    def read(self, *, afresh: bool = False) -> Arrived:
+    def read(self, *, afresh: bool = False) -> ReplicaChanges:
         """Return the events of notes that changed since the last `write`; malformed lines are left alone."""
         self._read = tips = self._tips()
         self._before = known = {} if afresh else read_state(self._state).get("read", {})
         if tips == known:
-            return Arrived()
+            return ReplicaChanges()
         events: dict[str, Event] = {}
         remarks = []
         for namespace, tip in tips.items():
@@ -74,7 +74,7 @@ class GitNotes:
                     remarks.append(Remark(where=f"{namespace} of {name[:10]}: {_printable(line)}", why=why))
                 else:
                     events[event.id] = event
-        return Arrived(events=tuple(events[key] for key in sorted(events)), remarks=tuple(remarks))
+        return ReplicaChanges(events=tuple(events[key] for key in sorted(events)), remarks=tuple(remarks))
 
     def carriers(self, ids: Collection[str]) -> dict[str, str]:
         """Return who committed the lines of the events that were just read."""
@@ -84,10 +84,10 @@ class GitNotes:
                 authors |= authors_of_lines(self._repository, tip, but=before)
         return {id_: authors[id_] for id_ in ids if id_ in authors}
 
-    def write(self, tellings: Sequence[Telling], settled: Settled, *, cursor: int) -> Put:
+    def write(self, updates: Sequence[ReplicaUpdate], settled: ReadOutcome, *, cursor: int) -> WriteCounts:
         """Append the missing events, and remove the text of erased records."""
-        changed = [telling for telling in tellings if telling.carried or telling.record.state == "erased"]
-        put, moved = Put(), dict[str, tuple[str, str]]()
+        changed = [update for update in updates if update.carried or update.record.state == "erased"]
+        put, moved = WriteCounts(), dict[str, tuple[str, str]]()
         if changed or self._read != read_state(self._state).get("read", {}):
             put, moved = self._append(changed)
         if not put.remarks:
@@ -97,37 +97,37 @@ class GitNotes:
             earlier = read_state(self._state).get("read", {})
             write_state(self._state, {"cursor": cursor, "read": earlier if settled.again else read, "told": now})
         stays = [
-            Remark(where=telling.record.id, why="it is private now; what was shared of it stays shared")
-            for telling in tellings
-            if not telling.carried and telling.record.state != "erased"
+            Remark(where=update.record.id, why="it is private now; what was shared of it stays shared")
+            for update in updates
+            if not update.carried and update.record.state != "erased"
         ]
         return replace(put, remarks=(*put.remarks, *stays))
 
-    def scrub(self, erased: Sequence[Telling]) -> int:
+    def scrub(self, erased: Sequence[ReplicaUpdate]) -> int:
         """Remove the text of erased records now; return how many notes changed. The next sync pushes that."""
         return self._append(erased)[0].scrubbed if self._tips() else 0
 
-    def tells_of(self, ids: Collection[str]) -> bool:
+    def mentions(self, ids: Collection[str]) -> bool:
         """True if any note is about one of these records, scrubbed or not."""
         trees = self._trees(self._tips()).values()
         return any(about(line) in ids for tree in trees for note in tree.values() for line in note.lines)
 
-    def fetch(self, remote: str) -> Reached:
+    def fetch(self, remote: str) -> RemoteResult:
         """Fetch the remote's notes and merge ours onto them, so that history stays linear."""
         under = f"{TRACKED}{remote}/"
         command = ("fetch", "--quiet", "--no-tags", "--prune", "--no-recurse-submodules", "--no-write-fetch-head")
         done = self._repository.run(*command, remote, f"+{BASE}*:{under}*", seconds=NETWORK_SECONDS)
         if done.returncode:
-            return Reached(problem=complaint(done))
-        return Reached(refs=self._unite(under))
+            return RemoteResult(problem=complaint(done))
+        return RemoteResult(refs=self._unite(under))
 
-    def push(self, remote: str) -> Reached:
+    def push(self, remote: str) -> RemoteResult:
         """Push what the remote does not have, by explicit refspec: no push configuration is changed."""
         ours, theirs = self._tips(), self._repository.refs(f"{TRACKED}{remote}/")
         names = [name for name in ours if ours[name] != theirs.get(name)]
-        return self._send(remote, names) if names else Reached()
+        return self._send(remote, names) if names else RemoteResult()
 
-    def rewrite(self, remote: str) -> Reached:
+    def rewrite(self, remote: str) -> RemoteResult:
         """Start each ref again with its current content, locally and at the remote, without its history."""
         tips = self._tips()
         trees = self._trees(tips)
@@ -140,7 +140,7 @@ class GitNotes:
                 raise ReplicaError("The notes changed meanwhile.", hint="Try again.")
             self._repository.run("reflog", "expire", "--expire=now", BASE + name)
         if not remote:
-            return Reached(refs=len(tips))
+            return RemoteResult(refs=len(tips))
         theirs = self._repository.refs(f"{TRACKED}{remote}/")
         return self._send(
             remote, list(tips), *(f"--force-with-lease={BASE}{name}:{theirs.get(name, '')}" for name in tips)
@@ -170,7 +170,7 @@ class GitNotes:
     def _state(self) -> Path:
         return self._states / f"notes-{state_key(str(self._repository.common))}.json"
 
-    def _send(self, remote: str, names: Iterable[str], *options: str) -> Reached:
+    def _send(self, remote: str, names: Iterable[str], *options: str) -> RemoteResult:
         specs = [f"{BASE}{name}:{BASE}{name}" for name in names]
         only = (
             "--porcelain",
@@ -181,11 +181,13 @@ class GitNotes:
         output = done.stdout.decode(errors="replace")
         if done.returncode:
             refused = [line for line in output.splitlines() if line.startswith("!")]
-            return Reached(rejected=bool(refused), problem=refused[0].split("\t")[-1] if refused else complaint(done))
+            return RemoteResult(
+                rejected=bool(refused), problem=refused[0].split("\t")[-1] if refused else complaint(done)
+            )
         ours = self._tips()
         updates = "".join(f"update {TRACKED}{remote}/{name} {ours[name]}\n" for name in names)
         self._repository.ask("update-ref", "--stdin", stdin=updates.encode())
-        return Reached(refs=len(specs))
+        return RemoteResult(refs=len(specs))
 
     def _unite(self, under: str) -> int:
         for _ in range(TRIES):
@@ -214,14 +216,14 @@ class GitNotes:
                 written[name] = made[step.ref]
         write_state(self._state, known)
 
-    def _append(self, tellings: Sequence[Telling]) -> tuple[Put, dict[str, tuple[str, str]]]:
+    def _append(self, updates: Sequence[ReplicaUpdate]) -> tuple[WriteCounts, dict[str, tuple[str, str]]]:
         """Write what is missing; return the old and new commit of each ref that moved."""
         for _ in range(TRIES):
             tips = self._tips()
             trees = self._trees(tips)
-            put, changed, remarks = self._changed(trees, tellings)
+            put, changed, remarks = self._changed(trees, updates)
             if not any(changed.values()):
-                return Put(remarks=remarks), {}
+                return WriteCounts(remarks=remarks), {}
             moves = [
                 Move(ref=BASE + name, old=tips.get(name, ""), parent=tips.get(name, ""), notes=notes)
                 for name, notes in changed.items()
@@ -233,38 +235,40 @@ class GitNotes:
         raise ReplicaError("Someone else keeps changing the notes.", hint="Try again.")
 
     def _changed(
-        self, trees: Mapping[str, Tree], tellings: Sequence[Telling]
-    ) -> tuple[Put, dict[str, Tree], tuple[Remark, ...]]:
+        self, trees: Mapping[str, Tree], updates: Sequence[ReplicaUpdate]
+    ) -> tuple[WriteCounts, dict[str, Tree], tuple[Remark, ...]]:
         """Return the notes that change when these records are written."""
         lines = [line for tree in trees.values() for note in tree.values() for line in note.lines]
         present, shared = {line[:26] for line in lines if is_whole(line)}, {about(line) for line in lines}
-        tellings = [telling for telling in tellings if telling.record.state != "erased" or telling.record.id in shared]
-        wanted = {
-            telling.record.id: [event for event in telling.events if event.id not in present] for telling in tellings
-        }
-        fresh = [telling for telling in tellings if wanted[telling.record.id]]
+        updates = [update for update in updates if update.record.state != "erased" or update.record.id in shared]
+        wanted = {update.record.id: [event for event in update.events if event.id not in present] for update in updates}
+        fresh = [update for update in updates if wanted[update.record.id]]
         commits, head = self._commits(fresh), self._repository.head()
         if fresh and not head:
-            return Put(), {}, (Remark(where="notes", why="there is no commit yet that notes could be attached to"),)
+            return (
+                WriteCounts(),
+                {},
+                (Remark(where="notes", why="there is no commit yet that notes could be attached to"),),
+            )
         changed: dict[str, Tree] = {}
-        for telling in fresh:
-            name, commit = namespace_of(telling.record), commits.get(telling.record.origin.commit, head)
+        for update in fresh:
+            name, commit = namespace_of(update.record), commits.get(update.record.origin.commit, head)
             tree = changed.setdefault(name, {})
             old = trees.get(name, {}).get(commit, Note())
             note = tree.setdefault(commit, Note(paths=set(old.paths), lines=set(old.lines)))
-            note.lines |= {line_of(event) for event in wanted[telling.record.id]}
+            note.lines |= {line_of(event) for event in wanted[update.record.id]}
         erased, scrubbed = set().union(*map(erased_in, (*trees.values(), *changed.values()))), 0
         for name in {*trees, *changed}:
             whole = {**trees.get(name, {}), **changed.get(name, {})}
             bare = without(whole, erased)
             scrubbed += len(bare)
             changed[name] = changed.get(name, {}) | bare
-        put = Put(records=len(fresh), events=sum(map(len, wanted.values())), scrubbed=scrubbed)
+        put = WriteCounts(records=len(fresh), events=sum(map(len, wanted.values())), scrubbed=scrubbed)
         return put, changed, ()
 
-    def _commits(self, tellings: Sequence[Telling]) -> dict[str, str]:
+    def _commits(self, updates: Sequence[ReplicaUpdate]) -> dict[str, str]:
         """Return the commits on which records were created and that exist here, by name."""
-        names = sorted({telling.record.origin.commit for telling in tellings if telling.record.origin.commit})
+        names = sorted({update.record.origin.commit for update in updates if update.record.origin.commit})
         queries = "".join(f"{name}^{{commit}}\n" for name in names if name.isalnum()).encode()
         lines = self._repository.ask("cat-file", "--batch-check", stdin=queries).splitlines() if queries else []
         present = {line.split()[0] for line in lines if " commit " in line}

@@ -10,6 +10,7 @@ from typing import Any
 from holdfast.model.errors import Invalid
 from holdfast.model.event import Event, event_from_json, event_to_json
 from holdfast.model.foreign_json import parse_json
+from holdfast.model.ids import short
 from holdfast.model.text import shorten
 
 LONGEST_LINE = 4_000_000
@@ -50,8 +51,9 @@ def _without_local_names(data: dict[str, Any]) -> dict[str, Any]:
 
 def _summary(event: Event) -> str:
     title, kind = event.data.get("title") or event.data.get("reason"), event.data.get("kind")
-    subject = f"“{shorten(title, _TITLE)}”" if isinstance(title, str) and title.strip() else f"of {event.about[:10]}"
-    parts = ", ".join(event.data) if event.verb == "revised" else kind if isinstance(kind, str) else ""
+    subject = f"“{shorten(title, _TITLE)}”" if isinstance(title, str) and title.strip() else f"of {short(event.about)}"
+    changed = [name for name in event.data if name != "on"]  # `on` is what its author had seen
+    parts = ", ".join(changed) if event.verb == "revised" else kind if isinstance(kind, str) else ""
     words = " ".join(
         word for word in (event.at[:10], event.by.name or event.by.kind, event.verb, parts, subject) if word
     )

@@ -13,7 +13,7 @@ from holdfast.model.errors import Invalid, ReplicaError
 from holdfast.model.event import Json
 from holdfast.model.foreign import Remark
 from holdfast.model.record import Record
-from holdfast.model.replica import Arrived, Edit, Gone, Put, Settled, Telling, parts_of
+from holdfast.model.replica import DeletedFile, Edit, ReadOutcome, ReplicaChanges, ReplicaUpdate, WriteCounts, parts_of
 
 LONGEST_FILE = 400_000
 _PASSED_OVER = frozenset({"readme.md", "license.md", "contributing.md"})
@@ -49,7 +49,7 @@ class MarkdownFolder:
     a missing or old file is no edit. `authors` returns who committed files that have no uncommitted changes.
     """
 
-    tells_history = False
+    stores_events = False
 
     def __init__(
         self,
@@ -73,7 +73,7 @@ class MarkdownFolder:
         """The journal number up to which it is complete."""
         return int(self._manifest.note("cursor") or 0)
 
-    def read(self, *, afresh: bool = False) -> Arrived:
+    def read(self, *, afresh: bool = False) -> ReplicaChanges:
         """Return the files whose content changed, and those that are gone. Other files are not opened."""
         known = self._manifest.stamps()
         before, now = self._manifest.note("head"), self._head()
@@ -84,12 +84,12 @@ class MarkdownFolder:
         edits = [edit for name in sorted(touched) if (edit := self._edit(name, known))] if touched else []
         present = {parts.get("id") for parts in state.parts.values()}
         gone = [
-            Gone(where=name, about=about)
+            DeletedFile(where=name, about=about)
             for name, (about, stamp) in known.items()
             if name not in state.stamps and stamp != ABSENT and about not in present
         ]
         by = self._authors([*(edit.where for edit in edits), *(file.where for file in gone)])
-        return Arrived(
+        return ReplicaChanges(
             edits=tuple(replace(edit, author=by.get(edit.where, "")) for edit in edits),
             gone=tuple(replace(file, author=by.get(file.where, "")) for file in gone),
             remarks=tuple(Remark(where=name, why=why) for name, why in state.unread.items()),
@@ -103,26 +103,26 @@ class MarkdownFolder:
         """Return nothing: files hold no events, and each edit names its committer."""
         return {}
 
-    def write(self, tellings: Sequence[Telling], settled: Settled, *, cursor: int) -> Put:
+    def write(self, updates: Sequence[ReplicaUpdate], settled: ReadOutcome, *, cursor: int) -> WriteCounts:
         """Write the files of records that changed, and remove those of records no longer in use.
 
         A file that was rejected, or was edited since it was read, is left alone and read again next time.
         """
         known, done = self._state.known, self._noted(settled)
         paths = self._state.homes
-        for telling in tellings:
-            path = telling.where or paths.get(telling.record.id, "")
+        for update in updates:
+            path = update.where or paths.get(update.record.id, "")
             if path in settled.refused or path in self._state.unread:
-                done.owed.add(telling.record.id)
+                done.owed.add(update.record.id)
                 continue
             try:
-                self._write_record(telling, path, known.get(path, ("", _NEVER))[1], settled, done)
+                self._write_record(update, path, known.get(path, ("", _NEVER))[1], settled, done)
             except Invalid as problem:
-                done.remarks.append(Remark(where=path or telling.record.id, why=problem.message))
+                done.remarks.append(Remark(where=path or update.record.id, why=problem.message))
             except OSError as problem:
                 raise ReplicaError(f"{self._folder} cannot be written ({problem.strerror}).") from problem
         self._remember(known, done, cursor)
-        return Put(records=done.written, removed=done.removed, remarks=tuple(done.remarks))
+        return WriteCounts(records=done.written, removed=done.removed, remarks=tuple(done.remarks))
 
     def close(self) -> None:
         """Close the stored state."""
@@ -170,21 +170,21 @@ class MarkdownFolder:
         if home != name and home in self._state.stamps:
             raise Invalid(f"{home} is the file of {about} already. Remove the id to make it a separate memory.")
 
-    def _noted(self, settled: Settled) -> _Done:
+    def _noted(self, settled: ReadOutcome) -> _Done:
         """Return a result that begins with the files that were read and parsed."""
         parts = {path: content for path, content in self._state.parts.items() if path not in settled.refused}
         rows = {path: self._row(path, content) for path, content in parts.items() if content.get("id")}
         return _Done(rows=rows)
 
-    def _write_record(self, telling: Telling, path: str, stamp: Stamp, settled: Settled, done: _Done) -> None:
-        record = telling.record
-        if not telling.carried and record.state == "active":
+    def _write_record(self, update: ReplicaUpdate, path: str, stamp: Stamp, settled: ReadOutcome, done: _Done) -> None:
+        record = update.record
+        if not update.carried and record.state == "active":
             if path:
                 done.dropped.add(path)
                 why = "it is private now; its file was already shared and is left in place: remove it yourself"
                 done.remarks.append(Remark(where=path, why=why))
             return
-        if not telling.carried or record.state != "active":
+        if not update.carried or record.state != "active":
             if path and record.state == "erased" and self._head():
                 why = "its file is removed; older commits of the repository still contain its text"
                 done.remarks.append(Remark(where=path, why=why))

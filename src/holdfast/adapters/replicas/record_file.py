@@ -11,7 +11,7 @@ from holdfast.model.errors import Invalid
 from holdfast.model.event import Json
 from holdfast.model.ids import check_id, parse_instant
 from holdfast.model.record import Record
-from holdfast.model.replica import BOOKKEEPING, FRONT, even
+from holdfast.model.replica import BOOKKEEPING, FRONT, normalized
 
 _DUMPER = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 _NAMES = frozenset(spec.name for spec in fields(Record)) - BOOKKEEPING - {"body"}
@@ -35,9 +35,9 @@ def file_text(parts: Json) -> str:
 
 def file_parts(content: str) -> Json:
     """Parse the content of a file; raise Invalid if it is malformed."""
-    lines = even(content.removeprefix("\ufeff")).split("\n")
+    lines = normalized(content.removeprefix("\ufeff")).split("\n")
     if lines[0].rstrip() != "---":
-        return {"body": even(content.removeprefix("\ufeff"))}
+        return {"body": normalized(content.removeprefix("\ufeff"))}
     end = next((place for place, line in enumerate(lines[1:], start=1) if line.rstrip() == "---"), None)
     if end is None:
         raise Invalid("Its front matter has no end.")
@@ -46,7 +46,7 @@ def file_parts(content: str) -> Json:
     rest = {name: item for name, item in front.items() if name not in _NAMES}
     if rest:
         parts["extra"] = {**parts.get("extra", {}), FRONT: rest}
-    parts["body"] = even("\n".join(lines[end + 1 :]))
+    parts["body"] = normalized("\n".join(lines[end + 1 :]))
     return {name: item for name, item in parts.items() if item not in ("", [], {})}
 
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from holdfast.adapters.source.plain import digest, essence, extension_of
 from holdfast.adapters.source.spans import Span, moved_lines, symbol_spans, text_in, value_of, whole
 from holdfast.adapters.source.versions import is_version, version_of
-from holdfast.model.anchor import Anchor, Mark, bare_value
+from holdfast.model.anchor import Anchor, CodeMark, bare_value
 
-GONE, UNKNOWN = Mark(there=False), Mark(there=None)
+GONE, UNKNOWN = CodeMark(there=False), CodeMark(there=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ def content_or_absent(raw: bytes | None) -> File:
     return Absent() if raw is None else Content(raw)
 
 
-def look(anchor: Anchor, read: Read, cited: Mark | None = None) -> Mark:
+def look(anchor: Anchor, read: Read, cited: CodeMark | None = None) -> CodeMark:
     """Return the mark of a place. With the mark that was cited, a part that only moved is found where it is now."""
     if anchor.kind == "version":
         return _version(anchor, read)
@@ -53,21 +53,21 @@ def look(anchor: Anchor, read: Read, cited: Mark | None = None) -> Mark:
         case Absent():
             return GONE
         case Unreadable():
-            return Mark()  # it exists, and that is all that is known
+            return CodeMark()  # it exists, and that is all that is known
         case Content(raw):
             return _look_into(anchor, raw, cited)
 
 
-def _look_into(anchor: Anchor, raw: bytes, cited: Mark | None) -> Mark:
+def _look_into(anchor: Anchor, raw: bytes, cited: CodeMark | None) -> CodeMark:
     blob = hashlib.sha1(b"blob %d\0" % len(raw) + raw, usedforsecurity=False).hexdigest()
     if cited and cited.blob == blob and cited.hash:
         return cited  # the file is unchanged
     if b"\0" in raw[:8_000]:
-        return Mark(blob=blob, hash=blob[:16]) if anchor.kind in ("path", "absent") else UNKNOWN
+        return CodeMark(blob=blob, hash=blob[:16]) if anchor.kind in ("path", "absent") else UNKNOWN
     return replace(_inside(anchor, raw.decode(errors="replace").replace("\r\n", "\n"), cited), blob=blob)
 
 
-def _inside(anchor: Anchor, text: str, cited: Mark | None) -> Mark:
+def _inside(anchor: Anchor, text: str, cited: CodeMark | None) -> CodeMark:
     match anchor.kind:
         case "symbol":
             return _symbol(anchor, text, cited)
@@ -75,12 +75,12 @@ def _inside(anchor: Anchor, text: str, cited: Mark | None) -> Mark:
             return _lines(anchor, text, cited)
         case "value":
             found = value_of(anchor.path, text, anchor.name)
-            return Mark(value=found[0], first=found[1], last=found[1]) if found else GONE
+            return CodeMark(value=found[0], first=found[1], last=found[1]) if found else GONE
     span = whole(text)
     return _mark(anchor, text, span)
 
 
-def _symbol(anchor: Anchor, text: str, cited: Mark | None) -> Mark:
+def _symbol(anchor: Anchor, text: str, cited: CodeMark | None) -> CodeMark:
     """Return the definition with the cited text, else the first one in its fullest extent."""
     found = GONE
     for span in symbol_spans(anchor.path, text, anchor.name):
@@ -92,7 +92,7 @@ def _symbol(anchor: Anchor, text: str, cited: Mark | None) -> Mark:
     return found
 
 
-def _lines(anchor: Anchor, text: str, cited: Mark | None) -> Mark:
+def _lines(anchor: Anchor, text: str, cited: CodeMark | None) -> CodeMark:
     last = whole(text).last
     if cited and cited.hash:
         here = Span(first=cited.first, last=cited.last)
@@ -105,12 +105,12 @@ def _lines(anchor: Anchor, text: str, cited: Mark | None) -> Mark:
     return _mark(anchor, text, Span(first=anchor.first, last=min(anchor.last, last)))
 
 
-def _mark(anchor: Anchor, text: str, span: Span) -> Mark:
+def _mark(anchor: Anchor, text: str, span: Span) -> CodeMark:
     says = essence(text_in(text, span), extension_of(anchor.path))
-    return Mark(hash=digest(says), size=len(says), first=span.first, last=span.last)
+    return CodeMark(hash=digest(says), size=len(says), first=span.first, last=span.last)
 
 
-def _version(anchor: Anchor, read: Read) -> Mark:
+def _version(anchor: Anchor, read: Read) -> CodeMark:
     def text(path: str) -> str | None:
         file = read(path)
         return file.raw.decode(errors="replace") if isinstance(file, Content) else None
@@ -118,4 +118,4 @@ def _version(anchor: Anchor, read: Read) -> Mark:
     found = version_of(anchor.name, text) if anchor.name else ""
     if not found:
         return UNKNOWN
-    return Mark(value=bare_value(anchor.value) if is_version(anchor.value, found) else found)
+    return CodeMark(value=bare_value(anchor.value) if is_version(anchor.value, found) else found)

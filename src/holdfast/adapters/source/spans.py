@@ -4,6 +4,7 @@ import ast
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from holdfast.adapters.source.grammars import definitions, knows
 from holdfast.adapters.source.plain import digest, essence, extension_of
@@ -110,12 +111,18 @@ def _block_end(lines: Sequence[str], first: int, indent: int) -> int:
     return last
 
 
-def _python(text: str, name: str) -> Iterator[Span]:
+@lru_cache(maxsize=4)  # several names of a file are looked up one after the other
+def tree_of(text: str) -> ast.Module | None:
+    """Return the parsed text of a Python file; None if it cannot be parsed."""
     try:
-        tree = ast.parse(text)
+        return ast.parse(text)
     except (SyntaxError, ValueError, RecursionError):
-        return
-    for node in _named(tree, name.split(".")):
+        return None
+
+
+def _python(text: str, name: str) -> Iterator[Span]:
+    tree = tree_of(text)
+    for node in _named(tree, name.split(".")) if tree else ():
         decorated = [decorator.lineno for decorator in getattr(node, "decorator_list", ())]
         yield Span(first=node.lineno, last=node.end_lineno or node.lineno)
         if decorated:
@@ -130,25 +137,23 @@ def _named(tree: ast.AST, names: Sequence[str]) -> "Iterator[ast.stmt]":
                 yield node
             else:
                 yield from _named(node, names[1:])
-        elif len(names) == 1 and isinstance(node, ast.Assign | ast.AnnAssign) and names[0] in _targets(node):
+        elif len(names) == 1 and isinstance(node, ast.Assign | ast.AnnAssign) and names[0] in targets(node):
             yield node
 
 
-def _targets(node: "ast.Assign | ast.AnnAssign") -> list[str]:
-    targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+def targets(node: "ast.Assign | ast.AnnAssign") -> list[str]:
+    """Return the names that an assignment sets."""
+    set_here = node.targets if isinstance(node, ast.Assign) else [node.target]
     return [
         target.id if isinstance(target, ast.Name) else target.attr
-        for target in targets
+        for target in set_here
         if isinstance(target, ast.Name | ast.Attribute)
     ]
 
 
 def _assigned(text: str, name: str) -> tuple[str, int] | None:
-    try:
-        tree = ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError):
-        return None
-    for node in _named(tree, name.split(".")):
+    tree = tree_of(text)
+    for node in _named(tree, name.split(".")) if tree else ():
         if isinstance(node, ast.Assign | ast.AnnAssign) and node.value:
             return bare_value(ast.get_source_segment(text, node.value) or ""), node.lineno
     return None

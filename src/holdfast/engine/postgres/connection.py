@@ -9,7 +9,7 @@ import psycopg
 from psycopg.sql import SQL, Identifier
 
 from holdfast.engine.postgres.rows import make_rows, register_types, register_vectors
-from holdfast.engine.postgres.timeouts import CONNECT_SECONDS, Patient
+from holdfast.engine.postgres.timeouts import CONNECT_SECONDS, TimedConnection
 from holdfast.model.access import Access
 
 LOCK_SECONDS = 30
@@ -36,7 +36,7 @@ class Failures:
                 raise type(problem)(str(problem)) from problem
 
 
-class Session(Patient):
+class Session(TimedConnection):
     """A connection with our settings, role and types."""
 
     access: Access | None = None  # the user whose access the row policies currently apply

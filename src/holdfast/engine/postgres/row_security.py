@@ -68,6 +68,7 @@ VISIBLE: dict[str, str] = {
     "events": _ABOUT,
     **{name: _SEEN.format(number=f"{name}.number") for name in ("entries", "records", "labels")},
     "vectors": _SEARCHED.format(number="vectors.number"),
+    "token_vectors": _SEEN.format(number="token_vectors.number"),
     "words": _SEEN.format(number="abs(words.rowid)"),
     "privates": "true",  # only numbers and owners; the policies of other tables must be able to read every row
     "links": _OF_RECORD.format(table="links", column="source"),
@@ -121,6 +122,7 @@ KEPT: dict[str, str] = {
     "entries": "select",
     "records": "select",
     "vectors": "select, insert, update, delete",
+    "token_vectors": "select, insert, update, delete",
     "unembedded": "select, delete",
     "tallies": "select, insert, update",
     "failures": "select, insert, update",

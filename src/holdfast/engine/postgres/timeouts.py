@@ -18,7 +18,7 @@ HUNG = "the database server does not answer"
 T = TypeVar("T")
 
 
-class Patient(psycopg.Connection[Any]):
+class TimedConnection(psycopg.Connection[Any]):
     """A connection that gives up on a server that hangs, or after `most` seconds without an answer (0: no limit)."""
 
     url = ""

@@ -36,7 +36,7 @@ class Pattern:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Held:
+class OutputCounts:
     """The amount of stored output of a project, and how much of it is mined."""
 
     outputs: int
@@ -164,7 +164,7 @@ order by first_at, id
 """
 
 
-def tell(db: Database, pattern: Pattern) -> None:
+def note_counted(db: Database, pattern: Pattern) -> None:
     """Store that a pattern's record now includes all its occurrences."""
     db.execute("update patterns set told = :told where id = :id", {"told": pattern.occurrences, "id": pattern.id})
 
@@ -193,13 +193,13 @@ def counted(db: Database, project: int, *, session: str = "", since: str = "") -
     return int(db.query(sql, {"project": project, "session": session, "since": since})[0][0])
 
 
-def held(db: Database, project: int) -> Held:
+def output_counts(db: Database, project: int) -> OutputCounts:
     """Return the amount of stored output of a project, and how much of it is mined."""
     given = {"project": project, "watermark": watermark(db, project)}
     kept = db.query(_KEPT, given)[0]
     ran = db.query("select ran_at from mining where project = :project", given)
     counted = db.query("select count(*) from patterns where project = :project", given)[0]
-    return Held(
+    return OutputCounts(
         outputs=int(kept["outputs"]),
         characters=int(kept["characters"]),
         oldest_at=str(kept["oldest_at"]),

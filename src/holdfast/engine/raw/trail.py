@@ -5,14 +5,14 @@ from collections.abc import Sequence
 from dataclasses import asdict
 
 from holdfast.engine.database import Database, stored
-from holdfast.model.trail import MOST, Happening, happening_from_json
+from holdfast.model.trail import MOST, HookEvent, hook_event_from_json
 
 
-def add(db: Database, happenings: Sequence[Happening]) -> None:
+def add(db: Database, hook_events: Sequence[HookEvent]) -> None:
     """Store activity; what is stored already does not change."""
     rows = [
         {"id": one.id, "at": one.at, "session": one.session, "event": one.event, "doc": json.dumps(asdict(one))}
-        for one in happenings
+        for one in hook_events
     ]
     db.many(
         """
@@ -28,31 +28,43 @@ def waiting(db: Database) -> list[str]:
     return [row[0] for row in db.query("select distinct session from trail where derived = 0 order by session")]
 
 
-def of_session(db: Database, session: str) -> list[Happening]:
+def unfinished(db: Database, before: str) -> list[HookEvent]:
+    """Return the last activity of each session that stopped in the middle of a turn before an instant."""
+    return [one for row in db.query(_UNFINISHED, {"before": before}) if (one := stored(row[0], hook_event_from_json))]
+
+
+_UNFINISHED = """
+select doc from trail
+where id in (select max(id) from trail group by session) and at < :before
+and event not in ('Stop', 'SessionEnd', 'SessionStart', 'PreCompact', 'Idle')
+"""
+
+
+def of_session(db: Database, session: str) -> list[HookEvent]:
     """Return all activity of a session, in order."""
     rows = db.query("select doc from trail where session = :session order by id", {"session": session})
-    return [one for row in rows if (one := stored(row[0], happening_from_json))]
+    return [one for row in rows if (one := stored(row[0], hook_event_from_json))]
 
 
-def fresh(db: Database, session: str) -> list[Happening]:
+def fresh(db: Database, session: str) -> list[HookEvent]:
     """Return the activity of a session that is not processed yet, in order."""
     sql = "select doc from trail where session = :session and derived = 0 order by id"
-    return [one for row in db.query(sql, {"session": session}) if (one := stored(row[0], happening_from_json))]
+    return [one for row in db.query(sql, {"session": session}) if (one := stored(row[0], hook_event_from_json))]
 
 
-def before(db: Database, last: str, limit: int, *, session: str = "") -> list[Happening]:
+def before(db: Database, last: str, limit: int, *, session: str = "") -> list[HookEvent]:
     """Return the activity before an id, latest first; `session` selects one session."""
     own = "session = :session and " if session else ""
     sql = f"select doc from trail where {own}id < :last order by id desc limit :limit"
     given = {"last": last, "limit": limit} | ({"session": session} if session else {})
-    return [one for row in db.query(sql, given) if (one := happening_from_json(json.loads(row[0])))]
+    return [one for row in db.query(sql, given) if (one := hook_event_from_json(json.loads(row[0])))]
 
 
-def after(db: Database, first: str, limit: int) -> list[Happening]:
+def after(db: Database, first: str, limit: int) -> list[HookEvent]:
     """Return the activity after an id, in order."""
     sql = "select doc from trail where id > :first order by id limit :limit"
     rows = db.query(sql, {"first": first, "limit": limit})
-    return [one for row in rows if (one := happening_from_json(json.loads(row[0])))]
+    return [one for row in rows if (one := hook_event_from_json(json.loads(row[0])))]
 
 
 def last_id(db: Database) -> str:

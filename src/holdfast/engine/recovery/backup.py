@@ -35,7 +35,7 @@ _EVENTS = "select id, about, verb, at, actor, name, session, data from events or
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Mark:
+class JournalMark:
     """Summary of the journal in a file: equal marks mean equal journals."""
 
     events: int
@@ -43,7 +43,7 @@ class Mark:
     digest: str
 
 
-def back_up(source: Path, target: Path) -> Mark:
+def back_up(source: Path, target: Path) -> JournalMark:
     """Copy a snapshot of a store to a new file with mode 0600, check the copy, and return its mark."""
     with translated(source), closing(_connected(source, "rw")) as connection:
         return _copied(connection, target)
@@ -81,7 +81,7 @@ def is_damaged_copy(file: Path, home: Path | None) -> bool:
     return home is not None and any(file.match(str(home / pattern)) for pattern in _COPIES[1:])
 
 
-def said_in(file: Path, abouts: Collection[str]) -> list[Event]:
+def events_in(file: Path, abouts: Collection[str]) -> list[Event]:
     """Return the events about some records in a backup, which is not changed."""
     sql = f"select {COLUMNS} from events where about = ?"
     with translated(file), closing(_connected(file, "ro")) as connection:
@@ -89,7 +89,7 @@ def said_in(file: Path, abouts: Collection[str]) -> list[Event]:
         return [event_of(row) for about in abouts for row in connection.execute(sql, (about,))]
 
 
-def rewrite(file: Path, change: Callable[[Store], object]) -> Mark:
+def rewrite(file: Path, change: Callable[[Store], object]) -> JournalMark:
     """Apply `change` to a backup and return its new mark.
 
     The change is made in a copy with this version's schema. The copy replaces the backup only after it was checked.
@@ -115,7 +115,7 @@ def rewrite(file: Path, change: Callable[[Store], object]) -> Mark:
     return mark
 
 
-def look_at(file: Path) -> Mark:
+def look_at(file: Path) -> JournalMark:
     """Check a store file without changing it and return its mark; raise NotFound, NotAStore or StoreCorrupt."""
     if not file.is_file():
         raise NotFound(f"There is no file {file}.", hint="`holdfast backup` says where it puts them.")
@@ -123,7 +123,7 @@ def look_at(file: Path) -> Mark:
         return _checked(connection, file)
 
 
-def restore(file: Path, store: Path, former: Path) -> tuple[Mark, Path | None]:
+def restore(file: Path, store: Path, former: Path) -> tuple[JournalMark, Path | None]:
     """Replace the store with a backup, brought to this version's schema and views.
 
     The current store is copied to `former` first. A store that can no longer be read is copied unchanged into a folder
@@ -134,7 +134,7 @@ def restore(file: Path, store: Path, former: Path) -> tuple[Mark, Path | None]:
             put_in_place(ready, store)
             return mark, None
         try:
-            with alone(store) as connection:
+            with exclusive(store) as connection:
                 _copied(connection, former)
                 with closing(_connected(ready, "ro")) as source, translated(store):
                     source.backup(connection)
@@ -148,7 +148,7 @@ def restore(file: Path, store: Path, former: Path) -> tuple[Mark, Path | None]:
 
 
 @contextmanager
-def alone(store: Path) -> Iterator[sqlite3.Connection]:
+def exclusive(store: Path) -> Iterator[sqlite3.Connection]:
     """Lock a store that no other process has open, as one file without a log; processes that open it meanwhile wait."""
     with translated(store), closing(_connected(store, "rw")) as connection:
         connection.execute("pragma secure_delete = on")
@@ -207,7 +207,7 @@ def put_in_place(new: Path, store: Path) -> None:
         os.fsync(into.fileno())
 
 
-def _copied(source: sqlite3.Connection, target: Path) -> Mark:
+def _copied(source: sqlite3.Connection, target: Path) -> JournalMark:
     """Copy a snapshot of the source, check the copy, and only then rename it to `target`."""
     if target.exists() or target.is_symlink():
         raise Conflict(f"{target} is there already; nothing is overwritten.", hint="Give another name.")
@@ -231,7 +231,7 @@ def _copied(source: sqlite3.Connection, target: Path) -> Mark:
 
 
 @contextmanager
-def _prepared(file: Path, store: Path) -> Iterator[tuple[Path, Mark]]:
+def _prepared(file: Path, store: Path) -> Iterator[tuple[Path, JournalMark]]:
     """Yield a checked copy of a backup in the store's folder, with this version's schema and views, and its mark."""
     look_at(file)
     ready = store.parent / f".restoring-{os.getpid()}" / store.name
@@ -256,7 +256,7 @@ def as_of_now(path: Path) -> None:
         connection.execute("pragma journal_mode = delete")
 
 
-def _checked(connection: sqlite3.Connection, path: Path) -> Mark:
+def _checked(connection: sqlite3.Connection, path: Path) -> JournalMark:
     if connection.execute("pragma application_id").fetchone()[0] != APPLICATION_ID:
         raise NotAStore(f"{path} is not a Holdfast store.", hint="Load an export with `holdfast import`.")
     found = [row[0] for row in connection.execute("pragma integrity_check(5)")]
@@ -266,17 +266,17 @@ def _checked(connection: sqlite3.Connection, path: Path) -> Mark:
     return _mark(connection)
 
 
-def _mark(connection: sqlite3.Connection) -> Mark:
+def _mark(connection: sqlite3.Connection) -> JournalMark:
     digest, events, last_at = sha256(), 0, ""
     for row in connection.execute(_EVENTS):
         for part in row:
             said = str(part).encode()
             digest.update(b"%d:" % len(said) + said)
         events, last_at = events + 1, max(last_at, str(row[3]))
-    return Mark(events=events, last_at=last_at, digest=digest.hexdigest())
+    return JournalMark(events=events, last_at=last_at, digest=digest.hexdigest())
 
 
-def _compare(wanted: Mark, found: Mark, path: Path) -> None:
+def _compare(wanted: JournalMark, found: JournalMark, path: Path) -> None:
     if wanted != found:
         raise StoreError(f"The copy {path} has {found.events} events where {wanted.events} were expected, or others.")
 

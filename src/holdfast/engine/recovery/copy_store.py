@@ -41,6 +41,7 @@ GROWING = (
     EVENTS,
     _table("entries", "number", "id"),
     _table("vectors", "number passage", "fingerprint stamp code vector"),
+    _table("token_vectors", "number passage", "tokens"),
 )
 # Tables whose rows may change after an interrupted move: they are copied as a whole.
 CHANGING = (

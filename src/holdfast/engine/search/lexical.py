@@ -5,6 +5,7 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 from operator import itemgetter
 
 from holdfast.engine.database import Database
@@ -14,9 +15,12 @@ from holdfast.engine.views.words import Span
 # Reading one posting costs about 0.3 µs; this limit bounds a search in a project of any size.
 POSTINGS = 1_200
 FILTERED = 10  # times as many postings with a filter, because it drops most of them
+# If not every word's postings are read, records that contain the rarest words together are looked up too. The database
+# intersects postings four times as fast as they are read.
+TOGETHER, INTERSECTED = 5, 50_000
 LONG = 1_000  # reading a shorter list costs less than checking whether it can be skipped
 UNSEEN = 20
-TELLING = 4_000  # a word that more records contain yields no candidates if vectors are searched too
+COMMON_WORD = 4_000  # a word that more records contain yields no candidates if vectors are searched too
 SAMPLE = 200  # records that the mean length is computed from
 MANY = 100_000  # above this, counts of common words are estimated from a sample: an exact count takes seconds
 DRAWN, OFTEN = 2_000, 20
@@ -103,11 +107,11 @@ def look_up(
     idf = {word: _weight(count, documents) for word, count in counts.items()}
     score: dict[int, float] = defaultdict(float)
     present = sorted((word for word in counts if counts[word]), key=counts.__getitem__)
-    left, read = sum(idf[word] for word in present), 0
+    left, read, unread = sum(idf[word] for word in present), 0, set(present)
     readable = POSTINGS if allowed is None else FILTERED * POSTINGS
-    telling = [word for word in present if not (meant and counts[word] > TELLING)]
-    held = index.holders(frequencies.db, _surely_read(telling, counts, readable), spans)
-    for word in telling:
+    selective = [word for word in present if not (meant and counts[word] > COMMON_WORD)]
+    held = index.holders(frequencies.db, _surely_read(selective, counts, readable), spans)
+    for word in selective:
         read += counts[word]
         # More common words would exceed the limit of postings, or cannot add a record that ranks among the best.
         # They still count in the exact score.
@@ -116,9 +120,42 @@ def look_up(
         left -= idf[word]
         for number in held[word] if word in held else index.holders(frequencies.db, [word], spans)[word]:
             score[number] += idf[word]
+        unread.discard(word)
+    if unread:
+        for number, weight in _together(frequencies.db, present, counts, idf, spans, most).items():
+            score[number] = max(score[number], weight)
     if allowed is not None:
         score = {number: weight for number, weight in score.items() if number in allowed}
     return Words(idf=idf, found=dict(heapq.nlargest(most, score.items(), key=itemgetter(1))))
+
+
+def _together(
+    db: Database,
+    words: Sequence[str],
+    counts: Mapping[str, int],
+    idf: Mapping[str, float],
+    spans: Sequence[Span],
+    most: int,
+) -> dict[int, float]:
+    """Return records that contain the rarest words together, or all of them but one, with the weight of these words.
+
+    So five words find the one record that has them, however common each of them is.
+    """
+    totals = accumulate(counts[word] for word in words[:TOGETHER])
+    rarest = [word for word, total in zip(words, totals, strict=False) if total <= INTERSECTED]
+    if len(rarest) < 3:
+        return {}
+    sets, read = list[list[str]](), 0
+    for some in (rarest, *([word for word in rarest if word != left_out] for left_out in reversed(rarest))):
+        read += sum(counts[word] for word in some)
+        sets += [some] if read <= INTERSECTED else []
+    found: dict[int, float] = {}
+    for span in spans:
+        for some, numbers in zip(sets, index.newest_holders(db, sets, span, most), strict=True):
+            weight = sum(idf[word] for word in some)
+            for number in numbers:
+                found[number] = max(found.get(number, 0.0), weight)
+    return found
 
 
 def _surely_read(words: Sequence[str], counts: Mapping[str, int], readable: int) -> list[str]:
@@ -151,7 +188,7 @@ def _settled(score: Mapping[int, float], left: float, most: int) -> bool:
 
 
 def fit(body: str, idf: Mapping[str, float], means: tuple[float, float]) -> tuple[float, float]:
-    """Return the exact score of one record, and the share of the question's weight that its words account for.
+    """Return the exact score of one record, and the share of the question's words that it contains.
 
     The score is BM25 divided by the weight of the question: about 1 if a record of mean length contains every word
     once. It combines the whole record with its best passage (share PASSAGE). Lengths are in characters; the unit
@@ -165,7 +202,7 @@ def fit(body: str, idf: Mapping[str, float], means: tuple[float, float]) -> tupl
     whole = _bm25(body, held, means[0])
     lines = body.split("\n")  # title, passages, labels; with one passage the whole record is scored
     best = max([_bm25(line, held, means[1]) for line in lines]) if len(lines) > 3 else whole
-    return ((1 - PASSAGE) * whole + PASSAGE * best) / total, sum([weight for _, weight in held]) / total
+    return ((1 - PASSAGE) * whole + PASSAGE * best) / total, len(held) / len(idf)
 
 
 def _bm25(body: str, held: Sequence[tuple[str, float]], mean: float) -> float:

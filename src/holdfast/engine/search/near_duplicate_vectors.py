@@ -14,7 +14,7 @@ from holdfast.engine.views import vectors
 APART, APART_AT_A_GLANCE, GLANCE = 0.26, 0.36, 3
 
 
-def twins(db: Database, project: int, *, least: float) -> list[Pair]:
+def near_duplicates(db: Database, project: int, *, least: float) -> list[Pair]:
     """Return pairs with a cosine of at least `least`, best first; one of each is among the newest active records."""
     rows = vectors.codes_of_short(db, project)
     if len(rows) < 2:

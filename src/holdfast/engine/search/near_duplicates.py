@@ -26,6 +26,7 @@ class Pair:
     first: int
     second: int
     share: float
+    by_meaning: bool = False  # so similar in meaning that one may say the other in other words
 
 
 def newest_words(db: Database, place: Span) -> Words:

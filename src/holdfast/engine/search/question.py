@@ -3,8 +3,9 @@
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 
-from holdfast.engine.tokens import STOP_STEMS, tokens
+from holdfast.engine.tokens import STOP, STOP_STEMS, tokens
 
 _MONTHS = "january february march april may june july august september october november december".split()
 _MONTH = re.compile(rf"\b({'|'.join(_MONTHS)})\b")
@@ -15,37 +16,157 @@ _DAY = re.compile(r"\b(\d{1,2})(?:st|nd|rd|th)?\b")
 _ISO = re.compile(r"\b(\d{4})-(\d\d)-(\d\d)\b")
 
 
+_WEEKDAYS = "monday tuesday wednesday thursday friday saturday sunday".split()
+_WEEKDAY = re.compile(rf"\b(?:on|last|this|since) ({'|'.join(_WEEKDAYS)})\b")
+_UNITS = {"day": 1, "week": 7, "month": 30, "year": 365}
+_NUMBERS = {"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6}
+_AGO = re.compile(rf"\b(\d{{1,3}}|{'|'.join(_NUMBERS)}) (day|week|month|year)s? ago\b")
+_PAST = re.compile(rf"\b(?:last|past|previous) (\d{{1,3}}|{'|'.join(_NUMBERS)}) (day|week|month|year)s?\b")
+# Words for a period, in the languages people ask in: the first and the last day of it, counted back from today.
+_DAYS = {
+    (0, 0): "today|heute|hoy|aujourd'hui|hoje|今天|今日|오늘|сегодня",
+    (1, 1): "yesterday|gestern|ayer|hier|ontem|昨天|昨日|어제|вчера",
+    (7, 0): "this week|diese woche|esta semana|cette semaine|这周|本周|今週|이번 주|на этой неделе",
+    (
+        14,
+        1,
+    ): "last week|letzte woche|la semana pasada|la semaine dernière|semana passada|上周|先週|지난주|на прошлой неделе",
+    (31, 0): "this month|diesen monat|este mes|ce mois|este mês|这个月|本月|今月|이번 달|в этом месяце",
+    (62, 1): "last month|letzten monat|el mes pasado|le mois dernier|mês passado|上个月|先月|지난달|в прошлом месяце",
+    (10, 0): "recently|the other day|neulich|recientemente|récemment|recentemente|最近|최근|недавно",
+}
+_PERIODS = [(days, re.compile(rf"(?<![^\W_])(?:{words})(?![a-zа-я])")) for days, words in _DAYS.items()]
+_DECIDED = re.compile(
+    r"\b(?:decid|decision|chose|choose|chosen|agreed? on|settled? on|entschied|entscheid|decidi|décid|elegi|escolh|choisi)"
+    r"|决定|決定|决策|決め|결정|решили|выбрали"
+)
+_NOW = re.compile(
+    r"(?<![^\W_])(?:now|nowadays|current|currently|at the moment|these days|still|latest|today|aktuell|jetzt|derzeit|noch"
+    r"|ahora|actualmente|todavía|actuellement|maintenant|encore|agora|atualmente|ainda|сейчас|现在|目前|今は|現在|지금|현재)(?![a-zа-я])"
+)
+
+
+# Function words of other languages than English: in a question they show its language, and say nothing else.
+FOREIGN = frozenset(
+    """
+    der die das den dem des ein eine einen einem einer und oder wir ihr ist sind war wird werden wie wo wann warum welche
+    welcher welches wer mit von für auf bei nach aus nicht kein keine haben hat unser unsere man beim zum zur im am vom
+    el los las una unos del al y o por para con sin qué cómo cuál cuáles cuándo dónde quién está están es son se lo su
+    nuestro nuestra hay que tenemos hemos ser fue
+    le les un une des du au aux et ou pour avec sans que quel quelle quels quelles comment où quand pourquoi qui est sont
+    nous notre nos dans sur ne pas ce cette faut il elle on a
+    um uma os as dos das no na nos nas e com sem como qual quais quando onde quem são está nosso nossa não foi temos
+    il gli di che con per una sono come dove quando perché quale nel della dei non è
+    het een en van voor met zijn wordt wat hoe waar wanneer welke niet wij
+    в на и с по для что как где когда почему какой какая какие кто не мы это из к у от при ли нас нам
+    """.split()
+)
+_OTHER_SCRIPT = re.compile(r"[\u0370-\u1fff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+_WORD = re.compile(r"[^\W\d_]+")
+
+
+def is_foreign(text: str) -> bool:
+    """True if a question is in another language than English, by its script or its function words."""
+    if _OTHER_SCRIPT.search(text):
+        return True
+    words = _WORD.findall(text.lower())
+    return sum(word in FOREIGN for word in words) > sum(word in STOP for word in words)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dates:
-    """The years, months and days that a question names."""
+    """The years, months and days that a question names, and the periods that it means, such as last week."""
 
     years: frozenset[int] = frozenset()
     months: frozenset[int] = frozenset()
     days: frozenset[int] = frozenset()
+    periods: tuple[tuple[str, str], ...] = ()  # first instant, and the first after it
     named: tuple[str, ...] = ()  # the words of the question that name them
 
     def match(self, at: str) -> float:
-        """Return 1 if an instant is on a named day, 0.5 if only its month matches, else 0."""
+        """Return 1 if an instant is on a named day or in a period, 0.5 if only its month matches, else 0."""
+        if any(since <= at < until for since, until in self.periods):
+            return 1.0
         year, month, day = int(at[:4]), int(at[5:7]), int(at[8:10])
         if month not in self.months or (self.years and year not in self.years):
             return 0.0
         return 1.0 if day in self.days else 0.5
 
+    def spans(self, now: str) -> list[tuple[str, str]]:
+        """Return the periods, and the named days and months; without a year, those of the last twelve months."""
+        this_year, this_month = int(now[:4]), int(now[5:7])
+        found = list(self.periods)
+        for month in sorted(self.months):
+            for year in sorted(self.years) or [this_year if month <= this_month else this_year - 1]:
+                days = [day for day in sorted(self.days) if day not in self.years]
+                if len(self.months) == 1 and days:
+                    found += [(f"{year:04}-{month:02}-{day:02}T", f"{year:04}-{month:02}-{day:02}U") for day in days]
+                else:
+                    found.append((f"{year:04}-{month:02}-", f"{year:04}-{month:02}."))
+        return found
 
-def dates_in(text: str) -> Dates:
-    """Return the dates that a question names; none without a month."""
+
+def dates_in(text: str, now: str = "") -> Dates:
+    """Return the dates and periods that a question names; a year or day counts only with a month."""
     low = text.lower()
+    periods, phrases = _periods(low, now) if now else ((), ())
     words = [word for word in _MONTH.findall(low) if word != "may" or _MAY.search(low)]
     iso = _ISO.findall(low)
     if not words and not iso:
-        return Dates()
+        return Dates(periods=periods, named=phrases)
     years, days = _YEAR.findall(low), [day for day in _DAY.findall(low) if 1 <= int(day) <= 31]
     return Dates(
         years=frozenset(map(int, years)),
         months=frozenset([_MONTHS.index(word) + 1 for word in words] + [int(month) for _, month, _ in iso]),
         days=frozenset(map(int, days)),
-        named=(*words, *years, *days, *(part for date in iso for part in (*date, "-".join(date)))),
+        periods=periods,
+        named=(*phrases, *words, *years, *days, *(part for date in iso for part in (*date, "-".join(date)))),
     )
+
+
+def asks_for_decision(text: str) -> bool:
+    """True if a question asks what was decided."""
+    return bool(_DECIDED.search(text.lower()))
+
+
+def is_about_now(text: str) -> bool:
+    """True if a question asks for the current state of something."""
+    return bool(_NOW.search(text.lower()))
+
+
+def _periods(low: str, now: str) -> tuple[tuple[tuple[str, str], ...], tuple[str, ...]]:
+    """Return the periods that a question in lower case names relative to now, and its words for them."""
+    found: list[tuple[int, int]] = []
+    phrases: list[str] = []
+    for days, pattern in _PERIODS:
+        if match := pattern.search(low):
+            found.append(days)
+            phrases.append(match[0])
+    for match in _AGO.finditer(low):
+        many, unit = _count(match[1]), _UNITS[match[2]]
+        found.append(((many + (unit > 1)) * unit - (unit > 1), (many - (unit > 1)) * unit + (unit > 1)))
+        phrases.append(match[0])
+    for match in _PAST.finditer(low):
+        found.append((_count(match[1]) * _UNITS[match[2]], 0))
+        phrases.append(match[0])
+    today = datetime.fromisoformat(now).replace(hour=0, minute=0, second=0, microsecond=0)
+    for match in _WEEKDAY.finditer(low):
+        back = (today.weekday() - _WEEKDAYS.index(match[1])) % 7 or 7
+        found.append((back, back))
+        phrases.append(match[0])
+    return tuple((_day(today, first), _day(today, last - 1)) for first, last in found), tuple(phrases)
+
+
+def _count(word: str) -> int:
+    return _NUMBERS.get(word) or int(word)
+
+
+def _day(today: datetime, back: int) -> str:
+    """Return the first instant of a day, counted back from today."""
+    try:
+        return (today - timedelta(days=back)).strftime("%Y-%m-%dT")
+    except OverflowError:
+        return ""
 
 
 def named(text: str, authors: Iterable[str]) -> list[str]:

@@ -9,7 +9,16 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from holdfast.engine.search.lexical import Frequencies, Words, fit, look_up
-from holdfast.engine.search.question import Dates, dates_in, named, without
+from holdfast.engine.search.question import (
+    FOREIGN,
+    Dates,
+    asks_for_decision,
+    dates_in,
+    is_about_now,
+    is_foreign,
+    named,
+    without,
+)
 from holdfast.engine.store import Store
 from holdfast.engine.tokens import query_terms, tokens
 from holdfast.engine.views import records
@@ -22,12 +31,19 @@ if TYPE_CHECKING:
 CANDIDATES = 60  # at most, from words and from vectors each
 EXACT = 48  # of the candidates, scored exactly
 FEW = 300
-MEANING = 0.6  # share of the vector score; the rest is the word score
+# Shares of the signals in the score of a record itself: words, the vector of a passage, the vectors of its words.
+WORDS, MEANING, TOKENS = 0.27, 0.18, 0.55
+UNRELATED, RELATED = 0.35, 0.78  # similarity word by word: the scale of its score, as `floor` and `ceiling`
 NEAR = {1: 0.2, 2: 0.1}  # share of its score that a record adds to those one and two places away in its session
 SESSION = 0.5  # share of the score of a session's best record that is added to all of the session
 LENDERS = 30  # only this many of the best candidates add to others
-AUTHOR, DATE = 0.4, 0.3  # added if the question names the author, or the date
-FIT_MEANING = 0.6  # share of calibrated similarity in the fit; the rest is the share of words found
+AUTHOR, DATE = 0.6, 0.45  # added if the question names the author, or the date
+ROUGH_MEANING = 0.6  # share of the vector in the rough score that decides which records are scored exactly
+FIT_DATE = 0.12  # added to the fit of a record written when the question says
+FIT_WORDS, FIT_MEANING, FIT_TOKENS = 0.21, 0.45, 0.34  # shares of the signals in the fit
+
+
+FOREIGN_STEMS = frozenset(token for word in FOREIGN for token in tokens(word))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,10 +52,16 @@ class Question:
 
     words: tuple[str, ...]
     vector: Any = None
+    tokens: Any = None  # vectors of its words, and how much each counts
+    weights: Any = None
     floor: float = 0.0
     ceiling: float = 1.0
     authors: frozenset[str] = frozenset()
     dates: Dates = field(default_factory=Dates)
+    periods: Sequence[tuple[str, str]] = ()  # the dates as instants: records of these times are candidates
+    is_about_now: bool = False
+    asks_for_decision: bool = False
+    is_foreign: bool = False  # not in English
 
 
 @dataclass(slots=True, kw_only=True)
@@ -48,17 +70,24 @@ class Candidate:
 
     number: int
     words: float = 0.0
-    meaning: float = 0.0
+    meaning: float | None = None  # None: it has no vector yet
+    tokens: float | None = None
     coverage: float = 0.0
     lent: float = 0.0
     author: float = 0.0
     date: float = 0.0
-    with_meaning: bool = True
+    base: float = field(init=False)  # the score of the record itself, from words and vectors
+
+    def __post_init__(self) -> None:
+        self.base = sum(self._parts.values())
 
     @property
-    def base(self) -> float:
-        """The score of the record itself, from words and vectors."""
-        return (1 - MEANING) * self.words + MEANING * self.meaning if self.with_meaning else self.words
+    def _parts(self) -> dict[str, float]:
+        """The score by signal; a signal that a record has not yet leaves its share to the others."""
+        known = {"words": (WORDS, self.words), "meaning": (MEANING, self.meaning), "tokens": (TOKENS, self.tokens)}
+        there = {name: (share, value) for name, (share, value) in known.items() if value is not None}
+        total = sum(share for share, _ in there.values())
+        return {name: share / total * value for name, (share, value) in there.items()}
 
     @property
     def score(self) -> float:
@@ -67,17 +96,17 @@ class Candidate:
 
     @property
     def fit(self) -> float:
-        """How well it answers, on a scale that is comparable between questions."""
-        if not self.with_meaning:
-            return self.coverage
-        return FIT_MEANING * min(self.meaning, 1.0) + (1 - FIT_MEANING) * self.coverage
+        """How well it answers, from 0 to 1: the same for the same question and text, whatever else is stored."""
+        known = ((FIT_WORDS, self.coverage), (FIT_MEANING, self.meaning), (FIT_TOKENS, self.tokens))
+        there = [(share, min(value, 1.0)) for share, value in known if value is not None]
+        own = sum(share * value for share, value in there) / sum(share for share, _ in there)
+        return min(1.0, own + FIT_DATE * self.date / DATE)
 
     @property
     def why(self) -> dict[str, float]:
         """The score by signal."""
-        share = MEANING if self.with_meaning else 0.0
-        parts = {"words": (1 - share) * self.words, "meaning": share * self.meaning, "session": self.lent}
-        return {name: value for name, value in (parts | {"author": self.author, "date": self.date}).items() if value}
+        parts = self._parts | {"session": self.lent, "author": self.author, "date": self.date}
+        return {name: value for name, value in parts.items() if value}
 
 
 def subject(store: Store, text: str, spans: Sequence[Span]) -> tuple[str, frozenset[str]]:
@@ -93,13 +122,24 @@ def subject(store: Store, text: str, spans: Sequence[Span]) -> tuple[str, frozen
     return without(text, people), people
 
 
-def ready(text: str, bare: str, people: frozenset[str]) -> Question:
+def ready(text: str, bare: str, people: frozenset[str], now: str) -> Question:
     """Return the parsed question for a search by words; the caller adds a vector to search by meaning too."""
-    dates = dates_in(text)
+    dates = dates_in(text, now)
     structure = {token for name in (*people, *dates.named) for token in tokens(name)}
-    words = query_terms(bare)
+    words, foreign = query_terms(bare), is_foreign(text)
+    if foreign:
+        structure |= FOREIGN_STEMS
     kept = tuple(word for word in words if word not in structure) or tuple(words)
-    return Question(words=kept, authors=people, dates=dates)
+    periods = dates.spans(now)
+    return Question(
+        words=kept,
+        authors=people,
+        dates=dates,
+        periods=periods,
+        is_about_now=is_about_now(text),
+        asks_for_decision=asks_for_decision(text),
+        is_foreign=foreign,
+    )
 
 
 def search(
@@ -131,7 +171,8 @@ def search(
         means=frequencies.mean_lengths(spans),
         exact=FEW if few else exact,
     )
-    under_way.consider(allowed if allowed is not None and few else dict.fromkeys((*found.found, *meant)))
+    dated = records.written_in(store.db, question.periods, spans, most) if question.periods else ()
+    under_way.consider(allowed if allowed is not None and few else dict.fromkeys((*found.found, *meant, *dated)))
     under_way.lend()
     under_way.heed()
     return sorted(under_way.candidates.values(), key=lambda one: -one.score), found.idf
@@ -159,17 +200,28 @@ class _Search:
         meaning = self._meaning(shown)
         # The look-up gives a rough word score; only the most promising records are scored exactly.
         weight = sum(self.found.idf.values()) or 1.0
-        share = {number: (1 - MEANING) * self.found.found.get(number, 0.0) / weight for number in shown}
-        rough = {number: share[number] + MEANING * meaning.get(number, 0.0) for number in shown}
-        for number, body in bodies(self.store.db, heapq.nlargest(self.exact, shown, key=rough.__getitem__)).items():
+        share = {number: (1 - ROUGH_MEANING) * self.found.found.get(number, 0.0) / weight for number in shown}
+        rough = {number: share[number] + ROUGH_MEANING * meaning.get(number, 0.0) for number in shown}
+        best = heapq.nlargest(self.exact, shown, key=rough.__getitem__)
+        tokens = self._tokens(best)
+        for number, body in bodies(self.store.db, best).items():
             words, coverage = fit(body, self.found.idf, self.means)
             self.candidates[number] = Candidate(
                 number=number,
                 words=words,
-                meaning=meaning.get(number, 0.0),
+                meaning=meaning.get(number),
+                tokens=tokens.get(number),
                 coverage=coverage,
-                with_meaning=number in meaning,  # a new record may have no vector yet: score it by words alone
             )
+
+    def _tokens(self, numbers: Collection[int]) -> dict[int, float]:
+        """Return the score word by word of records that have vectors of words."""
+        if self.question.tokens is None:
+            return {}
+        from holdfast.engine.search.late_interaction import similarities  # noqa: PLC0415  numpy: only for meaning
+
+        found = similarities(self.store.db, self.question.tokens, self.question.weights, numbers)
+        return {number: _scaled(value, UNRELATED, RELATED) for number, value in found.items()}
 
     def _meaning(self, numbers: Sequence[int]) -> dict[int, float]:
         """Return the calibrated similarity of records that have vectors, reading those not found by the search."""
@@ -177,7 +229,8 @@ class _Search:
         if self.codes is not None and self.question.vector is not None:
             unknown = [number for number in numbers if number not in cosines]
             cosines |= self.codes.cosines(self.question.vector, unknown)
-        return {number: _calibrated(cosines[number], self.question) for number in numbers if number in cosines}
+        floor, ceiling = self.question.floor, self.question.ceiling
+        return {number: _scaled(cosines[number], floor, ceiling) for number in numbers if number in cosines}
 
     def lend(self) -> None:
         """Add a share of the best candidates' scores to their neighbours in the session, and to the whole session."""
@@ -205,7 +258,7 @@ class _Search:
     def heed(self) -> None:
         """Raise candidates that were written by the authors, or on the dates, that the question names."""
         authors, dates = self.question.authors, self.question.dates
-        if not authors and not dates.months:
+        if not authors and not dates.months and not dates.periods:
             return
         self._place(self.candidates)
         for number, candidate in self.candidates.items():
@@ -222,6 +275,6 @@ def _may_show(number: int, spans: Sequence[Span], allowed: Collection[int] | Non
     return any(low <= number <= high for low, high in spans) and (allowed is None or number in allowed)
 
 
-def _calibrated(cosine: float, question: Question) -> float:
-    """Return a cosine on a scale common to all embedders: 0 is unrelated, 1 clearly the same, 1.2 the most."""
-    return min(1.2, max(0.0, (cosine - question.floor) / (question.ceiling - question.floor)))
+def _scaled(value: float, floor: float, ceiling: float) -> float:
+    """Return a similarity on a scale common to all encoders: 0 is unrelated, 1 clearly the same, 1.3 the most."""
+    return min(1.3, max(0.0, (value - floor) / (ceiling - floor)))

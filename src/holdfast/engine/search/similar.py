@@ -2,10 +2,11 @@
 
 import heapq
 from collections import Counter
+from collections.abc import Sequence
 
 from holdfast.engine.database import Database
 from holdfast.engine.store import Store
-from holdfast.engine.tokens import STOP_STEMS
+from holdfast.engine.tokens import STOP_STEMS, tokens
 from holdfast.engine.views import records, words
 from holdfast.engine.views.records import span
 from holdfast.engine.views.words import Span
@@ -26,6 +27,17 @@ def similar(store: Store, record: Record, *, retired: bool = False) -> list[tupl
     state = "retired" if retired else "active"
     found = records.by_numbers(store.db, shares)
     return [(other, shares[number]) for number, other in found.items() if other.state == state]
+
+
+def holding(store: Store, project: str, names: Sequence[str], most: int = MOST) -> list[Record]:
+    """Return the newest active records of a project that contain one of the names, with all its words."""
+    wanted = [found for name in names if (found := tokens(name))]
+    place = span(store.project_number(project))
+    if not wanted or words.is_empty(store.db, place):
+        return []
+    numbers = {number for holders in words.newest_holders(store.db, wanted, place, most) for number in holders}
+    newest = heapq.nlargest(most, numbers)
+    return [record for record in records.by_numbers(store.db, newest).values() if record.state == "active"]
 
 
 def _shares(db: Database, body: str, place: Span) -> dict[int, float]:

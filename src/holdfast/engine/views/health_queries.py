@@ -21,18 +21,18 @@ class Found(NamedTuple):
     ids: tuple[str, ...]
 
 
-def cold(db: Database, project: int, before: str, limit: int) -> Found:
+def cold(db: Database, project: int | None, before: str, limit: int) -> Found:
     """Return records created before an instant that were never returned nor applied."""
     never = "and created_at < :before and coalesce(surfaced, 0) + coalesce(applied, 0) = 0"
     return _found(db, never, project, before, limit)
 
 
-def dead(db: Database, project: int, before: str, limit: int) -> Found:
+def dead(db: Database, project: int | None, before: str, limit: int) -> Found:
     """Return records created before an instant that were returned but never applied or corrected."""
     return _found(db, "and created_at < :before and surfaced > 0 and applied + corrected = 0", project, before, limit)
 
 
-def contradicted(db: Database, project: int, limit: int) -> Found:
+def contradicted(db: Database, project: int | None, limit: int) -> Found:
     """Return records with a contradicted use after their last revision and verification."""
     later = """
     and contradicted > 0 and exists (
@@ -43,28 +43,28 @@ def contradicted(db: Database, project: int, limit: int) -> Found:
     return _found(db, later, project, "", limit)
 
 
-def unverified(db: Database, project: int, before: str, limit: int) -> Found:
+def unverified(db: Database, project: int | None, before: str, limit: int) -> Found:
     """Return records that were never verified and not revised since an instant."""
     return _found(db, "and verified_at = '' and updated_at < :before", project, before, limit)
 
 
-def stale(db: Database, project: int, before: str, limit: int) -> Found:
+def stale(db: Database, project: int | None, before: str, limit: int) -> Found:
     """Return records that were verified once, but neither verified nor revised since an instant."""
     return _found(
         db, "and verified_at <> '' and verified_at < :before and updated_at < :before", project, before, limit
     )
 
 
-def citing(db: Database, project: int, limit: int) -> Found:
+def citing(db: Database, project: int | None, limit: int) -> Found:
     """Return records that were verified or that cite a place in code, the latest first."""
     cites = "and (verified_at <> '' or doc like :anchors or doc like :seen)"
     parts = {"anchors": '%"anchors":%', "seen": '%"seen":%'}
     return _found(db, cites, project, "", limit, order="records.number desc", **parts)
 
 
-def heavy(db: Database, project: int, least: int, limit: int) -> list[tuple[str, int]]:
+def heavy(db: Database, project: int | None, least: int, limit: int) -> list[tuple[str, int]]:
     """Return the records applied at least `least` times, with the count, most often applied first."""
-    low, high = span(project)
+    low, high = span(project) if project is not None else (0, 2**62)
     sql = f"select records.id, applied {_HERE} and applied >= :least order by applied desc, records.id limit :limit"
     return [(row[0], row[1]) for row in db.query(sql, {"low": low, "high": high, "least": least, "limit": limit})]
 
@@ -76,9 +76,16 @@ def total(db: Database, project: int) -> int:
 
 
 def _found(
-    db: Database, more: str, project: int, before: str, limit: int, *, order: str = "records.number", **parts: str
+    db: Database,
+    more: str,
+    project: int | None,
+    before: str,
+    limit: int,
+    *,
+    order: str = "records.number",
+    **parts: str,
 ) -> Found:
-    low, high = span(project)
+    low, high = span(project) if project is not None else (0, 2**62)
     given = {"low": low, "high": high, "before": before, **parts}
     count = int(db.query(f"select count(*) {_HERE} {more}", given)[0][0])
     rows = db.query(f"select records.id {_HERE} {more} order by {order} limit :limit", {**given, "limit": limit})

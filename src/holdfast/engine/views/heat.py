@@ -31,7 +31,7 @@ create table heat_counts (
 """
 
 
-class Warm(NamedTuple):
+class HotEntry(NamedTuple):
     """A record of the hot set: its number, whether it is pinned, since when and why."""
 
     id: str
@@ -89,16 +89,16 @@ on conflict (name) do update set value = heat_counts.value + excluded.value
 """
 
 
-def hot(db: Database, projects: Sequence[int]) -> list[Warm]:
+def hot(db: Database, projects: Sequence[int]) -> list[HotEntry]:
     """Return the active records of these projects that are in the hot set."""
     spans = [dict(zip(("low", "high"), span(project), strict=True)) for project in projects]
     rows = [row for some in query_each(db, _HOT, spans) for row in some]
-    return [Warm(row[0], row[1], bool(row[2]), row[3], row[4]) for row in rows]
+    return [HotEntry(row[0], row[1], bool(row[2]), row[3], row[4]) for row in rows]
 
 
 _HOT = """
 select heat.id, records.number, pinned, heat.at, heat.why from heat join records on records.id = heat.id
-where hot = 1 and state = 'active' and records.number between :low and :high order by records.number
+where hot = 1 and state = 'active' and source <> 'starter' and records.number between :low and :high order by records.number
 """
 
 

@@ -26,6 +26,9 @@ union all
 select 'replaced', links.target, '', '', 0.0, {_NO_COUNTS} from links join records on records.id = links.source
 where relation = 'supersedes' and records.state = 'active' and links.target in {_IDS}
 union all
+select 'contradicted', links.target, links.source, records.created_at, 0.0, {_NO_COUNTS} from links join records on records.id = links.source
+where relation = 'contradicts' and records.state = 'active' and links.target in {_IDS}
+union all
 select 'hot', heat.id, '', '', 0.0, {_NO_COUNTS} from heat join records on records.id = heat.id
 where hot = 1 and state = 'active' and heat.id in {_IDS}
 """
@@ -33,12 +36,16 @@ where hot = 1 and state = 'active' and heat.id in {_IDS}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RankingData:
-    """By record id: usage, changes of trust, recent outcomes of scars, arrivals; and which are superseded or hot."""
+    """By record id: usage, changes of trust, recent outcomes of scars, arrivals, and the records that contradict it.
+
+    And which records are superseded or hot.
+    """
 
     usage: Mapping[str, Usage] = field(default_factory=dict)
     trust: Mapping[str, list[float]] = field(default_factory=dict)
     outcomes: Mapping[str, list[str]] = field(default_factory=dict)
     arrivals: Mapping[str, list[dict[str, Any]]] = field(default_factory=dict)
+    contradicted: Mapping[str, list[str]] = field(default_factory=dict)
     replaced: frozenset[str] = frozenset()
     hot: frozenset[str] = frozenset()
 
@@ -60,6 +67,7 @@ def ranking_data(
             about: [stored(data, dict) for data in told]
             for about, told in _by_id(parts.get("arrived", ()), "told").items()
         },
+        contradicted=_by_id(parts.get("contradicted", ()), "told"),
         replaced=frozenset(row["id"] for row in parts.get("replaced", ())),
         hot=frozenset(row["id"] for row in parts.get("hot", ())),
     )

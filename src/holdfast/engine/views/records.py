@@ -1,24 +1,26 @@
 """View of records: the current state of each, with the queries that filter, page and count them."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
 from typing import NamedTuple
 
-from holdfast.engine.database import Database, Params, stored
+from holdfast.engine.database import Database, Params, query_each, stored
 from holdfast.engine.journal import FOLDING_ONLY
 from holdfast.engine.views import Batch, Entry
+from holdfast.model.ids import TAIL
 from holdfast.model.record import Record, record_from_json, record_to_json
 
 NAME = "records"
-VERSION = 4
+VERSION = 5
 TABLES = ("records",)
 SCHEMA = """
 create table records (
     number integer primary key,
     id text not null unique,
+    tail text not null,
     kind text not null,
     state text not null,
     waits integer not null,
@@ -31,6 +33,7 @@ create table records (
     fingerprint text not null,
     doc text not null
 );
+create index records_tail on records (tail);
 create index records_fingerprint on records (fingerprint);
 create index records_session on records (session, number) where session <> '';
 create index records_author on records (author, number) where author <> '';
@@ -57,7 +60,7 @@ class Filter:
     session: str = ""
     since: str = ""
     until: str = ""
-    starters: bool = True
+    starters: bool = False
     waits: bool = False  # only records in quarantine or with quarantined changes
 
     @property
@@ -93,8 +96,8 @@ def apply(db: Database, batch: Batch, /) -> None:
     db.many(
         """
         insert into records
-            (number, id, kind, state, waits, session, author, created_at, updated_at, verified_at, source, fingerprint, doc)
-        values (:number, :id, :kind, :state, :waits, :session, :author, :created_at, :updated_at, :verified_at, :source, :fingerprint, :doc)
+            (number, id, tail, kind, state, waits, session, author, created_at, updated_at, verified_at, source, fingerprint, doc)
+        values (:number, :id, :tail, :kind, :state, :waits, :session, :author, :created_at, :updated_at, :verified_at, :source, :fingerprint, :doc)
         on conflict (number) do update set
             kind = excluded.kind, state = excluded.state, waits = excluded.waits, session = excluded.session, author = excluded.author,
             created_at = excluded.created_at, updated_at = excluded.updated_at, verified_at = excluded.verified_at,
@@ -110,6 +113,7 @@ def _row(entry: Entry) -> Params:
     return {
         "number": entry.number,
         "id": record.id,
+        "tail": record.id[-TAIL:],
         "kind": record.kind,
         "state": record.state,
         "waits": int(bool(record.waiting)),
@@ -124,13 +128,15 @@ def _row(entry: Entry) -> Params:
     }
 
 
-def by_prefix(db: Database, prefix: str, most: int) -> list[Entry]:
-    """Return the records whose id begins with a prefix, by id."""
-    # Crockford base 32 has no letter after Z, so this bounds every id that starts with the prefix.
-    found = {"low": prefix, "high": prefix + "~", "most": most}
-    return _entries(
-        db, "select number, doc from records where id >= :low and id < :high order by id limit :most", found
-    )
+def with_part(db: Database, part: str, most: int) -> list[Entry]:
+    """Return the records whose id ends with a part, else those whose id begins with it, by id."""
+    sql = "select number, doc from records where tail = :tail order by id"
+    ending = _entries(db, sql, {"tail": part[-TAIL:]}) if len(part) >= TAIL else []
+    if found := [entry for entry in ending if entry.record.id.endswith(part)]:
+        return found[:most]
+    # Crockford base 32 has no letter after Z, so this bounds every id that starts with the part.
+    sql = "select number, doc from records where id >= :low and id < :high order by id limit :most"
+    return _entries(db, sql, {"low": part, "high": part + "~", "most": most})
 
 
 def by_numbers(db: Database, numbers: Iterable[int]) -> dict[int, Record]:
@@ -167,6 +173,23 @@ def wrote(db: Database, author: str, low: int, high: int) -> bool:
     """True if the author wrote any record in a span of numbers."""
     sql = "select 1 from records where author = :author and author <> '' and number between :low and :high limit 1"
     return bool(db.query(sql, {"author": author, "low": low, "high": high}))
+
+
+def written_in(
+    db: Database, periods: Sequence[tuple[str, str]], spans: Sequence[tuple[int, int]], most: int
+) -> list[int]:
+    """Return the numbers of the newest active records written in any of the periods, in spans of numbers."""
+    each = [
+        {"since": since, "until": until, "low": low, "high": high} for since, until in periods for low, high in spans
+    ]
+    return [row[0] for rows in query_each(db, _WRITTEN_IN, each, {"most": most}) for row in rows]
+
+
+_WRITTEN_IN = """
+select number from records
+where created_at >= :since and created_at < :until and number between :low and :high and state = 'active'
+order by created_at desc limit :most
+"""
 
 
 def places(db: Database, numbers: Iterable[int], reach: int) -> dict[int, Place]:
@@ -246,6 +269,16 @@ order by number desc limit :limit
 """
 
 
+def with_triggers(db: Database, project: int, *, limit: int) -> list[Entry]:
+    """Return the latest active records of a project that have triggers of their own, latest first."""
+    low, high = span(project)
+    sql = """
+    select number, doc from records where number between :low and :high and state = 'active' and doc like :mark
+    order by number desc limit :limit
+    """
+    return _entries(db, sql, {"low": low, "high": high, "mark": '%"triggers"%', "limit": limit})
+
+
 def waiting(db: Database, projects: tuple[int, ...] | None, limit: int) -> list[Entry]:
     """Return records in quarantine or with quarantined changes, latest number first. Uses their index."""
     where, params = _where(Filter(projects=projects, states=(), waits=True))
@@ -283,6 +316,12 @@ def daily(db: Database, chosen: Filter) -> list[tuple[str, str, int]]:
     where, params = _where(chosen)
     sql = f"select substr(created_at, 1, 10) as day, kind, count(*) from records where {where} group by day, kind order by day, kind"
     return [(row[0], row[1], int(row[2])) for row in db.query(sql, params)]
+
+
+def starters(db: Database) -> set[str]:
+    """Return the ids of the lessons that ship with Holdfast. They are old and global, so few rows are read."""
+    sql = "select id from records where source = 'starter' and number <= :most"
+    return {row[0] for row in db.query(sql, {"most": span(0)[1]})}
 
 
 def last_made(db: Database, project: int) -> str:

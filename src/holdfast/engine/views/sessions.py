@@ -7,19 +7,22 @@ from dataclasses import asdict
 from holdfast.engine.database import Database, Params, Row, stored
 from holdfast.engine.views import Batch
 from holdfast.model.event import Event
-from holdfast.model.session import Session, told
+from holdfast.model.ids import TAIL
+from holdfast.model.session import Session, apply_event
 
 NAME = "sessions"
-VERSION = 2
+VERSION = 3
 TABLES = ("sessions",)
 SCHEMA = """
 create table sessions (
     id text primary key,
+    tail text not null,
     project text not null,
     is_open integer not null,
     started_at text not null,
     doc text not null
 );
+create index sessions_tail on sessions (tail);
 create index sessions_project on sessions (project, started_at);
 """
 
@@ -27,18 +30,18 @@ create index sessions_project on sessions (project, started_at);
 def apply(db: Database, batch: Batch, /) -> None:
     """Update sessions from the events that start and close them."""
     for event in batch.counted:
-        if event.verb in ("started", "closed") and (session := told(of(db, event.about), event)):
+        if event.verb in ("started", "closed") and (session := apply_event(of(db, event.about), event)):
             db.execute(_PUT, _row(session))
 
 
-def tell_again(db: Database, session: str, events: Sequence[Event]) -> None:
+def rebuild_row(db: Database, session: str, events: Sequence[Event]) -> None:
     """Rebuild the row of one session from all events about it, which must be in the order of their ids."""
     db.execute("delete from sessions where id = :id", {"id": session})
     apply(db, Batch(counted=list(events)))
 
 
 _PUT = """
-insert into sessions (id, project, is_open, started_at, doc) values (:id, :project, :is_open, :started_at, :doc)
+insert into sessions (id, tail, project, is_open, started_at, doc) values (:id, :tail, :project, :is_open, :started_at, :doc)
 on conflict (id) do update set
     project = excluded.project, is_open = excluded.is_open, started_at = excluded.started_at, doc = excluded.doc
 """
@@ -47,6 +50,7 @@ on conflict (id) do update set
 def _row(session: Session) -> Params:
     return {
         "id": session.id,
+        "tail": session.id[-TAIL:],
         "project": session.project,
         "is_open": int(session.is_open),
         "started_at": session.started_at,
@@ -60,10 +64,14 @@ def of(db: Database, session_id: str) -> Session | None:
     return _read(rows)[0] if rows else None
 
 
-def by_prefix(db: Database, prefix: str, most: int) -> list[Session]:
-    """Return the sessions whose id begins with a prefix, by id."""
+def with_part(db: Database, part: str, most: int) -> list[Session]:
+    """Return the sessions whose id ends with a part, else those whose id begins with it, by id."""
+    sql = "select doc from sessions where tail = :tail order by id"
+    ending = _read(db.query(sql, {"tail": part[-TAIL:]})) if len(part) >= TAIL else []
+    if found := [session for session in ending if session.id.endswith(part)]:
+        return found[:most]
     sql = "select doc from sessions where id >= :low and id < :high order by id limit :most"
-    return _read(db.query(sql, {"low": prefix, "high": prefix + "~", "most": most}))
+    return _read(db.query(sql, {"low": part, "high": part + "~", "most": most}))
 
 
 def page(

@@ -75,7 +75,7 @@ class Cost(NamedTuple):
     tokens: int
 
 
-class Shown(NamedTuple):
+class Impressions(NamedTuple):
     """The impressions of one record in one session: `at` is the first of them."""
 
     session: str
@@ -196,16 +196,16 @@ def _uses(rows: Sequence[Row]) -> list[Use]:
     return [Use(row[0], row[1], row[2], row[3], row[4], row[5], bool(row[6])) for row in rows]
 
 
-def shown_in(db: Database, session: str) -> list[Shown]:
+def shown_in(db: Database, session: str) -> list[Impressions]:
     """Return the impressions of a session, in order of the first one of each record."""
     sql = "select session, id, at, times, variant from shown where session = :session order by at, id"
-    return [Shown(*row) for row in db.query(sql, {"session": session})]
+    return [Impressions(*row) for row in db.query(sql, {"session": session})]
 
 
-def worded_in(db: Database, session: str) -> list[Shown]:
+def worded_in(db: Database, session: str) -> list[Impressions]:
     """Return the impressions of a session that used one of two wordings, in order of the first one of each record."""
     sql = "select session, id, at, times, variant from shown where session = :session and variant <> '' order by at, id"
-    return [Shown(*row) for row in db.query(sql, {"session": session})]
+    return [Impressions(*row) for row in db.query(sql, {"session": session})]
 
 
 def unanswered_scars(db: Database, session: str) -> list[Record]:
@@ -233,7 +233,7 @@ def strangers(db: Database) -> list[str]:
     return [row[0] for row in db.query(sql)]
 
 
-def shown_since(db: Database, at: str) -> list[Shown]:
+def shown_since(db: Database, at: str) -> list[Impressions]:
     """Return the impressions of all sessions whose first one is not before an instant."""
     sql = "select session, id, at, times, variant from shown where at >= :at order by at, id"
-    return [Shown(*row) for row in db.query(sql, {"at": at})]
+    return [Impressions(*row) for row in db.query(sql, {"at": at})]

@@ -1,4 +1,7 @@
-"""View of vectors, one per passage of a record. It lags behind: `unembedded` is the queue for the embedder."""
+"""View of vectors, for each passage of a record one, and one for each of its words.
+
+It lags behind: `unembedded` is the queue for the embedder.
+"""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -9,8 +12,8 @@ from holdfast.engine.views import Batch
 from holdfast.engine.views.records import fingerprint, span
 
 NAME = "vectors"
-VERSION = 1
-TABLES = ("vectors", "unembedded")
+VERSION = 2
+TABLES = ("vectors", "token_vectors", "unembedded")
 _UNEMBEDDED = """
 create table unembedded (
     number integer primary key
@@ -29,6 +32,12 @@ create table vectors (
     primary key (number, passage)
 );
 create index vectors_stamp on vectors (stamp);
+create table token_vectors (
+    number integer not null,
+    passage integer not null,
+    tokens blob not null,
+    primary key (number, passage)
+);
 {_UNEMBEDDED}
 """,
     "postgres": f"""
@@ -42,6 +51,13 @@ create table vectors (
     vector halfvec not null,
     primary key (number, passage) include (code)
 );
+create table token_vectors (
+    number integer not null,
+    passage integer not null,
+    tokens bytea not null,
+    primary key (number, passage)
+);
+alter table token_vectors alter column tokens set storage external;
 {_UNEMBEDDED}
 """,
 }
@@ -52,18 +68,23 @@ set local maintenance_work_mem = '2GB';
 create index if not exists vectors_graph on vectors using hnsw ((vector::halfvec({size})) halfvec_ip_ops)
 with (m = 24, ef_construction = 128);
 """
+TOKEN_SIZE = 64  # values per word
 LARGEST = 4_000  # values per vector; larger vectors get no graph
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Passage:
-    """One vector of a record: sign bits for the first, rough comparison, float16 values for the exact one."""
+    """The vectors of a passage: sign bits for the first, rough comparison, float16 values for the exact one.
+
+    `tokens` has TOKEN_SIZE int8 values for each of its words, to rank the best records again; empty if there are none.
+    """
 
     number: int
     passage: int
     fingerprint: str
     code: bytes
     vector: bytes
+    tokens: bytes = b""
 
 
 def apply(db: Database, batch: Batch, /) -> None:
@@ -72,13 +93,18 @@ def apply(db: Database, batch: Batch, /) -> None:
     kept = [entry for entry in batch.entries if entry.record.state != "erased"]
     if erased:
         db.many("delete from vectors where number = :number", erased)
+        db.many("delete from token_vectors where number = :number", erased)
         db.many("delete from unembedded where number = :number", erased)
     revised = [{"number": entry.number, "fingerprint": fingerprint(entry.record)} for entry in kept if entry.known]
     if revised:
         db.many("delete from vectors where number = :number and fingerprint <> :fingerprint", revised)
+        db.many(_FORGET_TOKENS, revised)
     db.many(_QUEUE, [{"number": entry.number} for entry in kept])
 
 
+_FORGET_TOKENS = """
+delete from token_vectors where number = :number and not exists (select 1 from vectors where number = :number)
+"""
 _QUEUE = """
 insert into unembedded (number)
 select n from (select cast(:number as bigint) as n) as wanted
@@ -106,6 +132,12 @@ def of(db: Database, numbers: Iterable[int]) -> list[tuple[int, bytes]]:
 _NUMBERS = "select cast(value as bigint) from json_each(:numbers)"
 
 
+def tokens_of(db: Database, numbers: Iterable[int]) -> list[tuple[int, bytes]]:
+    """Return (number, vectors of its words) for each passage of these records that has some."""
+    sql = f"select number, tokens from token_vectors where number in ({_NUMBERS})"
+    return [(row[0], row[1]) for row in db.query(sql, {"numbers": json.dumps(list(numbers))})]
+
+
 def codes_of_short(db: Database, project: int) -> list[tuple[int, bytes]]:
     """Return (number, sign bits) of a project's active records with a single passage, newest first."""
     low, high = span(project)
@@ -125,6 +157,11 @@ def lag(db: Database) -> int:
     return int(db.query("select count(*) from unembedded")[0][0])
 
 
+def is_empty(db: Database) -> bool:
+    """True if no record has a vector."""
+    return not db.query("select 1 from vectors limit 1")
+
+
 def store(db: Database, numbers: Sequence[int], passages: Sequence[Passage], *, graph: bool = True) -> None:
     """Replace the vectors of these records and take them off the queue. For bulk loads, create the graph afterwards."""
     with db.transaction():
@@ -134,6 +171,7 @@ def store(db: Database, numbers: Sequence[int], passages: Sequence[Passage], *, 
         stamp = int(db.query("select value from counters where name = 'stamp'")[0][0])
         given = {"numbers": json.dumps(list(numbers))}
         db.execute(f"delete from vectors where number in ({_NUMBERS})", given)
+        db.execute(f"delete from token_vectors where number in ({_NUMBERS})", given)
         db.execute(f"delete from unembedded where number in ({_NUMBERS})", given)
         db.many(
             """
@@ -152,6 +190,14 @@ def store(db: Database, numbers: Sequence[int], passages: Sequence[Passage], *, 
                 for item in passages
             ],
         )
+        db.many(
+            "insert into token_vectors (number, passage, tokens) values (:number, :passage, :tokens)",
+            [
+                {"number": item.number, "passage": item.passage, "tokens": item.tokens}
+                for item in passages
+                if item.tokens
+            ],
+        )
 
 
 def forget_all(db: Database) -> None:
@@ -159,9 +205,15 @@ def forget_all(db: Database) -> None:
     with db.transaction():
         drop_graph(db)
         db.execute("delete from vectors")
-        db.execute(
-            "insert into unembedded (number) select number from records where state <> 'erased' on conflict do nothing"
-        )
+        db.execute("delete from token_vectors")
+        queue_all(db)
+
+
+def queue_all(db: Database) -> None:
+    """Queue every record for the embedder."""
+    db.execute(
+        "insert into unembedded (number) select number from records where state <> 'erased' on conflict do nothing"
+    )
 
 
 def make_graph(db: Database, size: int) -> None:

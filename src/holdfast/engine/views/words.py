@@ -16,10 +16,11 @@ from holdfast.engine.passages import pieces
 from holdfast.engine.tokens import tokens
 from holdfast.engine.views import Batch
 from holdfast.engine.views.records import PROJECT_BITS
+from holdfast.model.kinds import CODED
 from holdfast.model.record import Record
 
 NAME = "words"
-VERSION = 1
+VERSION = 2
 TABLES = ("words",)
 # The tokenizer only has to split at spaces; positions are not used. PostgreSQL's index has `fastupdate` off, because
 # every search would have to read the list of pending entries.
@@ -86,12 +87,15 @@ def _home(rowid: int) -> str:
 
 
 def indexed(record: Record) -> str:
-    """Return the index words of a record: a line for its title, one for each passage, and one for labels and author.
+    """Return the index words of a record: a line for its title, one for each passage, and one for what labels it.
+
+    Labels are tags, scopes, the author, the cited code (`src/pay.py::RETRIES=3`) and the values of coded fields.
 
     A title that repeats the start of the text makes these words count twice: that is intended. Every word has its own
     space on either side, so that counting " word " counts exactly that word.
     """
-    labels = " ".join((*record.tags, *record.scopes, record.by.name))
+    coded = (value for name, value in record.fields.items() if name in CODED and isinstance(value, str))
+    labels = " ".join((*record.tags, *record.scopes, record.by.name, *record.anchors, *coded))
     return "\n".join(f" {'  '.join(tokens(part))} " for part in (record.title, *pieces(record.text), labels))
 
 

@@ -109,11 +109,7 @@ def log_command(kinds: tuple[str, ...], severity: str, days: int | None, limit: 
         since = days_before(memory.clock.now(), days) if days else ""
         query = Query(text="", kinds=kinds or (*LEARNINGS, "decision"), since=since, limit=1000)
         page = list_records(memory, query)
-    own = [
-        record
-        for record in page.records
-        if record.source != "starter" and severity in ("", record.fields.get("severity"))
-    ]
+    own = [record for record in page.records if severity in ("", record.fields.get("severity"))]
     show(own[:limit], "\n".join(map(shown.line, own[:limit])) or "No learnings or decisions yet.", as_json=as_json)
 
 

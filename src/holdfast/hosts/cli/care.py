@@ -10,10 +10,11 @@ import click
 
 from holdfast.hosts.cli.options import fields_of, opened, stdin_text, teaching_fields
 from holdfast.hosts.cli.outcome import present, refuse
-from holdfast.hosts.cli.render import SHORT, console, icon, json_option, print_json, show_history
+from holdfast.hosts.cli.render import console, icon, json_option, print_json, show_history
 from holdfast.hosts.cli.values import KIND, MEMORY, RELATION, SCOPE
 from holdfast.model.errors import Invalid
 from holdfast.model.event import OUTCOMES, event_to_json
+from holdfast.model.ids import short
 from holdfast.model.record import Record, record_to_json
 from holdfast.model.text import counted
 from holdfast.policy.admission.admit import Waivers
@@ -23,8 +24,8 @@ from holdfast.verbs.records.read import history
 from holdfast.verbs.records.write import cancel, confirm
 
 if TYPE_CHECKING:
-    from holdfast.verbs.records.erasing import Erased
     from holdfast.verbs.upkeep.backups import Backup
+    from holdfast.verbs.upkeep.erasing import Erased
 
 _PLURALS = {
     "entry of the trail": "entries of the trail",
@@ -42,6 +43,12 @@ _PLURALS = {
     "--field", "pairs", multiple=True, metavar="NAME=VALUE", help="Replaces the fields; repeat a name to make a list."
 )
 @click.option("--anchor", "anchors", multiple=True, help="Replaces its anchors; repeatable.")
+@click.option(
+    "--trigger",
+    "triggers",
+    multiple=True,
+    help="Replaces its triggers; repeatable. '' infers them again, none turns them off.",
+)
 @click.option("--scope", "scopes", type=SCOPE, multiple=True, help="Replaces the scopes; repeatable.")
 @click.option("--tag", "tags", multiple=True, help="Replaces the tags; repeatable.")
 @click.option("--confidence", help="high, medium or low.")
@@ -53,6 +60,7 @@ def revise_command(
     text: str | None,
     pairs: tuple[str, ...],
     anchors: tuple[str, ...],
+    triggers: tuple[str, ...],
     scopes: tuple[str, ...],
     tags: tuple[str, ...],
     redact: bool,
@@ -64,6 +72,7 @@ def revise_command(
         body=stdin_text() if text == "-" else text,
         fields=fields_of(pairs) if pairs else None,
         anchors=anchors or None,
+        triggers=tuple(filter(None, triggers)) if triggers else None,
         scopes=scopes or None,
         tags=tags or None,
         **changes,
@@ -189,7 +198,7 @@ def use_command(outcome: str, ids: tuple[str, ...], note: str, as_json: bool) ->
     with opened() as memory:
         used = record_use(memory, ids, outcome, note=note)
     print_json({"status": outcome, "ids": used}) if as_json else print(
-        "\n".join(f"{item[:SHORT]}  {outcome}" for item in used)
+        "\n".join(f"{short(item)}  {outcome}" for item in used)
     )
 
 
@@ -207,8 +216,8 @@ def rename_scope_command(old: str, new: str, as_json: bool) -> None:
 
 
 def _erase(memory: Memory, reference: str, *, and_backups: bool, as_json: bool) -> None:
-    from holdfast.verbs.records.erasing import erase
     from holdfast.verbs.upkeep.backups import backups_of, rewrite_backups
+    from holdfast.verbs.upkeep.erasing import erase
 
     erased = erase(memory, reference)
     backups = rewrite_backups(memory, erased) if and_backups else backups_of(memory, erased)
@@ -236,19 +245,19 @@ def _done(what: str, record: Record, *, as_json: bool) -> None:
         return
     from rich.text import Text
 
-    console().print(Text.assemble((record.id[:SHORT], "cyan"), f"  {icon(record)} {what}: ", (record.title, "bold")))
+    console().print(Text.assemble((short(record.id), "cyan"), f"  {icon(record)} {what}: ", (record.title, "bold")))
 
 
 def _erasure_lines(erased: "Erased", backups: Sequence["Backup"]) -> Iterator[str]:
     """Yield what was erased where, what still contains it, and what is out of reach."""
     for id_ in erased.ids:
-        yield f"{id_[:SHORT]}  erased from the journal and every view" + _also(erased)
+        yield f"{short(id_)}  erased from the journal and every view" + _also(erased)
     if not erased.finished:
         yield "Not finished: see below. Run the same command again later."
     for path in erased.files:
         yield f"  removed: {path}"
     for id_ in erased.said_by:
-        yield f"  {id_[:SHORT]} says the same and was not erased: `holdfast forget {id_[:SHORT]} --erase` erases it too"
+        yield f"  {short(id_)} says the same and was not erased: `holdfast forget {short(id_)} --erase` erases it too"
     yield from (_backup_line(backup) for backup in backups if backup.holds or backup.rewritten or backup.removed)
     if any(backup.holds for backup in backups):
         yield f"  `holdfast forget {erased.ids[0]} --erase --backups` rewrites backups without it"

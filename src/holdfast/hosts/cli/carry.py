@@ -18,9 +18,11 @@ from holdfast.hosts.cli.render import console, json_option, print_json, progress
 from holdfast.model.errors import Invalid
 from holdfast.model.fence import escaped, visible
 from holdfast.model.foreign import Remark
+from holdfast.model.ids import short
 from holdfast.model.text import counted, shorten
-from holdfast.verbs.exchange.import_foreign import Brought, Report, bring_in
-from holdfast.verbs.exchange.jsonl import export, export_records, records_of, take_in
+from holdfast.verbs.exchange.import_foreign import ImportedRecord, Report, import_items
+from holdfast.verbs.exchange.jsonl import export, export_records, import_lines, records_of
+from holdfast.verbs.records.project import identity_of
 from holdfast.verbs.upkeep.doctor import status
 
 if TYPE_CHECKING:
@@ -78,43 +80,62 @@ def _export_folder(memory: "Memory", folder: Path | None, as_json: bool) -> None
 @click.option("--from", "system", type=click.Choice(list(IMPORTERS)), help="The system to import from.")
 @click.option("--dry-run", is_flag=True, help="Preview the import; write nothing.")
 @click.option("--project", help="Project of memories that name none; default: the current one.")
+@click.option("--map", "pairs", multiple=True, metavar="OLD=NEW", help="Project here for a project there; repeatable.")
 @click.option("--quarantine", is_flag=True, help="It is someone else's: quarantine its memories until you accept them.")
 @json_option
 def import_command(
-    path: Path, system: str | None, dry_run: bool, project: str | None, quarantine: bool, as_json: bool
+    path: Path,
+    system: str | None,
+    dry_run: bool,
+    project: str | None,
+    pairs: tuple[str, ...],
+    quarantine: bool,
+    as_json: bool,
 ) -> None:
     """Import an export of Holdfast (- reads stdin), or with --from the data of another system.
 
-    Importing twice changes nothing; memories that changed there since the last import are revised.
+    Importing twice changes nothing; memories that changed there since the last import are revised. The report shows which
+    project each memory went to; --map changes that, also for those imported before. NEW is a remote, a project here, or .
+    for the current one.
     """
-    held_as = f"import of {path.name}" if quarantine else ""
+    quarantine_as = f"import of {path.name}" if quarantine else ""
     if system is None:
-        if dry_run or project:
-            raise Invalid("--dry-run and --project need --from.", hint="An export contains the project of each memory.")
-        _import_events(path, as_json, held_as)
+        if dry_run or project or pairs:
+            raise Invalid(
+                "--dry-run, --project and --map need --from.", hint="An export contains the project of each memory."
+            )
+        _import_events(path, as_json, quarantine_as)
         return
     with opened() as memory:
         with progress(f"reading {system}", None, quiet=as_json) as moved:
             items = foreign_items(system, path)
-            report = bring_in(
-                memory, system, items, project=project or "", dry_run=dry_run, held_as=held_as, progress=moved
+            mapped = {old: identity_of(memory, new) for old, new in map(_pair, pairs)}
+            report = import_items(
+                memory,
+                system,
+                items,
+                project=identity_of(memory, project) if project else "",
+                mapped=mapped,
+                dry_run=dry_run,
+                quarantine_as=quarantine_as,
+                progress=moved,
             )
         lagging = status(memory).lagging if memory.embedder and not dry_run else 0
     if as_json:
         print_json({"dry_run": dry_run, **asdict(report)})
         return
     show_report(report, dry_run=dry_run)
-    if held_as and not dry_run:
-        print(visible(f'They are in quarantine: holdfast quarantine, holdfast accept "{held_as}".'))
+    if quarantine_as and not dry_run:
+        print(visible(f'They are in quarantine: holdfast quarantine, holdfast accept "{quarantine_as}".'))
     if report.taken and lagging:
         print(
             f"{lagging} have no vectors yet; they are computed with use, or now with `holdfast rebuild vectors --missing`."
         )
 
 
-def _import_events(path: Path, as_json: bool, held_as: str) -> None:
+def _import_events(path: Path, as_json: bool, quarantine_as: str) -> None:
     with opened() as memory, _lines(path) as lines, progress("importing", None, quiet=as_json) as moved:
-        taken = take_in(memory, lines, moved, held_as=held_as)
+        taken = import_lines(memory, lines, moved, quarantine_as=quarantine_as)
     if as_json:
         print_json(asdict(taken))
     else:
@@ -127,10 +148,11 @@ def show_report(report: Report, *, dry_run: bool) -> None:
     kinds = ", ".join(f"{count} {kind}" for kind, count in Counter(item.kind for item in report.taken).most_common())
     word = "would be imported" if dry_run else "imported"
     out.print(Text.assemble((f"{len(report.taken)} {word}", "bold"), f" ({kinds})" if kinds else ""))
-    if len(projects := Counter(item.project or "everywhere" for item in report.taken)) > 1:
-        out.print(Text("  into " + ", ".join(f"{name} ({count})" for name, count in projects.most_common())))
+    for line in _destinations(report):
+        out.print(Text(f"  {line}"))
     for count, what in (
         (report.known, "already known, unchanged"),
+        (report.moved, "of them moved to another project"),
         (len(report.revised), "revised, because they changed there"),
         (len(report.merged), "merged into duplicates here"),
         (report.masked, "with credentials masked or private text dropped"),
@@ -146,9 +168,31 @@ def show_report(report: Report, *, dry_run: bool) -> None:
     _show_remarks("skipped", report.skipped)
 
 
-def _show_merged(merged: tuple[Brought, ...]) -> None:
+def _destinations(report: Report) -> Iterable[str]:
+    """Yield where memories went, and what to do about projects that are only a name."""
+    for there, homes in report.projects.items():
+        for here, count in homes.items():
+            way = (
+                f"{there or 'without a project'} → {here or 'every project'}"
+                if there != here
+                else there or "every project"
+            )
+            yield f"{way} ({count})"
+    lonely = {here for homes in report.projects.values() for here in homes if here and "/" not in here}
+    for name in sorted(lonely):
+        yield f"{name} is no repository known here. To put it into one: holdfast project move {name} github.com/OWNER/{name}"
+
+
+def _pair(text: str) -> tuple[str, str]:
+    old, sign, new = text.partition("=")
+    if not sign or not new.strip():
+        raise Invalid(f"{text!r} is not OLD=NEW.", hint="--map foo=github.com/me/foo, or --map foo=. for this project")
+    return old, new
+
+
+def _show_merged(merged: tuple[ImportedRecord, ...]) -> None:
     for item in merged[:SHOWN]:
-        console().print(Text(f"  {item.key} → {item.id[:10]} {shorten(item.title, 80)}", style="dim"))
+        console().print(Text(f"  {item.key} → {short(item.id)} {shorten(item.title, 80)}", style="dim"))
     if len(merged) > SHOWN:
         console().print(f"[dim]  and {len(merged) - SHOWN} more; --json lists them[/]")
 

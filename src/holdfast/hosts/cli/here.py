@@ -5,7 +5,7 @@ import platform
 from dataclasses import dataclass
 from pathlib import Path
 
-from holdfast.compose.settings import Settings, store_folder, user_folder
+from holdfast.compose.settings import Settings, store_folder, user_file, user_folder
 from holdfast.hosts.cli.options import settings
 from holdfast.hosts.setup.installation import Installation, this_installation
 from holdfast.hosts.setup.manifest import Manifest, read_manifest
@@ -42,5 +42,6 @@ def _installation(current: Settings, level: Level, project: Path) -> Installatio
     is_default = not config.home and folder == user_folder(config)
     home = "" if is_default else str(folder.absolute())
     # The server reads the user's settings itself, but not the variables and flags of this shell.
-    variables = {"HOLDFAST_HOME": home} if current.sources["home"] in ("flag", "HOLDFAST_HOME") else {}
+    from_here = current.sources["home"] not in ("default", str(user_file()))
+    variables = {"HOLDFAST_HOME": home} if from_here else {}
     return this_installation(home=home, variables=variables)

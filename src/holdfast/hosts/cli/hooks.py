@@ -61,11 +61,15 @@ def _tallied(outcomes: Iterable[str]) -> str:
 @json_option
 def opening_command(as_json: bool) -> None:
     """Print the brief that a session of this project would start with."""
-    from holdfast.verbs.capture.prepare import brief_of
+    from holdfast.verbs.sessions.opening_brief import brief_of
 
     with opened() as memory:
         session_brief = brief_of(memory)
     if session_brief.text and not as_json:
         print(session_brief.text)  # as an agent gets it: stored text was fenced when the brief was made
     else:
-        show(session_brief, "The brief is empty: no memories qualify yet.", as_json=as_json)
+        show(
+            session_brief,
+            "The brief is empty: nothing is stored for this project yet, or `inject` is off.",
+            as_json=as_json,
+        )

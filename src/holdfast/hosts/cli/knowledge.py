@@ -56,7 +56,7 @@ def of_command(id: str, as_json: bool) -> None:  # noqa: A002
     with opened() as memory:
         record = find(memory, id).record
         clashes = conflicts(memory, record.id)
-    show(clashes, knowledge.clashes_of(record, clashes, SETTLE), as_json=as_json)
+    show(clashes, knowledge.likely_conflicts_of(record, clashes, SETTLE), as_json=as_json)
 
 
 @contradictions_command.command("mark")

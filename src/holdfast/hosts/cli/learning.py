@@ -6,10 +6,10 @@ import click
 from rich.text import Text
 
 from holdfast.hosts.cli.options import opened
-from holdfast.hosts.cli.render import SHORT, console, json_option, print_json
+from holdfast.hosts.cli.render import console, json_option, print_json
 from holdfast.hosts.cli.values import DATE
 from holdfast.hosts.plain import plain
-from holdfast.model.ids import parse_instant
+from holdfast.model.ids import parse_instant, short
 from holdfast.model.text import counted
 from holdfast.verbs.capture.learn import LIMIT, MOST, Learned, learn
 from holdfast.verbs.capture.observer import ObserverStatus, observer_status
@@ -23,10 +23,11 @@ from holdfast.verbs.capture.observer import ObserverStatus, observer_status
 @click.option("--dry-run", is_flag=True, help="Preview what would be saved.")
 @json_option
 def learn_command(since: str, limit: int, dry_run: bool, as_json: bool) -> None:
-    """Learn from git history: decisions and their reasons, repeated fixes, reverts.
+    """Learn from git history: decisions and their reasons, reverts, changes that broke something, repeated fixes, regressions.
 
-    Decisions are pending until approved (`holdfast confirm`); the rest is saved as observations that may become scars. The
-    next run reads only new commits.
+    Decisions, and reverts that are not marked as such, are pending until approved (`holdfast confirm`); the rest is saved as
+    observations that may become scars. A reverted change that came back is left out, and a patch on two branches counts once.
+    The next run reads only new commits.
     """
     from holdfast.compose.adapters import history_of
 
@@ -49,7 +50,7 @@ def _show_learned(learned: Learned) -> None:
     word = "would be saved" if learned.dry_run else "saved"
     for record in learned.kept:
         state = "pending approval" if record.state == "pending" else "may become a scar"
-        out.print(Text.assemble((record.id[:SHORT], "cyan"), f"  {record.title}  ", (state, "dim")))
+        out.print(Text.assemble((short(record.id), "cyan"), f"  {record.title}  ", (state, "dim")))
     out.print(
         f"{counted(learned.commits, 'new commit')} read: {len(learned.kept)} {word}, {learned.known} already known."
     )

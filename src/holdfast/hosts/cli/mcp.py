@@ -33,17 +33,18 @@ def mcp_command(names: tuple[str, ...], over_http: bool, port: int) -> None:
     flags = click.get_current_context().find_root().obj
     with serving(names, flags) as server:
         if over_http:
-            _serve_http(server, flags, port)
+            _serve_http(server, flags, names, port)
         else:
             from holdfast.hosts.mcp import stdio
 
             stdio.main(server)
 
 
-def _serve_http(server: "Server", flags: Mapping[str, Any], port: int) -> None:
+def _serve_http(server: "Server", flags: Mapping[str, Any], names: tuple[str, ...], port: int) -> None:
     from pathlib import Path
 
     from holdfast.compose.settings import load_settings, store_folder
+    from holdfast.hosts.mcp.serving import preset_named
     from holdfast.hosts.mcp.token import FILE, kept_token
     from holdfast.model.errors import MissingPackage
 
@@ -52,7 +53,7 @@ def _serve_http(server: "Server", flags: Mapping[str, Any], port: int) -> None:
     except ImportError as problem:
         hint = "Run: pip install 'holdfast[http]'"
         raise MissingPackage("Serving over HTTP needs an optional package.", hint=hint) from problem
-    settings = load_settings(flags=flags)
+    settings = load_settings(flags=flags, preset=preset_named(names))
     folder = store_folder(settings.config, Path.cwd())
     token = settings.config.http_token or kept_token(folder)
     # The token itself stays out of the terminal's history: the shell inserts it.

@@ -21,11 +21,14 @@ from holdfast.model.kinds import KINDS
 from holdfast.model.query import MODES, Query
 from holdfast.model.record import GLOBAL, Draft, Link, record_to_json
 from holdfast.policy.admission.admit import Waivers
+from holdfast.policy.sessions.triggers import warns_at
 from holdfast.verbs.records.read import get, list_records, list_scopes
 from holdfast.verbs.records.write import write
 from holdfast.verbs.search.recall import recall
 from holdfast.verbs.search.timeline import timeline
 from holdfast.verbs.truth.hydrate import LEVELS, Hydrated, Level, hydrate
+
+TRIGGER_HELP = "Warn at this command or edit, such as `git push --force`, `pytest unless uv run pytest` or src/api/*.py; repeatable."
 
 
 @click.command("remember")
@@ -41,6 +44,7 @@ from holdfast.verbs.truth.hydrate import LEVELS, Hydrated, Level, hydrate
     multiple=True,
     help="Code it cites: path, path::symbol, path:L3-L9, path::NAME=5, !gone.py, version:click=8.2; repeatable.",
 )
+@click.option("--trigger", "triggers", multiple=True, help=TRIGGER_HELP)
 @click.option(
     "--scope", "scopes", type=SCOPE, multiple=True, help="A scope such as tools or projects:shop; repeatable."
 )
@@ -151,13 +155,14 @@ def recall_command(text: tuple[str, ...], limit: int | None, budget: int | None,
 )
 @json_option
 def show_command(id: str, as_of: str, level: Level, as_json: bool) -> None:  # noqa: A002
-    """Show a memory in full. ID may be its first 8 characters or more."""
+    """Show a memory in full. ID is the one that is shown, or the whole id."""
     with opened() as memory:
         hydrated = Hydrated(shown=get(memory, id, at=as_of)) if as_of else hydrate(memory, id, level)
     shown = hydrated.shown
     if as_json:
         links = [{"source": arrow.source, "relation": arrow.relation, "target": arrow.target} for arrow in shown.links]
         around = {"number": shown.number, "superseded_by": shown.superseded_by, "links": links}
+        around |= {"warns_at": warns_at(shown.record)} if warns_at(shown.record) else {}
         more = {name: plain(getattr(hydrated, name)) for name in ("freshness", "commit", "files", "left_out")}
         print_json(
             {**record_to_json(shown.record), "around": around, **{name: value for name, value in more.items() if value}}

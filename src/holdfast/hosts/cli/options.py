@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from holdfast.verbs.memory import Memory
 
 LONGEST_STDIN = 1_000_000
+AT_ONCE = 2_000  # memories of the first step of a rebuild, about half a second
 ANSWERING = "`holdfast judge APPLYING|N_A|REFUTED ID --evidence …`"
 
 
@@ -34,10 +35,16 @@ def opened(**flags: Any) -> "Memory":
     chosen = settings(**flags)
     for warning in chosen.warnings:
         click.echo(f"warning: {warning}", err=True)
-    memory = open_memory(chosen)
+    memory = open_memory(chosen, progress=_report_rebuild)
     if memory.apart:
         click.echo(memory.apart, err=True)
     return memory
+
+
+def _report_rebuild(done: int, total: int) -> None:
+    """Report that an older store is being brought up to date; a small one takes no noticeable time."""
+    if total > AT_ONCE >= done:
+        click.echo(f"Updating the index of {total:,} memories for this version; this happens once.", err=True)
 
 
 def text_or_stdin(words: tuple[str, ...]) -> str:
@@ -121,6 +128,7 @@ def label_options(command: Callable[..., Any]) -> Callable[..., Any]:
         ),
         click.option("--tag", "tags", multiple=True, help="Only this tag; repeatable."),
         click.option("--session", default="", help="Only what this session wrote."),
+        click.option("--starters", is_flag=True, help="Also lessons that ship with Holdfast (setting `starters`)."),
         click.option("--since", type=DATE, default="", help="Only what was saved on or after this date."),
         click.option("--until", type=DATE, default="", help="Only what was saved before this date."),
     ):

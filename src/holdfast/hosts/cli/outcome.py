@@ -5,9 +5,10 @@ from typing import Any, NoReturn
 import click
 from rich.text import Text
 
-from holdfast.hosts.cli.render import SHORT, console, icon, print_json
+from holdfast.hosts.cli.render import console, icon, print_json
 from holdfast.hosts.plain import plain
 from holdfast.model.errors import Conflict
+from holdfast.model.ids import short
 from holdfast.model.record import Record, record_to_json
 from holdfast.policy.admission.admit import (
     Duplicate,
@@ -17,10 +18,12 @@ from holdfast.policy.admission.admit import (
     SecretFound,
     Similar,
     Transient,
+    how_near,
 )
 from holdfast.policy.admission.refusals import Remedies, explain, explain_pending
-from holdfast.verbs.records.conflicts import Clash
-from holdfast.verbs.records.write import Held, Outcome, Written
+from holdfast.policy.sessions.triggers import warns_at
+from holdfast.verbs.records.conflicts import LikelyConflict
+from holdfast.verbs.records.write import Outcome, Written, WrittenPending
 
 REMEDIES = Remedies(
     revise="`holdfast revise {id}`",
@@ -40,7 +43,7 @@ def present(outcome: Outcome, *, as_json: bool) -> None:
     match outcome:
         case Written(record=record, related=related, conflicts=conflicts, doubts=doubts):
             _show_saved("written", record, related, conflicts, doubts, as_json=as_json)
-        case Held(record=record, why=why, related=related):
+        case WrittenPending(record=record, why=why, related=related):
             _show_saved("pending", record, related, as_json=as_json, why=why)
         case refused:
             refuse(refused, as_json=as_json)
@@ -50,7 +53,7 @@ def _show_saved(
     status: str,
     record: Record,
     related: tuple[Similar, ...],
-    conflicts: tuple[Clash, ...] = (),
+    conflicts: tuple[LikelyConflict, ...] = (),
     doubts: tuple[str, ...] = (),
     *,
     as_json: bool,
@@ -64,17 +67,19 @@ def _show_saved(
         return
     out = console()
     word = "saved" if status == "written" else "pending approval"
-    out.print(Text.assemble((record.id[:SHORT], "cyan"), f"  {icon(record)} {word}: ", (record.title, "bold")))
+    out.print(Text.assemble((short(record.id), "cyan"), f"  {icon(record)} {word}: ", (record.title, "bold")))
     if why:
         out.print(Text(f"  because {why}. {explain_pending(record.id, REMEDIES)}", style="yellow"))
+    if places := warns_at(record):
+        out.print(Text(f"  warns at {places}", style="dim"))
     for doubt in doubts:
         out.print(Text(f"  warning: {doubt}", style="yellow"))
     for near in related:
-        out.print(Text(f"  related: {near.record.id[:SHORT]}  {near.record.title}", style="dim"))
+        out.print(Text(f"  {how_near(near)}: {short(near.record.id)}  {near.record.title}", style="dim"))
     for conflict in conflicts:
-        ends = f"{record.id[:SHORT]} {conflict.record.id[:SHORT]}"
+        ends = f"{short(record.id)} {short(conflict.record.id)}"
         word = "replace" if conflict.replaced else "contradict"
-        out.print(Text(f"  seems to {word} {conflict.record.id[:SHORT]}: {conflict.found.explain}", style="yellow"))
+        out.print(Text(f"  seems to {word} {short(conflict.record.id)}: {conflict.found.explain}", style="yellow"))
         out.print(Text(f"    to resolve: holdfast contradictions resolve {ends} --how supersede", style="dim"))
 
 
@@ -108,5 +113,5 @@ def _similar(similar: tuple[Similar, ...]) -> list[dict[str, Any]]:
     ]
 
 
-def _clash(clash: Clash) -> dict[str, Any]:
+def _clash(clash: LikelyConflict) -> dict[str, Any]:
     return {"id": clash.record.id, "title": clash.record.title, **plain(clash.found), "explain": clash.found.explain}

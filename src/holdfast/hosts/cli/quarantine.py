@@ -6,13 +6,14 @@ import click
 from rich.text import Text
 
 from holdfast.hosts.cli.options import opened
-from holdfast.hosts.cli.render import SHORT, console, icon, json_option, print_json
+from holdfast.hosts.cli.render import console, icon, json_option, print_json
+from holdfast.model.ids import short
 from holdfast.model.record import record_to_json
 from holdfast.model.text import counted, shorten
 from holdfast.verbs.records.quarantine import UNKNOWN, Decided, accept, authors, reject, waiting
 
 SHOWN = 20
-whom = click.argument("references", nargs=-1, metavar="[AUTHOR|ID]...")
+author_argument = click.argument("references", nargs=-1, metavar="[AUTHOR|ID]...")
 all_option = click.option("--all", "everything", is_flag=True, help="All authors and memories in quarantine.")
 
 
@@ -42,7 +43,7 @@ def quarantine_command(as_json: bool) -> None:
         for item in theirs[:SHOWN]:
             says = f"  claims to be from {item.claimed}" if item.claimed and item.claimed not in who else ""
             title = shorten(item.record.title, 80)
-            line = Text.assemble("  ", (item.record.id[:SHORT], "cyan"), f"  {icon(item.record)} {item.would}: ", title)
+            line = Text.assemble("  ", (short(item.record.id), "cyan"), f"  {icon(item.record)} {item.would}: ", title)
             out.print(line.append(f"  by {item.way}{says}", style="dim"))
         if len(theirs) > SHOWN:
             out.print(Text(f"  and {len(theirs) - SHOWN} more: --json lists them all", style="dim"))
@@ -60,7 +61,7 @@ def quarantine_command(as_json: bool) -> None:
 
 
 @click.command("accept")
-@whom
+@author_argument
 @all_option
 @json_option
 def accept_command(references: tuple[str, ...], everything: bool, as_json: bool) -> None:
@@ -73,7 +74,7 @@ def accept_command(references: tuple[str, ...], everything: bool, as_json: bool)
 
 
 @click.command("reject")
-@whom
+@author_argument
 @all_option
 @json_option
 def reject_command(references: tuple[str, ...], everything: bool, as_json: bool) -> None:

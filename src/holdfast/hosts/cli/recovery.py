@@ -13,7 +13,7 @@ import click
 from rich.text import Text
 
 from holdfast.compose.adapters import markdown_folder
-from holdfast.compose.locks import alone
+from holdfast.compose.locks import worker_lock
 from holdfast.compose.settings import FILE, keep_out_of_git, store_folder
 from holdfast.hosts.cli.options import opened, settings
 from holdfast.hosts.cli.render import console, json_option, print_json
@@ -186,7 +186,7 @@ def _agree(question: str, *, yes: bool) -> None:
 
 @contextmanager
 def _no_worker(home: Path) -> Iterator[None]:
-    with alone(home) as is_ours:
+    with worker_lock(home) as is_ours:
         if not is_ours:
             raise StoreBusy("The worker is using the store; nothing was changed.", hint="Try again when it has ended.")
         yield

@@ -17,16 +17,24 @@ from holdfast.hosts.plain import plain
 from holdfast.model.event import Event
 from holdfast.model.fence import escaped, visible
 from holdfast.model.fold import set_aside
+from holdfast.model.ids import SHORT, short
 from holdfast.model.kinds import KINDS
 from holdfast.model.query import Hit, Recalled
 from holdfast.model.record import Record, record_to_json
 from holdfast.model.text import counted, shorten
-from holdfast.policy.freshness import details, told
-from holdfast.verbs.records.read import Shown
+from holdfast.policy.freshness import details, freshness_text
+from holdfast.policy.sessions.triggers import warns_at
+from holdfast.verbs.records.read import RecordDetails
 from holdfast.verbs.truth.hydrate import Hydrated
 
-SHORT = 10  # characters of an id: its time, enough to distinguish memories
-FRESHNESS_STYLE = {"fresh": "green", "changed": "red", "missing": "red", "unverified": "dim", "unknown": "dim"}
+FRESHNESS_STYLE = {
+    "fresh": "green",
+    "exists": "dim",
+    "changed": "red",
+    "missing": "red",
+    "unverified": "dim",
+    "unknown": "dim",
+}
 _CONFIDENCE_STYLE = {"strong": "green", "fair": "yellow", "weak": "dim"}
 
 
@@ -119,6 +127,7 @@ def recalled_to_json(recalled: Recalled) -> dict[str, Any]:
         "lagging": recalled.lagging,
         "confidence": recalled.confidence,
         "related": plain(recalled.related),
+        **({"closest": {"id": recalled.closest.id, "title": recalled.closest.title}} if recalled.closest else {}),
         **({"held": [hit_to_json(hit) for hit in recalled.held]} if recalled.held else {}),
         "notes": list(recalled.notes),
     }
@@ -131,10 +140,10 @@ def show_recalled(recalled: Recalled) -> None:
         record = hit.record
         style = _CONFIDENCE_STYLE[hit.confidence]
         head = Text.assemble(
-            (record.id[:SHORT], "cyan"), f"  {icon(record)} ", (record.title, "bold"), "  ", (hit.confidence, style)
+            (short(record.id), "cyan"), f"  {icon(record)} ", (record.title, "bold"), "  ", (hit.confidence, style)
         )
         if hit.freshness:
-            head.append(f"  {told(hit.freshness)}", style=FRESHNESS_STYLE[hit.freshness.state])
+            head.append(f"  {freshness_text(hit.freshness)}", style=FRESHNESS_STYLE[hit.freshness.state])
         out.print(head)
         for doubt in _doubts(hit):
             _indented(out, doubt, SHORT + 4, style="yellow")
@@ -145,14 +154,9 @@ def show_recalled(recalled: Recalled) -> None:
         _indented(out, f"{about(record)} · {came}{alike}{why_line(hit)}", SHORT + 4, style="dim")
     for related in recalled.related:
         out.print(
-            Text(f"{related.record.id[:SHORT]}  related ({related.relation}): {related.record.title}", style="dim")
+            Text(f"{short(related.record.id)}  related ({related.relation}): {related.record.title}", style="dim")
         )
-    if not recalled.hits:
-        out.print(
-            "No good match." + (f" Use --weak to list the weak ones ({recalled.gated})." if recalled.gated else "")
-        )
-    elif recalled.gated:
-        out.print(f"[dim]Weaker matches left out: {recalled.gated}. Use --weak to list them.[/]")
+    _show_left_out(out, recalled)
     _show_held(out, recalled)
     if recalled.cut:
         out.print(f"[dim]{recalled.cut} more match but exceed the token budget; raise --budget or --limit.[/]")
@@ -160,15 +164,26 @@ def show_recalled(recalled: Recalled) -> None:
         out.print(Text(note, style="yellow"))
 
 
+def _show_left_out(out: Console, recalled: Recalled) -> None:
+    if recalled.hits:
+        if recalled.gated:
+            out.print(f"[dim]Weaker matches left out: {recalled.gated}. Use --weak to list them.[/]")
+        return
+    out.print("No good match." + (f" Use --weak to list the weak ones ({recalled.gated})." if recalled.gated else ""))
+    if near := recalled.closest:
+        out.print(Text(f"Closest: {short(near.id)}  {near.title}", style="dim"))
+
+
 def _show_held(out: Console, recalled: Recalled) -> None:
     for hit in recalled.held:
-        line = f"{hit.record.id[:SHORT]}  not accepted, {hit.came}: {hit.record.title}"
+        line = f"{short(hit.record.id)}  not accepted, {hit.came}: {hit.record.title}"
         out.print(Text(f"{line} (holdfast quarantine)", style="yellow"))
 
 
 def _doubts(hit: Hit) -> list[str]:
+    newer = [f"contradicted by the newer {short(hit.contradicted_by)}"] if hit.contradicted_by else []
     branch = [f"from branch {hit.branch}, not merged into this checkout"] if hit.branch else []
-    return [*branch, *(details(hit.freshness) if hit.freshness else ())]
+    return [*newer, *branch, *(details(hit.freshness) if hit.freshness else ())]
 
 
 def _indented(out: Console, text: str, by: int, style: str = "") -> None:
@@ -183,7 +198,8 @@ def about(record: Record) -> str:
     """Return the kind, project, date and labels of a record on a line."""
     place = record.project or "everywhere"
     labels = [*record.scopes, *(f"#{tag}" for tag in record.tags)]
-    return " · ".join([record.kind, place, record.created_at[:10], *labels])
+    kind = f"starter {record.kind}" if record.source == "starter" else record.kind
+    return " · ".join([kind, place, record.created_at[:10], *labels])
 
 
 def why_line(hit: Hit) -> str:
@@ -203,7 +219,7 @@ def show_list(records: Iterable[Record], *, total: int) -> None:
         title = Text(f"{shorten(record.title, max(20, out.width - 30))}{state}")
         out.print(
             Text.assemble(
-                (record.id[:SHORT], "cyan"), f"  {icon(record)} ", title, (f"  {record.created_at[:10]}", "dim")
+                (short(record.id), "cyan"), f"  {icon(record)} ", title, (f"  {record.created_at[:10]}", "dim")
             )
         )
     if total > len(rows):
@@ -228,7 +244,7 @@ def show_record(hydrated: Hydrated) -> None:
 
 def _show_around(out: Console, hydrated: Hydrated) -> None:
     if hydrated.freshness:
-        out.print(Text(told(hydrated.freshness), style=FRESHNESS_STYLE[hydrated.freshness.state]))
+        out.print(Text(freshness_text(hydrated.freshness), style=FRESHNESS_STYLE[hydrated.freshness.state]))
         for line in details(hydrated.freshness):
             out.print(Text(f"  {line}", style="yellow"))
     if hydrated.commit:
@@ -241,7 +257,7 @@ def _show_around(out: Console, hydrated: Hydrated) -> None:
         out.print(Text(f"left out: {', '.join(hydrated.left_out)}", style="yellow"))
 
 
-def _facts(shown: Shown) -> Iterator[str]:
+def _facts(shown: RecordDetails) -> Iterator[str]:
     record, usage = shown.record, shown.usage
     yield f"{record.state} · {record.visibility} · confidence {record.confidence} · source {record.source}"
     if record.reason:
@@ -257,6 +273,8 @@ def _facts(shown: Shown) -> Iterator[str]:
     for arrow in shown.links:
         out = arrow.source == record.id
         yield f"{arrow.relation} → {arrow.target}" if out else f"← {arrow.relation} {arrow.source}"
+    if places := warns_at(record):
+        yield f"warns at {places}"
     if shown.superseded_by:
         yield f"superseded by {shown.superseded_by}"
     if usage.surfaced or usage.applied or usage.ignored or usage.contradicted or usage.corrected:

@@ -10,10 +10,11 @@ import click
 from holdfast.compose import refresh_copy
 from holdfast.compose.adapters import open_notes, open_replica
 from holdfast.hosts.cli.options import opened
-from holdfast.hosts.cli.render import SHORT, console, icon, json_option, print_json
+from holdfast.hosts.cli.render import console, icon, json_option, print_json
 from holdfast.hosts.cli.values import MEMORY
 from holdfast.model.errors import HoldfastError, Invalid
 from holdfast.model.foreign import Remark
+from holdfast.model.ids import short
 from holdfast.model.text import counted
 from holdfast.verbs.exchange.replicas import REPLICAS, check_place, is_on, share, turn, unshare
 from holdfast.verbs.exchange.sync import Synced, sync, sync_afar
@@ -160,7 +161,7 @@ def _show_changed(what: str, records: "list[Record]", *, as_json: bool) -> None:
         print_json({what: [record.id for record in records]})
         return
     for record in records:
-        console().print(f"[cyan]{record.id[:SHORT]}[/]  {icon(record)} {what}: ", end="")
+        console().print(f"[cyan]{short(record.id)}[/]  {icon(record)} {what}: ", end="")
         console().print(record.title, markup=False, style="bold")
 
 

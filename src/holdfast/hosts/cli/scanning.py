@@ -8,9 +8,10 @@ import click
 from rich.text import Text
 
 from holdfast.hosts.cli.options import opened
-from holdfast.hosts.cli.render import SHORT, console, json_option, print_json
+from holdfast.hosts.cli.render import console, json_option, print_json
 from holdfast.model.errors import Invalid
-from holdfast.verbs.upkeep.scan import Leak, Looked, Redacted, look_through, redact, scan
+from holdfast.model.ids import short
+from holdfast.verbs.upkeep.scan import Leak, Redacted, ScanResult, look_through, redact, scan
 
 
 @click.command("scan")
@@ -54,7 +55,7 @@ def _confirm_masking(leaks: Sequence[Leak]) -> bool:
     return True
 
 
-def _show_scanned(looked: Looked, *, as_json: bool) -> None:
+def _show_scanned(looked: ScanResult, *, as_json: bool) -> None:
     if as_json:
         print_json(asdict(looked))
     else:
@@ -89,7 +90,7 @@ def _show(leaks: Sequence[Leak], footer: str, *, error: bool = False) -> None:
         return
     wide = max(len(leak.kind) for leak in leaks)
     for leak in leaks:
-        place = leak.id if leak.where == "file" else leak.id[:SHORT]
+        place = leak.id if leak.where == "file" else short(leak.id)
         out.print(
             Text.assemble(
                 (f"{leak.kind:<{wide}}  ", "bold"), (f"{leak.begins:<24}  ", "yellow"),

@@ -13,7 +13,7 @@ from holdfast.surfaces.core import work
 from holdfast.surfaces.core.text import waiting_for
 from holdfast.verbs.sessions.close import LONGEST_PAYLOAD, NotClosed, close, payload_file
 from holdfast.verbs.sessions.scars import unanswered
-from holdfast.verbs.sessions.session import find_session, left_by, list_sessions, only_open, refresh, start
+from holdfast.verbs.sessions.session import contents_of, find_session, list_sessions, only_open, refresh, start
 from holdfast.verbs.sessions.topics import patterns, topics_of
 from holdfast.verbs.sessions.transcript import (
     LONGEST,
@@ -46,8 +46,8 @@ def session_command() -> None:
 def start_command(title: str, issue: str, session: str, force: bool, as_json: bool) -> None:
     """Start a session, or resume the one a restart interrupted; shows what the last one left."""
     with opened() as memory:
-        opening = start(memory, session=session, title=title, issue=issue, force=force)
-        file = payload_file(memory, opening.session.id)
+        started, opening = start(memory, session=session, title=title, issue=issue, force=force)
+        file = payload_file(started, opening.session.id)
         text = work.opening_of(opening, payload_file=str(file or ""), closing=CLOSING)
     show(opening, f"{text}\n\nexport HOLDFAST_SESSION={opening.session.id}", as_json=as_json)
 
@@ -104,7 +104,7 @@ def show_command(id: str | None, as_json: bool) -> None:  # noqa: A002
     """Show a session with its memories and topics."""
     with opened() as memory:
         session_id = id or only_open(memory).id
-        left, topics = left_by(memory, session_id), topics_of(memory, session_id)
+        left, topics = contents_of(memory, session_id), topics_of(memory, session_id)
     show({"left": left, "topics": topics}, work.left_of(left, topics), as_json=as_json)
 
 

@@ -15,7 +15,7 @@ from holdfast.hosts.cli.here import Here, look_around
 from holdfast.hosts.cli.options import settings
 from holdfast.hosts.cli.render import console, json_option, print_json
 from holdfast.hosts.cli.values import CLIENT
-from holdfast.hosts.mcp.serving import SURFACES
+from holdfast.hosts.mcp.serving import SURFACES, WITHOUT_TOOLS
 from holdfast.hosts.setup.clients import BY_NAME, CLIENTS, Client, installed
 from holdfast.hosts.setup.edits import Member
 from holdfast.hosts.setup.installation import check_lasting
@@ -31,7 +31,7 @@ _DIFF_STYLE = {"+": "green", "-": "red", "@": "cyan"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Manner:
+class Mode:
     """Whether to ask, only preview, or print JSON."""
 
     yes: bool
@@ -47,7 +47,7 @@ class Manner:
         """True if questions may be asked."""
         return not (self.yes or self.dry_run)
 
-    def goes_on(self, question: str) -> bool:
+    def proceeds(self, question: str) -> bool:
         """Return whether to proceed; asks if questions are allowed."""
         return self.yes and not self.dry_run if not self.asks else click.confirm(question, default=True)
 
@@ -55,7 +55,13 @@ class Manner:
 @click.command("init")
 @click.option("--client", "names", type=CLIENT, multiple=True, help="Only this client; repeatable.")
 @click.option("--project", "in_project", is_flag=True, help="Write the project's files instead of the user's.")
-@click.option("--surface", "surfaces", multiple=True, type=click.Choice(list(SURFACES)), help="Tools to offer.")
+@click.option(
+    "--surface",
+    "surfaces",
+    multiple=True,
+    type=click.Choice([*SURFACES, *WITHOUT_TOOLS]),
+    help="Tools to offer, with the defaults of their system; repeatable.",
+)
 @click.option("--no-hooks", is_flag=True, help="Only the server: nothing is captured or injected automatically.")
 @click.option("--instructions", is_flag=True, help="Also add a note for agents to CLAUDE.md, AGENTS.md, GEMINI.md.")
 @click.option("--gitignore", is_flag=True, help="With --project: add the new files to .gitignore.")
@@ -77,7 +83,7 @@ def init_command(
 
     Shows every change first, leaves everything else in their files alone, and can be run again at any time.
     """
-    manner = Manner(yes=yes, dry_run=dry_run, as_json=as_json)
+    manner = Mode(yes=yes, dry_run=dry_run, as_json=as_json)
     check_lasting(sys.prefix)
     here = look_around("project" if in_project else "user")
     known, unknown = _clients(names, here.machine, manner)
@@ -107,12 +113,12 @@ def uninstall_command(names: tuple[str, ...], everything: bool, dry_run: bool, y
         raise Invalid("--all and --client exclude each other.", hint="Use one of them.")
     if everything and settings().config.database:
         raise Invalid("The memories are in PostgreSQL; --all deletes only a store of files.")
-    manner, here = Manner(yes=yes, dry_run=dry_run, as_json=as_json), look_around()
+    manner, here = Mode(yes=yes, dry_run=dry_run, as_json=as_json), look_around()
     leaving = set(names) or here.manifest.clients()
     plan = removals(here.manifest, leaving)
     if not as_json:
         _show(plan)
-    done = bool(plan) and manner.goes_on(_question(plan))
+    done = bool(plan) and manner.proceeds(_question(plan))
     if done:
         take_out(plan, leaving, here.manifest, here.store)
     declined = bool(plan) and not done and not dry_run
@@ -124,14 +130,15 @@ def uninstall_command(names: tuple[str, ...], everything: bool, dry_run: bool, y
     _conclude(plan, done=done, as_json=as_json, more={"backup": str(backup) if backup else None})
 
 
-def _set_up(choices: Choices, here: Here, manner: Manner, unknown: tuple[str, ...]) -> None:
+def _set_up(choices: Choices, here: Here, manner: Mode, unknown: tuple[str, ...]) -> None:
     """Print the changes, make them, and print what is left to do."""
+    here = _without_hooks(choices, here, manner)
     wants = list(wanted(choices, here.machine, here.made))
     plan = planned(wants, choices, here.manifest, here.machine.project)
     if not manner.as_json:
         _show(plan)
     will_change = any(change.changes for change in plan)
-    done = bool(choices.clients) and (manner.goes_on(_question(plan)) if will_change else not manner.dry_run)
+    done = bool(choices.clients) and (manner.proceeds(_question(plan)) if will_change else not manner.dry_run)
     if done:
         manifest = replace(here.manifest, surfaces={**here.manifest.surfaces, **choices.surfaces})
         carry_out(plan, wants, manifest, here.store, private=here.level == "user")
@@ -141,7 +148,20 @@ def _set_up(choices: Choices, here: Here, manner: Manner, unknown: tuple[str, ..
     _conclude(plan, done=done, as_json=manner.as_json, more={"unknown": list(unknown)})
 
 
-def _clients(names: tuple[str, ...], machine: Machine, manner: Manner) -> tuple[tuple[Client, ...], tuple[str, ...]]:
+def _without_hooks(choices: Choices, here: Here, manner: Mode) -> Here:
+    """Remove the hooks of clients that should have none any more."""
+    leaving = {name for name in choices.names if not choices.wants_hooks(name)}
+    plan = removals(here.manifest, leaving, only_hooks=True)
+    if not plan:
+        return here
+    if not manner.as_json:
+        _show(plan)
+    if not manner.proceeds("Remove these hooks?"):
+        return here
+    return replace(here, manifest=take_out(plan, leaving, here.manifest, here.store, only_hooks=True))
+
+
+def _clients(names: tuple[str, ...], machine: Machine, manner: Mode) -> tuple[tuple[Client, ...], tuple[str, ...]]:
     """Return the clients to set up (as named, else detected and picked) and the unknown names."""
     if not names:
         detected = installed(machine)
@@ -154,7 +174,7 @@ def _clients(names: tuple[str, ...], machine: Machine, manner: Manner) -> tuple[
     return known, tuple(name for name in names if name not in BY_NAME)
 
 
-def _wants_instructions(known: tuple[Client, ...], manner: Manner) -> bool:
+def _wants_instructions(known: tuple[Client, ...], manner: Mode) -> bool:
     if not known or not manner.asks:
         return False
     return click.confirm("Also add a note for agents to CLAUDE.md, AGENTS.md, …?", default=False)
@@ -187,11 +207,12 @@ def _remarks(choices: Choices, here: Here, unknown: tuple[str, ...], plan: list[
         if has_plugin(client, here.machine):
             yield f"{client.title}: the Holdfast plugin is enabled and provides everything."
             continue
-        if choices.hooks and (why := covered(client, here.level, here.machine, choices.names)):
+        has_hooks = choices.wants_hooks(client.name)
+        if has_hooks and (why := covered(client, here.level, here.machine, choices.names)):
             yield f"{client.title}: {why}; it gets no others."
         if here.level == "project" and not client.server.project:
             yield f"{client.title}: has no file for a project; run init without --project for it."
-        if client.note and choices.hooks:
+        if client.note and has_hooks:
             yield client.note
     if here.level == "project" and choices.clients:
         yield "Most clients read a project's files only after you trust the project."
@@ -214,7 +235,7 @@ def _conclude(plan: list[Planned], *, done: bool, as_json: bool, more: Mapping[s
         raise click.exceptions.Exit(4)
 
 
-def _forget_everything(here: Here, manner: Manner) -> Path | None:
+def _forget_everything(here: Here, manner: Mode) -> Path | None:
     """Delete the store after a backup in the home folder; return the backup's path."""
     if not (here.store / FILE).exists():
         return None

@@ -7,10 +7,11 @@ import click
 from rich.text import Text
 
 from holdfast.hosts.cli.options import opened
-from holdfast.hosts.cli.render import FRESHNESS_STYLE, SHORT, console, icon, json_option, print_json, show
+from holdfast.hosts.cli.render import FRESHNESS_STYLE, console, icon, json_option, print_json, show
 from holdfast.hosts.cli.values import MEMORY
 from holdfast.hosts.plain import plain
 from holdfast.model.errors import Invalid
+from holdfast.model.ids import short
 from holdfast.model.record import record_to_json
 from holdfast.model.text import counted, shorten
 from holdfast.verbs.truth.verify import Checked, Falsified, check_all, falsified, verify
@@ -40,7 +41,7 @@ def verify_command(id: str, note: str, anchors: tuple[str, ...], everything: boo
     with opened() as memory:
         if id:
             record = verify(memory, id, note=note, anchors=anchors or None)
-            message = f"{record.id[:SHORT]} verified: {record.title}"
+            message = f"{short(record.id)} verified: {record.title}"
             show({"status": "verified", "record": record_to_json(record)}, message, as_json=as_json)
             return
         checked = check_all(memory)
@@ -85,7 +86,7 @@ def _show(checked: list[Checked], *, quiet: bool) -> None:
         if quiet and item.action == "keep":
             continue
         head = Text.assemble(
-            (item.record.id[:SHORT], "cyan"),
+            (short(item.record.id), "cyan"),
             f"  {icon(item.record)} ",
             (f"{item.freshness.state:<10}", FRESHNESS_STYLE[item.freshness.state]),
             f" {item.action:<9} ",
@@ -105,7 +106,7 @@ def _show_falsified(broken: list[Falsified], base: str) -> None:
     out = console()
     for item in broken:
         out.print(
-            Text.assemble((item.record.id[:SHORT], "cyan"), f"  {icon(item.record)} ", (item.record.title, "bold"))
+            Text.assemble((short(item.record.id), "cyan"), f"  {icon(item.record)} ", (item.record.title, "bold"))
         )
         for why in item.why:
             out.print(Text(f"            {why}", style="red"))

@@ -33,15 +33,15 @@ class Offering(click.types.StringParamType):
 
 def _memories(ctx: click.Context, incomplete: str) -> Iterator[tuple[str, str]]:
     """Yield the latest memories of this project by id, with their titles."""
-    from holdfast.hosts.cli.render import SHORT
+    from holdfast.model.ids import short
     from holdfast.model.query import Query
     from holdfast.verbs.records.browse import browse
 
     if memory := _quietly_opened(ctx):
         with memory:
             page = browse(memory, Query(text="", limit=1000), states=("active", "pending", "retired"))
-        records = [entry.record for entry in page.entries if entry.record.id.startswith(incomplete.upper())]
-        yield from ((record.id[:SHORT], record.title) for record in records[:OFFERED])
+        records = [entry.record for entry in page.entries if short(entry.record.id).startswith(incomplete.upper())]
+        yield from ((short(record.id), record.title) for record in records[:OFFERED])
 
 
 def _scopes(ctx: click.Context, incomplete: str) -> Iterator[tuple[str, None]]:

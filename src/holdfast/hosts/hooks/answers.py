@@ -7,6 +7,7 @@ import os
 
 from holdfast.hosts.hooks.activity import LONGEST_PATH, arguments, first, is_late
 from holdfast.hosts.hooks.places import (
+    branch_of,
     checkout_root,
     handover_file,
     plain_name,
@@ -24,7 +25,9 @@ if MYPY:
     Json = dict[str, Any]
 
 LONGEST_ANSWER = 9_500  # characters: Claude Code cuts at 10,000
+RECALLED = "recalled"  # mark of a session that looked for scars
 LONGEST_COMMAND = 50_000  # characters of a command that are checked
+CUT = "(Cut: longer than a hook may answer.)"
 READING = ("Read", "read_file", "view", "Grep", "Glob", "LS", "list_directory", "search_file_content")
 # Files that hold credentials (not their examples), and commands that print files or the whole environment.
 CREDENTIALS = (
@@ -35,6 +38,14 @@ CREDENTIALS = (
 PRINTING = (
     r"(?:^|[\s;&|(])(?:cat|less|more|head|tail|bat|nl|xxd|strings|grep|rg|awk|sed|base64|source|\.|cp|scp|curl)\s"
 )
+# Commands after which there is no way back, and words that end a session: where `remind` reminds.
+RISKY = (
+    r"(?:^|[;&|(]\s*|\bsudo\s+)(?:git\s+(?:push|reset\s+--hard|tag)|(?:npm|pnpm|yarn|cargo|poetry|uv)\s+publish|twine\s+upload|"
+    r"docker\s+push|kubectl\s+(?:apply|delete|rollout)|helm\s+(?:install|upgrade|uninstall)|terraform\s+(?:apply|destroy)|"
+    r"gh\s+(?:release\s+create|pr\s+merge)|rm\s+-\w*r|(?:alembic|flyway|prisma|rails|python\s+manage\.py)\s.{0,40}migrat|"
+    r"(?:make|just|npm\s+run|\./)\s*\S{0,40}(?:deploy|release))|\b(?:drop|truncate)\s+(?:table|database)\b"
+)
+WRAPPING_UP = r"\b(?:wrap (?:it |this |things )?up|that'?s (?:all|it) for (?:today|now)|(?:done|finished) for (?:today|now)|close the session|end of (?:the )?day|good ?night|bye)\b"
 PRINTING_ALL = (
     r"(?:^|[;&|(]\s*)(?:printenv|env|set|export -p)\s*(?:$|[|;>])|\bgh auth token\b|\baws configure export-credentials\b|"
     r"\bgcloud auth print-(?:access|identity)-token\b|\bkubectl get secrets?\b.{0,300}-o|"
@@ -62,7 +73,7 @@ def _prepared(home: str, cwd: str) -> Json:
 
 
 def _on_start(home: str, prepared: Json, event: Json, _: Json) -> Json:
-    """Answer the start of a session: the brief, and after a compaction the handover."""
+    """Answer the start of a session: after a compaction the handover, the brief, and where work was left off."""
     parts, ids = [], list[str]()
     if event.get("source") == "compact":
         parts.append(_handover(home, event["session"]))
@@ -71,39 +82,69 @@ def _on_start(home: str, prepared: Json, event: Json, _: Json) -> Json:
         parts.append(brief["text"])
         ids += brief.get("ids", [])
         _see(home, event["session"], ["brief"])
+    if left := _left_off(prepared, event):
+        parts.append(left["text"])
+        ids += left["ids"]
+        _see(home, event["session"], [f"left off {left['session']}"])
     return _context(parts, ids, "brief")
 
 
 def _on_prompt(home: str, prepared: Json, event: Json, _: Json) -> Json:
-    """Answer a prompt: with the brief, if it was not ready at session start; else at most with a pointer."""
+    """Answer a prompt: the first with what was not ready at session start; the others at most with a pointer."""
+    session, parts, ids = event["session"], list[str](), list[str]()
     brief = prepared.get("brief") or {}
-    if brief.get("text") and _see(home, event["session"], ["brief"]):
-        return _context([brief["text"]], brief.get("ids", []), "brief")
+    if brief.get("text") and _see(home, session, ["brief"]):
+        parts.append(brief["text"])
+        ids += brief.get("ids", [])
+    is_first, left = _see(home, session, ["prompt"]), _left_off(prepared, event)
+    if is_first and left and _see(home, session, [f"left off {left['session']}"]):
+        parts.append(left["text"])
+        ids += left["ids"]
+    if parts:
+        return _context(parts, ids, "brief")
+    if (remind := prepared.get("remind")) and _ends(event.get("text", "")) and _see(home, event["session"], ["close"]):
+        return _context(
+            [f"Holdfast: before this session ends, call {remind['close']} with what it leaves."], [], "close"
+        )
     words = {word.strip("`'\".,;:!?()[]{}") for word in event.get("text", "").lower().split()}
     matching = [hint for hint in prepared.get("hints", ()) if len(words.intersection(hint["words"])) >= 2]
-    fresh = [hint for hint in matching[:3] if _see(home, event["session"], [f"{hint['id']} hint"])]
+    fresh = [hint for hint in matching[:3] if _see(home, session, [f"{hint['id']} hint"])]
     if not fresh:
         return {}
     titles = "; ".join(hint["text"] for hint in fresh)
     return _context(
-        [f"Holdfast: possibly relevant: {titles}. Use read for the full text."],
+        [f"Holdfast: possibly relevant: {titles}. Use {prepared.get('read', 'read')} for the full text."],
         [hint["id"] for hint in fresh],
         "prompt",
     )
 
 
+def _left_off(prepared: Json, event: Json) -> Json:
+    """Return where work was left off on the current branch, else the latest; empty if this very session did it."""
+    works = prepared.get("left_off") or []
+    if not works:
+        return {}
+    branch = branch_of(checkout_root(event["cwd"]))
+    work: Json = next((one for one in works if one["branch"] == branch), works[0])
+    return {} if work["session"] == event["session"] else work
+
+
 def _on_tool(home: str, prepared: Json, event: Json, payload: Json) -> Json:
     """Answer a tool about to run: what is known about its command or file."""
     command, path = _command_and_path(first(payload, "tool_input", "toolArgs", "tool_args") or {}, event["cwd"])
-    padded = _padded(command)
-    triggered = [item for item in prepared.get("triggers", ()) if _fires(item, padded, path)]
-    notes = prepared.get("files", {}).get(path, []) if path and event["tool"] not in READING else []
-    if prepared.get("guard") and (why := _shows_secrets(command, path)):
+    edited = [path] if path and event["tool"] not in READING else []
+    triggered = triggered_by(prepared.get("triggers", ()), command, edited, event["cwd"])
+    notes = [note for file in edited for note in prepared.get("files", {}).get(file, [])]
+    if (remind := prepared.get("remind")) and _is_risky(command) and _has_not_recalled(home, event["session"]):
+        text = f"Holdfast: this cannot be undone easily. Call {remind['search']} with your plan first: scars may apply."
+        notes = [{"id": "", "text": text}, *notes]
+    if prepared.get("guard") and (why := _shows_secrets(" ".join(command.split()), path)):
         notes = [{"id": "", "text": why, "block": prepared["guard"] == "block"}, *notes]
     if is_late(event) and event["event"] == "PreToolUse":
         triggered, notes = [item for item in (*triggered, *notes) if item.get("block")], []
-    place = mask_secrets(path) or mask_secrets(command[:1_000])[:80]
-    fresh = [item for item in (*triggered, *notes) if _see(home, event["session"], [f"{item['id']} {place}"])]
+    place = mask_secrets(path) or mask_secrets(" ".join(command.split())[:1_000])[:80]
+    fresh = [item for item in triggered if _see(home, event["session"], [_seen_as(item, place)])]
+    fresh += [item for item in notes if _see(home, event["session"], [f"{item['id']} {place}"])]
     if not fresh:
         return {}
     answer = _context(
@@ -111,6 +152,36 @@ def _on_tool(home: str, prepared: Json, event: Json, payload: Json) -> Json:
     )
     blocking = [item["text"] for item in fresh if item.get("block")]
     return {**answer, "block": "\n".join(blocking)} if blocking else answer
+
+
+def note_recall(home: str, session: str) -> None:
+    """Note that a session looked for scars, so that it is not reminded again."""
+    _see(home, session, [RECALLED])
+
+
+def _has_not_recalled(home: str, session: str) -> bool:
+    try:
+        with open(os.path.join(home, "seen", plain_name(session)), encoding="utf-8") as known:
+            return RECALLED not in known.read().splitlines()
+    except OSError:
+        return True
+
+
+def _is_risky(command: str) -> bool:
+    from re import IGNORECASE, search
+
+    return bool(command and search(RISKY, " ".join(command.split()), IGNORECASE))
+
+
+def _ends(prompt: str) -> bool:
+    from re import IGNORECASE, search
+
+    return bool(search(WRAPPING_UP, prompt[:500], IGNORECASE))
+
+
+def _seen_as(item: Json, place: str) -> str:
+    """Return under which name a warning is remembered: once a session, or at each place if it stops the action."""
+    return f"{item['id']} {place}" if item.get("block") else f"{item['id']} warning"
 
 
 _ANSWERS = {"SessionStart": _on_start, "UserPromptSubmit": _on_prompt, "PreToolUse": _on_tool, "PostToolUse": _on_tool}
@@ -121,17 +192,31 @@ def _command_and_path(tool_input: Any, cwd: str) -> tuple[str, str]:
         tool_input = arguments(tool_input)
     if not isinstance(tool_input, dict):
         return "", ""
-    command = first(tool_input, "command", "cmd", "script") or ""
-    command = " ".join(map(str, command[:1_000])) if isinstance(command, list) else str(command)
-    command = command[:LONGEST_COMMAND]
-    path = str(first(tool_input, "file_path", "filePath", "path", "notebook_path", "absolute_path") or "")[
-        :LONGEST_PATH
-    ]
-    if path:
-        root = checkout_root(cwd)
-        whole = os.path.realpath(os.path.join(cwd, path))
-        path = os.path.relpath(whole, root) if whole.startswith(root) else whole
-    return " ".join(command.split()), path.replace(os.sep, "/")
+    command = first(tool_input, "command", "cmd", "script") or _patch_in(tool_input)
+    command = " ".join(map(_quoted, command[:1_000])) if isinstance(command, list) else str(command)
+    path = str(first(tool_input, "file_path", "filePath", "path", "notebook_path", "absolute_path") or "")
+    return command[:LONGEST_COMMAND], _in_checkout(path[:LONGEST_PATH], cwd) if path else ""
+
+
+def _patch_in(tool_input: Json) -> str:
+    texts = (tool_input.get(name) for name in ("input", "patch", "text"))
+    return next((text for text in texts if isinstance(text, str) and text.lstrip().startswith("*** Begin Patch")), "")
+
+
+def _quoted(word: Any) -> str:
+    """Return one argument of a command as a shell would need it."""
+    text = str(word)
+    return (
+        text
+        if text and text.replace("-", "a").replace("/", "a").replace(".", "a").isalnum()
+        else "'" + text.replace("'", "'\\''") + "'"
+    )
+
+
+def _in_checkout(path: str, cwd: str) -> str:
+    """Return a path relative to the root of the checkout, if it is inside."""
+    root, whole = checkout_root(cwd), os.path.realpath(os.path.join(cwd, path))
+    return (os.path.relpath(whole, root) if whole.startswith(root) else whole).replace(os.sep, "/")
 
 
 def _shows_secrets(command: str, path: str) -> str:
@@ -145,23 +230,50 @@ def _shows_secrets(command: str, path: str) -> str:
     return ""
 
 
-def _fires(trigger: Json, padded: str, path: str) -> bool:
-    """True if a command contains the words of a trigger in a row, or a path matches it."""
-    return any(f" {words} " in padded for words in trigger.get("commands", ())) or (
-        bool(path) and any(_matches(pattern, path) for pattern in trigger.get("paths", ()))
+def triggered_by(triggers: Iterable[Json], command: str, edited: list[str], cwd: str) -> list[Json]:
+    """Return the triggers that a command or an edited file sets off."""
+    lower = command.lower()
+    near = [item for item in triggers if edited or _is_named(item, lower)]
+    if not near:
+        return []
+    if not command:
+        return [item for item in near if any(_matches(path, file) for path in item.get("paths", ()) for file in edited)]
+    from holdfast.policy.activity.patterns import fires  # only for a command that may need a warning
+    from holdfast.policy.activity.shell import parse
+    from holdfast.policy.activity.writes import patched, writes_of
+
+    calls = parse(command)
+    written = [(how, _in_checkout(path, cwd)) for how, path in (*writes_of(calls), *patched(command))]
+    files = [("edit", file) for file in edited]
+    return [
+        item
+        for item in near
+        if any(fires(pattern, calls) for pattern in item.get("patterns", ()))
+        or any(_touches(path, how, file) for path in item.get("paths", ()) for how, file in (*written, *files))
+    ]
+
+
+def _is_named(item: Json, lower: str) -> bool:
+    """True if a command contains a name without which a trigger cannot match: so that few commands are parsed."""
+    return any(
+        not pattern["names"] or any(name in lower for name in pattern["names"]) for pattern in item.get("patterns", ())
+    ) or any(
+        path.rstrip("/").rpartition("/")[2].lower().partition("*")[0] in lower
+        or path.partition("/")[0].lower() in lower
+        for path in item.get("paths", ())
     )
 
 
-def _padded(command: str) -> str:
-    """Return a command with a space around each word and each separator of commands."""
-    spaced = command.replace(";", " ; ").replace("&&", " && ").replace("|", " | ").replace("(", " ( ")
-    return f" {' '.join(spaced.split())} "
+def _touches(pattern: str, how: str, path: str) -> bool:
+    """True if writing a path changes a file that a pattern names; removing a folder removes the files in it."""
+    return _matches(pattern, path) or (how == "delete" and path != "." and pattern.startswith(path.rstrip("/") + "/"))
 
 
 def _matches(pattern: str, path: str) -> bool:
     """True if a path matches a pattern; a pattern without a wildcard is a file or a folder."""
     if "*" not in pattern and "?" not in pattern:
-        return path == pattern or path.startswith(pattern.rstrip("/") + "/") or path.endswith("/" + pattern)
+        inside = pattern.rstrip("/") + "/"
+        return path == pattern or path.startswith(inside) or path.endswith("/" + pattern) or f"/{inside}" in path
     from fnmatch import fnmatchcase
 
     return fnmatchcase(path, pattern) or fnmatchcase(path, f"*/{pattern}")
@@ -194,8 +306,24 @@ def _handover(home: str, session: str) -> str:
 
 
 def _context(parts: list[str], ids: list[str], why: str) -> Json:
-    text = "\n\n".join(part for part in parts if part)[:LONGEST_ANSWER]
+    """Return an answer of whole parts; one that is too long loses lines before its last, which closes its fence."""
+    text = ""
+    for part in filter(None, parts):
+        room = LONGEST_ANSWER - len(text) - 2 * bool(text)
+        fitted = part if len(part) <= room else _cut(part, room)
+        text = f"{text}\n\n{fitted}" if text and fitted else text or fitted
     return {"text": text, "ids": ids, "why": why} if text else {}
+
+
+def _cut(part: str, room: int) -> str:
+    *lines, last = part.split("\n")
+    kept, left = list[str](), room - len(last) - len(CUT) - 2
+    for line in lines:
+        left -= len(line) + 1
+        if left < 0:
+            break
+        kept.append(line)
+    return "\n".join([*kept, CUT, last]) if kept else ""
 
 
 def shaped(client: str, event: str, answer: Json) -> Json:

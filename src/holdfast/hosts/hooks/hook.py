@@ -8,7 +8,15 @@ import sys
 import time
 
 from holdfast.hosts.hooks.activity import activity_of, cut_off, is_late, is_private, now
-from holdfast.hosts.hooks.places import client_note, data_folder, home_of, private_mark, session_settings
+from holdfast.hosts.hooks.places import (
+    branch_of,
+    checkout_root,
+    client_note,
+    data_folder,
+    home_of,
+    private_mark,
+    session_settings,
+)
 from holdfast.model.foreign_json import parse_json
 from holdfast.policy.secrets.find import mask_secrets
 
@@ -23,6 +31,7 @@ LONGEST_READ = 50_000_000  # bytes read from a client that keeps writing; beyond
 LONGEST_LOG = 500_000
 MOST_SPOOLED = 20_000  # files; an undrained spool must not fill the disk
 ENDINGS = ("PreCompact", "Stop", "SubagentStop", "SessionEnd", "SessionStart")
+BRANCHED = ("UserPromptSubmit", "Stop", "SessionEnd")  # they note the branch
 ANSWERED = ("SessionStart", "UserPromptSubmit", "PreToolUse")
 OBSERVER_FOLDER = "holdfast-observer-"  # same as in model/trail.py, which is not imported for speed
 OUR_TOOLS = ("mcp__holdfast__", "mcp__plugin_holdfast_", "mcp_holdfast_", "holdfast_", "holdfast-")
@@ -32,11 +41,13 @@ def main(arguments: list[str]) -> None:
     """Store the event and answer it; errors go to the log, never to the client."""
     home = os.environ.get("HOLDFAST_HOME", "")
     try:
-        event, client, named = _options(arguments)
+        event, client, named, preset = _options(arguments)
         home = named or home
         payload = _stdin()
         activity = activity_of(event, client, payload)
         home = home or home_of(activity["cwd"])
+        if preset:
+            activity["settings"] = {"preset": preset}
         answer = _act(home, activity, payload)
         if answer:
             from holdfast.hosts.hooks.answers import shaped  # only if there is an answer
@@ -57,13 +68,12 @@ def _act(home: str, activity: Json, payload: Json) -> Json:
     ):
         _note_client(home, activity["session"])
     if ours:
-        return {"allow": True} if activity["event"] == "PreToolUse" else {}
+        return _own_tool(home if has_store else "", activity)
     if not has_store:
         return {}  # there is no store, and a hook creates none
     if _keeps_nothing(home, activity, payload):
         return {}
-    if settings := session_settings(os.environ):
-        activity["settings"] = settings
+    activity |= _place(activity)
     _spool(home, activity)
     answer = _answer(home, activity, payload)
     if answer.get("ids"):
@@ -82,6 +92,24 @@ def _act(home: str, activity: Json, payload: Json) -> Json:
     if activity["event"] == "SessionStart":
         _cap(home)
     return answer
+
+
+def _own_tool(home: str, activity: Json) -> Json:
+    """Allow a tool of ours, and note a look for scars."""
+    if activity["event"] != "PreToolUse":
+        return {}
+    if home and activity["tool"].endswith("recall"):
+        from holdfast.hosts.hooks.answers import note_recall  # only for this tool
+
+        note_recall(home, activity["session"])
+    return {"allow": True}
+
+
+def _place(activity: Json) -> Json:
+    """Return the settings of the session's shell, and the branch where it is needed."""
+    settings = {**activity.get("settings", {}), **session_settings(os.environ)}
+    branch = branch_of(checkout_root(activity["cwd"])) if activity["event"] in BRANCHED else ""
+    return {**({"settings": settings} if settings else {}), **({"branch": branch} if branch else {})}
 
 
 def _keeps_nothing(home: str, activity: Json, payload: Json) -> bool:
@@ -105,12 +133,12 @@ def _answer(home: str, activity: Json, payload: Json) -> Json:
     return answer(home, activity, payload)
 
 
-def _options(arguments: list[str]) -> tuple[str, str, str]:
+def _options(arguments: list[str]) -> tuple[str, str, str, str]:
     named = dict(zip(arguments[1::2], arguments[2::2], strict=False))
     client = named.get("--client", "claude-code")
     if client == "claude-code" and os.environ.get("COPILOT_CLI"):
         client = "copilot"  # it runs hooks written for Claude Code, but expects answers in its own format
-    return arguments[0], client, named.get("--home", "")
+    return arguments[0], client, named.get("--home", ""), named.get("--preset", "")
 
 
 def _stdin() -> Json:

@@ -94,19 +94,35 @@ def remotes_of(root: str) -> str:
 
     Another repository may replace the first at the same path: answers prepared for the first are not for the second.
     """
-    git = os.path.join(root, ".git")
     try:
-        if os.path.isfile(git):  # a linked worktree or a submodule
-            with open(git, encoding="utf-8") as file:
-                git = os.path.join(root, file.read(LARGEST_SETTINGS).partition("gitdir:")[2].strip())
-            if os.path.isfile(shared := os.path.join(git, "commondir")):
-                with open(shared, encoding="utf-8") as file:
-                    git = os.path.join(git, file.read(LARGEST_SETTINGS).strip())
+        git = _git_folder(root)
+        if os.path.isfile(shared := os.path.join(git, "commondir")):
+            git = os.path.join(git, _read(shared).strip())
         with open(os.path.join(git, "config"), "rb") as settings:
             lines = settings.read(LARGEST_SETTINGS).splitlines()
     except OSError:
         return ""
     return _digest("\n".join(repr(line.strip()) for line in lines if b"remote" in line or b"url" in line.lower()))
+
+
+def branch_of(root: str) -> str:
+    """Return the branch that is checked out; "" outside git and on a detached head."""
+    try:
+        head = _read(os.path.join(_git_folder(root), "HEAD"))
+    except OSError:
+        return ""
+    return head.partition("ref: refs/heads/")[2].strip()
+
+
+def _git_folder(root: str) -> str:
+    """Return the folder of git's files about a checkout: for a linked worktree or a submodule, a file names it."""
+    git = os.path.join(root, ".git")
+    return os.path.join(root, _read(git).partition("gitdir:")[2].strip()) if os.path.isfile(git) else git
+
+
+def _read(path: str) -> str:
+    with open(path, encoding="utf-8", errors="replace") as file:
+        return file.read(LARGEST_SETTINGS)
 
 
 def _digest(text: str) -> str:

@@ -22,7 +22,7 @@ from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from holdfast.hosts.loopback import HOST, is_bearer, listening, names_at, port_of, serve, taken_in
+from holdfast.hosts.loopback import HOST, is_bearer, listening, names_at, port_of, serve, with_body
 from holdfast.hosts.mcp.protocol import (
     INTERNAL,
     LONGEST_MESSAGE,
@@ -34,14 +34,14 @@ from holdfast.hosts.mcp.protocol import (
     Server,
 )
 from holdfast.hosts.mcp.serving import in_session
-from holdfast.model.access import NOBODY, Access, asking
-from holdfast.surfaces.tool import Call, Client, once
+from holdfast.model.access import NO_ACCESS, Access, asking
+from holdfast.surfaces.tool import Acting, Call, Client, once
 from holdfast.verbs.memory import Memory
 
 PATH = "/mcp"
 MOST_SESSIONS = 200
 REMEMBERED = 1_000  # sessions whose actor is kept; the SDK does not say when one ends
-SeatOf = Callable[[ServerRequestContext[Any, Any]], tuple[Call, Access]]
+CallOf = Callable[[ServerRequestContext[Any, Any]], tuple[Call, Access]]
 log = logging.getLogger(__name__)
 
 
@@ -65,10 +65,10 @@ def app(server: Server, *, token: str, port: int) -> ASGIApp:
     return _Guarded(inner, token)
 
 
-def transport(server: Server, seat_of: SeatOf | None = None) -> Transport[Any]:
+def transport(server: Server, call_and_access: CallOf | None = None) -> Transport[Any]:
     """Return the SDK's server: it speaks the protocol, our handlers answer."""
     sessions = _Sessions(server.call)
-    seated: SeatOf = seat_of or (lambda ctx: (sessions.call_of(ctx), NOBODY))
+    call_of: CallOf = call_and_access or (lambda ctx: (sessions.call_of(ctx), NO_ACCESS))
     made: Transport[Any] = Transport(
         SERVER["name"],
         version=SERVER["version"],
@@ -78,7 +78,7 @@ def transport(server: Server, seat_of: SeatOf | None = None) -> Transport[Any]:
     )
 
     async def answer(ctx: ServerRequestContext[Any, Any], _: RequestParams) -> Json:
-        call, access = seated(ctx)
+        call, access = call_of(ctx)
         return await _answer(replace(server, call=call), ctx, access)
 
     for method in ("server/discover", *server.methods):
@@ -124,8 +124,9 @@ class _Sessions:
             return self._shared
         if session not in self._known:
             client = Client(name=_name_of(ctx))
-            opened = in_session(once(lambda: _own(self._shared.memory)), client)
-            self._known[session] = replace(self._shared, open=opened, client=client)
+            acting = Acting()
+            opened = in_session(once(lambda: _own(self._shared.memory)), client, acting)
+            self._known[session] = replace(self._shared, open=opened, client=client, acting=acting)
         self._known.move_to_end(session)
         while len(self._known) > REMEMBERED:
             self._known.popitem(last=False)
@@ -134,10 +135,8 @@ class _Sessions:
 
 def _own(memory: Memory) -> Memory:
     """Return the memory for one more client: everything is shared except the actor and the session."""
-    _ = memory.frequencies, memory.codes if memory.embedder else None  # made before copying, so that all share them
-    own = memory.acting_in(memory.config.session)
-    own.host = replace(own.host, session="")  # the process that started this server is not one of its clients
-    return own
+    host = replace(memory.host, session="")  # the process that started this server is not one of its clients
+    return replace(memory.acting_in(memory.config.session), host=host)
 
 
 def _name_of(ctx: ServerRequestContext[Any, Any]) -> str:
@@ -157,7 +156,7 @@ class _Guarded:
             if not is_bearer(Headers(scope=scope).get("authorization", ""), self._token):
                 await _REFUSAL(scope, receive, send)
                 return
-            body = await taken_in(scope, receive, LONGEST_MESSAGE)
+            body = await with_body(scope, receive, LONGEST_MESSAGE)
             if isinstance(body, Response):
                 await body(scope, receive, send)
                 return

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from holdfast.surfaces.tool import Report, unheard
+from holdfast.surfaces.tool import Report, discard_progress
 
 Json = dict[str, Any]
 Notify = Callable[[str, Json], None]
@@ -21,7 +21,7 @@ def reporting(params: Json, notify: Notify) -> Iterator[Report]:
     meta = params.get("_meta")
     token = meta.get("progressToken") if isinstance(meta, dict) else None
     if not isinstance(token, str | int):
-        yield unheard
+        yield discard_progress
         return
     progress = Progress(token, notify)
     try:

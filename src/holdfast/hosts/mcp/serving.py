@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 from holdfast.hosts.mcp.offer import Offer, check_names, joined, with_aliases, written_offer
 from holdfast.hosts.mcp.protocol import Server
 from holdfast.model.errors import Invalid, StoreFull, StoreUnwritable, Unreachable
-from holdfast.surfaces.tool import Call, Client, Surface
+from holdfast.model.presets import PRESETS
+from holdfast.surfaces.tool import Acting, Call, Client, Surface
 
 if TYPE_CHECKING:
     from holdfast.verbs.memory import Memory
@@ -28,20 +29,22 @@ SURFACES = {
     "memory-mcp": "holdfast.surfaces.memory_mcp",
     "bettermemory": "holdfast.surfaces.bettermemory",
 }
+# Systems without tools of their own: their preset comes with these tools.
+WITHOUT_TOOLS = {"git-notes": "core"}
 
 
 @contextmanager
 def serving(names: Sequence[str], flags: Mapping[str, Any]) -> Iterator[Server]:
     """Yield a server of the named surfaces; the memory is closed at the end."""
-    chosen = _checked(names)
+    chosen, preset = _checked(names), preset_named(names)
     with ExitStack() as stack:
-        client = Client()
+        client, acting = Client(), Acting()
 
         def open_for_good() -> "Memory":
             from holdfast.compose import open_memory  # noqa: PLC0415  listing tools opens nothing
             from holdfast.compose.settings import load_settings  # noqa: PLC0415
 
-            memory = stack.enter_context(open_memory(load_settings(flags=flags)))
+            memory = stack.enter_context(open_memory(load_settings(flags=flags, preset=preset)))
             if memory.embedder is not None:
                 from holdfast.verbs.search.embed import keeping_up  # noqa: PLC0415  numpy: only where meaning is searched
 
@@ -51,19 +54,21 @@ def serving(names: Sequence[str], flags: Mapping[str, Any]) -> Iterator[Server]:
         def list_aliases() -> bool:
             from holdfast.compose.settings import load_settings  # noqa: PLC0415
 
-            return load_settings(flags=flags).config.list_aliases
+            return load_settings(flags=flags, preset=preset).config.list_aliases
 
         yield Server(
             offer=offered(chosen, list_aliases),
             load=cache(lambda: [surface_named(name) for name in chosen]),
-            call=Call(open=in_session(steady(open_for_good), client), client=client),
+            call=Call(open=in_session(steady(open_for_good, acting), client, acting), client=client, acting=acting),
         )
 
 
-def steady(open_it: "Callable[[], Memory]", clock: Callable[[], float] = time.monotonic) -> "Callable[[], Memory]":
+def steady(
+    open_it: "Callable[[], Memory]", acting: Acting, clock: Callable[[], float] = time.monotonic
+) -> "Callable[[], Memory]":
     """Return a function that returns the same memory, and reopens it when a team's database goes away or comes back.
 
-    The reopened memory continues in the same session. Only a team's database is checked: at most once a second, or
+    The current session continues in the reopened memory. Only a team's database is checked: at most once a second, or
     every `AGAIN_SECONDS` while its local copy is in use.
     """
     lock, opened, looked = threading.Lock(), list["Memory"](), [0.0]
@@ -90,27 +95,33 @@ def steady(open_it: "Callable[[], Memory]", clock: Callable[[], float] = time.mo
                 if fresh.apart and opened[0].apart:
                     fresh.close()
                 else:
-                    opened[0] = _go_on(opened[0], fresh)
+                    opened[0] = fresh
+                    _continue(fresh, acting)
             return opened[0]
 
     return give
 
 
-def _go_on(before: "Memory", fresh: "Memory") -> "Memory":
-    """Return a reopened memory that continues in the same project and session."""
+def _continue(fresh: "Memory", acting: Acting) -> None:
+    """Record in a reopened store that the current session continues."""
     from holdfast.verbs.sessions.session import begin  # noqa: PLC0415  listing tools opens nothing
 
-    fresh.move_to(before.project)
-    fresh.actor = before.actor
-    begin(fresh, implicit=True, name=before.actor.session)
-    return fresh
+    if acting.context is not None:
+        begin(replace(fresh, context=acting.context), implicit=True, name=acting.context.actor.session)
 
 
 def _checked(names: Sequence[str]) -> tuple[str, ...]:
-    for name in names:
+    chosen = tuple(dict.fromkeys(WITHOUT_TOOLS.get(name, name) for name in names))
+    for name in chosen:
         if name not in SURFACES:
-            raise Invalid(f"There is no surface {name!r}.", hint=f"Surfaces are {', '.join(SURFACES)}.")
-    return tuple(dict.fromkeys(names))
+            known = ", ".join((*SURFACES, *WITHOUT_TOOLS))
+            raise Invalid(f"There is no surface {name!r}.", hint=f"Surfaces are {known}.")
+    return chosen
+
+
+def preset_named(names: Sequence[str]) -> str:
+    """Return the preset that comes with the named surfaces, the first that has one."""
+    return next((name for name in names if name in PRESETS), "")
 
 
 def offered(names: Sequence[str], list_aliases: Callable[[], bool]) -> Offer:
@@ -121,36 +132,37 @@ def offered(names: Sequence[str], list_aliases: Callable[[], bool]) -> Offer:
     return with_aliases(offer) if offer.aliases and list_aliases() else offer
 
 
-def in_session(open_it: "Callable[[], Memory]", client: Client) -> "Callable[[], Memory]":
+def in_session(open_it: "Callable[[], Memory]", client: Client, acting: Acting) -> "Callable[[], Memory]":
     """Return a function that opens a memory and joins a session, trying again on each call until one has started."""
-    lock, joined_once = threading.Lock(), threading.Event()
+    lock = threading.Lock()
 
     def give() -> "Memory":
         memory = open_it()
         with lock:
-            if not (joined_once.is_set() and memory.actor.session):
-                join(memory, client.name)
-                joined_once.set()
+            if acting.context is None or not acting.context.actor.session:
+                acting.context = join(memory, client.name).context
         return memory
 
     return give
 
 
-def join(memory: "Memory", client: str) -> None:
-    """Set the client's name as actor, in a session of its own that it may announce later."""
-    from holdfast.verbs.sessions.session import begin  # noqa: PLC0415  listing tools opens nothing
+def join(memory: "Memory", client: str) -> "Memory":
+    """Return the memory with the client's name as actor, in a session of its own that it may announce later."""
+    from holdfast.verbs.sessions.session import begin, orphan, resume  # noqa: PLC0415  listing tools opens nothing
     from holdfast.verbs.sessions.starters import plant  # noqa: PLC0415
 
     if not memory.config.agent:
-        memory.actor = replace(memory.actor, kind="agent", name=client or memory.actor.name)
+        memory = memory.acting(actor=replace(memory.actor, kind="agent", name=client or memory.actor.name))
     if memory.actor.session or memory.role == "read":
-        return
+        return memory
     try:
         plant(memory)
-        begin(memory, implicit=True, name=memory.host.session)
+        left = None if memory.host.session else orphan(memory, any_name=True)
+        # An orphan's server was restarted.
+        return resume(memory, left) if left else begin(memory, implicit=True, name=memory.host.session)
     except (StoreFull, StoreUnwritable) as problem:
         log.warning("cannot start a session yet: %s", problem)  # reading works; the next call tries again
-        memory.actor = replace(memory.actor, session="")
+        return memory
 
 
 def surface_named(name: str) -> Surface:

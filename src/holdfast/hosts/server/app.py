@@ -19,7 +19,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Mount, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from holdfast.hosts.loopback import taken_in
+from holdfast.hosts.loopback import with_body
 from holdfast.hosts.mcp.http import PATH, transport
 from holdfast.hosts.mcp.protocol import Server
 from holdfast.hosts.server import login
@@ -30,7 +30,7 @@ from holdfast.hosts.server.metrics import TYPE, Metrics
 from holdfast.hosts.server.site import Site
 from holdfast.hosts.web.guard import OPEN as ASSETS
 from holdfast.hosts.web.guard import SAFE, protected
-from holdfast.model.access import EVERYWHERE, NOBODY, Access, Key, asking
+from holdfast.model.access import EVERYWHERE, NO_ACCESS, Access, Key, asking
 from holdfast.model.errors import HoldfastError, StoreError
 from holdfast.verbs.upkeep.access import authenticate
 
@@ -55,7 +55,7 @@ def app(server: Server, members: Members, limits: Limits | None = None, *, site:
     Behind the door a request carries its `Visit` in `scope["holdfast"]`, and works within `asking(visit.access)`.
     """
     given, metrics, passes = limits or Limits(), Metrics(), Passes(members.keys)
-    inner = transport(server, members.seat_of).streamable_http_app(
+    inner = transport(server, members.call_and_access).streamable_http_app(
         streamable_http_path=PATH,
         # Host names are checked by the reverse proxy; a web page that rebinds one still has no key.
         transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
@@ -77,7 +77,7 @@ def app(server: Server, members: Members, limits: Limits | None = None, *, site:
         visit: Visit = request.scope[SCOPE]
         if visit.access.role != "admin":
             return PlainTextResponse("Metrics are for keys of the role admin.\n", 403)
-        return PlainTextResponse(metrics.text({"holdfast_sessions": members.seated}), media_type=TYPE)
+        return PlainTextResponse(metrics.text({"holdfast_sessions": members.session_count}), media_type=TYPE)
 
     routes = [
         Route("/healthz", lambda _: PlainTextResponse("ok\n")),
@@ -92,7 +92,7 @@ def app(server: Server, members: Members, limits: Limits | None = None, *, site:
 
 def _ready(members: Members) -> Response:
     try:
-        with asking(NOBODY):  # enough to see that the database answers
+        with asking(NO_ACCESS):  # enough to see that the database answers
             members.guarded.store.setting("schema")
             members.keys.store.setting("schema")
     except HoldfastError:
@@ -142,7 +142,7 @@ class Door:
             if isinstance(found, Visit):
                 scope[SCOPE] = found
             to = sending if scope["path"] == PATH else protected(sending)
-            heard = found if isinstance(found, Response) else await taken_in(scope, receive, self.limits.largest)
+            heard = found if isinstance(found, Response) else await with_body(scope, receive, self.limits.largest)
             if isinstance(heard, Response):
                 await heard(scope, receive, to)
             else:
@@ -221,7 +221,7 @@ class Door:
         """Admit a browser with a pass; requests that change something must come from our own pages."""
         if scope["method"] not in SAFE and login.is_foreign(headers):
             return self._refused("origin", "Other sites may not use this.", 403)
-        shown = login.shown_by(headers)
+        shown = login.pass_in(headers)
         if scope["path"] == login.LEAVE and scope["method"] == "POST":
             self.passes.end(shown)
             return login.leave()

@@ -34,7 +34,7 @@ class Passes:
 
     def known(self, headers: Headers) -> tuple[Key, Access] | None:
         """Return the key behind a browser's pass, and its access; this asks the database."""
-        shown = shown_by(headers)
+        shown = pass_in(headers)
         return authenticate_pass(self.keys, shown) if shown and shown not in self._left else None
 
     def end(self, shown: str) -> None:
@@ -79,7 +79,7 @@ def sent_to_login(path: str, query: str) -> Response:
     return RedirectResponse(PATH if wanted == "/" else f"{PATH}?next={quote(wanted, safe='')}", 303)
 
 
-def shown_by(headers: Headers) -> str:
+def pass_in(headers: Headers) -> str:
     """Return the pass of a browser."""
     try:
         found = SimpleCookie(headers.get("cookie", "")).get(COOKIE)

@@ -14,11 +14,11 @@ from holdfast.hosts.mcp.protocol import LONGEST_NAME, MODERN
 from holdfast.hosts.mcp.serving import join
 from holdfast.model.access import Access
 from holdfast.model.event import Actor
-from holdfast.model.ports import Elsewhere
+from holdfast.model.ports import RemoteCheckout
 from holdfast.model.replica import Scrubbed
 from holdfast.model.session import Host
 from holdfast.surfaces.tool import Call, Client, once
-from holdfast.verbs.memory import Memory
+from holdfast.verbs.memory import Caches, Context, Memory
 
 SCOPE = "holdfast"  # where a request carries its visit
 REMEMBERED = 5_000
@@ -47,10 +47,10 @@ class Members:
     guarded: Memory
     keys: Memory
     _calls: OrderedDict[tuple[Any, ...], Call] = field(default_factory=OrderedDict)
-    _first: OrderedDict[Access, Memory] = field(default_factory=OrderedDict)
+    _caches: OrderedDict[Access, Caches] = field(default_factory=OrderedDict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def seat_of(self, ctx: ServerRequestContext[Any, Any]) -> tuple[Call, Access]:
+    def call_and_access(self, ctx: ServerRequestContext[Any, Any]) -> tuple[Call, Access]:
         """Return the call of a protocol request."""
         assert ctx.request is not None
         visit: Visit = ctx.request.scope[SCOPE]
@@ -75,34 +75,35 @@ class Members:
 
     def memory_of(self, visit: Visit, client: str = "") -> Memory:
         """Open the memory of a user's agent in a project, in a session of its own."""
-        own = self.own(visit)
-        join(own, client)
-        return own
+        return join(self.own(visit), client)
 
     def own(self, visit: Visit) -> Memory:
         """Open the memory of a user in a project, limited by the policies of the database."""
         user = visit.access.user
-        own = replace(
+        return replace(
             self.guarded,
             config=replace(self.owner.config, project=visit.project, agent=user, session="", home=""),
-            checkout=Elsewhere(visit.project),
-            actor=Actor(kind="agent", name=user),
+            checkout=RemoteCheckout(visit.project),
+            context=Context(
+                actor=Actor(kind="agent", name=user), user=user, shares=visit.shares, role=visit.access.role
+            ),
             observing=lambda: None,
             copies=lambda _told, _is_outdated: Scrubbed(),  # users have no access to files of the server's machine
             host=Host(name=platform.node(), pid=os.getpid(), is_alive=self.owner.host.is_alive),
-            user=user,
-            shares=visit.shares,
-            role=visit.access.role,
-            desks={},
+            feedback={},
+            caches=self._caches_of(visit.access),
         )
+
+    def _caches_of(self, access: Access) -> Caches:
+        """Return caches shared by equal accesses only: word frequencies depend on which records are visible."""
         with self._lock:
-            # Word frequencies depend on which records are visible, so they are shared only between equal accesses.
-            own.__dict__["frequencies"] = self._first.setdefault(visit.access, own).frequencies
-            while len(self._first) > REMEMBERED:
-                self._first.popitem(last=False)
-        return own
+            own = Caches(store=self.guarded.store, embedder=self.guarded.embedder)
+            caches = self._caches.setdefault(access, own)
+            while len(self._caches) > REMEMBERED:
+                self._caches.popitem(last=False)
+        return caches
 
     @property
-    def seated(self) -> int:
+    def session_count(self) -> int:
         """How many sessions are in memory."""
         return len(self._calls)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from holdfast.hosts.setup import jsontext, tomltext
-from holdfast.hosts.setup.own import agrees, mended, own_hooks, runs_holdfast, works_by_name
+from holdfast.hosts.setup.own import agrees, own_hooks, repaired, runs_holdfast, works_by_name
 from holdfast.model.errors import InvalidFile
 
 Standing = Literal["missing", "held", "stale", "foreign"]
@@ -82,13 +82,13 @@ def put(text: str, edit: Edit) -> str:
     match edit:
         case Member(path=path, value=value):
             current = jsontext.value_at(text, path)
-            return jsontext.put(text, path, value if current is jsontext.MISSING else mended(current, value))
+            return jsontext.put(text, path, value if current is jsontext.MISSING else repaired(current, value))
         case Table(path=path, value=value):
             current = tomltext.table_of(text, path)
             if current is None:
                 return tomltext.add_table(text, path, value)
-            return tomltext.mend_table(
-                text, path, {k: v for k, v in mended(current, value).items() if current.get(k) != v}
+            return tomltext.update_table(
+                text, path, {k: v for k, v in repaired(current, value).items() if current.get(k) != v}
             )
         case Element(path=path, value=value):
             return _put_element(text, path, value)
@@ -159,7 +159,7 @@ def _put_element(text: str, path: tuple[str, ...], value: Any) -> str:
     for spot, _ in reversed(ours[1:]):
         text = _without_hook(text, path, spot)
     spot, hook = ours[0]
-    return jsontext.put(text, (*path, *spot), mended(hook, _leaf(value)))
+    return jsontext.put(text, (*path, *spot), repaired(hook, _leaf(value)))
 
 
 def _without_element(text: str, path: tuple[str, ...], value: Any) -> str:

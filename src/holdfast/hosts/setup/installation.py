@@ -10,6 +10,7 @@ from pathlib import Path
 
 from holdfast import hosts
 from holdfast.model.errors import Invalid
+from holdfast.model.presets import PRESETS
 
 _PASSING = {"archive-v0", "builds-v0", "environments-v2"}  # folders of uv's cache: what `uvx` runs in
 
@@ -32,7 +33,9 @@ class Installation:
 
     def hook_words(self, client: str) -> tuple[str, ...]:
         """Return the arguments after the event in the command line of a hook."""
-        return ("--client", client, *(("--home", self.home) if self.home else ()))
+        preset = next((name for name in self.surfaces if name in PRESETS), "")
+        more = (("--home", self.home), ("--preset", preset))
+        return ("--client", client, *(word for pair in more if pair[1] for word in pair))
 
     def hook_line(self, event: str, client: str) -> str:
         """Return the command line of a hook, for a shell."""

@@ -70,7 +70,7 @@ def agrees(current: Any, wanted: Any) -> bool:
     return all(_within(current.get(key), item) for key, item in wanted.items() if key in VITAL)
 
 
-def mended(current: Mapping[str, Any], wanted: Mapping[str, Any]) -> dict[str, Any]:
+def repaired(current: Mapping[str, Any], wanted: Mapping[str, Any]) -> dict[str, Any]:
     """Return a repaired entry that keeps what its owner added or changed."""
     both = {key: {**current[key], **wanted[key]} for key in ("env", "environment") if key in current and key in wanted}
     vital = {key: item for key, item in wanted.items() if key in VITAL}

@@ -1,39 +1,53 @@
 """Remove from the files of clients exactly what was inserted."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from holdfast.hosts.setup import jsontext
-from holdfast.hosts.setup.edits import taken_out
+from holdfast.hosts.setup.edits import Element, Whole, taken_out
 from holdfast.hosts.setup.files import check_writable, mark_of, remove_file, replace_file, text_of
-from holdfast.hosts.setup.manifest import Manifest, Splice, Touched, write_manifest
+from holdfast.hosts.setup.manifest import Manifest, Placed, Splice, Touched, write_manifest
+from holdfast.hosts.setup.own import HOOK
 from holdfast.hosts.setup.placing import LeftAlone, Planned
 from holdfast.model.errors import InvalidFile
 
 
-def removals(manifest: Manifest, leaving: Iterable[str]) -> list[Planned]:
-    """Return the plan for removing clients, file by file, the last touched first."""
+def removals(manifest: Manifest, leaving: Iterable[str], *, only_hooks: bool = False) -> list[Planned]:
+    """Return the plan for removing clients or their hooks, file by file, the last touched first."""
     gone = set(leaving)
     concerned = {
         path: touched
         for path, touched in manifest.files.items()
-        if any(gone & set(placed.clients) for placed in touched.placed)
+        if any(gone & set(placed.clients) and (is_hook(placed) or not only_hooks) for placed in touched.placed)
     }
-    return [plan_removal(Path(path), touched, gone) for path, touched in reversed(concerned.items())]
+    return [
+        plan_removal(Path(path), touched, gone, only_hooks=only_hooks) for path, touched in reversed(concerned.items())
+    ]
 
 
-def plan_removal(path: Path, touched: Touched, gone: set[str]) -> Planned:
+def is_hook(placed: Placed) -> bool:
+    """True if an edit makes a client run our hooks."""
+    match placed.edit:
+        case Element(path=path):
+            return path[:1] == ("hooks",)
+        case Whole(text=text):
+            return HOOK in text
+    return False
+
+
+def plan_removal(path: Path, touched: Touched, gone: set[str], *, only_hooks: bool = False) -> Planned:
     """Return the plan for one file without the edits of those clients."""
+    staying = [placed for placed in touched.placed if only_hooks and not is_hook(placed)]
     stays = tuple(
-        replace(placed, clients=left)
+        placed if placed in staying else replace(placed, clients=left)
         for placed in touched.placed
-        if (left := tuple(name for name in placed.clients if name not in gone))
+        if (left := tuple(name for name in placed.clients if name not in gone)) or placed in staying
     )
     try:
         before = text_of(path)
-        after = _without(before, touched, gone)
+        after = _without(before, touched, gone, staying)
         if before != after:
             check_writable(path)
     except InvalidFile as problem:
@@ -43,26 +57,30 @@ def plan_removal(path: Path, touched: Touched, gone: set[str]) -> Planned:
     return Planned(path=path, before=before, after=after, touched=rest)
 
 
-def take_out(plan: Iterable[Planned], leaving: Iterable[str], manifest: Manifest, store: Path) -> Manifest:
+def take_out(
+    plan: Iterable[Planned], leaving: Iterable[str], manifest: Manifest, store: Path, *, only_hooks: bool = False
+) -> Manifest:
     """Apply the plan, reading each file again; what was not removed stays in the manifest."""
     gone = set(leaving)
     for one in plan:
         touched = manifest.files[str(one.path)]
-        fresh = plan_removal(one.path, touched, gone)
+        fresh = plan_removal(one.path, touched, gone, only_hooks=only_hooks)
         if fresh.changes and fresh.after is None:
             remove_file(one.path, [Path(folder) for folder in touched.folders])
         elif fresh.changes and fresh.after is not None:
             replace_file(one.path, fresh.after, private=True)
         manifest = write_manifest(store, manifest.with_file(one.path, fresh.touched))
+    if only_hooks:
+        return manifest
     surfaces = {name: names for name, names in manifest.surfaces.items() if name not in gone}
     return write_manifest(store, replace(manifest, surfaces=surfaces))
 
 
-def _without(text: str | None, touched: Touched, gone: set[str]) -> str | None:
+def _without(text: str | None, touched: Touched, gone: set[str], staying: Sequence[Placed]) -> str | None:
     """Return a file's text without the edits only those clients needed; None: nothing is left."""
     if text is None or mark_of(text) == touched.before:
         return text
-    leaving = [placed for placed in touched.placed if set(placed.clients) <= gone]
+    leaving = [placed for placed in touched.placed if set(placed.clients) <= gone and placed not in staying]
     if len(leaving) == len(touched.placed) and touched.splices is not None and mark_of(text) == touched.after:
         former = _undone(text, touched.splices)
         return former if touched.before is not None or former else None

@@ -1,13 +1,14 @@
 """The shape of entries: how each client expects a server, a hook, and our instructions."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from typing import Any
 
 from holdfast.hosts.setup.edits import SIGN
 from holdfast.hosts.setup.installation import Installation
 from holdfast.hosts.setup.own import NAME
+from holdfast.model.presets import preset_of
 from holdfast.model.trail import CLIENT_EVENTS
 
 SECONDS = dict.fromkeys(CLIENT_EVENTS, 5) | {
@@ -69,6 +70,8 @@ def opencode_plugin(made: Installation) -> str:
     )
 
 
-def instructions() -> str:
-    """Return the lines that explain Holdfast to an agent."""
-    return (files("holdfast.hosts.setup") / "instructions.md").read_text(encoding="utf-8")
+def instructions(surfaces: Sequence[str] = ()) -> str:
+    """Return the lines that explain Holdfast to an agent, with the tools that its surfaces have."""
+    template = (files("holdfast.hosts.setup") / "instructions.md").read_text(encoding="utf-8")
+    guides = dict.fromkeys(preset_of(name).guide or preset_of("").guide for name in surfaces or ("",))
+    return template.replace("GUIDE", "\n".join(f"- {line}" for guide in guides for line in guide))

@@ -38,7 +38,7 @@ def add_table(text: str, path: tuple[str, ...], value: Mapping[str, Any]) -> str
     return _checked(text + gap + table_text(path, value).replace("\n", newline), path, value)
 
 
-def mend_table(text: str, path: tuple[str, ...], value: Mapping[str, Any]) -> str:
+def update_table(text: str, path: tuple[str, ...], value: Mapping[str, Any]) -> str:
     """Set keys of a table; other keys, comments and their order stay."""
     document = _document(text)
     table = _table(document, path)

@@ -1,6 +1,6 @@
 """Which edits each file needs, for the chosen clients and options."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from holdfast.hosts.setup.own import NAME, own_hooks
 from holdfast.hosts.setup.places import Level, Machine
 from holdfast.hosts.setup.shapes import instructions
 from holdfast.model.errors import InvalidFile
+from holdfast.model.presets import preset_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +33,10 @@ class Choices:
         """The names of the clients."""
         return {client.name for client in self.clients}
 
+    def wants_hooks(self, client: str) -> bool:
+        """True if a client gets hooks; False if a surface it uses stands for nothing being captured or injected."""
+        return self.hooks and all(preset_of(name).hooks for name in self.surfaces.get(client, ()))
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
@@ -46,14 +51,15 @@ class Wanted:
 def wanted(choices: Choices, machine: Machine, made: Installation) -> Iterator[Wanted]:
     """Yield every edit that is needed, client by client."""
     for client in choices.clients:
+        surfaces = choices.surfaces.get(client.name, ())
         if choices.instructions:
-            yield from _guide(client, choices.level, machine)
+            yield from _guide(client, choices.level, machine, surfaces)
         if has_plugin(client, machine):
             continue  # the plugin brings all the rest
-        serving = replace(made, surfaces=choices.surfaces.get(client.name, ()))
+        serving = replace(made, surfaces=surfaces)
         yield from _server(client, choices.level, machine, serving)
-        if choices.hooks and not covered(client, choices.level, machine, choices.names):
-            yield from _hooks(client, choices.level, machine, made)
+        if choices.wants_hooks(client.name) and not covered(client, choices.level, machine, choices.names):
+            yield from _hooks(client, choices.level, machine, serving)
         yield from _rule(client, choices.level, machine)
 
 
@@ -140,6 +146,6 @@ def _rule(client: Client, level: Level, machine: Machine) -> Iterator[Wanted]:
         yield Wanted(client=client.name, path=path, edits=(Element(path=client.rule.path, value=client.rule.value),))
 
 
-def _guide(client: Client, level: Level, machine: Machine) -> Iterator[Wanted]:
+def _guide(client: Client, level: Level, machine: Machine, surfaces: Sequence[str]) -> Iterator[Wanted]:
     if path := file_of(client.guide, level, machine):
-        yield Wanted(client=client.name, path=path, edits=(Block(text=instructions(), marks="markdown"),))
+        yield Wanted(client=client.name, path=path, edits=(Block(text=instructions(surfaces), marks="markdown"),))

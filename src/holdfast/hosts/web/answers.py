@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import Annotated, Any, Literal
 from urllib.parse import quote
 
+from holdfast import __version__
 from holdfast.hosts.plain import plain
 from holdfast.hosts.web.endpoint import Api, Json
 from holdfast.hosts.web.pages.record import ACTS, home_of, versions_of
@@ -13,19 +14,24 @@ from holdfast.model.event import event_to_json
 from holdfast.model.kinds import KINDS
 from holdfast.model.query import Mode, Query
 from holdfast.model.record import Entry, Record, record_to_json
+from holdfast.model.text import whole_number
 from holdfast.policy.activity.claude_mem_types import OBSERVED, SESSION
+from holdfast.policy.admission.admit import Waivers
 from holdfast.surfaces.claude_mem import shapes
-from holdfast.verbs.capture.prepare import brief_of
 from holdfast.verbs.memory import Memory, find
 from holdfast.verbs.records.browse import browse
 from holdfast.verbs.records.freshness import freshness
+from holdfast.verbs.records.numbers import called
 from holdfast.verbs.records.project import in_project, project_called
 from holdfast.verbs.records.read import get, history
-from holdfast.verbs.records.subgraph import MOST_NODES, picture
-from holdfast.verbs.search.observations import ORDERS, observation, recent, search_observations, timeline_of
+from holdfast.verbs.records.subgraph import MOST_NODES, subgraph
+from holdfast.verbs.records.write import write
+from holdfast.verbs.search.observations import ORDERS, fetched, observation, recent, search_observations, timeline_of
+from holdfast.verbs.search.observations import prompts as prompts_of
 from holdfast.verbs.search.recall import recall
+from holdfast.verbs.sessions.opening_brief import brief_of
 from holdfast.verbs.sessions.scars import effects
-from holdfast.verbs.sessions.session import left_by, list_sessions
+from holdfast.verbs.sessions.session import contents_of, list_sessions
 from holdfast.verbs.sessions.thread import triage
 from holdfast.verbs.upkeep.doctor import status
 from holdfast.verbs.upkeep.health import health
@@ -33,7 +39,7 @@ from holdfast.verbs.upkeep.overview import day_by_day, projects
 from holdfast.verbs.upkeep.stream import Wanted, older, place_of
 
 API = Api()
-Id = Annotated[str, "An id, or its first characters."]
+Id = Annotated[str, "An id as it is shown, or the whole id."]
 Kind = Annotated[str, "Only this kind.", {"enum": list(KINDS)}]
 Limit = Annotated[int, "The most to return.", {"minimum": 1, "maximum": 100}]
 Offset = Annotated[int, "How many to skip.", {"minimum": 0, "maximum": 1_000_000, "default": 0}]
@@ -156,7 +162,7 @@ def sessions(ask: Ask, limit: Limit = 20, offset: Offset = 0) -> Json:
 @API.endpoint("/api/sessions/{id}")
 def session(ask: Ask, id: Id) -> Json:
     """Return one session with what it left."""
-    left = left_by(ask.memory, id)
+    left = contents_of(ask.memory, id)
     return {**plain(left), "records": [cited(record) for record in left.records]}
 
 
@@ -197,7 +203,7 @@ def graph(
     limit: Nodes = MOST_NODES,
 ) -> Json:
     """Return linked memories as nodes and edges."""
-    drawn = picture(ask.memory, node, depth=depth, limit=limit)
+    drawn = subgraph(ask.memory, node, depth=depth, limit=limit)
     project = f"&project={quote(ask.named, safe='')}" if ask.named else ""
     return {
         "center": drawn.center,
@@ -275,6 +281,7 @@ def search(
     filters |= {"date_start": dateStart, "date_end": dateEnd, "order_by": orderBy}
     asked = shapes.wanted(filters, everywhere=not project)
     hits = search_observations(_memory(ask, project), asked)
+    hits = replace(hits, entries=called(ask.viewer.memory, hits.entries))
     rows = shapes.index_rows(hits, asked)
     text = shapes.index(hits, asked)
     return {**rows, "content": [{"type": "text", "text": text}]} if format == "index" else rows
@@ -293,12 +300,12 @@ def timeline(
     if not anchor and not query:
         raise Invalid("A timeline needs an anchor or a query.")
     around = timeline_of(
-        _memory(ask, project),
+        ask.viewer.memory,
         anchor=anchor,
         question=query,
         before=depth_before,
         after=depth_after,
-        everywhere=not project,
+        project=project_called(ask.viewer.memory, project) if project else None,
     )
     return {**shapes.timeline_rows(around), "content": [{"type": "text", "text": shapes.timeline(around)}]}
 
@@ -308,19 +315,99 @@ def observations(ask: Ask, project: OnlyProject = "", limit: Limit = 20, offset:
     """List observations, newest first."""
     memory = _memory(ask, project)
     page = browse(memory, Query(text="", everywhere=not project, kinds=OBSERVED, limit=limit), offset=offset)
-    return {
-        "items": [_row(entry) for entry in page.entries],
-        "hasMore": offset + len(page.entries) < page.total,
-        "offset": offset,
-        "limit": limit,
-        "total": page.total,
-    }
+    return _items([_row(entry) for entry in called(ask.viewer.memory, page.entries)], page.total, limit, offset)
+
+
+def _items(rows: list[Json], total: int, limit: int, offset: int) -> Json:
+    more = offset + len(rows) < total
+    return {"items": rows, "hasMore": more, "offset": offset, "limit": limit, "total": total}
+
+
+@API.endpoint("/api/summaries")
+def summaries(ask: Ask, project: OnlyProject = "", limit: Limit = 20, offset: Offset = 0) -> Json:
+    """List summaries of sessions, newest first."""
+    memory = _memory(ask, project)
+    page = browse(memory, Query(text="", everywhere=not project, kinds=(SESSION,), limit=limit), offset=offset)
+    return _items([_row(entry) for entry in called(ask.viewer.memory, page.entries)], page.total, limit, offset)
+
+
+@API.endpoint("/api/prompts")
+def prompts(ask: Ask, limit: Limit = 20, offset: Offset = 0) -> Json:
+    """List what users asked, latest first: in sessions with hooks, and in imported ones."""
+    page, total = prompts_of(ask.viewer.memory, limit=limit, offset=offset)
+    return _items([shapes.prompt_row(prompt) for prompt in page], total, limit, offset)
+
+
+@API.endpoint("/api/observations/batch", method="POST")
+def several(
+    ask: Ask,
+    ids: Annotated[str, "Numbers of observations, separated by commas, or a list of them."] = "",
+    orderBy: Annotated[str, "By date.", {"enum": list(ORDERS[1:])}] = "",
+    limit: Limit = 100,
+) -> Json:
+    """Return several observations in full."""
+    numbers = [number for part in ids.strip("[] ").split(",") if (number := whole_number(part.strip())) is not None]
+    if not numbers:
+        raise Invalid("ids must name at least one number.", hint='{"ids": [1, 2, 3]}')
+    entries = fetched(ask.viewer.memory, numbers, order=orderBy, limit=limit)
+    return {"observations": [_row(entry) for entry in called(ask.viewer.memory, entries)]}
+
+
+FilePath = Annotated[str, "A file or folder."]
+
+
+@API.endpoint("/api/search/by-file")
+def by_file(ask: Ask, filePath: FilePath = "", project: OnlyProject = "", limit: Limit = 20) -> Json:
+    """List what was observed about a file or a folder."""
+    rows: Json = search(ask, files=filePath, project=project, limit=limit)
+    return rows
+
+
+@API.endpoint("/api/search/by-type")
+def by_type(
+    ask: Ask, type: Annotated[str, "A type of observation."] = "", project: OnlyProject = "", limit: Limit = 20
+) -> Json:
+    """List observations of a type."""
+    rows: Json = search(ask, obs_type=type, project=project, limit=limit)
+    return rows
+
+
+@API.endpoint("/api/search/by-concept")
+def by_concept(
+    ask: Ask, concept: Annotated[str, "A concept."] = "", project: OnlyProject = "", limit: Limit = 20
+) -> Json:
+    """List observations of a concept."""
+    rows: Json = search(ask, concepts=concept, project=project, limit=limit)
+    return rows
+
+
+@API.endpoint("/api/memory/save", method="POST")
+def save_memory(
+    ask: Ask,
+    text: Annotated[str, "What to remember."] = "",
+    title: Annotated[str, "Its title."] = "",
+    project: Annotated[str, "Its project; empty: the current one."] = "",
+) -> Json:
+    """Save one observation manually."""
+    memory = _memory(ask, project)
+    outcome = write(
+        memory, shapes.draft({"content": text, "title": title}, ""), waivers=Waivers(transient=True, scope=True)
+    )
+    shown = get(memory, shapes.kept(outcome).id)
+    return shapes.added(called(memory, [Entry(number=shown.number, record=shown.record)])[0], outcome)
+
+
+@API.endpoint("/api/version")
+def version(ask: Ask) -> Json:  # noqa: ARG001
+    """Return the version of Holdfast."""
+    return {"version": __version__}
 
 
 @API.endpoint("/api/observation/{id}")
 def one_observation(ask: Ask, id: Id) -> Json:
     """Return one observation by its number or id: the stable citation."""
-    return _row(observation(ask.viewer.memory, id))
+    memory = ask.viewer.memory
+    return _row(called(memory, [observation(memory, id)])[0])
 
 
 @API.endpoint("/api/stats")
@@ -351,7 +438,8 @@ def context(
     memory = ask.viewer.memory
     names = [name for name in projects.split(",") if name.strip()] or [project]
     chosen = [project_called(memory, name) for name in names]
-    return shapes.context(chosen[-1], recent(memory, chosen, agent=platformSource), memory.clock.now())
+    entries = called(memory, recent(memory, chosen, agent=platformSource))
+    return shapes.context(chosen[-1], entries, memory.clock.now())
 
 
 def _memory(ask: Ask, project: str) -> Memory:

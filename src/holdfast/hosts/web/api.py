@@ -47,15 +47,22 @@ def _answered(endpoint: Endpoint, ask: Ask) -> Response:
 
 
 async def _body(request: Request) -> dict[str, list[str]]:
-    """Return a JSON object of strings as a form."""
+    """Return a JSON object of texts, numbers and lists of them as a form; a list becomes one text, separated by commas."""
     raw = await request.body()
     try:
         fields = parse_json(raw or b"{}")
     except ValueError as problem:
         raise Invalid(f"The body is not valid JSON: {problem}.") from problem
-    if not isinstance(fields, dict) or not all(isinstance(value, str) for value in fields.values()):
-        raise Invalid("The body must be a JSON object whose values are strings.")
-    return {name: [value] for name, value in fields.items()}
+    if not isinstance(fields, dict):
+        raise Invalid("The body must be a JSON object.")
+    return {name: [_as_text(value)] for name, value in fields.items()}
+
+
+def _as_text(value: Any) -> str:
+    items = value if isinstance(value, list) else [value]
+    if not all(isinstance(item, str | int) for item in items):
+        raise Invalid("The values of the body must be texts, numbers, or lists of them.")
+    return ",".join(map(str, items))
 
 
 async def stream(request: Request) -> Response:

@@ -78,7 +78,7 @@ ACTS: dict[str, Page] = {
 
 def make_app(memory: Memory, reload: Callable[[], Settings], *, keys: Keys, port: int) -> ASGIApp:
     """Return the viewer of an open memory as an application."""
-    as_person(memory)
+    memory = as_person(memory)
     watcher = Watcher(memory)
     inner = pages_and_api(watcher)
     inner.state.viewer = Viewer(memory=memory, settings=reload(), keys=keys, watcher=watcher, reload=reload)

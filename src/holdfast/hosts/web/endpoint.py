@@ -46,10 +46,15 @@ class Endpoint:
         """Return the arguments of a request, checked against the schema; the function's defaults stand for the rest."""
         given: dict[str, Any] = {}
         for name, schema in self.schema["properties"].items():
-            if text := ask.parts.get(name, "") if name in self.in_path else ask.text(name):
+            if text := ask.parts.get(name, "") if name in self.in_path else self._given(ask, name):
                 given[name] = int(text) if schema["type"] == "integer" and _INTEGER.fullmatch(text) else text
         checked = check_arguments(self.schema, given, self.path)
         return {name: value for name, value in checked.items() if name != "project" or not self.selects_project}
+
+    def _given(self, ask: Ask, name: str) -> str:
+        """Return a parameter of the query; of a POST also a field of its body."""
+        body = ask.form.get(name, [""])[0] if self.method == "POST" else ""
+        return ask.text(name) or body.strip()
 
 
 @dataclass(frozen=True, slots=True)

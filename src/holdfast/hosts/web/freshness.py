@@ -6,7 +6,7 @@ from pathlib import Path
 from markupsafe import Markup
 
 from holdfast.hosts.web import render
-from holdfast.model.anchor import Mark, parse_anchor
+from holdfast.model.anchor import CodeMark, parse_anchor
 from holdfast.model.freshness import Finding, Freshness
 from holdfast.model.record import Record
 from holdfast.policy.freshness import details, places_of
@@ -17,6 +17,7 @@ from holdfast.verbs.records.freshness import freshness
 MOST_LINES, MOST_BYTES = 40, 200_000
 _WORDS = {
     "fresh": "The cited code is unchanged.",
+    "exists": "The named places exist; their content was not compared.",
     "changed": "The cited code changed.",
     "missing": "The cited code is gone.",
     "unverified": "Never verified.",
@@ -69,7 +70,7 @@ def cited_by(memory: Memory, record: Record) -> list[Cited]:
     return [_cited(memory, anchor, mark, findings.get(anchor)) for anchor, mark in places.items()]
 
 
-def _cited(memory: Memory, anchor: str, cited: Mark | None, finding: Finding | None) -> Cited:
+def _cited(memory: Memory, anchor: str, cited: CodeMark | None, finding: Finding | None) -> Cited:
     place = parse_anchor(finding.moved_to if finding and finding.moved_to else anchor)
     state = finding.state if finding else "unverified"
     note = "; ".join(details(Freshness(state=state, findings=(finding,)))) if finding else ""
@@ -91,7 +92,7 @@ def _cited(memory: Memory, anchor: str, cited: Mark | None, finding: Finding | N
     return Cited(path=anchor, state=state, note=note, lines=lines, difference=changed)
 
 
-def _then(memory: Memory, cited: Mark | None) -> str:
+def _then(memory: Memory, cited: CodeMark | None) -> str:
     """Return the cited text, if git still has it."""
     raw = memory.checkout.content(cited.blob) if cited and cited.blob and cited.first else None
     if raw is None or cited is None:
@@ -100,7 +101,7 @@ def _then(memory: Memory, cited: Mark | None) -> str:
     return mask_secrets("\n".join(lines))
 
 
-def _lines(file: Path, now: Mark | None) -> tuple[tuple[int, str], ...]:
+def _lines(file: Path, now: CodeMark | None) -> tuple[tuple[int, str], ...]:
     """Return the current lines of a place, or the first ones of the file, numbered."""
     lines = file.read_text(encoding="utf-8", errors="replace").split("\n")
     first = now.first if now and now.first else 1

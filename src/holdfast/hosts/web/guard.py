@@ -15,7 +15,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from holdfast.hosts.loopback import is_bearer, names_at, taken_in
+from holdfast.hosts.loopback import is_bearer, names_at, with_body
 
 SAFE = ("GET", "HEAD")
 OPEN = "/assets/"  # static files contain no stored data
@@ -88,7 +88,7 @@ class Guard:
         if refusal := self._refusal(scope, Headers(scope=scope)):
             await refusal(scope, receive, shown)
             return
-        body = await taken_in(scope, receive, LONGEST_BODY)
+        body = await with_body(scope, receive, LONGEST_BODY)
         if isinstance(body, Response):
             await body(scope, receive, shown)
         else:

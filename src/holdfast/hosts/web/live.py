@@ -87,11 +87,11 @@ def _newer(memory: Memory, wanted: Wanted, after: Place) -> Stream:
 def look(memory: Memory) -> Place:
     """Ingest the spool of the hooks and return the end of the stream."""
     if memory.store.folder:
-        take_in(memory, memory.store.folder / "spool")
+        drain_spool(memory, memory.store.folder / "spool")
     return head(memory)
 
 
-def take_in(memory: Memory, spool: Path) -> None:
+def drain_spool(memory: Memory, spool: Path) -> None:
     """Move the spool of the hooks into the trail; the first reader does it."""
     if spool.is_dir() and any(spool.glob("*.json")):
         try:

@@ -17,7 +17,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from holdfast import __version__
 from holdfast.hosts.web.viewer import EVERYWHERE, Ask
-from holdfast.model.ids import days_between
+from holdfast.model.ids import days_between, short
 from holdfast.model.kinds import KINDS
 from holdfast.model.record import GLOBAL, Record
 from holdfast.model.text import counted, shorten
@@ -25,7 +25,6 @@ from holdfast.model.text import counted, shorten
 HERE = Path(__file__).parent
 LONGEST_SHOWN = 20_000  # characters of a text on one page
 MOST_COMPARED = 16_000_000  # pairs of words compared at most
-SHORT = 10
 NAV = (
     ("/", "Stream", "≋"),
     ("/search", "Search", "⌕"),
@@ -94,7 +93,7 @@ def environment() -> Environment:
         "day": day,
         "clock": lambda at: at[11:16],
         "project": project_name,
-        "short": lambda text: text[:SHORT],
+        "short": short,
         "shorten": shorten,
         "thousands": lambda number: f"{number:,}",
         "percent": lambda share: f"{100 * share:.0f} %",

@@ -128,7 +128,7 @@ def is_our_form(request: Request, form: Mapping[str, list[str]], keys: Keys) -> 
     return hmac.compare_digest(shown.encode(errors="replace"), keys.form.encode())
 
 
-def once_until_something_happens(ask: Ask, name: str, find: Any) -> Any:
+def cached_until_event(ask: Ask, name: str, find: Any) -> Any:
     """Return a cached result, computed again only if something happened since; for slow queries."""
     key = (name, ask.memory.project, ask.everywhere, tuple(sorted((k, tuple(v)) for k, v in ask.given.items())))
     now = head(ask.memory)
@@ -150,5 +150,4 @@ def is_large(ask: Ask) -> bool:
 
 def as_person(memory: Memory) -> Memory:
     """Return a memory read by a person: viewing a record does not count as showing it to an agent."""
-    memory.actor = replace(memory.actor, kind="user", session="")
-    return memory
+    return memory.acting(actor=replace(memory.actor, kind="user", session=""))

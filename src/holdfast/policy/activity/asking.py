@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator, Sequence
 
 from holdfast.model.observer import Mode, ModeType, Question
-from holdfast.model.trail import Happening
+from holdfast.model.trail import HookEvent
 from holdfast.policy.activity.tools import role_of
 from holdfast.policy.activity.work import Turn
 
@@ -87,7 +87,7 @@ def _turn(number: int, turn: Turn, size: int) -> str:
     return "\n".join([*lines, "</turn>"])
 
 
-def _event_lines(event: Happening, size: int) -> Iterator[str]:
+def _event_lines(event: HookEvent, size: int) -> Iterator[str]:
     if not event.tool or role_of(event.tool, event.client) == "aside":
         return
     failed = ' failed="yes"' if event.failed else ""

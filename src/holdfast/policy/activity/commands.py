@@ -7,6 +7,8 @@ from typing import Any
 
 from holdfast.model.foreign_json import parse_json
 from holdfast.model.text import shorten
+from holdfast.policy.activity.shell import parse
+from holdfast.policy.activity.writes import writes_of
 
 LONGEST_ERROR, LONGEST_NAME = 200, 60
 
@@ -36,13 +38,6 @@ _ARGUMENT = re.compile(r"'[^']*'|\"[^\"]*\"|[^\s|<>;&]+")
 _PATH = re.compile(
     r"^[\w@~./+-]*[\w-]+\.\w{1,8}$|^[\w@~.+-]*/[\w@~./+-]+$|^(?:Makefile|Dockerfile|justfile|LICENSE|README)$"
 )
-_HEREDOC = re.compile(
-    r"(?:cat|tee)\s+(?:>{1,2}\s*)?(?:-a\s+)?(?P<path>[^\s<>|&;]+)\s*<<|<<-?\s*['\"]?\w+['\"]?\s*>{1,2}\s*(?P<other>[^\s<>|&;]+)"
-)
-_IN_PLACE = re.compile(r"\b(?:sed|perl)\s+(?:-\w+\s+)*-p?i\S*\s.*?(?P<path>[^\s'\"|;&]+)\s*(?=$|&&|;|\|)", re.MULTILINE)
-_MOVED = re.compile(r"\b(?:git )?mv\s+(?:-\w+\s+)*(?P<old>\S+)\s+(?P<new>[^\s;&|]+)")
-_REMOVED = re.compile(r"\b(?:git )?rm\s+(?:-\w+\s+)*(?P<path>[^\s;&|*-][^\s;&|*]*)")
-
 _COMMITTED = re.compile(
     r"^\[(?P<branch>[^\]\s]+)(?: \([^)]*\)| HEAD)? (?P<hash>[0-9a-f]{7,40})\] (?P<subject>.+)$", re.MULTILINE
 )
@@ -135,18 +130,8 @@ def read_by(command: str) -> Iterator[str]:
 
 def written_by(command: str) -> Iterator[tuple[str, str]]:
     """Yield (create, edit or delete, path) for each file a command wrote, moved or removed."""
-    for match in _HEREDOC.finditer(command):
-        if path := match["path"] or match["other"]:
-            yield "create", path.strip("'\"")
-    head = command.partition("<<")[0]
-    for match in _IN_PLACE.finditer(head):
-        yield "edit", match["path"].strip("'\"")
-    for match in _MOVED.finditer(head):
-        yield "delete", match["old"].strip("'\"")
-        yield "create", match["new"].strip("'\"")
-    for match in _REMOVED.finditer(head):
-        if _PATH.match(match["path"]):
-            yield "delete", match["path"].strip("'\"")
+    changes = dict.fromkeys(writes_of(parse(command), outputs=False))
+    yield from (change for change in changes if _PATH.match(change[1]))
 
 
 def commit_of(command: str, output: str) -> Commit | None:

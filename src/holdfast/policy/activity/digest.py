@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from holdfast.policy.activity.work import Changed, Committed, Delegated, Looked, Ran, Searched, Step, Turn
+from holdfast.policy.activity.work import Changed, Committed, Delegated, FileRead, Ran, Searched, Step, Turn
 from holdfast.policy.language.headlines import outcome_of, request_of
 from holdfast.policy.language.signals import Signal, signals
 
@@ -51,7 +51,7 @@ def digest(turn: Turn) -> Work:
     """Sort the steps of a turn by type."""
     changes = [change for change in _of_type(turn.steps, Changed) if not _SCRATCH.match(change.path)]
     modified = list(dict.fromkeys(change.path for change in changes))
-    read = dict.fromkeys(look.path for look in _of_type(turn.steps, Looked) if not _SCRATCH.match(look.path))
+    read = dict.fromkeys(look.path for look in _of_type(turn.steps, FileRead) if not _SCRATCH.match(look.path))
     runs = _of_type(turn.steps, Ran)
     last_runs = {run.name: run for run in runs}
     return Work(
@@ -67,7 +67,7 @@ def digest(turn: Turn) -> Work:
         broken=[Broke(name=run.name, error=run.error) for run in last_runs.values() if run.wrong],
         request=request_of(turn.prompt),
         outcome=outcome_of(turn.answer),
-        signals=signals(turn.answer),
+        signals=signals(turn.said),
     )
 
 
@@ -80,8 +80,9 @@ def pieces(turn: Turn) -> Iterator[Turn]:
         groups[-1] = [*groups[-1], *last]
     for index, steps in enumerate(groups):
         first = steps[0].id if index else turn.id
-        answer = turn.answer if index == len(groups) - 1 else ""
-        yield replace(turn, id=first, steps=steps, answer=answer, tokens=turn.tokens // len(groups))
+        is_last = index == len(groups) - 1
+        answer, between = (turn.answer, turn.between) if is_last else ("", "")
+        yield replace(turn, id=first, steps=steps, answer=answer, between=between, tokens=turn.tokens // len(groups))
 
 
 def _of_type(steps: Sequence[Step], type_: type[_Kind]) -> list[_Kind]:

@@ -36,7 +36,6 @@ def facts_of(work: Work) -> list[str]:
     facts = [f"Commit {commit.hash or 'made'}: {commit.subject}" for commit in work.commits]
     facts += [f"{check.name} failed ({check.error}), then passed" for check in work.fixed if check.error]
     facts += [_fails(check) for check in work.broken]
-    facts += [signal.text for signal in work.signals if len(signal.text) <= 1_000]
     facts += _file_facts(work.changes)
     for task in work.delegated:
         answer = answer_of(task.answer)
@@ -53,9 +52,17 @@ def narrative_of(work: Work) -> str:
         *_changed(work),
         *_checked(work),
         *(f"Committed {commit.hash} “{commit.subject}”.".replace("  ", " ") for commit in work.commits),
-        f"Answered: {shorten(work.turn.answer, 600)}" if work.turn.answer else "",
+        f"Answered: {shorten(answer, 600)}" if (answer := _without_claims(work)) else "",
     ]
     return " ".join(part for part in parts if part) or "No details were recorded."
+
+
+def _without_claims(work: Work) -> str:
+    """Return the answer without what is stored, or awaits confirmation, as a record of its own."""
+    answer = work.turn.answer
+    for signal in work.signals:
+        answer = answer.replace(signal.text, "")
+    return " ".join(answer.split()) if work.signals else answer
 
 
 def _file_facts(changes: Sequence[Changed]) -> Iterator[str]:

@@ -4,11 +4,11 @@ import re
 from collections.abc import Mapping, Sequence
 
 from holdfast.model.record import Draft
-from holdfast.model.trail import Happening
+from holdfast.model.trail import HookEvent
 from holdfast.policy.activity.digest import Work, digest, pieces
 from holdfast.policy.activity.narrate import facts_of, narrative_of, subtitle_of
 from holdfast.policy.activity.work import Turn, turns
-from holdfast.policy.language.headlines import TITLE, answer_of, joined, one_line, subject_of
+from holdfast.policy.language.headlines import TITLE, answer_of, finding_of, joined, one_line, subject_of
 
 MOST_FILES, MOST_FACTS, MOST_ANCHORS = 30, 12, 5
 FEWEST_LOOKS, SHORTEST_ANSWER = 2, 60
@@ -50,7 +50,7 @@ _ASIDE = re.compile(
 )
 
 
-def observations(activity: Sequence[Happening], *, include_open: bool = False) -> list[Draft]:
+def observations(activity: Sequence[HookEvent], *, include_open: bool = False) -> list[Draft]:
     """Return draft observations for finished turns: one for each prompt and agent, and one for each commit.
 
     Unfinished turns are skipped unless `include_open` is set. Deterministic: the same activity returns the same drafts,
@@ -62,35 +62,43 @@ def observations(activity: Sequence[Happening], *, include_open: bool = False) -
 
 def observations_of(turn: Turn) -> list[Draft]:
     """Return the observations of one turn; empty if nothing in it is worth recording."""
-    return [_draft(work) for work in _works_of(turn)]
+    return [_draft(work) for work in _works_of(turn) if _did_something(work) or not work.signals]
 
 
-def works(activity: Sequence[Happening], *, include_open: bool = False) -> list[Work]:
+def works(activity: Sequence[HookEvent], *, include_open: bool = False) -> list[Work]:
     """Return the pieces of work that are worth recording."""
     done = [turn for turn in turns(activity) if turn.done or include_open]
     return [work for turn in done for work in _works_of(turn)]
 
 
-def settled(activity: Sequence[Happening]) -> str:
+def settled(activity: Sequence[HookEvent]) -> str:
     """Return the last id before the first unfinished turn: activity up to it need not be read again."""
     first_open = min((turn.id for turn in turns(activity) if not turn.done), default="")
     return max((event.id for event in activity if not first_open or event.id < first_open), default="")
 
 
 def title_of(work: Work, kind: str) -> str:
-    """Return a title: from the commit, else from the answer, the request or the tool calls."""
+    """Return what was found or done: from the commit, else from the answer, the request or the tool calls."""
     if work.commits and work.commits[0].subject:
         return one_line(subject_of(work.commits[0].subject)[0], TITLE)
     if kind == "decision":
         return one_line(next(signal.text for signal in work.signals if signal.kind == "decision"), TITLE)
     if work.outcome and (work.changes or work.acts):
         return work.outcome
+    if kind == "discovery" or is_question(work.request):
+        finding = finding_of(work.turn.answer, work.request)
+        return one_line(finding or work.request or _title_from_steps(work), TITLE)
     return work.request or one_line(_title_from_steps(work), TITLE)
+
+
+def is_question(request: str) -> bool:
+    """True if a request asks for an answer rather than for a change."""
+    return bool(_QUESTION.match(request))
 
 
 def type_of(work: Work) -> str:
     """Return the observation type: bugfix, feature, refactor, change, decision or discovery."""
-    acted = work.acts and not _QUESTION.match(work.request)  # commands run to answer a question change nothing
+    acted = work.acts and not is_question(work.request)  # commands run to answer a question change nothing
     if not (work.changes or work.commits or acted):
         return "decision" if any(signal.kind == "decision" for signal in work.signals) else "discovery"
     kind = _stated_type(work)
@@ -124,10 +132,16 @@ def _type_by_words(text: str) -> str:
 
 
 def _is_worth_recording(work: Work) -> bool:
-    if work.changes or work.commits or work.broken or work.fixed or work.acts or work.signals:
+    if _did_something(work) or work.signals:
         return True
     looked = len(work.read) + len(work.searches) + FEWEST_LOOKS * len(work.delegated)
-    return looked >= FEWEST_LOOKS and len(work.turn.answer) >= SHORTEST_ANSWER
+    fewest = 1 if is_question(work.request) else FEWEST_LOOKS
+    return looked >= fewest and len(work.turn.answer) >= SHORTEST_ANSWER
+
+
+def _did_something(work: Work) -> bool:
+    """True if there is more to record than what was said: decisions and lessons are records of their own."""
+    return bool(work.changes or work.commits or work.broken or work.fixed or work.acts)
 
 
 def _draft(work: Work) -> Draft:

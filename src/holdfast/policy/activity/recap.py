@@ -1,20 +1,28 @@
 """Summarize a session: the summary record, and the handover text after a compaction."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise, zip_longest
+from typing import Any
 
 from holdfast.model.record import Draft
 from holdfast.model.text import shorten, tokens_of
-from holdfast.model.trail import Happening
+from holdfast.model.trail import HookEvent
+from holdfast.policy.activity.claims import claims_of, is_guess, is_proven, standing_of, takes_back
 from holdfast.policy.activity.digest import Work
 from holdfast.policy.activity.observe import title_of, type_of, works
+from holdfast.policy.activity.tools import open_steps
+from holdfast.policy.activity.wishes import conditions, is_limit, requests, said_in
 from holdfast.policy.activity.work import Turn, turns
-from holdfast.policy.language.headlines import joined, one_line, request_of, sentences_of
+from holdfast.policy.language.headlines import is_vague, joined, one_line, request_of, sentences_of
 from holdfast.policy.language.signals import Signal, signals
+from holdfast.policy.language.voice import objection
 from holdfast.policy.sessions.plan_brief import SMALLEST, clipped
 
 MOST_FILES, MOST_LINES, LINE = 30, 12, 300
+SAID, THEN = "User said", "; then "
+STATE = 600  # characters of the last answer: its beginning and its end
 _LASTING = ("decision", "learning", "resolution", "pattern", "preference", "explicit")
 _AHEAD = re.compile(
     r"^\s*(?:#{1,6}\s*|\*\*)?(?:next(?: steps?| up)?|remaining(?: work| steps?)?|what(?:'s| is) (?:left|next)|left to do|to-?do|open points?|"
@@ -25,7 +33,9 @@ _AHEAD_LINE = re.compile(r".*\bnext steps?:\s*$", re.IGNORECASE | re.MULTILINE)
 _ITEM = re.compile(r"^\s*(?:[-*•]|\d{1,2}[.)])\s+(?:\[ \]\s*)?(?P<text>\S.*)$")
 _TO_COME = re.compile(
     r"\b(?:next,|next i|next we|the next step|remaining|remains to|still (?:needs?|has to|have to|missing|open|left|to be)|left to do|"
-    r"not (?:yet )?(?:done|implemented|covered|handled)|follow-up|todo|i would \w+ .* next|would be the next)\b",
+    r"not (?:yet )?(?:done|implemented|covered|handled)|not\b.{1,80}\byet|(?:is|are) left|follow-up|todo|i would \w+ .* next|would be the next|"
+    r"als nächstes|fehlt noch|fehlen noch|noch (?:nicht|offen)|bleibt noch|falta[n]?|queda(?:n)? por|próximo pas[so]o?|"
+    r"il (?:nous )?reste|reste à|prochaine étape|pas encore|ainda (?:não|falta))\b|下一步|接下来|还没|尚未|待办|剩下|次は|次に|残り|まだ",
     re.IGNORECASE,
 )
 
@@ -35,6 +45,9 @@ class Recap:
     """What a session was asked, did, learned and left open."""
 
     asked: list[str]
+    conditions: list[str]
+    state: str
+    interrupted: bool
     investigated: list[str]
     learned: list[str]
     completed: list[str]
@@ -45,14 +58,16 @@ class Recap:
     modified: list[str]
 
 
-def summary(activity: Sequence[Happening]) -> Draft | None:
+def summary(activity: Sequence[HookEvent]) -> Draft | None:
     """Return the summary of a session so far; None if it did nothing worth recording."""
     pieces = works(activity, include_open=True)
-    if not pieces:
+    if not pieces and not _worked(activity):
         return None
     recap = _recap(activity, pieces)
     fields: dict[str, str | list[str]] = {
-        "request": "; then ".join(recap.asked[:MOST_LINES]),
+        "request": THEN.join(recap.asked[:MOST_LINES]),
+        "constraints": recap.conditions,
+        "state": recap.state,
         "investigated": _lines(recap.investigated),
         "learned": _lines(recap.learned),
         "completed": _lines(recap.completed),
@@ -62,7 +77,12 @@ def summary(activity: Sequence[Happening]) -> Draft | None:
         "files_modified": recap.modified[:MOST_FILES],
     }
     first, last = activity[0], activity[-1]
-    title = next(iter((*recap.asked, *recap.completed, *recap.investigated)), title_of(pieces[0], type_of(pieces[0])))
+    asked = (request for turn in turns(activity) if not turn.agent and (request := request_of(turn.prompt)))
+    titles = (*asked, *recap.completed, *recap.investigated, *(title_of(work, type_of(work)) for work in pieces[:1]))
+    title = next(iter(titles), "Work without a request")
+    extra: dict[str, Any] = {"trail": f"summary {first.session}", "session": first.session, "client": first.client}
+    extra |= {"until": last.id, "at": last.at, "interrupted": recap.interrupted}
+    extra |= {"branch": next((event.branch for event in reversed(activity) if event.branch), "")}
     return Draft(
         kind="summary",
         title=one_line(title, 120),
@@ -70,17 +90,19 @@ def summary(activity: Sequence[Happening]) -> Draft | None:
         + (f"Done: {'; '.join(recap.completed[:5])}." if recap.completed else "Nothing was finished."),
         fields={name: value for name, value in fields.items() if value},
         source="observed",
-        extra={"trail": f"summary {first.session}", "session": first.session, "client": first.client, "until": last.id},
+        extra={name: value for name, value in extra.items() if value},
         at=last.at,
     )
 
 
-def handover(activity: Sequence[Happening], budget: int) -> str:
+def handover(activity: Sequence[HookEvent], budget: int) -> str:
     """Return where a session stands, within a token budget; "" if it did nothing yet."""
     recap = _recap(activity, works(activity, include_open=True))
     sections = (
         ("Asked", list(reversed(recap.asked))),
+        (SAID, _besides(recap.conditions, recap.asked)),
         ("Still broken", recap.broken),
+        ("State", [recap.state] * bool(recap.state)),
         ("Next", recap.ahead),
         ("Open questions", recap.questions),
         ("Done", list(reversed(recap.completed))),
@@ -91,7 +113,7 @@ def handover(activity: Sequence[Happening], budget: int) -> str:
     )
     if not any(lines for _, lines in sections):
         return ""
-    return _packed("Where this session stands:", [section for section in sections if section[1]], budget)
+    return packed("Where this session stands:", [section for section in sections if section[1]], budget)
 
 
 def ahead_in(answer: str) -> list[str]:
@@ -106,25 +128,101 @@ def ahead_in(answer: str) -> list[str]:
     ]
 
 
-def _recap(activity: Sequence[Happening], pieces: Sequence[Work]) -> Recap:
+def _recap(activity: Sequence[HookEvent], pieces: Sequence[Work]) -> Recap:
     all_turns = turns(activity)
     main_turns = [turn for turn in all_turns if not turn.agent]
-    last = next((turn for turn in reversed(main_turns) if turn.answer), None)
-    found_signals = [signal for turn in all_turns for text in (turn.prompt, turn.answer) for signal in signals(text)]
+    last = _last_answered(main_turns)
+    found_signals = list(_statements(all_turns))
+    refused = dict(_refused(main_turns))
     fixes = [work for work in pieces if type_of(work) == "bugfix"]
     fixed = [f"{check.name} failed with {check.error}; fixed" for work in fixes for check in work.fixed if check.error]
     read = list(dict.fromkeys(path for work in pieces for path in work.read))
     modified = list(dict.fromkeys(path for work in reversed(pieces) for path in work.modified))
+    learned = _distinct([*(signal.text for signal in found_signals if signal.kind in _LASTING), *fixed])
+    ahead, questions = _ahead(main_turns), _questions(last, found_signals)
+    completed = _distinct(_titled(work) for work in pieces if _is_finished(work) and work.turn.began not in refused)
     return Recap(
-        asked=_distinct(request_of(turn.prompt) for turn in main_turns),
+        asked=_distinct(requests(turn.prompt for turn in main_turns)),
+        conditions=conditions([turn.prompt for turn in main_turns]),
+        state=_state(last, [*learned, *ahead, *questions, *completed]),
+        interrupted=bool(main_turns) and not main_turns[-1].done,
         investigated=_distinct(_investigated(pieces)),
-        learned=_distinct([*(signal.text for signal in found_signals if signal.kind in _LASTING), *fixed]),
-        completed=_distinct(_titled(work) for work in pieces if _is_finished(work)),
-        ahead=ahead_in(last.answer) if last else [],
-        broken=_broken(pieces),
-        questions=_questions(last, found_signals),
+        learned=learned,
+        completed=completed,
+        ahead=ahead,
+        broken=[*_broken(pieces), *_objections(pieces, refused)],
+        questions=questions,
         read=[path for path in read if path not in modified],
         modified=modified,
+    )
+
+
+def _statements(all_turns: Sequence[Turn]) -> Iterator[Signal]:
+    """Yield what the user stated and what the agents claimed, without claims that were refuted or are not confirmed yet."""
+    for turn, after in zip_longest(all_turns, all_turns[1:]):
+        yield from signals(turn.prompt)
+        yield from (claim for claim in claims_of(turn) if _stands(claim, turn, after))
+
+
+def _stands(claim: Signal, turn: Turn, after: Turn | None) -> bool:
+    if after is None or not after.prompt:
+        return not is_guess(claim) or is_proven(turn)
+    standing = "refuted" if takes_back(after) else standing_of(claim.text, after.prompt)
+    return standing == "confirmed" or (standing == "open" and (not is_guess(claim) or is_proven(turn)))
+
+
+def _refused(main_turns: Sequence[Turn]) -> Iterator[tuple[str, str]]:
+    """Yield the start of each turn that the next prompt objects to, and that prompt."""
+    for turn, after in pairwise(main_turns):
+        if objection(after.prompt) == "no":
+            yield turn.began, one_line(after.prompt, 160)
+
+
+def _objections(pieces: Sequence[Work], refused: Mapping[str, str]) -> list[str]:
+    return [
+        f"The user objected to “{title_of(work, type_of(work))}”: {refused[work.turn.began]}"
+        for work in pieces
+        if work.turn.began in refused and (work.changes or work.commits or work.acts)
+    ]
+
+
+def _worked(activity: Sequence[HookEvent]) -> bool:
+    """True if a tool ran for a request that is no question, or a request was left without an answer."""
+    main_turns = [turn for turn in turns(activity) if not turn.agent and not is_vague(turn.prompt)]
+    return any(not turn.done or (turn.steps and not turn.prompt.endswith(("?", "？"))) for turn in main_turns)
+
+
+def _last_answered(main_turns: Sequence[Turn]) -> Turn | None:
+    """Return the last turn with an answer; thanks and small talk do not count."""
+    answered = [turn for turn in main_turns if turn.answer]
+    return next((turn for turn in reversed(answered) if turn.steps or not is_vague(turn.prompt)), None)
+
+
+def _state(last: Turn | None, reported: Sequence[str]) -> str:
+    """Return what the last answer says besides what is reported elsewhere, shortened in its middle."""
+    known = "\n".join(reported)
+    said = [line for line in said_in(last.answer) if line.rstrip(".") not in known and line[-1] != ":"] if last else []
+    text = " ".join(line if line[-1] in ".!?。！？…" else f"{line};" for line in said).rstrip(";")
+    return text if len(text) <= STATE else f"{shorten(text, STATE // 2)} {_ending(text, STATE // 2)}"
+
+
+def _ending(text: str, most: int) -> str:
+    return "…" + text[-most:].partition(" ")[2]
+
+
+def _ahead(main_turns: Sequence[Turn]) -> list[str]:
+    """Return the next steps: the open ones of the last plan, else what the last answer names."""
+    plans = [steps for turn in main_turns for event in turn.events if (steps := open_steps(event.tool, event.given))]
+    last = _last_answered(main_turns)
+    return plans[-1][:MOST_LINES] if plans else ahead_in(last.answer) if last else []
+
+
+def _besides(sentences: Sequence[str], asked: Sequence[str]) -> list[str]:
+    """Return the sentences that are no request of their own, limits first."""
+    known = " ".join(asked).lower()
+    return sorted(
+        (sentence for sentence in sentences if sentence.lower().rstrip(".!") not in known),
+        key=lambda sentence: not is_limit(sentence),
     )
 
 
@@ -139,7 +237,7 @@ def _titled(work: Work) -> str:
 
 def _investigated(pieces: Sequence[Work]) -> Iterator[str]:
     for work in pieces:
-        if type_of(work) == "discovery":
+        if type_of(work) == "discovery" and not work.signals:  # what it claims is listed if it was confirmed
             yield title_of(work, "discovery")
         yield from (f"Looked for “{shorten(search.wanted, 80)}”" for search in work.searches if search.wanted)
         yield from (f"{task.agent or 'Sub-agent'}: {task.task}" for task in work.delegated if task.task)
@@ -177,18 +275,34 @@ def _lines(lines: Sequence[str]) -> str:
     return "\n".join(lines[:MOST_LINES])
 
 
-def _packed(head: str, sections: Sequence[tuple[str, list[str]]], budget: int) -> str:
-    """Add one line of each section in turn while they fit, so that a long section does not crowd out the others."""
+def packed(head: str, sections: Sequence[tuple[str, list[str]]], budget: int) -> str:
+    """Return sections within a token budget, one line of each in turn, so that a long one does not crowd out the others.
+
+    Of what the user said every limit comes before the second line of another section.
+    """
+    whole = _written(head, dict(sections))
+    if tokens_of(whole) <= budget:
+        return whole
     kept: dict[str, list[str]] = {name: [] for name, _ in sections}
-    longest = max(len(lines) for _, lines in sections)
-    in_turn = [(name, lines[index]) for index in range(longest) for name, lines in sections if index < len(lines)]
-    for name, line in in_turn:
+    for name, line in _in_turn(sections):
         room = budget - tokens_of(_written(head, kept)) - tokens_of(f"\n{name}: ") - 1
         fitted = line if tokens_of(line) <= room or room < SMALLEST else clipped(line, room)
         more = {**kept, name: [*kept[name], fitted]}
         if tokens_of(_written(head, more)) <= budget:
             kept = more
     return clipped(_written(head, kept), budget)
+
+
+def _in_turn(sections: Sequence[tuple[str, list[str]]]) -> list[tuple[str, str]]:
+    places = {
+        (name, index): 0 if name == SAID and is_limit(line) else index
+        for name, lines in sections
+        for index, line in enumerate(lines)
+    }
+    order = {name: place for place, (name, _) in enumerate(sections)}
+    ranked = sorted(places, key=lambda key: (places[key], order[key[0]], key[1]))
+    lines_of = dict(sections)
+    return [(name, lines_of[name][index]) for name, index in ranked]
 
 
 def _written(head: str, kept: dict[str, list[str]]) -> str:

@@ -8,7 +8,7 @@ from holdfast.model.kinds import KINDS
 from holdfast.model.observer import Mode
 from holdfast.model.record import Draft
 from holdfast.model.text import shorten
-from holdfast.model.trail import Happening
+from holdfast.model.trail import HookEvent
 from holdfast.policy.activity.digest import digest
 from holdfast.policy.activity.work import Turn
 
@@ -85,7 +85,7 @@ def drafts_of(reply: ParsedReply, turns: Sequence[Turn], by: str) -> list[Draft]
     return drafts
 
 
-def summary_draft(reply: ParsedReply, activity: Sequence[Happening], by: str) -> Draft | None:
+def summary_draft(reply: ParsedReply, activity: Sequence[HookEvent], by: str) -> Draft | None:
     """Return the draft of the reply's summary; None if it has none."""
     if not reply.summary:
         return None

@@ -1,7 +1,7 @@
 """Map the tools of each client to what they do: read, search, change, run, fetch or delegate, and find their arguments."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, Literal
 
 from holdfast.model.foreign_json import parse_json
@@ -154,15 +154,17 @@ def patch_argument(arguments: Mapping[str, Any]) -> str:
     return next((text for name in _PATCHES if isinstance(text := arguments.get(name), str) and "*** " in text), "")
 
 
-_PATCHED = re.compile(r"^\*\*\* (Add|Update|Delete) File: (.+)$|^\*\*\* Move to: (.+)$", re.MULTILINE)
+def open_steps(tool: str, arguments: Mapping[str, Any]) -> list[str]:
+    """Return the unfinished steps of a plan that an agent wrote down with its to-do tool."""
+    listed = _decoded(arguments.get("todos") or arguments.get("plan")) if _PLANS.search(tool) else None
+    steps = [item for item in listed if isinstance(item, dict)] if isinstance(listed, list) else []
+    is_open = (step for step in steps if str(step.get("status")).lower() not in ("completed", "done", "cancelled"))
+    texts = (next((step[name] for name in _STEP if isinstance(step.get(name), str)), "") for step in is_open)
+    return [text for text in texts if text]
 
 
-def patched(patch: str) -> Iterator[tuple[str, str]]:
-    """Yield (create, edit or delete, path) for each file of a patch."""
-    actions = {"Add": "create", "Update": "edit", "Delete": "delete", None: "create"}
-    for match in _PATCHED.finditer(patch):
-        if is_path(path := (match[2] or match[3]).strip()):
-            yield actions[match[1]], path
+_PLANS = re.compile(r"todo|plan", re.IGNORECASE)
+_STEP = ("content", "step", "title", "description", "text", "task")
 
 
 def _decoded(value: Any) -> Any:

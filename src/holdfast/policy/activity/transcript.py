@@ -15,11 +15,48 @@ def form_of(text: str) -> str:
     return "json" if text.lstrip().startswith(("{", "[")) else "markdown"
 
 
-def said_in(text: str, form: str) -> list[str]:
+def messages_in(text: str, form: str) -> list[str]:
     """Return the messages of a transcript; JSON is read as clients write it, anything else is one text."""
     if form == "json":
         return [turn for entry in _entries(text) for turn in _turns(entry)]
     return [text] if text.strip() else []
+
+
+def turn_messages(text: str, until: str) -> list[str]:
+    """Return what the assistant wrote since the user's last prompt before an instant, in order.
+
+    `text` may begin in the middle of a transcript. Entries of sub-agents and summaries of a compaction are left out.
+    """
+    messages: list[str] = []
+    for entry in _entries(text):
+        if not isinstance(entry, dict) or any(entry.get(name) for name in _ASIDE):
+            continue
+        if str(entry.get("timestamp") or "") > until:
+            break
+        role, content = _role_and_content(entry)
+        spoken = [text for text in _spoken(content) if text]
+        if role in ("assistant", "gemini", "model"):
+            messages += spoken
+        elif role == "user" and spoken:
+            messages = []
+    return messages
+
+
+_ASIDE = ("isSidechain", "isMeta", "isCompactSummary", "isVisibleInTranscriptOnly")
+
+
+def _role_and_content(entry: dict[str, Any]) -> tuple[str, Any]:
+    inner = next((entry[name] for name in ("message", "payload") if isinstance(entry.get(name), dict)), entry)
+    return str(inner.get("role") or entry.get("type") or ""), inner.get("content")
+
+
+def _spoken(content: Any) -> list[str]:
+    """Return the texts of a message; a tool result is none."""
+    if isinstance(content, str):
+        return [content.strip()]
+    parts = [part for part in content if isinstance(part, dict)] if isinstance(content, list) else []
+    texts = [part.get("text") for part in parts if part.get("type") in ("text", "input_text", "output_text")]
+    return [text.strip() for text in texts if isinstance(text, str)]
 
 
 def chunks(turns: list[str]) -> list[str]:

@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from holdfast.model.text import tokens_of
-from holdfast.model.trail import OBSERVER_FOLDER, Happening
+from holdfast.model.trail import OBSERVER_FOLDER, HookEvent
 from holdfast.policy.activity import commands, tools
+from holdfast.policy.activity.writes import patched
 from holdfast.policy.language.prose import tagged
 from holdfast.policy.secrets.find import drop_private, texts_of
 
@@ -25,7 +26,7 @@ _TURN_END = ("Stop", "SessionEnd")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Looked:
+class FileRead:
     """A file was read."""
 
     path: str
@@ -77,7 +78,7 @@ class Delegated:
     answer: str = ""
 
 
-Did = Looked | Searched | Changed | Ran | Committed | Delegated
+Did = FileRead | Searched | Changed | Ran | Committed | Delegated
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,16 +100,22 @@ class Turn:
     agent: str
     prompt: str = ""
     answer: str = ""
+    between: str = ""  # what the agent wrote before its answer, between tool calls
     began: str = ""
     ended: str = ""
     last: str = ""
     steps: list[Step] = field(default_factory=list)
-    events: list[Happening] = field(default_factory=list)
+    events: list[HookEvent] = field(default_factory=list)
     tokens: int = 0
     done: bool = False
 
+    @property
+    def said(self) -> str:
+        """All that the agent wrote in the turn, in order."""
+        return "\n\n".join(part for part in (self.between, self.answer) if part)
 
-def turns(activity: Sequence[Happening]) -> list[Turn]:
+
+def turns(activity: Sequence[HookEvent]) -> list[Turn]:
     """Group activity, in its order, into turns; our own tool calls and injected text are left out."""
     result: list[Turn] = []
     current: dict[str, dict[str, Turn]] = {}  # session -> agent -> turn
@@ -119,7 +126,7 @@ def turns(activity: Sequence[Happening]) -> list[Turn]:
         if event.event == "UserPromptSubmit":
             _finish(live)
             live.clear()
-        if event.event == "SessionEnd" and not live:
+        if event.event in ("SessionEnd", "Idle") and not live:
             continue
         if event.agent not in live:
             live[event.agent] = _new_turn(event)
@@ -141,7 +148,7 @@ def own_text(text: str) -> str:
     return " ".join((*parts, text[last:])).strip()
 
 
-def _new_turn(event: Happening) -> Turn:
+def _new_turn(event: HookEvent) -> Turn:
     return Turn(
         id=event.id, session=event.session, client=event.client, cwd=event.cwd, agent=event.agent, began=event.at
     )
@@ -152,21 +159,22 @@ def _finish(live: dict[str, Turn]) -> None:
         turn.done = True
 
 
-def _add_event(turn: Turn, event: Happening) -> None:
+def _add_event(turn: Turn, event: HookEvent) -> None:
     turn.ended, turn.last = event.at, event.id
     turn.events.append(event)
     match event.event:
         case "UserPromptSubmit":
             turn.prompt = own_text(event.text)
-        case "Stop" | "SubagentStop" | "SessionEnd":
+        case "Stop" | "SubagentStop" | "SessionEnd" | "Idle":
             turn.answer = own_text(event.text) or turn.answer
+            turn.between = own_text(event.between) or turn.between
             turn.done = turn.done or event.event == "SubagentStop"
         case name if name in _TOOL_USE:
             turn.steps += [Step(id=event.id, did=did) for did in _steps_of(event)]
             turn.tokens += tokens_of(event.result) + sum(tokens_of(text) for text in texts_of(dict(event.given)))
 
 
-def _steps_of(event: Happening) -> Iterator[Did]:
+def _steps_of(event: HookEvent) -> Iterator[Did]:
     """Yield what a tool call did; a failed call yields nothing, except for a failed command."""
     role = tools.role_of(event.tool, event.client)
     if role == "run":
@@ -174,7 +182,7 @@ def _steps_of(event: Happening) -> Iterator[Did]:
     elif event.failed:
         return
     elif role == "read":
-        yield from (Looked(path=within(path, event.cwd)) for path in tools.path_arguments(event.given))
+        yield from (FileRead(path=within(path, event.cwd)) for path in tools.path_arguments(event.given))
     elif role in ("search", "fetch"):
         yield Searched(wanted=tools.search_argument(event.given), outside=role == "fetch")
     elif role == "delegate":
@@ -185,7 +193,7 @@ def _steps_of(event: Happening) -> Iterator[Did]:
         yield from (_changed(path, role, event) for path in tools.path_arguments(event.given))
 
 
-def _command_steps(event: Happening) -> Iterator[Did]:
+def _command_steps(event: HookEvent) -> Iterator[Did]:
     command = tools.command_argument(event.given)
     if not command or commands.is_ours(command):
         return
@@ -193,7 +201,7 @@ def _command_steps(event: Happening) -> Iterator[Did]:
         yield from _patch_changes(command, event.cwd)
         return
     read = [path for path in commands.read_by(command) if tools.is_path(path)]
-    yield from (Looked(path=within(path, event.cwd)) for path in read)
+    yield from (FileRead(path=within(path, event.cwd)) for path in read)
     failed = commands.has_failed(command, event.result, failed=event.failed)
     if not failed:
         for how, path in commands.written_by(command):
@@ -217,17 +225,17 @@ _AFTER = ("new_string", "newString", "new_str", "content", "contents", "file_tex
 
 
 def _patch_changes(patch: str, cwd: str) -> Iterator[Changed]:
-    for how, path in tools.patched(patch):
-        yield Changed(
-            path=within(path, cwd), how=_HOW[how], before=_patch_lines(patch, "-"), after=_patch_lines(patch, "+")
-        )
+    before, after = _patch_lines(patch, "-"), _patch_lines(patch, "+")
+    for how, path in patched(patch):
+        if tools.is_path(path):
+            yield Changed(path=within(path, cwd), how=_HOW[how], before=before, after=after)
 
 
 def _patch_lines(patch: str, sign: str) -> str:
     return "\n".join(line[1:] for line in patch.splitlines() if line.startswith(sign))
 
 
-def _changed(path: str, role: str, event: Happening) -> Changed:
+def _changed(path: str, role: str, event: HookEvent) -> Changed:
     before = next((text for name in _BEFORE if isinstance(text := event.given.get(name), str)), "")
     after = next((text for name in _AFTER if isinstance(text := event.given.get(name), str)), "")
     how = _HOW[role]
@@ -239,7 +247,7 @@ def _changed(path: str, role: str, event: Happening) -> Changed:
     return Changed(path=within(path, event.cwd), how=how, before=before, after=after)
 
 
-def _delegation(event: Happening) -> Delegated:
+def _delegation(event: HookEvent) -> Delegated:
     arguments = event.given
     agent = next(
         (

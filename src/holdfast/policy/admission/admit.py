@@ -11,10 +11,17 @@ from holdfast.policy.secrets.find import find_secrets
 
 # Share of words in common (Jaccard) from which two texts say the same, or are related.
 SAME, RELATED = 0.75, 0.40
+# A state of today ("now uses", "currently requires") is a fact, and the record has its date. Refused is what only makes
+# sense at the time of writing: relative dates, the work at hand, and failures of the moment.
+_NOW = r"(?:currently|right now|at the moment|as of now)"
+_FAILING = r"(?:broken|failing|fails|down|red|blocked|stuck|flaky)"
 _TRANSIENT = re.compile(
-    r"\b(currently|as of now|right now|for now|at the moment|today (?:i|we)|this (?:morning|afternoon|week|month)|"
-    r"yesterday|tomorrow|last week|(?:i|we) just|just (?:shipped|pushed|merged)|shipped today|the latest|is unpushed|"
-    r"commits? (?:ahead|behind)|now (?:uses|using|relies))\b",
+    rf"\b(?:{_NOW} (?:\w+ ){{0,4}}?{_FAILING}|{_FAILING} {_NOW}|"
+    r"for now|today (?:i|we)|this (?:morning|afternoon|week|month)|yesterday|tomorrow|last week|"
+    r"(?:i|we) just|just (?:shipped|pushed|merged)|shipped today|the latest|unpushed|uncommitted|commits? (?:ahead|behind)|"
+    r"i(?:['’]m| am) (?:(?:still|now|just|currently) )?(?!using\b|missing\b|during\b)(?:halfway|half way|in the middle|about to|almost|nearly|\w+ing)|"
+    r"we(?:['’]re| are) (?:(?:still|now|just|currently) )?(?:halfway|half way|in the middle|about to|working on|trying to|debugging|waiting for)|"
+    r"halfway through|half (?:done|finished)|work in progress|(?:done|finished|next) so far|(?:i|we)(?:['’]ll| will) (?:continue|finish|look|do) (?:\w+ )?(?:later|next|tomorrow))\b",
     re.IGNORECASE,
 )
 # Kinds that are about a moment by nature.
@@ -29,12 +36,18 @@ class Similar:
     similarity: float
 
 
+def how_near(near: Similar) -> str:
+    """Return how a stored record relates to one that was just written."""
+    return "says nearly the same" if near.similarity >= SAME else "related"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Waivers:
     """Refusals that the writer overrules."""
 
     duplicate: bool = False
     transient: bool = False
+    strict: bool = False  # the opposite of a waiver: states of today are refused as well, as bettermemory does
     scope: bool = False
 
 
@@ -107,7 +120,7 @@ def admit(
     waived = waivers or Waivers()
     if secrets:
         return SecretFound(names=tuple(secrets))
-    if not waived.transient and draft.kind not in MOMENTARY and (markers := _markers(text)):
+    if not waived.transient and draft.kind not in MOMENTARY and (markers := _markers(text, strict=waived.strict)):
         return Transient(markers=markers)
     if not waived.scope and (suggested := _unnamed_scopes(draft, text, known_scopes)):
         return ScopeMismatch(suggested=suggested)
@@ -127,13 +140,20 @@ def secret_names(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(secret.name for secret in find_secrets(text)))
 
 
-def transient_markers(draft: Draft) -> tuple[str, ...]:
+def transient_markers(draft: Draft, *, strict: bool = False) -> tuple[str, ...]:
     """Return the wordings of a draft that will soon be untrue; none for kinds about a moment."""
-    return () if draft.kind in MOMENTARY else _markers(f"{draft.title}\n{draft.body}")
+    return () if draft.kind in MOMENTARY else _markers(f"{draft.title}\n{draft.body}", strict=strict)
 
 
-def _markers(text: str) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(match[0].lower() for match in _TRANSIENT.finditer(text)))
+def _markers(text: str, *, strict: bool) -> tuple[str, ...]:
+    found = [match[0].lower() for match in _TRANSIENT.finditer(text)]
+    found += [match[0].lower() for match in _TODAY.finditer(text)] if strict else []
+    return tuple(dict.fromkeys(found))
+
+
+_TODAY = re.compile(
+    r"\b(?:currently|today i|we just|the new)\b|\b(?=[0-9a-f]*\d)(?=\d*[a-f])[0-9a-f]{7,40}\b", re.IGNORECASE
+)
 
 
 def _unnamed_scopes(draft: Draft, text: str, known: Sequence[str]) -> tuple[str, ...]:

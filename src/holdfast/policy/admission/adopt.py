@@ -72,7 +72,7 @@ def home_of(there: str | None, here: str, *, chosen: bool = False) -> str:
     return here if there and not is_identity and own in (parts[0], parts[-1]) else there or GLOBAL
 
 
-def first_told(adoption: Adoption) -> list[Event]:
+def creation_events(adoption: Adoption) -> list[Event]:
     """Return the events of a memory that is new here."""
     foreign = adoption.foreign
     at = foreign.draft.at or adoption.now
@@ -83,7 +83,7 @@ def first_told(adoption: Adoption) -> list[Event]:
     return [*events, *_checked(adoption, ""), *_retired(adoption, at)]
 
 
-def told_again(adoption: Adoption, record: Record, past: Iterable[Event]) -> list[Event]:
+def change_events(adoption: Adoption, record: Record, past: Iterable[Event]) -> list[Event]:
     """Return the events for what changed there since the last import; local changes stay."""
     before = _last_imported(past)
     data = _data(adoption)
@@ -97,7 +97,7 @@ def told_again(adoption: Adoption, record: Record, past: Iterable[Event]) -> lis
     return [replace(adoption.event("revised", changed, what=adoption.part.hash, after=record.head), at=at)]
 
 
-def state_told(adoption: Adoption, record: Record, past: Iterable[Event]) -> list[Event]:
+def state_events(adoption: Adoption, record: Record, past: Iterable[Event]) -> list[Event]:
     """Return the events that set a record's state to the foreign one, unless it was changed here."""
     foreign = adoption.foreign
     events = _checked(adoption, record.verified_at, after=record.head)

@@ -4,10 +4,11 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from holdfast.model.ids import short
 from holdfast.model.text import shorten
 from holdfast.policy.admission.admit import Duplicate, PreviouslyRemoved, Refused, ScopeMismatch, SecretFound, Transient
 
-SHORT, TITLE = 10, 100  # characters of an id and a title in a message
+TITLE = 100  # characters of a title in a message
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,7 +85,7 @@ def explain(refused: Refused, remedies: Remedies | None = None) -> Refusal:
 
 def explain_pending(id: str, remedies: Remedies) -> str:  # noqa: A002
     """Return what to do about a write that needs approval."""
-    return _hint(_PENDING, remedies, {"id": id[:SHORT]})
+    return _hint(_PENDING, remedies, {"id": short(id)})
 
 
 def _hint(ways: tuple[str, ...], remedies: Remedies, values: Mapping[str, Any]) -> str:
@@ -101,7 +102,7 @@ def _values(refused: Refused) -> dict[str, Any]:
         case Duplicate(matches=matches) | PreviouslyRemoved(matches=matches):
             record = matches[0].record
             why = record.reason.rstrip(".") or "no reason given"
-            return {"id": record.id[:SHORT], "title": shorten(record.title, TITLE), "why": why}
+            return {"id": short(record.id), "title": shorten(record.title, TITLE), "why": why}
         case Transient(markers=markers):
             return {"markers": ", ".join(f'"{marker}"' for marker in markers)}
         case ScopeMismatch(suggested=suggested):

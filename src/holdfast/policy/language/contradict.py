@@ -8,24 +8,24 @@ from itertools import pairwise
 from typing import Literal
 
 from holdfast.policy.language.change import Change, changes, mentions_now
-from holdfast.policy.language.lexicon import MANY_VALUED, ONE_VALUED, OPEN_ENDED, SLOTS, TECHNOLOGIES
+from holdfast.policy.language.lexicon import LABELS, MANY_VALUED, ONE_VALUED, OPEN_ENDED, SLOTS, TECHNOLOGIES
 from holdfast.policy.language.quantities import differ
-from holdfast.policy.language.statements import Statement, Word, statements
+from holdfast.policy.language.slots import clash
+from holdfast.policy.language.statements import Statement, Word, sentences, statements
 
 Reason = Literal["polarity", "value", "change"]
 
 # Strength of each kind of evidence.
 _LEFT_BEHIND, _MOVED_ON = 0.95, 0.75
-_OPPOSITE, _OPPOSITE_WITH_DETAIL = 0.9, 0.75
-_OTHER_NUMBER, _OTHER_NAME = 0.9, 0.8
+_OPPOSITE, _OPPOSITE_WITH_DETAIL = 0.9, 0.85
+_OTHER_NUMBER, _OTHER_NAME = 0.9, 0.85
+
+_SAME_SLOT = 0.85
+MOST_SENTENCES = 4  # of each text that are compared as wholes
 
 _BE = frozenset({"is", "are", "was", "were", "be"})
 _PREPOSITIONS = frozenset("in on by with to at as from behind under through via into after onto against".split())
 _ADVICE = frozenset("use run format build install lint test write name store keep put indent deploy".split())
-# Labels whose number is a name: step 3 and step 4 are two things, not two values.
-_LABELS = frozenset(
-    "step phase shard issue pr ticket invoice chapter stage part rule section adr sprint case tier line day figure table example node replica test".split()
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,11 +56,24 @@ def contradicts(older: str, newer: str, *, similarity: float | None = None) -> C
     """Return the strongest contradiction between two texts; None if there is none. `similarity` (0 to 1) only scales it."""
     was, now = statements(older), statements(newer)
     contradictions = [*_by_change(older, newer, was, now), *_by_statement(was, now)]
+    contradictions += [] if contradictions else _by_slot(older, newer)
     if not contradictions:
         return None
     best = max(contradictions, key=lambda contradiction: contradiction.strength)
-    weight = 1.0 if similarity is None else 0.7 + 0.3 * min(max(similarity, 0.0), 1.0)
+    weight = 1.0 if similarity is None else 0.9 + 0.1 * min(max(similarity, 0.0), 1.0)
     return replace(best, strength=round(best.strength * weight, 3))
+
+
+def _by_slot(older: str, newer: str) -> Iterator[Contradiction]:
+    """Compare the sentences of two short texts as wholes, in any language and wording."""
+    was, now = sentences(older)[:MOST_SENTENCES], sentences(newer)[:MOST_SENTENCES]
+    for new in now:
+        for old in was:
+            if found := clash(old, new):
+                reason: Reason = "polarity" if found.polarity else "value"
+                yield Contradiction(
+                    reason=reason, slot=found.slot[:120], older=found.older, newer=found.newer, strength=_SAME_SLOT
+                )
 
 
 def _by_statement(was: Sequence[Statement], now: Sequence[Statement]) -> Iterator[Contradiction]:
@@ -166,7 +179,7 @@ def _number(old: Statement, new: Statement) -> Contradiction | None:
 
 def _labels(number: Word, claim: Statement) -> bool:
     before = claim.lead[number.place - 1] if 0 < number.place <= len(claim.lead) else ""
-    return before in _LABELS and number in claim.words[: claim.subject]
+    return before in LABELS and number in claim.words[: claim.subject]
 
 
 def _name(old: Statement, new: Statement, keys_was: frozenset[str], keys_now: frozenset[str]) -> Contradiction | None:

@@ -1,35 +1,67 @@
-"""Split documents into self-contained pieces (list items, paragraphs, code), each with its path of headings."""
+"""Split documents into memories: whole sections under their path of headings, or single items of a plain list."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-# Documents that describe a project, most important first.
+# Documents that describe a project, most important first. A later pattern adds what earlier ones did not match.
 FILES = (
     "CLAUDE.md",
     ".claude/CLAUDE.md",
-    "README.md",
-    "README",
-    "CONTRIBUTING.md",
-    "docs/README.md",
-    "ARCHITECTURE.md",
+    "AGENTS.md",
+    "GEMINI.md",
+    ".github/copilot-instructions.md",
+    "[Rr][Ee][Aa][Dd][Mm][Ee]*",
+    "CONTRIBUTING*",
+    ".github/CONTRIBUTING*",
+    "[Dd][Ee][Vv][Ee][Ll][Oo][Pp]*.md",
+    "ARCHITECTURE*",
+    "HACKING*",
+    "docs/README*",
+    "docs/[Cc]ontributing*",
+    "docs/CONTRIBUTING*",
+    "docs/*[Dd]evelop*",
+    "docs/*[Aa]rchitecture*",
+    "docs/*[Tt]esting*",
+    "docs/adr/*",
+    "docs/decisions/*",
+    "docs/*.md",
+    "docs/*.rst",
 )
-MARKDOWN = (".md", ".markdown", ".mdx")
+MARKDOWN, RST, PROSE = (".md", ".markdown", ".mdx"), (".rst",), (".txt", "")
 SHORTEST, SHORTEST_PAIR, LONGEST = 10, 5, 4_000
+LEAST_PROSE = 8  # letters outside of links that a section must have, unless it has code
 CONTROL_SHARE = 0.3  # share of control bytes above which a file is binary
 _HEADING = re.compile(r"(#{1,6})\s+(.+?)\s*#*\s*")
+_UNDERLINE = re.compile(r"([=\-~^\"'`#*+.:_])\1{2,}\s*")
 _FENCE = re.compile(r"\s{0,3}(`{3,}|~{3,})")
 _ITEM = re.compile(r"\s{0,3}(?:[-*+•]|\d{1,3}[.)])\s+(?:\[[ xX]\]\s+)?(?=\S)")
 _PAIR = re.compile(r"[^:\s][^:]{0,40}:\s+\S")
+# What a reader skips: comments, tags, images, rules, link definitions, and directives of documentation tools.
 _DECORATION = re.compile(
-    r"(?:\s*(?:<!--.*?-->|<[^>]*>|\[?!\[[^\]]*\]\([^)]*\)(?:\]\([^)]*\))?|[-=*_]{3,})\s*)+", re.DOTALL
+    r"<!--[\s\S]*?-->|<[^<>]*>|\[?!\[[^\[\]]*\](?:\([^()]*\)|\[[^\[\]]*\])(?:\](?:\([^()]*\)|\[[^\[\]]*\]))?|"
+    r"^\[[^\[\]]+\]:\s+\S+.*$|^(?:\.\. (?!code|note|warning|tip|important|caution)[\w|_]|:::).*(?:\n+[ \t]+.*)*|"
+    r"^(`{3,})\{(?!code)[\s\S]*?\1$|&nbsp;",
+    re.MULTILINE,
 )
+_LINK = re.compile(r"!?\[[^\[\]]*\](?:\([^()]*\)|\[[^\[\]]*\])|<https?://[^<>]*>|https?://\S+|`[^`<>]*<[^<>]*>`_+")
+_QUESTION = re.compile(r"(?:[*_]*)[A-Z][^.!?\n]{5,120}\?[*_]*(?:\s[^\n]{0,200})?")
+_FRONT_MATTER = re.compile(r"\A---\n.*?\n---\n", re.DOTALL)
+# Headings of sections that help no one at work.
+_ASIDE = re.compile(
+    r"(?:(?:our|the|financial|thanks to|special)\s+)*(?:licen[sc]e|copyright|sponsors?\w*|backers?|contributors|donat\w+|funding|"
+    r"support(?:ing)? (?:us|the project)|acknowledge?ments?|thanks|credits|authors?|(?:current )?(?:project )?(?:team(?: members)?|maintainers)|stargazers?.*|star history|badges|"
+    r"code[ _-]of[ _-]conduct|(?:table of )?contents|toc|change ?log|release notes|news|what['’]s new|social|follow us|citation|indices and tables)\W*",
+    re.IGNORECASE,
+)
+_CHANGELOG = re.compile(r"(?:change(?:s|log)|history|news|releases?(?:[-_]notes)?)\b", re.IGNORECASE)
+_RELEASE = re.compile(r"(?:version\s+|release\s+)?[\[(]?v?\d+\.\d+\S*.*|unreleased.*", re.IGNORECASE)
 _TEXT_CONTROLS = frozenset(b"\t\n\r\f\b\x1b")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Piece:
-    """One statement of a document, and the headings above it."""
+    """A part of a document, and the headings above it."""
 
     path: tuple[str, ...]
     text: str
@@ -37,7 +69,10 @@ class Piece:
     def under(self, name: str) -> str:
         """Return the text with its place, “[name > heading]”, in front."""
         place = " > ".join((name, *self.path)) if name else " > ".join(self.path)
-        return f"[{place}] {self.text}" if place else self.text
+        if "\n" in self.text:
+            return f"[{place}]\n{self.text}" if place else self.text
+        marker = _ITEM.match(self.text)
+        return f"[{place}] {self.text[marker.end() if marker else 0 :]}" if place else self.text
 
 
 def is_text(raw: bytes) -> bool:
@@ -46,37 +81,118 @@ def is_text(raw: bytes) -> bool:
     return b"\0" not in raw and controls <= CONTROL_SHARE * max(1, len(raw))
 
 
-def pieces(text: str, *, markdown: bool = True) -> list[Piece]:
-    """Return the distinct pieces of a document in order; headings count only in markdown."""
-    all_pieces = (
-        Piece(path=path, text=content)
-        for path, lines in _blocks(text, markdown=markdown)
-        if (content := _content(lines))
+def is_document(name: str) -> bool:
+    """True if a file is prose by its name."""
+    last = name.rpartition("/")[2]
+    return f".{last.rpartition('.')[2].lower()}" in (*MARKDOWN, *RST, *PROSE) if "." in last else True
+
+
+def is_changelog(name: str) -> bool:
+    """True if a file lists releases, by its name."""
+    return bool(_CHANGELOG.match(name.rpartition("/")[2]))
+
+
+def is_aside(name: str) -> bool:
+    """True if a file says nothing about working on the project, by its name: a licence, a code of conduct."""
+    return bool(_ASIDE.fullmatch(name.rpartition("/")[2].partition(".")[0]))
+
+
+def sections(text: str, *, markdown: bool = True) -> list[Piece]:
+    """Return the sections of a document, unaltered, without those that say nothing about working on the project.
+
+    A long section is split between its blocks; code and tables stay whole, and what is too long alone is left out.
+    """
+    parts = (
+        Piece(path=path, text=part)
+        for path, lines in _sections(text, markdown=markdown)
+        if not any(_ASIDE.fullmatch(_bare(name)) for name in path)
+        for part in _packed(block for block in _blocks(lines, markdown=markdown) if not _is_noise(block))
     )
-    return list(dict.fromkeys(all_pieces))
+    return list(dict.fromkeys(parts))
 
 
-def _blocks(text: str, *, markdown: bool) -> Iterator[tuple[tuple[str, ...], list[str]]]:
-    """Yield the blocks of a document with their path. A heading, empty line, list item or fence starts a new block."""
+def releases(text: str, *, markdown: bool = True) -> list[Piece]:
+    """Return the releases of a changelog in its order, each whole; empty if no heading is a version."""
+    found: dict[str, list[str]] = {}
+    for path, lines in _sections(text, markdown=markdown):
+        if version := next((name for name in path if _RELEASE.fullmatch(_bare(name))), ""):
+            own = path[path.index(version) + 1 :]
+            found.setdefault(version, []).append("\n".join([*own[-1:], *lines]).strip("\n"))
+    return [Piece(path=(version,), text="\n\n".join(filter(None, texts))) for version, texts in found.items()]
+
+
+def pieces(text: str) -> list[Piece]:
+    """Return each list item and paragraph of a plain text, under its headings."""
+    found = (
+        Piece(path=path, text=content)
+        for path, lines in _sections(text, markdown=True)
+        for block in _blocks(lines)
+        for item in _items(block)
+        if (content := _content(item))
+    )
+    return list(dict.fromkeys(found))
+
+
+def has_headings(text: str, *, markdown: bool = True) -> bool:
+    """True if a document is divided by headings."""
+    return any(path for path, _ in _sections(text, markdown=markdown))
+
+
+def _sections(text: str, *, markdown: bool) -> Iterator[tuple[tuple[str, ...], list[str]]]:
+    """Yield the lines below each heading, with the path of headings; inside code there are none."""
     path: list[tuple[int, str]] = []
-    block: list[str] = []
-    fence, in_item = "", False
-    for line in text.replace("\r\n", "\n").replace("\r", "\n").split("\n"):
-        fence_mark = _FENCE.match(line)
+    levels: list[str] = []
+    own: list[str] = []
+    fence, lines = "", _lines(text)
+    for index, line in enumerate(lines):
+        fence_mark = _FENCE.match(line) if markdown else None
         if fence or fence_mark:
-            block.append(line)
+            own.append(line)
             fence = _fence(fence, fence_mark, line)
             continue
-        heading = _HEADING.fullmatch(line) if markdown else None
-        starts_item = bool(_ITEM.match(line))
-        if heading or starts_item or not line.strip() or (in_item and not line.startswith(" ")):
-            yield tuple(name for _, name in path), block
-            block, in_item = [], starts_item
+        heading = _heading(lines, index, levels, markdown=markdown)
         if heading:
-            path = [*((level, name) for level, name in path if level < len(heading[1])), (len(heading[1]), heading[2])]
-        elif line.strip():
-            block.append(line)
-    yield tuple(name for _, name in path), block
+            yield tuple(name for _, name in path), own
+            own = []
+            path = [*((level, name) for level, name in path if level < heading[0]), heading]
+        elif not (_UNDERLINE.fullmatch(line) and _is_ruled(lines, index)):
+            own.append(line)
+    yield tuple(name for _, name in path), own
+
+
+def _lines(text: str) -> list[str]:
+    return _FRONT_MATTER.sub("", text.replace("\r\n", "\n").replace("\r", "\n")).split("\n")
+
+
+def _heading(lines: list[str], index: int, levels: list[str], *, markdown: bool) -> tuple[int, str] | None:
+    """Return the level and name of the heading on a line: behind `#`, or with a line of `=` or the like below it."""
+    line = lines[index]
+    if markdown and (match := _HEADING.fullmatch(line)):
+        return len(match[1]), match[2]
+    rule = lines[index + 1].strip() if index + 1 < len(lines) else ""
+    over = not markdown and bool(rule) and _before(lines, index) == rule
+    if not _UNDERLINE.fullmatch(rule) or not line.strip() or len(rule) < len(line.rstrip()) - 2:
+        return None
+    if line[0] in "-*|" or (line[0].isspace() and not over):
+        return None
+    if markdown:
+        return (1 if rule[0] == "=" else 2, line.strip()) if rule[0] in "=-" and not _before(lines, index) else None
+    if _before(lines, index) and not over:
+        return None
+    style = rule[0] + ("over" if over else "")
+    if style not in levels:
+        levels.append(style)
+    return levels.index(style) + 1, line.strip()
+
+
+def _before(lines: list[str], index: int) -> str:
+    return lines[index - 1].strip() if index else ""
+
+
+def _is_ruled(lines: list[str], index: int) -> bool:
+    """True if a line of `=` or the like belongs to a heading above or below it."""
+    around = (_before(lines, index), lines[index + 1].strip() if index + 1 < len(lines) else "")
+    return any(text and len(text) <= len(lines[index].strip()) + 2 for text in around)
 
 
 def _fence(open_fence: str, mark: re.Match[str] | None, line: str) -> str:
@@ -88,13 +204,84 @@ def _fence(open_fence: str, mark: re.Match[str] | None, line: str) -> str:
     return "" if mark[1].startswith(open_fence) and line.strip() == mark[1] else open_fence
 
 
+def _blocks(lines: Iterable[str], *, markdown: bool = True) -> Iterator[str]:
+    """Yield paragraphs, lists, tables and code, each whole; indented text belongs to what it follows."""
+    block: list[str] = []
+    fence, gap, comment = "", False, False
+    for line in lines:
+        mark = _FENCE.match(line) if markdown and not comment else None
+        inside = bool(fence) or comment
+        if gap and not inside and line.strip() and not line.startswith((" ", "\t")):
+            yield "\n".join(block).strip("\n")
+            block = []
+        block.append(line.rstrip())
+        fence = _fence(fence, mark, line)
+        comment = (comment or "<!--" in line) and not fence and "-->" not in line
+        gap = not line.strip()
+    yield "\n".join(block).strip("\n")
+
+
+def _is_noise(block: str) -> bool:
+    """True for badges, tables and lists of links, and questions that advertise something."""
+    if not _has_words(_LINK.sub("", _DECORATION.sub("", block))):
+        return True
+    if block.lstrip().startswith("|"):
+        rows = [row for row in block.splitlines() if _has_words(row)]
+        return sum(bool(_LINK.search(row)) for row in rows) * 2 >= len(rows)
+    return bool(_QUESTION.fullmatch(block.strip()))
+
+
+def _has_words(text: str) -> bool:
+    return any(character.isalnum() for character in text)
+
+
+def _packed(blocks: Iterable[str]) -> Iterator[str]:
+    """Yield the blocks of a section together, as many as fit; nothing if they hold neither prose nor code."""
+    kept: list[str] = []
+    for block in blocks:
+        if len(block) > LONGEST:
+            continue
+        if kept and sum(map(len, kept)) + len(block) > LONGEST:
+            yield "\n\n".join(kept)
+            kept = []
+        kept.append(block)
+    text = "\n\n".join(kept)
+    if kept and _says_something(text):
+        yield text
+
+
+def _says_something(text: str) -> bool:
+    if _FENCE.search(text) or re.search(r"`[^`\n]{3,}`", text):
+        return True
+    prose = _LINK.sub("", _DECORATION.sub("", text))
+    return sum(character.isalpha() for character in prose) >= LEAST_PROSE or bool(_PAIR.match(text))
+
+
+def _items(block: str) -> Iterator[list[str]]:
+    """Yield the items of a list, or the block itself."""
+    item: list[str] = []
+    fence = ""
+    for line in block.split("\n"):
+        mark = _FENCE.match(line)
+        if not fence and not mark and item and (_ITEM.match(line) or (_ITEM.match(item[0]) and not line[:1].isspace())):
+            yield item
+            item = []
+        item.append(line)
+        fence = _fence(fence, mark, line)
+    yield item
+
+
 def _content(lines: list[str]) -> str:
-    """Return the text of a block; "" if it is too short to mean anything, or only decoration."""
-    if not lines:
-        return ""
-    first = _ITEM.sub("", lines[0], count=1)
-    text = "\n".join([first, *lines[1:]]).strip()[:LONGEST]
-    if _DECORATION.fullmatch(text):
+    """Return the text of an item; "" if it is too short to mean anything, or only decoration."""
+    text = "\n".join(lines)
+    marker = _ITEM.match(text)
+    text = (text[marker.end() :] if marker else text).strip()
+    if not _has_words(_DECORATION.sub("", text)) or len(text) > LONGEST:
         return ""
     long_enough = len(text) > SHORTEST or (len(text) >= SHORTEST_PAIR and bool(_PAIR.match(text)))
     return text if long_enough else ""
+
+
+def _bare(heading: str) -> str:
+    """Return a heading without emphasis, links and symbols in front."""
+    return re.sub(r"^[^\w\[(]+|[*_`]", "", re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading)).strip()

@@ -4,9 +4,11 @@ import re
 from collections.abc import Sequence
 
 from holdfast.model.text import shorten
+from holdfast.policy.language.overlap import words
 from holdfast.policy.language.prose import own_words, passages
 
 TITLE = 100
+SENTENCES, SHORTEST_FINDING = 8, 20  # sentences of an answer that are considered; characters
 
 _POLITE = re.compile(
     r"^(?:(?:please|pls|hey|hi|hello|ok(?:ay)?|so|now|great|thanks|thank you|cool|nice|perfect|yes|yep|no|and|also|then|next|alright|"
@@ -43,14 +45,24 @@ _STOP = re.compile(r"(?:,| —| –|;|:)\s")
 _HEADING = re.compile(r"^\s*(?:#{1,6}\s.*|\*\*[^*]+\*\*:?)\s*$", re.MULTILINE)
 
 
-def request_of(prompt: str) -> str:
+def request_of(prompt: str, most: int = TITLE) -> str:
     """Return the request in one line, without politeness; "" if it means nothing alone."""
     for line in _plain_lines(prompt):
-        request = _ASKING.sub("", _POLITE.sub("", line))
-        request = _TRAILING.sub("", _ASKING.sub("", _POLITE.sub("", request))).strip()
+        request = _bare(line)
         if len(request) > 3 and not _VAGUE.fullmatch(request):
-            return _capital(one_line(request, TITLE))
+            return _capital(one_line(request, most))
     return ""
+
+
+def is_vague(text: str) -> bool:
+    """True if a text means nothing without what came before it: "continue", "yes please"."""
+    request = _bare(text)
+    return not request or bool(_VAGUE.fullmatch(request))
+
+
+def _bare(line: str) -> str:
+    request = _ASKING.sub("", _POLITE.sub("", line))
+    return _TRAILING.sub("", _ASKING.sub("", _POLITE.sub("", request))).strip()
 
 
 def outcome_of(answer: str) -> str:
@@ -69,6 +81,20 @@ def answer_of(answer: str, title: str = "") -> str:
         if is_informative and not (known and known in sentence):
             return sentence
     return ""
+
+
+def finding_of(answer: str, question: str) -> str:
+    """Return the sentence of an answer that answers a question best; "" if none does.
+
+    The sentence that shares most words with the question, among the first few.
+    """
+    candidates = [
+        sentence
+        for sentence in sentences_of(answer)[:SENTENCES]
+        if len(sentence) >= SHORTEST_FINDING and not sentence.endswith((":", "?")) and not _OPENING.match(sentence)
+    ]
+    asked = words(question)
+    return max(candidates, key=lambda sentence: len(asked & words(sentence)), default="")
 
 
 _OPENING = re.compile(

@@ -170,7 +170,7 @@ _CLASSES = {
     "state": "redux zustand mobx recoil jotai pinia vuex riverpod bloc",
     "styling": "tailwind bootstrap sass emotion styled-components bulma",
     "language": "python go rust java kotlin ruby javascript typescript scala elixir swift php perl dart groovy",
-    "ci": "jenkins travis circleci buildkite teamcity drone",
+    "ci": "jenkins travis circleci buildkite teamcity drone github-actions",
     "cloud": "aws gcp azure heroku vercel netlify render",
     "orchestration": "kubernetes nomad ecs swarm",
     "infrastructure as code": "terraform pulumi cloudformation ansible chef puppet",
@@ -195,6 +195,77 @@ _CLASSES = {
     "container": "docker podman",
     "ml serving": "torchserve vllm triton",
     "object store": "s3 gcs minio",
+    "direction": "up down",
+    "time zone": "utc gmt cet est pst localtime",
+    "human language": "english german french spanish portuguese italian dutch chinese japanese korean russian",
 }
 # Technology -> its class. Two of a class answer the same question; two of different classes do not.
 TECHNOLOGIES: Mapping[str, str] = {name: kind for kind, names in _CLASSES.items() for name in names.split()}
+
+# Labels whose number is a name: step 3 and step 4 are two things, not two values.
+LABELS = frozenset(
+    "step phase shard issue pr ticket invoice chapter stage part rule section adr sprint case tier line day figure table example node replica test".split()
+)
+# Names that are ordinary words too: they count only if they are not written in lower case.
+AMBIGUOUS = frozenset(
+    """
+    go solid compose render echo split linear chef puppet temporal express fiber spring swift drone rest emotion dart helm ember parcel lambda
+    triton falcon gin unleash clerk remix astro est black rails swarm
+    """.split()
+)
+# Words that only name the class of a technology, or what is done with it: they do not narrow what a sentence is about.
+CLASS_WORDS: Mapping[str, str] = {
+    "indentation": "indent indentation indenting code four two eight width",
+    "cloud": "host hosted hosting infrastructure live deploy deployed production cloud provider servers services region",
+    "ci": "ci pipeline pipelines build builds continuous integration job jobs",
+    "package manager": "package packages dependency dependencies install installed installs manage managed manager lock",
+    "test runner": "test tests testing suite runner written",
+    "linter": "lint linter linting linted code style check",
+    "formatter": "format formatter formatting formatted code style",
+    "orchestration": "orchestrator orchestrate orchestration schedule schedules container containers scheduler",
+    "mail": "mail mails email emails send sends sent message transactional delivery",
+    "git hosting": "repository repositories git host hosted code",
+    "transport": "service services talk communicate between internal other each call api apis",
+    "error tracking": "error errors tracking report reported exceptions tracker",
+    "paging": "page paging alert alerts on-call oncall",
+    "tickets": "ticket tickets issue issues track tracked tracker",
+    "bundler": "bundle bundler bundled assets",
+    "infrastructure as code": "infrastructure provision provisioned provisioning code",
+    "container": "container containers image images",
+    "key style": "written name named style case",
+    "human language": "written language",
+}
+# Classes of which a project has one.
+SOLE = frozenset(
+    "indentation|cloud|ci|package manager|linter|formatter|orchestration|git hosting|test runner|error tracking|paging|tickets|bundler|mail".split(
+        "|"
+    )
+)
+DATA_STORES = frozenset({"database", "cache", "search", "object store", "warehouse"})
+# Words that say nothing about which thing is meant.
+GENERIC = frozenset(
+    """
+    project repository repo codebase base app application everything everywhere team environment version versions minimum maximum newer newest
+    older least most default currently now here there thing things value number amount time times total attempt attempts limit limited
+    called named name written valid enough per each our new afternoon  morning directly direct one must port ports about roughly listen listens listening bind binds serve serves served require
+    requires required expose exposes expire expires run runs running need needs needed happen happens send sends
+    """.split()
+)
+FOREIGN_NEGATORS = frozenset(
+    """
+    nicht kein keine keinen keinem keiner keines nie niemals ohne verboten untersagt nunca jamás sin tampoco prohibido ningún ninguna ninguno
+    pas jamais aucun aucune sans interdit não nao nenhum nenhuma sem proibido jamais non mai senza vietato nessun nessuna niet geen nooit zonder
+    не нет никогда без нельзя запрещено nie nigdy bez żaden inte aldrig ingen inget utan değil asla yok tidak jangan bukan tanpa
+    """.split()
+)
+FOREIGN_FUNCTION_WORDS = frozenset(
+    """
+    der die das den dem des ein eine einen einem einer und oder ist sind war wird werden wir ihr sie es im in am an auf aus bei mit nach von vor zu zum
+    zur für als auch nur noch darf dürfen muss müssen soll sollen kann können immer jeden jede jeder jedes man hier durch läuft laufen
+    el la los las un una unos unas y o es son de del al en con por para se que lo su sus hay está están puede pueden debe deben siempre cada después antes
+    le les une des et ou est sont du au aux dans avec pour sur par ce cette il elle on faut doit doivent peut peuvent toujours chaque ne n'est
+    os as um uma e ou é são do da dos das no na nos nas com por para que se ao pode podem deve devem sempre cada usamos fazer hacer
+    il gli lo uno di del della dei nel nella con per si può deve sempre ogni het een de en of is zijn van op met voor wij altijd elke
+    и в на с по для из к от мы это всегда каждый można zawsze jest są vi är på med för alltid varje
+    """.split()
+)

@@ -27,8 +27,8 @@ NAMES: Mapping[str, str] = {
 _LONG = "|".join(sorted((word for word in NAMES if len(word) > 1), key=len, reverse=True))
 # Up to the closing line; without one before the next block, up to the end of the paragraph.
 _BLOCK = re.compile(
-    rf"^[ \t]*▶[ \t]*(?P<name>{_LONG})[ \t]*[─-]{{3,}}[ \t]*(?P<title>[^\n]*)\n"
-    r"(?:(?P<body>(?:(?![ \t]*▶)[^\n]*\n)*?)[ \t]*─{3,}[ \t]*$|(?P<open>(?:(?![ \t]*▶)[^\n]*\S[^\n]*(?:\n|\Z))+))",
+    rf"^[ \t]*▶[ \t]*(?P<name>{_LONG})\b[ \t]*:?[ \t]*(?:[─-]{{3,}})?[ \t]*(?P<title>[^\n]*)(?:\n|\Z)"
+    r"(?:(?P<body>(?:(?![ \t]*▶)[^\n]*\n)*?)[ \t]*─{3,}[ \t]*$|(?P<open>(?:(?![ \t]*▶)[^\n]*\S[^\n]*(?:\n|\Z))*))",
     re.IGNORECASE | re.MULTILINE,
 )
 _FENCED = re.compile(
@@ -47,7 +47,7 @@ _MENTION = re.compile(
     r"(?:markers?|tags?|prefix\w*|labels?|lines?|blocks?|entr(?:y|ies)|leaks?|usage|limits?|pressure|footprint|and|or|is|are)\b|"
     r"[-(]|\d+\s?%"
 )
-FEWEST_WORDS = 3
+FEWEST_WORDS = 3  # after a marker of one letter, which may be anything
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,8 +65,7 @@ def blocks(text: str) -> Iterator[Mark]:
     for pattern in (_BLOCK, _FENCED):
         for match in pattern.finditer(text):
             title, body = match["title"].strip(" ─-\t"), (match["body"] or match["open"] or "").strip()
-            if body:
-                whole = f"{title}\n{body}" if title else body
+            if whole := "\n".join(part for part in (title, body) if part):
                 yield Mark(signal=NAMES[match["name"].lower()], text=whole, how="block", span=match.span())
 
 
@@ -74,8 +73,8 @@ def inline(text: str) -> Iterator[Mark]:
     """Yield the texts after inline markers, up to the end of the paragraph."""
     for match in _INLINE.finditer(text):
         body = " ".join(match["body"].split())
-        if len(body.split()) < FEWEST_WORDS or _MENTION.match(body):
-            continue
         name = match["into"] or match["onto"] or match["name"] or "memory"
+        if not body.strip("*_ .") or _MENTION.match(body) or (len(name) == 1 and len(body.split()) < FEWEST_WORDS):
+            continue
         signal = NAMES.get(name.lower())
         yield Mark(signal="explicit" if signal is None else signal, text=body, how="inline", span=match.span())

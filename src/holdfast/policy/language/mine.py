@@ -83,7 +83,10 @@ def _judge(passage: Passage) -> Found | None:
             verdict = next((result for rule in _RULES if (result := rule(passage.text))), None)
     if verdict is None:
         return None
-    return Found(kind=verdict[0], text=passage.text, confidence=verdict[1], span=(passage.start, passage.end))
+    text = passage.text
+    if verdict[0] == "command" and passage.form == "sentence" and cues.FAILING.search(text):
+        text = _command_in(text)  # how one run of it ended does not last
+    return Found(kind=verdict[0], text=text, confidence=verdict[1], span=(passage.start, passage.end))
 
 
 def _is_lasting(sentence: str) -> bool:

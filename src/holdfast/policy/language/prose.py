@@ -7,7 +7,7 @@ from typing import Literal
 
 # Injected memory must not be mined again, whether its tag is closed or not.
 _INJECTED = re.compile(
-    r"<(?P<open>[\w-]*(?:memor|recall|remind)[\w-]*)\b[^>]{0,500}>|"
+    r"<(?P<open>[\w-]*(?:memor|recall|remind|holdfast)[\w-]*)\b[^>]{0,500}>|"
     r"<(?P<closed>[\w-]*(?:context|system|private|instruction|example|thinking)[\w-]*)\b[^>]{0,500}>",
     re.IGNORECASE,
 )
@@ -113,6 +113,11 @@ def own_words(log: str) -> tuple[str, list[tuple[int, int]]]:
     shell = [match.span("code") for match in _FENCE.finditer(text) if match["language"].lower() in _SHELL]
     text = _FENCE.sub(lambda match: match[0] if match["language"].lower() in _SHELL else _blank(match[0]), text)
     return _DIFF.sub(lambda match: _blank(match[0]), text), shell
+
+
+def without_output(text: str) -> str:
+    """Blank out the lines that a program printed, keeping positions."""
+    return "\n".join(_blank(line) if _OUTPUT.match(line) and " " in line else line for line in text.split("\n"))
 
 
 def tagged(text: str, opening: re.Pattern[str]) -> list[tuple[int, int]]:

@@ -16,9 +16,9 @@ How = Literal["block", "inline", "wording"]
 Tier = Literal["auto", "suggest", "skip"]
 
 LONGEST_TEXT = 100_000  # characters that are read
-SHORTEST, LONGEST = 20, 400  # characters of a sentence
+SHORTEST, LONGEST = 15, 400  # characters of a sentence
 WRAPPED = 60  # characters from which a line may continue in the next
-FEWEST_KEYS = 3  # content words besides the wording itself
+FEWEST_KEYS = 1  # content words besides the wording itself
 AUTO, SUGGEST = 0.85, 0.70
 NOVEL = 0.3
 BLOCK, INLINE, SUREST_WORDING = 0.99, 0.97, 0.96

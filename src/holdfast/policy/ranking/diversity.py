@@ -46,12 +46,16 @@ def collapsed(hits: Sequence[Hit]) -> list[Hit]:
 
 
 def spread(hits: Sequence[Hit], limit: int) -> list[Hit]:
-    """Return hits reordered so that, within the limit, a source over its quota yields to others that match about as well."""
+    """Return hits reordered so that, within the limit, a source over its quota yields to others that match about as well.
+
+    The hit that fits best never yields.
+    """
     most, taken = quota(limit), Counter[str]()
+    best = max(hits, key=lambda hit: hit.fit, default=None)
     allowed, waiting = list[Hit](), list[Hit]()
     for hit in hits:
         source = source_of(hit.record, hit.came)
-        is_over = bool(source) and taken[source] >= most
+        is_over = bool(source) and taken[source] >= most and hit is not best
         taken[source] += 1
         (waiting if is_over else allowed).append(hit)
     page: list[Hit] = []

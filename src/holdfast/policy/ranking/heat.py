@@ -23,7 +23,7 @@ def helpfulness(usage: Usage) -> float:
     return (uses_of(usage) + 1) / (usage.surfaced + 4)
 
 
-def turned_away(record: Record, usage: Usage, salience: float) -> str:
+def why_not_hot(record: Record, usage: Usage, salience: float) -> str:
     """Return why a record is not admitted automatically; "" if it is."""
     if record.kind in PASSING:
         return "kind"

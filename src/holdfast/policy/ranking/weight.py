@@ -10,7 +10,8 @@ from holdfast.policy.ranking.decay import decay
 from holdfast.policy.ranking.trust import trust
 
 # How far a factor can change a score. Small on purpose: they only order hits that match about equally well.
-FRESHNESS, TRUST, SEVERITY, SCOPE, USE = 0.10, 0.10, 0.10, 0.05, 0.10
+FRESHNESS, TRUST, SEVERITY, SCOPE, USE, USER = 0.10, 0.10, 0.10, 0.05, 0.10, 0.10
+FRESHNESS_NOW = 0.35  # if the question asks for the current state
 WORTH_SAYING = 0.005
 
 _SEVERITIES = {"critical": 1.0, "high": 0.6, "medium": 0.2, "low": 0.0}
@@ -24,17 +25,19 @@ def weigh(
     now: str,
     outcomes: Sequence[str] = (),
     deltas: Sequence[float] = (),
+    is_about_now: bool = False,
 ) -> Mapping[str, float]:
     """Return a factor for each signal that differs from neutral for this record.
 
     Scars also decay, by type and by the outcomes of recent uses: a scar that is always ignored should make room.
     """
     signals = {
-        "freshness": FRESHNESS * (freshness(record, now) - 1),
+        "freshness": (FRESHNESS_NOW if is_about_now else FRESHNESS) * (freshness(record, now) - 1),
         "trust": TRUST * (trust(record, deltas) - 1),
         "severity": SEVERITY * _SEVERITIES.get(str(record.fields.get("severity")), 0.0),
         "scope": SCOPE if project and record.project == project else 0.0,
         "use": USE * use(usage),
+        "user": USER * (record.by.kind == "user" and record.source in ("explicit", "correction")),
     }
     factors = {name: 1 + change for name, change in signals.items() if abs(change) >= WORTH_SAYING}
     remaining = decay(record, outcomes, now) if record.kind == "scar" else 1.0

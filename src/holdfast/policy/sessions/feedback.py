@@ -9,7 +9,7 @@ FORGOTTEN_DAYS = 0.5 / 24  # half an hour, after which the outcome counts as unk
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Showing:
+class Impression:
     """A record that was returned and got no feedback yet."""
 
     id: str
@@ -19,24 +19,24 @@ class Showing:
 
 
 @dataclass(slots=True, kw_only=True)
-class Desk:
+class SessionFeedback:
     """The state of one session; nothing in it is stored."""
 
     turn: int = 0
     muted: dict[str, None] = field(default_factory=dict)
-    showings: dict[str, Showing] = field(default_factory=dict)
+    impressions: dict[str, Impression] = field(default_factory=dict)
 
     def show(self, record_id: str, token: str, at: str) -> str:
         """Register a result and return its token; a record has one at a time."""
-        self.showings[record_id] = Showing(id=record_id, token=token, turn=self.turn, at=at)
+        self.impressions[record_id] = Impression(id=record_id, token=token, turn=self.turn, at=at)
         return token
 
-    def next_turn(self, now: str) -> list[Showing]:
+    def next_turn(self, now: str) -> list[Impression]:
         """Start the next call: return the results that now count as used, and drop older ones."""
         self.turn += 1
-        known = list(self.showings.values())
-        stale = [showing for showing in known if days_between(showing.at, now) > FORGOTTEN_DAYS]
-        due = [showing for showing in known if showing not in stale and self.turn - showing.turn >= TURNS]
-        for showing in (*stale, *due):
-            self.showings.pop(showing.id, None)
+        known = list(self.impressions.values())
+        stale = [impression for impression in known if days_between(impression.at, now) > FORGOTTEN_DAYS]
+        due = [impression for impression in known if impression not in stale and self.turn - impression.turn >= TURNS]
+        for impression in (*stale, *due):
+            self.impressions.pop(impression.id, None)
         return due

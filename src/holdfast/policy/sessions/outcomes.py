@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Literal
 
+from holdfast.model.ids import short
 from holdfast.model.record import Record
 
 Outcome = Literal["applied", "contradicted"]
@@ -44,7 +45,7 @@ def outcome_of(words: frozenset[str], record_id: str, later: Sequence[str], earl
 def _denies(sentence: str, words: frozenset[str], record_id: str) -> bool:
     if not _DENIED.search(sentence):
         return False
-    return record_id[:10] in sentence.upper() or len(words & _words([sentence])) >= ENOUGH
+    return short(record_id) in sentence.upper() or len(words & _words([sentence])) >= ENOUGH
 
 
 def _words(texts: Iterable[str]) -> frozenset[str]:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from holdfast.model.fence import defused
+from holdfast.model.ids import short
 from holdfast.model.record import Record
 from holdfast.model.text import headline, shorten, tokens_of
 from holdfast.policy.ranking.variants import wording
@@ -74,7 +75,7 @@ def _packed(head: str, parts: Sequence[tuple[Record, str]], budget: int, blockin
 def _line(record: Record) -> str:
     first = headline(record.body)
     more = "" if record.title.rstrip("…").startswith(first.rstrip("…")) else f" — {shorten(first, LINE)}"
-    return f"- {_label(record)} {shorten(record.title, LINE)}{more} ({record.id[:8]}){_verification(record)}"
+    return f"- {_label(record)} {shorten(record.title, LINE)}{more} ({short(record.id)}){_verification(record)}"
 
 
 def _whole(record: Record) -> str:
@@ -86,7 +87,11 @@ def _whole(record: Record) -> str:
     ]
     counter_arguments = record.fields.get("counter_arguments")
     parts += [f"against it: {'; '.join(counter_arguments)}"] if isinstance(counter_arguments, list) else []
-    parts += [wording(record, "steps"), _verification(record).strip(), f"({record.id[:8]}, {record.created_at[:10]})"]
+    parts += [
+        wording(record, "steps"),
+        _verification(record).strip(),
+        f"({short(record.id)}, {record.created_at[:10]})",
+    ]
     return "\n".join(part for part in parts if part)
 
 

@@ -1,27 +1,53 @@
-"""Write the brief that opens a session: what matters now, within a token budget, and stable while nothing changes."""
+"""Write the brief that opens a session: ranked, within a token budget, and the same text as long as nothing changes."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from types import MappingProxyType
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from holdfast.model.fence import attribute, inline
+from holdfast.model.ids import short
 from holdfast.model.record import Record
-from holdfast.model.text import shorten, tokens_of
+from holdfast.model.text import counted, shorten, tokens_of
+from holdfast.policy.language.overlap import words
+from holdfast.policy.ranking.diversity import shared_out
+from holdfast.policy.ranking.standing import SHOWN_FROM
 from holdfast.policy.sessions.plan_brief import clipped
 
-# (records, tokens): the budget for a project with fewer records than this.
-BUDGETS = ((10, 500), (50, 1_000), (200, 2_000))
-MOST = 3_000
+# (records, tokens, characters of a text): for a project with fewer records than this. A hook's answer holds 9,500 characters.
+SIZES = ((10, 800, 500), (50, 1_200, 300), (200, 1_800, 200))
+MOST, LONGEST = 2_200, 160
 POLICIES = ("off", "hot", "brief", "full")
+SMALL = 50  # records; a smaller store is injected whole, as far as the budget goes
+SAME, LIKELY = 0.8, 0.5  # shares of common words that make two lines the same, or worth comparing
+DOUBT, COMPARED = 120, 300  # characters
+STEP = 6  # points that each further line of a section must stand higher: no kind crowds out the others
+SECTIONS: Mapping[str, tuple[tuple[str, ...], int]] = {  # heading: kinds, and the most lines in a large store
+    "Blocked": (("blocker",), 5),
+    "Mistakes not to repeat": (("scar", "anti_pattern"), 8),
+    "Rules and preferences": (("preference",), 10),
+    "Decisions": (("decision",), 6),
+    "Facts and references": (("fact", "reference"), 8),
+    "Lessons": (("learning", "pattern", "win"), 6),
+    "Open threads": (("thread",), 5),
+    "Also noted": (("progress", "review", "retrospective", "inception", "elicitation", "observation", "summary"), 0),
+}
+HEADING = {kind: title for title, (kinds, _) in SECTIONS.items() for kind in kinds}
+_TELLING = re.compile(
+    r"\d[\w.]*|`[^`]+`|\b(?:not|no|never|n[o'’]t|don['’]t|without|nicht|kein\w*|nie|nunca|jamais|pas|não)\b|不|没|ない",
+    re.IGNORECASE,
+)
+_DATED = ("decision", "fact", "reference", "blocker", "progress", "review")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Section:
-    """A heading, the records under it, most important first, and the longest title in characters."""
+class Line:
+    """A record of a brief: its standing, and why it should be checked first, if it should."""
 
-    title: str
-    records: tuple[Record, ...]
-    longest: int = 160
+    record: Record
+    standing: int = 0
+    doubt: str = ""
+    alike: int = 0  # other records that say the same
+    came: str = ""  # who sent it, if it was imported
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,62 +59,142 @@ class Prepared:
     tokens: int = 0
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """What a brief is written for: the project, its size in records, the budget, and the tool that finds more."""
+
+    project: str
+    size: int
+    budget: int
+    finder: str = "recall"
+    state: str = ""
+
+
 def budget_for(records: int, *, fixed: int = 0) -> int:
     """Return how many tokens a brief may take."""
-    if fixed:
-        return fixed
-    return next((tokens for most, tokens in BUDGETS if records < most), MOST)
+    return fixed or next((tokens for most, tokens, _ in SIZES if records < most), MOST)
 
 
-def written(
-    project: str,
-    state: Sequence[str],
-    sections: Sequence[Section],
-    budget: int,
-    doubts: Mapping[str, str] = MappingProxyType({}),
-) -> Prepared:
-    """Return a brief: fenced facts, not instructions. Sections take turns, so that a long one cannot crowd out others.
+def longest_for(records: int) -> int:
+    """Return how many characters of a record a brief shows."""
+    return next((longest for most, _, longest in SIZES if records < most), LONGEST)
 
-    `doubts` maps record ids to reasons to check them first.
-    """
-    head, foot = f'<holdfast-brief project="{attribute(project)}">', "</holdfast-brief>"
-    lines: dict[str, list[str]] = {section.title: [] for section in sections}
-    state_lines = [clipped(inline(line), 120) for line in state if line]
-    hint = "Notes from earlier sessions, to be checked where it matters; recall finds more."
-    ids: list[str] = []
-    for record, section in _in_turns(sections):
-        line = f"- {record.id[:10]} {_label(record)}{inline(shorten(record.title, section.longest))}"
-        line += f" [check first: {inline(shorten(doubts[record.id], 120))}]" if record.id in doubts else ""
-        lines[section.title].append(line)
-        if tokens_of(_joined(head, hint, state_lines, lines, foot)) > budget:
-            lines[section.title].pop()
+
+def ranked(lines: Sequence[Line]) -> list[Line]:
+    """Return lines by standing, the newest first among equals."""
+    newest_first = sorted(lines, key=lambda line: (line.record.created_at, line.record.id), reverse=True)
+    return sorted(newest_first, key=lambda line: -line.standing)
+
+
+def collapsed(lines: Sequence[Line], contradicts: Callable[[Record, Record, float], bool]) -> list[Line]:
+    """Return ranked lines without those that repeat a better one; of two that contradict, the older gets a mark."""
+    kept, texts = list[Line](), list[frozenset[str]]()
+    for line in lines:
+        own = words(f"{line.record.title} {line.record.body[:COMPARED]}")
+        near = [(index, _share(own, other)) for index, other in enumerate(texts)]
+        alike = [(index, share) for index, share in near if share >= LIKELY]
+        clashes = [index for index, share in alike if contradicts(kept[index].record, line.record, share)]
+        same = next((index for index, share in alike if share >= SAME and _same(kept[index].record, line.record)), None)
+        if same is not None:
+            kept[same] = replace(kept[same], alike=kept[same].alike + 1)
             continue
-        ids.append(record.id)
-    text = _joined(head, hint, state_lines, lines, foot) if ids or state_lines else ""
-    return (
-        Prepared(text=text, ids=tuple(ids), tokens=tokens_of(text)) if tokens_of(text) <= budget else Prepared(text="")
-    )
+        for index in clashes:
+            older, newer = sorted((kept[index], line), key=lambda each: (each.record.created_at, each.record.id))
+            marked = replace(older, doubt=contradicted_by(newer.record))
+            line, kept[index] = (marked, kept[index]) if older is line else (line, marked)  # noqa: PLW2901
+        kept.append(line)
+        texts.append(own)
+    return kept
 
 
-def _in_turns(sections: Sequence[Section]) -> list[tuple[Record, Section]]:
-    longest = max((len(section.records) for section in sections), default=0)
-    turns = [
-        (section.records[index], section)
-        for index in range(longest)
-        for section in sections
-        if index < len(section.records)
-    ]
-    first = {record.id: (record, section) for record, section in reversed(turns)}
-    return [first[record_id] for record_id in dict.fromkeys(record.id for record, _ in turns)]
+def contradicted_by(newer: Record) -> str:
+    """Return the mark of a record that a newer one contradicts."""
+    return f"contradicted by {short(newer.id)} of {newer.created_at[:10]}"
 
 
-def _joined(head: str, hint: str, state_lines: Sequence[str], lines: dict[str, list[str]], foot: str) -> str:
-    parts = [head, hint, *state_lines]
-    for title, section_lines in lines.items():
-        parts += [f"{title}:", *section_lines] if section_lines else []
-    return "\n".join([*parts, foot])
+def written(page: Page, lines: Sequence[Line]) -> Prepared:
+    """Return a brief of ranked lines: fenced facts, not instructions.
+
+    The lines are chosen by standing and grouped under fixed headings. What does not fit is counted.
+    """
+    chosen, longest = list[Line](), longest_for(page.size)
+    rows = {line.record.id: _row(line, longest) for line in lines}
+    for line in _in_turn(lines, is_small=page.size < SMALL):
+        more = [*chosen, line]
+        if tokens_of(_text(page, _grouped(more, rows), page.size)) <= page.budget:
+            chosen = more
+    if not chosen and not page.state:
+        return Prepared(text="")
+    left = page.size - sum(1 + line.alike for line in chosen if line.record.project == page.project)
+    text = _text(page, _grouped(chosen, rows), left)
+    if tokens_of(text) > page.budget:
+        return Prepared(text="")
+    return Prepared(text=text, ids=tuple(line.record.id for line in chosen), tokens=tokens_of(text))
 
 
-def _label(record: Record) -> str:
+def _in_turn(lines: Sequence[Line], *, is_small: bool) -> list[Line]:
+    """Return lines in the order in which they are added; each further line of a heading must stand higher.
+
+    A small store is injected whole. Of a large one, headings have a limit and what stands low is left out.
+    """
+    order = list[tuple[int, Line]]()
+    for kinds, most in SECTIONS.values():
+        own = [line for line in lines if line.record.kind in kinds]
+        kept = own if is_small else _without_crowding([line for line in own if line.standing >= SHOWN_FROM], most)
+        order += [(line.standing - STEP * place, line) for place, line in enumerate(kept)]
+    return [line for _, line in sorted(order, key=lambda each: -each[0])]
+
+
+def _without_crowding(lines: Sequence[Line], most: int) -> list[Line]:
+    """Return the first lines, with no source over its quota while others are left."""
+    came = {line.record.id: line.came for line in lines}
+    ids = {record.id for record in shared_out([line.record for line in lines], most, came)}
+    return [line for line in lines if line.record.id in ids]
+
+
+def _grouped(chosen: Sequence[Line], rows: Mapping[str, str]) -> dict[str, list[str]]:
+    """Return rows by heading and standing; the oldest first among equals, so that a new one changes nothing above it."""
+    groups: dict[str, list[str]] = {heading: [] for heading in SECTIONS}
+    for line in sorted(chosen, key=lambda line: (-line.standing, line.record.created_at, line.record.id)):
+        groups[HEADING[line.record.kind]].append(rows[line.record.id])
+    return groups
+
+
+def _text(page: Page, groups: Mapping[str, Sequence[str]], left: int) -> str:
+    parts = [f'<holdfast-brief project="{attribute(page.project)}">']
+    parts += ["Notes from earlier sessions, to be checked where it matters."]
+    parts += [clipped(inline(page.state), 120)] if page.state else []
+    for heading, rows in groups.items():
+        parts += [f"{heading}:", *rows] if rows else []
+    parts += [f"Not listed: {counted(left, 'memory')}. Search with {page.finder}." if left > 0 else ""]
+    return "\n".join([part for part in parts if part] + ["</holdfast-brief>"])
+
+
+def _row(line: Line, longest: int) -> str:
+    record = line.record
     severity = record.fields.get("severity")
-    return f"[{inline(str(severity))}] " if severity and record.kind in ("scar", "anti_pattern") else ""
+    label = f"[{inline(str(severity))}] " if severity and record.kind in ("scar", "anti_pattern") else ""
+    date = f" ({record.created_at[:10]})" if record.kind in _DATED and record.created_at else ""
+    alike = f" (and {line.alike} like it)" if line.alike else ""
+    doubt = f" [check first: {inline(shorten(line.doubt, DOUBT))}]" if line.doubt else ""
+    return f"- {short(record.id)} {label}{inline(shorten(_content(record), longest))}{date}{alike}{doubt}"
+
+
+def _content(record: Record) -> str:
+    """Return the title and what the text adds to it."""
+    body = " ".join(record.body.split())
+    title = record.title.rstrip("…")
+    return body if body.startswith(title) or not title else record.title if not body else f"{record.title}: {body}"
+
+
+def _share(first: frozenset[str], second: frozenset[str]) -> float:
+    return len(first & second) / max(len(first), len(second)) if first and second else 0.0
+
+
+def _same(first: Record, second: Record) -> bool:
+    """True if two texts differ in no number, name or negation."""
+    return _marks(_content(first)) == _marks(_content(second))
+
+
+def _marks(text: str) -> frozenset[str]:
+    return frozenset(match[0].lower() for match in _TELLING.finditer(text))

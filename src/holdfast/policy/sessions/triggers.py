@@ -1,30 +1,26 @@
-"""Decide at which commands and files a record is injected: by its own triggers, or by names in its text."""
+"""Decide at which commands and files a record is injected: by its own triggers, or by those that its text implies."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from holdfast.model.record import Record
+from holdfast.policy.activity.patterns import compiled
+from holdfast.policy.sessions.sites import sites_in
 
 LONGEST, MOST_SET = 200, 20  # characters of a trigger, and triggers of a record
 MOST_WILDCARDS = 6
 SPEAKING = frozenset({"scar", "anti_pattern"})
-MOST = 6
 _WILDCARD = re.compile(r"\[[^\]]*\]|[*?]+")
 _LITERAL = re.compile(r"[^\W_]{2}")
-_QUOTED = re.compile(r"`([^`\n]{3,80})`")
-_RUN = re.compile(
-    r"^(?:git (?:push|tag|rebase|reset|commit|merge|clean|checkout)|(?:npm|pnpm|yarn|pip|uv|cargo|poetry) [a-z:-]+|make [\w-]+|"
-    r"docker(?: compose)? [a-z]+|kubectl [a-z]+|terraform [a-z]+|helm [a-z]+|alembic [a-z]+|python3? -m \w+|pytest|psql|rm -rf)"
-)
 _PATH = re.compile(
-    r"^(?:[\w.@-]+/)+[\w.*@-]+$|^[\w-]+\.(?:py|ts|tsx|js|go|rs|rb|java|sql|ya?ml|toml|json|sh|tf|env|md)$|^\.env[\w.]*$"
+    r"^(?:[\w.@*?-]+/)+[\w.*?@-]*$|^[\w*?-]+\.(?:py|ts|tsx|js|go|rs|rb|java|sql|ya?ml|toml|json|sh|tf|env|md|lock|ipynb|proto)$|^\.env[\w.*]*$"
 )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Places:
-    """Commands, as words in a row, and paths or path patterns."""
+    """Patterns of commands (`git push --force`), and paths or path patterns."""
 
     commands: tuple[str, ...] = ()
     paths: tuple[str, ...] = ()
@@ -52,11 +48,13 @@ def _problem(trigger: str) -> str:
         return f"the trigger {shown} leads out of the project"
     if not _LITERAL.search(_WILDCARD.sub("*", pattern)):
         return f"the trigger {shown} would match nearly everything; name at least two letters of the command or path"
+    if kind != "path" and not _PATH.match(pattern) and compiled(pattern) is None:
+        return f"the trigger {shown} names no command"
     return ""
 
 
 def places_of(record: Record) -> Places:
-    """Return where a record is injected: its own triggers, else names in backticks in a warning, and its anchors."""
+    """Return where a record is injected: at its own triggers, else where its text and anchors imply."""
     if record.triggers:
         usable = [
             trigger for trigger in record.triggers[:MOST_SET] if not _problem(trigger)
@@ -64,30 +62,46 @@ def places_of(record: Record) -> Places:
         return _sorted(usable)
     if record.kind not in SPEAKING or record.source == "starter":
         return Places()
-    quoted = [quote for text in (record.body, *_texts(record)) for quote in _QUOTED.findall(text)]
-    places = _sorted([*quoted, *(anchor.partition("::")[0] for anchor in record.anchors)], explicit=False)
-    return Places(commands=places.commands[:MOST], paths=places.paths[:MOST])
+    return _sorted(inferred(record))
 
 
-def _sorted(names: "list[str] | tuple[str, ...]", *, explicit: bool = True) -> Places:
+def warns_at(record: Record) -> str:
+    """Return at which commands and edits a record warns, in words; "" if at none."""
+    places = places_of(record)
+    listed = "; ".join(
+        (*(f"`{command}`" for command in places.commands), *(f"edits of {path}" for path in places.paths))
+    )
+    return f"{listed} (inferred from its text)" if listed and not record.triggers else listed
+
+
+def inferred(record: Record) -> list[str]:
+    """Return the triggers that the text of a warning implies, and the files it cites."""
+    title = "" if record.title.strip() in record.body else f"{record.title.strip().rstrip('.')}. "
+    warning = "\n".join((f"{title}{record.body}", *_texts(record, "applies_when", "why", "problem_context")))
+    named = sites_in(
+        warning, advice=_texts(record, "action_protocol", "solution_approach", "self_check", "verify_with")
+    )
+    cited = [f"path:{path}" for path in (anchor.partition("::")[0] for anchor in record.anchors) if _PATH.match(path)]
+    return list(dict.fromkeys(trigger for trigger in (*named, *cited) if not _problem(trigger)))
+
+
+def _sorted(triggers: Iterable[str]) -> Places:
     commands: dict[str, None] = {}
     paths: dict[str, None] = {}
-    for name in (item.strip() for item in names):
-        kind, _, rest = name.partition(":")
+    for trigger in (item.strip() for item in triggers):
+        kind, _, rest = trigger.partition(":")
         if kind in ("command", "path") and rest.strip():
             (commands if kind == "command" else paths)[" ".join(rest.split())] = None
-        elif _PATH.match(name):
-            paths[name] = None
-        elif run := _RUN.match(name):
-            commands[run[0] if not explicit else " ".join(name.split())] = None
-        elif explicit:
-            commands[" ".join(name.split())] = None
+        elif _PATH.match(trigger) and not trigger.startswith("./"):
+            paths[trigger] = None
+        else:
+            commands[" ".join(trigger.split())] = None
     return Places(commands=tuple(commands), paths=tuple(paths))
 
 
-def _texts(record: Record) -> list[str]:
+def _texts(record: Record, *names: str) -> list[str]:
     texts: list[str] = []
-    for name in ("action_protocol", "applies_when", "why"):
+    for name in names:
         value = record.fields.get(name)
-        texts += value if isinstance(value, list) else [value] if isinstance(value, str) else []
+        texts += map(str, value) if isinstance(value, list) else [value] if isinstance(value, str) else []
     return texts

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from holdfast.model.ids import short
 from holdfast.model.record import RELATIONS, Record
 from holdfast.model.session import Session
 
@@ -19,7 +20,6 @@ PREDICATES = (
     "relates_to_thread",
     *RELATIONS,
 )
-SHORT = 10
 _ISSUE = re.compile(r"[A-Za-z][A-Za-z0-9]*-\d+")
 _ROLE = re.compile(r"\s*\([^)]*\)\s*$|\s+-\s.*$|:\s.*$")
 TOP, TOP_ISSUES = 10, 15
@@ -158,7 +158,7 @@ def _thread_ends(record: Record, own: str, resolved_in: str) -> Iterator[tuple[s
 
 
 def _session(session_id: str) -> str:
-    return f"Session: {session_id[:SHORT]}"
+    return f"Session: {short(session_id)}"
 
 
 def _texts(value: object) -> list[str]:

@@ -7,9 +7,10 @@ from typing import Any
 from holdfast.model.errors import Invalid
 from holdfast.model.kinds import KINDS
 from holdfast.model.query import Query
-from holdfast.model.record import Draft, Record, Source
+from holdfast.model.record import GLOBAL, Draft, Record, Source
 from holdfast.policy.admission.admit import Waivers
 from holdfast.surfaces.bettermemory.drift import anchors_of, verified_parts
+from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.lifecycle import Revision
 
 SYSTEM = "bettermemory"
@@ -25,7 +26,12 @@ _SOURCES: Mapping[str, Source] = {
 }
 
 
-def draft(args: Mapping[str, Any]) -> Draft:
+def is_anywhere(memory: Memory) -> bool:
+    """True outside any repository: what is written there is global, and everything is read."""
+    return not (memory.context.project or memory.config.project) and not memory.checkout.in_git()
+
+
+def draft(memory: Memory, args: Mapping[str, Any]) -> Draft:
     """Return the draft of a memory; statements about the user count as inferred, so they need confirmation."""
     about_user = args["category"] == "user-inference"
     source = _SOURCES[args["source"]]
@@ -33,9 +39,11 @@ def draft(args: Mapping[str, Any]) -> Draft:
         body=args["content"],
         kind=_KINDS[args["category"]],
         scopes=tuple(args["scopes"]),
+        project=GLOBAL if is_anywhere(memory) else None,
         confidence=args["confidence"],
         source="inferred" if about_user else source,
-        extra={"source": args["source"]} if about_user and source != "inferred" else {},
+        extra={"cwd": str(memory.checkout.top())}
+        | ({"source": args["source"]} if about_user and source != "inferred" else {}),
     )
 
 
@@ -44,6 +52,7 @@ def waivers(args: Mapping[str, Any]) -> Waivers:
     return Waivers(
         duplicate=args["force"],
         transient=args["acknowledge_transient"],
+        strict=True,
         scope=args["acknowledge_scope_mismatch"],
     )
 
@@ -72,17 +81,21 @@ def query(text: str, *, scopes: Sequence[str], muted: Sequence[str], limit: int,
         without_scopes=tuple(muted),
         everywhere=everywhere,
         limit=min(MOST_RESULTS, max(1, limit)),
-        starters=False,
     )
 
 
-def anchors(record: Record, args: Mapping[str, Any]) -> tuple[str, ...] | None:
-    """Return what a check covered: a list that is passed replaces the stored one, an empty list clears it."""
+def anchors(record: Record, args: Mapping[str, Any], missing: Sequence[str] = ()) -> tuple[str, ...] | None:
+    """Return what a check covered: a list that is passed replaces the stored one, an empty list clears it.
+
+    Stored paths that are missing by now are dropped: the caller checked the memory, not where it used to be true.
+    """
     verified = {name: value for name, value in args.items() if name.startswith("verified_")}
-    return anchors_of({**verified_parts(record.anchors), **verified}) if verified else None
+    stored = verified_parts(record.anchors)
+    stored = {**stored, "verified_paths": [path for path in stored["verified_paths"] if path not in missing]}
+    return anchors_of({**stored, **verified}) if verified or missing else None
 
 
-def held_id(pending_id: str) -> str:
+def record_id_of(pending_id: str) -> str:
     """Return the id of the record behind a pending id."""
     if not pending_id.startswith(PENDING):
         raise Invalid(f"{pending_id[:40]!r} is not a pending id.", hint="memory_write returns it with status pending.")

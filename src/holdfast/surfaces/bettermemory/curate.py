@@ -8,7 +8,7 @@ from holdfast.engine.views.records import Filter
 from holdfast.engine.views.usage import Use
 from holdfast.model.ids import days_before
 from holdfast.model.query import Usage
-from holdfast.model.record import Record
+from holdfast.model.record import GLOBAL, Record
 from holdfast.surfaces.bettermemory.drift import Status, checked
 from holdfast.surfaces.bettermemory.staleness import staleness_of_many
 from holdfast.verbs.memory import Memory
@@ -80,9 +80,9 @@ class _Active:
 
 
 def curated(memory: Memory, kinds: Sequence[str], *, days: int = 30, top: int = 10, least: int = 3) -> Curation:
-    """Collect everything that makes a project's memory less useful."""
-    db, project = memory.store.db, memory.store.project_number(memory.project)
-    records_ = _active(memory, kinds, days)
+    """Collect everything that makes a memory less useful, of all projects."""
+    db, project = memory.store.db, None
+    records_ = _active(memory, kinds, days, None)
     rows = _rows(memory, records_)
     heavy = [id_ for id_, _ in health_queries.heavy(db, project, least, top)]
     unchecked = [id_ for id_, status in records_.status.items() if status != "fresh"]
@@ -104,8 +104,8 @@ def curated(memory: Memory, kinds: Sequence[str], *, days: int = 30, top: int = 
 
 
 def chores(memory: Memory, kinds: Sequence[str], *, days: int = 30) -> Chores:
-    """Count what there is to curate in this project."""
-    records_ = _active(memory, kinds, days)
+    """Count what there is to curate in this project and everywhere."""
+    records_ = _active(memory, kinds, days, (memory.project, GLOBAL))
     drifted, counts = _drifted(memory, records_), _counts(records_)
     return Chores(
         stale=counts["stale"],
@@ -116,16 +116,18 @@ def chores(memory: Memory, kinds: Sequence[str], *, days: int = 30) -> Chores:
     )
 
 
-def _active(memory: Memory, kinds: Sequence[str], days: int) -> _Active:
-    db, project, now = memory.store.db, memory.store.project_number(memory.project), memory.clock.now()
-    filter_ = Filter(projects=(project,), kinds=tuple(kinds), starters=False)
+def _active(memory: Memory, kinds: Sequence[str], days: int, names: Sequence[str] | None) -> _Active:
+    """Return the active records of some projects, or of all of them."""
+    db, now = memory.store.db, memory.clock.now()
+    projects = None if names is None else tuple(memory.store.sizes(names))
+    filter_ = Filter(projects=projects, kinds=tuple(kinds))
     active = {entry.record.id: entry.record for entry in records.page(db, filter_, limit=MOST)}
     before = days_before(now, days)
     return _Active(
         active=active,
-        dead=frozenset(health_queries.dead(db, project, before, MOST).ids),
-        cold=frozenset(health_queries.cold(db, project, before, MOST).ids),
-        wrong=frozenset(health_queries.contradicted(db, project, MOST).ids),
+        dead=frozenset(health_queries.dead(db, None, before, MOST).ids) & active.keys(),
+        cold=frozenset(health_queries.cold(db, None, before, MOST).ids) & active.keys(),
+        wrong=frozenset(health_queries.contradicted(db, None, MOST).ids) & active.keys(),
         status={id_: checked(record, now).status for id_, record in active.items()},
     )
 

@@ -30,7 +30,7 @@ def report(memory: Memory, curation: Curation) -> dict[str, Any]:
         "scope_distribution": health.scopes,
         "scope_health": [_scope(scope) for scope in curation.scopes],
         "rare_scopes": [{"scope": typo.scope, "similar_to": typo.meant} for typo in health.typos],
-        "orphan_use_events": list(health.strangers),
+        "orphan_use_events": len(health.strangers),
         "verification_debt": {
             "stale_after_days": STALE_DAYS,
             "never_verified_total": curation.checks["never"],

@@ -26,8 +26,8 @@ from holdfast.surfaces.bettermemory.drift import STALE_DAYS, Checked, checked, v
 from holdfast.surfaces.bettermemory.staleness import Staleness
 from holdfast.surfaces.bettermemory.tombstones import Tombstone
 from holdfast.surfaces.phrases import content
-from holdfast.verbs.records.conflicts import Clash
-from holdfast.verbs.records.write import Held, Outcome, Written
+from holdfast.verbs.records.conflicts import LikelyConflict
+from holdfast.verbs.records.write import Outcome, Written, WrittenPending
 
 SNIPPET, SUMMARY, AROUND = 200, 80, 20
 LONG_WORDS = 500  # words from which an ambient memory is too long for background
@@ -91,6 +91,7 @@ def full(record: Record, stale: Staleness) -> dict[str, Any]:
         "body": content(record),
         "origin": {
             "repo": record.project or None,
+            "cwd": record.extra.get("cwd"),
             "branch": record.origin.branch or None,
             "worktree": record.origin.worktree or None,
         },
@@ -172,7 +173,7 @@ def written(outcome: Outcome) -> dict[str, Any]:
     match outcome:
         case Written(record=record, related=related, conflicts=conflicts):
             return {**committed(record), **_neighbours(related, conflicts)}
-        case Held(record=record, why=why, related=related):
+        case WrittenPending(record=record, why=why, related=related):
             return {**_pending(record, why), **_neighbours(related, ())}
     return refused(outcome)
 
@@ -276,7 +277,7 @@ def _pending(record: Record, why: str) -> dict[str, Any]:
     }
 
 
-def _neighbours(related: Sequence[Similar], conflicts: Sequence[Clash]) -> dict[str, Any]:
+def _neighbours(related: Sequence[Similar], conflicts: Sequence[LikelyConflict]) -> dict[str, Any]:
     neighbours: dict[str, Any] = {}
     if related:
         neighbours["related"] = [similar(match) for match in related]

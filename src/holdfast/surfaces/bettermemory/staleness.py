@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from holdfast.model.ports import Elsewhere
+from holdfast.model.ports import RemoteCheckout
 from holdfast.model.record import Record
 from holdfast.surfaces.bettermemory.drift import Checked, Verdict, checked, cited_paths, verdict, verified_parts
 from holdfast.verbs.memory import Memory
@@ -51,7 +51,7 @@ def staleness_of_many(memory: Memory, records: Sequence[Record]) -> dict[str, St
 def _measured(memory: Memory, record: Record, commits: int | None) -> Staleness:
     attested = verified_parts(record.anchors)["verified_paths"]
     paths = tuple(dict.fromkeys((*cited_paths(record.body), *attested)))
-    can_look = not isinstance(memory.checkout, Elsewhere)
+    can_look = not isinstance(memory.checkout, RemoteCheckout)
     missing = tuple(path for path in paths if not _is_there(memory, path)) if can_look else ()
     return Staleness(
         checked=checked(record, memory.clock.now()),

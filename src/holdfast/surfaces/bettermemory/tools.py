@@ -7,7 +7,7 @@ from holdfast.model.query import Query
 from holdfast.model.record import Record
 from holdfast.surfaces.bettermemory import arguments, curation, shapes
 from holdfast.surfaces.bettermemory.curate import chores, curated
-from holdfast.surfaces.bettermemory.feedback import desk_of, mute, next_turn, shown, spoken_of, unmute
+from holdfast.surfaces.bettermemory.feedback import drop_answered, feedback_of, mute, next_turn, shown, unmute
 from holdfast.surfaces.bettermemory.staleness import staleness_of, staleness_of_many
 from holdfast.surfaces.bettermemory.tombstones import tombstones
 from holdfast.surfaces.contract import read_contract
@@ -17,7 +17,7 @@ from holdfast.verbs.records import lifecycle
 from holdfast.verbs.records.amend import amend
 from holdfast.verbs.records.browse import browse
 from holdfast.verbs.records.read import in_use, list_scopes, note_reading
-from holdfast.verbs.records.write import confirm, drop_held, write
+from holdfast.verbs.records.write import confirm, drop_pending, write
 from holdfast.verbs.search.recall import recall
 from holdfast.verbs.truth import verify
 
@@ -35,8 +35,10 @@ def memory_search(
 ) -> list[dict[str, Any]]:
     """Find memories that answer a question, with their staleness."""
     memory = next_turn(call.memory)
-    muted = list(desk_of(memory).muted)
-    request = arguments.query(query, scopes=scopes, muted=muted, limit=max_results, everywhere=not auto_scope)
+    muted = list(feedback_of(memory).muted)
+    request = arguments.query(
+        query, scopes=scopes, muted=muted, limit=max_results, everywhere=not auto_scope or arguments.is_anywhere(memory)
+    )
     hits = recall(memory, request).hits
     stale = staleness_of_many(memory, [hit.record for hit in hits])
     rows = [shapes.hit(hit, stale[hit.record.id], query, shown(memory, hit.record.id)) for hit in hits]
@@ -55,18 +57,22 @@ def memory_show(call: Call, id_: str) -> dict[str, Any]:
 
 def memory_write(call: Call, **memory_: Any) -> dict[str, Any]:
     """Save a memory, or return why it was refused."""
-    outcome = write(next_turn(call.memory), arguments.draft(memory_), waivers=arguments.waivers(memory_))
+    memory = next_turn(call.memory)
+    outcome = write(memory, arguments.draft(memory, memory_), waivers=arguments.waivers(memory_))
     return shapes.with_snippets(shapes.written(outcome), memory_["content"])
 
 
 def memory_write_confirm(call: Call, pending_id: str) -> dict[str, Any]:
     """Approve a pending memory; admission checks it again."""
-    return shapes.written(confirm(next_turn(call.memory), arguments.held_id(pending_id)))
+    return shapes.written(confirm(next_turn(call.memory), arguments.record_id_of(pending_id)))
 
 
 def memory_write_cancel(call: Call, pending_id: str) -> dict[str, Any]:
     """Reject a pending memory."""
-    return {"cancelled": pending_id, "existed": drop_held(next_turn(call.memory), arguments.held_id(pending_id))}
+    return {
+        "cancelled": pending_id,
+        "existed": drop_pending(next_turn(call.memory), arguments.record_id_of(pending_id)),
+    }
 
 
 def memory_update(call: Call, id_: str, **changed: Any) -> dict[str, Any]:
@@ -83,13 +89,20 @@ def memory_verify(call: Call, id_: str, note: str = "", **looked_at: Any) -> dic
     """Record that a memory was checked and is still true."""
     memory = next_turn(call.memory)
     record = in_use(memory, id_)
-    return shapes.verified(verify.verify(memory, record.id, note=note, anchors=arguments.anchors(record, looked_at)))
+    anchors = arguments.anchors(record, looked_at, staleness_of(memory, record).missing)
+    return shapes.verified(verify.verify(memory, record.id, note=note, anchors=anchors))
 
 
 def memory_list(call: Call, with_bodies: bool, auto_scope: bool, scopes: tuple[str, ...] = ()) -> list[dict[str, Any]]:
     """List memories, newest first."""
     memory = next_turn(call.memory)
-    request = Query(text="", kinds=arguments.KNOWN, any_scopes=scopes, everywhere=not auto_scope, limit=MOST_LISTED)
+    request = Query(
+        text="",
+        kinds=arguments.KNOWN,
+        any_scopes=scopes,
+        everywhere=not auto_scope or arguments.is_anywhere(memory),
+        limit=MOST_LISTED,
+    )
     records = [entry.record for entry in browse(memory, request).entries]
     if not with_bodies:
         return [shapes.row(record, memory.clock.now()) for record in records]
@@ -111,7 +124,9 @@ def memory_restore(call: Call, id_: str) -> dict[str, Any]:
 def memory_list_tombstones(call: Call, auto_scope: bool, scopes: tuple[str, ...] = ()) -> list[dict[str, Any]]:
     """List removed memories, and why they were removed."""
     memory = next_turn(call.memory)
-    removed = tombstones(memory, kinds=arguments.KNOWN, scopes=scopes, everywhere=not auto_scope)
+    removed = tombstones(
+        memory, kinds=arguments.KNOWN, scopes=scopes, everywhere=not auto_scope or arguments.is_anywhere(memory)
+    )
     return [shapes.tombstone(tombstone) for tombstone in removed]
 
 
@@ -124,7 +139,7 @@ def memory_rename_scope(call: Call, old_scope: str, new_scope: str, include_tomb
 def memory_record_use(call: Call, memory_ids: list[str], outcome: str, note: str = "") -> dict[str, Any]:
     """Record the outcome of memories."""
     used = [find(call.memory, id_).record.id for id_ in memory_ids]
-    spoken_of(call.memory, used)
+    drop_answered(call.memory, used)
     return {"recorded": lifecycle.record_use(next_turn(call.memory), used, outcome, note=note), "outcome": outcome}
 
 
@@ -138,9 +153,12 @@ def memory_health(call: Call, window_days: int, heavily_used_top_k: int, min_app
 def memory_scope_overview(call: Call, auto_scope: bool) -> dict[str, Any]:
     """Count memories by scope; cheap."""
     memory = next_turn(call.memory)
-    request = Query(text="", kinds=arguments.KNOWN, everywhere=not auto_scope, limit=1)
-    scopes, total = list_scopes(memory, everywhere=not auto_scope), browse(memory, request).total
-    todo, muted = chores(memory, arguments.KNOWN), list(desk_of(memory).muted)
+    request = Query(text="", kinds=arguments.KNOWN, everywhere=not auto_scope or arguments.is_anywhere(memory), limit=1)
+    scopes, total = (
+        list_scopes(memory, everywhere=not auto_scope or arguments.is_anywhere(memory)),
+        browse(memory, request).total,
+    )
+    todo, muted = chores(memory, arguments.KNOWN), list(feedback_of(memory).muted)
     return curation.overview(memory, scopes, total, todo, muted, auto_scope=auto_scope)
 
 

@@ -26,9 +26,8 @@ from holdfast.policy.activity.claude_mem_types import (
 from holdfast.policy.admission.admit import Duplicate
 from holdfast.policy.admission.refusals import Remedies
 from holdfast.surfaces.phrases import refusal
-from holdfast.verbs.records.read import Shown
-from holdfast.verbs.records.write import Held, Outcome, Written
-from holdfast.verbs.search.observations import CATEGORIES, Around, Found, Wanted
+from holdfast.verbs.records.write import Outcome, Written, WrittenPending
+from holdfast.verbs.search.observations import CATEGORIES, Around, Found, Prompt, Wanted
 
 REMEDIES = Remedies(restore="`holdfast restore {id}`")
 SESSION_SIGN = "🎯"
@@ -129,7 +128,7 @@ def row(entry: Entry) -> dict[str, Any]:
         "concepts": concepts_of(record),
         "files_read": files_read(record),
         "files_modified": files_modified(record),
-        "prompt_number": None,
+        "prompt_number": record.extra.get("prompt_number"),
         "discovery_tokens": record.fields.get("discovery_tokens", 0),
         "created_at": record.created_at,
         "created_at_epoch": _epoch(record.created_at),
@@ -152,6 +151,17 @@ def session_row(entry: Entry) -> dict[str, Any]:
         "request": summary["request"] or record.title,
         "created_at": record.created_at,
         "created_at_epoch": _epoch(record.created_at),
+    }
+
+
+def prompt_row(prompt: Prompt) -> dict[str, Any]:
+    """Return a prompt as a row."""
+    return {
+        "content_session_id": prompt.session,
+        "prompt_number": prompt.number,
+        "prompt_text": prompt.text,
+        "created_at": prompt.at,
+        "created_at_epoch": _epoch(prompt.at) if prompt.at else None,
     }
 
 
@@ -185,14 +195,14 @@ def draft(args: dict[str, Any], kind: str) -> Draft:
 def kept(outcome: Outcome) -> Record:
     """Return the saved record, or the existing one it duplicates; raise if it was refused."""
     match outcome:
-        case Written(record=record) | Held(record=record):
+        case Written(record=record) | WrittenPending(record=record):
             return record
         case Duplicate(matches=matches):
             return matches[0].record
     raise refusal(outcome, REMEDIES)
 
 
-def added(shown: Shown, outcome: Outcome) -> dict[str, Any]:
+def added(shown: Entry, outcome: Outcome) -> dict[str, Any]:
     """Return a manual observation, with the number it is fetched by."""
     record, known = shown.record, isinstance(outcome, Duplicate)
     result = {"success": True, "id": shown.number, "title": record.title, "project": record.project, "ref": record.id}

@@ -1,12 +1,15 @@
 """claude-mem's tools. Names and parameters follow its contract; each calls one verb."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from holdfast.model.record import Entry
 from holdfast.policy.admission.admit import Waivers
 from holdfast.surfaces.claude_mem import shapes
 from holdfast.surfaces.contract import read_contract
 from holdfast.surfaces.tool import Call
+from holdfast.verbs.records.numbers import called
 from holdfast.verbs.records.project import in_project, project_called
 from holdfast.verbs.records.read import get
 from holdfast.verbs.records.write import write
@@ -26,6 +29,7 @@ def search(call: Call, format_: str, project: str = "", **args: Any) -> str | di
     """Return an index of observations; of all projects unless one is named."""
     wanted = shapes.wanted(args, everywhere=not project)
     results = search_observations(in_project(call.memory, project), wanted)
+    results = replace(results, entries=called(call.memory, results.entries))
     return shapes.index(results, wanted) if format_ == "index" else shapes.index_rows(results, wanted)
 
 
@@ -39,9 +43,13 @@ def timeline(
     project: str = "",
 ) -> str | dict[str, Any]:
     """Return what happened around a record or time."""
-    memory = in_project(call.memory, project)
     around = timeline_of(
-        memory, anchor=anchor, question=query, before=depth_before, after=depth_after, everywhere=not project
+        call.memory,
+        anchor=anchor,
+        question=query,
+        before=depth_before,
+        after=depth_after,
+        project=project_called(call.memory, project) if project else None,
     )
     return shapes.timeline(around) if format_ == "index" else shapes.timeline_rows(around)
 
@@ -52,7 +60,7 @@ def get_observations(
     """Return observations in full; only of one project if it is named."""
     entries = fetched(call.memory, ids, order=order_by, limit=limit)
     only = project_called(call.memory, project) if project else ""
-    return [shapes.row(entry) for entry in entries if only in ("", entry.record.project)]
+    return [shapes.row(entry) for entry in called(call.memory, entries) if only in ("", entry.record.project)]
 
 
 def session_start_context(
@@ -62,7 +70,7 @@ def session_start_context(
     memory, named = call.memory, [name for name in projects.split(",") if name.strip()]
     targets = [project_called(memory, name) for name in named or [project]]
     entries = recent(memory, targets, agent=platform_source, times=FURTHER if full else 1)
-    return shapes.context(targets[-1], entries, memory.clock.now())
+    return shapes.context(targets[-1], called(memory, entries), memory.clock.now())
 
 
 def observation_add(
@@ -73,4 +81,5 @@ def observation_add(
     if server_session_id:
         memory = memory.acting_in(find_session(memory, server_session_id).id)
     outcome = write(memory, shapes.draft(args, kind), waivers=Waivers(transient=True, scope=True))
-    return shapes.added(get(memory, shapes.kept(outcome).id), outcome)
+    shown = get(memory, shapes.kept(outcome).id)
+    return shapes.added(called(call.memory, [Entry(number=shown.number, record=shown.record)])[0], outcome)

@@ -8,6 +8,7 @@ from holdfast.model.query import Query
 from holdfast.model.text import counted
 from holdfast.surfaces.core import care, knowledge, work
 from holdfast.surfaces.core.text import line, waiting_for, within
+from holdfast.surfaces.tool import Call
 from holdfast.verbs.capture.mining import mined
 from holdfast.verbs.memory import Memory, find
 from holdfast.verbs.records.hot import hot_set
@@ -19,7 +20,7 @@ from holdfast.verbs.sessions.absorb import candidates
 from holdfast.verbs.sessions.analyze import activity, blind_spots, reflections, wordings
 from holdfast.verbs.sessions.close import LEARNINGS, close, payload_file
 from holdfast.verbs.sessions.scars import effects, unanswered
-from holdfast.verbs.sessions.session import left_by, list_sessions, only_open, refresh, start
+from holdfast.verbs.sessions.session import contents_of, list_sessions, only_open, refresh, start
 from holdfast.verbs.sessions.suggest import dismiss, promote, suggestions
 from holdfast.verbs.sessions.thread import open_thread, open_threads, reopen, resolve, resolved_threads, touch, triage
 from holdfast.verbs.sessions.topics import patterns, topics_of
@@ -50,48 +51,49 @@ class Arguments:
 Action = Callable[[Memory, Arguments], str]
 
 
-def _start(memory: Memory, args: Arguments) -> str:
-    opened = start(memory, session=args.id, title=args.title, issue=args.issue, force=args.force)
+def _start(call: Call, args: Arguments) -> str:
+    memory, opened = start(call.memory, session=args.id, title=args.title, issue=args.issue, force=args.force)
+    call.acting.context = memory.context
     return work.opening_of(opened, payload_file=str(payload_file(memory, opened.session.id) or ""))
 
 
-def _refresh(memory: Memory, _: Arguments) -> str:
-    return work.opening_of(refresh(memory))
+def _refresh(call: Call, _: Arguments) -> str:
+    return work.opening_of(refresh(call.memory))
 
 
-def _close(memory: Memory, args: Arguments) -> str:
-    banner = waiting_for(unanswered(memory, args.id and left_by(memory, args.id).session.id))
-    outcome = close(memory, session=args.id, close_type=args.close_type, payload=args.payload)
+def _close(call: Call, args: Arguments) -> str:
+    banner = waiting_for(unanswered(call.memory, args.id and contents_of(call.memory, args.id).session.id))
+    outcome = close(call.memory, session=args.id, close_type=args.close_type, payload=args.payload)
     return "\n".join([*banner, work.closing_of(outcome)])
 
 
-def _sessions(memory: Memory, args: Arguments) -> str:
-    sessions = list_sessions(memory, limit=args.limit)
+def _sessions(call: Call, args: Arguments) -> str:
+    sessions = list_sessions(call.memory, limit=args.limit)
     return within(
         work.BUDGET, [f"{counted(len(sessions), 'session')}:"], map(work.session_line, sessions), "a smaller limit"
     )
 
 
-def _session(memory: Memory, args: Arguments) -> str:
-    session = args.id or only_open(memory).id
-    return work.left_of(left_by(memory, session), topics_of(memory, session))
+def _session(call: Call, args: Arguments) -> str:
+    session = args.id or only_open(call.memory).id
+    return work.left_of(contents_of(call.memory, session), topics_of(call.memory, session))
 
 
-def _patterns(memory: Memory, args: Arguments) -> str:
-    return work.patterns_of(patterns(memory, days=args.days))
+def _patterns(call: Call, args: Arguments) -> str:
+    return work.patterns_of(patterns(call.memory, days=args.days))
 
 
-def _save_transcript(memory: Memory, args: Arguments) -> str:
+def _save_transcript(call: Call, args: Arguments) -> str:
     form = "json" if args.text.lstrip().startswith("{") else "markdown"
-    transcript = save_transcript(memory, args.text, session=args.id, form=form)
+    transcript = save_transcript(call.memory, args.text, session=args.id, form=form)
     return f"Saved the transcript of {transcript.session}: {transcript.tokens} tokens, credentials masked."
 
 
-def _search_transcripts(memory: Memory, args: Arguments) -> str:
-    return work.pieces_of(search_transcripts(memory, args.text, limit=min(args.limit, 50)))
+def _search_transcripts(call: Call, args: Arguments) -> str:
+    return work.pieces_of(search_transcripts(call.memory, args.text, limit=min(args.limit, 50)))
 
 
-SESSION: dict[str, Action] = {
+SESSION: dict[str, Callable[[Call, Arguments], str]] = {
     "start": _start,
     "refresh": _refresh,
     "close": _close,
@@ -175,10 +177,9 @@ def _timeline(memory: Memory, args: Arguments) -> str:
 def _log(memory: Memory, args: Arguments) -> str:
     kinds = (args.text,) if args.text else (*LEARNINGS, "decision")
     page = list_records(memory, Query(text="", kinds=kinds, limit=args.limit))
-    learned = [record for record in page.records if record.source != "starter"]
     return (
-        within(work.BUDGET, ["Latest first:"], map(line, learned), "a smaller limit")
-        if learned
+        within(work.BUDGET, ["Latest first:"], map(line, page.records), "a smaller limit")
+        if page.records
         else "No lesson or decision was saved yet."
     )
 
@@ -206,7 +207,7 @@ def _candidates(memory: Memory, _: Arguments) -> str:
 
 def _contradictions(memory: Memory, args: Arguments) -> str:
     if args.id:
-        return knowledge.clashes_of(find(memory, args.id).record, conflicts(memory, args.id))
+        return knowledge.likely_conflicts_of(find(memory, args.id).record, conflicts(memory, args.id))
     return knowledge.disputes_of(open_contradictions(memory, limit=args.limit))
 
 

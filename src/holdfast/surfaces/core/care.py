@@ -4,10 +4,11 @@ from collections import Counter
 from collections.abc import Sequence
 
 from holdfast.model.event import Event
+from holdfast.model.ids import short
 from holdfast.model.query import Recalled
 from holdfast.model.text import counted, shorten
 from holdfast.policy.ranking.health import word_for
-from holdfast.surfaces.core.text import SHORT, line, within
+from holdfast.surfaces.core.text import line, within
 from holdfast.surfaces.core.work import BUDGET
 from holdfast.verbs.records.hot import Hot, Suggested
 from holdfast.verbs.search.graph import Traversal
@@ -109,7 +110,7 @@ def health_of(health: Health) -> str:
         lines.append(
             "Most used: "
             + "; ".join(
-                f"{record.id[:SHORT]} {shorten(record.title, 50)} ({times})" for record, times in health.heavy[:3]
+                f"{short(record.id)} {shorten(record.title, 50)} ({times})" for record, times in health.heavy[:3]
             )
         )
     if health.markers:
@@ -125,7 +126,7 @@ def health_of(health: Health) -> str:
 
 def chore_line(chore: Chore) -> str:
     """Format a maintenance task as one line."""
-    about = f"{chore.record.id[:SHORT]} {shorten(chore.record.title, 60)}: " if chore.record else ""
+    about = f"{short(chore.record.id)} {shorten(chore.record.title, 60)}: " if chore.record else ""
     return f"- {chore.what}: {about}{chore.why}. `{chore.command}`"
 
 
@@ -167,7 +168,7 @@ def upkeep_of(upkeep: Upkeep) -> str:
 def audit_of(events: Sequence[Event]) -> str:
     """Format what was removed or restored."""
     items = [
-        f"{event.at[:16]} {event.verb} {event.about[:SHORT]} by {event.by.name or event.by.kind}"
+        f"{event.at[:16]} {event.verb} {short(event.about)} by {event.by.name or event.by.kind}"
         + (f": {event.data['reason']}" if event.data.get("reason") else "")
         for event in events
     ]

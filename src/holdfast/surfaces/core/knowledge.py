@@ -2,12 +2,13 @@
 
 from collections.abc import Sequence
 
+from holdfast.model.ids import short
 from holdfast.model.record import Record
 from holdfast.model.text import counted, shorten
-from holdfast.surfaces.core.text import SHORT, line, within
+from holdfast.surfaces.core.text import line, within
 from holdfast.surfaces.core.work import BUDGET
 from holdfast.verbs.capture.mining import Mined, OutputStatus, Run
-from holdfast.verbs.records.conflicts import Clash
+from holdfast.verbs.records.conflicts import LikelyConflict
 from holdfast.verbs.truth.consolidate import Proposal, Proposals
 from holdfast.verbs.truth.contradictions import Dispute, Disputes, Moment, Resolved
 
@@ -34,12 +35,12 @@ def dispute_lines(dispute: Dispute) -> str:
     return "\n".join(lines)
 
 
-def clashes_of(record: Record, clashes: Sequence[Clash], how: str = SETTLE) -> str:
+def likely_conflicts_of(record: Record, clashes: Sequence[LikelyConflict], how: str = SETTLE) -> str:
     """Format what one record seems to contradict."""
     if not clashes:
-        return f"Nothing near {record.id[:SHORT]} contradicts it."
+        return f"Nothing near {short(record.id)} contradicts it."
     items = [f"{_side(clash.record)}\n  {clash.found.explain}" for clash in clashes]
-    return within(BUDGET, [f"{record.id[:SHORT]} may contradict {len(clashes)}:", how], items, "settle some first")
+    return within(BUDGET, [f"{short(record.id)} may contradict {len(clashes)}:", how], items, "settle some first")
 
 
 def resolved_of(done: Resolved) -> str:
@@ -61,12 +62,12 @@ def proposals_of(proposals: Proposals, how: str = MERGE) -> str:
 def proposal_lines(proposal: Proposal) -> str:
     """Format one proposal: the sources, the merged text, what it adds and what it leaves out."""
     named = ", ".join(
-        f"{source.id[:SHORT]}{' (base)' if source.id == proposal.base else ''}" for source in proposal.sources
+        f"{short(source.id)}{' (base)' if source.id == proposal.base else ''}" for source in proposal.sources
     )
     lines = [named, f"  → {shorten(proposal.text, 600)}"]
-    lines += [f"  added from {part.id[:SHORT]}: {shorten(part.sentence, 160)}" for part in proposal.added]
+    lines += [f"  added from {short(part.id)}: {shorten(part.sentence, 160)}" for part in proposal.added]
     lines += [
-        f"  left out as outdated, from {sentence.part.id[:SHORT]}: {shorten(sentence.part.sentence, 120)} ({sentence.by.explain})"
+        f"  left out as outdated, from {short(sentence.part.id)}: {shorten(sentence.part.sentence, 120)} ({sentence.by.explain})"
         for sentence in proposal.outdated
     ]
     return "\n".join(lines)
@@ -84,7 +85,7 @@ def mined_line(candidate: Mined) -> str:
     """Format a mined candidate as one line."""
     seen = f"{candidate.occurrences}× in {counted(candidate.sessions, 'session')}, last {candidate.last_at[:10]}"
     return (
-        f"{candidate.record.id[:SHORT]} [{candidate.record.kind}, score {candidate.score:.2f}, {seen}, confidence {candidate.confidence:.2f}] "
+        f"{short(candidate.record.id)} [{candidate.record.kind}, score {candidate.score:.2f}, {seen}, confidence {candidate.confidence:.2f}] "
         f"{shorten(candidate.record.body, 200)}"
     )
 
@@ -110,13 +111,11 @@ def outputs_of(status: OutputStatus) -> str:
 
 
 def _side(record: Record) -> str:
-    return (
-        f"{record.id[:SHORT]} ({record.created_at[:10]}, confidence {record.confidence}) {shorten(record.title, 120)}"
-    )
+    return f"{short(record.id)} ({record.created_at[:10]}, confidence {record.confidence}) {shorten(record.title, 120)}"
 
 
 def _moment(moment: Moment) -> str:
-    return f"{moment.at[:10]} {moment.record[:SHORT]} {moment.verb} by {moment.by}"
+    return f"{moment.at[:10]} {short(moment.record)} {moment.verb} by {moment.by}"
 
 
 def _looked_at(looked_at: int, not_looked_at: int, not_compared: int) -> str:

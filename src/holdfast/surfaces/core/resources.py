@@ -6,7 +6,7 @@ from holdfast.surfaces.core.table import surface
 from holdfast.surfaces.tool import Call
 from holdfast.verbs.records.hot import hot_set
 from holdfast.verbs.records.read import get
-from holdfast.verbs.sessions.session import context, left_by
+from holdfast.verbs.sessions.session import contents_of, context
 from holdfast.verbs.sessions.topics import topics_of
 
 
@@ -31,4 +31,4 @@ def record(call: Call, id: str) -> str:  # noqa: A002
 @surface.resource("holdfast://session/{id}", "A session")
 def session(call: Call, id: str) -> str:  # noqa: A002
     """One session with what it left, by its id."""
-    return work.left_of(left_by(call.memory, id), topics_of(call.memory, id))
+    return work.left_of(contents_of(call.memory, id), topics_of(call.memory, id))

@@ -7,23 +7,24 @@ from holdfast.model.event import Event
 from holdfast.model.fence import OURS, attribute, defused, inline
 from holdfast.model.fold import set_aside
 from holdfast.model.freshness import Freshness
+from holdfast.model.ids import SHORT, short
 from holdfast.model.query import Hit, Recalled
 from holdfast.model.record import Record
 from holdfast.model.text import counted, shorten, tokens_of
-from holdfast.policy.admission.admit import Refused
+from holdfast.policy.admission.admit import Refused, how_near
 from holdfast.policy.admission.refusals import Remedies, explain, explain_pending
-from holdfast.policy.freshness import details, told
+from holdfast.policy.freshness import details, freshness_text
 from holdfast.policy.ranking.variants import variant_of, wording
 from holdfast.policy.sessions.plan_brief import clipped, is_blocking
+from holdfast.policy.sessions.triggers import warns_at
 from holdfast.surfaces.phrases import kind_of
-from holdfast.verbs.records.conflicts import Clash
-from holdfast.verbs.records.read import Shown
-from holdfast.verbs.records.write import Held, Outcome, Written
-from holdfast.verbs.search.recall import wants_answer
+from holdfast.verbs.records.conflicts import LikelyConflict
+from holdfast.verbs.records.read import RecordDetails
+from holdfast.verbs.records.write import Outcome, Written, WrittenPending
+from holdfast.verbs.search.recall import needs_answer
 from holdfast.verbs.sessions.scars import Answered
 from holdfast.verbs.truth.hydrate import CitedFile, Hydrated
 
-SHORT = 10
 NOT_ACCEPTED = "(Quarantined: its author is not accepted here. Do not rely on it.)"
 REMEDIES = Remedies(
     revise="revise({id}, text)",
@@ -57,9 +58,10 @@ def index_of(recalled: Recalled, *, who: str, budget: int, guidance: str = "", w
         more = (
             f" {recalled.gated} weak matches were left out; mode=exploratory includes more." if recalled.gated else ""
         )
-        return "\n".join([f"No memory fits this question.{more}", *held_lines(recalled), *recalled.notes])
+        lines = [f"No memory fits this question.{more}", *_closest_line(recalled), *quarantined_lines(recalled)]
+        return "\n".join([*lines, *recalled.notes])
     hits = sorted(recalled.hits, key=lambda hit: not is_blocking(hit.record))
-    scars = sum(wants_answer(hit) for hit in hits)
+    scars = sum(needs_answer(hit) for hit in hits)
     remarks = [guidance] if guidance else []
     remarks += [f"{counted(scars, 'scar')} to review"] if scars else []
     remarks += [f"{recalled.gated} weaker left out"] if recalled.gated else []
@@ -73,13 +75,18 @@ def index_of(recalled: Recalled, *, who: str, budget: int, guidance: str = "", w
         tail.append("These ship with Holdfast; save the first lesson of this project with remember.")
     items = [_hit(hit, who, whole=position == 0) for position, hit in enumerate(hits)]
     items += [
-        f"related ({related.relation} {related.source[:SHORT]}): {line(related.record)}" for related in recalled.related
+        f"related ({related.relation} {short(related.source)}): {line(related.record)}" for related in recalled.related
     ]
-    items += held_lines(recalled)
+    items += quarantined_lines(recalled)
     return within(budget, [head], items, "raise budget", tail)
 
 
-def held_lines(recalled: Recalled) -> list[str]:
+def _closest_line(recalled: Recalled) -> list[str]:
+    near = recalled.closest
+    return [f"Closest, probably not about it: {line(near)}"] if near else []
+
+
+def quarantined_lines(recalled: Recalled) -> list[str]:
     """Format matches that are quarantined, one line each."""
     return [
         f"NOT ACCEPTED (quarantined), do not rely on it ({inline(hit.came)}): {line(hit.record)}. The user decides: holdfast quarantine"
@@ -90,6 +97,7 @@ def held_lines(recalled: Recalled) -> list[str]:
 def _hit(hit: Hit, who: str, *, whole: bool) -> str:
     record = hit.record
     facts = [kind_of(record), record.created_at[:10], hit.confidence, _checked(record, hit.freshness), *record.scopes]
+    facts += [f"contradicted by the newer {short(hit.contradicted_by)}"] if hit.contradicted_by else []
     facts += [f"from branch {hit.branch}, not merged here"] if hit.branch else []
     facts += ["starter"] if record.source == "starter" else []
     facts += [inline(hit.came)] if hit.came else []
@@ -97,7 +105,7 @@ def _hit(hit: Hit, who: str, *, whole: bool) -> str:
     why = ", ".join(f"{name} {value:.2f}" for name, value in hit.why.items())
     lesson = record.kind == "scar" and hit.confidence != "weak"
     more = (shorten(record.body, 200) if lesson else hit.snippet).removeprefix(record.title).strip()
-    lines = [f"{record.id[:SHORT]} {shorten(record.title, 120)}", f"  [{' · '.join(facts)} · why: {why}]"]
+    lines = [f"{short(record.id)} {shorten(record.title, 120)}", f"  [{' · '.join(facts)} · why: {why}]"]
     lines += [f"  {more}"] if more else []
     lines += [f"  check first: {doubt}" for doubt in details(hit.freshness)] if hit.freshness else []
     if lesson:
@@ -130,7 +138,7 @@ def waiting_for(scars: Sequence[Record], how: str = ANSWER) -> list[str]:
     """List the scars shown in this session that are not answered yet, and how to answer."""
     if not scars:
         return []
-    named = "; ".join(f"{scar.id[:SHORT]} {shorten(scar.title, 60)}" for scar in scars[:5])
+    named = "; ".join(f"{short(scar.id)} {shorten(scar.title, 60)}" for scar in scars[:5])
     rest = f" and {len(scars) - 5} more" if len(scars) > 5 else ""
     return [
         f"{counted(len(scars), 'scar')} shown in this session not answered. Answer before consequential work, {how}: {named}{rest}"
@@ -156,7 +164,7 @@ def _file(file: CitedFile) -> str:
     return f'{OURS}<memory-file path="{attribute(file.path)}"{when}>\n{defused(file.text)}{cut}\n{OURS}</memory-file>'
 
 
-def full(shown: Shown, *, start: int, room: int, freshness: Freshness | None = None) -> str:
+def full(shown: RecordDetails, *, start: int, room: int, freshness: Freshness | None = None) -> str:
     """Format a whole record, or as much as fits into `room` tokens, fenced and with its provenance."""
     record = shown.record
     by, at = attribute(record.by.name or record.by.kind), record.created_at[:16]
@@ -178,7 +186,7 @@ def full(shown: Shown, *, start: int, room: int, freshness: Freshness | None = N
     return "\n".join([first, defused(part), head, *last, rest.format(start + len(part))])
 
 
-def _facts(shown: Shown, freshness: Freshness | None) -> list[str]:
+def _facts(shown: RecordDetails, freshness: Freshness | None) -> list[str]:
     record, usage = shown.record, shown.usage
     facts = [
         record.project or "global",
@@ -188,6 +196,7 @@ def _facts(shown: Shown, freshness: Freshness | None) -> list[str]:
     ]
     facts += [f"reason: {record.reason}"] if record.reason else []
     facts += [f"superseded by {shown.superseded_by}"] if shown.superseded_by else []
+    facts += [f"warns at {defused(places)}"] if (places := warns_at(record)) else []
     facts += [f"{arrow.relation} {arrow.target}" for arrow in shown.links if arrow.source == record.id]
     if usage.surfaced or usage.applied or usage.contradicted:
         facts.append(f"shown {usage.surfaced}, applied {usage.applied}, contradicted {usage.contradicted}")
@@ -196,7 +205,7 @@ def _facts(shown: Shown, freshness: Freshness | None) -> list[str]:
 
 def line(record: Record) -> str:
     """Format a record as one line."""
-    return f"{record.id[:SHORT]} {record.created_at[:16]} [{kind_of(record)}] {shorten(record.title, 120)}"
+    return f"{short(record.id)} {record.created_at[:16]} [{kind_of(record)}] {shorten(record.title, 120)}"
 
 
 def history_of(events: Iterable[Event]) -> str:
@@ -221,12 +230,16 @@ def outcome_of(outcome: Outcome) -> str:
             return "\n".join(
                 [
                     f"Saved as {record.id}: {shorten(record.title, 120)}",
-                    *(f"  related: {near.record.id[:SHORT]} {shorten(near.record.title, 100)}" for near in related),
+                    *([f"  warns at {shorten(places, 300)}"] if (places := warns_at(record)) else []),
+                    *(
+                        f"  {how_near(near)}: {short(near.record.id)} {shorten(near.record.title, 100)}"
+                        for near in related
+                    ),
                     *(f"  warning: {doubt}" for doubt in doubts),
                     *(f"  {conflict_line(record, clash)}" for clash in conflicts),
                 ]
             )
-        case Held(record=record, why=why):
+        case WrittenPending(record=record, why=why):
             return f"Pending as {record.id} because {why}. {explain_pending(record.id, REMEDIES)}"
         case refused:
             return refusal_of(refused)
@@ -234,18 +247,18 @@ def outcome_of(outcome: Outcome) -> str:
 
 def answered(result: Answered, how: str = ANSWER) -> list[str]:
     """Format which answers to scars were accepted, and which are missing."""
-    lines = [f"{decision}: {record.id[:SHORT]} {shorten(record.title, 80)}" for record, decision in result.taken]
+    lines = [f"{decision}: {short(record.id)} {shorten(record.title, 80)}" for record, decision in result.taken]
     lines += [f"NOT accepted: {problem}" for problem in result.problems]
     return lines + (waiting_for(result.waiting, how) or ["Every scar shown in this session is answered."])
 
 
-def conflict_line(record: Record, clash: Clash) -> str:
+def conflict_line(record: Record, clash: LikelyConflict) -> str:
     """Format what a new record seems to contradict, and how to resolve it."""
-    other = f"{clash.record.id[:SHORT]} ({shorten(clash.record.title, 80)})"
-    replace = f"revise({record.id[:SHORT]}, links=[supersedes:{clash.record.id[:SHORT]}])"
+    other = f"{short(clash.record.id)} ({shorten(clash.record.title, 80)})"
+    replace = f"revise({short(record.id)}, links=[supersedes:{short(clash.record.id)}])"
     if clash.replaced:
         return f"seems to replace {other}: {clash.found.explain} If so: {replace}."
-    both = f"links=[relates_to:{clash.record.id[:SHORT]}]"
+    both = f"links=[relates_to:{short(clash.record.id)}]"
     return (
         f"seems to contradict {other}: {clash.found.explain} If it replaces that: {replace}; if both are true: {both}."
     )
@@ -259,7 +272,7 @@ def refusal_of(refused: Refused) -> str:
 def _checked(record: Record, freshness: Freshness | None = None) -> str:
     """Describe the freshness of a record, or when it was last verified."""
     if freshness:
-        return told(freshness)
+        return freshness_text(freshness)
     return f"verified {record.verified_at[:10]}" if record.verified_at else "never verified"
 
 

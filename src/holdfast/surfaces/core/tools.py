@@ -98,27 +98,28 @@ def remember(
     call: Call,
     text: Annotated[str, "Complete in itself."],
     kind: Kind = "fact",
-    title: Annotated[str, "Else taken from the text."] = "",
+    title: Annotated[str, "Else from the text."] = "",
     fields: Annotated[
         dict[str, Any],
-        "See help(kind): a scar needs severity (critical to low) and two counter_arguments, a decision has rationale.",
+        "See help(kind). A scar needs severity (critical to low) and two counter_arguments.",
     ] = {},  # noqa: B006
     scopes: Annotated[list[str], "As tools or projects:shop."] = [],  # noqa: B006
     tags: list[str] = [],  # noqa: B006
     anchors: Annotated[list[str], "Code it cites: path, path::symbol, path::NAME=5."] = [],  # noqa: B006
+    triggers: Annotated[list[str], "Commands or files to warn at."] = [],  # noqa: B006
     links: Annotated[
         list[str],
-        "relation:id, such as supersedes, refines, depends_on, relates_to.",
+        "relation:id, such as supersedes, refines, relates_to.",
     ] = [],  # noqa: B006
     confidence: Literal["high", "medium", "low"] = "medium",
     inferred: Annotated[bool, "You concluded it."] = False,
-    everywhere: Annotated[bool, "Holds in every project."] = False,
-    force: Annotated[bool, "Save it although refused."] = False,
-    redact: Annotated[bool, "Mask secrets instead."] = False,
+    everywhere: Annotated[bool, "In every project."] = False,
+    force: Annotated[bool, "Save although refused."] = False,
+    redact: Annotated[bool, "Mask secrets."] = False,
 ) -> str:
     """Save one thing for later sessions.
 
-    Refused, with what to do, when it is known, was retired, will be untrue soon or holds a secret.
+    Refused, with what to do, if it is known, retired, soon untrue or holds a secret.
     """
     arrows = tuple(
         Link(relation=relation, target=target) for relation, _, target in (link_.partition(":") for link_ in links)
@@ -132,6 +133,7 @@ def remember(
         scopes=tuple(scopes),
         tags=tuple(tags),
         anchors=tuple(anchors),
+        triggers=tuple(triggers),
         links=arrows,
         confidence=confidence,
         source=source,
@@ -153,12 +155,13 @@ def revise(
     fields: dict[str, Any] = {},  # noqa: B006
     scopes: list[str] = [],  # noqa: B006
     tags: list[str] = [],  # noqa: B006
+    triggers: list[str] = [],  # noqa: B006
     links: Annotated[list[str], "relation:id to add."] = [],  # noqa: B006
 ) -> str:
-    """Change a memory's text, title or kind; fields, scopes and tags are replaced, links added. The old version stays in its history."""
+    """Change a memory; what is passed replaces the old, links are added. The old version stays in its history."""
     for relation, _, target in (link_.partition(":") for link_ in links):
         record = link(call.memory, id, relation, target)
-    if links and not (text or title or kind or fields or scopes or tags):
+    if links and not (text or title or kind or fields or scopes or tags or triggers):
         return f"Linked {record.id}."
     outcome = lifecycle.revise(
         call.memory,
@@ -170,6 +173,7 @@ def revise(
             fields=fields or None,
             scopes=tuple(scopes) or None,
             tags=tuple(tags) or None,
+            triggers=tuple(filter(None, triggers)) if triggers else None,
         ),
     )
     return (
@@ -195,7 +199,7 @@ def judge(
     call: Call,
     judgements: Annotated[list[dict[str, Any]], {"minItems": 1, "items": VERDICT}],
 ) -> str:
-    """Report the outcome of memories; this is how the memory learns what to trust.
+    """Report the outcome of memories: so the memory learns what to trust.
 
     To a scar that recall showed: APPLYING (evidence: what was done), N_A (why it does not apply) or REFUTED (which risk is
     accepted), in 50 characters or more; later succeeded or failed. To any: applied, ignored, contradicted (it is wrong),
@@ -229,7 +233,7 @@ def forget(
 def session(
     call: Call,
     action: Literal[tuple(actions.SESSION)],  # type: ignore[valid-type]
-    id: Annotated[str, "A session, if not the active one."] = "",  # noqa: A002
+    id: Annotated[str, "If not the active one."] = "",  # noqa: A002
     title: Annotated[str, "start: what it is about."] = "",
     issue: str = "",
     close_type: Literal["standard", "quick", "autonomous", "retroactive"] = "standard",
@@ -244,7 +248,7 @@ def session(
     start returns what the last one left. patterns: what recurs across sessions.
     """
     args = Arguments(id=id, title=title, issue=issue, close_type=close_type, payload=payload, text=text, force=force)
-    return actions.SESSION[action](call.memory, args)
+    return actions.SESSION[action](call, args)
 
 
 @surface.tool("Keep track of unfinished work")
@@ -259,7 +263,7 @@ def thread(
 ) -> str:
     """Threads are work that outlives a session; untouched ones fade and are archived.
 
-    triage groups them by stage. suggestions are topics that keep recurring: promote or dismiss them.
+    triage groups them by stage. suggestions are recurring topics: promote or dismiss them.
     """
     return actions.THREAD[action](call.memory, Arguments(id=id, text=text, issue=issue, note=note, force=force))
 
@@ -271,7 +275,7 @@ def brief(
     form: Annotated[Literal["compact", "gate", "full"], "gate: only what blocks."] = "compact",
     budget: Annotated[int, "Most tokens.", {"minimum": 0, "maximum": 20000}] = 0,
 ) -> str:
-    """Return what is known about a plan, to put into a sub-agent's prompt: it has no memory of its own."""
+    """Return what is known about a plan, for a sub-agent's prompt: it has no memory of its own."""
     return work.brief_of(briefs.brief(call.memory, plan, form=form, budget=budget))
 
 
@@ -292,7 +296,7 @@ def absorb(
     observations: Annotated[list[dict[str, Any]], {"minItems": 1, "items": SEEN}],
     task: str = "",
 ) -> str:
-    """Save what sub-agents observed, and point out what should become a scar."""
+    """Save what sub-agents observed; names what should become a scar."""
     return work.absorbed_of(absorb_all(call.memory, observations, task=task))
 
 
@@ -304,12 +308,12 @@ def explore(
     days: int = 30,
     limit: int = 20,
 ) -> str:
-    """Look around: what is near a memory, what comes next, lessons, sessions, scars by effect, health."""
+    """Look around: near a memory, what comes next, lessons, sessions, scars by effect, health."""
     args = Arguments(id=about, text=about, days=max(1, days), limit=min(100, max(1, limit)))
     return actions.EXPLORE[view](call.memory, args)
 
 
 @surface.tool("Help", read_only=True)
 def help(call: Call, topic: Annotated[str, "A tool, a kind, or confirm, closing, writing."] = "") -> str:  # noqa: A001, ARG001
-    """Explain a tool, a kind and its fields, confirming, closing or writing."""
+    """Explain a tool, a kind and its fields, or a topic."""
     return work.help_of([(tool.name, tool.description) for tool in surface.tools.values()], topic)

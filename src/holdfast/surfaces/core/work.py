@@ -5,24 +5,26 @@ from typing import Any
 
 from holdfast.engine.raw.transcripts import Piece
 from holdfast.engine.views.links import Arrow
+from holdfast.model.ids import short
 from holdfast.model.kinds import KINDS, check_kind
 from holdfast.model.record import Record
 from holdfast.model.session import Session
 from holdfast.model.text import counted, plotted, shorten
 from holdfast.policy.sessions.closing import QUESTIONS
+from holdfast.policy.sessions.left_off import plain
 from holdfast.policy.sessions.plan_brief import Brief
-from holdfast.surfaces.core.text import SHORT, line, refusal_of, waiting_for, within
+from holdfast.surfaces.core.text import line, refusal_of, waiting_for, within
 from holdfast.verbs.search.graph import Neighbourhood
 from holdfast.verbs.sessions.absorb import Absorbed, Candidate
 from holdfast.verbs.sessions.analyze import Activity, BlindSpots, Reply, Wording
 from holdfast.verbs.sessions.close import Closed, NotClosed
 from holdfast.verbs.sessions.scars import Effect
-from holdfast.verbs.sessions.session import Left, Opening
+from holdfast.verbs.sessions.session import Opening, SessionContents
 from holdfast.verbs.sessions.thread import Known, Opened, Thread
 from holdfast.verbs.sessions.topics import Patterns, Topics
 from holdfast.verbs.upkeep.doctor import Status
 
-BUDGET = 1_500
+BUDGET, LEFT_OFF = 1_500, 300
 THREADS_AT_START = 5
 
 
@@ -54,12 +56,12 @@ def _standing(opened: Opening) -> list[str]:
     lines += _open_threads(opened.threads)
     lines += [f"Decisions of the last days ({len(opened.decisions)}):"] if opened.decisions else []
     lines += [
-        f"  {decision.id[:SHORT]} {decision.created_at[:10]} {shorten(decision.title, 100)}"
+        f"  {short(decision.id)} {decision.created_at[:10]} {shorten(decision.title, 100)}"
         for decision in opened.decisions
     ]
     lines += ["Topics that keep coming back; thread(promote) or thread(dismiss):"] if opened.suggestions else []
     lines += [
-        f"  {topic.id[:SHORT]} {shorten(topic.title, 80)} ({counted(len(topic.extra.get('evidence', ())), 'session')})"
+        f"  {short(topic.id)} {shorten(topic.title, 80)} ({counted(len(topic.extra.get('evidence', ())), 'session')})"
         for topic in opened.suggestions[:3]
     ]
     lines += [
@@ -75,16 +77,20 @@ def _standing(opened: Opening) -> list[str]:
 
 
 def _last(opened: Opening) -> list[str]:
-    if opened.last is None:
-        return ["This is the first session here." if not opened.resumed else "No earlier session was closed here."]
+    work = opened.left_off
+    left = plain(work, LEFT_OFF).splitlines() if work and work.observed else []
+    if opened.last is None or (work and left and work.session == opened.last.id):
+        nothing = "No earlier session was closed here." if opened.resumed else "This is the first session here."
+        return left or [nothing]
     title = str(opened.last.close.get("title") or opened.last.title or "untitled")
     lines = [f"Last session ({opened.last.closed_at[:10]}, {opened.last.agent or 'unknown'}): {shorten(title, 100)}"]
     summary = opened.summary.fields if opened.summary else {}
-    return lines + [
+    lines += [
         f"  {name.replace('_', ' ')}: {shorten(str(summary[name]), 160)}"
         for name in ("completed", "learned", "next_steps")
         if summary.get(name)
     ]
+    return lines + left
 
 
 def _open_threads(threads: Sequence[Thread]) -> list[str]:
@@ -101,7 +107,7 @@ def thread_line(thread: Thread) -> str:
     """Format a thread as one line."""
     stage = thread.stage if thread.stage == "resolved" else f"{thread.stage} {thread.vitality:.2f}"
     note = f" → {shorten(thread.record.reason, 80)}" if thread.record.reason else ""
-    return f"{thread.record.id[:SHORT]} [{stage}, touched {thread.touched_at[:10]}] {shorten(thread.record.title, 100)}{note}"
+    return f"{short(thread.record.id)} [{stage}, touched {thread.touched_at[:10]}] {shorten(thread.record.title, 100)}{note}"
 
 
 def threads_of(threads: Sequence[Thread], *, nothing: str) -> str:
@@ -142,21 +148,21 @@ def closing_of(outcome: Closed | NotClosed) -> str:
                 *(f"- {problem}" for problem in outcome.problems),
             ]
         )
-    kinds = ", ".join(f"{record.kind} {record.id[:SHORT]}" for record in outcome.kept)
+    kinds = ", ".join(f"{record.kind} {short(record.id)}" for record in outcome.kept)
     lines = [f"Session {outcome.session.id} closed ({outcome.compliance['close_type']}): {outcome.title or 'untitled'}"]
     lines += [f"Saved: {kinds}"] if kinds else []
     lines += (
-        [f"Threads: {'; '.join(f'{record.id[:SHORT]} {shorten(record.title, 60)}' for record in outcome.threads)}"]
+        [f"Threads: {'; '.join(f'{short(record.id)} {shorten(record.title, 60)}' for record in outcome.threads)}"]
         if outcome.threads
         else []
     )
     settled = [
-        f"{'+' if verdict == 'applied' else '!'} {scar[:SHORT]} {verdict}" for scar, verdict in outcome.answered.items()
+        f"{'+' if verdict == 'applied' else '!'} {short(scar)} {verdict}" for scar, verdict in outcome.answered.items()
     ]
     lines += [f"Scars answered at close: {'; '.join(settled)}"] if settled else []
     lines += (
         [
-            f"Suggested thread: {outcome.suggestion.id[:SHORT]} {outcome.suggestion.title}; thread(promote) or thread(dismiss)"
+            f"Suggested thread: {short(outcome.suggestion.id)} {outcome.suggestion.title}; thread(promote) or thread(dismiss)"
         ]
         if outcome.suggestion
         else []
@@ -174,7 +180,7 @@ def session_line(session: Session) -> str:
     return f"{session.id} {session.started_at[:16]} [{state}, {session.agent or 'unknown'}] {shorten(title, 80)}"
 
 
-def left_of(left: Left, topics: Topics) -> str:
+def left_of(left: SessionContents, topics: Topics) -> str:
     """Format a session with what it left."""
     head = [
         session_line(left.session),
@@ -200,7 +206,7 @@ def patterns_of(patterns: Patterns) -> str:
 def pieces_of(pieces: Sequence[Piece]) -> str:
     """Format passages of transcripts."""
     items = [
-        f"{piece.session[:SHORT]} part {piece.place} (score {piece.score:.1f}): {shorten(piece.body, 300)}"
+        f"{short(piece.session)} part {piece.place} (score {piece.score:.1f}): {shorten(piece.body, 300)}"
         for piece in pieces
     ]
     return (
@@ -220,7 +226,7 @@ def absorbed_of(absorbed: Absorbed) -> str:
     head = f"Saved {counted(len(absorbed.kept), 'observation')}" + (
         f", {len(absorbed.known)} were known" if absorbed.known else ""
     )
-    lines = [f"{head}: {', '.join(record.id[:SHORT] for record in absorbed.kept)}".rstrip(": ")]
+    lines = [f"{head}: {', '.join(short(record.id) for record in absorbed.kept)}".rstrip(": ")]
     lines += [f"NOT saved: {problem}" for problem in absorbed.problems]
     return within(
         BUDGET, [*lines, *_lessons(absorbed.candidates)[:1]], _lessons(absorbed.candidates)[1:], "explore(candidates)"
@@ -244,7 +250,7 @@ def _lessons(candidates: Sequence[Candidate]) -> list[str]:
     return [
         head,
         *(
-            f"{candidate.record.id[:SHORT]} {shorten(candidate.record.title, 120)} ({candidate.cue})"
+            f"{short(candidate.record.id)} {shorten(candidate.record.title, 120)} ({candidate.cue})"
             for candidate in candidates
         ),
     ]
@@ -255,7 +261,7 @@ def graph_of(graph: Neighbourhood) -> str:
     titles = {record.id: record.title for record in (graph.center, *graph.records)}
 
     def arrow_line(arrow: Arrow) -> str:
-        ends = [f"{end[:SHORT]} {shorten(titles.get(end, ''), 60)}" for end in (arrow.source, arrow.target)]
+        ends = [f"{short(end)} {shorten(titles.get(end, ''), 60)}" for end in (arrow.source, arrow.target)]
         return f"{ends[0]} —{arrow.relation}→ {ends[1]}"
 
     if not graph.arrows:
@@ -306,7 +312,7 @@ def effect_line(effect: Effect) -> str:
     """Format the effect of a scar as one line."""
     outcomes = ", ".join(f"{name} {count}" for name, count in effect.outcomes.most_common()) or "no outcome yet"
     review = " · needs review" if effect.wants_review else ""
-    return f"{effect.scar.id[:SHORT]} {shorten(effect.scar.title, 80)}: shown {effect.shown}, {outcomes}, weight {effect.multiplier:.0%}{review}"
+    return f"{short(effect.scar.id)} {shorten(effect.scar.title, 80)}: shown {effect.shown}, {outcomes}, weight {effect.multiplier:.0%}{review}"
 
 
 def wording_line(wording: Wording) -> str:

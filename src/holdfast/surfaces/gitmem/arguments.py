@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from holdfast.model.errors import Invalid
+from holdfast.model.ids import parse_instant
 from holdfast.model.kinds import SEVERITIES
 from holdfast.model.record import Draft
 from holdfast.policy.admission.admit import Waivers
@@ -53,10 +54,19 @@ def use(args: Mapping[str, Any]) -> Use:
         context=args["reference_context"],
         succeeded=args.get("execution_successful"),
         issue=args.get("issue_identifier") or args.get("issue_id") or "",
-        shown_at=args["surfaced_at"],
+        shown_at=_moment(args, "surfaced_at"),
         variant=args.get("variant_id", ""),
         session=args.get("session_id", ""),
     )
+
+
+def _moment(args: Mapping[str, Any], name: str) -> str:
+    """Return a time as stored; raise Invalid for one that is not ISO."""
+    try:
+        return parse_instant(args[name])
+    except Invalid as problem:
+        hint = "Use the ISO time at which recall returned the scar, such as 2026-03-01T09:30:00Z."
+        raise Invalid(f"{name} {args[name][:40]!r} is not an ISO timestamp.", hint=hint) from problem
 
 
 def answers(items: Sequence[Mapping[str, Any]], decision_key: str) -> list[Answer]:
@@ -79,7 +89,7 @@ def session_id(memory: Memory, reference: str) -> str:
     try:
         return find_session(memory, reference).id
     except Invalid as problem:
-        hint = "Use the id that session_start returned, or its first 8 characters; call session_start if there is none."
+        hint = "Use the id that session_start returned; call session_start if there is none."
         raise Invalid(f"Invalid session_id format: {reference[:40]!r} is not an id.", hint=hint) from problem
 
 

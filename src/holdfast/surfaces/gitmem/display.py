@@ -5,21 +5,24 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from holdfast.model.errors import Invalid
+from holdfast.model.ids import short
 from holdfast.model.query import Hit, Recalled
 from holdfast.model.record import Record
 from holdfast.model.text import counted, shorten
 from holdfast.policy.ranking.variants import variant_of, wording
+from holdfast.policy.sessions.left_off import plain
 from holdfast.policy.sessions.plan_brief import Brief, is_blocking
-from holdfast.surfaces.gitmem.shapes import REMEDIES, ago, short
+from holdfast.surfaces.gitmem.shapes import REMEDIES, ago, tagged
 from holdfast.surfaces.phrases import kind_of, refusal
 from holdfast.verbs.records.write import Outcome
-from holdfast.verbs.search.recall import wants_answer
+from holdfast.verbs.search.recall import needs_answer
 from holdfast.verbs.sessions.close import Closed, NotClosed
 from holdfast.verbs.sessions.scars import Effect
 from holdfast.verbs.sessions.session import Opening
 from holdfast.verbs.sessions.thread import Known, Opened, Thread
 
 THREADS, SUGGESTIONS = 5, 3
+LEFT_OFF = 300  # tokens
 FADED = 0.8  # the remaining weight of a scar below which its decay is displayed
 
 
@@ -45,13 +48,13 @@ def closing(outcome: Closed | NotClosed) -> str:
     lines += [f"Title: {outcome.title}"] if outcome.title else []
     lines += [f"Kept: {', '.join(f'{number} {kind}' for kind, number in kept.items())}"] if kept else []
     lines += _reflection(outcome.kept)
-    lines += [f"Thread: {short(thread)}: {shorten(thread.title, 80)}" for thread in outcome.threads]
+    lines += [f"Thread: {tagged(thread)}: {shorten(thread.title, 80)}" for thread in outcome.threads]
     lines += [
-        f"Scar {'+' if verdict == 'applied' else '!'} {scar[:10]} {verdict}"
+        f"Scar {'+' if verdict == 'applied' else '!'} {short(scar)} {verdict}"
         for scar, verdict in outcome.answered.items()
     ]
     if suggestion := outcome.suggestion:
-        lines.append(f"Suggested thread: {short(suggestion)}: {shorten(suggestion.title, 80)}")
+        lines.append(f"Suggested thread: {tagged(suggestion)}: {shorten(suggestion.title, 80)}")
     compliance = ", ".join(f"{name} {value}" for name, value in outcome.compliance.items() if name != "close_type")
     return "\n".join([*lines, f"Compliance: {compliance}", *(f"Note: {remark}" for remark in outcome.remarks)])
 
@@ -62,7 +65,7 @@ def recalled(results: Recalled, plan: str, who: str, effects: Sequence[Effect]) 
         weak = f" {results.gated} weaker left out." if results.gated else ""
         return "\n".join([f"No memory fits this plan closely enough: {shorten(plan, 120)}.{weak}", *results.notes])
     hits = sorted(results.hits, key=lambda hit: not is_blocking(hit.record))
-    scars, by_id = sum(map(wants_answer, hits)), {effect.scar.id: effect for effect in effects}
+    scars, by_id = sum(map(needs_answer, hits)), {effect.scar.id: effect for effect in effects}
     what = f"{counted(scars, 'scar')} to review" if scars else f"{counted(len(hits), 'lesson')} to consider"
     lines = [f"{what} for: {shorten(plan, 120)}", ""]
     for position, hit in enumerate(hits, start=1):
@@ -98,7 +101,7 @@ def logged(records: Sequence[Record], now: str) -> str:
     if not records:
         return "No lesson was saved yet: create_learning saves the first."
     lines = [
-        f"{short(record)} [{kind_of(record)}] {shorten(record.title, 100)} ({ago(record.created_at, now)})"
+        f"{tagged(record)} [{kind_of(record)}] {shorten(record.title, 100)} ({ago(record.created_at, now)})"
         for record in records
     ]
     return "\n".join([f"{counted(len(records), 'entry')}, latest first", *lines])
@@ -108,29 +111,29 @@ def created_thread(outcome: Opened | Known | Outcome, now: str) -> str:
     """Format the outcome of creating a thread."""
     match outcome:
         case Opened(thread=thread):
-            return f"Created {thread_line(thread, now)}\nthread_id: {short(thread.record)}"
+            return f"Created {thread_line(thread, now)}\nthread_id: {tagged(thread.record)}"
         case Known(thread=thread):
-            lines = [f"Already open, touched: {thread_line(thread, now)}", f"thread_id: {short(thread.record)}"]
+            lines = [f"Already open, touched: {thread_line(thread, now)}", f"thread_id: {tagged(thread.record)}"]
             return "\n".join([*lines, "deduplicated: true", "allow_duplicate=true opens another one."])
     raise refusal(outcome, REMEDIES)  # type: ignore[arg-type]
 
 
-def threads(places: Mapping[int, Thread], resolved: Sequence[Thread]) -> str:
-    """Format threads as a table, oldest first."""
+def threads(places: Mapping[int, Thread], resolved: Sequence[Thread], *, opened: int, resolved_: int) -> str:
+    """Format threads as a table, oldest first, with the totals of the project."""
     listed = {place: thread for place, thread in places.items() if thread.stage != "archived"}
+    head = [f"total_open: {opened} · total_resolved: {resolved_}"]
     if not listed and not resolved:
-        return "No thread is open: create_thread creates one."
+        return "\n".join([*head, "No thread to list: create_thread creates one."])
     rows = [
-        f"| #{place} | {short(thread.record)} | {_cell(thread.record.title)} | {thread.stage} {thread.vitality:.2f} | {thread.touched_at[:10]} |"
+        f"| #{place} | {tagged(thread.record)} | {_cell(thread.record.title)} | {thread.stage} {thread.vitality:.2f} | {thread.touched_at[:10]} |"
         for place, thread in listed.items()
     ]
     rows += [
-        f"| – | {short(thread.record)} | {_cell(thread.record.title)} | resolved: {_cell(thread.record.reason)} | {thread.record.updated_at[:10]} |"
+        f"| – | {tagged(thread.record)} | {_cell(thread.record.title)} | resolved: {_cell(thread.record.reason)} | {thread.record.updated_at[:10]} |"
         for thread in resolved
     ]
     hidden = len(places) - len(listed)
     note = [f"{counted(hidden, 'thread')} dormant for a month not listed: cleanup_threads."] if hidden else []
-    head = [f"total_open: {len(places)} · total_resolved: {len(resolved)}"]
     return "\n".join([*head, "| # | id | thread | state | last active |", "|---|---|---|---|---|", *rows, *note])
 
 
@@ -140,7 +143,7 @@ def triaged(stages: Mapping[str, Sequence[Thread]], archived: Sequence[Thread], 
     lines = [f"total_open: {total} · " + " · ".join(f"{name} {len(threads_)}" for name, threads_ in stages.items())]
     for name, threads_ in stages.items():
         lines += [f"{name}:", *(f"  {thread_line(thread, now)}" for thread in threads_)] if threads_ else []
-    lines += [f"Archived now: {short(thread.record)}: {shorten(thread.record.title, 80)}" for thread in archived]
+    lines += [f"Archived now: {tagged(thread.record)}: {shorten(thread.record.title, 80)}" for thread in archived]
     return "\n".join(
         [*lines, "resolve_thread closes what is done; auto_archive=true archives those dormant for 30 days."]
     )
@@ -150,9 +153,9 @@ def thread_line(thread: Thread, now: str) -> str:
     """Format a thread as one line."""
     record = thread.record
     if thread.stage == "resolved":
-        return f"{short(record)}: {shorten(record.title, 100)} [RESOLVED] {shorten(record.reason, 100)}".rstrip()
+        return f"{tagged(record)}: {shorten(record.title, 100)} [RESOLVED] {shorten(record.reason, 100)}".rstrip()
     state = f"[{thread.stage.upper()} {thread.vitality:.2f}] ({thread.thread_class}, {ago(thread.touched_at, now)})"
-    return f"{short(record)}: {shorten(record.title, 100)} {state}"
+    return f"{tagged(record)}: {shorten(record.title, 100)} {state}"
 
 
 def _standing(opened: Opening, now: str) -> list[str]:
@@ -166,7 +169,7 @@ def _standing(opened: Opening, now: str) -> list[str]:
     lines += _suggested(opened.suggestions)
     lines += [f"Decisions ({len(opened.decisions)}):"] if opened.decisions else []
     lines += [
-        f"  {decision.created_at[:10]} {short(decision)} {shorten(decision.title, 100)}"
+        f"  {decision.created_at[:10]} {tagged(decision)} {shorten(decision.title, 100)}"
         for decision in opened.decisions
     ]
     lines += [f"Never closed: session {session.id} of {session.started_at[:16]}" for session in opened.left_open[:2]]
@@ -179,8 +182,10 @@ def _standing(opened: Opening, now: str) -> list[str]:
 
 
 def _last(opened: Opening) -> list[str]:
-    if opened.last is None:
-        return ["First session here: recall before you act, create_learning when something is learned."]
+    work = opened.left_off
+    left = plain(work, LEFT_OFF).splitlines() if work and work.observed else []
+    if opened.last is None or (work and left and work.session == opened.last.id):
+        return left or ["First session here: recall before you act, create_learning when something is learned."]
     title = str(opened.last.close.get("title") or opened.last.title or "untitled")
     summary = opened.summary.fields if opened.summary else {}
     parts = [
@@ -191,6 +196,7 @@ def _last(opened: Opening) -> list[str]:
     return [
         f"Last session ({opened.last.closed_at[:10]}, {opened.last.agent or 'unknown'}): {shorten(title, 100)}",
         *parts,
+        *left,
     ]
 
 
@@ -198,7 +204,7 @@ def _suggested(suggestions: Sequence[Record]) -> list[str]:
     if not suggestions:
         return []
     lines = [
-        f"  {short(suggestion)}: {shorten(suggestion.title, 80)} ({counted(len(suggestion.extra.get('evidence', ())), 'session')})"
+        f"  {tagged(suggestion)}: {shorten(suggestion.title, 80)} ({counted(len(suggestion.extra.get('evidence', ())), 'session')})"
         for suggestion in suggestions[:SUGGESTIONS]
     ]
     return [f"Suggested threads ({len(suggestions)}): promote_suggestion or dismiss_suggestion", *lines]
@@ -216,7 +222,7 @@ def _hit_head(hit: Hit, effect: Effect | None) -> str:
     tags += ["[low confidence]"] if hit.confidence == "weak" else []
     tags += [f"[decay: {effect.multiplier:.0%}]"] if effect and effect.multiplier < FADED else []
     tags += ["[often dismissed: needs review]"] if effect and effect.wants_review else []
-    head = f"[{kind_of(record)}] {shorten(record.title, 120)} · {short(record)} (similarity {hit.fit:.2f})"
+    head = f"[{kind_of(record)}] {shorten(record.title, 120)} · {tagged(record)} (similarity {hit.fit:.2f})"
     return " ".join([head, *tags])
 
 
@@ -239,7 +245,7 @@ def _hit_body(hit: Hit, who: str, *, whole: bool) -> list[str]:
 
 
 def _next_steps(hits: Sequence[Hit], scars: int) -> list[str]:
-    lines = [f'search("{short(hits[0].record)}") returns one in full.']
+    lines = [f'search("{tagged(hits[0].record)}") returns one in full.']
     if scars:
         keys = "[{scar_id, decision: APPLYING|N_A|REFUTED, evidence}]"
         lines.insert(0, f"Answer each scar before you continue: confirm_scars(confirmations={keys}).")

@@ -15,15 +15,14 @@ MORE = 3  # times as many hits are requested when some will be filtered out
 
 
 def search_lessons(
-    memory: Memory, text: str, *, kinds: Sequence[str] = LESSONS, severity: str = "", limit: int = 5
+    memory: Memory, text: str, *, kinds: Sequence[str] = (*LESSONS, "observation"), severity: str = "", limit: int = 5
 ) -> Recalled:
     """Find lessons by question; an id returns its record."""
-    if is_reference(text):
+    if is_reference(memory, text):
         record = find(memory, text).record
         return Recalled(hits=(Hit(record=record, score=1.0, confidence="strong", why={"id": 1.0}, fit=1.0),))
-    most = limit * MORE if severity else limit
-    recalled = recall(memory, Query(text=text, kinds=tuple(kinds), limit=most), surface=False)
-    hits = [hit for hit in recalled.hits if _is_as_severe(hit.record, severity)]
+    recalled = recall(memory, Query(text=text, kinds=tuple(kinds), limit=limit * MORE), surface=False)
+    hits = [hit for hit in recalled.hits if _is_as_severe(hit.record, severity) and _is_meant(hit.record)]
     return Recalled(hits=tuple(hits[:limit]), search=recalled.search, gated=recalled.gated, notes=recalled.notes)
 
 
@@ -38,8 +37,13 @@ def recent_lessons(
     """Return lessons and decisions, latest first, without those that ship with Holdfast."""
     since = days_before(memory.clock.now(), days) if days else ""
     page = list_records(memory, Query(text="", kinds=tuple(kinds), since=since, limit=MOST_LISTED))
-    own = [record for record in page.records if record.source != "starter" and _is_as_severe(record, severity)]
+    own = [record for record in page.records if _is_as_severe(record, severity)]
     return own[:limit]
+
+
+def _is_meant(record: Record) -> bool:
+    """True for lessons, and for observations that sub-agents reported; not for those derived from activity."""
+    return record.kind != "observation" or record.fields.get("type") == "sub-agent"
 
 
 def _is_as_severe(record: Record, severity: str) -> bool:

@@ -5,6 +5,7 @@ from dataclasses import fields
 from typing import Any
 
 from holdfast import __version__
+from holdfast.model.ids import short
 from holdfast.model.text import counted, shorten
 from holdfast.policy.sessions.triples import Stats, Triple
 from holdfast.surfaces.contract import Contract
@@ -13,6 +14,7 @@ from holdfast.verbs.sessions.analyze import Activity, BlindSpots, Reply
 from holdfast.verbs.sessions.scars import Effect
 from holdfast.verbs.upkeep.doctor import Check, Status
 
+INDEX_CHECKS = ("sqlite", "pages", "server", "views", "embedder", "vectors")  # what the index can be out of sync in
 Report = Activity | BlindSpots | Mapping[str, Sequence[Reply]]
 
 
@@ -73,10 +75,11 @@ def cache_status(status: Status, learnings: int) -> dict[str, Any]:
 
 def cache_health(checks: Sequence[Check]) -> dict[str, Any]:
     """Return whether the search index agrees with the journal."""
-    failed = [check for check in checks if check.fix]
+    about_index = [check for check in checks if check.name in INDEX_CHECKS]
+    failed = [check for check in about_index if check.fix]
     return {
         "status": "out_of_sync" if failed else "healthy",
-        "details": [f"{check.name}: {check.found}" for check in checks],
+        "details": [f"{check.name}: {check.found}" for check in about_index],
         "fixes": [check.fix for check in failed],
     }
 
@@ -139,7 +142,7 @@ def _reflections(reflections: Mapping[str, Sequence[Reply]]) -> list[str]:
     for question, replies in reflections.items():
         lines += [f"## {question}"] if replies else []
         lines += [
-            f"- {reply.at[:10]} {reply.agent} {reply.session[:10]}: {shorten(reply.text, 200)}" for reply in replies
+            f"- {reply.at[:10]} {reply.agent} {short(reply.session)}: {shorten(reply.text, 200)}" for reply in replies
         ]
     return lines or ["No session closed with a reflection yet."]
 
@@ -153,7 +156,7 @@ def _blind_spots(spots: BlindSpots) -> list[str]:
 
 def _effect(effect: Effect) -> str:
     outcomes = ", ".join(f"{name} {count}" for name, count in effect.outcomes.most_common()) or "no answer"
-    return f"{effect.scar.id[:10]} {shorten(effect.scar.title, 80)}: shown {effect.shown}, {outcomes}"
+    return f"{short(effect.scar.id)} {shorten(effect.scar.title, 80)}: shown {effect.shown}, {outcomes}"
 
 
 def _stats(stats: Stats) -> list[str]:

@@ -6,7 +6,7 @@ from typing import Any
 
 from holdfast.engine.raw.transcripts import Piece, Transcript
 from holdfast.model.errors import HoldfastError, Invalid
-from holdfast.model.ids import days_between
+from holdfast.model.ids import days_between, short
 from holdfast.model.record import Record
 from holdfast.model.text import counted, shorten
 from holdfast.policy.admission.admit import Duplicate
@@ -14,13 +14,12 @@ from holdfast.policy.admission.refusals import Remedies
 from holdfast.surfaces.gitmem.uses import Noted
 from holdfast.surfaces.phrases import kind_of, refusal
 from holdfast.verbs.memory import Memory
-from holdfast.verbs.records.conflicts import Clash
-from holdfast.verbs.records.write import Held, Outcome, Written
+from holdfast.verbs.records.conflicts import LikelyConflict
+from holdfast.verbs.records.write import Outcome, Written, WrittenPending
 from holdfast.verbs.sessions.absorb import Absorbed
 from holdfast.verbs.sessions.scars import Answered, unanswered
 from holdfast.verbs.sessions.session import recalls
 
-SHORT = 10
 REMEDIES = Remedies(force="allow_duplicate=true")
 
 
@@ -31,10 +30,10 @@ def present_error(problem: HoldfastError) -> str:
     return json.dumps({"success": False, "errors": errors, "message": message}, ensure_ascii=False, indent=2)
 
 
-def short(record: Record) -> str:
-    """Return the first characters of an id, prefixed for threads and suggested threads."""
+def tagged(record: Record) -> str:
+    """Return the short form of an id, prefixed for threads and suggested threads."""
     tag = "" if record.kind != "thread" else "ts-" if record.state == "pending" else "t-"
-    return f"{tag}{record.id[:SHORT]}"
+    return f"{tag}{short(record.id)}"
 
 
 def ago(at: str, now: str) -> str:
@@ -46,7 +45,7 @@ def ago(at: str, now: str) -> str:
 def advised(memory: Memory, text: str) -> str:
     """Prepend a note about unconfirmed scars or a missing recall; the text itself is unchanged."""
     if waiting := unanswered(memory):
-        names = ", ".join(short(scar) for scar in waiting[:5])
+        names = ", ".join(tagged(scar) for scar in waiting[:5])
         return f"Note: {counted(len(waiting), 'recalled scar')} not confirmed yet ({names}): confirm_scars.\n{text}"
     return text if recalls(memory) else f"Note: nothing was recalled in this session yet: recall(plan).\n{text}"
 
@@ -55,10 +54,10 @@ def kept(outcome: Outcome, key: str) -> str:
     """Format the outcome of a write; raise if it was refused."""
     match outcome:
         case Written(record=record, related=related, conflicts=conflicts):
-            also = [f"related: {short(match.record)} {shorten(match.record.title, 80)}" for match in related[:3]]
+            also = [f"related: {tagged(match.record)} {shorten(match.record.title, 80)}" for match in related[:3]]
             also += [_contradicted(clash) for clash in conflicts[:3]]
             return "\n".join([f"Created {kind_of(record)}: {record.title}", f"{key}: {record.id}", *also])
-        case Held(record=record, why=why):
+        case WrittenPending(record=record, why=why):
             return f"Pending approval ({why}): {record.title}\n{key}: {record.id}"
         case Duplicate(matches=matches):
             known = matches[0].record
@@ -70,10 +69,10 @@ def kept(outcome: Outcome, key: str) -> str:
 def confirmed(result: Answered) -> str:
     """Format the accepted answers; raise with every problem if any is invalid or missing."""
     if result.problems or result.waiting:
-        missing = [f"Not confirmed: {short(scar)} {scar.title}" for scar in result.waiting]
+        missing = [f"Not confirmed: {tagged(scar)} {scar.title}" for scar in result.waiting]
         hint = "Answer every recalled scar in one call. Nothing was recorded."
         raise Invalid("The confirmations are not valid.", hint=hint, problems=[*result.problems, *missing])
-    lines = [f"{decision}: {short(scar)} {shorten(scar.title, 80)}" for scar, decision in result.taken]
+    lines = [f"{decision}: {tagged(scar)} {shorten(scar.title, 80)}" for scar, decision in result.taken]
     return "\n".join([f"valid: true · {counted(len(result.taken), 'scar')} confirmed, continue.", *lines])
 
 
@@ -81,9 +80,9 @@ def reflected(result: Answered) -> str:
     """Format the recorded reflections; raise if none was valid."""
     if not result.taken:
         raise Invalid("No reflection was recorded.", hint="Correct them and call again.", problems=result.problems)
-    lines = [f"{outcome}: {short(scar)} {shorten(scar.title, 80)}" for scar, outcome in result.taken]
+    lines = [f"{outcome}: {tagged(scar)} {shorten(scar.title, 80)}" for scar, outcome in result.taken]
     lines += [f"Not recorded: {problem}" for problem in result.problems]
-    lines += [f"No reflection on: {short(record)} {shorten(record.title, 80)}" for record in result.waiting]
+    lines += [f"No reflection on: {tagged(record)} {shorten(record.title, 80)}" for record in result.waiting]
     return "\n".join([f"valid: true · {counted(len(result.taken), 'reflection')}", *lines])
 
 
@@ -140,14 +139,14 @@ def passages(pieces: Sequence[Piece], query: str) -> str:
     if not pieces:
         return f"No transcript matches: {shorten(query, 120)}"
     lines = [
-        f"{piece.session[:SHORT]} part {piece.place} (similarity {piece.share:.2f}): {shorten(piece.body, 300)}"
+        f"{short(piece.session)} part {piece.place} (similarity {piece.share:.2f}): {shorten(piece.body, 300)}"
         for piece in pieces
     ]
     return "\n".join([f"{counted(len(pieces), 'passage')} for: {shorten(query, 120)}", *lines])
 
 
-def _contradicted(clash: Clash) -> str:
-    named = f"{short(clash.record)} {shorten(clash.record.title, 80)}"
+def _contradicted(clash: LikelyConflict) -> str:
+    named = f"{tagged(clash.record)} {shorten(clash.record.title, 80)}"
     return (
         f"seems to contradict {named}: {clash.found.explain} archive_learning archives the one that is no longer true."
     )

@@ -53,7 +53,7 @@ def session_start(
 ) -> str:
     """Start a session and return what it should know, also about its issue."""
     memory = call.memory
-    opened = start(
+    memory, opened = start(
         memory,
         title=shorten(issue_title, 200),
         issue=linear_issue,
@@ -61,6 +61,7 @@ def session_start(
         agent=agent_identity,
         force=force,
     )
+    call.acting.context = memory.context
     about = " ".join((issue_title, *issue_labels, issue_description)).strip()
     known = brief(memory, shorten(about, LONGEST_PLAN)) if about else None
     payload = payload_file(memory, opened.session.id, PAYLOAD)
@@ -131,7 +132,7 @@ def search(
     call: Call, query: str, match_count: int, project: str = "", severity: str = "", learning_type: str = ""
 ) -> str:
     """Search lessons without recording an impression."""
-    kinds = (learning_type,) if learning_type else LESSONS
+    kinds = (learning_type,) if learning_type else (*LESSONS, "observation")
     results = search_lessons(in_project(call.memory, project), query, kinds=kinds, severity=severity, limit=match_count)
     return display.searched(results, query)
 
@@ -167,9 +168,10 @@ def absorb_observations(call: Call, observations: list[dict[str, Any]], task_id:
 def list_threads(call: Call, status: str, include_resolved: bool, project: str = "") -> str:
     """List threads, oldest first."""
     memory = in_project(call.memory, project)
-    places = thread.numbered_threads(memory) if status == "open" else {}
-    resolved = thread.resolved_threads(memory) if include_resolved or status == "resolved" else []
-    return display.threads(places, resolved)
+    resolved = thread.resolved_threads(memory)
+    wanted = resolved if include_resolved or status == "resolved" else []
+    places = thread.numbered_threads(memory)
+    return display.threads(places if status == "open" else {}, wanted, opened=len(places), resolved_=len(resolved))
 
 
 def create_thread(call: Call, text: str, allow_duplicate: bool, linear_issue: str = "", project: str = "") -> str:
@@ -193,7 +195,7 @@ def resolve_thread(
 def promote_suggestion(call: Call, suggestion_id: str, project: str = "") -> str:
     """Turn a suggestion into a thread."""
     record = suggest.promote(in_project(call.memory, project), suggestion_id)
-    return f"Created {shapes.short(record)}: {record.title}\nthread_id: {shapes.short(record)}"
+    return f"Created {shapes.tagged(record)}: {record.title}\nthread_id: {shapes.tagged(record)}"
 
 
 def dismiss_suggestion(call: Call, suggestion_id: str) -> str:
@@ -204,7 +206,7 @@ def dismiss_suggestion(call: Call, suggestion_id: str) -> str:
         if left > 0
         else "It will not be suggested again."
     )
-    return f"Dismissed {shapes.short(record)}: {record.title}\n{again}"
+    return f"Dismissed {shapes.tagged(record)}: {record.title}\n{again}"
 
 
 def cleanup_threads(call: Call, auto_archive: bool, project: str = "") -> str:

@@ -6,6 +6,7 @@ from typing import Any
 
 from holdfast.engine.views import records, usage
 from holdfast.model.errors import Ambiguous, HoldfastError, Invalid, NotFound
+from holdfast.model.ids import short
 from holdfast.model.record import Record
 from holdfast.model.text import shorten
 from holdfast.policy.ranking.variants import VARIANTS
@@ -119,7 +120,7 @@ def _by_words(memory: Memory, name: str) -> Record:
     if not matches:
         raise NotFound(f"No scar matches {shorten(name, 80)!r}.", hint="recall returns scars with their ids.")
     if len(matches) > 1:
-        shown = "; ".join(f"{scar.id[:10]} {shorten(scar.title, 60)}" for scar in matches[:5])
+        shown = "; ".join(f"{short(scar.id)} {shorten(scar.title, 60)}" for scar in matches[:5])
         raise Ambiguous(f"{len(matches)} scars match {shorten(name, 80)!r}: {shown}.", hint="Use the id.")
     return matches[0]
 
@@ -141,7 +142,7 @@ def _shown(memory: Memory, answer: Answer, shown: set[str]) -> Record:
     record = find(memory, answer.scar).record
     if record.id not in shown:
         raise Invalid(
-            f"{record.id[:10]} was not shown in this session.", hint="Reflect only on scars that recall returned."
+            f"{short(record.id)} was not shown in this session.", hint="Reflect only on scars that recall returned."
         )
     return record
 

@@ -11,7 +11,7 @@ from holdfast.verbs.capture.mining import Mined, approve, mined, reject
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.hot import promote
 from holdfast.verbs.records.lifecycle import Revision, revise
-from holdfast.verbs.records.write import Held, Written
+from holdfast.verbs.records.write import Written, WrittenPending
 
 MOST = 1_000
 
@@ -20,7 +20,7 @@ def approve_as(memory: Memory, reference: str, memory_type: str, tags: Sequence[
     """Approve a mined candidate as a memory of that type and make it hot; a duplicate takes its place."""
     outcome = approve(memory, reference)
     match outcome:
-        case Written(record=record) | Held(record=record):
+        case Written(record=record) | WrittenPending(record=record):
             known = False
             record = _as(memory, record, memory_type, tags)
         case Duplicate(matches=matches):

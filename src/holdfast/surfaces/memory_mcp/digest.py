@@ -11,6 +11,7 @@ from holdfast.surfaces.memory_mcp.memory_types import EPISODIC, category_of, dra
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.hot import promote
 from holdfast.verbs.records.lifecycle import Revision, revise
+from holdfast.verbs.records.numbers import called
 from holdfast.verbs.records.vitals import Vitals, vitals_of
 from holdfast.verbs.sessions.session import find_session
 
@@ -54,7 +55,7 @@ def digest(memory: Memory, reference: str) -> Digest:
     groups: dict[str, list[Entry]] = {name: [] for name in ("decisions", "insights", "action_items", "context")}
     for entry in ranked:
         groups[_group(entry.record)].append(entry)
-    shown = {name: tuple(entries[:MOST_SHOWN]) for name, entries in groups.items()}
+    shown = {name: called(memory, entries[:MOST_SHOWN]) for name, entries in groups.items()}
     return Digest(session=session, total=len(kept), groups=shown)
 
 

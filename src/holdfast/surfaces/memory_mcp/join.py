@@ -8,7 +8,7 @@ from holdfast.policy.admission.refusals import Remedies
 from holdfast.surfaces.phrases import refusal
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.lifecycle import Revision, revise
-from holdfast.verbs.records.write import Held, Written, write
+from holdfast.verbs.records.write import Written, WrittenPending, write
 
 REMEDIES = Remedies(restore="`holdfast restore {id}`")
 
@@ -28,7 +28,7 @@ def keep_or_join(memory: Memory, draft: Draft) -> Joined:
     match outcome:
         case Written(record=record):
             return Joined(record=record)
-        case Held(record=record):
+        case WrittenPending(record=record):
             return Joined(record=record, waits=True)
         case Duplicate(matches=matches):
             return Joined(record=_labelled(memory, matches[0].record, draft.tags), known=True)

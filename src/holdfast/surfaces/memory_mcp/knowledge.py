@@ -13,7 +13,7 @@ from holdfast.verbs.records.lifecycle import link
 from holdfast.verbs.records.project import in_project, project_at
 from holdfast.verbs.records.vitals import vitals_by_id
 from holdfast.verbs.search import predict
-from holdfast.verbs.sessions.session import entitle, find_session, left_by, list_sessions
+from holdfast.verbs.sessions.session import contents_of, entitle, find_session, list_sessions
 from holdfast.verbs.sessions.topics import patterns, sessions_shown
 from holdfast.verbs.truth import contradictions
 from holdfast.verbs.truth.trust import change_trust, trust_of
@@ -78,7 +78,7 @@ def find_contradictions(call: Call, memory_id: int, similarity_threshold: float,
     """Return what a memory seems to contradict."""
     clashes = contradictions.conflicts(call.memory, id_of(call.memory, memory_id))
     sure = [clash for clash in clashes if clash.found.strength >= similarity_threshold]
-    return shapes.clashes(call.memory, memory_id, sure[:limit])
+    return shapes.likely_conflicts(call.memory, memory_id, sure[:limit])
 
 
 def get_contradictions(call: Call) -> list[dict[str, Any]]:
@@ -118,7 +118,7 @@ def get_session(call: Call, session_id: str) -> dict[str, Any]:
 
 def get_session_memories(call: Call, session_id: str, limit: int) -> list[dict[str, Any]]:
     """Return what a session saved."""
-    left = left_by(call.memory, session_id)
+    left = contents_of(call.memory, session_id)
     active = [record.id for record in left.records if record.state == "active"][:limit]
     vitals = vitals_by_id(call.memory, active)
     return [shapes.memory(vitals[id_]) for id_ in active]
@@ -176,5 +176,5 @@ def predictive_cache_status(call: Call) -> dict[str, Any]:
 
 
 def _session(memory: Memory, reference: str) -> dict[str, Any]:
-    left = left_by(memory, reference)
+    left = contents_of(memory, reference)
     return reports.session(left, outputs_logged(memory, session=left.session.id))

@@ -48,7 +48,8 @@ def mining(status: OutputStatus, waiting: Sequence[dict[str, Any]], *, least: in
     return {
         "enabled": True,
         "promotion_threshold": least,
-        "candidates_ready": status.waiting,
+        "candidates_ready": sum(candidate["occurrences"] >= least for candidate in waiting),
+        "candidates_pending": status.waiting,
         "outputs_last_24h": recent,
         "outputs_unmined": status.held.unmined,
         "last_run_at": status.held.ran_at or None,
@@ -70,8 +71,7 @@ def mining_run(run: Run) -> dict[str, Any]:
         "updated_patterns": run.counted - len(fresh) if run.counted > len(fresh) else 0,
         "auto_approved": len(run.approved),
         "new_memories": len(run.approved),
-        "promoted_to_hot": 0,
-        "entity_links_created": 0,
+        "promoted_to_hot": len(run.approved),
     }
 
 
@@ -209,7 +209,9 @@ def metrics(counted: Metrics, hot: Sequence[Hot], *, capacity: int, began: str, 
         "hot_cache.pinned": sum(hot_.pinned for hot_ in hot),
         "hot_cache.utilization": round(len(hot) / capacity, 3) if capacity else 0.0,
     }
-    counters = {f"hot_cache.{name}": value for name, value in counted.hot.items()} | counted.tallies
+    counters = {f"hot_cache.{name}": value for name, value in counted.hot.items()}
+    counters |= {"recall.total": counted.recalls, "store.total": counted.writes, "mining.outputs": counted.outputs}
+    counters |= counted.tallies
     uptime = round(days_between(began, now) * SECONDS_PER_DAY) if began else 0
     failures = [f"{failure.at} {failure.name}: {failure.said}" for failure in counted.failures]
     return {"uptime_seconds": uptime, "counters": counters, "gauges": gauges, "failures": failures}

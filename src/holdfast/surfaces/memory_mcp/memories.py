@@ -11,12 +11,12 @@ from holdfast.surfaces.tool import Call
 from holdfast.verbs.exchange.bootstrap import bootstrap, confined, seed_file, seed_text
 from holdfast.verbs.records import hot
 from holdfast.verbs.records.browse import browse, census
-from holdfast.verbs.records.erasing import erase
 from holdfast.verbs.records.lifecycle import record_use
 from holdfast.verbs.records.vitals import vitals_by_id
 from holdfast.verbs.search.recall import recall as find_answers
 from holdfast.verbs.search.recall import recall_with_fallback as find_in_turn
 from holdfast.verbs.sessions.session import context, in_session
+from holdfast.verbs.upkeep.erasing import erase
 from holdfast.verbs.upkeep.maintain import quality
 
 FALLBACK = (kinds_of("pattern"), kinds_of("project"), ())
@@ -44,12 +44,14 @@ def recall(
     linked = include_related or expand_relations
     request = shapes.query(query, mode=mode, limit=limit, least=threshold, memory_type=memory_type, related=linked)
     recalled = find_answers(call.memory, request)
+    hot.promote_recalled(call.memory, [hit.record.id for hit in recalled.hits])
     return shapes.recalled(call.memory, recalled, mode, expand=expand_relations, related_=include_related)
 
 
 def recall_with_fallback(call: Call, query: str, min_results: int, mode: str = "") -> dict[str, Any]:
     """Search patterns, then facts, then everything in the project."""
     recalled = find_in_turn(call.memory, shapes.query(query, mode=mode), FALLBACK, least=min_results)
+    hot.promote_recalled(call.memory, [hit.record.id for hit in recalled.hits])
     return shapes.recalled(call.memory, recalled, mode)
 
 
@@ -151,8 +153,11 @@ def seed_from_file(call: Call, file_path: str, memory_type: str, promote_to_hot:
 
 
 def hot_cache(call: Call) -> str:
-    """Return the hot cache as context."""
-    return shapes.hot_cache(member.record for member in hot.hot_set(call.memory))
+    """Return the hot cache as context; an empty one is filled from the project's documents with `auto_bootstrap`."""
+    memory = call.memory
+    if memory.config.auto_bootstrap and not hot.hot_ids(memory):
+        bootstrap(memory, draft_of("", "project", source="imported"), hot=True)
+    return shapes.hot_cache(member.record for member in hot.hot_set(memory))
 
 
 def project_context(call: Call) -> str:

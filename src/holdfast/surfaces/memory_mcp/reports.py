@@ -15,7 +15,7 @@ from holdfast.verbs.records.browse import Census
 from holdfast.verbs.records.hot import Hot
 from holdfast.verbs.records.vitals import Vitals
 from holdfast.verbs.search.predict import HALF_LIFE_DAYS, LEAST, MOST
-from holdfast.verbs.sessions.session import Left, Opening
+from holdfast.verbs.sessions.session import Opening, SessionContents
 from holdfast.verbs.truth.trust import Trust
 from holdfast.verbs.upkeep.maintain import Metrics, Quality
 
@@ -151,7 +151,7 @@ def trust_history(trust: Trust, number: int, limit: int) -> dict[str, Any]:
     }
 
 
-def session(left: Left, logs: int) -> dict[str, Any]:
+def session(left: SessionContents, logs: int) -> dict[str, Any]:
     """Return a session."""
     session_ = left.session
     return {

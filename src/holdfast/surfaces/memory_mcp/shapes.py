@@ -20,7 +20,7 @@ from holdfast.surfaces.memory_mcp.relations import Relation
 from holdfast.surfaces.memory_mcp.relations import related as relations_of
 from holdfast.surfaces.phrases import content
 from holdfast.verbs.memory import Memory
-from holdfast.verbs.records.conflicts import Clash
+from holdfast.verbs.records.conflicts import LikelyConflict
 from holdfast.verbs.records.vitals import Vitals, vitals_by_id, vitals_of
 from holdfast.verbs.search.predict import Habit, Prediction
 from holdfast.verbs.sessions.topics import Pattern
@@ -58,7 +58,9 @@ def done(message: str, **more: Any) -> dict[str, Any]:
 def memory(vitals: Vitals, hit: Hit | None = None, *, share: float = 1.0) -> dict[str, Any]:
     """Return a memory with its measurements; `hit` is its search result, `share` the factor for linked memories."""
     record = vitals.record
-    mined = record.source == "mined"
+    counts = record.extra.get("counts") if record.source == "imported" else None
+    there = counts.get("access_count", 0) if isinstance(counts, dict) else 0
+    mined = "mined" in (record.source, record.extra.get("source") if record.source == "imported" else "")
     return {
         "id": vitals.number,
         "content": content(record),
@@ -68,7 +70,7 @@ def memory(vitals: Vitals, hit: Hit | None = None, *, share: float = 1.0) -> dic
         "is_pinned": vitals.pinned,
         "promotion_source": _PROMOTED.get(vitals.why, "manual") if vitals.hot else None,
         "tags": [tag for tag in record.tags if tag != EPISODIC],
-        "access_count": vitals.usage.surfaced + uses_of(vitals.usage),
+        "access_count": max(there, vitals.usage.surfaced + uses_of(vitals.usage)),
         "trust_score": round(vitals.trust, 3),
         "source_log_id": None,
         "extracted_at": record.created_at if mined else None,
@@ -109,7 +111,6 @@ def query(
         limit=limit or LIMITS[mode_],
         least=least,
         related=related,
-        starters=False,
     )
 
 
@@ -173,7 +174,7 @@ def unlinked(count: int) -> dict[str, Any]:
     return done(f"{counted(count, 'link')} removed.", removed_count=count)
 
 
-def clashes(memory_: Memory, number: int, candidates: Sequence[Clash]) -> list[dict[str, Any]]:
+def likely_conflicts(memory_: Memory, number: int, candidates: Sequence[LikelyConflict]) -> list[dict[str, Any]]:
     """Return what a memory seems to contradict, and why."""
     own = id_of(memory_, number)
     known = vitals_by_id(memory_, [own, *(clash.record.id for clash in candidates)])

@@ -6,7 +6,7 @@ from holdfast.model.query import Query
 from holdfast.surfaces.memory_mcp import ledger, reports, shapes
 from holdfast.surfaces.memory_mcp.candidates import approve_as, reject_sort
 from holdfast.surfaces.memory_mcp.memory_types import type_of_kind
-from holdfast.surfaces.memory_mcp.numbered import id_of, numbers_of
+from holdfast.surfaces.memory_mcp.numbered import numbers_of, pattern_of
 from holdfast.surfaces.tool import Call
 from holdfast.verbs.capture import mining
 from holdfast.verbs.memory import Memory
@@ -15,7 +15,7 @@ from holdfast.verbs.records.hot import hot_ids, hot_set
 from holdfast.verbs.sessions.session import current_session, in_session
 from holdfast.verbs.truth import consolidate
 from holdfast.verbs.upkeep import doctor as keeping
-from holdfast.verbs.upkeep.maintain import maintain, metrics, taken_away
+from holdfast.verbs.upkeep.maintain import maintain, metrics, removals
 
 ENOUGH = 3
 
@@ -46,13 +46,13 @@ def review_candidates(call: Call) -> list[dict[str, Any]]:
 
 def approve_candidate(call: Call, pattern_id: int, memory_type: str, tags: tuple[str, ...] = ()) -> dict[str, Any]:
     """Approve a mined candidate."""
-    joined = approve_as(call.memory, id_of(call.memory, pattern_id), memory_type, tags)
+    joined = approve_as(call.memory, pattern_of(call.memory, pattern_id), memory_type, tags)
     return shapes.remembered(call.memory, joined)
 
 
 def reject_candidate(call: Call, pattern_id: int) -> dict[str, Any]:
     """Reject a mined candidate for good."""
-    mining.reject(call.memory, [id_of(call.memory, pattern_id)])
+    mining.reject(call.memory, [pattern_of(call.memory, pattern_id)])
     return shapes.done(f"Pattern #{pattern_id} is rejected and will not be offered again.", pattern_id=pattern_id)
 
 
@@ -60,7 +60,7 @@ def bulk_reject_candidates(
     call: Call, pattern_ids: tuple[int, ...] = (), pattern_type_prefix: str = ""
 ) -> dict[str, Any]:
     """Reject several mined candidates: those listed, and those whose type has the prefix."""
-    named = [id_of(call.memory, number) for number in pattern_ids]
+    named = [pattern_of(call.memory, number) for number in pattern_ids]
     rejected = mining.reject(call.memory, named) if named else []
     rejected += reject_sort(call.memory, pattern_type_prefix) if pattern_type_prefix else []
     return shapes.done(f"{len(rejected)} patterns rejected.", rejected_count=len(rejected))
@@ -113,7 +113,7 @@ def embedding_info(call: Call) -> dict[str, Any]:
 
 def audit_history(call: Call, limit: int, operation: str = "") -> dict[str, Any]:
     """Return what was removed or restored."""
-    events = [event for event in taken_away(call.memory) if operation in ("", ledger.operation(event))][:limit]
+    events = [event for event in removals(call.memory) if operation in ("", ledger.operation(event))][:limit]
     return ledger.audited(events, numbers_of(call.memory, [event.about for event in events]))
 
 

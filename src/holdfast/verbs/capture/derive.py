@@ -1,25 +1,25 @@
 """Create records from hook activity: observations of each turn, the session summary, and statements worth keeping."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from typing import Any
 
 from holdfast.engine.search.similar import similar
-from holdfast.model.event import Actor, Event
 from holdfast.model.fold import fold
-from holdfast.model.ids import fixed_id, parse_instant
-from holdfast.model.record import Confidence, Draft, Record, Source
-from holdfast.model.trail import Happening
+from holdfast.model.record import Draft, Record
+from holdfast.model.trail import HookEvent
+from holdfast.policy.activity.claims import is_disputed
 from holdfast.policy.activity.observe import observations_of
 from holdfast.policy.activity.recap import summary
 from holdfast.policy.activity.work import Turn, turns
-from holdfast.policy.admission.admit import Admitted, Pending, Waivers
-from holdfast.policy.language.signals import Signal, signals, tier, worth
+from holdfast.policy.language.overlap import overlap
+from holdfast.verbs.capture.claims import Known, keep_claims, keep_statements, settle
+from holdfast.verbs.capture.derived_records import derived_event, derived_id, preview
 from holdfast.verbs.capture.observer import Observation, Observed, Off, observe
 from holdfast.verbs.memory import Memory
-from holdfast.verbs.records.write import Held, Written, draft_event, verdict_on
 
-MOST_SIGNALS = 20  # per prompt or answer: a text with more is quoting
+SAME_TEXT, SAME_TITLE = 0.6, 0.8  # shares of words from which two observations report the same routine
+MOST_COUNTED = 50  # occurrences of a routine that are named; all are counted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,17 +32,16 @@ class Derived:
     observer: Observation = field(default_factory=Off)
 
 
-def derive(memory: Memory, activity: Sequence[Happening], *, since: str = "", include_open: bool = False) -> Derived:
+def derive(memory: Memory, activity: Sequence[HookEvent], *, since: str = "", include_open: bool = False) -> Derived:
     """Create records from finished turns. Idempotent: the same activity never creates a record twice.
 
     Looks only at turns with activity at or after the id `since`. Asks the observer model once, if one is configured, and
     falls back to the built-in rules. `include_open` treats unfinished turns as finished (for abandoned sessions).
     """
-    done = [turn for turn in turns(activity) if turn.last >= since and (turn.done or include_open)]
     kept, pending = list[Record](), list[Record]()
-    for turn in done:
-        for outcome in _keep_signals(memory, turn):
-            (kept if isinstance(outcome, Written) else pending).append(outcome.record)
+    done = [turn for turn in turns(activity) if turn.last >= since and (turn.done or include_open)]
+    for outcome in _claims(memory, turns(activity), done, since):
+        (pending if outcome.state == "pending" else kept).append(outcome)
     is_over = any(event.event in ("SessionEnd", "PreCompact") and event.id >= since for event in activity)
     asked = observe(memory, _unrecorded(memory, done), activity, with_summary=is_over)
     drafts = (
@@ -52,40 +51,109 @@ def derive(memory: Memory, activity: Sequence[Happening], *, since: str = "", in
     return Derived(observations=tuple(observations), kept=tuple(kept), held=tuple(pending), observer=asked)
 
 
-def keep_drafts(memory: Memory, drafts: Sequence[Draft], activity: Sequence[Happening]) -> list[Record]:
-    """Store drafts that carry a trail key, each under an id of its own; existing records stay as they are."""
-    by_id = {event.id: event for event in activity}
-    events = [_event(memory, draft, by_id[str(draft.extra["trail"])], name=_nth(draft)) for draft in drafts]
-    fresh = [event for event in events if memory.store.folded(event.about) is None]
-    return [entry.record for entry in memory.commit(fresh)]
+def keep_drafts(memory: Memory, drafts: Sequence[Draft], activity: Sequence[HookEvent]) -> list[Record]:
+    """Store drafts that carry a trail key, each under an id of its own; existing records stay as they are.
+
+    An observation that repeats an earlier one is counted there instead.
+    """
+    by_id, kept = {event.id: event for event in activity}, list[Record]()
+    for draft in drafts:
+        event = derived_event(memory, draft, by_id[str(draft.extra["trail"])], name=_nth(draft))
+        if memory.store.folded(event.about) is not None:
+            continue
+        if (earlier := _repeated(memory, draft)) is None:
+            kept.append(memory.commit([event])[0].record)
+        elif event.about not in _counted(earlier):
+            counted = memory.event(
+                "revised", earlier.id, data={"extra": _counting(earlier, event.about)}, after=earlier.head
+            )
+            kept.append(memory.commit([replace(counted, by=event.by)])[0].record)
+    return kept
 
 
-def summarise(memory: Memory, activity: Sequence[Happening], written: Draft | None = None) -> Record | None:
+def summarise(memory: Memory, activity: Sequence[HookEvent], written: Draft | None = None) -> Record | None:
     """Store or update the summary of a session; `activity` is its whole trail.
 
     `written` is the observer's own summary; it stays until the session continues.
     """
-    draft = written or summary(activity)
+    by_rule = summary(activity)
+    draft = _completed(written, by_rule) if written and by_rule else written or by_rule
+    if draft and (worktree := memory.checkout.origin().worktree):
+        draft = replace(draft, extra={**draft.extra, "worktree": worktree})
     return _keep_summary(memory, draft, activity[0]) if draft else None
 
 
-def novelty(memory: Memory, draft: Draft) -> float:
-    """Return how new a draft is: 1 if nothing is like it, 0 if the same text is stored or was retired."""
-    preview = fold(None, draft_event(memory, draft))
-    assert preview is not None
-    known = [*similar(memory.store, preview), *similar(memory.store, preview, retired=True)]
-    return 1.0 - max((share for _, share in known), default=0.0)
+def _claims(memory: Memory, every: Sequence[Turn], done: Sequence[Turn], since: str) -> Iterator[Record]:
+    """Yield what was stored or approved: each prompt judges the answer before it, then the turn's own statements are read.
+
+    A prompt is read at once, an answer when its turn is finished.
+    """
+    finished = {turn.id for turn in done}
+    before: Turn | None = None
+    for turn in (turn for turn in every if turn.agent or turn.prompt or turn.said):
+        retired, known = list[Record](), Known(memory, turn.session)
+        if before and turn.prompt and not turn.agent and turn.last >= since:
+            approved, retired = settle(memory, before, turn)
+            yield from approved
+        if turn.prompt and turn.last >= since:
+            disputes = before is not None and is_disputed(before, turn.prompt)
+            outcomes = keep_statements(memory, turn, known, retired, disputes=disputes)
+            yield from (outcome.record for outcome in outcomes)
+        if turn.id in finished:
+            yield from (outcome.record for outcome in keep_claims(memory, turn, known))
+        before = before if turn.agent else turn
 
 
-def _keep_summary(memory: Memory, draft: Draft, first: Happening) -> Record | None:
+def _repeated(memory: Memory, draft: Draft) -> Record | None:
+    """Return an earlier record that reports the same routine: same kind and type, nearly the same title and text."""
+    if draft.extra.get("commit"):
+        return None  # every commit is a thing of its own
+    for other, share in similar(memory.store, preview(memory, draft)):
+        same_place = all(other.fields.get(name) == draft.fields.get(name) for name in ("type", "files_modified"))
+        if (
+            other.kind == draft.kind
+            and same_place
+            and share >= SAME_TEXT
+            and overlap(other.title, draft.title) >= SAME_TITLE
+        ):
+            return other
+    return None
+
+
+def _counted(record: Record) -> list[str]:
+    also = record.extra.get("also")
+    return [str(key) for key in also] if isinstance(also, list) else []
+
+
+def _counting(record: Record, key: str) -> dict[str, Any]:
+    """Return the extra values of a record that was seen once more; `also` names the latest occurrences."""
+    return {
+        **record.extra,
+        "count": int(record.extra.get("count", 1)) + 1,
+        "also": [*_counted(record), key][-MOST_COUNTED:],
+    }
+
+
+def _completed(written: Draft, by_rule: Draft) -> Draft:
+    """Return the observer's summary with what rules read more reliably: the user's own words, the branch, the state."""
+    own = {name: by_rule.fields[name] for name in ("constraints", "state") if name in by_rule.fields}
+    return replace(written, fields={**own, **written.fields}, extra={**by_rule.extra, **written.extra})
+
+
+def _content(record: Record) -> tuple[object, ...]:
+    place = [record.extra.get(name) for name in ("branch", "worktree", "interrupted")]
+    return record.title, record.body, record.fields, place
+
+
+def _keep_summary(memory: Memory, draft: Draft, first: HookEvent) -> Record | None:
     """Store a session's summary or revise the existing one, unless a person retired or edited it."""
-    event = _event(memory, draft, first)
+    event = derived_event(memory, draft, first)
     known = memory.store.folded(event.about)
     if known is None:
-        return memory.commit([event])[0].record
+        return _first_summary(memory, draft, first)
     wanted = fold(None, event)
     assert wanted is not None
-    same = (known.title, known.body, known.fields) == (wanted.title, wanted.body, wanted.fields)
+    same = _content(known) == _content(wanted)
     better = (
         "observer" in known.extra and "observer" not in draft.extra and known.extra.get("until") == draft.extra["until"]
     )
@@ -101,6 +169,19 @@ def _keep_summary(memory: Memory, draft: Draft, first: Happening) -> Record | No
     return memory.commit([replace(revised, by=event.by)])[0].record
 
 
+def _first_summary(memory: Memory, draft: Draft, first: HookEvent) -> Record:
+    """Store the summary of a session; it takes the place of one that an earlier session of the same routine left."""
+    earlier = _repeated(memory, draft)
+    if earlier is None or earlier.extra.get("session") == first.session:
+        return memory.commit([derived_event(memory, draft, first)])[0].record
+    again = replace(draft, extra={**draft.extra, "count": int(earlier.extra.get("count", 1)) + 1})
+    event = derived_event(memory, again, first)
+    gone = memory.event(
+        "retired", earlier.id, data={"reason": f"repeated by a later session ({event.about})"}, after=earlier.head
+    )
+    return memory.commit([event, replace(gone, by=event.by)])[0].record
+
+
 def _nth(draft: Draft) -> str:
     """Return a suffix that distinguishes several observations of one turn; the first has the id a rule's would have."""
     nth = str(draft.extra.get("nth", "1"))
@@ -112,80 +193,5 @@ def _unrecorded(memory: Memory, done: Sequence[Turn]) -> list[Turn]:
     return [
         turn
         for turn in done
-        if turn.steps and memory.store.folded(_about("observation", turn.session, turn.id, turn.began)) is None
+        if turn.steps and memory.store.folded(derived_id("observation", turn.session, turn.id, turn.began)) is None
     ]
-
-
-def _keep_signals(memory: Memory, turn: Turn) -> list[Written | Held]:
-    """Store what a turn's prompt and answer mark as worth keeping, as active or pending records."""
-    texts = (turn.prompt, turn.answer)
-    return [
-        outcome
-        for text in texts
-        for signal in signals(text)[:MOST_SIGNALS]
-        if (outcome := _keep_signal(memory, turn, signal))
-    ]
-
-
-def _keep_signal(memory: Memory, turn: Turn, signal: Signal) -> Written | Held | None:
-    """Store a signal, make it pending, or skip it; one that was stored before is left as it is now."""
-    draft = _draft(turn, signal)
-    if memory.store.folded(_about(draft.kind, turn.session, f"{turn.id} {draft.body}", turn.began)) is not None:
-        return None
-    new = novelty(memory, draft)
-    draft = replace(draft, confidence=_confidence(worth(signal.confidence, new)))
-    match tier(signal, new):
-        case "auto":
-            return _admit_draft(memory, turn, draft)
-        case "suggest":
-            return _make_pending(memory, turn, draft, "it sounds worth keeping")
-    return None
-
-
-def _admit_draft(memory: Memory, turn: Turn, draft: Draft) -> Written | Held | None:
-    match verdict_on(memory, draft, waivers=Waivers(scope=True)):
-        case Admitted(related=related):
-            event = _event(memory, draft, turn.events[0], name=draft.body)
-            return Written(record=memory.commit([event])[0].record, related=related)
-        case Pending(why=why):
-            return _make_pending(memory, turn, draft, why)
-    return None  # a duplicate, removed before, or transient
-
-
-def _make_pending(memory: Memory, turn: Turn, draft: Draft, why: str) -> Held:
-    # Pending since now, however late the activity is read.
-    event = _event(memory, replace(draft, at=""), turn.events[0], name=draft.body, pending=True)
-    return Held(record=memory.commit([event])[0].record, why=why)
-
-
-def _draft(turn: Turn, signal: Signal) -> Draft:
-    """Return the draft of a signal: marked text is explicit, a preference recognized by wording is only inferred."""
-    is_marked = signal.how != "wording"
-    source: Source = "explicit" if is_marked else "inferred" if signal.record_kind == "preference" else "observed"
-    extra = {"signal": signal.kind, "how": signal.how, "session": turn.session, "trail": turn.id, "agent": turn.agent}
-    return Draft(
-        kind=signal.record_kind,
-        body=signal.text,
-        source=source,
-        extra={name: value for name, value in extra.items() if value},
-        at=turn.ended,
-    )
-
-
-def _confidence(share: float) -> Confidence:
-    return "high" if share >= 0.9 else "medium" if share >= 0.7 else "low"
-
-
-def _event(memory: Memory, draft: Draft, first: Happening, *, name: str = "", pending: bool = False) -> Event:
-    """Return the event that stores a draft, made by a rule, with an id derived from its source."""
-    about = _about(draft.kind, first.session, f"{draft.extra['trail']} {name}".rstrip(), first.at)
-    event = draft_event(memory, draft, pending=pending)
-    by = Actor(kind="rule", name=first.client or "hook", session=first.session)
-    # Without the checkout's current commit: it may have moved on since the activity.
-    data = {name: value for name, value in event.data.items() if name != "origin"}
-    return replace(event, id=about, about=about, by=by, data=data)
-
-
-def _about(kind: str, session: str, key: str, at: str) -> str:
-    seconds = datetime.fromisoformat(parse_instant(at)).timestamp()
-    return fixed_id(seconds, f"{kind} {session} {key}")

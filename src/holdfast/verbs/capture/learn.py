@@ -1,4 +1,4 @@
-"""Learn from a repository's history: explained choices, repeated fixes and reverted changes."""
+"""Learn from a repository's history: explained choices, changes that were reverted or broke something, and regressions."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -10,13 +10,13 @@ from holdfast.model.fold import fold
 from holdfast.model.history import History
 from holdfast.model.ids import fixed_id
 from holdfast.model.record import Draft, Record
-from holdfast.policy.activity.commits import learnable, needs_approval
+from holdfast.policy.activity.commits import is_of_changelog, learnable, needs_approval, without_commit
 from holdfast.policy.language.signals import NOVEL
-from holdfast.verbs.capture.derive import novelty
+from holdfast.verbs.capture.derived_records import novelty
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.write import draft_event
 
-LIMIT, MOST, MOST_KEPT = 500, 5_000, 50
+LIMIT, MOST, MOST_KEPT = 2_000, 10_000, 100
 BY = Actor(kind="rule", name="learn")
 
 
@@ -41,7 +41,10 @@ def learn(memory: Memory, history: History, *, since: str = "", limit: int = LIM
     recent = fresh if since or not fresh else history.commits(limit=limit)
     commits = list({commit.hash: commit for commit in (*recent, *fresh)}.values())
     new = {commit.hash for commit in fresh}
-    drafts = {_about(memory, draft): draft for draft in learnable(commits) if new & set(draft.extra["commits"])}
+    learned = learnable(commits, history.changelog() if fresh else ("", ""))
+    drafts = {
+        _about(memory, draft): draft for draft in learned if is_of_changelog(draft) or new & set(draft.extra["commits"])
+    }
     events = [event for about, draft in drafts.items() if (event := _event(memory, about, draft))]
     kept = events[-MOST_KEPT:]
     records = _preview(memory, kept) if dry_run else [entry.record for entry in memory.commit(kept)]
@@ -75,13 +78,13 @@ def _about(memory: Memory, draft: Draft) -> str:
 def _event(memory: Memory, about: str, draft: Draft) -> Event | None:
     """Return the event that stores a draft or updates a series of fixes; None if it is known or was decided on."""
     known = memory.store.folded(about)
-    if known is None and novelty(memory, draft) < NOVEL:
+    if known is None and novelty(memory, replace(draft, body=without_commit(draft.body))) < NOVEL:
         return None
     # Pending since now, however old the commit is.
     event = draft_event(
         memory, replace(draft, at="") if needs_approval(draft) else draft, pending=needs_approval(draft)
     )
-    origin = {"commit": draft.extra["commits"][-1]}
+    origin = {} if is_of_changelog(draft) else {"commit": draft.extra["commits"][-1]}
     if known is None:
         return replace(event, id=about, about=about, by=BY, data={**event.data, "origin": origin})
     history = memory.store.events_about(about)

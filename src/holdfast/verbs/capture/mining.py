@@ -6,16 +6,17 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 from holdfast.engine.raw import outputs
-from holdfast.engine.raw.outputs import Held, Output, Pattern
+from holdfast.engine.raw.outputs import Output, OutputCounts, Pattern
 from holdfast.engine.views import records
 from holdfast.engine.views.records import Filter
 from holdfast.model.errors import Conflict
 from holdfast.model.event import Actor, Event
 from holdfast.model.ids import days_before, days_between, fixed_id
-from holdfast.model.record import Draft, Record
+from holdfast.model.record import Confidence, Draft, Record
 from holdfast.policy.admission.admit import Admitted, Pending, Waivers
 from holdfast.policy.secrets.find import drop_private, masked
 from holdfast.verbs.memory import Memory, find, lapsed
+from holdfast.verbs.records.hot import promote
 from holdfast.verbs.records.lifecycle import retire
 from holdfast.verbs.records.write import Outcome, confirm, draft_event, verdict_on
 
@@ -65,7 +66,7 @@ class Mined:
 class OutputStatus:
     """What is stored of logged output, its limits, how far it was mined, and how much is pending."""
 
-    held: Held
+    held: OutputCounts
     most_days: int
     most_characters: int
     waiting: int
@@ -102,7 +103,10 @@ def mine_outputs(memory: Memory) -> Run:
                     run, outputs=run.outputs + 1, found=run.found + len(patterns), counted=run.counted + counted
                 )
     outputs.expire(db, project, before=days_before(memory.clock.now(), memory.config.mined_days))
-    return _offer_due(memory, project, run)
+    run = _offer_due(memory, project, run)
+    for record in run.approved:
+        promote(memory, record.id, why="mined_approved")
+    return run
 
 
 def mined(memory: Memory, *, limit: int = 50) -> list[Mined]:
@@ -149,7 +153,7 @@ def output_status(memory: Memory) -> OutputStatus:
     """Return what is stored of this project's output, and how far it was mined."""
     project = memory.store.project_number(memory.project)
     return OutputStatus(
-        held=outputs.held(memory.store.db, project),
+        held=outputs.output_counts(memory.store.db, project),
         most_days=memory.config.output_days,
         most_characters=memory.config.output_characters,
         waiting=len(_pending(memory)),
@@ -222,7 +226,7 @@ def _offer_due(memory: Memory, project: int, run: Run) -> Run:
     offered: list[Record] = []
     for pattern in outputs.due(db, project, confidence=KEEP_CONFIDENCE, occurrences=REVIEW_OCCURRENCES):
         with db.transaction():
-            outputs.tell(db, pattern)
+            outputs.note_counted(db, pattern)
             if events := _events(memory, pattern):
                 memory.commit(events)
                 offered.append(find(memory, pattern.id).record)
@@ -241,7 +245,7 @@ def _events(memory: Memory, pattern: Pattern) -> list[Event]:
     known = records.by_ids(memory.store.db, [pattern.id]).get(pattern.id)
     if known and known.record.state != "pending":
         return []
-    draft = Draft(body=pattern.body, **_kind(pattern.kind), source="mined", extra=seen)
+    draft = Draft(body=pattern.body, **_kind(pattern.kind), source="mined", confidence=_confidence(pattern), extra=seen)
     verdict = verdict_on(memory, draft, waivers=Waivers(scope=True))
     if not isinstance(verdict, Admitted | Pending):
         return []  # a duplicate, retired before, or transient
@@ -254,6 +258,12 @@ def _events(memory: Memory, pattern: Pattern) -> list[Event]:
     if isinstance(verdict, Admitted) and _is_sure(memory, pattern):
         events.append(memory.event("confirmed", pattern.id, after=first.id))
     return [replace(event, by=by) for event in events]
+
+
+def _confidence(pattern: Pattern) -> Confidence:
+    from holdfast.policy.language.mine import KEEP_CONFIDENCE  # noqa: PLC0415
+
+    return "high" if pattern.confidence >= KEEP_CONFIDENCE else "medium"
 
 
 def _is_sure(memory: Memory, pattern: Pattern) -> bool:

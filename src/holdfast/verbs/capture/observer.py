@@ -20,7 +20,7 @@ from holdfast.model.observer import (
     Unreachable,
 )
 from holdfast.model.record import Draft
-from holdfast.model.trail import Happening
+from holdfast.model.trail import HookEvent
 from holdfast.policy.activity.asking import most_spent, question_of
 from holdfast.policy.activity.recap import handover
 from holdfast.policy.activity.reply import Malformed, ParsedReply, drafts_of, read_reply, summary_draft
@@ -85,7 +85,7 @@ class ObserverStatus:
 
 
 def observe(
-    memory: Memory, turns: Sequence[Turn], activity: Sequence[Happening], *, with_summary: bool = False
+    memory: Memory, turns: Sequence[Turn], activity: Sequence[HookEvent], *, with_summary: bool = False
 ) -> Observation:
     """Ask the observer about some turns, once. If it fails, the activity stays stored."""
     most, now = memory.config.observer_daily_tokens, memory.clock.now()
@@ -148,7 +148,7 @@ def _used(reply: Reply, reserved: int) -> int:
 
 
 def _read(
-    reply: Reply, observing: Observing, turns: Sequence[Turn], activity: Sequence[Happening], used: int
+    reply: Reply, observing: Observing, turns: Sequence[Turn], activity: Sequence[HookEvent], used: int
 ) -> Observation:
     if not isinstance(reply, Answered):
         return reply

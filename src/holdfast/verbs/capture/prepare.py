@@ -2,38 +2,34 @@
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from holdfast.engine.locks import turn
 from holdfast.engine.views import records
-from holdfast.model.errors import InvalidConfig
 from holdfast.model.fence import defused, inline
+from holdfast.model.ids import short
+from holdfast.model.presets import preset_of
 from holdfast.model.record import GLOBAL, Record
 from holdfast.model.text import shorten
-from holdfast.policy.freshness import details
-from holdfast.policy.ranking.diversity import shared_out
+from holdfast.policy.activity.patterns import compiled, names_in
 from holdfast.policy.sessions.outcomes import distinctive
 from holdfast.policy.sessions.plan_brief import is_blocking
-from holdfast.policy.sessions.session_brief import POLICIES, Prepared, Section, budget_for, written
-from holdfast.policy.sessions.triggers import Places, places_of
+from holdfast.policy.sessions.triggers import SPEAKING, Places, places_of
+from holdfast.policy.sessions.warning import warning_of
 from holdfast.verbs.memory import Memory
-from holdfast.verbs.records.branches import outside
 from holdfast.verbs.records.freshness import freshness
-from holdfast.verbs.records.hot import hot_set
-from holdfast.verbs.records.quarantine import provenance
-from holdfast.verbs.sessions.session import context
+from holdfast.verbs.sessions.opening_brief import SessionBrief, brief_parts, newest_records, without_crowding
 
 MOST_TRIGGERS, MOST_FILES = 300, 500
 MOST_PATTERNS = 600  # commands and paths together: a hook compares each at every tool call
 MOST_HINTS, MOST_WORDS = 100, 30
-LOOKED_AT = 4  # times as many as are shown, so that one source cannot fill the selection
-SCARS, THREADS, DECISIONS, LEARNINGS = 8, 8, 6, 6
 _SEVERITY = {"critical": 0, "high": 1, "medium": 2, "low": 3}
 
 
-def prepare(memory: Memory, file: Path, *, path: str = "", remotes: str = "") -> Prepared:
+def prepare(memory: Memory, file: Path, *, path: str = "", remotes: str = "") -> SessionBrief:
     """Write the file that the hooks of a checkout answer from; return the brief in it.
 
     It identifies its checkout by project, path, worktree and a digest of the remotes. Hooks compare these.
@@ -42,18 +38,23 @@ def prepare(memory: Memory, file: Path, *, path: str = "", remotes: str = "") ->
         return _prepare(memory, file, path, remotes)
 
 
-def _prepare(memory: Memory, file: Path, path: str, remotes: str) -> Prepared:
-    brief = brief_of(memory)
+def _prepare(memory: Memory, file: Path, path: str, remotes: str) -> SessionBrief:
+    brief = brief_parts(memory)
     scars = _scars(memory)
     value: dict[str, Any] = {
         "project": memory.project,
         "path": path,
         "worktree": memory.checkout.origin().worktree,
         "remotes": remotes,
-        "brief": {"text": brief.text, "ids": list(brief.ids), "tokens": brief.tokens},
-        "triggers": _triggers(memory, scars),
+        "brief": {"text": brief.memories.text, "ids": list(brief.memories.ids), "tokens": brief.memories.tokens},
+        "left_off": [asdict(left) for left in brief.left_off],
+        "triggers": _triggers(memory),
         "files": _files(memory) if memory.config.inject == "full" else {},
     }
+    tools = preset_of(memory.config.preset)
+    value |= {"read": tools.read, "preset": memory.config.preset}
+    if memory.config.remind:
+        value["remind"] = {"search": tools.search, "close": tools.close}
     if memory.config.prompt_hints:
         value["hints"] = _hints(memory, scars)
     if memory.config.guard_secrets:
@@ -64,89 +65,62 @@ def _prepare(memory: Memory, file: Path, path: str, remotes: str) -> Prepared:
     return brief
 
 
-def hand_over(file: Path, text: str) -> None:
+def write_handover(file: Path, text: str) -> None:
     """Write what a session was doing, for the same session after a compaction."""
     fenced = f"<holdfast-handover>\n{defused(text)}\n</holdfast-handover>" if text else ""
     _replace(file, fenced)
 
 
-def brief_of(memory: Memory) -> Prepared:
-    """Return what a session of this project should know when it begins, as the inject policy allows."""
-    policy = memory.config.inject
-    if policy not in POLICIES:
-        raise InvalidConfig(f"Unknown inject policy {policy!r}.", hint=f"Use one of {', '.join(POLICIES)}.")
-    if policy == "off":
-        return Prepared(text="")
-    budget = budget_for(memory.store.size((_project_number(memory),)), fixed=memory.config.brief_budget)
-    hot = Section(title="In use", records=tuple(entry.record for entry in hot_set(memory)))
-    if policy == "hot":
-        return written(memory.project, (), [hot], budget)
-    known = context(memory)
-    summary = known.summary.fields if known.summary else {}
-    state = [f"State: {known.state.body}" if known.state else ""]
-    state += [
-        f"Last session, {name.replace('_', ' ')}: {summary[name]}"
-        for name in ("completed", "next_steps")
-        if summary.get(name)
-    ]
-    sections = [
-        Section(title="Mistakes not to repeat", records=tuple(_shared_out(memory, _scars(memory), SCARS))),
-        Section(title="Open threads", records=tuple(thread.record for thread in known.threads[:THREADS])),
-        Section(title="Recent decisions", records=_newest(memory, "decision", DECISIONS)),
-        hot,
-        Section(
-            title="Lessons", records=(*_newest(memory, "learning", LEARNINGS), *_newest(memory, "pattern", LEARNINGS))
-        ),
-        Section(title="How people like to work", records=_newest(memory, "preference", LEARNINGS)),
-    ]
-    return written(memory.project, state, sections, budget, _doubts(memory, sections))
-
-
-def _doubts(memory: Memory, sections: Sequence[Section]) -> dict[str, str]:
-    """Return why records of a brief should be checked first: an unmerged branch, or changed code."""
-    shown = list({record.id: record for section in sections for record in section.records}.values())
-    unmerged = outside(memory, shown)
-    stale = {id_: "; ".join(details(state)) for id_, state in freshness(memory, shown).items() if state.troubles}
-    return {id_: f"from branch {branch}, not merged here" for id_, branch in unmerged.items()} | stale
-
-
-def _triggers(memory: Memory, scars: Sequence[Record]) -> list[dict[str, Any]]:
+def _triggers(memory: Memory) -> list[dict[str, Any]]:
     """Return the warnings for commands and files, most severe first."""
     if memory.config.inject in ("off", "hot"):
         return []
-    candidates = [(record, places) for record in scars if (places := places_of(record))]
-    chosen = {record.id for record in _shared_out(memory, [record for record, _ in candidates], MOST_TRIGGERS)}
-    share = max(2, MOST_PATTERNS // max(1, len(chosen)))
+    warnings = _warnings(memory)
+    places = {record.id: places_of(record) for record in warnings}
+    candidates = without_crowding(memory, [record for record in warnings if places[record.id]], MOST_TRIGGERS)
+    share = max(2, MOST_PATTERNS // max(1, len(candidates)))
+    blocks = memory.config.block_actions
     return [
-        _trigger(memory, record, Places(commands=places.commands[:share], paths=places.paths[:share]))
-        for record, places in candidates
-        if record.id in chosen
+        {**trigger_of(record, places[record.id], share), **({"block": True} if blocks and is_blocking(record) else {})}
+        for record in candidates
     ]
 
 
-def _trigger(memory: Memory, record: Record, places: Places) -> dict[str, Any]:
-    severity = record.fields.get("severity")
-    steps = record.fields.get("action_protocol")
-    kind = inline(f"{severity} {record.kind}" if severity else record.kind)
-    parts = [f"Holdfast: {kind} {record.id[:10]}: {inline(shorten(record.title, 200))}"]
-    parts += [inline(shorten(record.body, 300))] if record.body != record.title else []
-    parts += (
-        [f"Before: {inline(shorten('; '.join(map(str, steps[:3])), 300))}"] if isinstance(steps, list) and steps else []
-    )
-    value = {"id": record.id, "text": "\n".join(parts), "commands": list(places.commands), "paths": list(places.paths)}
-    return {**value, "block": True} if is_blocking(record) and memory.config.block_actions else value
+def trigger_of(record: Record, places: Places, share: int = MOST_PATTERNS) -> dict[str, Any]:
+    """Return what a hook compares with commands and files, and the warning it then injects."""
+    patterns = [pattern for pattern in map(compiled, places.commands[:share]) if pattern]
+    return {
+        "id": record.id,
+        "text": warning_of(record),
+        "patterns": [{**pattern, "names": names_in(pattern)} for pattern in patterns],
+        "paths": list(places.paths[:share]),
+    }
+
+
+def _warnings(memory: Memory) -> list[Record]:
+    """Return what may warn here: scars and anti-patterns of the project and of every project, and records with own triggers."""
+    everywhere = memory.store.project_number(GLOBAL)
+    projects = {memory.store.project_number(memory.project or GLOBAL), everywhere}
+    found = [
+        *_scars(memory),
+        *(entry.record for kind in SPEAKING for entry in records.newest(memory.store.db, kind, everywhere, limit=500)),
+        *(entry.record for project in projects for entry in records.with_triggers(memory.store.db, project, limit=500)),
+    ]
+    return _by_severity({record.id: record for record in found}.values())
 
 
 def _hints(memory: Memory, scars: Sequence[Record]) -> list[dict[str, Any]]:
     """Return what a prompt may be pointed at, each with the words that trigger it."""
     known = (
-        record for kind in ("decision", "learning", "pattern", "fact") for record in _newest(memory, kind, MOST_HINTS)
+        record
+        for kind in ("decision", "learning", "pattern", "fact")
+        for record in newest_records(memory, kind, MOST_HINTS)
     )
     candidates = [(record, distinctive(record, common=lambda _: False)) for record in (*scars[:MOST_HINTS], *known)]
     return [
         {
             "id": record.id,
-            "text": f"{record.id[:10]} {inline(shorten(record.title, 80))}",
+            "text": f"{short(record.id)} {inline(shorten(record.title, 80))}",
             "words": sorted(words)[:MOST_WORDS],
         }
         for record, words in candidates
@@ -158,7 +132,7 @@ def _files(memory: Memory) -> dict[str, list[dict[str, str]]]:
     """Return notes about single files, newest first, at most three each."""
     notes_by_path: dict[str, list[dict[str, str]]] = {}
     for kind in ("decision", "learning", "fact", "observation"):
-        for record in _fresh_first(memory, _newest(memory, kind, 500)):
+        for record in _fresh_first(memory, newest_records(memory, kind, 500)):
             modified = record.fields.get("files_modified")
             for path in (
                 *(anchor.partition("::")[0] for anchor in record.anchors),
@@ -169,7 +143,7 @@ def _files(memory: Memory) -> dict[str, list[dict[str, str]]]:
                     notes.append(
                         {
                             "id": record.id,
-                            "text": f"Holdfast: {kind} {record.id[:10]} about {inline(path)}: {inline(shorten(record.title, 160))}",
+                            "text": f"Holdfast: {kind} {short(record.id)} about {inline(path)}: {inline(shorten(record.title, 160))}",
                         }
                     )
     return notes_by_path
@@ -178,33 +152,19 @@ def _files(memory: Memory) -> dict[str, list[dict[str, str]]]:
 def _fresh_first(memory: Memory, candidates: Sequence[Record]) -> list[Record]:
     """Return records with those whose code changed at the end."""
     states = freshness(memory, [record for record in candidates if record.seen])
-    return sorted(candidates, key=lambda record: bool(record.id in states and states[record.id].troubles))
+    return sorted(candidates, key=lambda record: bool(record.id in states and states[record.id].problems))
 
 
 def _scars(memory: Memory) -> list[Record]:
     """Return the project's scars and anti-patterns, blocking and severe ones first, in a stable order."""
-    warnings = [*_newest(memory, "scar", 500), *_newest(memory, "anti_pattern", 200)]
+    return _by_severity([*newest_records(memory, "scar", 500), *newest_records(memory, "anti_pattern", 200)])
+
+
+def _by_severity(warnings: Iterable[Record]) -> list[Record]:
     return sorted(
         warnings,
         key=lambda record: (not is_blocking(record), _SEVERITY.get(str(record.fields.get("severity")), 4), record.id),
     )
-
-
-def _newest(memory: Memory, kind: str, limit: int) -> tuple[Record, ...]:
-    entries = records.newest(memory.store.db, kind, _project_number(memory), limit=LOOKED_AT * limit)
-    if len(entries) == LOOKED_AT * limit:  # there are more: imported records may hide local ones
-        own = records.newest_of_here(memory.store.db, kind, _project_number(memory), limit=limit)
-        entries = list({entry.number: entry for entry in (*entries, *own)}.values())
-    return tuple(_shared_out(memory, [entry.record for entry in entries], limit))
-
-
-def _shared_out(memory: Memory, candidates: Sequence[Record], most: int) -> list[Record]:
-    """Return the first records of a list, without one source taking all places."""
-    return shared_out(candidates, most, provenance(memory, candidates)) if len(candidates) > most else list(candidates)
-
-
-def _project_number(memory: Memory) -> int:
-    return memory.store.project_number(memory.project or GLOBAL)
 
 
 def _replace(file: Path, text: str) -> None:

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
@@ -13,13 +13,18 @@ from holdfast.model.errors import HoldfastError, StoreError
 from holdfast.model.event import Actor, Event, Verb
 from holdfast.model.foreign_json import parse_json
 from holdfast.model.ids import days_before, fixed_id, parse_instant
-from holdfast.model.trail import DAYS, Happening, happening_from_json, problem_with
+from holdfast.model.trail import DAYS, HookEvent, hook_event_from_json, problem_with
+from holdfast.policy.activity.transcript import turn_messages
 from holdfast.policy.secrets.find import drop_private, mask_secrets, masked
 from holdfast.verbs.memory import Memory
 
 BATCH = 500
 LARGEST = 2_000_000  # bytes of a file in the spool
 OLDEST_DAYS = 400.0
+IDLE_MINUTES = 15.0  # without activity, after which an open turn counts as finished
+TURN_ENDS = ("Stop", "SessionEnd", "PreCompact")
+LARGEST_TRANSCRIPT = 4_000_000  # bytes read from its end
+LONGEST_BETWEEN = 50_000  # characters
 SET_ASIDE = ".unreadable"
 SHOWN_REASONS = 20
 LARGEST_ASIDE = 200_000  # bytes of a file that is set aside
@@ -48,7 +53,7 @@ def _drain(memory: Memory, spool: Path, limit: int | None) -> Drained:
     for start in range(0, len(names[:limit]), BATCH):
         batch = names[start : min(start + BATCH, limit or len(names))]
         read = {path: _read(memory, path) for path in batch}
-        good = {path: event for path, event in read.items() if isinstance(event, Happening)}
+        good = {path: event for path, event in read.items() if isinstance(event, HookEvent)}
         bad = {path: reason for path, reason in read.items() if isinstance(reason, str)}
         bad |= _store(memory, good)
         for path in good.keys() - bad.keys():
@@ -63,7 +68,7 @@ def _drain(memory: Memory, spool: Path, limit: int | None) -> Drained:
     return Drained(taken=taken, unreadable=len(reasons))
 
 
-def _store(memory: Memory, events: Mapping[Path, Happening]) -> dict[Path, str]:
+def _store(memory: Memory, events: Mapping[Path, HookEvent]) -> dict[Path, str]:
     """Store events and their receipts; return those that the store refused, with the reason."""
     try:
         with memory.store.transaction():
@@ -91,7 +96,7 @@ def _set_aside(path: Path) -> None:
     path.unlink()
 
 
-def note_session(memory: Memory, activity: Sequence[Happening]) -> None:
+def note_session(memory: Memory, activity: Sequence[HookEvent]) -> None:
     """Record a client's session: when it began, its client, its first prompt, and when it ended.
 
     A session may begin before its first prompt, or be known already from the MCP server, which sees no prompts.
@@ -113,17 +118,39 @@ def note_session(memory: Memory, activity: Sequence[Happening]) -> None:
         memory.commit(events)
 
 
+def finish_idle(memory: Memory) -> int:
+    """Mark sessions that stopped in the middle of a turn as idle, so that the turn is derived; return how many."""
+    before = days_before(memory.clock.now(), IDLE_MINUTES / 1_440)
+    last = trail.unfinished(memory.store.db, before)
+    # It sorts right after the last event, has its time, and repeating changes nothing.
+    idle = [
+        HookEvent(
+            id=f"{event.id}-idle",
+            at=event.at,
+            event="Idle",
+            session=event.session,
+            cwd=event.cwd,
+            client=event.client,
+            settings=event.settings,
+            between=_written_before(event),
+        )
+        for event in last
+    ]
+    trail.add(memory.store.db, idle)
+    return len(idle)
+
+
 def waiting_sessions(memory: Memory) -> list[str]:
     """Return the sessions with activity that no record was derived from yet."""
     return trail.waiting(memory.store.db)
 
 
-def new_activity(memory: Memory, session: str) -> list[Happening]:
+def new_activity(memory: Memory, session: str) -> list[HookEvent]:
     """Return the activity of a session that no record was derived from yet."""
     return trail.fresh(memory.store.db, session)
 
 
-def activity_of(memory: Memory, session: str) -> list[Happening]:
+def activity_of(memory: Memory, session: str) -> list[HookEvent]:
     """Return all activity of a session that is still stored."""
     return trail.of_session(memory.store.db, session)
 
@@ -138,28 +165,45 @@ def expire(memory: Memory) -> int:
     return trail.expire(memory.store.db, days_before(memory.clock.now(), DAYS))
 
 
-def _read(memory: Memory, path: Path) -> Happening | str:
+def _read(memory: Memory, path: Path) -> HookEvent | str:
     """Read a spooled file; return the reason if it cannot be used."""
     now = memory.clock.now()
     try:
         if not path.is_file() or path.stat().st_size > LARGEST:
             return f"larger than {LARGEST:,} bytes, or no file"
-        event = happening_from_json(masked(parse_json(path.read_bytes())))
+        event = hook_event_from_json(masked(parse_json(path.read_bytes())))
     except (OSError, ValueError) as problem:
         return f"not readable as JSON ({type(problem).__name__})"
     if event is None:
         return "no event that hooks write"
+    if event.event in TURN_ENDS:
+        event = replace(event, between=_written_before(event))
     return problem_with(event, earliest=days_before(now, OLDEST_DAYS), latest=days_before(now, -1.0)) or event
 
 
-def _receipts(activity: Iterable[Happening]) -> list[Event]:
+def _written_before(event: HookEvent) -> str:
+    """Return what the assistant wrote in the turn before its last message, from the client's transcript; "" if unknown."""
+    path = Path(event.transcript)
+    try:
+        if not event.transcript or not path.is_file():
+            return ""
+        with path.open("rb") as file:
+            file.seek(max(0, path.stat().st_size - LARGEST_TRANSCRIPT))
+            text = file.read().decode(errors="replace")
+    except OSError:
+        return ""
+    messages = [message for message in turn_messages(text, event.at) if message.strip() != event.text.strip()]
+    return str(masked("\n\n".join(messages)))[:LONGEST_BETWEEN]
+
+
+def _receipts(activity: Iterable[HookEvent]) -> list[Event]:
     """Return `injected` events for what hooks put into contexts; the same ones however often a spool is drained."""
     return [
         _event(event, "injected", event.session, dict(event.given)) for event in activity if event.event == "Injected"
     ]
 
 
-def _event(source: Happening, verb: Verb, about: str, data: dict[str, object]) -> Event:
+def _event(source: HookEvent, verb: Verb, about: str, data: dict[str, object]) -> Event:
     at = parse_instant(source.at)
     seconds = datetime.fromisoformat(at).timestamp()
     by = Actor(kind="rule", name=source.client or "hook", session=source.session)

@@ -1,6 +1,6 @@
 """Import a project's documents as memories. Running it again changes nothing."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 from pathlib import Path
@@ -10,10 +10,23 @@ from holdfast.engine.views.records import fingerprint
 from holdfast.model.errors import Invalid
 from holdfast.model.event import Event
 from holdfast.model.fold import fold
-from holdfast.model.ports import Elsewhere
+from holdfast.model.ports import RemoteCheckout
 from holdfast.model.record import Draft, Record
 from holdfast.model.text import check_text, counted, shorten
-from holdfast.policy.language.documents import FILES, MARKDOWN, is_text, pieces
+from holdfast.policy.language.documents import (
+    FILES,
+    RST,
+    Piece,
+    has_headings,
+    is_aside,
+    is_changelog,
+    is_document,
+    is_text,
+    pieces,
+    releases,
+    sections,
+)
+from holdfast.policy.language.manifests import LOCKS, MANIFESTS, how_to_work
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.hot import hot_set, promote
 from holdfast.verbs.records.write import draft_event
@@ -21,6 +34,8 @@ from holdfast.verbs.records.write import draft_event
 LARGEST = 1_000_000  # bytes of one document
 MOST_PIECES = 2_000
 MOST_FILES = 200
+MOST_DOCS = 100  # sections of docs/ that are imported automatically
+MOST_RELEASES = 10  # of a changelog
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,45 +48,64 @@ class Seeded:
     known: int = 0
     hot: int = 0
     problems: tuple[str, ...] = ()
+    dry_run: bool = False
 
     def __str__(self) -> str:
         files = f"{counted(self.read, 'document')} read: " if self.found else ""
-        return f"{files}{counted(len(self.kept), 'new memory')}, {self.known} already known, {self.hot} added to the hot set."
+        new = (
+            f"{counted(len(self.kept), 'memory')} would be saved"
+            if self.dry_run
+            else counted(len(self.kept), "new memory")
+        )
+        return f"{files}{new}, {self.known} already known, {self.hot} added to the hot set."
 
 
-def bootstrap(memory: Memory, like: Draft, *, root: str = ".", files: Sequence[str] = (), hot: bool = True) -> Seeded:
-    """Import the documents of a project; unreadable ones are reported and skipped.
+def bootstrap(
+    memory: Memory, like: Draft, *, root: str = ".", files: Sequence[str] = (), hot: bool = False, dry_run: bool = False
+) -> Seeded:
+    """Import the sections of a project's documents and how its manifests say to build, run and test it.
 
-    `like` has the kind and labels of the memories. The most important documents come first, also in the hot set.
+    `like` has the kind and labels of the memories. The most important documents come first. Unreadable ones are reported.
     """
     folder = confined(memory, root)
     if not folder.is_dir():
         raise Invalid(f"{root} is not a folder of this project.", hint="Pass a folder inside the project.")
-    done, seen = Seeded(), set[Path]()
-    for name in files or FILES:
-        for path in _named(folder, name):
-            if path not in seen and len(seen) < MOST_FILES:
-                seen.add(path)
-                done = _joined(done, _document(memory, path, like, folder))
+    texts, done, known = list[Draft](), Seeded(dry_run=dry_run), set[str]()
+    for path in _chosen(folder, files):
+        parts, problems = _parts(path, folder, named=bool(files))
+        new = [part for part in parts if part.text not in known]
+        known |= {part.text for part in new}
+        drafts = _drafts(new, like, path.relative_to(folder).as_posix())
+        problems = [f"{path.relative_to(folder).as_posix()}: {problem}" for problem in problems]
+        done = _joined(done, Seeded(found=1, read=int(bool(parts or not problems)), problems=tuple(problems)))
+        texts += drafts
+    kept, left = _within_docs(texts) if not files else (texts, 0)
+    more = [f"docs: {counted(left, 'section')} left out; import them with --file 'docs/*'"] if left else []
     missing = [f"{name}: there is no such file" for name in files if not any(_named(folder, name))]
-    return _warmed(memory, replace(done, problems=(*done.problems, *missing)), hot=hot)
+    done = _joined(_joined(done, _saved(memory, kept, dry_run=dry_run)), Seeded(problems=(*more, *missing)))
+    return _warmed(memory, replace(done, dry_run=dry_run), hot=hot and not dry_run)
 
 
 def seed_text(memory: Memory, text: str, like: Draft, *, hot: bool = False) -> Seeded:
     """Import each item and paragraph of a text as a separate memory."""
     checked = check_text(text, "text", LARGEST)
-    return _warmed(memory, _saved(memory, [piece.under("") for piece in pieces(checked)], like), hot=hot)
+    return _warmed(memory, _saved(memory, _drafts(pieces(checked), like, "")), hot=hot)
 
 
-def seed_file(memory: Memory, path: Path, like: Draft, *, hot: bool = False) -> Seeded:
-    """Import a file."""
-    done = _document(memory, path, like, path.parent)
-    return _warmed(memory, done, hot=hot)
+def seed_file(memory: Memory, path: Path, like: Draft, *, hot: bool = False, dry_run: bool = False) -> Seeded:
+    """Import a file: its sections, or each item and paragraph if it has no headings."""
+    parts, problems = _parts(path, path.parent, named=True, items=True)
+    done = _saved(memory, _drafts(parts, like, path.name), dry_run=dry_run)
+    problems = [f"{path.name}: {problem}" for problem in problems]
+    done = replace(
+        done, found=1, read=int(bool(parts or not problems)), problems=(*problems, *done.problems), dry_run=dry_run
+    )
+    return _warmed(memory, done, hot=hot and not dry_run)
 
 
 def confined(memory: Memory, path: str) -> Path:
     """Return the path inside the project's folder; raise Invalid if it, or a link in it, leads outside."""
-    if isinstance(memory.checkout, Elsewhere):
+    if isinstance(memory.checkout, RemoteCheckout):
         raise Invalid(
             "A server reads no files.", hint="Run this on the machine that has the checkout, or pass the text."
         )
@@ -97,14 +131,46 @@ def _named(folder: Path, name: str) -> list[Path]:
         return []  # not a pattern, so there is no such file
 
 
-def _document(memory: Memory, path: Path, like: Draft, folder: Path) -> Seeded:
-    name = path.relative_to(folder).as_posix()
+def _chosen(folder: Path, files: Sequence[str]) -> list[Path]:
+    """Return the files to read, each once: those named, else documents and manifests."""
+    paths = [path for name in files or FILES for path in _named(folder, name) if files or is_document(path.name)]
+    if not files:
+        paths = [path for path in paths if not is_changelog(path.name) and not is_aside(path.name)]
+        paths += [path for name in MANIFESTS for path in _named(folder, name)]
+    return list({path.resolve(): path for path in reversed(paths)}.values())[::-1][:MOST_FILES]
+
+
+def _parts(path: Path, folder: Path, *, named: bool, items: bool = False) -> tuple[list[Piece], list[str]]:
+    """Return what a file says, in parts, and what is wrong with it."""
     text = _text(path)
     if isinstance(text, Invalid):
-        return Seeded(found=1, problems=(f"{name}: {text.message}",))
-    texts = [piece.under(name) for piece in pieces(text, markdown=path.suffix.lower() in MARKDOWN or not path.suffix)]
-    drafted = replace(like, anchors=(name,), extra={**like.extra, "document": name})
-    return replace(_saved(memory, texts, drafted), found=1, read=1)
+        return [], [text.message]
+    name, markdown = path.relative_to(folder).as_posix(), path.suffix.lower() not in RST
+    if not named and any(path in _named(folder, pattern) for pattern in MANIFESTS):
+        runner = next((runner for lock, runner in LOCKS.items() if (path.parent / lock).exists()), "npm")
+        work = how_to_work(name, text, runner=runner)
+        return [Piece(path=("Build, run and test",), text=work)] if work else [], []
+    if is_changelog(name) and (all_releases := releases(text, markdown=markdown)):
+        left = len(all_releases) - MOST_RELEASES
+        older = [f"{counted(left, 'older release')} left out"] if left > 0 else []
+        return all_releases[:MOST_RELEASES], older
+    if items and not has_headings(text, markdown=markdown):
+        return pieces(text), []
+    return sections(text, markdown=markdown), []
+
+
+def _drafts(parts: Iterable[Piece], like: Draft, name: str) -> list[Draft]:
+    if not name:
+        return [replace(like, body=part.under("")) for part in parts]
+    extra = {**like.extra, "document": name}
+    return [replace(like, body=part.under(name), anchors=(name,), extra=extra) for part in parts]
+
+
+def _within_docs(drafts: Sequence[Draft]) -> tuple[list[Draft], int]:
+    """Return the drafts without the sections of docs/ over the limit, and how many those are."""
+    docs = [draft for draft in drafts if str(draft.extra["document"]).startswith("docs/")]
+    over = {id(draft) for draft in docs[MOST_DOCS:]}
+    return [draft for draft in drafts if id(draft) not in over], len(over)
 
 
 def _text(path: Path) -> str | Invalid:
@@ -124,13 +190,16 @@ def _text(path: Path) -> str | Invalid:
         return Invalid("it is not UTF-8")
 
 
-def _saved(memory: Memory, texts: Sequence[str], like: Draft) -> Seeded:
-    """Save texts in a single transaction, except exact duplicates; credentials in them are masked."""
-    events = [event for text in texts[:MOST_PIECES] if (event := _fresh(memory, replace(like, body=text)))]
+def _saved(memory: Memory, drafts: Sequence[Draft], *, dry_run: bool = False) -> Seeded:
+    """Save drafts in a single transaction, except exact duplicates; credentials in them are masked."""
+    events = [event for draft in drafts[:MOST_PIECES] if (event := _fresh(memory, draft))]
     unique = {fingerprint(_record(event)): event for event in reversed(events)}
-    saved = memory.commit(list(reversed(unique.values()))) if unique else []
-    left = (f"{len(texts) - MOST_PIECES} pieces were left out",) if len(texts) > MOST_PIECES else ()
-    return Seeded(kept=tuple(entry.record for entry in saved), known=len(texts) - len(saved), problems=left)
+    new = list(reversed(unique.values()))
+    saved = (
+        [_record(event) for event in new] if dry_run else [entry.record for entry in memory.commit(new)] if new else []
+    )
+    left = (f"{len(drafts) - MOST_PIECES} pieces were left out",) if len(drafts) > MOST_PIECES else ()
+    return Seeded(kept=tuple(saved), known=len(drafts) - len(saved), problems=left)
 
 
 def _fresh(memory: Memory, draft: Draft) -> Event | None:

@@ -25,7 +25,7 @@ from holdfast.engine.views.records import Filter
 from holdfast.model.errors import Conflict
 from holdfast.model.event import Actor, Event
 from holdfast.model.ids import ULID, moved_id
-from holdfast.model.ports import Embedder, Vectors
+from holdfast.model.ports import Embedder, Encoded, Vectors
 from holdfast.verbs.exchange.jsonl import FORMAT, export
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.search.embed import catch_up
@@ -162,7 +162,7 @@ class Shipped:
         head, *_ = self._read
         return (head["embedder"], head["size"]) == (self.name, self.size)
 
-    def embed(self, texts: Sequence[str]) -> Vectors:
+    def embed(self, texts: Sequence[str]) -> list[Encoded]:
         """Return the vectors of texts of the demo, to four bits a value."""
         import numpy as np  # noqa: PLC0415  a tenth of a second: only when there is something to embed
 
@@ -171,7 +171,7 @@ class Shipped:
         chosen = rows[[places[key_of(text)] for text in texts]]
         levels = np.stack([chosen >> 4, chosen & 15], axis=-1).reshape(len(texts), -1)
         made = self.center + (levels.astype(np.float32) - (LEVELS - 1) / 2) * head["step"]
-        return made / np.linalg.norm(made, axis=1, keepdims=True)
+        return [Encoded(vector=row) for row in made / np.linalg.norm(made, axis=1, keepdims=True)]
 
     @cached_property
     def _read(self) -> tuple[dict[str, Any], dict[bytes, int], bytes]:
@@ -185,7 +185,7 @@ def packed_vectors(embedder: Embedder, texts: Sequence[str]) -> bytes:
     """Return the content of the file of vectors: a line about it, the keys of the texts, and four bits a value."""
     import numpy as np  # noqa: PLC0415
 
-    around = embedder.embed(texts) - embedder.center
+    around = np.stack([encoded.vector for encoded in embedder.embed(texts)]) - embedder.center
     step = float(round(2 * REACH * float(around.std()) / LEVELS, 6))
     levels = np.clip(np.floor(around / step) + LEVELS // 2, 0, LEVELS - 1).astype(np.uint8)
     head = {"embedder": embedder.name, "size": embedder.size, "step": step, "texts": len(texts)}

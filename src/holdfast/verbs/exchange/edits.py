@@ -11,7 +11,7 @@ from holdfast.model.fold import fold, set_aside
 from holdfast.model.foreign import Remark
 from holdfast.model.ids import named_id
 from holdfast.model.record import GLOBAL, Draft, Record
-from holdfast.model.replica import BIRTH, Arrived, Edit, Gone, parts_of
+from holdfast.model.replica import BIRTH, DeletedFile, Edit, ReplicaChanges, parts_of
 from holdfast.model.text import check_keepable, headline
 from holdfast.policy.admission.sharing import Sharing, is_carried
 from holdfast.verbs.memory import Memory
@@ -47,7 +47,7 @@ class Plan:
         self.authors |= dict.fromkeys((event.id for event in events), author or None)
 
 
-def plan_edits(memory: Memory, arrived: Arrived, sharing: Sharing, *, lost: bool) -> Plan:
+def plan_edits(memory: Memory, arrived: ReplicaChanges, sharing: Sharing, *, lost: bool) -> Plan:
     """Return the events of edited files. `lost`: the former content of the files is unknown."""
     plan = Plan()
     for edit in arrived.edits:
@@ -58,7 +58,7 @@ def plan_edits(memory: Memory, arrived: Arrived, sharing: Sharing, *, lost: bool
     return plan
 
 
-def plan_retirements(memory: Memory, gone: Sequence[Gone], plan: Plan) -> list[Event]:
+def plan_retirements(memory: Memory, gone: Sequence[DeletedFile], plan: Plan) -> list[Event]:
     """Return the events that retire records whose files were deleted here; deletions by a commit pass the border."""
     retirements = []
     for file in gone:
@@ -74,7 +74,7 @@ def plan_retirements(memory: Memory, gone: Sequence[Gone], plan: Plan) -> list[E
     return retirements
 
 
-def _waits(memory: Memory, gone: Gone) -> bool:
+def _waits(memory: Memory, gone: DeletedFile) -> bool:
     """True if the same deletion arrived before and did not count."""
     history = memory.store.events_about(gone.about)
     aside = set_aside(history)

@@ -9,36 +9,38 @@ from itertools import islice
 from holdfast.engine.raw import transcripts
 from holdfast.engine.views import records
 from holdfast.engine.views.records import fingerprint
-from holdfast.model.errors import Invalid
+from holdfast.model.errors import Ambiguous, Invalid
 from holdfast.model.event import Event
 from holdfast.model.fold import fold
-from holdfast.model.foreign import Foreign, ForeignLink, ForeignSession, Happened, Item, Remark, Said
+from holdfast.model.foreign import Foreign, ForeignEvent, ForeignLink, ForeignSession, ForeignTranscript, Item, Remark
 from holdfast.model.ids import named_id
 from holdfast.model.record import Record
 from holdfast.model.text import check_keepable
 from holdfast.policy.admission.adopt import (
     CREDITED,
     Adoption,
+    change_events,
+    creation_events,
     credit,
     credit_id,
-    first_told,
     home_of,
     id_of,
     linked,
-    state_told,
-    told_again,
+    state_events,
 )
 from holdfast.policy.admission.fitting import Fitted, fitted
+from holdfast.policy.ranking.trust import base_trust
 from holdfast.policy.secrets.find import masked
 from holdfast.verbs.exchange.incoming import marks_of
 from holdfast.verbs.memory import Memory
+from holdfast.verbs.records.project import project_called
 from holdfast.verbs.sessions.transcript import save_transcript
 
 BATCH = 500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Brought:
+class ImportedRecord:
     """An imported record: its key there, its id here, and what it is."""
 
     key: str
@@ -53,10 +55,14 @@ class Report:
     """What an import did, or would do: everything in the source is in one of these fields."""
 
     system: str
-    taken: tuple[Brought, ...] = ()
-    revised: tuple[Brought, ...] = ()
-    merged: tuple[Brought, ...] = ()
+    taken: tuple[ImportedRecord, ...] = ()
+    projects: Mapping[str, Mapping[str, int]] = field(
+        default_factory=dict
+    )  # there → here → memories, known ones included
+    revised: tuple[ImportedRecord, ...] = ()
+    merged: tuple[ImportedRecord, ...] = ()
     known: int = 0
+    moved: int = 0  # known ones that are in another project now
     masked: int = 0
     # Other events than those that create records, by verb: sessions, uses, links.
     events: Mapping[str, int] = field(default_factory=dict)
@@ -65,21 +71,26 @@ class Report:
     skipped: tuple[Remark, ...] = ()
 
 
-def bring_in(
+def import_items(
     memory: Memory,
     system: str,
     items: Iterable[Item],
     *,
     project: str = "",
+    mapped: Mapping[str, str] | None = None,
     dry_run: bool = False,
-    held_as: str = "",
+    quarantine_as: str = "",
     progress: Callable[[int], None] = lambda _: None,
 ) -> Report:
     """Import the items of a reader, batch by batch; it can be repeated or resumed.
 
-    `held_as` names the source if it is not the user's own: its memories are quarantined.
+    `mapped` gives the projects here for names of projects there. `quarantine_as` names the source if it is not the user's own:
+    its memories are quarantined.
     """
-    intake = _Intake(memory=memory, system=system, project=project, dry_run=dry_run, held_as=held_as)
+    homes = {there: project_called(memory, here) for there, here in (mapped or {}).items()}
+    intake = _Import(
+        memory=memory, system=system, project=project, mapped=homes, dry_run=dry_run, quarantine_as=quarantine_as
+    )
     source, done = iter(items), 0
     while page := list(islice(source, BATCH)):
         intake.take(page)
@@ -89,14 +100,15 @@ def bring_in(
 
 
 @dataclass(slots=True, kw_only=True)
-class _Intake:
+class _Import:
     """The state of an import."""
 
     memory: Memory
     system: str
     project: str
+    mapped: Mapping[str, str]
     dry_run: bool
-    held_as: str = ""
+    quarantine_as: str = ""
     ids: dict[str, str] = field(default_factory=dict)  # key there → id here
     texts: dict[tuple[str, str], str] = field(default_factory=dict)  # project and fingerprint → id
     fresh: dict[str, Record] = field(default_factory=dict)  # records as this batch leaves them, not committed yet
@@ -104,9 +116,10 @@ class _Intake:
         default_factory=dict
     )  # links by the key of their missing target
     counts: Counter[str] = field(default_factory=Counter)
-    taken: list[Brought] = field(default_factory=list)
-    revised: list[Brought] = field(default_factory=list)
-    merged: list[Brought] = field(default_factory=list)
+    taken: list[ImportedRecord] = field(default_factory=list)
+    projects: dict[str, Counter[str]] = field(default_factory=dict)
+    revised: list[ImportedRecord] = field(default_factory=list)
+    merged: list[ImportedRecord] = field(default_factory=list)
     asides: list[Remark] = field(default_factory=list)
     skipped: list[Remark] = field(default_factory=list)
 
@@ -118,13 +131,13 @@ class _Intake:
             match item:
                 case ForeignSession():
                     events += self._keepable(item.where, self._session(item))
-                case Happened():
+                case ForeignEvent():
                     events += self._keepable(item.where, self._happened(item))
                 case Remark():
                     self.skipped.append(item)
         self._keep(events)
         for item in page:
-            if isinstance(item, Said):
+            if isinstance(item, ForeignTranscript):
                 self._said(item)
 
     def _keepable(self, where: str, events: list[Event]) -> list[Event]:
@@ -143,13 +156,15 @@ class _Intake:
             for adoption, link in left:
                 why = f"it points at {key} ({link.relation}), which is not there"
                 self.skipped.append(Remark(where=adoption.foreign.where, why=why))
-        verbs = ("started", "closed", "linked", "used", "surfaced", "touched")
+        verbs = ("started", "closed", "linked", "used", "surfaced", "touched", "heated", "trusted")
         return Report(
             system=self.system,
             taken=tuple(self.taken),
+            projects={there: dict(here) for there, here in sorted(self.projects.items())},
             revised=tuple(self.revised),
             merged=tuple(self.merged),
             known=self.counts["known"],
+            moved=self.counts["moved"],
             masked=self.counts["masked"],
             events={verb: self.counts[verb] for verb in verbs if self.counts[verb]},
             transcripts=self.counts["transcripts"],
@@ -164,6 +179,7 @@ class _Intake:
             return []
         self.asides += [Remark(where=foreign.where, why=why) for part in parts for why in part.asides]
         home = self._home(foreign.draft.project)
+        self.projects.setdefault(foreign.draft.project or "", Counter())[home] += 1
         return [self._adoption(foreign, part, home) for part in parts]
 
     def _adoption(self, foreign: Foreign, part: Fitted, home: str) -> Adoption:
@@ -174,7 +190,17 @@ class _Intake:
         return Adoption(system=self.system, foreign=foreign, part=part, about=about, project=home, now=now)
 
     def _home(self, project: str | None) -> str:
-        return home_of(project, self.project or self.memory.project, chosen=bool(self.project))
+        if project is not None and project in self.mapped:
+            return self.mapped[project]
+        home = home_of(project, self.project or self.memory.project, chosen=bool(self.project))
+        return self._namesake(home) if home and "/" not in home else home
+
+    def _namesake(self, name: str) -> str:
+        """Return the only project here that ends in a name of another system; the name itself if there is none."""
+        try:
+            return project_called(self.memory, name)
+        except Ambiguous:
+            return name
 
     def _adopt(self, adoptions: Sequence[Adoption]) -> list[Event]:
         store = self.memory.store
@@ -213,6 +239,8 @@ class _Intake:
         if record.state == "erased":
             self.skipped.append(Remark(where=adoption.foreign.where, why="it was erased here"))
             return []
+        if record.project != adoption.project and adoption.foreign.draft.project in self.mapped:
+            return self._moved(adoption, record, batch)
         imported = record.extra.get("imported")
         same = isinstance(imported, dict) and imported.get("hash") == adoption.part.hash
         if same and record.state == adoption.foreign.state and adoption.foreign.verified_at <= record.verified_at:
@@ -223,16 +251,23 @@ class _Intake:
         ]
         if same:
             self._note(adoption, adoption.about)
-            return state_told(adoption, record, past)
+            return state_events(adoption, record, past)
         self.ids[adoption.part.key] = adoption.about
         self.revised.append(_brought(adoption, record.id))
         self.counts["masked"] += adoption.part.masked
-        changed = told_again(adoption, record, past)
-        return [*changed, *state_told(adoption, _after(record, changed), past)]
+        changed = change_events(adoption, record, past)
+        return [*changed, *state_events(adoption, _after(record, changed), past)]
+
+    def _moved(self, adoption: Adoption, record: Record, batch: Sequence[Event]) -> list[Event]:
+        """Return the events of a known memory whose project is mapped to another one now."""
+        self.counts["moved"] += 1
+        moved = adoption.event("revised", {"project": adoption.project}, what=adoption.project, after=record.head)
+        self.fresh[adoption.about] = after = _after(record, [moved])
+        return [moved, *self._known(adoption, after, [*batch, moved])]
 
     def _new(self, adoption: Adoption) -> list[Event]:
         """Return the events of a new memory, or of the credit to a record with the same text."""
-        events = first_told(adoption)
+        events = creation_events(adoption)
         record = _after(None, events)
         same = self._same(record) if adoption.foreign.state == "active" else ""
         if same:
@@ -243,7 +278,7 @@ class _Intake:
         self.fresh[adoption.about] = record
         self.taken.append(_brought(adoption, adoption.about))
         self.counts["masked"] += adoption.part.masked
-        return events
+        return [*events, *_trusted(adoption, record)]
 
     def _same(self, record: Record) -> str:
         """Return the active record of the same project with exactly this text; if there is none, remember this record."""
@@ -303,7 +338,7 @@ class _Intake:
             events.append(Event(id=end, about=item.id, verb="closed", at=item.closed_at, by=by, data=close))
         return events
 
-    def _happened(self, item: Happened) -> list[Event]:
+    def _happened(self, item: ForeignEvent) -> list[Event]:
         ids = [self.ids[key] for key in item.of if key in self.ids]
         gone = [key for key in item.of if key not in self.ids]
         if not ids and gone:
@@ -330,10 +365,10 @@ class _Intake:
         if fresh and not self.dry_run:
             self.memory.clock.observe(max(fresh))
             events = list(fresh.values())
-            marks = marks_of(self.memory, events, self.held_as, "import") if self.held_as else []
+            marks = marks_of(self.memory, events, self.quarantine_as, "import") if self.quarantine_as else []
             self.memory.commit([*marks, *events])
 
-    def _said(self, item: Said) -> None:
+    def _said(self, item: ForeignTranscript) -> None:
         """Save the conversation of a session as its transcript, unless it has one of its own."""
         lines = [json.dumps({**turn, "imported": self.system}, ensure_ascii=False) for turn in item.turns]
         text = masked("\n".join(lines)).strip()
@@ -360,6 +395,13 @@ def _printable(remark: Remark) -> Remark:
     return Remark(where=where, why=why)
 
 
+def _trusted(adoption: Adoption, record: Record) -> list[Event]:
+    """Return the event that gives a new record the trust it had in the other system."""
+    there = adoption.foreign.trust
+    delta = 0.0 if there is None else round(min(1.0, max(0.0, there)) - base_trust(record), 4)
+    return [adoption.event("trusted", {"reason": "imported", "delta": delta}, after=record.head)] if delta else []
+
+
 def _after(record: Record | None, events: Iterable[Event]) -> Record:
     """Return a record after some more events."""
     for event in events:
@@ -368,8 +410,8 @@ def _after(record: Record | None, events: Iterable[Event]) -> Record:
     return record
 
 
-def _brought(adoption: Adoption, record_id: str) -> Brought:
+def _brought(adoption: Adoption, record_id: str) -> ImportedRecord:
     data = adoption.part.data
-    return Brought(
+    return ImportedRecord(
         key=adoption.part.key, id=record_id, kind=data["kind"], title=data["title"], project=adoption.project
     )

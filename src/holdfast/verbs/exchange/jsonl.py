@@ -21,7 +21,7 @@ LONGEST_LINE = 4_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Taken:
+class ImportCounts:
     """Counts of an import."""
 
     events: int
@@ -29,17 +29,20 @@ class Taken:
 
 
 def export(memory: Memory) -> Iterator[str]:
-    """Yield the whole store as lines: a header, then every event in order of arrival."""
+    """Yield the whole store as lines: a header, then every event in order of arrival; starters are left out."""
     yield json.dumps({"holdfast": "export", "format": FORMAT})
+    starters = records.starters(memory.store.db)
     for _, event in memory.store.journal():
-        yield json.dumps(event_to_json(event), ensure_ascii=False)
+        if event.about not in starters:
+            yield json.dumps(event_to_json(event), ensure_ascii=False)
 
 
 def records_of(memory: Memory) -> Iterator[Record]:
-    """Yield every active or retired record in the order of their numbers."""
+    """Yield every active or retired record in the order of their numbers; starters are left out."""
     last, db = -1, memory.store.db
     while page := records.after(db, last, PAGE):
-        yield from (entry.record for entry in page if entry.record.state in ("active", "retired"))
+        kept = [entry.record for entry in page if entry.record.state in ("active", "retired")]
+        yield from (record for record in kept if record.source != "starter")
         last = page[-1].number
 
 
@@ -55,12 +58,12 @@ def export_records(memory: Memory) -> Iterator[str]:
     yield "]"
 
 
-def take_in(
-    memory: Memory, lines: Iterable[str], progress: Callable[[int], None] = lambda _: None, *, held_as: str = ""
-) -> Taken:
+def import_lines(
+    memory: Memory, lines: Iterable[str], progress: Callable[[int], None] = lambda _: None, *, quarantine_as: str = ""
+) -> ImportCounts:
     """Import an export. Idempotent, so it can be repeated or resumed.
 
-    `held_as` names the source of a file that is not the user's own: its memories are quarantined, and its events about
+    `quarantine_as` names the source of a file that is not the user's own: its memories are quarantined, and its events about
     trust, use and acceptance are left out.
     """
     numbered = enumerate(lines, start=1)
@@ -70,13 +73,13 @@ def take_in(
         batch = [_event(place, line) for place, line in page if line.strip()]
         for event in batch:
             memory.clock.observe(event.id)
-        if held_as:
+        if quarantine_as:
             batch = [event for event in batch if event.verb in SHARED]
-            batch = [*marks_of(memory, batch, held_as, "import"), *batch]
+            batch = [*marks_of(memory, batch, quarantine_as, "import"), *batch]
         changed.update(entry.record.id for entry in memory.commit(batch))
         events += len(batch)
         progress(events)
-    return Taken(events=events, records=len(changed))
+    return ImportCounts(events=events, records=len(changed))
 
 
 def _check_header(line: str) -> None:

@@ -7,7 +7,7 @@ from holdfast.engine.journal import PAGE
 from holdfast.engine.store import Store
 from holdfast.engine.views.records import span
 from holdfast.model.event import Event
-from holdfast.verbs.records.erasing import note_remains
+from holdfast.verbs.upkeep.erasing import note_remains
 
 _SENT, _PULLED = "team sent", "team pulled"
 _LATER = """

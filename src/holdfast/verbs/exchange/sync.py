@@ -10,9 +10,9 @@ from holdfast.engine.views import records
 from holdfast.model.event import FOLDING, SHARED, Event
 from holdfast.model.fold import REJECTED, set_aside
 from holdfast.model.foreign import Remark
-from holdfast.model.ports import Replica, Travelling
+from holdfast.model.ports import RemoteReplica, Replica
 from holdfast.model.record import Record, record_to_json
-from holdfast.model.replica import Arrived, Gone, Put, Settled, Telling
+from holdfast.model.replica import DeletedFile, ReadOutcome, ReplicaChanges, ReplicaUpdate, WriteCounts
 from holdfast.model.text import counted
 from holdfast.policy.admission.admit import secret_names
 from holdfast.policy.admission.sharing import Sharing, is_carried
@@ -20,6 +20,7 @@ from holdfast.policy.secrets.find import texts_of
 from holdfast.verbs.exchange.edits import Plan, plan_edits, plan_retirements
 from holdfast.verbs.exchange.incoming import FROM_THE_FUTURE, TOO_EARLY, Carriers, Passed, keep_events, passed
 from holdfast.verbs.memory import Memory
+from holdfast.verbs.records.overwritten import overwritten
 
 PAGE = 1_000
 TRIES = 5
@@ -38,7 +39,7 @@ class Synced:
     replica: str
     came: int = 0  # records that changed here
     retired: int = 0  # of these, because their file was deleted
-    put: Put = field(default_factory=Put)
+    put: WriteCounts = field(default_factory=WriteCounts)
     remarks: tuple[Remark, ...] = ()
     missing: int = 0  # deleted files whose memories were not retired
     offline: str = ""
@@ -78,14 +79,15 @@ def _sync(memory: Memory, replica: Replica, sharing: Sharing, *, agree: Agree, p
         _outgoing, memory, replica, sharing, begin, {about: path for path, about in plan.born.items()}, more
     )
     if dry_run:
-        tellings, withheld = outgoing()
-        would = Put(records=len(tellings))
+        updates, withheld = outgoing()
+        would = WriteCounts(records=len(updates))
         return _synced(replica, events, retired, would, (*refused, *withheld), missing, border.held)
     came = keep_events(memory, events)
     upto = memory.store.last_seq()  # read first: what others write meanwhile is exported next time
-    tellings, withheld = outgoing()
-    put = replica.write(tellings, _settled(plan, border, arrived, put_back=put_back), cursor=upto)
-    done = _synced(replica, events, retired, put, (*refused, *withheld, *put.remarks), missing, border.held)
+    updates, withheld = outgoing()
+    put = replica.write(updates, _settled(plan, border, arrived, put_back=put_back), cursor=upto)
+    replaced = [one.remark for one in overwritten(memory, dict.fromkeys(record.id for record in came))]
+    done = _synced(replica, events, retired, put, (*refused, *withheld, *put.remarks, *replaced), missing, border.held)
     return replace(done, came=len({record.id for record in came} - _waiting_in(events)))
 
 
@@ -100,7 +102,7 @@ def take_from(memory: Memory, replica: Replica, sharing: Sharing) -> Synced:
 
 
 def sync_afar(
-    memory: Memory, replica: Travelling, sharing: Sharing, remote: str, *, push: bool = True, dry_run: bool = False
+    memory: Memory, replica: RemoteReplica, sharing: Sharing, remote: str, *, push: bool = True, dry_run: bool = False
 ) -> Synced:
     """Sync with a remote: fetch, merge, sync, push, and again if the remote changed meanwhile. Offline it syncs locally."""
     whole = Synced(replica=replica.name)
@@ -119,7 +121,7 @@ def _synced(
     replica: Replica,
     events: Sequence[Event],
     retired: Sequence[Event],
-    put: Put,
+    put: WriteCounts,
     remarks: Sequence[Remark],
     missing: int,
     held: Mapping[str, int],
@@ -168,7 +170,7 @@ def _added(first: Synced, second: Synced) -> Synced:
     return replace(second, came=came, retired=retired, put=put, remarks=remarks, held=held)
 
 
-def _gone(arrived: Arrived, *, agree: Agree, put_back: bool) -> tuple[list[Gone], int]:
+def _gone(arrived: ReplicaChanges, *, agree: Agree, put_back: bool) -> tuple[list[DeletedFile], int]:
     """Return the records whose files were deleted on purpose, and how many are missing without confirmation.
 
     A missing folder, or many files at once, may be an accident: that needs confirmation.
@@ -185,42 +187,42 @@ def _gone(arrived: Arrived, *, agree: Agree, put_back: bool) -> tuple[list[Gone]
     return [], len(abouts)
 
 
-def _settled(plan: Plan, border: Passed, arrived: Arrived, *, put_back: bool) -> Settled:
-    turned_away = border.remarks
+def _settled(plan: Plan, border: Passed, arrived: ReplicaChanges, *, put_back: bool) -> ReadOutcome:
+    rejected = border.remarks
     refused = {remark.where for remark in plan.refused}
-    about = {remark.where for remark in turned_away}
+    about = {remark.where for remark in rejected}
     refused |= {edit.where for edit in arrived.edits if edit.about in about}
     back = frozenset(file.about for file in arrived.gone) if put_back else frozenset()
-    again = border.left or any(remark.why in (TOO_EARLY, FROM_THE_FUTURE) for remark in turned_away)
+    again = border.left or any(remark.why in (TOO_EARLY, FROM_THE_FUTURE) for remark in rejected)
     kept = {event.about for event in border.events}
     refused |= {edit.where for edit in arrived.edits if border.left and edit.author and edit.about not in kept}
-    return Settled(refused=frozenset(refused), old=plan.old, put_back=back, again=again)
+    return ReadOutcome(refused=frozenset(refused), old=plan.old, put_back=back, again=again)
 
 
 def _outgoing(
     memory: Memory, replica: Replica, sharing: Sharing, cursor: int, where: Mapping[str, str], more: set[str]
-) -> tuple[list[Telling], list[Remark]]:
+) -> tuple[list[ReplicaUpdate], list[Remark]]:
     """Return what to write to the replica (changes since its cursor, and what its own files created) and what is withheld."""
-    tellings, withheld = [], []
+    updates, withheld = [], []
     for record in _changed(memory, cursor, sharing, {*where, *more}):
         carried = is_carried(record, sharing)
         history = memory.store.events_about(record.id) if sharing.team else []
         aside = set_aside(history)
         if record.state == "held" or record.reason == REJECTED:
             continue
-        if "waits" in aside.values() and not replica.tells_history:
+        if "waits" in aside.values() and not replica.stores_events:
             continue  # a file with quarantined content is neither followed nor undone
         events = tuple(event for event in history if event.verb in SHARED and event.id not in aside)
         if not carried and not _was_shared(record, events):
             continue
-        contents = [dict(event.data) for event in events] if replica.tells_history else [record_to_json(record)]
+        contents = [dict(event.data) for event in events] if replica.stores_events else [record_to_json(record)]
         if carried and sharing.team and (names := secret_names("\n".join(texts_of(contents)))):
             withheld.append(
                 Remark(where=record.id, why=f"it contains a secret ({', '.join(names)}), so it is not shared")
             )
             continue
-        tellings.append(Telling(record=record, events=events, carried=carried, where=where.get(record.id, "")))
-    return tellings, withheld
+        updates.append(ReplicaUpdate(record=record, events=events, carried=carried, where=where.get(record.id, "")))
+    return updates, withheld
 
 
 def _was_shared(record: Record, events: Sequence[Event]) -> bool:

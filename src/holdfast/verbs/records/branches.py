@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 
 from holdfast.engine.views import labels, records
-from holdfast.model.history import Fate
+from holdfast.model.history import BranchStatus
 from holdfast.model.record import Record
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.freshness import is_here
@@ -27,9 +27,9 @@ def outside(memory: Memory, records_: Sequence[Record]) -> dict[str, str]:
     born = {
         record.origin.branch: record.origin.commit for record in foreign.values() if record.origin.branch != default
     }
-    fates = _fates(memory, born) if born else {}
+    status = _status_of(memory, born) if born else {}
     return {
-        record.id: record.origin.branch for record in foreign.values() if fates.get(record.origin.branch) in OUTSIDE
+        record.id: record.origin.branch for record in foreign.values() if status.get(record.origin.branch) in OUTSIDE
     }
 
 
@@ -59,13 +59,13 @@ def lost(memory: Memory) -> dict[str, list[Record]]:
         commits[branch] = (
             max(by_branch[branch], key=lambda record: record.created_at).origin.commit if by_branch[branch] else ""
         )
-    fates = _fates(memory, commits) if commits else {}
-    return {branch: by_branch[branch] for branch, fate in fates.items() if fate == "gone" and by_branch[branch]}
+    status = _status_of(memory, commits) if commits else {}
+    return {branch: by_branch[branch] for branch, state in status.items() if state == "gone" and by_branch[branch]}
 
 
-def _fates(memory: Memory, commits: dict[str, str]) -> dict[str, Fate]:
+def _status_of(memory: Memory, commits: dict[str, str]) -> dict[str, BranchStatus]:
     known = _tips(memory)
-    return memory.checkout.fates({name: known.get(name) or commit for name, commit in commits.items()})
+    return memory.checkout.branch_status({name: known.get(name) or commit for name, commit in commits.items()})
 
 
 def _tips(memory: Memory) -> dict[str, str]:

@@ -28,7 +28,7 @@ class Census:
 
 def browse(memory: Memory, query: Query, *, states: Sequence[str] = ("active",), offset: int = 0) -> Page:
     """Return one page of the records that match a query's filters; its text is ignored."""
-    filter_ = chosen_by(memory, replace(query, starters=False), states)
+    filter_ = chosen_by(memory, query, states)
     entries = records.page(memory.store.db, filter_, limit=query.limit, offset=offset)
     return Page(entries=tuple(entries), total=records.counted(memory.store.db, filter_))
 
@@ -36,7 +36,7 @@ def browse(memory: Memory, query: Query, *, states: Sequence[str] = ("active",),
 def latest(memory: Memory, query: Query, *, states: Sequence[str] = ("active",), before: int = 0) -> list[Entry]:
     """Return records of this project in order of arrival, latest first; the cost does not grow with the project."""
     project = (memory.store.project_number(memory.project),)
-    filter_ = replace(chosen_by(memory, replace(query, starters=False), states), projects=project)
+    filter_ = replace(chosen_by(memory, query, states), projects=project)
     return records.latest(memory.store.db, filter_, limit=query.limit, before=before)
 
 
@@ -44,7 +44,7 @@ def census(memory: Memory, query: Query) -> Census:
     """Count the records that match a query's filters."""
     kinds: dict[str, int] = {}
     sources: dict[str, int] = {}
-    for kind, source, count in records.census(memory.store.db, chosen_by(memory, replace(query, starters=False))):
+    for kind, source, count in records.census(memory.store.db, chosen_by(memory, query)):
         kinds[kind] = kinds.get(kind, 0) + count
         sources[source] = sources.get(source, 0) + count
     return Census(total=sum(kinds.values()), kinds=kinds, sources=sources)

@@ -3,20 +3,22 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from holdfast.model.anchor import Mark, Sight, parse_anchor
+from holdfast.model.anchor import CodeMark, CodeSnapshot, parse_anchor
 from holdfast.model.freshness import Finding, Freshness, State
 from holdfast.model.ids import days_before
 from holdfast.model.record import Draft, Record
 from holdfast.policy.freshness import (
-    anchors_in,
+    CLAIMED,
     explained,
     freshness_of,
     is_about_code,
     overall,
     places_of,
     since_cited,
+    the_one_meant,
     unknown,
 )
+from holdfast.policy.mentions import Symbol, anchors_in, files_in, symbols_in
 from holdfast.verbs.memory import Memory
 
 MOST_COMMITS = 20  # examined for each anchor
@@ -27,18 +29,57 @@ def is_here(memory: Memory, project: str | None) -> bool:
     return bool(project) and project == memory.project == memory.checkout.project()
 
 
-def sight_of(memory: Memory, draft: Draft | Record) -> Sight | None:
+def snapshot_of(memory: Memory, draft: Draft | Record) -> CodeSnapshot | None:
     """Look up the code that a draft cites in its anchors or text; None if it cites nothing, or code of another project."""
     project = memory.project if draft.project is None else draft.project
     if not is_here(memory, project) or not is_about_code(draft.kind):
         return None
-    mentioned = [place for place in anchors_in(draft.body) if place not in draft.anchors]
-    if not mentioned and not draft.anchors:
+    places = dict.fromkeys((*draft.anchors, *anchors_in(draft.body), *_named(memory, draft)))
+    inside = {parse_anchor(place).path for place in places if parse_anchor(place).kind != "path"}
+    places = {place: None for place in places if place in draft.anchors or place not in inside}
+    if not places:
         return None
-    seen = memory.checkout.sight(dict.fromkeys((*draft.anchors, *mentioned)))
+    seen = memory.checkout.snapshot(places)
     # A text may name anything: only what exists in the checkout was meant as a citation.
     marks = {anchor: mark for anchor, mark in seen.marks.items() if anchor in draft.anchors or mark.there}
     return replace(seen, marks=marks) if marks else None
+
+
+def _named(memory: Memory, draft: Draft | Record) -> list[str]:
+    """Return the files and definitions that a text names in its own words, each found in one place only."""
+    files = memory.checkout.files_named(named) if (named := files_in(draft.body)) else {}
+    symbols = symbols_in(draft.body)
+    near = dict.fromkeys((*files.values(), *(parse_anchor(anchor).path for anchor in draft.anchors)))
+    here = _definitions(memory, symbols, [path for path in near if path])
+    missing = [symbol for symbol in symbols if symbol.name not in here]
+    # Documents and derived records name much; looking through all files for each of them would take too long.
+    wide = _definitions(memory, missing) if missing and draft.source in CLAIMED else {}
+    return [*files.values(), *(here | wide).values()]
+
+
+def _definitions(memory: Memory, symbols: Sequence[Symbol], paths: Sequence[str] | None = None) -> dict[str, str]:
+    """Return the anchor of each name that has one definition, in these files or in all."""
+    if not symbols or paths == []:
+        return {}
+    names = {symbol.name: _tails(symbol.name) for symbol in symbols}
+    found = memory.checkout.definitions(
+        list(dict.fromkeys(tail for tails in names.values() for tail in tails)), paths or ()
+    )
+    anchors = {}
+    for symbol in symbols:
+        for tail in names[symbol.name]:
+            if found.get(tail):
+                if place := the_one_meant(symbol.name, tail, found[tail]):
+                    anchors[symbol.name] = f"{place}={symbol.value}" if symbol.value else place
+                break
+    return anchors
+
+
+def _tails(name: str) -> list[str]:
+    """Return a dotted name, and what is left of it without the modules in front; a class stays with its method."""
+    parts = name.split(".")
+    last = next((index for index, part in enumerate(parts) if part[:1].isupper()), len(parts) - 1)
+    return [".".join(parts[start:]) for start in range(last + 1)]
 
 
 def freshness(memory: Memory, records: Sequence[Record]) -> dict[str, Freshness]:
@@ -53,10 +94,10 @@ def freshness(memory: Memory, records: Sequence[Record]) -> dict[str, Freshness]
     for record in local:
         places = places_of(record)
         verdicts[record.id] = (
-            freshness_of(record, memory.checkout.sight(places), now) if places else unknown(record, now)
+            freshness_of(record, memory.checkout.snapshot(places), now) if places else unknown(record, now)
         )
     return verdicts | _explained(
-        memory, {record.id: record for record in local if verdicts[record.id].troubles}, verdicts
+        memory, {record.id: record for record in local if verdicts[record.id].problems}, verdicts
     )
 
 
@@ -66,11 +107,11 @@ def _explained(
     """Add the commits that changed the cited code, and where missing code went."""
     if not records:
         return {}
-    troubles = [problem for record_id in records for problem in verdicts[record_id].troubles]
+    troubles = [problem for record_id in records for problem in verdicts[record_id].problems]
     since = [record.seen.commit for record in records.values() if record.seen]
     cited = dict[str, set[str]]()
     for record in records.values():
-        for problem in verdicts[record.id].troubles:
+        for problem in verdicts[record.id].problems:
             mark = places_of(record).get(problem.anchor)
             if problem.state == "changed" and mark and mark.blob:
                 cited.setdefault(parse_anchor(problem.anchor).path, set()).add(mark.blob)
@@ -97,7 +138,7 @@ def _again(verdict: Freshness, record: Record, better: Callable[[Record, Finding
     return replace(verdict, findings=findings, state=overall(findings, checked=bool(record.verified_at)))
 
 
-def _followed(memory: Memory, finding: Finding, cited: Mark | None, moved: Mapping[str, str]) -> Finding:
+def _followed(memory: Memory, finding: Finding, cited: CodeMark | None, moved: Mapping[str, str]) -> Finding:
     """Look for missing code in its renamed file, or where its name is defined now."""
     place = parse_anchor(finding.anchor)
     candidates = [moved[place.path]] if place.path in moved else []
@@ -105,7 +146,7 @@ def _followed(memory: Memory, finding: Finding, cited: Mark | None, moved: Mappi
         candidates += memory.checkout.defining(place.name, place.path.rpartition(".")[2])
     for path in dict.fromkeys(other for other in candidates if other != place.path):
         anchor = finding.anchor.replace(place.path, path, 1)
-        mark = memory.checkout.sight({anchor: cited}).marks[anchor]
+        mark = memory.checkout.snapshot({anchor: cited}).marks[anchor]
         if mark.there:
             state = _state_there(cited, mark)
             note = "and it has changed" if state == "changed" else ""
@@ -113,7 +154,7 @@ def _followed(memory: Memory, finding: Finding, cited: Mark | None, moved: Mappi
     return finding
 
 
-def _state_there(cited: Mark | None, now: Mark) -> State:
+def _state_there(cited: CodeMark | None, now: CodeMark) -> State:
     if cited is None or not cited.hash:
         return "unverified"
     return "fresh" if cited.hash == now.hash else "changed"

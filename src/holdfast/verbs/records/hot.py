@@ -9,7 +9,7 @@ from holdfast.model.event import Actor, Event
 from holdfast.model.ids import days_before, days_between
 from holdfast.model.query import Usage
 from holdfast.model.record import GLOBAL, Record
-from holdfast.policy.ranking.heat import hot_score, stale_after, turned_away, uses_of
+from holdfast.policy.ranking.heat import hot_score, stale_after, uses_of, why_not_hot
 from holdfast.policy.ranking.salience import importance, salience
 from holdfast.policy.ranking.trust import trust
 from holdfast.verbs.memory import Memory, find, is_at_hand
@@ -90,7 +90,7 @@ def unpin(memory: Memory, reference: str) -> list[Hot]:
     return hot_set(memory)
 
 
-def tend(memory: Memory, ids: Iterable[str]) -> list[Record]:
+def admit_used(memory: Memory, ids: Iterable[str]) -> list[Record]:
     """Admit recently used records that qualify and return them. Called after uses, never by a recall."""
     inside = hot_ids(memory)
     entries = records.by_ids(memory.store.db, [id_ for id_ in ids if id_ not in inside])
@@ -98,9 +98,20 @@ def tend(memory: Memory, ids: Iterable[str]) -> list[Record]:
     admissible = [
         (record, score)
         for record, used, worth, score in _judged(memory, usable).values()
-        if not turned_away(record, used, worth)
+        if not why_not_hot(record, used, worth)
     ]
     return [record for record, score in admissible if _let_in(memory, record, score)]
+
+
+def promote_recalled(memory: Memory, ids: Iterable[str]) -> list[Record]:
+    """Admit records that were recalled as often as `promote_after` says; used records go first."""
+    least, inside = memory.config.promote_after, hot_ids(memory)
+    if not least:
+        return []
+    entries = records.by_ids(memory.store.db, [id_ for id_ in ids if id_ not in inside])
+    usable = [entry.record for entry in entries.values() if is_at_hand(memory, entry.record)]
+    often = [(record, score) for record, used, _, score in _judged(memory, usable).values() if used.surfaced >= least]
+    return [record for record, score in often if _let_in(memory, record, score)]
 
 
 def _let_in(memory: Memory, record: Record, score: float) -> bool:
@@ -120,7 +131,7 @@ def suggested(memory: Memory, *, limit: int = 10) -> list[Suggested]:
     judged = _judged(memory, [entry.record for entry in entries.values() if is_at_hand(memory, entry.record)])
     suggestions = [
         Suggested(
-            record=record, salience=worth, uses=uses_of(usage_), why_not=turned_away(record, usage_, worth) or "no room"
+            record=record, salience=worth, uses=uses_of(usage_), why_not=why_not_hot(record, usage_, worth) or "no room"
         )
         for record, usage_, worth, _ in judged.values()
     ]
@@ -136,7 +147,7 @@ def cool(memory: Memory) -> list[Record]:
         for hot in current
         if not hot.pinned
         and days_between(max(used.get(hot.record.id, Usage()).last_used_at, hot.since), now)
-        >= stale_after(hot.record.kind)
+        >= (memory.config.demote_days or stale_after(hot.record.kind))
     ]
     if stale:
         memory.commit([_heated(memory, record, hot=False, why="stale", by=RULE) for record in stale])

@@ -7,18 +7,20 @@ from typing import Any
 from holdfast.engine.views import records
 from holdfast.engine.views.records import Filter
 from holdfast.engine.views.usage import worded_in
-from holdfast.model.anchor import sight_to_json
+from holdfast.model.anchor import snapshot_to_json
 from holdfast.model.errors import Conflict, Invalid, NotFound
 from holdfast.model.event import OUTCOMES, Event, Verb
 from holdfast.model.fold import REJECTED
+from holdfast.model.ids import short
 from holdfast.model.record import Draft, Link, Record
 from holdfast.model.scope import check_scopes
 from holdfast.model.text import check_keepable, check_text
 from holdfast.policy.admission.admit import SecretFound
 from holdfast.policy.secrets.find import masked
 from holdfast.verbs.memory import Clean, Memory, find
-from holdfast.verbs.records.freshness import sight_of
-from holdfast.verbs.records.hot import tend
+from holdfast.verbs.records.freshness import snapshot_of
+from holdfast.verbs.records.hot import admit_used
+from holdfast.verbs.records.overwritten import SEEN
 from holdfast.verbs.records.write import allowed_scopes, check_draft, check_links, refuse_secrets
 
 LONGEST_REASON = 1_000
@@ -57,9 +59,9 @@ def revise(memory: Memory, reference: str, revision: Revision, *, redact: bool =
         return record
     plain = _plain(changed)
     if changed.keys() & {"body", "anchors", "kind"}:
-        seen = sight_of(memory, replace(draft, project=record.project))
-        plain["seen"] = sight_to_json(seen) if seen else {"marks": {}}
-    event = _event(memory, "revised", record, plain)
+        seen = snapshot_of(memory, replace(draft, project=record.project))
+        plain["seen"] = snapshot_to_json(seen) if seen else {"marks": {}}
+    event = _event(memory, "revised", record, {**plain, SEEN: record.head})
     checked = Clean(event)
     if checked.masked and (found := refuse_secrets(changed)):
         return found
@@ -71,7 +73,7 @@ def retire(memory: Memory, reference: str, reason: str) -> Record:
     record = find(memory, reference).record
     if record.state == "retired":
         raise Conflict(f"{record.id} is already retired ({record.reason}).")
-    return happened(memory, "retired", record, {"reason": remark(reason)})
+    return commit_about(memory, "retired", record, {"reason": remark(reason)})
 
 
 def restore(memory: Memory, reference: str) -> Record:
@@ -80,8 +82,8 @@ def restore(memory: Memory, reference: str) -> Record:
     if record.state != "retired":
         raise Conflict(f"{record.id} is {record.state}, not retired.", hint="There is nothing to restore.")
     if record.reason == REJECTED:
-        raise Conflict(f"{record.id} was rejected.", hint=f"`holdfast accept {record.id[:10]}` accepts it after all.")
-    return happened(memory, "restored", record)
+        raise Conflict(f"{record.id} was rejected.", hint=f"`holdfast accept {short(record.id)}` accepts it after all.")
+    return commit_about(memory, "restored", record)
 
 
 def link(memory: Memory, source: str, relation: str, target: str, *, note: str = "") -> Record:
@@ -93,7 +95,7 @@ def link(memory: Memory, source: str, relation: str, target: str, *, note: str =
     if arrow in record.links:
         return record
     why = {"note": remark(note)} if note else {}
-    return happened(memory, "linked", record, {"relation": arrow.relation, "target": arrow.target, **why})
+    return commit_about(memory, "linked", record, {"relation": arrow.relation, "target": arrow.target, **why})
 
 
 def unlink(memory: Memory, source: str, relation: str, target: str) -> Record:
@@ -105,7 +107,7 @@ def unlink(memory: Memory, source: str, relation: str, target: str) -> Record:
             f"{record.id} has no link {relation} to {arrow.target}.",
             hint=f"`holdfast show {record.id}` lists its links.",
         )
-    return happened(memory, "unlinked", record, {"relation": arrow.relation, "target": arrow.target})
+    return commit_about(memory, "unlinked", record, {"relation": arrow.relation, "target": arrow.target})
 
 
 def rename_scope(memory: Memory, old: str, new: str, *, retired: bool = True) -> list[Record]:
@@ -140,11 +142,11 @@ def record_use(memory: Memory, references: Iterable[str], outcome: str, *, note:
     variants = {impression.id: impression.variant for impression in worded_in(memory.store.db, memory.actor.session)}
     wording = {record.id: {"variant": variants[record.id]} if record.id in variants else {} for record in used}
     memory.commit([memory.event("used", record.id, data=data | wording[record.id]) for record in used])
-    tend(memory, [record.id for record in used])
+    admit_used(memory, [record.id for record in used])
     return [record.id for record in used]
 
 
-def happened(memory: Memory, verb: Verb, record: Record, data: Mapping[str, Any] | None = None) -> Record:
+def commit_about(memory: Memory, verb: Verb, record: Record, data: Mapping[str, Any] | None = None) -> Record:
     """Commit an event about a record; return the record as it is now."""
     return memory.commit([_event(memory, verb, record, data)])[0].record
 
@@ -153,7 +155,7 @@ def _event(memory: Memory, verb: Verb, record: Record, data: Mapping[str, Any] |
     """Return an event about a record; raises Conflict if the record is quarantined."""
     check_keepable(data)
     if record.state == "held" and verb != "erased":
-        hint = f"`holdfast accept {record.id[:10]}` or `holdfast reject {record.id[:10]}` first."
+        hint = f"`holdfast accept {short(record.id)}` or `holdfast reject {short(record.id)}` first."
         raise Conflict(f"{record.id} is quarantined.", hint=hint)
     return memory.event(verb, record.id, data=data, after=record.head)
 

@@ -1,11 +1,31 @@
-"""Resolve project names: other systems use short names, Holdfast uses the remote or the path."""
+"""Resolve project names, and move memories between projects: other systems use short names, Holdfast the remote or the path."""
 
-from holdfast.model.errors import Ambiguous
+from dataclasses import dataclass, replace
+from typing import Any
+
+from holdfast.engine.views import records, sessions
+from holdfast.engine.views.records import Filter
+from holdfast.model.errors import Ambiguous, Forbidden, Invalid, NotFound
+from holdfast.model.event import Event
+from holdfast.model.record import GLOBAL, Record
+from holdfast.model.scope import project_of_remote
+from holdfast.model.session import Session
 from holdfast.model.text import check_text
 from holdfast.verbs.memory import Memory
 
 HERE = ("", "default")
-LONGEST = 500
+LONGEST, MOST = 500, 1_000_000
+_STATES = ("active", "pending", "retired")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Moved:
+    """What moved from one project to another."""
+
+    source: str
+    target: str
+    records: tuple[Record, ...]
+    sessions: int
 
 
 def in_project(memory: Memory, name: str) -> Memory:
@@ -35,6 +55,51 @@ def project_at(memory: Memory, path: str) -> str:
     """Return the project meant by a path: matched as a whole if known, otherwise by its last part."""
     wanted = path.strip().rstrip("/")
     return project_called(memory, wanted if wanted in memory.store.projects() else wanted.rpartition("/")[2])
+
+
+def move(memory: Memory, source: str, target: str, *, scope: str = "", dry_run: bool = False) -> Moved:
+    """Move the memories of a project to another, those with one scope or all, with their history, uses and sessions."""
+    if memory.user:
+        raise Forbidden("Only the owner of a store moves memories.", hint="Run it on the server.")
+    source, target = (identity_of(memory, name) for name in (source, target))
+    if source == target:
+        raise Invalid("The two projects are the same.")
+    number = memory.store.project_number(source)
+    chosen = Filter(projects=(number,), scopes=(scope,) if scope else (), states=_STATES)
+    entries = records.page(memory.store.db, chosen, limit=MOST)
+    found = sessions.page(memory.store.db, source, limit=MOST) if source and not scope else []
+    if not entries and not found:
+        raise NotFound(f"There is nothing to move in {source or 'every project'}.", hint=_known(memory))
+    moved = Moved(source=source, target=target, records=tuple(entry.record for entry in entries), sessions=len(found))
+    if not dry_run:
+        told = [memory.event("revised", one.id, data={"project": target}, after=one.head) for one in moved.records]
+        memory.commit([*told, *(_moved_session(memory, session, target) for session in found)])
+    return moved
+
+
+def identity_of(memory: Memory, name: str) -> str:
+    """Return the project a user names: by its remote, its name here, or "." for the current one."""
+    said = name.strip()
+    if said in ("", "."):
+        return memory.project if said else GLOBAL
+    if said in memory.store.projects():
+        return said
+    return project_of_remote(said) or project_called(memory, said)
+
+
+def _moved_session(memory: Memory, session: Session, target: str) -> Event:
+    if session.is_open:
+        data: dict[str, Any] = {"project": target} | ({"implicit": True} if session.implicit else {})
+        event = memory.event("started", session.id, data=data, after=max(session.last, session.end))
+    else:
+        data = {**session.close, "project": target}
+        event = memory.event("closed", session.id, data=data, after=session.end, at=session.closed_at)
+    return replace(event, by=replace(event.by, name=session.agent))
+
+
+def _known(memory: Memory) -> str:
+    named = [name for name in memory.store.projects() if name]
+    return f"Projects here are {', '.join(named[:10])}." if named else "The store is empty."
 
 
 def _short(project: str) -> str:

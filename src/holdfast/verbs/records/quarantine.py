@@ -108,7 +108,7 @@ def _decide(memory: Memory, verdict: str, references: Sequence[str], *, everythi
         people = list(dict.fromkeys(change.author for change in quarantined if change.author))
         chosen = list(quarantined)
     for reference in references:
-        if is_reference(reference):
+        if is_reference(memory, reference):
             chosen += _of_record(memory, reference)
         else:
             people.append(_person(reference, quarantined))
@@ -157,7 +157,7 @@ def provenance(memory: Memory, records_: Iterable[Record]) -> dict[str, str]:
     """Describe for each record from elsewhere who sent it and by which replica."""
     shared = [record.id for record in records_ if is_shared(record)]
     arrivals = memory.store.provenance(shared) if shared else {}
-    return {about: who_brought([event.data for event in events]) for about, events in arrivals.items()}
+    return {about: senders_of([event.data for event in events]) for about, events in arrivals.items()}
 
 
 def is_shared(record: Record) -> bool:
@@ -165,7 +165,7 @@ def is_shared(record: Record) -> bool:
     return record.visibility == "team" or record.source == "imported"
 
 
-def who_brought(arrivals: Iterable[Mapping[str, Any]]) -> str:
+def senders_of(arrivals: Iterable[Mapping[str, Any]]) -> str:
     """Return who sent or changed a record and by which replica, as its arrivals say."""
     return "; ".join(dict.fromkeys(map(_origin, arrivals)))
 

@@ -19,7 +19,7 @@ MOST_LISTED = 1_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shown:
+class RecordDetails:
     """A record with its links, usage and provenance."""
 
     record: Record
@@ -38,7 +38,7 @@ class Listed:
     total: int
 
 
-def get(memory: Memory, reference: str, *, at: str = "") -> Shown:
+def get(memory: Memory, reference: str, *, at: str = "") -> RecordDetails:
     """Return a record as it is, or as it was at an instant."""
     entry = find(memory, reference)
     if at:
@@ -48,9 +48,9 @@ def get(memory: Memory, reference: str, *, at: str = "") -> Shown:
             raise NotFound(
                 f"{entry.record.id} did not exist at {moment}.", hint="`holdfast history` shows when it was written."
             )
-        return Shown(record=record, number=entry.number)
+        return RecordDetails(record=record, number=entry.number)
     db, record = memory.store.db, entry.record
-    return Shown(
+    return RecordDetails(
         record=record,
         number=entry.number,
         links=tuple(links.around(db, record.id)),

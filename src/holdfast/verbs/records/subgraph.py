@@ -13,7 +13,7 @@ SIBLINGS = 12  # records of the same session drawn around the center
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Picture:
+class Subgraph:
     """Records and the links between them; `more` counts the records left out.
 
     The relation `together` is derived, not stored: both records come from the same session.
@@ -25,7 +25,7 @@ class Picture:
     more: int = 0
 
 
-def picture(memory: Memory, reference: str = "", *, depth: int = 2, limit: int = MOST_NODES) -> Picture:
+def subgraph(memory: Memory, reference: str = "", *, depth: int = 2, limit: int = MOST_NODES) -> Subgraph:
     """Return the graph around a record up to `depth` steps, or the most recently linked records of the project."""
     if reference:
         return _around(memory, find(memory, reference).record, depth, limit)
@@ -33,7 +33,7 @@ def picture(memory: Memory, reference: str = "", *, depth: int = 2, limit: int =
     return _drawn(memory, "", arrows, limit)
 
 
-def _around(memory: Memory, center: Record, depth: int, limit: int) -> Picture:
+def _around(memory: Memory, center: Record, depth: int, limit: int) -> Subgraph:
     db = memory.store.db
     arrows: dict[Arrow, None] = {}
     seen, frontier = {center.id: None}, [center.id]
@@ -55,13 +55,13 @@ def _together(memory: Memory, center: Record) -> list[Arrow]:
     return [Arrow(source=center.id, relation="together", target=other) for other in others[-SIBLINGS:]]
 
 
-def _drawn(memory: Memory, center: str, arrows: Iterable[Arrow], limit: int) -> Picture:
+def _drawn(memory: Memory, center: str, arrows: Iterable[Arrow], limit: int) -> Subgraph:
     """Load up to `limit` records and keep only the arrows whose two ends were loaded."""
     candidates = list(arrows)
     ids = list(dict.fromkeys(([center] if center else []) + _ends(candidates)))
     known = records.by_ids(memory.store.db, ids[:limit])
     drawn = {id_: entry.record for id_, entry in known.items() if entry.record.state != "erased"}
-    return Picture(
+    return Subgraph(
         center=center,
         records=tuple(drawn[id_] for id_ in ids[:limit] if id_ in drawn),
         arrows=tuple(arrow for arrow in candidates if arrow.source in drawn and arrow.target in drawn),

@@ -7,7 +7,7 @@ from holdfast.verbs.memory import Memory, find
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
+class RecordedUse:
     """A use of a record; `observed` means that a rule detected it and no agent or user reported it."""
 
     at: str
@@ -18,13 +18,13 @@ class Told:
     observed: bool = False
 
 
-def uses_of(memory: Memory, reference: str, *, limit: int = 50) -> list[Told]:
+def uses_of(memory: Memory, reference: str, *, limit: int = 50) -> list[RecordedUse]:
     """Return the uses of a record, latest first."""
     record = find(memory, reference).record
     uses = sorted(usage.since(memory.store.db, [record.id], ""), key=lambda use: use.event, reverse=True)[:limit]
     events = memory.store.events_with(use.event for use in uses)
     return [
-        Told(
+        RecordedUse(
             at=use.at,
             outcome=use.outcome,
             session=use.session,

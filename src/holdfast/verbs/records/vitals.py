@@ -7,16 +7,17 @@ from holdfast.engine.views import Entry, heat, records, trusts, usage
 from holdfast.model.ids import days_between
 from holdfast.model.query import Usage
 from holdfast.model.record import GLOBAL, Record
-from holdfast.policy.ranking.heat import hot_score, turned_away, uses_of
+from holdfast.policy.ranking.heat import hot_score, uses_of, why_not_hot
 from holdfast.policy.ranking.salience import importance, salience
 from holdfast.policy.ranking.trust import decayed, trust
 from holdfast.policy.ranking.weight import freshness
 from holdfast.verbs.memory import Memory
+from holdfast.verbs.records.numbers import called
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Vitals:
-    """A record with its measurements. `why` is the reason it is in the hot set; empty if it is not."""
+    """A record with its measurements and the number it is called by in the current project. `why` is the reason it is in the hot set; empty if it is not."""
 
     record: Record
     number: int
@@ -33,12 +34,12 @@ class Vitals:
     @property
     def deserves_heat(self) -> bool:
         """True if the record qualifies for the hot set but is not in it."""
-        return not self.hot and not turned_away(self.record, self.usage, self.salience)
+        return not self.hot and not why_not_hot(self.record, self.usage, self.salience)
 
 
 def vitals_of(memory: Memory, entries: Sequence[Entry]) -> list[Vitals]:
     """Return the measurements of records, in the order given."""
-    db, ids = memory.store.db, [entry.record.id for entry in entries]
+    db, ids, entries = memory.store.db, [entry.record.id for entry in entries], called(memory, entries)
     used, changes = usage.of(db, ids), trusts.of(db, ids)
     warm = {entry.id: entry for entry in heat.hot(db, tuple(memory.store.sizes((memory.project, GLOBAL))))}
     return [
@@ -59,7 +60,7 @@ def vitals_by_id(memory: Memory, ids: Iterable[str]) -> dict[str, Vitals]:
     return {vitals.record.id: vitals for vitals in vitals_of(memory, entries)}
 
 
-def _vitals(entry: Entry, used: Usage, value: float, warm: heat.Warm | None, now: str) -> Vitals:
+def _vitals(entry: Entry, used: Usage, value: float, warm: heat.HotEntry | None, now: str) -> Vitals:
     record, uses = entry.record, uses_of(used)
     idle = days_between(max(record.updated_at, record.verified_at, used.last_used_at), now)
     since_use = days_between(used.last_used_at, now) if used.last_used_at else None

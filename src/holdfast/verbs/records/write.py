@@ -7,7 +7,7 @@ from typing import Any
 from holdfast.engine.raw import counters
 from holdfast.engine.search.similar import similar
 from holdfast.engine.views import labels
-from holdfast.model.anchor import check_anchors, sight_to_json
+from holdfast.model.anchor import check_anchors, snapshot_to_json
 from holdfast.model.errors import Conflict, Invalid, NotFound
 from holdfast.model.event import Event
 from holdfast.model.fold import fold
@@ -42,8 +42,8 @@ from holdfast.policy.freshness import wrong_claims
 from holdfast.policy.secrets.find import drop_private, masked, secrets_in, texts_of
 from holdfast.policy.sessions.triggers import problem_with
 from holdfast.verbs.memory import Clean, Memory, find, lapsed
-from holdfast.verbs.records.conflicts import Clash, clashes, why_not_both
-from holdfast.verbs.records.freshness import sight_of
+from holdfast.verbs.records.conflicts import SURE, LikelyConflict, likely_conflicts, why_not_both
+from holdfast.verbs.records.freshness import snapshot_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,12 +52,12 @@ class Written:
 
     record: Record
     related: tuple[Similar, ...] = ()
-    conflicts: tuple[Clash, ...] = ()
+    conflicts: tuple[LikelyConflict, ...] = ()
     doubts: tuple[str, ...] = ()  # why anchors are wrong already at the time of writing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Held:
+class WrittenPending:
     """The record is stored as pending: it is not used until it is approved."""
 
     record: Record
@@ -65,7 +65,7 @@ class Held:
     related: tuple[Similar, ...] = ()
 
 
-Outcome = Written | Held | Refused
+Outcome = Written | WrittenPending | Refused
 
 
 def write(memory: Memory, draft: Draft, *, waivers: Waivers | None = None, redact: bool = False) -> Outcome:
@@ -79,12 +79,33 @@ def write(memory: Memory, draft: Draft, *, waivers: Waivers | None = None, redac
     match verdict:
         case Admitted(related=related):
             doubts = tuple(wrong_claims(preview.anchors, preview.seen))
-            kept = memory.commit([checked])[0].record
+            same = [] if waivers and waivers.duplicate else _paraphrases(memory, preview, conflicts)
+            named = {near.record.id for near in same}
+            related = (*same, *(near for near in related if near.record.id not in named))
+            kept = memory.commit([checked, *_contradictions(memory, event, conflicts)])[0].record
             return Written(record=kept, related=related, conflicts=conflicts, doubts=doubts)
         case Pending(why=why, related=related):
             held = replace(event, data={**event.data, "pending": True})
-            return Held(record=memory.commit([held])[0].record, why=why, related=related)
+            return WrittenPending(record=memory.commit([held])[0].record, why=why, related=related)
     return verdict
+
+
+def _paraphrases(memory: Memory, record: Record, conflicts: Sequence[LikelyConflict]) -> list[Similar]:
+    """Return records that say the same in other words; reported, not refused, because meaning is a guess."""
+    from holdfast.verbs.search.similarity import paraphrases  # noqa: PLC0415  needs the encoder, which most writes do not load
+
+    disputed = {conflict.record.id for conflict in conflicts}
+    return [near for near in paraphrases(memory, record) if near.record.id not in disputed]
+
+
+def _contradictions(memory: Memory, event: Event, conflicts: Sequence[LikelyConflict]) -> list[Event]:
+    """Return the event that marks what a new record surely contradicts, so that later answers can name it.
+
+    Only if it is one record: texts that each contradict several others are numbered alike, and all of them hold.
+    """
+    sure = [conflict.record.id for conflict in conflicts if conflict.found.strength >= SURE]
+    mark = {"relation": "contradicts", "target": sure[0]} if len(sure) == 1 else None
+    return [memory.event("linked", event.id, data=mark, after=event.id)] if mark else []
 
 
 def draft_event(memory: Memory, draft: Draft, *, pending: bool = False) -> Event:
@@ -119,7 +140,7 @@ def cancel(memory: Memory, reference: str) -> Record:
     return memory.commit([event])[0].record
 
 
-def drop_held(memory: Memory, reference: str) -> bool:
+def drop_pending(memory: Memory, reference: str) -> bool:
     """Reject a record if it is still pending; return whether it was."""
     try:
         cancel(memory, reference)
@@ -225,7 +246,7 @@ def _data(memory: Memory, draft: Draft) -> dict[str, Any]:
         "triggers": list(draft.triggers),
         "links": [{"relation": link.relation, "target": link.target} for link in draft.links],
         "extra": dict(draft.extra),
-        "seen": sight_to_json(seen) if (seen := sight_of(memory, draft)) else {},
+        "seen": snapshot_to_json(seen) if (seen := snapshot_of(memory, draft)) else {},
     }
     return {name: item for name, item in value.items() if item not in ([], {}, "")}
 
@@ -242,7 +263,7 @@ _TEXTS = ("title", "body", "fields", "tags", "scopes", "anchors", "triggers", "e
 
 def _judge(
     memory: Memory, draft: Draft, record: Record, waivers: Waivers | None, *, scan: bool = True
-) -> tuple[Verdict, tuple[Clash, ...]]:
+) -> tuple[Verdict, tuple[LikelyConflict, ...]]:
     """Return the verdict on a draft, and its conflicts. Pass `scan=False` if nothing was masked in its event."""
     text = "\n".join((record.title, record.text, *record.tags, *texts_of(dict(record.extra))))
     texts = {name: getattr(record, name) for name in _TEXTS}
@@ -250,7 +271,7 @@ def _judge(
         return admit(draft, text, secrets=names), ()
     waived = waivers or Waivers()
     active = _near(memory, record)
-    conflicts = clashes(memory, record, active)
+    conflicts = likely_conflicts(memory, record, active)
     disputed = {one.record.id for one in conflicts}
     verdict = admit(
         draft,
@@ -274,7 +295,7 @@ def _tally(memory: Memory, draft: Draft, verdict: Verdict, waivers: Waivers | No
     if isinstance(verdict, Transient):
         names = [f"transient.fired.{marker}" for marker in verdict.markers]
     elif waivers and waivers.transient:
-        names = [f"transient.insisted.{marker}" for marker in transient_markers(draft)]
+        names = [f"transient.insisted.{marker}" for marker in transient_markers(draft, strict=waivers.strict)]
     else:
         return
     for name in names:

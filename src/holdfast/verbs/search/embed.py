@@ -11,12 +11,13 @@ from holdfast.engine.views import records, vectors
 from holdfast.engine.views.records import fingerprint
 from holdfast.engine.views.vectors import Passage
 from holdfast.model.errors import EmbedderError, HoldfastError, StoreError
-from holdfast.model.ports import Embedder
+from holdfast.model.ports import Embedder, Encoded
 from holdfast.model.record import Record
 from holdfast.policy.secrets.find import mask_secrets
 from holdfast.verbs.memory import Memory
 
 BATCH = 32
+MOST_TOKENS = 128  # per passage: bounds a passage's vectors to 8 kB; measured, more of them rank no better
 PATIENCE = 0.3  # seconds: about what one batch takes
 log = logging.getLogger(__name__)
 
@@ -76,9 +77,11 @@ def keeping_up(memory: Memory) -> Iterator[threading.Event]:
 
     thread = threading.Thread(target=work, name="holdfast-vectors", daemon=True)
     thread.start()
+    memory.keeping_up.set()
     try:
         yield idle
     finally:
+        memory.keeping_up.clear()
         stopping.set()
         memory.wrote.set()
         thread.join()
@@ -103,7 +106,7 @@ def usable(memory: Memory) -> str:
     if memory.embedder is None:
         return "No embedder is set: searched by words only."
     made_by = memory.store.setting("embedder")
-    if made_by and not _made(memory.embedder, made_by):
+    if made_by and not _made(memory.embedder, made_by) and not vectors.is_empty(memory.store.db):
         return f"The vectors here are by {made_by}, the embedder is {memory.embedder.name}: run `holdfast rebuild vectors`."
     return ""
 
@@ -121,7 +124,8 @@ def _embed(memory: Memory, embedder: Embedder, numbers: Sequence[int]) -> None:
 
     made = embedder.embed([text for _, _, text in texts])
     _check(memory)
-    codes, halves = code_of(made, embedder.center), np.asarray(made, dtype=np.float16)
+    whole = np.stack([encoded.vector for encoded in made])
+    codes, halves = code_of(whole, embedder.center), whole.astype(np.float16)
     rows = [
         Passage(
             number=number,
@@ -129,16 +133,29 @@ def _embed(memory: Memory, embedder: Embedder, numbers: Sequence[int]) -> None:
             fingerprint=fingerprint(found[number]),
             code=codes[row].tobytes(),
             vector=halves[row].tobytes(),
+            tokens=_kept_tokens(made[row]),
         )
         for row, (number, place, _) in enumerate(texts)
     ]
     with memory.store.transaction():
-        if not memory.store.setting("embedder"):
-            memory.store.note("embedder", _name(embedder))
+        if memory.store.setting("embedder") != (name := f"{embedder.name}/{embedder.size}"):
+            memory.store.note("embedder", name)
         # A record revised meanwhile keeps its place in the queue.
         current = records.by_numbers(memory.store.db, numbers)
         same = [number for number in numbers if number not in current or current[number].head == found[number].head]
         vectors.store(memory.store.db, same, [row for row in rows if row.number in same])
+
+
+def _kept_tokens(encoded: Encoded) -> bytes:
+    """Return the vectors of a passage's words; of a long passage, only of those that count most."""
+    if encoded.tokens is None:
+        return b""
+    import numpy as np  # noqa: PLC0415
+
+    kept = encoded.tokens
+    if len(kept) > MOST_TOKENS:
+        kept = kept[np.sort(np.argpartition(encoded.weights, -MOST_TOKENS)[-MOST_TOKENS:])]
+    return bytes(np.ascontiguousarray(kept).tobytes())
 
 
 def _check(memory: Memory) -> None:
@@ -154,7 +171,3 @@ def _made(embedder: Embedder, made_by: str) -> bool:
     """True if this embedder made the vectors; its size is 0, which matches any, until it has answered once."""
     name, _, size = made_by.rpartition("/")
     return embedder.name == name and embedder.size in (0, int(size))
-
-
-def _name(embedder: Embedder) -> str:
-    return f"{embedder.name}/{embedder.size}"

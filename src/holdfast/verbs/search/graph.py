@@ -125,4 +125,4 @@ def _resolved_in(memory: Memory, record: Record) -> str:
 def _nodes(memory: Memory, triples: Sequence[Triple], node: str) -> list[str]:
     if not node.strip():
         raise Invalid("Which node?", hint="Name an issue, an agent, a title or an id; only stats needs none.")
-    return nodes_called(triples, label(find(memory, node).record) if is_reference(node) else node)
+    return nodes_called(triples, label(find(memory, node).record) if is_reference(memory, node) else node)

@@ -1,24 +1,29 @@
 """Search, list and fetch the records of a project as observations, without recording impressions."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from holdfast.engine.raw import imported
+from holdfast.engine.raw import trail, transcripts
 from holdfast.engine.views import Entry, records
 from holdfast.engine.views.records import Filter
 from holdfast.model.errors import Invalid, NotFound
-from holdfast.model.ids import LAST, days_before, instant, parse_instant
+from holdfast.model.foreign_json import parse_json
+from holdfast.model.ids import LAST, UUID, days_before, instant, parse_instant
 from holdfast.model.query import Query
 from holdfast.model.record import GLOBAL, Record
 from holdfast.model.text import whole_number
 from holdfast.policy.activity.claude_mem_types import OBSERVED, SESSION, SYSTEM, concepts_of, touches, type_of
 from holdfast.verbs.memory import Memory, find, is_reference
+from holdfast.verbs.records.numbers import called, entries_called
 from holdfast.verbs.search.recall import recall
 from holdfast.verbs.search.timeline import around
 
 ORDERS = ("relevance", "date_desc", "date_asc")
 CATEGORIES = ("observations", "sessions", "prompts")
-MOST, MORE, MOST_SCANNED, PAGE = 100, 5, 5_000, 500
+MOST, MOST_SCANNED, PAGE = 100, 5_000, 500
+AT_ONCE = 300  # hits of a question that are filtered at once
+LAST_ID, LONGEST_TURN = "~", 100_000
 DATE = 10  # characters of an instant that are the date
 RECENT, RECENT_SESSIONS = 50, 10
 
@@ -43,7 +48,7 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """One page of observations and sessions; `total` counts the matches among the records that were scanned."""
+    """One page of observations and sessions; `total` counts all matches, up to the number that is scanned."""
 
     entries: tuple[Entry, ...] = ()
     total: int = 0
@@ -72,14 +77,51 @@ def search_observations(memory: Memory, wanted: Wanted) -> Found:
     return Found(entries=tuple(page), total=len(fitting), notes=notes)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prompt:
+    """What a user asked in a session, and which prompt of the session it was."""
+
+    session: str
+    number: int
+    text: str
+    at: str
+
+
+def prompts(memory: Memory, *, limit: int = 20, offset: int = 0) -> tuple[list[Prompt], int]:
+    """Return a page of prompts, latest first, with their number: of sessions with hooks, and of imported ones."""
+    db = memory.store.db
+    counted: Counter[str] = Counter()
+    asked = []
+    for event in reversed(trail.before(db, LAST_ID, MOST_SCANNED)):
+        if event.event == "UserPromptSubmit":
+            counted[event.session] += 1
+            asked.append(Prompt(session=event.session, number=counted[event.session], text=event.text, at=event.at))
+    asked += [prompt for session in transcripts.sessions(db) for prompt in _imported_prompts(memory, session)]
+    asked.sort(key=lambda prompt: prompt.at, reverse=True)
+    return asked[offset : offset + limit], len(asked)
+
+
+def _imported_prompts(memory: Memory, session: str) -> Iterator[Prompt]:
+    kept = transcripts.get(memory.store.db, session)
+    for line in kept.body.splitlines() if kept and '"imported"' in kept.body[:LONGEST_TURN] else ():
+        turn = parse_json(line)
+        if isinstance(turn, dict) and turn.get("role") == "user":
+            number = turn.get("prompt_number")
+            yield Prompt(
+                session=session,
+                number=number if isinstance(number, int) else 0,
+                text=str(turn.get("content", "")),
+                at=str(turn.get("at", "")),
+            )
+
+
 def numbered(memory: Memory, numbers: Sequence[int], *, sessions: bool = False) -> list[Entry]:
     """Return records by their numbers here or in claude-mem, in the requested order.
 
     claude-mem numbers sessions and observations separately: `sessions` selects which of the two is meant.
     """
-    own = records.by_numbers(memory.store.db, [number for number in numbers if 0 < number < 2**63])
-    found = (_numbered(memory, number, own.get(number), sessions=sessions) for number in dict.fromkeys(numbers))
-    return [entry for entry in found if entry]
+    found = entries_called(memory, list(dict.fromkeys(numbers)), SYSTEM, with_imported=sessions).values()
+    return [min(entries, key=lambda entry: (entry.record.kind == SESSION) != sessions) for entries in found if entries]
 
 
 def fetched(memory: Memory, numbers: Sequence[int], *, order: str = "", limit: int = MOST) -> list[Entry]:
@@ -102,24 +144,34 @@ def observation(memory: Memory, reference: str) -> Entry:
     found = numbered(memory, [read], sessions=said != number) if read is not None else []
     if found:
         return found[0]
-    if is_reference(reference):
+    if is_reference(memory, reference):
         return find(memory, reference)
     raise NotFound(f"There is no observation {reference}.", hint="search shows the ids there are.")
 
 
 def timeline_of(
-    memory: Memory, *, anchor: str = "", question: str = "", before: int = 3, after: int = 3, everywhere: bool = False
+    memory: Memory,
+    *,
+    anchor: str = "",
+    question: str = "",
+    before: int = 3,
+    after: int = 3,
+    project: str | None = "",
 ) -> Around:
-    """Return the records around an observation (its number), an instant (ISO time) or the best hit of a question."""
+    """Return the records around an observation (its number), an instant (ISO time) or the best hit of a question.
+
+    An instant or a question is looked for in one project (default: the current one), or in all if `project` is None.
+    """
     if bool(anchor.strip()) == bool(question.strip()):
         raise Invalid("A timeline needs either an anchor or a query.", hint="Give one of them, not both.")
-    kinds = (*OBSERVED, SESSION)
+    kinds, everywhere = (*OBSERVED, SESSION), project is None
+    there = memory.acting_on(project) if project else memory
     if moment := _moment(anchor):
-        found = around(memory, moment, before=before, after=after, kinds=kinds, everywhere=everywhere)
-        return Around(entries=tuple(found), at=moment)
-    center = observation(memory, anchor) if anchor.strip() else _best(memory, question, everywhere=everywhere)
-    found = around(memory, center, before=before, after=after, kinds=kinds)
-    return Around(entries=tuple(found), center=center, at=center.record.created_at)
+        found = around(there, moment, before=before, after=after, kinds=kinds, everywhere=everywhere)
+        return Around(entries=called(memory, found), at=moment)
+    center = observation(memory, anchor) if anchor.strip() else _best(there, question, everywhere=everywhere)
+    found = around(there, center, before=before, after=after, kinds=kinds)
+    return Around(entries=called(memory, found), center=called(memory, [center])[0], at=center.record.created_at)
 
 
 def recent(memory: Memory, projects: Sequence[str], *, agent: str = "", times: int = 1) -> list[Entry]:
@@ -139,15 +191,19 @@ def _check(wanted: Wanted) -> None:
 
 
 def _asked(memory: Memory, wanted: Wanted) -> tuple[list[Entry], tuple[str, ...]]:
+    """Return every record that answers the question; the caller filters them before it cuts."""
+    limit = max(AT_ONCE, wanted.offset + wanted.limit)
     query = Query(
         text=wanted.question,
         kinds=_kinds(wanted),
         since=_since(wanted),
         until=_until(wanted),
         everywhere=wanted.everywhere,
-        limit=(wanted.offset + wanted.limit) * MORE,
+        limit=limit,
     )
     found = recall(memory, query, surface=False)
+    if len(found.hits) == limit:  # there may be more
+        found = recall(memory, replace(query, limit=MOST_SCANNED), surface=False)
     known = records.by_ids(memory.store.db, [hit.record.id for hit in found.hits])
     gated = (f"{found.gated} weaker left out.",) if found.gated else ()
     return [known[hit.record.id] for hit in found.hits], (*found.notes, *gated)
@@ -208,17 +264,7 @@ def _instant(text: str) -> str:
 def _moment(anchor: str) -> str:
     """Return the instant that an anchor names, or an empty string if it is no time."""
     said = anchor.strip()
-    return parse_instant(said) if "-" in said and said[:4].isdecimal() and not is_reference(said) else ""
-
-
-def _numbered(memory: Memory, number: int, own: Record | None, *, sessions: bool) -> Entry | None:
-    if own is not None and own.project != GLOBAL:
-        return Entry(number=number, record=own) if own.state != "erased" else None
-    # A small number may belong to an imported record: only global records of ours have small numbers, and they are few.
-    found = imported.by_foreign_id(memory.store.db, str(number), whole=True, system=SYSTEM)
-    if fitting := [entry for entry in found if (entry.record.kind == SESSION) == sessions]:
-        return fitting[0]
-    return Entry(number=number, record=own) if own and own.state != "erased" else None
+    return parse_instant(said) if "-" in said and said[:4].isdecimal() and not UUID.fullmatch(said) else ""
 
 
 def _best(memory: Memory, question: str, *, everywhere: bool) -> Entry:

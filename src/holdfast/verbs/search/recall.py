@@ -1,7 +1,6 @@
 """Find the records that best answer a question, explain the ranking, and report when none fits."""
 
 import logging
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -16,30 +15,37 @@ from holdfast.engine.views.words import Span
 from holdfast.model.errors import EmbedderError, Invalid, StoreFull, StoreUnwritable
 from holdfast.model.fold import as_of
 from holdfast.model.ids import days_before
-from holdfast.model.query import Confidence, Hit, Query, Recalled, Related, Usage
+from holdfast.model.ports import Encoded
+from holdfast.model.query import Hit, Query, Recalled, Related, Usage
 from holdfast.model.record import GLOBAL, Record
 from holdfast.model.scope import within
+from holdfast.model.text import tokens_of
 from holdfast.policy.ranking.decay import WINDOW_DAYS
 from holdfast.policy.ranking.diversity import collapsed, is_varied, spread
+from holdfast.policy.ranking.gate import SEVERE, bar, is_severe, labelled, newer_first, passing
 from holdfast.policy.ranking.variants import variant_of
 from holdfast.policy.ranking.weight import weigh
 from holdfast.policy.secrets.find import masked
+from holdfast.policy.sessions.left_off import asks_for_it, named_in, plain
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.branches import outside
 from holdfast.verbs.records.freshness import freshness
-from holdfast.verbs.records.quarantine import is_shared, provenance, who_brought
+from holdfast.verbs.records.quarantine import is_shared, provenance, senders_of
 from holdfast.verbs.records.read import filter_of, projects_of
+from holdfast.verbs.sessions.left_off import left_by_branch
 
 if TYPE_CHECKING:
     from holdfast.engine.search.postgres_vectors import Neighbours
     from holdfast.engine.search.sqlite_vectors import Codes
 
 log = logging.getLogger(__name__)
-FAIR, STRONG = 0.45, 0.60
-EXPLORATORY = 0.6  # of the ordinary threshold
+MAYBE = 10  # candidates below the bar that are checked for critical scars
+CLOSEST = 5  # candidates among which the closest is chosen if none fits
+DECISION = 1.1  # factor for decisions if the question asks what was decided
 UNMERGED = 0.7  # factor for records from a branch that is not merged here
 MOST_RELATED = 3  # for each of the best answers
-CATCH_UP = 16  # records embedded before a question is answered; the rest is left to the background thread
+CATCH_UP = 16  # records embedded before a question is answered, if no background thread embeds them
+LEFT_OFF_TOKENS = 300  # of the answer to “where did we leave off?”
 STARTERS = 12  # number of built-in lessons; read in addition, so that they do not displace other records
 WEIGHED = 2  # times the limit: how many of the best candidates are read in full and weighed
 LOOKED_AT = 10  # upper bound, as a multiple, while one source would fill the page
@@ -53,7 +59,7 @@ Found = list[tuple[Candidate, Record]]
 class _Meaning:
     """The vector of a question and what is needed to search by it, or a note why that is not possible."""
 
-    vector: Any = None
+    encoded: Encoded | None = None
     codes: "Codes | Neighbours | None" = None
     floor: float = 0.0
     ceiling: float = 1.0
@@ -74,52 +80,42 @@ class _Asked:
     documents: int
     now: str
 
-    @property
-    def least(self) -> float:
-        """The fit below which a record is no answer."""
-        return least_for(self.query, self.documents)
-
 
 def recall(memory: Memory, query: Query, *, surface: bool = True) -> Recalled:
     """Return the best records for the query, best first, cut to its limit and budget; `surface` records impressions."""
     asked = _ask(memory, query)
     found = _recall_as_of(memory, asked) if query.as_of else _recall(memory, asked)
     found = replace(found, hits=_checked(memory, found.hits)) if not query.as_of else found
+    found = _with_left_off(memory, query, found)
     unrecorded = _surface(memory, query, found) if surface else ""
     found = replace(found, notes=_notes(*found.notes, unrecorded))
-    if asked.meaning.vector is None:
+    if asked.meaning.encoded is None:
         return replace(found, search="words", notes=_notes(memory.apart, asked.meaning.note, *found.notes))
     lagging = len(vectors.waiting(memory.store.db, asked.chosen.projects, 1_000)) if asked.meaning.behind else 0
     return replace(found, lagging=lagging, notes=_notes(memory.apart, *found.notes))
+
+
+def _with_left_off(memory: Memory, query: Query, found: Recalled) -> Recalled:
+    """Put the last piece of work first if the question asks where work was left off; it rarely shares its words."""
+    is_asked = not query.as_of and (not query.kinds or "summary" in query.kinds) and asks_for_it(query.text)
+    works = left_by_branch(memory, without=memory.actor.session) if is_asked else []
+    if not works:
+        return found
+    work, text = (work := named_in(query.text, works)), plain(work, LEFT_OFF_TOKENS)
+    wrote = records.of_session(memory.store.db, work.session) if not work.summary.id else []
+    record = wrote[-1].record if wrote else work.summary
+    if not record.id:  # a session that never closed and wrote nothing
+        return replace(found, notes=(*found.notes, text))
+    first = Hit(record=record, score=1.0, confidence="strong", why={"left off": 1.0}, fit=1.0, snippet=text)
+    first = replace(first, tokens=tokens_of(text))
+    others = [hit for hit in found.hits if hit.record.id != record.id]
+    return replace(found, hits=(first, *others[: max(0, query.limit - 1)]))
 
 
 def _checked(memory: Memory, hits: Sequence[Hit]) -> tuple[Hit, ...]:
     """Add to each hit whether the code it cites is unchanged."""
     judged = freshness(memory, [hit.record for hit in hits])
     return tuple(replace(hit, freshness=judged.get(hit.record.id)) for hit in hits)
-
-
-def least_fit(documents: int) -> float:
-    """Return the fit below which a record is no answer.
-
-    It grows with the number of records searched: among many unrelated records, the best one fits better by chance.
-    Measured on the development sets at 5 to 2,500 records (`python3 dev.py bench abstention`): 98 to 100 % of right
-    answers are kept, 4 to 9 % of off-topic questions get one.
-    """
-    return min(0.45, 0.20 + 0.03 * math.log(max(documents, 1)))
-
-
-def least_for(query: Query, documents: int) -> float:
-    """Return the least fit for a query: its own if set, else 0 if `weak`, else that of its mode."""
-    if query.least is not None or query.weak:
-        return query.least or 0.0
-    least = least_fit(documents)
-    match query.mode:
-        case "precision":
-            return max(least, FAIR)
-        case "exploratory":
-            return EXPLORATORY * least
-    return least
 
 
 def recall_with_fallback(memory: Memory, query: Query, kinds: Sequence[Sequence[str]], *, least: int = 1) -> Recalled:
@@ -139,20 +135,36 @@ def _ask(memory: Memory, query: Query) -> _Asked:
         raise Invalid("The question is empty.", hint="Say what to look for.")
     projects = projects_of(memory, query)
     sizes = None if projects is None else memory.store.sizes(projects)
+    query = replace(query, starters=query.starters or memory.config.starters)
     chosen = filter_of(query, None if sizes is None else tuple(sizes))
     spans = [ALL] if sizes is None else [span(number) for number, size in sizes.items() if size]
     bare, people = subject(memory.store, query.text, spans)
     meaning = _meaning(memory, query, bare, chosen)
-    question = ready(query.text, bare, people)
+    now = query.as_of or memory.clock.now()
+    question = ready(query.text, bare, people, now)
     return _Asked(
         query=query,
-        question=replace(question, vector=meaning.vector, floor=meaning.floor, ceiling=meaning.ceiling),
+        question=_with_meaning(question, meaning),
         meaning=meaning,
         projects=projects,
         chosen=chosen,
         spans=spans,
         documents=memory.store.size(None) if sizes is None else sum(sizes.values()),
-        now=query.as_of or memory.clock.now(),
+        now=now,
+    )
+
+
+def _with_meaning(question: Question, meaning: _Meaning) -> Question:
+    made = meaning.encoded
+    if made is None:
+        return question
+    return replace(
+        question,
+        vector=made.vector,
+        tokens=made.tokens,
+        weights=made.weights,
+        floor=meaning.floor,
+        ceiling=meaning.ceiling,
     )
 
 
@@ -167,15 +179,15 @@ def _meaning(memory: Memory, query: Query, text: str, chosen: Filter) -> _Meanin
     embedder, asked = memory.embedder, (memory.embedder.name, memory.embedder.size)
     behind = bool(vectors.waiting(memory.store.db, chosen.projects, 1))
     try:
-        if behind:
+        if behind and not memory.keeping_up.is_set():  # a question never waits if a background thread is at work
             _embed_what_is_new(memory, chosen)
-        vector = embedder.embed([text])[0]
+        encoded = embedder.embed([text])[0]
     except EmbedderError as problem:
         return _Meaning(note=f"Searched by words only: {problem}")
     # An endpoint may serve another model under the same name; its vector size is known only from a response.
     if (embedder.name, embedder.size) != asked and (changed := usable(memory)):
         return _Meaning(note=changed)
-    return _Meaning(vector=vector, codes=memory.codes, floor=embedder.floor, ceiling=embedder.ceiling, behind=behind)
+    return _Meaning(encoded=encoded, codes=memory.codes, floor=embedder.floor, ceiling=embedder.ceiling, behind=behind)
 
 
 def _embed_what_is_new(memory: Memory, chosen: Filter) -> None:
@@ -191,23 +203,46 @@ def _recall(memory: Memory, asked: _Asked) -> Recalled:
     db, query = memory.store.db, asked.query
     allowed = records.numbers(db, asked.chosen) if asked.chosen.narrow else None
     candidates, idf = _searched(memory, asked, allowed)
-    fitting = [one for one in candidates if one.fit >= asked.least]
+    fitting = _fitting(memory, asked, candidates)
     hits, looked_at, superseded = _varied(memory, asked, fitting)
     if any(hit.alike for hit in hits) and not is_varied(hits, query.limit):  # one source fills the page: look further
         candidates, idf = _searched(memory, asked, allowed, times=LOOKED_AT)
-        fitting = [one for one in candidates if one.fit >= asked.least]
+        fitting = _fitting(memory, asked, candidates)
         hits, looked_at, superseded = _varied(memory, asked, fitting)
-    current = [hit for hit in hits if hit.record.id not in superseded]
+    current = newer_first([hit for hit in hits if hit.record.id not in superseded])
     replaced = len(hits) - len(current)
-    packed, cut = pack(spread(current, query.limit), idf, limit=query.limit, budget=query.budget)
+    ordered = spread(current, query.limit)
+    page = [*labelled(ordered[: query.limit]), *ordered[query.limit :]]
+    packed, cut = pack(page, idf, limit=query.limit, budget=query.budget)
     return Recalled(
         hits=tuple(packed),
         gated=len(candidates) - len(fitting),
         cut=cut + len(fitting) - looked_at,
+        closest=None if fitting or not candidates else _closest(memory, asked, candidates),
         related=tuple(_related(memory, packed)) if query.related else (),
         held=_held(memory, asked, idf),
         notes=_notes(f"{replaced} superseded memories were left out." if replaced else ""),
     )
+
+
+def _fitting(memory: Memory, asked: _Asked, candidates: Sequence[Candidate]) -> list[Candidate]:
+    """Return the candidates that are answers, and the critical scars that may apply."""
+    fits, scores = [one.fit for one in candidates], [one.score for one in candidates]
+    places = passing(asked.query, asked.documents, fits, scores, is_foreign=asked.question.is_foreign)
+    severe = SEVERE * bar(asked.query, asked.documents)
+    maybe = [place for place in range(len(fits)) if place not in set(places) and fits[place] >= severe][:MAYBE]
+    if maybe and asked.query.least is None:
+        read = records.by_numbers(memory.store.db, [candidates[place].number for place in maybe])
+        places += [place for place in maybe if is_severe(read[candidates[place].number])]
+    return [candidates[place] for place in places]
+
+
+def _closest(memory: Memory, asked: _Asked, candidates: Sequence[Candidate]) -> Record | None:
+    """Return the record that comes closest to a question that none answers; None if it has nothing in common with it."""
+    near = [one for one in candidates[:CLOSEST] if one.fit > 0]
+    read = records.by_numbers(memory.store.db, [one.number for one in near])
+    wanted = (read[one.number] for one in near if one.number in read)
+    return next((record for record in wanted if _is_wanted(record, asked)), None)
 
 
 def _searched(
@@ -236,11 +271,12 @@ def _varied(memory: Memory, asked: _Asked, fitting: Sequence[Candidate]) -> tupl
     while place < len(fitting) and place < LOOKED_AT * step and not (found and is_varied(found, query.limit)):
         best = fitting[place : place + step]
         read = records.by_numbers(memory.store.db, [one.number for one in best])
-        known = [(one, read[one.number]) for one in best if one.number in read and _is_wanted(read[one.number], query)]
+        known = [(one, read[one.number]) for one in best if one.number in read and _is_wanted(read[one.number], asked)]
         data = _ranking_data(memory, asked, [record for _, record in known])
         hits = _weighed(memory, asked, known, data)
-        came = {about: who_brought(marks) for about, marks in data.arrivals.items()}
-        found = collapsed(_ranked([*found, *(replace(hit, came=came.get(hit.record.id, "")) for hit in hits)]))
+        came = {about: senders_of(marks) for about, marks in data.arrivals.items()}
+        known_senders = (replace(hit, came=came[hit.record.id]) if hit.record.id in came else hit for hit in hits)
+        found = collapsed(_ranked([*found, *known_senders]))
         superseded |= data.replaced
         place += step
     return found, min(place, len(fitting)), superseded
@@ -256,16 +292,16 @@ def _held(memory: Memory, asked: _Asked, idf: Mapping[str, float]) -> tuple[Hit,
     hits = []
     for record in (entry.record for entry in entries if _is_meant(entry.record, asked)):
         score, coverage = fit(words.indexed(record), idf, means) if means is not None else (0.0, 0.0)
-        one = Candidate(number=0, words=score, coverage=coverage, with_meaning=False)
-        if score and one.fit >= asked.least:
+        one = Candidate(number=0, words=score, coverage=coverage)
+        if score and passing(asked.query, asked.documents, [one.fit], [one.score]):
             hits.append(Hit(record=record, score=one.score, confidence="weak", why=one.why, fit=one.fit))
     best = collapsed(_ranked(hits))[:SHOWN_HELD]
     came = provenance(memory, [hit.record for hit in best])
     return tuple(replace(hit, came=came.get(hit.record.id, "")) for hit in best)
 
 
-def _is_wanted(record: Record, query: Query) -> bool:
-    return record.state == "active" and (query.starters or record.source != "starter")
+def _is_wanted(record: Record, asked: _Asked) -> bool:
+    return record.state == "active" and (asked.chosen.starters or record.source != "starter")
 
 
 def _related(memory: Memory, hits: Sequence[Hit]) -> list[Related]:
@@ -292,11 +328,14 @@ def _recall_as_of(memory: Memory, asked: _Asked) -> Recalled:
         record = as_of(store.events_about(record_id), asked.now)
         if record and record.state == "active":
             score, coverage = fit(words.indexed(record), idf, means)
-            known.append((Candidate(number=0, words=score, coverage=coverage, with_meaning=False), record))
+            known.append((Candidate(number=0, words=score, coverage=coverage), record))
     meant = [(one, record) for one, record in known if one.words and _is_meant(record, asked)]
-    fitting = [pair for pair in meant if pair[0].fit >= asked.least]
+    meant.sort(key=lambda pair: -pair[0].score)
+    fits, scores = [one.fit for one, _ in meant], [one.score for one, _ in meant]
+    fitting = [meant[place] for place in passing(query, asked.documents, fits, scores)]
     data = _ranking_data(memory, asked, [record for _, record in fitting])
-    packed, cut = pack(_weighed(memory, asked, fitting, data), idf, limit=query.limit, budget=query.budget)
+    hits = labelled(_weighed(memory, asked, fitting, data))
+    packed, cut = pack(hits, idf, limit=query.limit, budget=query.budget)
     return Recalled(
         hits=tuple(packed), gated=len(meant) - len(fitting), cut=cut, notes=(f"As of {asked.now}, by words.",)
     )
@@ -325,17 +364,30 @@ def _weighed(memory: Memory, asked: _Asked, found: Found, data: RankingData) -> 
             now=asked.now,
             outcomes=data.outcomes.get(record.id, ()),
             deltas=data.trust.get(record.id, ()),
+            is_about_now=asked.question.is_about_now,
         )
+        if asked.question.asks_for_decision and record.kind == "decision":
+            factors = {**factors, "kind": DECISION}
         if record.id in unmerged:
             factors = {**factors, "branch": UNMERGED}
         score = candidate.score
         for factor in factors.values():
             score *= factor
         why = candidate.why | dict(factors)
-        sure, branch = _confidence(candidate.fit), unmerged.get(record.id, "")
+        branch = unmerged.get(record.id, "")
+        newer = [about for about in data.contradicted.get(record.id, ()) if about > record.id]
         hot = record.id in data.hot and record.project in (memory.project, GLOBAL)
         hits.append(
-            Hit(record=record, score=score, confidence=sure, why=why, fit=candidate.fit, branch=branch, hot=hot)
+            Hit(
+                record=record,
+                score=score,
+                confidence="weak",
+                why=why,
+                fit=candidate.fit,
+                branch=branch,
+                hot=hot,
+                contradicted_by=newer[-1] if newer else "",
+            )
         )
     return _ranked(hits)
 
@@ -348,7 +400,8 @@ def _is_meant(record: Record, asked: _Asked) -> bool:
     """True if a record matches the filter; for records that the index does not have in this form."""
     chosen = asked.chosen
     return (
-        (asked.projects is None or record.project in asked.projects)
+        (chosen.starters or record.source != "starter")
+        and (asked.projects is None or record.project in asked.projects)
         and (not chosen.kinds or record.kind in chosen.kinds)
         and all(_is_in(record, scope) for scope in chosen.scopes)
         and (not chosen.any_scopes or any(_is_in(record, scope) for scope in chosen.any_scopes))
@@ -364,17 +417,14 @@ def _is_in(record: Record, scope: str) -> bool:
     return any(within(own, scope) for own in record.scopes)
 
 
-def _confidence(value: float) -> Confidence:
-    return "strong" if value >= STRONG else "fair" if value >= FAIR else "weak"
-
-
 def _notes(*notes: str) -> tuple[str, ...]:
     return tuple(note for note in notes if note)
 
 
-def wants_answer(hit: Hit) -> bool:
-    """True if a hit is a scar that fits well enough to need a scar answer; starters never need one."""
-    return hit.record.kind == "scar" and hit.record.source != "starter" and hit.confidence != "weak"
+def needs_answer(hit: Hit) -> bool:
+    """True if a hit is a scar that fits well enough to need a scar answer, or is critical; starters never need one."""
+    record = hit.record
+    return record.kind == "scar" and record.source != "starter" and (hit.confidence != "weak" or is_severe(record))
 
 
 def _surface(memory: Memory, query: Query, found: Recalled) -> str:
@@ -385,7 +435,7 @@ def _surface(memory: Memory, query: Query, found: Recalled) -> str:
     hot = sum(hit.hot for hit in found.hits)
     shown: dict[str, Any] = {"ids": ids, "query": masked(query.text)[:200], "hot": hot}
     shown["tokens"] = sum(hit.tokens for hit in found.hits)
-    if scars := [hit.record.id for hit in found.hits if wants_answer(hit)]:
+    if scars := [hit.record.id for hit in found.hits if needs_answer(hit)]:
         shown["variants"] = {scar: variant_of(memory.actor.name, scar) for scar in scars}
     problem = memory.note([memory.event("surfaced", memory.actor.session, data=shown)])
     return f"This recall was not recorded. {problem}" if problem else ""

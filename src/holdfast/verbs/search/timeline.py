@@ -8,13 +8,13 @@ from holdfast.engine.views.records import Filter
 from holdfast.model.errors import NotFound
 from holdfast.model.query import Query
 from holdfast.model.record import Record
-from holdfast.verbs.memory import LIKE_AN_ID, Memory, find
+from holdfast.verbs.memory import Memory, find, is_reference
 from holdfast.verbs.search.recall import recall
 
 
 def timeline(memory: Memory, about: str, *, before: int = 5, after: int = 5) -> list[Record]:
     """Return a record (an id, or the best hit of a question) and those made just before and after it, oldest first."""
-    entry = find(memory, about if LIKE_AN_ID.fullmatch(about.strip()) else _best(memory, about))
+    entry = find(memory, about if is_reference(memory, about) else _best(memory, about))
     return [item.record for item in around(memory, entry, before=before, after=after)]
 
 

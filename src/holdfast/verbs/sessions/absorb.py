@@ -12,7 +12,7 @@ from holdfast.model.text import shorten
 from holdfast.policy.admission.admit import Duplicate, Waivers
 from holdfast.policy.admission.refusals import explain
 from holdfast.verbs.memory import Memory
-from holdfast.verbs.records.write import Held, Written, write
+from holdfast.verbs.records.write import Written, WrittenPending, write
 
 SEVERITIES = ("info", "warning", "scar_candidate")
 LONGEST_TEXT, LONGEST_SOURCE = 5_000, 500
@@ -58,7 +58,7 @@ def absorb(memory: Memory, observations: Sequence[Mapping[str, Any]], *, task: s
             problems.append(f"observation {number}: {problem}")
             continue
         match outcome:
-            case Written(record=record) | Held(record=record):
+            case Written(record=record) | WrittenPending(record=record):
                 kept.append(record)
             case Duplicate(matches=matches):
                 known.append(matches[0].record)

@@ -9,7 +9,7 @@ from holdfast.engine.views import records
 from holdfast.model.errors import Conflict, HoldfastError, Invalid, NotFound
 from holdfast.model.event import Event
 from holdfast.model.foreign_json import parse_json
-from holdfast.model.ids import days_between, instant
+from holdfast.model.ids import days_between, instant, is_called, short
 from holdfast.model.kinds import KINDS
 from holdfast.model.record import Draft, Link, Record
 from holdfast.model.session import Session
@@ -20,7 +20,7 @@ from holdfast.policy.secrets.find import masked
 from holdfast.policy.sessions.closing import Conduct, Payload, ceremony, read_payload, refusals, remarks, title_of
 from holdfast.policy.sessions.evidence import USE_OF
 from holdfast.verbs.memory import Memory, is_reference, untagged
-from holdfast.verbs.records.write import Held, Outcome, Written, draft_event, write
+from holdfast.verbs.records.write import Outcome, Written, WrittenPending, draft_event, write
 from holdfast.verbs.sessions.scars import unanswered
 from holdfast.verbs.sessions.session import STATE_TAG, begin, check_own, find_session, only_open
 from holdfast.verbs.sessions.suggest import suggest
@@ -65,7 +65,7 @@ def close(
     target = _target(memory, session, close_type)
     raw, file = _raw_payload(memory, target, payload or {})
     parsed = read_payload(masked(raw))
-    if parsed.session and not target.id.startswith(parsed.session.upper()[:26]):
+    if parsed.session and not is_called(target.id, parsed.session):
         raise Invalid(f"The payload is for session {parsed.session}, not for {target.id}.", hint="Nothing was written.")
     conduct = _conduct(memory, target, parsed)
     if problems := refusals(close_type, parsed, conduct):
@@ -84,7 +84,7 @@ def payload_file(memory: Memory, session: str, name: str = PAYLOAD_FILES[0]) -> 
 
 def _target(memory: Memory, session: str, close_type: str) -> Session:
     if close_type == "retroactive":
-        return begin(memory, implicit=False)
+        return find_session(memory, begin(memory, implicit=False).actor.session)
     target = find_session(memory, session) if session else only_open(memory)
     if target.project != memory.project:
         raise Conflict(f"{target.id} belongs to {target.project}.", hint="Close it from that project.")
@@ -179,10 +179,10 @@ def _keep(memory: Memory, drafts: Iterable[Draft], notes: list[str]) -> list[Rec
             notes.append(f"not kept: {shorten(draft.body, 80)} ({problem})")
             continue
         match outcome:
-            case Written(record=record) | Held(record=record):
+            case Written(record=record) | WrittenPending(record=record):
                 stored.append(record)
             case Duplicate(matches=matches):
-                notes.append(f"known already: {matches[0].record.id[:10]} {shorten(matches[0].record.title, 80)}")
+                notes.append(f"known already: {short(matches[0].record.id)} {shorten(matches[0].record.title, 80)}")
             case refused:
                 notes.append(f"not kept: {shorten(draft.body, 80)} ({explain(refused).reason})")
     return stored
@@ -237,7 +237,7 @@ def _threads(memory: Memory, payload: Payload, notes: list[str]) -> list[Record]
 def _thread(memory: Memory, text: str) -> Opened | Known | Refused:
     """Touch the thread with this id, with or without text after it; else open one."""
     reference, _, words = text.partition(":")
-    if not is_reference(reference):
+    if not is_reference(memory, reference):
         return open_thread(memory, text)
     try:
         return Known(thread=touch(memory, reference), share=1.0)
@@ -248,23 +248,29 @@ def _thread(memory: Memory, text: str) -> Opened | Known | Refused:
 
 
 def _settle(memory: Memory, payload: Payload, notes: list[str]) -> None:
-    """Record the uses of scars that the payload lists one by one."""
+    """Record the uses of scars that the payload lists one by one: shown in the session, or known by id or title."""
     shown = {record.id: record for record in unanswered(memory)}
     for item in payload.scars:
         name = str(item.get("scar_identifier") or item.get("scar_id") or item.get("title") or "")
         outcome = USE_OF.get(str(item.get("reference_type") or "acknowledged"))
-        scar = next((record for record in shown.values() if _names(name, record)), None)
+        scar = next((record for record in shown.values() if _names(name, record)), None) or _known_scar(memory, name)
         if scar is None or outcome is None:
-            notes.append(f"no scar shown in this session matches {shorten(name, 60)!r}")
+            notes.append(f"no scar matches {shorten(name, 60)!r}")
             continue
         memory.commit([memory.event("used", scar.id, data={"outcome": outcome, "declared": "at close"})])
 
 
+def _known_scar(memory: Memory, name: str) -> Record | None:
+    """Return the scar of this project with an id or exactly this title."""
+    entries = records.newest(memory.store.db, "scar", memory.store.project_number(memory.project), limit=1_000)
+    wanted = name.strip().lower()
+    named = (one.record for one in entries if wanted in (one.record.id.lower(), one.record.title.lower()))
+    return next(named, None)
+
+
 def _names(name: str, scar: Record) -> bool:
     wanted = name.strip().lower()
-    return bool(wanted) and (
-        scar.id.lower().startswith(wanted) or wanted in scar.title.lower() or scar.title.lower() in wanted
-    )
+    return is_called(scar.id, name) or bool(wanted and (wanted in scar.title.lower() or scar.title.lower() in wanted))
 
 
 def _settle_unanswered(memory: Memory, payload: Payload) -> tuple[dict[str, str], list[Event]]:
@@ -273,7 +279,7 @@ def _settle_unanswered(memory: Memory, payload: Payload) -> tuple[dict[str, str]
     answers: dict[str, str] = {}
     events = []
     for scar in unanswered(memory):
-        is_named = scar.title.lower() in applied or scar.id[:8].lower() in applied
+        is_named = scar.title.lower() in applied or short(scar.id).lower() in applied
         answers[scar.id] = "applied" if is_named else "ignored"
         events.append(memory.event("used", scar.id, data={"outcome": answers[scar.id], "observed": "at close"}))
     return answers, events
@@ -308,11 +314,11 @@ def _drafts(memory: Memory, payload: Payload, title: str, session: Session, cond
     )
     if did_something:
         summary_lines = [f"{name.replace('_', ' ')}: {text}" for name, text in payload.summary.items()]
-        body = "\n".join([title or f"Session {session.id[:10]}", *summary_lines])
+        body = "\n".join([title or f"Session {short(session.id)}", *summary_lines])
         drafts.append(Draft(body=body, kind="summary", title=title or headline(body), fields=dict(payload.summary)))
     if payload.reflection:
         fields = {**payload.reflection, **({"corrections": payload.corrections} if payload.corrections else {})}
-        body = f"Looking back at {title or session.id[:10]}"
+        body = f"Looking back at {title or short(session.id)}"
         drafts.append(Draft(body=body, kind="retrospective", title=body, fields=fields))
     if payload.project_state:
         drafts.append(_state_draft(memory, payload.project_state))

@@ -10,7 +10,7 @@ from holdfast.policy.admission.refusals import explain
 from holdfast.policy.sessions.evidence import DECISIONS
 from holdfast.verbs.memory import Memory, find
 from holdfast.verbs.records.lifecycle import record_use
-from holdfast.verbs.records.write import Held, Written, cancel, confirm
+from holdfast.verbs.records.write import Written, WrittenPending, cancel, confirm
 from holdfast.verbs.sessions.scars import Answer, Answered, answer
 from holdfast.verbs.truth.verify import verify
 
@@ -56,6 +56,6 @@ def _judge(memory: Memory, judgement: Answer) -> Record:
 def _confirmed(memory: Memory, reference: str) -> Record:
     outcome = confirm(memory, reference)
     match outcome:
-        case Written(record=record) | Held(record=record):
+        case Written(record=record) | WrittenPending(record=record):
             return record
     raise Invalid(f"it cannot be approved: {explain(outcome).reason}", hint="Revise or reject it.")

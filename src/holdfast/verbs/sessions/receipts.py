@@ -9,13 +9,13 @@ from holdfast.engine.views import records, usage
 from holdfast.model.event import Actor, Event
 from holdfast.model.ids import days_before, fixed_id, parse_instant
 from holdfast.model.record import Record
-from holdfast.model.trail import Happening
+from holdfast.model.trail import HookEvent
 from holdfast.policy.secrets.find import texts_of
 from holdfast.policy.sessions.outcomes import distinctive, outcome_of
 from holdfast.verbs.memory import Memory
 
 COMMON = 0.05  # a word in a larger share of the project's records is not distinctive
-MOST_TOLD = 500  # injections into one session
+MOST_INJECTIONS = 500  # injections into one session
 FEW = 20  # with fewer records no word counts as common
 
 
@@ -38,19 +38,19 @@ def receipts(memory: Memory, *, days: float = 7, limit: int = 50) -> list[Receip
     return [_receipt(memory, event) for event in memory.store.happened(("injected",), since, limit)]
 
 
-def told_unasked(memory: Memory, session: str) -> list[Receipt]:
+def injections_into(memory: Memory, session: str) -> list[Receipt]:
     """Return the injections into one session, in order, with their outcomes."""
-    return [_receipt(memory, event) for event in memory.store.in_session(session, "injected", MOST_TOLD)]
+    return [_receipt(memory, event) for event in memory.store.in_session(session, "injected", MOST_INJECTIONS)]
 
 
-def became_of(memory: Memory, injections: Sequence[Event], since: str) -> dict[str, int]:
+def outcomes_of(memory: Memory, injections: Sequence[Event], since: str) -> dict[str, int]:
     """Count the outcomes of the records that these events injected."""
     pairs = {(event.about, record_id) for event in injections for record_id in _ids(event)}
     uses = usage.all_since(memory.store.db, since)
     return dict(Counter(use.outcome for use in uses if (use.session, use.id) in pairs).most_common())
 
 
-def note_outcomes(memory: Memory, activity: Sequence[Happening], *, ended: bool) -> int:
+def note_outcomes(memory: Memory, activity: Sequence[HookEvent], *, ended: bool) -> int:
     """Record what a session's replies and edits show about injected records; return how many.
 
     Outcomes observed by a rule are kept apart from declared ones. A use is recorded as soon as it is seen, an unused record
@@ -88,7 +88,7 @@ def _ids(event: Event) -> tuple[str, ...]:
     return tuple(record_id for record_id in ids if isinstance(record_id, str)) if isinstance(ids, list) else ()
 
 
-def _injections(activity: Sequence[Happening]) -> Iterator[tuple[str, Happening]]:
+def _injections(activity: Sequence[HookEvent]) -> Iterator[tuple[str, HookEvent]]:
     """Yield each injected record with its injection; latest first, so that a dict keeps the first one."""
     for event in reversed(activity):
         ids = event.given.get("ids") if event.event == "Injected" else None
@@ -98,7 +98,7 @@ def _injections(activity: Sequence[Happening]) -> Iterator[tuple[str, Happening]
 
 
 def _outcome(
-    memory: Memory, record: Record, injection: Happening, activity: Sequence[Happening], *, ended: bool
+    memory: Memory, record: Record, injection: HookEvent, activity: Sequence[HookEvent], *, ended: bool
 ) -> str | None:
     after = [event for event in activity if event.id > injection.id]
     later_texts = [text for event in after for text in _agent_texts(event)]
@@ -114,7 +114,7 @@ def _outcome(
     return observed or ("ignored" if ended and any(event.event == "Stop" for event in after) else None)
 
 
-def _agent_texts(event: Happening) -> Iterator[str]:
+def _agent_texts(event: HookEvent) -> Iterator[str]:
     """Yield what the agent itself wrote or did: replies and tool arguments, never tool results."""
     if event.event in ("Stop", "SubagentStop"):
         yield event.text
@@ -128,7 +128,7 @@ def _is_common(memory: Memory, word: str) -> bool:
     return size >= FEW and memory.frequencies.of([word], (records.span(project),), size)[word] > COMMON * size
 
 
-def _event(memory: Memory, record: Record, injection: Happening, outcome: str) -> Event:
+def _event(memory: Memory, record: Record, injection: HookEvent, outcome: str) -> Event:
     at = parse_instant(injection.at)
     seconds = datetime.fromisoformat(at).timestamp()
     by = Actor(kind="rule", name="outcomes", session=injection.session)

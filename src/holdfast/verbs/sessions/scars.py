@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from holdfast.engine.views import records, usage
 from holdfast.model.errors import HoldfastError, Invalid
-from holdfast.model.ids import days_before
+from holdfast.model.ids import days_before, short
 from holdfast.model.record import Record
 from holdfast.policy.ranking.decay import (
     BLIND_SHARE,
@@ -20,7 +20,7 @@ from holdfast.policy.ranking.decay import (
 from holdfast.policy.secrets.find import masked
 from holdfast.policy.sessions.evidence import OUTCOME_OF, problem_with
 from holdfast.verbs.memory import Memory, find, is_at_hand
-from holdfast.verbs.records.hot import tend
+from holdfast.verbs.records.hot import admit_used
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,7 +105,7 @@ def answer(memory: Memory, answers: Sequence[Answer], *, every: bool = False) ->
         return Answered(problems=tuple(problems), waiting=left)
     if events:
         memory.commit(events)
-        tend(memory, [scar.id for scar, _ in taken])
+        admit_used(memory, [scar.id for scar, _ in taken])
     return Answered(taken=tuple(taken), problems=tuple(problems), waiting=left)
 
 
@@ -135,7 +135,11 @@ def effects(
         if use.at >= window and use.outcome not in ("succeeded", "failed"):
             recent[use.id].append(use.outcome)
     scars = [entry.record for entry in records.by_ids(db, wanted).values()]
-    scars = [record for record in scars if record.kind == "scar" and is_at_hand(memory, record)]
+    scars = [
+        record
+        for record in scars
+        if record.kind == "scar" and record.source != "starter" and is_at_hand(memory, record)
+    ]
     scar_effects = [
         Effect(scar=scar, shown=shown[scar.id], outcomes=outcomes[scar.id], recent=tuple(recent[scar.id]))
         for scar in scars
@@ -148,10 +152,10 @@ def _shown_scar(memory: Memory, reply: Answer, shown: dict[str, str]) -> Record:
         raise Invalid(f"{problem}.")
     record = find(memory, reply.scar).record
     if record.id not in shown:
-        raise Invalid(f"{record.id[:10]} was not shown in this session.", hint="Answer only what recall showed.")
+        raise Invalid(f"{short(record.id)} was not shown in this session.", hint="Answer only what recall showed.")
     if record.kind != "scar":
         raise Invalid(
-            f"{record.id[:10]} is a {record.kind}; only scars need an answer.",
+            f"{short(record.id)} is a {record.kind}; only scars need an answer.",
             hint="Judge it as applied, ignored or contradicted instead.",
         )
     return record

@@ -5,14 +5,16 @@ from typing import Any
 
 from holdfast.engine.views import records, sessions
 from holdfast.model.errors import Ambiguous, Conflict, Forbidden, NotFound
-from holdfast.model.ids import check_prefix, days_before, is_prefix
+from holdfast.model.ids import check_part, days_before, is_part
 from holdfast.model.record import Record
 from holdfast.model.session import Session
 from holdfast.model.text import check_keepable, check_text
 from holdfast.policy.secrets.find import mask_secrets, masked
 from holdfast.policy.sessions.closing import rapport_of
-from holdfast.verbs.memory import Memory
+from holdfast.policy.sessions.left_off import LeftOff
+from holdfast.verbs.memory import MOST_CANDIDATES, Memory, candidates
 from holdfast.verbs.records.hot import cool
+from holdfast.verbs.sessions.left_off import left_off
 from holdfast.verbs.sessions.scars import Effect, effects
 from holdfast.verbs.sessions.starters import plant
 from holdfast.verbs.sessions.suggest import suggestions
@@ -23,7 +25,7 @@ DECISION_DAYS, DECISIONS = 5.0, 3
 INSIGHT_DAYS, INSIGHT_SESSIONS = 30.0, 5
 LONGEST_TITLE = 200
 STATE_TAG = "project-state"
-SHORTEST_PREFIX = 4
+SHORTEST_PART = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,12 +52,13 @@ class Opening:
     decisions: tuple[Record, ...] = ()
     suggestions: tuple[Record, ...] = ()
     left_open: tuple[Session, ...] = ()
+    left_off: LeftOff | None = None
     planted: int = 0
     insight: Insight | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Left:
+class SessionContents:
     """A session with everything it left behind."""
 
     session: Session
@@ -75,29 +78,31 @@ def start(
     project: str = "",
     agent: str = "",
     force: bool = False,
-) -> Opening:
+) -> tuple[Memory, Opening]:
     """Start a session, or resume one: the named one, this process's own, or that of its dead predecessor.
 
-    With a project or an agent this memory switches to that project or name. With a read-only key nothing is started.
+    The returned memory acts in it, with that project and agent if they are set. With a read-only key nothing is started.
     """
     current = current_session(memory)
     if project and project != memory.project:
-        memory.move_to(project)
-    memory.actor = replace(memory.actor, name=agent or memory.actor.name)
+        memory = memory.acting_on(project)
+    memory = memory.acting(actor=replace(memory.actor, name=agent or memory.actor.name))
     if memory.role == "read":
-        return context(memory)
+        return memory, context(memory)
     own = current if current and current.project == memory.project else None
-    resumed = find_session(memory, session) if session else None if force else own or _orphan(memory)
+    resumed = find_session(memory, session) if session else None if force else own or orphan(memory)
     if resumed and resumed.project != memory.project:
         raise Conflict(f"{resumed.id} belongs to {resumed.project}.", hint="Resume it from that project.")
     if resumed:
         check_own(memory, resumed)
     planted = plant(memory)
     cool(memory)
-    started = begin(memory, resumed, title=title, issue=issue)
+    memory = begin(memory, resumed, title=title, issue=issue)
+    started = find_session(memory, memory.actor.session)
     if current and current.is_open and current.id != started.id:
         supersede(memory, current, started.id)
-    return replace(_opening(memory, started), resumed=bool(resumed and not resumed.implicit), planted=planted)
+    is_resumed = bool(resumed and not resumed.implicit)
+    return memory, replace(_opening(memory, started), resumed=is_resumed, planted=planted)
 
 
 def begin(
@@ -108,15 +113,15 @@ def begin(
     issue: str = "",
     implicit: bool = False,
     name: str = "",
-) -> Session:
-    """Record that a session starts or continues in this process; from now on this memory acts in it.
+) -> Memory:
+    """Record that a session starts or continues in this process; return the memory that acts in it.
 
     `name` is the client's own session id, if known, so that hooks and tools use the same session.
     """
     name = mask_secrets(name)
     if name and known is None:
         known = sessions.of(memory.store.db, name)
-    memory.actor = replace(memory.actor, session=known.id if known else name or memory.clock.tick())
+    memory = memory.acting_in(known.id if known else name or memory.clock.tick())
     host = memory.host
     data: dict[str, Any] = {"project": memory.project, "host": host.name, "pid": host.pid, "parent": host.parent}
     if title:
@@ -127,7 +132,7 @@ def begin(
         data["implicit"] = True
     after = max(known.last, known.end) if known else ""
     memory.commit([memory.event("started", memory.actor.session, data=data, after=after)])
-    return find_session(memory, memory.actor.session)
+    return memory
 
 
 def check_own(memory: Memory, session: Session) -> None:
@@ -171,25 +176,25 @@ def recalls(memory: Memory) -> int:
 
 
 def find_session(memory: Memory, reference: str) -> Session:
-    """Return the session with an id or unambiguous prefix."""
+    """Return the session with an id, or with its end or beginning."""
     if exact := sessions.of(memory.store.db, reference):
         return exact  # clients use ids of their own
-    prefix = reference.strip()
-    matches = _with_prefix(memory, prefix.upper()) or _with_prefix(memory, prefix)  # other systems use lower-case ids
+    part = reference.strip()
+    matches = _with_part(memory, part.upper()) or _with_part(memory, part)  # other systems use lower-case ids
     if not matches:
-        check_prefix(reference)
+        check_part(reference)
         raise NotFound(f"There is no session {reference}.", hint="List them: holdfast session list")
     matches = [
         session for session in matches if not (session.implicit and session.close.get("type") == "superseded")
     ] or matches
     if len(matches) > 1:
-        raise Ambiguous(f"{len(matches)} sessions begin with {reference}.", hint="Use more of the id.")
+        raise Ambiguous(candidates(reference, {session.id: session.title for session in matches}))
     return matches[0]
 
 
-def _with_prefix(memory: Memory, prefix: str) -> list[Session]:
-    check_keepable(prefix)
-    return sessions.by_prefix(memory.store.db, prefix, 20) if len(prefix) >= SHORTEST_PREFIX else []
+def _with_part(memory: Memory, part: str) -> list[Session]:
+    check_keepable(part)
+    return sessions.with_part(memory.store.db, part, MOST_CANDIDATES) if len(part) >= SHORTEST_PART else []
 
 
 def in_session(memory: Memory, name: str) -> Memory:
@@ -198,14 +203,12 @@ def in_session(memory: Memory, name: str) -> Memory:
         return memory
     name = mask_secrets(name)
     known = sessions.of(memory.store.db, name.strip())
-    if known is None and is_prefix(name):
-        known = next(iter(sessions.by_prefix(memory.store.db, check_prefix(name), 1)), None)
+    if known is None and is_part(name):
+        known = next(iter(sessions.with_part(memory.store.db, check_part(name), 1)), None)
     if known:
         check_own(memory, known)
     other = memory.acting_in(known.id if known else check_text(name, "session", LONGEST_TITLE))
-    if known is None:
-        begin(other, Session(id=other.actor.session), implicit=True)
-    return other
+    return other if known else begin(other, Session(id=other.actor.session), implicit=True)
 
 
 def entitle(memory: Memory, reference: str, title: str) -> Session:
@@ -241,11 +244,11 @@ def list_sessions(memory: Memory, *, limit: int = 20, offset: int = 0, everywher
     return sessions.page(memory.store.db, None if everywhere else memory.project, limit=limit, offset=offset)
 
 
-def left_by(memory: Memory, reference: str) -> Left:
+def contents_of(memory: Memory, reference: str) -> SessionContents:
     """Return a session with its records and its number of recalls."""
     session = find_session(memory, reference)
     db, store = memory.store.db, memory.store
-    return Left(
+    return SessionContents(
         session=session,
         records=tuple(entry.record for entry in records.of_session(db, session.id)),
         recalls=store.counted(session.id, "surfaced"),
@@ -254,12 +257,22 @@ def left_by(memory: Memory, reference: str) -> Left:
     )
 
 
-def _orphan(memory: Memory) -> Session | None:
-    """Return this project's open session whose process died under the same client: its server was restarted."""
+def resume(memory: Memory, session: Session) -> Memory:
+    """Continue a session in this process, announced or not as it was, under the name it had."""
+    named = memory.acting(actor=replace(memory.actor, name=session.agent or memory.actor.name))
+    return begin(named, session, implicit=session.implicit)
+
+
+def orphan(memory: Memory, *, any_name: bool = False) -> Session | None:
+    """Return this project's open session whose process died under the same client: its server was restarted.
+
+    `any_name`: also one whose agent was given another name in the session.
+    """
     since = days_before(memory.clock.now(), RESUME_DAYS)
     host = memory.host
     for session in sessions.page(memory.store.db, memory.project, limit=50, since=since, only_open=True):
-        same_client = (session.host, session.parent, session.agent) == (host.name, host.parent, memory.actor.name)
+        same_client = (session.host, session.parent) == (host.name, host.parent)
+        same_client = same_client and (any_name or session.agent == memory.actor.name)
         if same_client and session.pid != host.pid and not host.is_alive(session.pid):
             return session
     return None
@@ -282,6 +295,7 @@ def _opening(memory: Memory, session: Session) -> Opening:
         decisions=tuple(record for record in decisions if record.created_at >= recent),
         suggestions=tuple(suggestions(memory)),
         left_open=tuple(_abandoned(memory, others)),
+        left_off=left_off(memory, without=session.id),
         insight=_insight(memory),
     )
 

@@ -1,4 +1,4 @@
-"""Twelve lessons that apply to every project, so that the first recall is not empty."""
+"""Twelve lessons that apply to every project, for those who ask for them. They are never counted as its memories."""
 
 from dataclasses import dataclass
 

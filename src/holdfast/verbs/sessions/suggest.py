@@ -8,7 +8,7 @@ from holdfast.model.ids import days_before
 from holdfast.model.record import Draft, Record
 from holdfast.verbs.memory import Memory, find
 from holdfast.verbs.records.write import draft_event
-from holdfast.verbs.search.similarity import alike
+from holdfast.verbs.search.similarity import similar_to
 
 LOOK_BACK_DAYS, LOOK_BACK_SESSIONS = 30.0, 20
 RECURRENCES = 2  # earlier sessions about the topic
@@ -21,12 +21,14 @@ def suggest(memory: Memory, topic: str, session: str) -> Record | None:
     since = days_before(memory.clock.now(), LOOK_BACK_DAYS)
     summaries = records.newest(db, "summary", project, limit=LOOK_BACK_SESSIONS)
     earlier = [entry for entry in summaries if entry.record.by.session != session and entry.record.created_at >= since]
-    related = [match for match in alike(memory, topic, earlier) if match.related]
+    related = [match for match in similar_to(memory, topic, earlier) if match.related]
     evidence = list(dict.fromkeys(match.entry.record.by.session for match in related))
     if len(evidence) < RECURRENCES or _is_open(memory, topic, project):
         return None
     score = round(sum(match.share for match in related) / len(related), 3)
-    known = next((match.entry.record for match in alike(memory, topic, _pending(memory, project)) if match.same), None)
+    known = next(
+        (match.entry.record for match in similar_to(memory, topic, _pending(memory, project)) if match.same), None
+    )
     if known is None:
         draft = Draft(
             body=topic, kind="thread", source="mined", extra={"evidence": [*evidence, session], "score": score}
@@ -61,7 +63,7 @@ def _pending(memory: Memory, project: int) -> list[Entry]:
 
 def _is_open(memory: Memory, topic: str, project: int) -> bool:
     threads = records.newest(memory.store.db, "thread", project, limit=200)
-    return any(match.same for match in alike(memory, topic, threads))
+    return any(match.same for match in similar_to(memory, topic, threads))
 
 
 def _is_shown(memory: Memory, record: Record) -> bool:

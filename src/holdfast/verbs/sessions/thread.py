@@ -6,15 +6,15 @@ from typing import Any, Literal
 from holdfast.engine.views import Entry, records, touches
 from holdfast.engine.views.touches import Touched
 from holdfast.model.errors import Ambiguous, Conflict, Invalid, NotFound
-from holdfast.model.ids import days_between
+from holdfast.model.ids import days_between, short
 from holdfast.model.record import Draft, Record
 from holdfast.model.text import check_text, shorten, whole_number
 from holdfast.policy.admission.admit import Refused, Waivers
 from holdfast.policy.ranking.vitality import Life, Stage, ThreadClass, class_of, stage, vitality
 from holdfast.verbs.memory import Memory, find, is_reference
 from holdfast.verbs.records.lifecycle import restore, retire
-from holdfast.verbs.records.write import Held, Written, write
-from holdfast.verbs.search.similarity import alike
+from holdfast.verbs.records.write import Written, WrittenPending, write
+from holdfast.verbs.search.similarity import similar_to
 
 MOST = 500  # open threads that are read
 LONGEST = 3_000
@@ -60,7 +60,7 @@ def open_thread(
         memory, Draft(body=checked, kind="thread", fields=fields), waivers=Waivers(duplicate=True, scope=True)
     )
     match outcome:
-        case Written(record=record) | Held(record=record):
+        case Written(record=record) | WrittenPending(record=record):
             return Opened(thread=_life(memory, record, Touched()))
     return outcome
 
@@ -140,7 +140,7 @@ def _oldest_first(memory: Memory) -> list[Entry]:
 
 def _same(memory: Memory, text: str) -> tuple[Entry, float] | None:
     """Return the open thread about the same piece of work, with its similarity."""
-    return next(((match.entry, match.share) for match in alike(memory, text, _open(memory)) if match.same), None)
+    return next(((match.entry, match.share) for match in similar_to(memory, text, _open(memory)) if match.same), None)
 
 
 def _threads(memory: Memory, entries: list[Entry]) -> list[Thread]:
@@ -174,7 +174,7 @@ def _thread(memory: Memory, reference: str) -> Record:
         raise Invalid("No thread was named.", hint="Use its id, its number (#2) or part of its text.")
     if wanted.startswith("#"):
         return _by_number(memory, wanted)
-    if is_reference(wanted):
+    if is_reference(memory, wanted):
         record = find(memory, wanted).record
         if record.kind != "thread":
             raise Invalid(f"{record.id} is a {record.kind}, not a thread.")
@@ -196,10 +196,12 @@ def _by_text(memory: Memory, text: str) -> Record:
     entries = _open(memory)
     matches = [entry.record for entry in entries if text.lower() in entry.record.body.lower()]
     if not matches:
-        matches = [match.entry.record for match in alike(memory, text, entries) if match.same]
+        matches = [match.entry.record for match in similar_to(memory, text, entries) if match.same]
     if not matches:
         raise NotFound(f"No open thread matches {shorten(text, 80)!r}.", hint="List them: holdfast thread list")
     if len(matches) > 1 and not any(record.body.lower() == text.lower() for record in matches):
-        shown = "; ".join(f"{record.id[:10]} {shorten(record.title, 60)}" for record in matches[:SHOWN_WITH_AMBIGUITY])
+        shown = "; ".join(
+            f"{short(record.id)} {shorten(record.title, 60)}" for record in matches[:SHOWN_WITH_AMBIGUITY]
+        )
         raise Ambiguous(f"{len(matches)} threads match: {shown}.", hint="Use the id.")
     return matches[0]

@@ -4,7 +4,7 @@ from holdfast.engine.raw import transcripts
 from holdfast.engine.raw.transcripts import Piece, Transcript
 from holdfast.model.errors import Invalid, NotFound
 from holdfast.model.text import check_text, tokens_of
-from holdfast.policy.activity.transcript import chunks, said_in
+from holdfast.policy.activity.transcript import chunks, messages_in
 from holdfast.policy.secrets.find import masked
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.sessions.session import check_own, find_session, only_open
@@ -21,7 +21,7 @@ def save_transcript(memory: Memory, text: str, *, session: str = "", form: str =
     target = find_session(memory, session) if session else only_open(memory)
     check_own(memory, target)
     body = check_text(masked(text), "transcript", LONGEST)
-    messages = said_in(body, form)
+    messages = messages_in(body, form)
     if not messages:
         raise Invalid("The transcript contains no messages.", hint="For JSON, use one message per line.")
     with memory.store.transaction():

@@ -1,7 +1,7 @@
 """Merge records that say nearly the same: propose it sentence by sentence, and do it on request."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from holdfast.engine.search.near_duplicates import Pair, newest_words, pairs
@@ -11,7 +11,7 @@ from holdfast.model.errors import Conflict, Invalid
 from holdfast.model.kinds import KINDS
 from holdfast.model.record import Draft, Link, Record
 from holdfast.verbs.memory import Memory, find
-from holdfast.verbs.records.conflicts import said, settled_among
+from holdfast.verbs.records.conflicts import claim_of, settled_among
 from holdfast.verbs.records.write import draft_event
 from holdfast.verbs.search import similarity
 
@@ -121,16 +121,21 @@ def _by_meaning(memory: Memory, project: int) -> list[Pair]:
     embedder = memory.embedder
     if embedder is None:
         return []
-    from holdfast.engine.search.near_duplicate_vectors import twins  # noqa: PLC0415  numpy: only for meaning
+    from holdfast.engine.search.near_duplicate_vectors import near_duplicates  # noqa: PLC0415  numpy: only for meaning
     from holdfast.verbs.search.embed import usable  # noqa: PLC0415
 
-    least = embedder.floor + similarity.SAME * (embedder.ceiling - embedder.floor)
-    return [] if usable(memory) else twins(memory.store.db, project, least=least)
+    scale = embedder.ceiling - embedder.floor
+    if usable(memory):
+        return []
+    least, same = (embedder.floor + share * scale for share in (similarity.SAME, similarity.SAME_MEANING))
+    near = near_duplicates(memory.store.db, project, least=least)
+    return [replace(pair, by_meaning=pair.share >= same) for pair in near]
 
 
 def _same(memory: Memory, near: Sequence[Pair], known: Mapping[int, Record]) -> tuple[list[Pair], int]:
     """Return the pairs that say the same, most similar first, and how many were not compared."""
     from holdfast.policy.language.merge import says_the_same  # noqa: PLC0415  20 ms: only when needed
+    from holdfast.policy.language.slots import agrees  # noqa: PLC0415
 
     settled = settled_among(memory, [record.id for record in known.values()])
     read, characters = set[int](), 0
@@ -144,10 +149,11 @@ def _same(memory: Memory, near: Sequence[Pair], known: Mapping[int, Record]) -> 
             continue
         for number in {pair.first, pair.second} - read:
             read.add(number)
-            characters += len(said(known[number]))
+            characters += len(claim_of(known[number]))
         if len(read) > MOST_TEXTS or characters > MOST_CHARACTERS:
             return same, len(ordered) - index
-        if says_the_same(said(older), said(newer)):
+        first, second = claim_of(older), claim_of(newer)
+        if says_the_same(first, second) or (pair.by_meaning and agrees(first, second)):
             same.append(pair)
     return same, 0
 

@@ -2,28 +2,34 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
+from itertools import combinations
 from typing import TYPE_CHECKING, Literal, get_args
 
-from holdfast.engine.search.near_duplicates import Pair, newest_words, pairs
+from holdfast.engine.search.near_duplicates import Pair, Words, newest_words, pairs
 from holdfast.engine.search.similar import similar
+from holdfast.engine.tokens import tokens
 from holdfast.engine.views import links, records, vectors
 from holdfast.engine.views.records import span
 from holdfast.model.errors import Conflict, Invalid
 from holdfast.model.event import Event
 from holdfast.model.record import GLOBAL, Record
 from holdfast.policy.admission.admit import Similar
+from holdfast.policy.language.lexicon import TECHNOLOGIES
 from holdfast.verbs.memory import Memory, find
 from holdfast.verbs.records.conflicts import (
     LEAST_SHARE,
-    Clash,
-    Settled,
+    LikelyConflict,
+    ResolvedPairs,
+    claim_of,
     in_order,
     is_comparable,
-    said,
+    rivalling,
     settled_among,
     why_not_both,
 )
 from holdfast.verbs.records.lifecycle import Revision, link, record_use, retire, revise, unlink
+from holdfast.verbs.truth.trust import change_trust
 
 if TYPE_CHECKING:
     from holdfast.policy.language.contradict import Contradiction
@@ -33,6 +39,7 @@ HOWS: tuple[str, ...] = get_args(How)
 # Limits for scanning a whole project: about half a second, and no more texts than the parser's cache holds.
 MOST_TEXTS, MOST_CHARACTERS = 2_000, 250_000
 BY_MEANING = 8
+MOST_RIVALS = 20  # records of a class of technologies that are compared with each other
 _LOWER = {"high": "medium", "medium": "low", "low": "low"}
 
 
@@ -77,13 +84,14 @@ class Resolved:
     other: Record
 
 
-def conflicts(memory: Memory, reference: str) -> list[Clash]:
+def conflicts(memory: Memory, reference: str) -> list[LikelyConflict]:
     """Return the records of the same project, or of all projects, that one seems to contradict, strongest first."""
     entry = find(memory, reference)
-    near = {match.record.id: match for match in (*_by_meaning(memory, entry.number), *_by_words(memory, entry.record))}
+    matches = (*rivalling(memory, entry.record), *_by_meaning(memory, entry.number), *_by_words(memory, entry.record))
+    near = {match.record.id: match for match in matches}
     settled = settled_among(memory, [entry.record.id, *near])
     clashes = [
-        Clash(record=match.record, found=why)
+        LikelyConflict(record=match.record, found=why)
         for match in near.values()
         if match.record.id != entry.record.id
         and is_comparable(entry.record, match.record)
@@ -99,7 +107,7 @@ def find_all(memory: Memory) -> Disputes:
     own_span, global_span = span(project), span(memory.store.project_number(GLOBAL))
     looked_at = newest_words(db, own_span)
     others = newest_words(db, global_span) if own_span != global_span else {}
-    near = pairs(db, looked_at, own_span, others, least=LEAST_SHARE)
+    near = _with_rivals(pairs(db, looked_at, own_span, others, least=LEAST_SHARE), looked_at)
     disputes, not_compared = _confirmed(memory, near)
     active = records.counted(db, records.Filter(projects=(project,)))
     return Disputes(
@@ -108,6 +116,34 @@ def find_all(memory: Memory) -> Disputes:
         not_looked_at=max(0, active - len(looked_at)),
         not_compared=not_compared,
     )
+
+
+def _with_rivals(near: list[Pair], words: Words) -> list[Pair]:
+    """Add pairs that name different technologies of a class, whatever other words they share; newest first, up to a limit."""
+    known = {(pair.first, pair.second) for pair in near}
+    named: dict[str, list[tuple[int, str]]] = {}
+    for number in sorted(words, reverse=True):
+        for name in _technologies(words[number]):
+            named.setdefault(TECHNOLOGIES[name], []).append((number, name))
+    rivals = {
+        (min(first, second), max(first, second))
+        for holders in named.values()
+        for (first, name), (second, other) in combinations(holders[:MOST_RIVALS], 2)
+        if name != other and first != second
+    }
+    return [*near, *(Pair(first=first, second=second, share=LEAST_SHARE) for first, second in sorted(rivals - known))]
+
+
+def _technologies(words: frozenset[str]) -> list[str]:
+    """Return the technologies that a record names, by its index words."""
+    by_word = _index_words()
+    found = [by_word[word] for word in words if word in by_word]
+    return [*found, "gcp"] if words.issuperset(tokens("google cloud")) else found
+
+
+@cache
+def _index_words() -> dict[str, str]:
+    return {found[0]: name for name in TECHNOLOGIES if len(found := tokens(name)) == 1}
 
 
 def open_contradictions(memory: Memory, *, limit: int = 20) -> Disputes:
@@ -155,10 +191,12 @@ def resolve(memory: Memory, first: str, second: str, how: str, *, keep: str = ""
 
 
 def _weaken(memory: Memory, kept: Record, other: Record, note: str) -> None:
-    """Lower the confidence of a record and note what contradicts it."""
+    """Lower the confidence of a record and the trust in it, and note what contradicts it."""
     if other.confidence != _LOWER[other.confidence]:
         revise(memory, other.id, Revision(confidence=_LOWER[other.confidence]))
-    record_use(memory, [other.id], "contradicted", note=note or f"contradicted by {kept.id}")
+    why = note or f"contradicted by {kept.id}"
+    change_trust(memory, other.id, "contradiction_resolved", raises=False, note=why)
+    record_use(memory, [other.id], "contradicted", note=why)
     link(memory, kept.id, "relates_to", other.id)
 
 
@@ -224,7 +262,7 @@ def _confirmed(memory: Memory, near: Sequence[Pair]) -> tuple[list[Dispute], int
             continue
         for number in {pair.first, pair.second} - read:
             read.add(number)
-            characters += len(said(known[number]))
+            characters += len(claim_of(known[number]))
         if len(read) > MOST_TEXTS or characters > MOST_CHARACTERS:
             return disputes, len(near) - index
         if why := why_not_both(left, Similar(record=right, similarity=pair.share)):
@@ -255,7 +293,7 @@ def _marked(memory: Memory) -> list[Dispute]:
     return sorted(unique.values(), key=lambda dispute: (dispute.newer.created_at, dispute.newer.id), reverse=True)
 
 
-def _is_open(memory: Memory, left: Record, right: Record, settled: Settled) -> bool:
+def _is_open(memory: Memory, left: Record, right: Record, settled: ResolvedPairs) -> bool:
     projects = (memory.project, GLOBAL)
     return left.project in projects and right.project in projects and not settled.covers(left.id, right.id)
 

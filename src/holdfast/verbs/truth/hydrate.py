@@ -9,7 +9,7 @@ from holdfast.model.freshness import Freshness
 from holdfast.model.record import Record
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.freshness import freshness, is_here
-from holdfast.verbs.records.read import Shown, get
+from holdfast.verbs.records.read import RecordDetails, get
 from holdfast.verbs.truth.verify import cited_files
 
 Level = Literal["summary", "full", "files"]
@@ -33,7 +33,7 @@ class CitedFile:
 class Hydrated:
     """A record with the requested context."""
 
-    shown: Shown
+    shown: RecordDetails
     freshness: Freshness | None = None
     history: tuple[Event, ...] = ()
     commit: tuple[str, str, str] | None = None  # author, date and subject

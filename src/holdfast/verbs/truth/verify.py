@@ -5,15 +5,16 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from holdfast.engine.views import records
-from holdfast.model.anchor import check_anchors, parse_anchor, sight_to_json
+from holdfast.model.anchor import check_anchors, parse_anchor, snapshot_to_json
 from holdfast.model.errors import Conflict
 from holdfast.model.freshness import Freshness
+from holdfast.model.ids import short
 from holdfast.model.record import Record
 from holdfast.policy.freshness import details, freshness_of, is_about_code, places_of, wrong_claims
 from holdfast.verbs.memory import Memory, find
 from holdfast.verbs.records.branches import lost
-from holdfast.verbs.records.freshness import freshness, is_here, sight_of
-from holdfast.verbs.records.lifecycle import happened, remark
+from holdfast.verbs.records.freshness import freshness, is_here, snapshot_of
+from holdfast.verbs.records.lifecycle import commit_about, remark
 
 PAGE = 200
 Action = Literal["keep", "verify", "re-anchor", "revise", "forget"]
@@ -50,14 +51,14 @@ def verify(memory: Memory, reference: str, *, note: str = "", anchors: tuple[str
     current_anchors = record.anchors if anchors is None else check_anchors(anchors)
     if is_here(memory, record.project):
         current_anchors = _followed(memory, replace(record, anchors=current_anchors))
-        sight = sight_of(memory, replace(record, anchors=current_anchors))
-        if wrong := wrong_claims(current_anchors, sight):
+        snapshot = snapshot_of(memory, replace(record, anchors=current_anchors))
+        if wrong := wrong_claims(current_anchors, snapshot):
             hint = "Revise its text or anchors, or forget it if it is no longer true."
             raise Conflict(f"{record.id} cannot be verified: {'; '.join(wrong)}.", hint=hint)
-        data |= {"seen": sight_to_json(sight)} if sight else {}
+        data |= {"seen": snapshot_to_json(snapshot)} if snapshot else {}
     if anchors is not None or current_anchors != record.anchors:
         data["anchors"] = list(current_anchors)
-    return happened(memory, "verified", record, data)
+    return commit_about(memory, "verified", record, data)
 
 
 def check_all(memory: Memory, *, stale_days: float = 90) -> list[Checked]:
@@ -79,7 +80,7 @@ def falsified(memory: Memory, base: str, *, everything: bool = False) -> list[Fa
     for page in _pages(memory):
         shared = [record for record in page if everything or record.visibility == "team"]
         states = freshness(memory, shared)
-        wrong = [record for record in shared if states[record.id].troubles]
+        wrong = [record for record in shared if states[record.id].problems]
         result += [
             Falsified(record=record, why=why)
             for record in wrong
@@ -90,20 +91,20 @@ def falsified(memory: Memory, base: str, *, everything: bool = False) -> list[Fa
 
 def _since(memory: Memory, record: Record, now: Freshness, base: str) -> tuple[str, ...]:
     """Return what is wrong now and was not at a commit."""
-    before = freshness_of(record, memory.checkout.sight(places_of(record), at=base), memory.clock.now())
-    wrong_before = {finding.anchor for finding in before.troubles}
+    before = freshness_of(record, memory.checkout.snapshot(places_of(record), at=base), memory.clock.now())
+    wrong_before = {finding.anchor for finding in before.problems}
     return tuple(
-        details(replace(now, findings=tuple(finding for finding in now.troubles if finding.anchor not in wrong_before)))
+        details(replace(now, findings=tuple(finding for finding in now.problems if finding.anchor not in wrong_before)))
     )
 
 
 def _checked(record: Record, state: Freshness, branch: str, stale_days: float) -> Checked:
     action, why = _advice(record, state, branch, stale_days)
     commands = {
-        "forget": f"holdfast forget {record.id[:10]} --reason …",
-        "revise": f"holdfast revise {record.id[:10]} --text …",
-        "re-anchor": f"holdfast verify {record.id[:10]}",
-        "verify": f"holdfast verify {record.id[:10]}",
+        "forget": f"holdfast forget {short(record.id)} --reason …",
+        "revise": f"holdfast revise {short(record.id)} --text …",
+        "re-anchor": f"holdfast verify {short(record.id)}",
+        "verify": f"holdfast verify {short(record.id)}",
         "keep": "",
     }
     return Checked(record=record, freshness=state, action=action, why=why, command=commands[action])

@@ -11,7 +11,7 @@ from holdfast.model.event import Json
 from holdfast.model.fold import scrub
 from holdfast.policy.erasing import Eraser, sentences_in
 from holdfast.verbs.memory import Memory
-from holdfast.verbs.records.erasing import Erased, erasures_of, sweep_store
+from holdfast.verbs.upkeep.erasing import Erased, erasures_of, sweep_store
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,7 +70,7 @@ def _texts_in(files: Sequence[Path], erased: Erased) -> tuple[str, ...]:
 
 def _erased_data(file: Path, erased: Erased) -> list[Json]:
     try:
-        events = backup.said_in(file, erased.ids)
+        events = backup.events_in(file, erased.ids)
     except StoreError:
         return []  # damaged, or a log: its bytes are searched instead
     return [dict(event.data) for event in events if scrub(event) != event]

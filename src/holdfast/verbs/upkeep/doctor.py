@@ -19,7 +19,7 @@ from holdfast.model.text import counted
 from holdfast.verbs.capture.trail import SET_ASIDE
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.search.embed import catch_up, start_over, usable
-from holdfast.verbs.sessions.receipts import became_of
+from holdfast.verbs.sessions.receipts import outcomes_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,7 +82,7 @@ def status(memory: Memory) -> Status:
         injected=sum(tokens for event in recent if isinstance(tokens := event.data.get("tokens"), int)),
         receipts=len(recent),
         arrived=records.counted(db, Filter(projects=(here,), states=(), waits=True)),
-        became=became_of(memory, recent, week),
+        became=outcomes_of(memory, recent, week),
         note=usable(memory),
     )
 

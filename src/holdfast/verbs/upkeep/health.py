@@ -11,6 +11,7 @@ from holdfast.model.record import Record
 from holdfast.policy.ranking.health import Measure, measures, score
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.freshness import freshness, is_here
+from holdfast.verbs.records.overwritten import Overwritten, recently_overwritten
 from holdfast.verbs.records.read import waiting_records
 
 ROWS = 20
@@ -90,6 +91,7 @@ def health(memory: Memory, *, days: int = 30) -> Health:
     counts = {name: query.total for name, query in queries.items()} | {"drifted": drifted.total if drifted else 0}
     judged = measures({**counts, "total": total, "conflicts": len(conflicts), "typos": len(typos)})
     waiting = tuple(waiting_records(memory))
+    replaced = recently_overwritten(memory)
     return Health(
         days=days,
         total=total,
@@ -105,8 +107,16 @@ def health(memory: Memory, *, days: int = 30) -> Health:
         markers=_markers(memory, before),
         strangers=tuple(usage.strangers(db)),
         waiting=waiting,
-        queue=tuple(_queue({**samples, "drifted": drifted or Sample(total=0)}, conflicts, typos, waiting)),
+        queue=(
+            *(_compare(found) for found in replaced),
+            *_queue({**samples, "drifted": drifted or Sample(total=0)}, conflicts, typos, waiting),
+        ),
     )
+
+
+def _compare(found: Overwritten) -> Chore:
+    command = f"holdfast history {found.record.id}"
+    return Chore(what="compare", why=found.remark.why, command=command, record=found.record)
 
 
 def typos_in(scopes: dict[str, int]) -> list[Typo]:
@@ -138,7 +148,7 @@ def _drifted(memory: Memory, here: int) -> tuple[Sample | None, int]:
         return None, citing.total
     known = [entry.record for entry in records.by_ids(memory.store.db, citing.ids).values()]
     judged = freshness(memory, known)
-    moved = [record for record in known if record.id in judged and judged[record.id].troubles]
+    moved = [record for record in known if record.id in judged and judged[record.id].problems]
     return Sample(total=len(moved), records=tuple(moved[:ROWS])), citing.total - len(citing.ids)
 
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from holdfast.engine.raw import counters
+from holdfast.engine.raw import counters, outputs
 from holdfast.engine.raw.counters import Failure
 from holdfast.engine.views import heat, records, steps, usage
 from holdfast.model.event import Event
@@ -10,7 +10,7 @@ from holdfast.model.ids import days_before
 from holdfast.model.record import GLOBAL, Record
 from holdfast.policy.ranking.retention import CAPS, DAYS, outlived
 from holdfast.verbs.memory import Memory
-from holdfast.verbs.records.hot import cool
+from holdfast.verbs.records.hot import cool, hot_ids
 
 DESTRUCTIVE = ("retired", "erased", "redacted", "unlinked", "restored")
 MOST_AUDITED = 2_000
@@ -50,6 +50,9 @@ class Metrics:
     """Counters: the hot set, steps between memories, background work and its last failures."""
 
     hot: dict[str, int]
+    recalls: int
+    writes: int
+    outputs: int  # stored for mining
     steps: int
     steps_taken: int
     tallies: dict[str, int]
@@ -78,7 +81,7 @@ def audit(memory: Memory, *, days: float = 90, verb: str = "", limit: int = 100)
     return memory.store.happened((verb,) if verb else DESTRUCTIVE, since, limit)
 
 
-def taken_away(memory: Memory, *, most: int = MOST_AUDITED) -> list[Event]:
+def removals(memory: Memory, *, most: int = MOST_AUDITED) -> list[Event]:
     """Return what was removed in this project, also from the hot set, or restored; latest first."""
     events = memory.store.happened((*DESTRUCTIVE, "heated"), "", most)
     removed = [event for event in events if event.verb != "heated" or event.data.get("hot") is not True]
@@ -113,6 +116,9 @@ def metrics(memory: Memory) -> Metrics:
     different, taken = steps.counted(db)
     return Metrics(
         hot=heat.counts(db),
+        recalls=memory.store.count_of("surfaced"),
+        writes=memory.store.count_of("recorded"),
+        outputs=outputs.counted(db, memory.store.project_number(memory.project)),
         steps=different,
         steps_taken=taken,
         tallies=counters.totals(db, ""),
@@ -122,12 +128,14 @@ def metrics(memory: Memory) -> Metrics:
 
 def _outlived(memory: Memory) -> list[Record]:
     """Return the records of this project that were not used within the retention of their kind, or exceed its cap."""
-    project, now = memory.store.project_number(memory.project), memory.clock.now()
+    project, now, hot = memory.store.project_number(memory.project), memory.clock.now(), hot_ids(memory)
     expired: list[Record] = []
     for kind in DAYS:
         entries = records.newest(memory.store.db, kind, project, limit=1_000_000)
         used = usage.of(memory.store.db, [entry.record.id for entry in entries])
         for place, entry in enumerate(entries):
+            if entry.record.id in hot:
+                continue
             if outlived(entry.record, used.get(entry.record.id), now) or place >= CAPS[kind]:
                 expired.append(entry.record)
     return expired

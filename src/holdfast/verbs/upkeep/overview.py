@@ -11,7 +11,7 @@ from holdfast.model.ids import days_before
 from holdfast.model.record import GLOBAL
 from holdfast.verbs.memory import Memory
 
-MOST_TOLD, MOST_TIMED = 100_000, 2_000
+MOST_INJECTIONS, MOST_TIMED = 100_000, 2_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +64,7 @@ def day_by_day(memory: Memory, *, days: int = 90, everywhere: bool = False) -> D
         else {session.id for session in sessions.page(db, memory.project, limit=100_000, since=since)}
     )
     kept: dict[str, Counter[str]] = {}
-    for day, kind, count in records.daily(db, Filter(projects=numbers, since=since, states=(), starters=False)):
+    for day, kind, count in records.daily(db, Filter(projects=numbers, since=since, states=())):
         kept.setdefault(day, Counter())[kind] += count
     recalls, tokens = _asked(memory, since, own)
     outcomes, observed = _outcomes(memory, since, own)
@@ -112,7 +112,7 @@ def _asked(memory: Memory, since: str, own: set[str] | None) -> tuple[dict[str, 
             day = cost.at[:10]
             recalls.setdefault(day, Counter()).update(answered=cost.recalls - cost.empty, empty=cost.empty)
             tokens.setdefault(day, Counter())["recalled"] += cost.tokens
-    for event in memory.store.happened(("injected",), since, MOST_TOLD):
+    for event in memory.store.happened(("injected",), since, MOST_INJECTIONS):
         if own is None or event.about in own:
             size = event.data.get("tokens")
             tokens.setdefault(event.at[:10], Counter())["injected"] += size if isinstance(size, int) else 0

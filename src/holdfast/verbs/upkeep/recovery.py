@@ -4,13 +4,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from holdfast.engine.recovery import backup
-from holdfast.engine.recovery.backup import Mark, back_up, look_at
+from holdfast.engine.recovery.backup import JournalMark, back_up, look_at
 from holdfast.engine.recovery.salvage import Saved, salvage
 from holdfast.model.errors import Conflict, NotFound
 
 __all__ = [
     "BackedUp",
-    "Mark",
+    "JournalMark",
     "Saved",
     "back_up",
     "back_up_store",
@@ -26,7 +26,7 @@ class BackedUp:
     """A backup that was made, and the older ones that were removed for it."""
 
     file: Path
-    mark: Mark
+    mark: JournalMark
     removed: list[Path]
 
 
@@ -40,7 +40,7 @@ def back_up_store(store: Path, file: Path | None, *, keep: int | None, now: str)
     return BackedUp(file=target, mark=mark, removed=backup.rotate(folder, keep) if keep else [])
 
 
-def restore(file: Path, store: Path, *, now: str) -> tuple[Mark, Path | None]:
+def restore(file: Path, store: Path, *, now: str) -> tuple[JournalMark, Path | None]:
     """Replace a store by a backup; return what was restored, and where the store that was there is kept."""
     return backup.restore(file, store, store.parent / backup.FOLDER / f"before-restore-{now}.db")
 

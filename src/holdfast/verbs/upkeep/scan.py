@@ -14,7 +14,7 @@ from holdfast.engine.views import records
 from holdfast.model.event import COUNTED, FOLDING, Event
 from holdfast.model.foreign_json import parse_json
 from holdfast.model.text import headline
-from holdfast.policy.activity.transcript import chunks, said_in
+from holdfast.policy.activity.transcript import chunks, messages_in
 from holdfast.policy.secrets.find import mask_secrets, masked, secret_texts
 from holdfast.verbs.memory import Memory
 
@@ -49,7 +49,7 @@ class Redacted:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Looked:
+class ScanResult:
     """The credentials in a folder, and the files that were not read."""
 
     leaks: tuple[Leak, ...]
@@ -91,7 +91,7 @@ def redact(memory: Memory) -> Redacted:
     return Redacted(events=len(changed), records=ids, rows=rows, files=files, clean=store.forget_pages())
 
 
-def look_through(folder: Path) -> Looked:
+def look_through(folder: Path) -> ScanResult:
     """Return the credentials in the files of a folder, which are not changed."""
     leaks: dict[tuple[str, str, str], Leak] = {}
     skipped, files = [], 0
@@ -106,7 +106,7 @@ def look_through(folder: Path) -> Looked:
             line = text[: text.find(secret)].count("\n") + 1
             place = f"{mask_secrets(name)}:{line}"
             leaks[place, kind, secret] = Leak(kind=kind, where="file", id=place, title="", begins=_begins(secret))
-    return Looked(leaks=tuple(leaks.values()), files=files, skipped=tuple(skipped))
+    return ScanResult(leaks=tuple(leaks.values()), files=files, skipped=tuple(skipped))
 
 
 def _begins(text: str) -> str:
@@ -187,7 +187,7 @@ def _note(memory: Memory, changed: Iterable[Event], clean: Callable[[Any], Any])
     ids = tuple(dict.fromkeys(event.about for event in changed if event.verb in FOLDING))
     heads = {id_: entry.record.head for id_, entry in records.by_ids(memory.store.db, ids).items()}
     why = {"reason": "credentials were masked"}
-    memory.actor = replace(memory.actor, session=clean(memory.actor.session))
+    memory = memory.acting_in(clean(memory.actor.session))
     memory.commit([memory.event("redacted", id_, data=why, after=heads[id_]) for id_ in ids if id_ in heads])
     return ids
 
@@ -201,7 +201,7 @@ def clean_transcripts(db: Database, clean: Callable[[Any], Any]) -> dict[str, in
             transcripts.rename(db, session, name)
         kept = transcripts.get(db, name)
         if kept and (body := clean(kept.body)) != kept.body:
-            transcripts.save(db, replace(kept, body=body), chunks(said_in(body, kept.format)))
+            transcripts.save(db, replace(kept, body=body), chunks(messages_in(body, kept.format)))
             changed += 1
         else:
             changed += name != session

@@ -16,7 +16,7 @@ from holdfast.model.event import Event
 from holdfast.model.record import Record
 from holdfast.model.session import Session
 from holdfast.model.text import counted, shorten
-from holdfast.model.trail import Happening
+from holdfast.model.trail import HookEvent
 from holdfast.verbs.memory import Memory
 
 What = Literal[
@@ -113,7 +113,7 @@ def newer(memory: Memory, wanted: Wanted, *, after: Place, limit: int = MOST) ->
     """Return entries after a place, latest first, and the new place; at most a first part of very many."""
     events = [(seq, event) for seq, event in _first(memory.store.journal(after.seq), limit)]
     activity = trail.after(memory.store.db, after.told, limit)
-    raw: list[Event | Happening] = [event for _, event in events]
+    raw: list[Event | HookEvent] = [event for _, event in events]
     renderer = _Renderer(memory, [*raw, *activity])
     items = [item for entry in (*raw, *activity) if (item := renderer.item(entry)) and _is_wanted(item, wanted)]
     place = Place(seq=events[-1][0] if events else after.seq, told=activity[-1].id if activity else after.told)
@@ -134,10 +134,10 @@ class _Raw(NamedTuple):
     source: int
     seq: int
     told: str
-    happened: Event | Happening
+    happened: Event | HookEvent
 
 
-def _page_before(memory: Memory, at: Place, session: str, limit: int) -> list[tuple[Event | Happening, Place]]:
+def _page_before(memory: Memory, at: Place, session: str, limit: int) -> list[tuple[Event | HookEvent, Place]]:
     """Return the entries of both sources before a place, latest first, each with the place before it.
 
     It ends where one source may have later entries than the next of the other.
@@ -149,7 +149,7 @@ def _page_before(memory: Memory, at: Place, session: str, limit: int) -> list[tu
         [_Raw(entry.at, 0, 0, entry.id, entry) for entry in activity],
     ]
     left, full = [len(activity), len(events)], [len(activity) == limit, len(events) == limit]
-    entries: list[tuple[Event | Happening, Place]] = []
+    entries: list[tuple[Event | HookEvent, Place]] = []
     for entry in merge(*raw, key=lambda row: (row.at, row.source), reverse=True):
         at = replace(at, seq=entry.seq) if entry.source else replace(at, told=entry.told)
         entries.append((entry.happened, at))
@@ -171,13 +171,13 @@ def _is_wanted(item: Item, wanted: Wanted) -> bool:
 class _Renderer:
     """Entries with the records and sessions they mention, read at once."""
 
-    def __init__(self, memory: Memory, happened: Sequence[Event | Happening]) -> None:
+    def __init__(self, memory: Memory, happened: Sequence[Event | HookEvent]) -> None:
         self._memory = memory
         ids = {id_ for event in happened if isinstance(event, Event) for id_ in _record_ids(event)}
         self._records = {id_: entry.record for id_, entry in records.by_ids(memory.store.db, ids).items()}
         self._sessions: dict[str, Session] = {}
 
-    def item(self, happened: Event | Happening) -> Item | None:
+    def item(self, happened: Event | HookEvent) -> Item | None:
         """Return an entry for people; None if it has no text."""
         return self._of_event(happened) if isinstance(happened, Event) else self._of_activity(happened)
 
@@ -187,7 +187,7 @@ class _Renderer:
             self._sessions[session] = known or _NO_SESSION
         return self._sessions[session]
 
-    def _of_activity(self, event: Happening) -> Item | None:
+    def _of_activity(self, event: HookEvent) -> Item | None:
         describe = _DESCRIBE.get(event.event)
         if describe is None:
             return None
@@ -294,15 +294,15 @@ def _of_a_session(event: Event) -> Described:
     return "session", f"Ended: {_text(event.data.get('type')) or 'closed'}", title
 
 
-def _prompt(event: Happening) -> Described:
+def _prompt(event: HookEvent) -> Described:
     return "prompt", event.text, event.text if len(event.text) > LONGEST else ""
 
 
-def _answer(event: Happening) -> Described:
+def _answer(event: HookEvent) -> Described:
     return "answer", event.text, event.text if len(event.text) > LONGEST else ""
 
 
-def _tool(event: Happening) -> Described:
+def _tool(event: HookEvent) -> Described:
     arguments = event.given
     argument = next((str(arguments[name]) for name in _ARGUMENTS if arguments.get(name)), "")
     return "tool", f"{event.tool} {argument.removeprefix(event.cwd.rstrip('/') + '/')}".strip(), event.result

@@ -4,19 +4,19 @@ from starlette.responses import Response
 
 from holdfast.hosts.web import render
 from holdfast.hosts.web.viewer import Ask
-from holdfast.verbs.records.subgraph import MOST_NODES, Picture, picture
+from holdfast.verbs.records.subgraph import MOST_NODES, Subgraph, subgraph
 
 DEEPEST = 4
 
 
 def page(ask: Ask) -> Response:
     """Return the graph page; without scripts it is a list of links."""
-    found, depth = picture_of(ask)
+    found, depth = subgraph_of(ask)
     return render.page(
         ask,
         "graph.html",
         title="Graph",
-        picture=found,
+        subgraph=found,
         depth=depth,
         deepest=DEEPEST,
         node=ask.text("node"),
@@ -26,8 +26,8 @@ def page(ask: Ask) -> Response:
     )
 
 
-def picture_of(ask: Ask) -> tuple[Picture, int]:
+def subgraph_of(ask: Ask) -> tuple[Subgraph, int]:
     """Return the requested part of the graph, and its depth."""
     depth = ask.number("depth", 2, 1, DEEPEST)
     limit = ask.number("limit", MOST_NODES, 1, MOST_NODES)
-    return picture(ask.memory, ask.text("node"), depth=depth, limit=limit), depth
+    return subgraph(ask.memory, ask.text("node"), depth=depth, limit=limit), depth

@@ -6,7 +6,7 @@ from typing import Any
 from starlette.responses import Response
 
 from holdfast.hosts.web import render
-from holdfast.hosts.web.viewer import Ask, is_large, once_until_something_happens
+from holdfast.hosts.web.viewer import Ask, cached_until_event, is_large
 from holdfast.model.errors import Invalid
 from holdfast.policy.admission.admit import Waivers
 from holdfast.policy.admission.refusals import explain
@@ -17,7 +17,7 @@ from holdfast.verbs.records.lifecycle import rename_scope, retire
 from holdfast.verbs.records.quarantine import UNKNOWN, Decided, accept, waiting
 from holdfast.verbs.records.quarantine import reject as turn_away
 from holdfast.verbs.records.read import waiting_records
-from holdfast.verbs.records.write import Held, Outcome, Written, cancel, confirm
+from holdfast.verbs.records.write import Outcome, Written, WrittenPending, cancel, confirm
 from holdfast.verbs.truth.consolidate import consolidate, proposal_of, proposals
 from holdfast.verbs.truth.contradictions import marked, open_contradictions, resolve
 from holdfast.verbs.truth.verify import verify
@@ -59,7 +59,7 @@ def queue_part(ask: Ask) -> Response:
 
 
 def _queue(ask: Ask) -> dict[str, Any]:
-    report: Health = once_until_something_happens(ask, "health", lambda: health(ask.memory, days=DAYS))
+    report: Health = cached_until_event(ask, "health", lambda: health(ask.memory, days=DAYS))
     return {
         "health": report,
         "word": word_for(report.score),
@@ -70,13 +70,13 @@ def _queue(ask: Ask) -> dict[str, Any]:
 
 def disputes_part(ask: Ask) -> Response:
     """Return unmarked contradictions, as a part of the page: this reads many texts."""
-    found = once_until_something_happens(ask, "disputes", lambda: open_contradictions(ask.memory, limit=SHOWN))
+    found = cached_until_event(ask, "disputes", lambda: open_contradictions(ask.memory, limit=SHOWN))
     return render.page(ask, "health_disputes.html", disputes=found, shown=SHOWN)
 
 
 def duplicates_part(ask: Ask) -> Response:
     """Return near-duplicates, as a part of the page."""
-    found = once_until_something_happens(ask, "duplicates", lambda: proposals(ask.memory, limit=SHOWN))
+    found = cached_until_event(ask, "duplicates", lambda: proposals(ask.memory, limit=SHOWN))
     return render.page(ask, "health_duplicates.html", proposals=found)
 
 
@@ -160,7 +160,7 @@ def _rename(memory: Memory, scope: str, ask: Ask) -> str:
 
 
 def _kept(outcome: Outcome) -> str:
-    return f"Saved: {outcome.record.title}" if isinstance(outcome, Written | Held) else str(explain(outcome))
+    return f"Saved: {outcome.record.title}" if isinstance(outcome, Written | WrittenPending) else str(explain(outcome))
 
 
 ACTS: Mapping[str, Callable[[Memory, str, Ask], str]] = {

@@ -8,7 +8,7 @@ from markupsafe import Markup
 from starlette.responses import Response
 
 from holdfast.hosts.web import plots, render
-from holdfast.hosts.web.viewer import Ask, is_large, once_until_something_happens
+from holdfast.hosts.web.viewer import Ask, cached_until_event, is_large
 from holdfast.verbs.upkeep.overview import Days, day_by_day
 
 CHOICES = (30, 90, 365)
@@ -42,9 +42,7 @@ def days_of(ask: Ask) -> int:
 
 
 def _told(ask: Ask, days: int) -> dict[str, Any]:
-    daily: Days = once_until_something_happens(
-        ask, "days", lambda: day_by_day(ask.memory, days=days, everywhere=ask.everywhere)
-    )
+    daily: Days = cached_until_event(ask, "days", lambda: day_by_day(ask.memory, days=days, everywhere=ask.everywhere))
     recalls, tokens, outcomes = (_total(one) for one in (daily.recalls, daily.tokens, daily.outcomes))
     asked = recalls["answered"] + recalls["empty"]
     return {

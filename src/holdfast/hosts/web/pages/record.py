@@ -18,18 +18,19 @@ from holdfast.model.record import CONFIDENCES, RELATIONS, Record
 from holdfast.policy.admission.admit import SecretFound, Waivers
 from holdfast.policy.admission.refusals import explain
 from holdfast.policy.ranking.trust import REASONS
+from holdfast.policy.sessions.triggers import places_of
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.amend import amend
-from holdfast.verbs.records.erasing import erase
 from holdfast.verbs.records.hot import pin, promote, unpin
 from holdfast.verbs.records.lifecycle import Revision, link, record_use, restore, retire, revise, unlink
 from holdfast.verbs.records.read import get, history
 from holdfast.verbs.records.usage_log import uses_of
 from holdfast.verbs.records.vitals import vitals_by_id
-from holdfast.verbs.records.write import Held, Written, cancel, confirm
+from holdfast.verbs.records.write import Written, WrittenPending, cancel, confirm
 from holdfast.verbs.truth.trust import change_trust, trust_of
 from holdfast.verbs.truth.verify import verify
 from holdfast.verbs.upkeep.backups import backups_of
+from holdfast.verbs.upkeep.erasing import erase
 
 OUTCOMES = ("applied", "acknowledged", "ignored", "contradicted")
 TEXTS = ("title", "body", "kind", "confidence", "visibility", "state")
@@ -64,6 +65,7 @@ def page(ask: Ask) -> Response:
         uses=uses_of(ask.memory, record.id, limit=MOST_USES),
         fields=render.fields_of(record),
         spec={one.name: one for one in KINDS[record.kind].fields} if record.kind in KINDS else {},
+        places=places_of(record),
         outcomes=OUTCOMES,
         relations=RELATIONS,
         confidences=CONFIDENCES,
@@ -242,7 +244,7 @@ def _unlink(memory: Memory, record_id: str, ask: Ask) -> str:
 
 def _confirm(memory: Memory, record_id: str, ask: Ask) -> str:
     outcome = confirm(memory, record_id, waivers=Waivers(duplicate=True) if ask.field("anyway") else None)
-    return "Saved." if isinstance(outcome, Written | Held) else str(explain(outcome))
+    return "Saved." if isinstance(outcome, Written | WrittenPending) else str(explain(outcome))
 
 
 def _cancel(memory: Memory, record_id: str, _: Ask) -> str:

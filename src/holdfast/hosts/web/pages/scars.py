@@ -3,7 +3,7 @@
 from starlette.responses import Response
 
 from holdfast.hosts.web import render
-from holdfast.hosts.web.viewer import Ask, once_until_something_happens
+from holdfast.hosts.web.viewer import Ask, cached_until_event
 from holdfast.model.query import Query
 from holdfast.verbs.records.browse import latest
 from holdfast.verbs.sessions.analyze import blind_spots, wordings
@@ -16,7 +16,7 @@ MOST, MOST_LISTED = 100, 1_000
 def page(ask: Ask) -> Response:
     """Return the effects of scars."""
     days = ask.number("days", 90, 1, 3_650)
-    shown_scars = once_until_something_happens(ask, "scars", lambda: effects(ask.memory, days=days))
+    shown_scars = cached_until_event(ask, "scars", lambda: effects(ask.memory, days=days))
     seen = {one.scar.id for one in shown_scars}
     kept = latest(ask.memory, Query(text="", kinds=("scar",), limit=MOST_LISTED))
     return render.page(
@@ -31,6 +31,6 @@ def page(ask: Ask) -> Response:
         succeeded=sum(one.outcomes["succeeded"] for one in shown_scars),
         total=len(kept),
         never=[entry.record for entry in kept if entry.record.id not in seen],
-        blind=once_until_something_happens(ask, "blind", lambda: blind_spots(ask.memory, days=days)),
+        blind=cached_until_event(ask, "blind", lambda: blind_spots(ask.memory, days=days)),
         wordings=wordings(ask.memory, days=days),
     )

@@ -149,4 +149,4 @@ def _listed(ask: Ask, query: Query, state: str) -> dict[str, Any]:
         found = latest(ask.memory, wanted, states=(state,), before=place)
         after = found[-1].number if found else 0
     more = render.address(ask, "/search/hits", **{"from": after}, **given) if len(found) == PAGE else ""
-    return {"recalled": None, "found": [], "listed": found, "facets": {}, "more": more, "goes_on": bool(place)}
+    return {"recalled": None, "found": [], "listed": found, "facets": {}, "more": more, "continues": bool(place)}

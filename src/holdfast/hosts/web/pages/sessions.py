@@ -5,9 +5,10 @@ from starlette.responses import Response
 from holdfast.hosts.web import render
 from holdfast.hosts.web.pages.stream import WORDS, outcome_of
 from holdfast.hosts.web.viewer import Ask
-from holdfast.verbs.sessions.receipts import told_unasked
+from holdfast.model.ids import short
+from holdfast.verbs.sessions.receipts import injections_into
 from holdfast.verbs.sessions.scars import unanswered
-from holdfast.verbs.sessions.session import find_session, left_by, list_sessions
+from holdfast.verbs.sessions.session import contents_of, find_session, list_sessions
 from holdfast.verbs.upkeep.stream import MOST_LOOKED_AT, Wanted, older
 
 LIMIT = 50
@@ -24,19 +25,19 @@ def page(ask: Ask) -> Response:
 def one(ask: Ask) -> Response:
     """Show one session: prompts, actions, injected memories, saved records and its end."""
     session = find_session(ask.memory, ask.parts["id"])
-    left = left_by(ask.memory, session.id)
+    left = contents_of(ask.memory, session.id)
     activity = older(ask.memory, Wanted(session=session.id), limit=MOST_LOOKED_AT // 2)
     summary = next((record for record in left.records if record.kind == "summary"), None)
     return render.page(
         ask,
         "session.html",
-        title=session.title or f"Session {session.id[:10]}",
+        title=session.title or f"Session {short(session.id)}",
         session=session,
         left=left,
         items=list(reversed(activity.items)),
         cut=activity.place is not None,
         summary=summary,
-        receipts=told_unasked(ask.memory, session.id),
+        receipts=injections_into(ask.memory, session.id),
         unanswered=unanswered(ask.memory, session.id),
         words=WORDS,
         outcome=outcome_of,

@@ -14,7 +14,7 @@ from holdfast.model.config import Config
 from holdfast.model.errors import Invalid
 from holdfast.policy.ranking.retention import CAPS, DAYS
 from holdfast.policy.sessions.session_brief import POLICIES, Prepared, budget_for
-from holdfast.verbs.capture.prepare import brief_of
+from holdfast.verbs.sessions.opening_brief import brief_of
 
 # What may be changed here: how much is injected and saved. Where memories are stored or sent is not.
 GROUPS = (
@@ -58,15 +58,14 @@ def page(ask: Ask) -> Response:
 def preview(ask: Ask) -> Response:
     """Return the brief a session would get with other settings; nothing is saved."""
     now = ask.memory.config
-    memory = ask.memory.acting_on(ask.memory.project)
-    memory.config = replace(
+    config = replace(
         now,
-        project=ask.memory.project,
         inject=ask.text("inject") or now.inject,
         brief_budget=ask.number("brief_budget", now.brief_budget, 0, 100_000),
         hot_capacity=ask.number("hot_capacity", now.hot_capacity, 0, 1_000),
     )
-    return render.page(ask, "settings_preview.html", **_previewed(ask, brief_of(memory), memory.config))
+    shown = brief_of(replace(ask.memory, config=config))
+    return render.page(ask, "settings_preview.html", **_previewed(ask, shown, config))
 
 
 def save(ask: Ask) -> Response:
@@ -80,7 +79,8 @@ def save(ask: Ask) -> Response:
     file = keep_settings(changed)
     fresh = ask.viewer.reload()
     ask.viewer.settings = fresh
-    ask.viewer.memory.config = replace(fresh.config, project=now.project, session="")
+    config = replace(fresh.config, project=now.project, session="")
+    ask.viewer.memory = replace(ask.viewer.memory, config=config)
     return render.moved(ask, "/settings", f"{', '.join(sorted(changed))}: saved in {file}.")
 
 

@@ -23,9 +23,9 @@ from holdfast.engine.views import Entry, records
 from holdfast.model.errors import StoreError
 from holdfast.model.event import FOLDING, SHARED, Event, Json
 from holdfast.model.fold import fold_all, scrub
-from holdfast.model.ids import check_prefix, is_prefix
+from holdfast.model.ids import check_part, is_part, short
 from holdfast.model.record import record_to_json
-from holdfast.model.replica import Telling
+from holdfast.model.replica import ReplicaUpdate
 from holdfast.policy.erasing import Eraser, resembles, sentences_in, signs_in
 from holdfast.verbs.memory import Memory, find, untagged
 from holdfast.verbs.upkeep.scan import clean_file, clean_transcripts, in_every_text
@@ -43,7 +43,7 @@ _LEFT_BY = re.compile(r"\.(?:.*\.)?(\d+)\.(?:part|redacted|tmp)(?:-\w+)?|\.resto
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Remains:
+class ErasableData:
     """The event data of a memory that is being erased."""
 
     about: str
@@ -84,7 +84,7 @@ _ROWS = {"trail": "entry of the trail", "outputs": "logged output", "transcripts
 def erase(memory: Memory, reference: str) -> Erased:
     """Erase a memory from the journal and from every copy on this machine; repeat to finish an interrupted erasure."""
     if erased_id := _erased_before(memory, reference):
-        return finish(memory, [Remains(about=erased_id)])
+        return finish(memory, [ErasableData(about=erased_id)])
     record = find(memory, reference).record
     return commit(memory, [memory.signed(memory.event("erased", record.id, after=record.head))])[1]
 
@@ -96,7 +96,7 @@ def commit(memory: Memory, events: Sequence[Event]) -> tuple[list[Entry], Erased
     return entries, finish(memory, remains)
 
 
-def note_remains(store: Store, events: Iterable[Event]) -> list[Remains]:
+def note_remains(store: Store, events: Iterable[Event]) -> list[ErasableData]:
     """Note the texts of records that events will erase, before the store deletes them."""
     noted = []
     verbs = {event.about: event.verb for event in sorted(events, key=lambda event: event.verb) if event.verb in ERASING}
@@ -104,14 +104,14 @@ def note_remains(store: Store, events: Iterable[Event]) -> list[Remains]:
         known = store.all_about(about)
         if verb != "erased" and all(event.verb != "erased" for event in known):
             continue
-        remains = Remains(about=about, said=tuple(_unscrubbed(known)))
+        remains = ErasableData(about=about, said=tuple(_unscrubbed(known)))
         if remains.said and store.folder and store.folder.is_dir():
             _write(store.folder, remains)
         noted.append(remains)
     return noted
 
 
-def finish(memory: Memory, remains: Iterable[Remains] = ()) -> Erased:
+def finish(memory: Memory, remains: Iterable[ErasableData] = ()) -> Erased:
     """Clean every copy of erased memories: those passed in, and those that earlier erasures did not finish."""
     todo = {remain.about: remain for remain in (*remains, *unfinished(memory.store.folder))}
     if not todo:
@@ -127,7 +127,7 @@ def finish(memory: Memory, remains: Iterable[Remains] = ()) -> Erased:
     return replace(done, not_reached=(*done.not_reached, busy), finished=False)
 
 
-def unfinished(folder: Path | None) -> list[Remains]:
+def unfinished(folder: Path | None) -> list[ErasableData]:
     """Return the notes of interrupted erasures."""
     notes = []
     for path in sorted((folder / FOLDER).glob("*.json")) if folder else ():
@@ -137,7 +137,7 @@ def unfinished(folder: Path | None) -> list[Remains]:
             continue  # finished by another process
         except ValueError:
             data = []  # interrupted while writing the note: the journal still has the text
-        notes.append(Remains(about=path.stem, said=tuple(data)))
+        notes.append(ErasableData(about=path.stem, said=tuple(data)))
     return notes
 
 
@@ -171,7 +171,7 @@ def sweep_store(store: Store, erasures: Sequence[Event], eraser: Eraser) -> Swep
     return Swept(rows=rows, masked=quoted, said_by=others)
 
 
-def _sweep(memory: Memory, gone: Sequence[Remains]) -> Erased:
+def _sweep(memory: Memory, gone: Sequence[ErasableData]) -> Erased:
     """Remove erased memories from everything; safe to repeat after an interruption."""
     folder, ids = memory.store.folder, tuple(remain.about for remain in gone)
     erasures = erasures_of(memory, ids)
@@ -179,7 +179,7 @@ def _sweep(memory: Memory, gone: Sequence[Remains]) -> Erased:
         siblings, unopened = _siblings(memory.store)
         stores = [memory.store, *(opened.enter_context(closing(store)) for store in siblings)]
         said = [data for remain in gone for data in remain.said]
-        said += [data for store in stores[1:] for about in ids for data in said_about(store, about)]
+        said += [data for store in stores[1:] for about in ids for data in erasable_data(store, about)]
         eraser = Eraser(texts := sentences_in(said))
         clean = in_every_text(eraser.masked)
         reached = {
@@ -192,7 +192,7 @@ def _sweep(memory: Memory, gone: Sequence[Remains]) -> Erased:
             _note_masked(memory, swept[0].masked)
         swept += [sweep_store(store, erasures, eraser) for store in stores[1:]]
         emptied = [store.forget_words() for store in stores]
-    copies = memory.copies(_tellings(memory, ids), lambda about, text: _is_outdated(memory, about, text, ids, eraser))
+    copies = memory.copies(_updates(memory, ids), lambda about, text: _is_outdated(memory, about, text, ids, eraser))
     for name, count in (*copies.reached.items(), *(item for sweep in swept for item in sweep.counts().items())):
         reached[name] = reached.get(name, 0) + count
     return Erased(
@@ -210,7 +210,7 @@ def erasures_of(memory: Memory, ids: Iterable[str]) -> list[Event]:
     return [event for about in ids for event in memory.store.events_about(about) if event.verb == "erased"]
 
 
-def said_about(store: Store, about: str) -> list[Json]:
+def erasable_data(store: Store, about: str) -> list[Json]:
     """Return the event data about a record that erasure would still remove."""
     return _unscrubbed(store.all_about(about))
 
@@ -254,10 +254,10 @@ def _is_outdated(memory: Memory, about: str, text: str, ids: Collection[str], er
     return record is not None and not eraser.is_in(record_to_json(record))
 
 
-def _tellings(memory: Memory, ids: Iterable[str]) -> list[Telling]:
+def _updates(memory: Memory, ids: Iterable[str]) -> list[ReplicaUpdate]:
     histories = [memory.store.events_about(about) for about in ids]
     return [
-        Telling(record=record, events=tuple(event for event in events if event.verb in SHARED))
+        ReplicaUpdate(record=record, events=tuple(event for event in events if event.verb in SHARED))
         for events in histories
         if (record := fold_all(events))
     ]
@@ -278,7 +278,7 @@ def _siblings(store: Store) -> tuple[list[Store], list[str]]:
 
 def _drop_prepared(folder: Path | None, ids: Collection[str], signs: Collection[str]) -> int:
     """Remove prepared files that mention the records or contain their text; the worker makes them again."""
-    names = [name for about in ids for name in (about, about[:10])]
+    names = [name for about in ids for name in (about, short(about))]
     removed = 0
     for path in _files(folder, _PREPARED):
         content = _content(path)
@@ -322,7 +322,7 @@ def _out_of_reach(memory: Memory, *, emptied: bool) -> list[str]:
 def _erased_before(memory: Memory, reference: str) -> str:
     """Return the id of an already erased record, if the reference matches nothing else."""
     own = untagged(reference)
-    entries = records.by_prefix(memory.store.db, check_prefix(own), 2) if is_prefix(own) else []
+    entries = records.with_part(memory.store.db, check_part(own), 2) if is_part(own) else []
     exact = [entry for entry in entries if entry.record.id == own.upper()] or entries
     return exact[0].record.id if len(exact) == 1 and exact[0].record.state == "erased" else ""
 
@@ -349,7 +349,7 @@ def _file(folder: Path, about: str) -> Path:
     return folder / FOLDER / f"{about}.json"
 
 
-def _write(folder: Path, remains: Remains) -> None:
+def _write(folder: Path, remains: ErasableData) -> None:
     """Store the texts of a record being erased; synced to disk before the journal deletes them."""
     (folder / FOLDER).mkdir(mode=0o700, exist_ok=True)
     aside = folder / FOLDER / f".{remains.about}.{os.getpid()}.part"

@@ -1,0 +1,236 @@
+"""Questions of our own: in nine languages, and as the first ones to an almost empty store. The gate is on, as for users."""
+
+import json
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bench.measure import table
+from bench.quality import plain_fts5
+from holdfast.compose import open_memory
+from holdfast.compose.settings import load_settings
+from holdfast.model.query import Hit, Query
+from holdfast.model.record import Draft
+from holdfast.policy.admission.admit import Waivers
+from holdfast.verbs.memory import Memory
+from holdfast.verbs.records.write import Written, WrittenPending, confirm, write
+from holdfast.verbs.search.embed import catch_up
+from holdfast.verbs.search.recall import recall
+
+DATA = Path(__file__).parent / "data"
+HALVES = ("a", "b")
+_ANY = Waivers(duplicate=True, transient=True, scope=True)
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What recall returned for a question: labels of the hits, best first, and the confidence of each."""
+
+    labels: tuple[str, ...]
+    confidences: tuple[str, ...]
+
+    @property
+    def outcome(self) -> str:
+        """Return `nothing`, `weak` (no hit is better) or `answered`."""
+        if not self.labels:
+            return "nothing"
+        return "weak" if set(self.confidences) == {"weak"} else "answered"
+
+    def is_right(self, expected: Sequence[str]) -> bool:
+        """True if the first hit is one of those expected."""
+        return self.labels[:1] != () and self.labels[0] in expected
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Asked:
+    """A question with the language of its memory, and what it got: as users ask, without the gate, from plain FTS5."""
+
+    row: Row
+    asks_in: str
+    kept_in: str
+    answer: Answer
+    ungated: Answer
+    plain: Sequence[str]
+
+
+def run_languages() -> None:
+    """Print how often the first hit is right, by language, and what off-topic questions get; both halves apart."""
+    sets = _read("languages")
+    language = {row["id"]: row["language"] for row in sets["memories"]}
+    search = plain_fts5([(row["id"], row["text"], {}) for row in sets["memories"]])
+    with filled(sets["memories"]) as memory:
+        asked = [
+            _Asked(
+                row=row,
+                asks_in=row["language"],
+                kept_in=language[row["expected"][0]],
+                answer=ask(memory, row["text"]),
+                ungated=ask(memory, row["text"], weak=True),
+                plain=search(row["text"], 1),
+            )
+            for row in sets["questions"]
+        ]
+        strangers = [(row, ask(memory, row["text"])) for row in sets["off_topic"]]
+    same = [one for one in asked if one.asks_in == one.kept_in]
+    across = [one for one in asked if one.asks_in != one.kept_in]
+    names = sorted(set(language.values()))
+    _show_first(
+        "languages: the right memory is the first hit",
+        {
+            f"{name}, half {half}": [one for one in own if one.row["half"] == half]
+            for name, own in (("same language", same), ("across languages", across))
+            for half in HALVES
+        }
+        | {"same language": same, "across languages": across},
+    )
+    _show_first(
+        "the same by language",
+        {f"{name} to {name}": [one for one in same if one.asks_in == name] for name in names}
+        | {f"{name} to others": [one for one in across if one.asks_in == name] for name in names}
+        | {f"others to {name}": [one for one in across if one.kept_in == name] for name in names},
+    )
+    _show_outcomes(
+        "off-topic questions: refused means that there is no hit",
+        ("nothing",),
+        {
+            f"{key} {value}": [answer for row, answer in strangers if row[key] == value]
+            for key, values in (("half", HALVES), ("about", ("everyday", "software")), ("language", names))
+            for value in values
+        }
+        | {"all": [answer for _, answer in strangers]},
+    )
+    _show_reliability([(one.answer, one.row["expected"]) for one in asked] + [(answer, ()) for _, answer in strangers])
+
+
+def run_first() -> bool:
+    """Print how many first questions are answered, which are not, and what unrelated questions get; True if all are."""
+    sets = _read("first_questions")
+    answers = first_answers()
+    failed = [row for row in sets["cases"] if not answers[row["id"]].is_right(row["first"])]
+    groups = {f"half {half}": [row for row in sets["cases"] if row["half"] == half] for half in HALVES}
+    groups |= {
+        "from pages": [row for row in sets["cases"] if row["source"] != "own"],
+        "own": [row for row in sets["cases"] if row["source"] == "own"],
+        "all": sets["cases"],
+    }
+    rows = [(name, len(own), _share([row not in failed for row in own])) for name, own in groups.items()]
+    table("first questions: a wanted memory is the first hit", ("questions", "number", "answered"), rows)
+    if failed:
+        shown = [
+            (row["id"], row["question"], ", ".join(row["first"]), ", ".join(answers[row["id"]].labels[:3]))
+            for row in failed
+        ]
+        table("not answered", ("case", "question", "wanted first", "hits"), shown)
+    unrelated = {half: [answers[row["id"]] for row in sets["unrelated"] if row["half"] == half] for half in HALVES}
+    _show_outcomes(
+        "unrelated questions to small stores, where the best hit may be shown: refused means no hit that is not weak",
+        ("nothing", "weak"),
+        {**{f"half {half}": own for half, own in unrelated.items()}, "all": [*unrelated["a"], *unrelated["b"]]},
+    )
+    for row in sets["unrelated"]:
+        if answers[row["id"]].outcome == "answered":
+            print(f"answered: {row['question']!r} in {row['store']}: {', '.join(answers[row['id']].labels[:3])}")
+    return not failed
+
+
+def first_answers() -> dict[str, Answer]:
+    """Ask every first question and every unrelated one, each store apart; return the answers by the case's id."""
+    sets, answers = _read("first_questions"), dict[str, Answer]()
+    for name, memories in sets["stores"].items():
+        with filled(memories) as memory:
+            for row in [*sets["cases"], *sets["unrelated"]]:
+                if row["store"] == name:
+                    answers[row["id"]] = ask(memory, row["question"])
+    return answers
+
+
+def first_cases() -> tuple[list[Row], list[Row]]:
+    """Return the cases with a wanted memory, and the unrelated ones."""
+    sets = _read("first_questions")
+    return sets["cases"], sets["unrelated"]
+
+
+@contextmanager
+def filled(memories: Sequence[Row]) -> Iterator[Memory]:
+    """Open an empty store, write memories to it as a user does, and embed them."""
+    with tempfile.TemporaryDirectory(prefix="holdfast-bench-") as scratch:
+        folder = Path(scratch)
+        settings = load_settings(folder=folder, environment={}, flags={"home": scratch, "project": "bench"})
+        with open_memory(settings, folder=folder) as memory:
+            for row in memories:
+                _write(memory, row)
+            catch_up(memory)
+            yield memory
+
+
+def ask(memory: Memory, question: str, *, weak: bool = False) -> Answer:
+    """Ask as a user does."""
+    hits = recall(memory, Query(text=question, weak=weak)).hits
+    return Answer(labels=tuple(map(_label, hits)), confidences=tuple(hit.confidence for hit in hits))
+
+
+def _label(hit: Hit) -> str:
+    return str(hit.record.extra.get("label", hit.record.title))
+
+
+def _write(memory: Memory, row: Row) -> None:
+    draft = Draft(
+        body=row["text"],
+        kind=row["kind"],
+        title=row.get("title", ""),
+        fields=row.get("fields", {}),
+        scopes=tuple(row.get("scopes", ())),
+        tags=tuple(row.get("tags", ())),
+        anchors=tuple(row.get("anchors", ())),
+        extra={"label": row["id"]},
+    )
+    outcome = write(memory, draft, waivers=_ANY)
+    if isinstance(outcome, WrittenPending):
+        outcome = confirm(memory, outcome.record.id, waivers=_ANY)
+    assert isinstance(outcome, Written), outcome
+
+
+def _read(name: str) -> dict[str, Any]:
+    value: dict[str, Any] = json.loads((DATA / f"{name}.json").read_text(encoding="utf-8"))
+    return value
+
+
+def _share(values: Sequence[bool]) -> str:
+    return f"{sum(values) / len(values):.3f}" if values else "–"
+
+
+def _show_first(title: str, groups: Mapping[str, Sequence[_Asked]]) -> None:
+    rows = [
+        (
+            name,
+            len(own),
+            _share([one.plain == one.row["expected"] for one in own]),
+            _share([one.answer.is_right(one.row["expected"]) for one in own]),
+            _share([not set(one.row["expected"]).isdisjoint(one.answer.labels[:5]) for one in own]),
+            _share([one.ungated.is_right(one.row["expected"]) for one in own]),
+        )
+        for name, own in groups.items()
+    ]
+    columns = ("questions", "number", "plain FTS5 first", "first", "among five", "first without the gate")
+    table(title, columns, rows)
+
+
+def _show_outcomes(title: str, refused: tuple[str, ...], groups: Mapping[str, Sequence[Answer]]) -> None:
+    rows = []
+    for name, answers in groups.items():
+        outcomes = [answer.outcome for answer in answers]
+        counts = [outcomes.count(outcome) for outcome in ("nothing", "weak", "answered")]
+        rows.append((name, len(answers), _share([outcome in refused for outcome in outcomes]), *counts))
+    table(title, ("questions", "number", "refused", "no hit", "weak hits only", "fair or strong"), rows)
+
+
+def _show_reliability(answers: Sequence[tuple[Answer, Sequence[str]]]) -> None:
+    rows = []
+    for confidence in ("strong", "fair", "weak"):
+        own = [(one, expected) for one, expected in answers if one.confidences[:1] == (confidence,)]
+        rows.append((confidence, len(own), _share([one.is_right(expected) for one, expected in own])))
+    table("what the confidence of the first hit is worth, off-topic questions included", ("confidence", "number", "right"), rows)  # fmt: skip

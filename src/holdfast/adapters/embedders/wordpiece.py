@@ -1,0 +1,134 @@
+"""The tokenizer of the built-in encoder: WordPiece as BERT uses it, read from the model's `tokenizer.json`.
+
+The `tokenizers` package does the same and brings 30 MB of downloading code along. A test compares the two.
+"""
+
+import json
+import re
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import Any
+from unicodedata import category, normalize
+
+CACHED = 10_000  # words whose tokens are kept
+LONGEST_WORD = 100  # characters; a longer word is unknown
+
+
+class Tokenizer:
+    """Turns a text into the numbers of its tokens."""
+
+    def __init__(self, file: Path, longest: int) -> None:
+        read = json.loads(file.read_text(encoding="utf-8"))
+        self._numbers: dict[str, int] = read["model"]["vocab"]
+        self._first, self._last, self._unknown = (self._numbers[name] for name in ("[CLS]", "[SEP]", "[UNK]"))
+        self._longest = longest
+        self._tokens = lru_cache(CACHED)(self._pieces)
+
+    def encode(self, text: str) -> list[int]:
+        """Return the tokens of a text between the start and the end token, cut to the longest."""
+        tokens: list[int] = []
+        room = self._longest - 2
+        for word in _words(text[: room * LONGEST_WORD]):
+            tokens += self._tokens(word)
+            if len(tokens) >= room:
+                break
+        return [self._first, *tokens[:room], self._last]
+
+    @cached_property
+    def is_word(self) -> Any:
+        """An array that is True at the number of each token that is a word or part of one, not a sign."""
+        import numpy as np  # noqa: PLC0415
+
+        known = np.zeros(max(self._numbers.values()) + 1, dtype=bool)
+        known[[number for token, number in self._numbers.items() if token[0] != "[" and _HAS_WORD.search(token)]] = True
+        return known
+
+    def _pieces(self, word: str) -> tuple[int, ...]:
+        """Return the tokens of a word: the longest known piece at each place; one unknown token if some part has none."""
+        if len(word) > LONGEST_WORD:
+            return (self._unknown,)
+        pieces, start = list[int](), 0
+        while start < len(word):
+            prefix = "##" if start else ""
+            for end in range(len(word), start, -1):
+                piece = self._numbers.get(prefix + word[start:end])
+                if piece is not None:
+                    pieces.append(piece)
+                    start = end
+                    break
+            else:
+                return (self._unknown,)
+        return tuple(pieces)
+
+
+def _words(text: str) -> list[str]:
+    """Return the words of a text in lower case without accents; signs and Chinese characters are words of their own."""
+    if text.isascii():
+        return _ASCII_WORD.findall(text.lower().translate(_CONTROLS))
+    apart = text.translate(_CLEAN)
+    plain = normalize("NFD", apart).translate(_WITHOUT_ACCENTS).lower()
+    return plain.translate(_SIGNS_APART).split()
+
+
+_CONTROLS = dict.fromkeys((*range(9), 11, 12, *range(14, 32), 127))
+_HAS_WORD = re.compile(r"[^\W_]")
+_ASCII_WORD = re.compile(r"[^\s!-/:-@\[-`{-~]+|[!-/:-@\[-`{-~]")
+
+
+class _Table(dict[int, str | None]):
+    """A translation of characters that is filled as they are met."""
+
+    def __missing__(self, code: int) -> str | None:
+        self[code] = found = self.translation(chr(code))
+        return found
+
+    def translation(self, character: str) -> str | None:
+        """Return what stands for a character; None drops it."""
+        raise NotImplementedError
+
+
+class _Clean(_Table):
+    """Drops control characters, turns every space into a blank and puts blanks around Chinese characters."""
+
+    def translation(self, character: str) -> str | None:
+        if character in "\t\n\r":
+            return " "
+        if category(character) in ("Cc", "Cf", "Co") or character == "\ufffd":
+            return None
+        if character.isspace():
+            return " "
+        return f" {character} " if _is_chinese(ord(character)) else character
+
+
+class _WithoutAccents(_Table):
+    """Drops the accents that a decomposed text has as characters of their own."""
+
+    def translation(self, character: str) -> str | None:
+        return None if category(character) == "Mn" else character
+
+
+class _SignsApart(_Table):
+    """Puts blanks around punctuation."""
+
+    def translation(self, character: str) -> str | None:
+        is_sign = category(character)[0] == "P" or (
+            character.isascii() and character.isprintable() and not character.isalnum()
+        )
+        return f" {character} " if is_sign else character
+
+
+def _is_chinese(code: int) -> bool:
+    return any(low <= code <= high for low, high in _CHINESE)
+
+
+_CHINESE = (
+    (0x4E00, 0x9FFF),
+    (0x3400, 0x4DBF),
+    (0x20000, 0x2A6DF),
+    (0x2A700, 0x2B73F),
+    (0x2B740, 0x2B81F),
+    (0x2B820, 0x2CEAF),
+    (0xF900, 0xFAFF),
+    (0x2F800, 0x2FA1F),
+)
+_CLEAN, _WITHOUT_ACCENTS, _SIGNS_APART = _Clean(), _WithoutAccents(), _SignsApart()

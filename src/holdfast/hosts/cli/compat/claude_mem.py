@@ -1,0 +1,42 @@
+"""The commands of claude-mem's worker, as its hooks call them."""
+
+import sys
+
+import click
+
+from holdfast.hosts.cli.compat.running import version_option
+from holdfast.hosts.cli.options import opened
+from holdfast.surfaces.claude_mem import shapes
+from holdfast.verbs.records.numbers import called
+from holdfast.verbs.search.observations import recent
+
+EVENTS = {
+    "session-init": "UserPromptSubmit",
+    "user-message": "UserPromptSubmit",
+    "observation": "PostToolUse",
+    "summarize": "Stop",
+}
+group = click.Group("claude-mem", help="The commands of claude-mem.", params=[version_option()])
+
+
+@group.command("start")
+def start() -> None:
+    """Report that nothing needs to be started: hooks start a worker that ends by itself."""
+    click.echo("No worker is needed; `holdfast web --port 37777` serves the viewer and the HTTP interface.")
+
+
+@group.command("hook")
+@click.argument("client")
+@click.argument("what", type=click.Choice(["context", *EVENTS]))
+def hook(client: str, what: str) -> None:
+    """Run one of its hooks: print the context of a session, or store the event on stdin."""
+    if what == "context":
+        with opened() as memory:
+            click.echo(
+                shapes.context(memory.project, called(memory, recent(memory, [memory.project])), memory.clock.now())
+            )
+        return
+    from holdfast.hosts.hooks.hook import main
+
+    main([EVENTS[what], "--client", client, "--preset", "claude-mem"])
+    sys.stdout.flush()

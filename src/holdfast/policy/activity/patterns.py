@@ -1,0 +1,372 @@
+"""Match commands against patterns such as `git push --force`, `curl | sh` or `pytest unless uv run pytest`.
+
+A pattern names a program, its subcommand, the flags that matter and targets, as a command would. A command matches however it is written:
+flags in another order or spelling, other options between, behind a wrapper, in a pipeline or a nested shell. `-flag` alone matches any program.
+Hooks import this module: patterns are compiled to plain lists, which a prepared file holds.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import namedtuple
+
+from holdfast.policy.activity.programs import (
+    ALIASES,
+    FLAGS,
+    HARMLESS,
+    HARMLESS_OF,
+    PLAIN,
+    READERS,
+    SHELLS,
+    SINGLE_DASH,
+    SQL_CLIENTS,
+    SQL_VERBS,
+    SUBCOMMANDS,
+    VALUED,
+)
+from holdfast.policy.activity.shell import Call, parse, program_of
+
+MYPY = False
+if MYPY:
+    from collections.abc import Iterable, Sequence  # noqa: TC003
+    from typing import Any
+
+ANY_SQL = "sql"  # in a pattern: every client of a database
+UNLESS = " unless "
+# Flags that say how much to print or to ask: they make no command dangerous.
+_DECORATION = frozenset({"verbose", "quiet", "q", "yes", "y", "interactive", "it", "t", "message", "m", "no-edit", "color", "set-upstream"})  # fmt: skip
+_PLACEHOLDER = re.compile(r"<[^<>]*>|\[[^\]]*\]|…|\.\.\.|\$\(…\)")
+_NAMED = re.compile(r"<[\w .-]+>")
+_IN_BIN = re.compile(r"(?:.*/)?\.?s?bin/[^/]+")
+_SUBCOMMAND = re.compile(r"[A-Za-z][\w:-]*")
+_SPACES = re.compile(r"[\s;=(),]+")
+_VARIABLE = re.compile(r"\$\{?(\w+)\}?")
+
+_FINDING = frozenset({"delete", "exec", "execdir", "ok"})  # of `find`: all else only selects files
+_KILLING = frozenset({"9", "KILL", "SIGKILL"})
+
+# What a call is made of. `operands`: (word, whether it may be the value of the option before it).
+Anatomy = namedtuple("Anatomy", ("program", "path", "flags", "operands"))  # noqa: PYI024  importing typing is too slow here
+
+
+def compiled(text: str) -> dict[str, Any] | None:
+    """Return a pattern in the form that `fires` takes; None if no command is named."""
+    pattern, *excuses = text.split(UNLESS)
+    stages = _stages(pattern)
+    if not stages:
+        return None
+    unless = [stage for excuse in excuses for stage in _stages(excuse, outermost=True)[:1]]
+    env = [setting for calls in _parsed(pattern)[-1:] for setting in calls[-1].env if "*" not in setting]
+    return {"stages": stages, "unless": unless, "env": env}
+
+
+def names_in(pattern: dict[str, Any]) -> list[str]:
+    """Return names of which a command must contain one to match a pattern; empty if any command may."""
+    program = pattern["stages"][0][0]
+    if not program:
+        return []
+    if program == ANY_SQL:
+        return sorted(SQL_CLIENTS)
+    name = program_of(program)
+    return [name, *(other for other, words in ALIASES.items() if words[0] == name)]
+
+
+def fires(pattern: dict[str, Any], pipelines: Iterable[Sequence[Call]]) -> bool:
+    """True if a call of a command matches a pattern and none of its exceptions."""
+    stages = pattern["stages"]
+    for calls in pipelines:
+        place = 0
+        for call in calls:
+            if _fits_call(stages[place], call) and not _is_excused(pattern, call):
+                place += 1
+                if place == len(stages):
+                    return True
+    return False
+
+
+def _is_excused(pattern: dict[str, Any], call: Call) -> bool:
+    """True if an exception fits a call, or a variable that the pattern names is not set for it."""
+    fits = (_fits_view(excuse, view, call) for excuse in pattern["unless"] for view in call.views)
+    return not set(call.env).issuperset(pattern.get("env", ())) or any(fits)
+
+
+def narrowed(text: str, remedies: Iterable[str]) -> str:
+    """Return a pattern that leaves out those remedies that it would match."""
+    pattern, own = compiled(text), _parsed(text)
+    if not pattern or not own:
+        return text
+    kept = list[str]()
+    for remedy in remedies:
+        excuse = _stages(remedy, outermost=True)[:1]
+        covers_all = any(_fits_view(stage, view, own[-1][0]) for stage in excuse for view in own[-1][0].views)
+        if excuse and not covers_all and (remedy.startswith("-") or fires(pattern, _parsed(remedy))):
+            kept.append(_generalised(text, remedy))
+    return UNLESS.join([text, *dict.fromkeys(kept)])
+
+
+def _generalised(text: str, remedy: str) -> str:
+    """Return a remedy for every target, if it is the same command with a target where a pattern has none."""
+    shorter, longer = _parsed(text), _parsed(remedy)
+    if not (shorter and longer) or remedy.startswith("-"):
+        return remedy
+    bare, full = anatomy(shorter[-1][0].views[-1]), anatomy(longer[-1][0].views[-1])
+    same = len(full.operands) == len(bare.operands) + 1 and full.operands[: len(bare.operands)] == bare.operands
+    return (
+        f"{text} *"
+        if same and full.flags == bare.flags and shorter[-1][0].views[0] == shorter[-1][0].views[-1]
+        else remedy
+    )
+
+
+def _stages(text: str, *, outermost: bool = False) -> list[list[Any]]:
+    text = text.strip()
+    if text.startswith("-"):
+        return [["", "", [word for word in text.split() if word.startswith("-")], [], ""]]
+    stages: list[list[Any]] = []
+    for calls in _parsed(text)[-1:]:  # of `cd app && make deploy`, the last is what matters
+        views = [(call.views[0 if outermost else -1], call.input) for call in calls if call.views]
+        stages += [_stage(view, given, outermost=outermost) for view, given in views]
+    return stages
+
+
+def _parsed(text: str) -> list[list[Call]]:
+    """Parse a pattern; `<name>` in it stands for any word."""
+    return parse(_NAMED.sub("*", text))
+
+
+def _stage(view: tuple[str, ...], given: str, *, outermost: bool) -> list[Any]:
+    """Return [program, subcommand, flags, targets, phrase] of one call of a pattern."""
+    found = anatomy(view)
+    words = [word for word, _ in found.operands]
+    flags = sorted(
+        flag for flag in found.flags if flag.partition("=")[0] not in _DECORATION and not _PLACEHOLDER.search(flag)
+    )
+    flags = flags or sorted(flag for flag in found.flags if "=" not in flag)
+    if found.program in SQL_CLIENTS or found.program == ANY_SQL:
+        phrase = _phrase(" ".join((*view[1:], given)))
+        return [found.program, "", [], [], phrase] if phrase else [found.program, "", flags, words, ""]
+    if found.program == "find" and set(flags) & _FINDING:
+        return ["find", "", [flag for flag in flags if flag in _FINDING], [], ""]
+    if found.program == "rm" and "recursive" in flags:
+        flags.remove("force") if "force" in flags else None
+    subcommand = ""
+    if words and found.program and found.program not in PLAIN and _SUBCOMMAND.fullmatch(words[0]):
+        subcommand, words = words[0], words[1:]
+    if found.program in PLAIN:
+        words = ["[*]" if word == "*" else word for word in words]  # all files, not any
+    targets = [_PLACEHOLDER.sub("*", word) if not word.startswith(("./...", "[*]")) else word for word in words]
+    path = found.program if _IN_BIN.match(found.path) and not outermost else found.path
+    path = path if "/" in path else found.program
+    return [path, subcommand, flags, [target for target in targets if target.strip("*")] or targets[:1], ""]
+
+
+def _phrase(text: str) -> str:
+    """Return the SQL of a pattern, from its first verb on, without placeholders."""
+    words = _SPACES.split(_PLACEHOLDER.sub(" ", text).replace("'", " ").replace('"', " ").strip().lower())
+    starts = [place for place, word in enumerate(words) if word in SQL_VERBS]
+    return " ".join(words[starts[0] :]) if starts else ""
+
+
+def _fits_call(stage: list[Any], call: Call) -> bool:
+    return any(_fits_view(stage, view, call, harmless=False) for view in call.views)
+
+
+def _fits_view(stage: list[Any], view: tuple[str, ...], call: Call, *, harmless: bool = True) -> bool:
+    """True if one view of a call has all that a stage names. Unless `harmless`, calls that change nothing do not fit."""
+    program, subcommand, flags, targets, phrase = stage
+    if program and not _same_program(program, view[0]):
+        return False
+    found = anatomy(view)
+    if not program and (found.program in READERS or not found.flags):
+        return False
+    if not program:
+        subcommand_here = found.operands[0][0] if found.operands else ""
+        flags = [name for word in flags for name in _named(word, found.program, subcommand_here)[0]]
+    if not found.flags.issuperset(flags):
+        return False
+    if not harmless and _changes_nothing(found, flags):
+        return False
+    if phrase and f" {phrase} " not in f" {_SPACES.sub(' ', _plain_sql(view, call))} ":
+        return False
+    operands = found.operands
+    if subcommand:
+        place = _place_of(subcommand, operands)
+        if place < 0:
+            return False
+        operands = operands[place + 1 :]
+    return _holds([word for word, _ in operands], targets)
+
+
+def _plain_sql(view: tuple[str, ...], call: Call) -> str:
+    return " ".join((*view[1:], call.input)).replace("'", " ").replace('"', " ").lower()
+
+
+def _same_program(program: str, word: str) -> bool:
+    if program == ANY_SQL:
+        return program_of(word) in SQL_CLIENTS
+    name = program_of(word)
+    if program in SHELLS:
+        return name in SHELLS
+    if "/" in program:
+        path = word.removeprefix("./")
+        return path == program.removeprefix("./") or path.endswith(f"/{program.removeprefix('./')}")
+    return name == program
+
+
+def _place_of(subcommand: str, operands: Sequence[tuple[str, bool]]) -> int:
+    """Return where a subcommand stands: the first operand, or behind words that may be values of options; -1 if it does not."""
+    for place, (word, may_be_value) in enumerate(operands):
+        if word == subcommand or word.lower() == subcommand.lower():
+            return place
+        if not may_be_value:
+            return -1
+    return -1
+
+
+def _holds(words: list[str], targets: list[str]) -> bool:
+    """True if all targets are among words, in this order."""
+    place = 0
+    for target in targets:
+        while place < len(words) and not _same_target(target, words[place]):
+            place += 1
+        if place == len(words):
+            return False
+        place += 1
+    return True
+
+
+def _same_target(target: str, word: str) -> bool:
+    first, second = _plain(target), _plain(word)
+    if first == second:
+        return True
+    if "*" not in first or "$" in first:
+        return False
+    from fnmatch import fnmatchcase  # noqa: PLC0415  few commands need it
+
+    return fnmatchcase(second, first)
+
+
+def _plain(word: str) -> str:
+    word = _VARIABLE.sub(r"$\1", word)
+    return (word.removeprefix("./").rstrip("/") or word) if word not in (".", "./...") else word
+
+
+def _changes_nothing(found: Anatomy, flags: list[str]) -> bool:
+    """True if a call only explains itself or reports what it would do; a flag that the pattern itself names does not count."""
+    quiet = {*HARMLESS, *HARMLESS_OF.get(found.program, ())} - set(flags)
+    words = [word for word, _ in found.operands]
+    if found.flags & quiet:
+        return "dry-run=none" not in found.flags
+    if not words and found.flags & {"v", "V"} and found.program not in PLAIN:
+        return True
+    if found.program == "git" and words[:1] in (["tag"], ["branch"]):
+        return "list" in found.flags or (len(words) == 1 and not found.flags - {"a", "r", "v"})
+    return words[:1] == ["help"]
+
+
+# What a short flag usually means, where the program's table does not say otherwise.
+_COMMON = {
+    "f": "force",
+    "r": "recursive",
+    "R": "recursive",
+    "a": "all",
+    "d": "delete",
+    "g": "global",
+    "y": "yes",
+    "q": "quiet",
+}
+_known: dict[tuple[str, ...], Anatomy] = {}
+
+
+def anatomy(view: tuple[str, ...]) -> Anatomy:
+    """Return the program, flags and operands of a call, with one spelling for each."""
+    if view not in _known:
+        if len(_known) > 1_000:
+            _known.clear()
+        _known[view] = _anatomy(view)
+    return _known[view]
+
+
+def _anatomy(view: tuple[str, ...]) -> Anatomy:
+    program, subcommand = program_of(view[0]), ""
+    flags, operands, after_option, is_value, ended = set[str](), list[tuple[str, bool]](), False, False, False
+    names = set[str]()
+    for word in view[1:]:
+        if is_value:
+            is_value = False
+            flags |= {f"{name}={_plain(word)}" for name in names}
+        elif word == "--" and not ended:
+            ended, after_option = True, False
+        elif not ended and len(word) > 1 and word[0] == "-" and " " not in word:
+            names, has_value = _named(word, program, subcommand)
+            flags |= names
+            valued = f"{VALUED.get(program, '')} {VALUED.get(f'{program} {subcommand}', '')}".split()
+            last = word.lstrip("-") if word.startswith("--") or program in SINGLE_DASH else word[-1:]
+            after_option, is_value = not has_value, not has_value and last in valued
+        else:
+            plain = SUBCOMMANDS.get(program, {}).get(word, word)
+            operands.append((plain, after_option))
+            is_subcommand = not after_option or f"{program} {plain}" in FLAGS
+            subcommand = subcommand or (plain if is_subcommand else "")
+            after_option = False
+    if view[-1] == "-h" and "h" not in VALUED.get(program, "").split():
+        flags.add("help")
+    return _adjusted(program, view, flags, operands)
+
+
+def _named(word: str, program: str, subcommand: str) -> tuple[set[str], bool]:
+    """Return the long names of the flags in a word, and whether it holds a value too."""
+    names = {**FLAGS.get(program, {}), **FLAGS.get(f"{program} {subcommand}", {})}
+    name, equals, value = word.lstrip("-").partition("=")
+    if word.startswith("--") or program in SINGLE_DASH or name.lower() in ("recurse", "force", "whatif"):
+        name = name.lower() if program == "rm" else name
+        found = {*names.get(name, name).split()}
+        return found | ({f"{long}={_plain(value)}" for long in found} if value else set()), bool(equals)
+    letters = list[str]()
+    valued = f"{VALUED.get(program, '')} {VALUED.get(f'{program} {subcommand}', '')}".split()
+    for place, letter in enumerate(name):
+        if place and letter.isdigit() and not name.isdigit():
+            return {*_long(letters, names)}, True
+        letters.append(letter)
+        if letter in valued and place + 1 < len(name):
+            value = _plain(name[place + 1 :])
+            return {*_long(letters, names), *(f"{long}={value}" for long in _long([letter], names))}, True
+    return {*_long(letters, names)}, bool(equals)
+
+
+def _long(letters: list[str], names: dict[str, str]) -> list[str]:
+    return [long for letter in letters for long in (names.get(letter) or _COMMON.get(letter, letter)).split()]
+
+
+def _adjusted(program: str, view: tuple[str, ...], flags: set[str], operands: list[tuple[str, bool]]) -> Anatomy:
+    """Spell the same action the same way, where words and not flags say it."""
+    if program == "git":
+        _adjust_git([word for word, _ in operands], flags, operands)
+    elif program == "kill" and _KILLING & {word.lstrip("-") for word in view}:
+        flags.add("9")
+        operands = [pair for pair in operands if pair[0] not in _KILLING]
+    elif program == "kubectl":
+        operands = [(part, value) for word, value in operands for part in _resource(word)]
+    elif program == "cargo":
+        operands = [pair for pair in operands if not pair[0].startswith("+")]
+    elif program == "systemctl":
+        operands = [(word.removesuffix(".service"), value) for word, value in operands]
+    elif program == "yarn" and not operands and not flags:
+        operands = [("install", False)]
+    return Anatomy(program, view[0], flags, tuple(operands))
+
+
+def _adjust_git(words: list[str], flags: set[str], operands: list[tuple[str, bool]]) -> None:
+    if "push" in words[:2]:
+        flags |= {"force"} if any(word.startswith("+") for word in words) else set()
+        flags |= {"delete"} if any(word.startswith(":") and len(word) > 1 for word in words) else set()
+        operands[:] = [(word.lstrip("+:") or word, value) for word, value in operands]
+    elif words == ["add"] and "all" in flags:
+        operands.append((".", False))
+        flags.discard("all")
+
+
+def _resource(word: str) -> list[str]:
+    kind, slash, name = word.partition("/")
+    known = SUBCOMMANDS["kubectl"]
+    return [known.get(kind, kind), name] if slash and kind in known else [word]

@@ -1,0 +1,451 @@
+"""Parse a shell command into pipelines of calls: here documents, substitutions, nested shells, wrappers and known variables included.
+
+Hooks import this at a command that may need a warning, so it imports only `re` and tables. Text that no shell accepts is read as far as it goes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import namedtuple
+
+from holdfast.policy.activity.programs import (
+    ALIASES,
+    CONTAINER,
+    INTERPRETERS,
+    KNOWN,
+    PACKAGE_COMMANDS,
+    RUNNERS,
+    SHELLS,
+    SKIPPED,
+    VALUED,
+    WRAPPERS,
+)
+
+MOST_NESTED = 8  # substitutions and shells inside each other
+MOST_CALLS = 400
+
+# One run of a program. `views`: its words, then those of the command that it wraps, and so on. `input`: what is known of its stdin.
+# `writes`: files that the shell redirects to. `folder`: where an earlier `cd` led, relative to the start.
+# `env`: the variables set for it, as NAME=value.
+Call = namedtuple("Call", ("views", "input", "writes", "folder", "env"))  # noqa: PYI024  importing typing is too slow here
+
+_PLAIN = re.compile(r"[^\s'\"\\$`;&|()<>]+")
+_QUOTED = re.compile(r'[^"\\$`]+')
+_REDIRECT = re.compile(r"\d*(?:<<<|<<-?|<>|<&|<|&>>|&>|>>|>\||>&|>)")
+_OPERATOR = re.compile(r"&&|\|\||;;|;|&|\|&|\||\n|\)")
+_NAME = re.compile(r"\$(?:\{([A-Za-z_]\w*)\}|([A-Za-z_]\w*))")
+_WHOLE_NAME = re.compile(r"\"?\$(?:\{([A-Za-z_]\w*)(?:\[@\])?\}|([A-Za-z_]\w*))\"?")
+_ASSIGNED = re.compile(r"([A-Za-z_]\w*)\+?=(.*)", re.DOTALL)
+_DELIMITER = re.compile(r"\\?(['\"]?)([^\s'\"<>|;&)]+)\1")
+_KEYWORDS = frozenset({"if", "then", "else", "elif", "fi", "while", "until", "do", "done", "!", "{", "}", "esac", "time", "coproc"})  # fmt: skip
+
+
+def parse(text: str) -> list[list[Call]]:
+    """Return the pipelines of a command, in the order in which they stand; each is a list of calls."""
+    reader = _Reader(text)
+    reader.read_list("")
+    return reader.pipelines
+
+
+def program_of(word: str) -> str:
+    """Return the plain name of a program: without its folder, version and `.exe`."""
+    name = word.replace("\\", "/").rstrip("/").rpartition("/")[2]
+    if name.lower().endswith((".exe", ".cmd", ".bat")):
+        name = name[:-4].lower()
+    if "@" in name[1:]:
+        name = name[0] + name[1:].partition("@")[0]
+    if name.startswith("python") and name[6:].replace(".", "").isdigit():
+        return "python"
+    return name
+
+
+class _Raw:
+    """A call while it is read."""
+
+    __slots__ = ("env", "input", "words", "writes")
+
+    def __init__(self) -> None:
+        self.words: list[str] = []
+        self.writes: list[str] = []
+        self.env: list[str] = []
+        self.input = ""
+
+
+class _Reader:
+    """Reads one text; commands inside it are read by itself (substitutions) or by another reader (strings given to a shell)."""
+
+    def __init__(
+        self, text: str, depth: int = 0, folder: str = "", variables: dict[str, list[str]] | None = None
+    ) -> None:
+        self.text, self.place, self.depth, self.folder = text, 0, depth, folder
+        self.variables = {} if variables is None else variables
+        self.pipelines: list[list[Call]] = []
+        self.exported: list[str] = []
+        self.after_documents = 0  # where the text continues after the here documents of this line
+
+    def read_list(self, end: str) -> None:
+        """Read commands up to an end (`)`), or to the end of the text."""
+        raws = [_Raw()]
+        while self.place < len(self.text) and len(self.pipelines) + len(raws) < MOST_CALLS:
+            char = self.text[self.place]
+            if char in " \t\r":
+                self.place += 1
+            elif char == "#":
+                newline = self.text.find("\n", self.place)
+                self.place = newline if newline >= 0 else len(self.text)
+            elif char == "(":
+                raws = [_Raw()] if raws[-1].words else raws  # those are the name of a function that is defined here
+                self._subshell()
+            elif char == ")" and end:
+                self.place += 1
+                break
+            elif redirect := _REDIRECT.match(self.text, self.place):
+                self._redirect(raws[-1], redirect)
+            elif operator := _OPERATOR.match(self.text, self.place):
+                raws = self._operator(operator, raws)
+            else:
+                raws[-1].words += self._words()
+        self._finish(raws)
+
+    def _operator(self, operator: re.Match[str], raws: list[_Raw]) -> list[_Raw]:
+        """Continue after an operator: in the same pipeline, or in the next."""
+        self.place = operator.end()
+        if operator[0] in ("|", "|&"):
+            raws.append(_Raw())
+            return raws
+        if operator[0] == "\n":
+            self.place = max(self.place, self.after_documents)
+        return self._finish(raws)
+
+    def _subshell(self) -> None:
+        if self.text.startswith("((", self.place):
+            end = self.text.find("))", self.place)
+            self.place = end + 2 if end >= 0 else len(self.text)
+            return
+        self.place += 1
+        folder = self.folder
+        self._nested()
+        self.folder = folder
+
+    def _nested(self) -> None:
+        self.depth += 1
+        if self.depth > MOST_NESTED:
+            self.place = len(self.text)
+        else:
+            self.read_list(")")
+        self.depth -= 1
+
+    def _redirect(self, raw: _Raw, redirect: re.Match[str]) -> None:
+        self.place, operator = redirect.end(), redirect[0].lstrip("0123456789")
+        if self.text.startswith("(", self.place) and operator in ("<", ">"):
+            self.place += 1
+            self._nested()
+            raw.words.append("/dev/fd")
+            return
+        while self.place < len(self.text) and self.text[self.place] in " \t":
+            self.place += 1
+        if operator in ("<<", "<<-"):
+            raw.input += self._document(strip=operator == "<<-")
+            return
+        target = " ".join(self._words())
+        if operator == "<<<":
+            raw.input += target
+        elif operator[0] in ">&" and not (operator == ">&" and target.rstrip("-").isdigit()) and target != "-":
+            raw.writes.append(target)
+
+    def _document(self, *, strip: bool) -> str:
+        """Return a here document: it begins on the next line, after those that this line began before."""
+        delimiter = _DELIMITER.match(self.text, self.place)
+        if not delimiter:
+            return ""
+        self.place = delimiter.end()
+        start = self.after_documents if self.after_documents > self.place else self.text.find("\n", self.place) + 1
+        if not start:
+            return ""
+        lines, place = list[str](), start
+        while place < len(self.text):
+            end = self.text.find("\n", place)
+            end = len(self.text) if end < 0 else end
+            line, place = self.text[place:end], end + 1
+            if (line.lstrip("\t") if strip else line.rstrip()) == delimiter[2]:
+                break
+            lines.append(line)
+        self.after_documents = min(place, len(self.text))
+        return "\n".join(lines)
+
+    def _words(self) -> list[str]:
+        """Return the next word; several if it is a variable that holds several."""
+        start, word = self.place, self._word()
+        if self.place == start:
+            self.place += 1  # what cannot be read is skipped
+            return []
+        whole = _WHOLE_NAME.fullmatch(self.text, start, self.place)
+        return self.variables.get(whole[1] or whole[2], [word]) if whole else [word]
+
+    def _word(self) -> str:
+        text, parts = self.text, list[str]()
+        while self.place < len(text):
+            if plain := _PLAIN.match(text, self.place):
+                parts.append(plain[0])
+                self.place = plain.end()
+                continue
+            char = text[self.place]
+            if char == "'":
+                parts.append(self._until("'", self.place + 1))
+            elif char == '"':
+                parts.append(self._double())
+            elif char == "\\":
+                parts.append(text[self.place + 1 : self.place + 2].replace("\n", ""))
+                self.place += 2
+            elif char == "$":
+                parts.append(self._dollar())
+            elif char == "`":
+                parts.append(self._backticks())
+            else:
+                break
+        return "".join(parts)
+
+    def _until(self, end: str, start: int) -> str:
+        close = self.text.find(end, start)
+        close = len(self.text) if close < 0 else close
+        self.place = close + len(end)
+        return self.text[start:close]
+
+    def _double(self) -> str:
+        text, parts = self.text, list[str]()
+        self.place += 1
+        while self.place < len(text):
+            if plain := _QUOTED.match(text, self.place):
+                parts.append(plain[0])
+                self.place = plain.end()
+                continue
+            char = text[self.place]
+            if char == '"':
+                self.place += 1
+                break
+            if char == "\\":
+                following = text[self.place + 1 : self.place + 2]
+                parts.append(following.replace("\n", "") if following in '$`"\\\n' else f"\\{following}")
+                self.place += 2
+            else:
+                parts.append(self._dollar() if char == "$" else self._backticks())
+        return "".join(parts)
+
+    def _dollar(self) -> str:
+        text, start = self.text, self.place
+        if text.startswith("$((", start):
+            return "$((" + self._until("))", start + 3) + "))"
+        if text.startswith("$(", start):
+            self.place += 2
+            self._nested()
+            return "$(…)"
+        if text.startswith("$'", start):
+            return self._until("'", start + 2)
+        if name := _NAME.match(text, start):
+            self.place = name.end()
+            values = self.variables.get(name[1] or name[2], ())
+            return values[0] if len(values) == 1 else f"${name[1] or name[2]}"
+        if text.startswith("${", start):
+            return "${" + self._until("}", start + 2) + "}"
+        self.place += 1
+        return "$"
+
+    def _backticks(self) -> str:
+        start, end = self.place + 1, self.place + 1
+        while end < len(self.text) and self.text[end] != "`":
+            end += 1 + (self.text[end] == "\\")
+        self.place = end + 1
+        self._read(self.text[start:end].replace("\\`", "`"))
+        return "$(…)"
+
+    def _read(self, script: str) -> None:
+        """Read another text that a shell runs."""
+        if self.depth < MOST_NESTED and script.strip():
+            inner = _Reader(script, self.depth + 1, self.folder, self.variables)
+            inner.read_list("")
+            self.pipelines += inner.pipelines
+
+    def _finish(self, raws: list[_Raw]) -> list[_Raw]:
+        """Store what was read as a pipeline; return the beginning of the next."""
+        calls, printed, scripts = list[Call](), "", list[str]()
+        for raw in raws:
+            words = self._command(raw)
+            given = raw.input or printed
+            printed = ""
+            if not words and not raw.writes:
+                continue
+            views, inner = _views(words)
+            program = program_of(views[-1][0]) if views else ""
+            if program in ("echo", "printf"):
+                printed = " ".join(views[-1][1:])
+            elif program == "cat":
+                printed = given
+            if program in (*SHELLS, "ssh") and given and not inner:
+                inner = [given]
+            env = (
+                *self.exported,
+                *raw.env,
+                *(word for view in views for word in view[1:3] if view[0] == "env" and _ASSIGNED.match(word)),
+            )
+            calls.append(Call(tuple(views), given, tuple(raw.writes), self.folder, env))
+            scripts += inner
+        if calls:
+            self.pipelines.append(calls)
+        for script in scripts:
+            self._read(script)
+        return [_Raw()]
+
+    def _command(self, raw: _Raw) -> list[str]:
+        """Return the words of a call without keywords and assignments; note loops, variables and `cd`."""
+        words = raw.words
+        while words and words[0] in _KEYWORDS:
+            words = words[1:]
+        if words[:1] == ["for"] and words[2:3] == ["in"]:
+            self.variables[words[1]] = words[3:]
+            return []
+        if words[:1] in (["case"], ["function"], ["select"]):
+            return []
+        if words[:1] in (["export"], ["local"], ["declare"], ["readonly"], ["set"]):
+            self.exported += [word for word in words[1:] if words[0] == "export" and _ASSIGNED.match(word)]
+            words = words[1:] if any(map(_ASSIGNED.match, words[1:])) else words
+        assigned = list[re.Match[str]]()
+        while words and (match := _ASSIGNED.fullmatch(words[0])):
+            assigned.append(match)
+            words = words[1:]
+        if not words:
+            self.variables |= {match[1]: [match[2]] for match in assigned}
+        raw.env = [match[0] for match in assigned]
+        if words[:1] in (["cd"], ["pushd"], ["Set-Location"]):
+            target = next((word for word in words[1:] if not word.startswith("-")), "")
+            self.folder = target if target.startswith(("/", "~")) else f"{self.folder}{target}"
+            self.folder = self.folder and f"{self.folder.rstrip('/')}/"
+            return []
+        return words
+
+
+def _views(words: list[str]) -> tuple[list[tuple[str, ...]], list[str]]:
+    """Return a call and the commands it wraps, outermost first; and the scripts that a shell in it runs."""
+    views, left = list[tuple[str, ...]](), words
+    while left and len(views) < MOST_NESTED:
+        name = program_of(left[0])
+        if short := ALIASES.get(name.lower()):
+            left = [*short, *left[1:]]
+        views.append(tuple(left))
+        inner = _inside(program_of(left[0]), left)
+        if isinstance(inner, str):
+            return views, [inner]
+        left = inner
+    return views, []
+
+
+def _inside(program: str, words: list[str]) -> list[str] | str:
+    """Return the command that a program was given to run, or the text that it runs as a script; empty if there is none."""
+    if program in SHELLS:
+        return _of_shell(words)
+    if program in INTERPRETERS and (inner := _of_interpreter(program, words)):
+        return inner
+    if program in WRAPPERS:
+        options, skipped = WRAPPERS[program]
+        if program == "command" and words[1:2] in (["-v"], ["-V"]):
+            return []
+        return _unassigned(_operands(words[1:], options.split()))[skipped:]
+    if program in ("eval", "watch"):
+        return " ".join(words[1:])
+    if program in ("su", "powershell", "pwsh", "cmd", "runuser", "nix-shell"):
+        return _after(words, "-c", "-C", "--command", "-Command", "-command", "/c", "/C", "--run")
+    if program == "ssh":
+        return " ".join(_operands(words[1:], VALUED["ssh"].split())[1:])
+    if program in ("find", "fd"):
+        return _of_find(words)
+    return _of_runner(program, words)
+
+
+def _of_shell(words: list[str]) -> list[str] | str:
+    for place, word in enumerate(words[1:], 1):
+        if not word.startswith(("-", "+")):
+            return words[place:]
+        if word.startswith("-") and not word.startswith("--"):
+            if "c" in word:
+                return " ".join(words[place + 1 : place + 2])
+            if "n" in word or "s" in word:
+                return []
+    return []
+
+
+def _of_interpreter(program: str, words: list[str]) -> list[str]:
+    valued = VALUED.get(program, "").split()
+    for place, word in enumerate(words[1:], 1):
+        if word == "-m" and program == "python":
+            return words[place + 1 :]
+        if word.startswith("-"):
+            if word[1:] in ("c", "e", "eval", "r", "pe", "ne", "pi", "i") or word == "-":
+                return []
+        elif words[place - 1].lstrip("-") not in valued or place == 1:
+            return [] if program == "bun" else words[place:]
+    return []
+
+
+def _of_find(words: list[str]) -> list[str]:
+    for place, word in enumerate(words):
+        if word in ("-exec", "-execdir", "-ok", "-x", "-X", "--exec", "--exec-batch"):
+            ends = [end for end in range(place, len(words)) if words[end] in (";", "+")]
+            return words[place + 1 : ends[0] if ends else len(words)]
+    return []
+
+
+def _of_runner(program: str, words: list[str]) -> list[str]:
+    own = VALUED.get(program, "").split()
+    rest = _operands(words[1:], own)
+    if not rest:
+        return []
+    if program in ("docker", "podman", "nerdctl", "kubectl", "oc"):
+        return _of_container(rest)
+    if (program, rest[0]) in RUNNERS:
+        inner = _operands(rest[1:], RUNNERS[program, rest[0]].split())
+        return inner[SKIPPED.get((program, rest[0]), 0) :] if "--" not in rest else rest[rest.index("--") + 1 :]
+    if program == "uv" and rest[:2] == ["tool", "run"]:
+        return _operands(rest[2:], VALUED["uvx"].split())
+    if program in PACKAGE_COMMANDS and rest[0] not in PACKAGE_COMMANDS[program]:
+        return rest
+    return []
+
+
+def _of_container(rest: list[str]) -> list[str]:
+    if rest[0] == "compose":
+        rest = _operands(rest[1:], VALUED["docker compose"].split())
+    if rest[:1] in (["exec"], ["run"], ["debug"]) or rest[:2] in (["container", "exec"], ["container", "run"]):
+        if "--" in rest:
+            return rest[rest.index("--") + 1 :]
+        inner = _operands(rest[1 if rest[0] != "container" else 2 :], CONTAINER.split())
+        if rest[0] == "exec" or (len(inner) > 1 and program_of(inner[1]) in {*KNOWN, *SHELLS, *WRAPPERS}):
+            return inner[1:]
+        image = inner[0].partition(":")[0] if inner else ""
+        return [program_of(image), *inner[1:]] if len(inner) > 1 else []
+    return []
+
+
+def _operands(words: list[str], valued: list[str]) -> list[str]:
+    """Return words from the first that is neither an option nor the value of one."""
+    place = 0
+    while place < len(words) and words[place].startswith("-") and words[place] != "-":
+        option = words[place]
+        place += 1
+        if option == "--":
+            break
+        if "=" not in option and (
+            option.lstrip("-") in valued or (not option.startswith("--") and option[-1:] in valued)
+        ):
+            place += 1
+    return words[place:]
+
+
+def _unassigned(words: list[str]) -> list[str]:
+    place = 0
+    while place < len(words) and _ASSIGNED.fullmatch(words[place]):
+        place += 1
+    return words[place:]
+
+
+def _after(words: list[str], *options: str) -> str:
+    """Return what follows the first of some options, as one text."""
+    return next((" ".join(words[place + 1 :]) for place, word in enumerate(words) if word in options), "")

@@ -1,0 +1,226 @@
+"""Read how a project is built, run and tested from its manifests: task runners, package files and CI workflows."""
+
+import re
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from holdfast.model.foreign_json import parse_json
+
+# Files to read, most telling first.
+MANIFESTS = (
+    "[Jj]ustfile",
+    ".justfile",
+    "Makefile",
+    "Taskfile.y*ml",
+    "package.json",
+    "pyproject.toml",
+    "tox.ini",
+    "noxfile.py",
+    "Cargo.toml",
+    "go.mod",
+    "composer.json",
+    ".github/workflows/*.y*ml",
+    ".gitlab-ci.yml",
+    ".circleci/config.yml",
+)
+MOST_COMMANDS, LONGEST_COMMAND = 20, 200
+LOCKS = {"pnpm-lock.yaml": "pnpm", "yarn.lock": "yarn", "bun.lockb": "bun", "bun.lock": "bun"}
+_WORK = re.compile(
+    r"\b(?:test|tests|pytest|unittest|tox|nox|lint\w*|ruff|mypy|pyright|black|flake8|eslint|prettier|jest|vitest|mocha|check|clippy|fmt|"
+    r"build|compile|make|just|install|sync|cargo|go (?:test|build|vet)|mvn|gradlew?|rspec|rake|mix|dotnet|cmake|ctest|tsc|cov(?:erage)?)\b"
+)
+_ELSEWHERE = re.compile(
+    r"\b(?:apt(?:-get)?|brew|choco|curl|wget|echo|upload|publish|twine|deploy|docker push|gh release|git push)\b"
+)
+_TASK_NAMES = re.compile(
+    r"(?:^|[-_:])(?:test|tests|lint|check|build|run|dev|start|serve|format|fmt|typecheck|types?|install|setup|bootstrap|docs?|cov(?:erage)?|ci|all|"
+    r"watch|clean|release|migrate|e2e|unit|bench)(?:$|[-_:])",
+    re.IGNORECASE,
+)
+_MAKE = re.compile(r"^(?P<name>[A-Za-z][\w.-]*)\s*:(?!=)[^#\n]*(?:##\s*(?P<help>.+))?$", re.MULTILINE)
+_JUST = re.compile(r"^(?P<name>@?[A-Za-z][\w-]*)(?:[ \t]+[^:\n]*)?:(?!=)(?P<needs>[^\n]*)$", re.MULTILINE)
+_STEP = re.compile(r"^(?P<indent>\s*)(?:- )?run:\s*(?P<line>[^\n]*)$")
+_INSTALL = re.compile(r"^.*\b(?:install|sync)\b.*$")
+_PUBLISHING = re.compile(r"publish|release|deploy|docker|tmate|scorecard|codeql|pages", re.IGNORECASE)
+_COMMENT = re.compile(r"^\s*(?:#|//)")
+
+
+def how_to_work(name: str, text: str, *, runner: str = "npm") -> str:
+    """Return how a manifest says to build, run and test, one command a line; "" if it does not say."""
+    last = name.rpartition("/")[2].lower()
+    lines: Iterator[str]
+    if last in ("justfile", ".justfile"):
+        lines = _just(text)
+    elif last == "makefile":
+        lines = _make(text)
+    elif last in ("package.json", "composer.json"):
+        lines = _scripts(text, "composer run" if last == "composer.json" else runner)
+    elif last == "pyproject.toml":
+        lines = _pyproject(text)
+    elif last in ("tox.ini", "noxfile.py"):
+        lines = _environments(last, text)
+    elif last in ("cargo.toml", "go.mod"):
+        lines = iter(
+            ("`cargo build`", "`cargo test`") if last == "cargo.toml" else ("`go build ./...`", "`go test ./...`")
+        )
+    else:
+        lines = iter([] if _PUBLISHING.search(last) else _workflow(text))
+    commands = list(dict.fromkeys(lines))
+    if not commands:
+        return ""
+    cut = [f"- … {len(commands) - MOST_COMMANDS} more in {name}"] if len(commands) > MOST_COMMANDS else []
+    return "\n".join([*(f"- {line}" for line in commands[:MOST_COMMANDS]), *cut])
+
+
+def _just(text: str) -> Iterator[str]:
+    """Yield the recipes of a justfile with their comment, else with what they run."""
+    lines = text.splitlines()
+    for index, line in enumerate(lines):
+        match = _JUST.match(line)
+        if match is None or line.startswith((" ", "\t", "set ", "alias ", "export ", "import ", "mod ")):
+            continue
+        comment = lines[index - 1].lstrip("# ").strip() if index and lines[index - 1].startswith("#") else ""
+        body = _recipe(lines, index)
+        if match["name"].startswith("_") or not (comment or body or match["needs"].strip()):
+            continue
+        yield f"`just {match['name'].removeprefix('@')}`: {comment or _code(body or match['needs'].strip())}"
+
+
+def _make(text: str) -> Iterator[str]:
+    """Yield the targets of a Makefile with their help, else with what they run."""
+    lines = text.splitlines()
+    for index, line in enumerate(lines):
+        match = _MAKE.match(line)
+        if match is None or match["name"].startswith("."):
+            continue
+        body = _recipe(lines, index)
+        if match["help"] or (body and _TASK_NAMES.search(match["name"])):
+            yield f"`make {match['name']}`: {match['help'] or _code(body)}"
+
+
+def _recipe(lines: list[str], index: int) -> str:
+    """Return the first command below a target."""
+    for line in lines[index + 1 :]:
+        if line.strip() and not line.startswith((" ", "\t")):
+            return ""
+        command = line.strip().lstrip("@-").strip()
+        if command and not command.startswith(("#", "echo", "set ", "cd ")):
+            return command[:LONGEST_COMMAND]
+    return ""
+
+
+def _code(command: str) -> str:
+    return f"`{command}`" if "`" not in command else command
+
+
+def _scripts(text: str, runner: str) -> Iterator[str]:
+    try:
+        manifest: Any = parse_json(text)
+    except ValueError:
+        return
+    scripts = manifest.get("scripts") if isinstance(manifest, Mapping) else None
+    for script, command in scripts.items() if isinstance(scripts, Mapping) else ():
+        if isinstance(command, str) and not script.startswith(("pre", "post")):
+            call = f"{runner} {script}" if script in ("test", "start") else f"{runner} run {script}"
+            yield f"`{call}`: {_code(command[:LONGEST_COMMAND])}"
+
+
+def _pyproject(text: str) -> Iterator[str]:
+    """Yield the tasks and entry points of a pyproject.toml, and how its tests run."""
+    try:
+        manifest: dict[str, Any] = tomllib.loads(text)
+    except tomllib.TOMLDecodeError:
+        return
+    project, tool = _table(manifest, "project"), _table(manifest, "tool")
+    if python := project.get("requires-python"):
+        yield f"Python {python}"
+    if groups := [*_table(manifest, "dependency-groups"), *_table(project, "optional-dependencies")]:
+        yield f"groups of dependencies: {', '.join(groups)}"
+    for script, place in _table(project, "scripts").items():
+        yield f"`{script}` runs `{place}`"
+    for runner, tasks in (
+        ("poe", _table(_table(tool, "poe"), "tasks")),
+        ("pdm run", _table(_table(tool, "pdm"), "scripts")),
+        ("task", _table(_table(tool, "taskipy"), "tasks")),
+    ):
+        for task, command in tasks.items():
+            yield f"`{runner} {task}`" + (f": {_code(_flat(command))}" if _flat(command) else "")
+    for name, env in _table(_table(tool, "hatch"), "envs").items():
+        for task, command in _table(env, "scripts").items():
+            yield f"`hatch run {task if name == 'default' else f'{name}:{task}'}`: {_code(_flat(command))}"
+    if "pytest" in tool or "pytest" in str(manifest.get("dependency-groups", "")) + str(
+        project.get("optional-dependencies", "")
+    ):
+        options = _table(_table(tool, "pytest"), "ini_options")
+        places = options.get("testpaths")
+        shown = f" (tests in {', '.join(places) if isinstance(places, list) else places})" if places else ""
+        yield f"`pytest`{shown}"
+    yield from _tox(_table(tool, "tox"))
+
+
+def _tox(tox: Mapping[str, Any]) -> Iterator[str]:
+    for name, env in {"": _table(tox, "env_run_base"), **_table(tox, "env")}.items():
+        commands = env.get("commands") if isinstance(env, Mapping) else None
+        if isinstance(commands, list) and commands and isinstance(commands[0], list):
+            call = f"tox run -e {name}" if name else "tox"
+            yield f"`{call}`: {_code(' '.join(word for word in commands[0] if isinstance(word, str))[:LONGEST_COMMAND])}"
+
+
+def _table(value: Any, name: str) -> Mapping[str, Any]:
+    table = value.get(name) if isinstance(value, Mapping) else None
+    return table if isinstance(table, Mapping) else {}
+
+
+def _flat(command: Any) -> str:
+    """Return a task's command in one line, however its runner writes it."""
+    match command:
+        case str():
+            return command[:LONGEST_COMMAND]
+        case list():
+            return " && ".join(item for item in command if isinstance(item, str))[:LONGEST_COMMAND]
+        case Mapping():
+            return _flat(command.get("cmd") or command.get("shell") or command.get("composite") or "")
+    return ""
+
+
+def _environments(name: str, text: str) -> Iterator[str]:
+    if name == "noxfile.py":
+        yield from (
+            f"`nox -s {session}`" for session in re.findall(r"@nox\.session[^\n]*\n(?:@[^\n]*\n)*def (\w+)", text)
+        )
+        return
+    for env, body in re.findall(r"^\[testenv(?::([\w,{}.-]+))?\]\n((?:(?!^\[).*\n?)*)", text, re.MULTILINE):
+        if commands := re.search(r"^commands\s*=\s*(?:\n\s+)?(\S[^\n]*)", body, re.MULTILINE):
+            yield f"`tox{f' -e {env}' if env else ''}`: {_code(commands[1][:LONGEST_COMMAND])}"
+
+
+def _workflow(text: str) -> list[str]:
+    """Return the commands of a CI workflow that install, build, check and test; none if it only installs."""
+    commands = [command for command in _steps(text) if _WORK.search(command) and not _ELSEWHERE.search(command)]
+    does_more = any(_WORK.search(_INSTALL.sub("", command)) for command in commands)
+    return [f"`{command}`" for command in commands if "`" not in command] if does_more else []
+
+
+def _steps(text: str) -> Iterator[str]:
+    lines = text.replace("\\\n", " ").splitlines()
+    for index, line in enumerate(lines):
+        step = _STEP.match(line)
+        if step is None:
+            continue
+        if step["line"].strip() in ("|", ">", "|-", ">-"):
+            body = list(_indented(lines[index + 1 :], len(step["indent"])))
+        else:
+            body = [step["line"].strip().strip("'\"")]
+        for command in body:
+            shown = " ".join(command.split())
+            if shown and len(shown) <= LONGEST_COMMAND and "${{" not in shown:
+                yield shown
+
+
+def _indented(lines: Iterable[str], indent: int) -> Iterator[str]:
+    for line in lines:
+        if line.strip() and len(line) - len(line.lstrip()) <= indent:
+            return
+        if not _COMMENT.match(line):
+            yield line

@@ -1,0 +1,248 @@
+"""Compare two short texts in any language by what they fill in: negation, numbers and technologies about the same topic."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+from holdfast.policy.language.lexicon import (
+    AMBIGUOUS,
+    CLASS_WORDS,
+    DATA_STORES,
+    DENIES,
+    ENVIRONMENTS,
+    FOREIGN_FUNCTION_WORDS,
+    FOREIGN_NEGATORS,
+    FUNCTION_WORDS,
+    GENERIC,
+    LABELS,
+    LIGHT_VERBS,
+    OPPOSITES,
+    SOLE,
+    TECHNOLOGIES,
+    UNIVERSAL,
+)
+from holdfast.policy.language.names import plain_names
+from holdfast.policy.language.quantities import Quantity, differ, read_quantity
+from holdfast.policy.language.statements import stem
+
+LONGEST = 300  # characters of a sentence that is compared as a whole
+# Share of topic words in common for a negation (English has finer rules in `contradict`), and for a value.
+OPPOSED, OPPOSED_ENGLISH, SHARED = 0.6, 0.9, 0.5
+_OPEN = frozenset(
+    "support supports supported accept accepts can may might also too either or both optional optionally and".split()
+)
+_WORD = re.compile(r"[^\W\d_][\w+#'’]*(?:[-.][\w+#]+)*|\d[\d.,:]*\w*%?")
+_TIMED_OUT = re.compile(r"\btime[sd]? out\b", re.IGNORECASE)
+# An alternative that the sentence rejects is no value of it.
+_REJECTED = re.compile(
+    r",?\s*\b(?:never|not|instead of|rather than|over)\s+(?:the |an? )?(?P<what>[\w.-]+)", re.IGNORECASE
+)
+_WIDE = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")
+# Words that deny a whole sentence. Others that deny, such as “fails”, may be what the sentence is about.
+_NOT = frozenset(
+    "not never no nobody none nothing neither nor without cannot avoid dont doesnt isnt arent cant wont shouldnt mustnt stop".split()
+)
+# Negations, and words that only carry the mood of a sentence, in languages written without spaces or with endings.
+_WIDE_NOT = re.compile(
+    r"不要|不能|不可以|不可|不得|不会|不用|不应该|不应|不|没有|没|未|别|禁止|切勿|勿|しないでください|しないこと|しない|しません|してはいけない|してはならない|"
+    r"されない|できない|できません|ません|ない|禁止|하지 않|하지 마|않|안 |없|금지|마세요"
+)
+_WIDE_MOOD = re.compile(
+    r"可以|能够|应该|必须|需要|都要|要|总是|一定|していい|してよい|してください|します|される|する|ます|です|こと|ください|必ず|합니다|하세요|해야|한다|수 있"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filled:
+    """What a sentence fills in: its topic, its numbers, its technologies by class, and whether it denies."""
+
+    topic: frozenset[str]
+    numbers: tuple[tuple[Quantity, str], ...]
+    values: frozenset[tuple[str, str]]
+    denies: bool
+    universal: bool
+    stores: bool
+    foreign: bool
+    open: bool
+    raw: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Clash:
+    """Two values, or an affirmation and a denial, in the same slot."""
+
+    polarity: bool
+    slot: str
+    older: str
+    newer: str
+
+
+def clash(older: str, newer: str) -> Clash | None:
+    """Return how two sentences exclude each other; None if they do not."""
+    first, second = filled(older), filled(newer)
+    if not first or not second:
+        return None
+    return _by_polarity(first, second) or _by_number(first, second) or _by_class(first, second)
+
+
+def agrees(older: str, newer: str) -> bool:
+    """True if two texts have the same numbers, technologies and polarity, so that one may be a paraphrase of the other."""
+    first, second = filled(older), filled(newer)
+    if not first or not second:
+        return False
+    same_numbers = {quantity.key for quantity, _ in first.numbers} == {quantity.key for quantity, _ in second.numbers}
+    shared, both = first.topic & second.topic, first.topic | second.topic
+    # “Keep it under 40” and “not longer than 40”: a denial in other words is none of the same words.
+    opposed = first.denies != second.denies and len(shared) >= SHARED * len(both)
+    same_days = first.topic & _WEEKDAYS == second.topic & _WEEKDAYS
+    return same_numbers and same_days and first.values == second.values and not opposed and not clash(older, newer)
+
+
+@lru_cache(maxsize=2_048)
+def filled(sentence: str) -> Filled | None:
+    """Read a sentence; None if it is too long to be compared as a whole."""
+    if len(sentence) > LONGEST or sentence.rstrip().endswith(("?", "？")):
+        return None
+    text = _TIMED_OUT.sub("timeout", plain_names(sentence))
+    text = _REJECTED.sub(lambda match: "" if match["what"].lower() in TECHNOLOGIES else match[0], text)
+    wide_denials = len(_WIDE_NOT.findall(text))
+    wide = _WIDE_MOOD.sub("", _WIDE_NOT.sub("", text)) if _WIDE.search(text) else ""
+    raws = _WORD.findall(_WIDE.sub(" ", text))
+    lowers = [raw.lower().strip("'’.") for raw in raws]
+    numbers = tuple(_numbers(lowers))
+    values = frozenset(
+        (TECHNOLOGIES[word], word)
+        for raw, word in zip(raws, lowers, strict=True)
+        if word in TECHNOLOGIES and not (word in AMBIGUOUS and raw.islower())
+    )
+    topic = {_stem(word) for word in lowers if _is_topic(word)} | set(_bigrams(wide))
+    foreign = bool(wide) or _is_foreign(lowers)
+    denials = wide_denials + sum(map(_is_denial, raws))
+    return Filled(
+        topic=frozenset(topic),
+        numbers=numbers,
+        values=values,
+        denies=denials > 0 if foreign else denials % 2 == 1,  # elsewhere two negations often make one
+        universal=any(word in UNIVERSAL or word == "everything" for word in lowers),
+        stores=any(stem(word) in ("stor", "keep", "kept", "sav", "persist", "liv") for word in lowers),
+        foreign=foreign,
+        open=not _OPEN.isdisjoint(lowers),
+        raw=sentence.strip(" ."),
+    )
+
+
+def _is_foreign(words: list[str]) -> bool:
+    foreign = sum(word in FOREIGN_FUNCTION_WORDS or word in FOREIGN_NEGATORS for word in words)
+    return 0 < foreign >= sum(word in FUNCTION_WORDS or word in LIGHT_VERBS for word in words)
+
+
+def _is_denial(raw: str) -> bool:
+    word = raw.lower().strip("'’.")
+    if word in _NOT or word in DENIES or word in FOREIGN_NEGATORS or word.endswith(("n't", "n’t")):
+        return True
+    return OPPOSITES.get(word, ("", 1))[1] < 0
+
+
+def _is_topic(word: str) -> bool:
+    if word in FUNCTION_WORDS or word in FOREIGN_FUNCTION_WORDS or word in LIGHT_VERBS or word in TECHNOLOGIES:
+        return False
+    if (
+        word in _NOT
+        or word in DENIES
+        or word in FOREIGN_NEGATORS
+        or word in UNIVERSAL
+        or word[:1].isdigit()
+        or word.endswith(("n't", "n’t"))
+    ):
+        return False
+    return len(word) > 1 and word not in GENERIC and read_quantity(word) is None
+
+
+def _stem(word: str) -> str:
+    """Return a stem that verbs and their nouns share: deploys and deployments, retries and retried."""
+    short = stem(word)
+    if len(short) > 7 and short.endswith("ment"):
+        return short[:-4]
+    return f"{short[:-1]}y" if short.endswith("i") else short
+
+
+def _bigrams(text: str) -> Iterator[str]:
+    for run in _WIDE.findall(text):
+        yield from (run[place : place + 2] for place in range(max(1, len(run) - 1)))
+
+
+def _numbers(words: list[str]) -> Iterator[tuple[Quantity, str]]:
+    skip = 0
+    for index, word in enumerate(words):
+        if skip:
+            skip -= 1
+        elif index and words[index - 1] in LABELS:
+            continue
+        elif word not in ("a", "an") and (
+            found := read_quantity(word.rstrip(".,:"), tuple(words[index + 1 : index + 5]))
+        ):
+            quantity, skip = found
+            yield quantity, word
+
+
+def _by_polarity(first: Filled, second: Filled) -> Clash | None:
+    """One affirms what the other denies."""
+    shared, both = first.topic & second.topic, first.topic | second.topic
+    least = OPPOSED if first.foreign and second.foreign else OPPOSED_ENGLISH
+    if first.denies == second.denies or len(shared) < 2 or len(shared) < least * len(both):
+        return None
+    if _differ_in_environment(first, second) or first.values != second.values:
+        return None
+    return Clash(polarity=True, slot=" ".join(sorted(shared)), older=first.raw, newer=second.raw)
+
+
+def _by_number(first: Filled, second: Filled) -> Clash | None:
+    """Both have one number of the same kind, and the numbers differ."""
+    if first.denies != second.denies or len(first.numbers) != 1 or len(second.numbers) != 1:
+        return None
+    (left, older), (right, newer) = first.numbers[0], second.numbers[0]
+    about, other = (side.topic | {name for _, name in side.values} for side in (first, second))
+    if first.open or second.open or not differ(left, right) or not _same_topic(first, second, about, other):
+        return None
+    return Clash(polarity=False, slot=" ".join(sorted(about & other)), older=older, newer=newer)
+
+
+def _by_class(first: Filled, second: Filled) -> Clash | None:
+    """Both name one technology of the same class, and they differ."""
+    if first.denies != second.denies or (first.numbers and second.numbers) or first.open or second.open:
+        return None
+    if _differ_in_environment(first, second):
+        return None
+    was, now = first.values - second.values, second.values - first.values
+    for kind, older in was:
+        same = {kind} | (DATA_STORES if first.stores and second.stores and kind in DATA_STORES else set())
+        others = [name for other, name in now if other in same]
+        if len(others) != 1 or sum(own in same for own, _ in was) != 1:
+            continue
+        about = {_stem(word) for word in CLASS_WORDS.get(kind, "").split()}
+        left, right = first.topic - about, second.topic - about
+        # Of some things a project has one: whoever names another one contradicts.
+        has_one = len(left) + len(right) <= (kind in SOLE) or (kind in SOLE and left == right)
+        if has_one or (left and right and _same_topic(first, second, left, right)):
+            return Clash(polarity=False, slot=kind, older=older, newer=others[0])
+    return None
+
+
+def _same_topic(
+    first: Filled, second: Filled, left: frozenset[str] | set[str], right: frozenset[str] | set[str]
+) -> bool:
+    """True if the topics share enough words, and at most one of them says more: client A is not client B."""
+    shared = left & right
+    if not shared or len(shared) < SHARED * min(len(left), len(right)) or _differ_in_environment(first, second):
+        return False
+    return not (left - shared) or not (right - shared)
+
+
+def _differ_in_environment(first: Filled, second: Filled) -> bool:
+    left, right = first.topic & _ENVIRONMENTS, second.topic & _ENVIRONMENTS
+    return left != right and not (first.universal or second.universal) and bool(left) and bool(right)
+
+
+_WEEKDAYS = frozenset("monday tuesday wednesday thursday friday saturday sunday".split())
+_ENVIRONMENTS = frozenset(stem(name) for name in ENVIRONMENTS)

@@ -1,0 +1,99 @@
+"""Decide whether a question is answered at all, how far its page is filled, and how sure each answer is.
+
+The constants were measured on the development benchmark (`python3 dev.py bench abstention`), at 1 to 3,000 records.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+from holdfast.model.query import Confidence, Hit, Query
+from holdfast.model.record import Record
+
+SMALL = 30  # in a store of fewer records the best one is shown even below the bar, with its fit
+NOTHING = 0.05  # the fit of a record that has nothing to do with the question
+LEADERS = 3  # a question is answered if one of the best three fits
+CLOSE, EXPLORATORY_CLOSE = 0.45, 0.3  # share of the best score, or of the best fit, down to which a page is filled
+AT_ALL = 0.5  # of the bar: who fits less is no answer, whatever speaks for it
+FOREIGN = 0.14  # added to the bar for a question that is not in English
+EXPLORATORY = 0.6  # of the ordinary bar
+SEVERE = 0.6  # of the ordinary bar, for a critical scar
+FAIR, STRONG = 0.40, 0.55
+LEAD = 0.10  # a strong answer is the first, by at least this share of its score
+
+
+def bar(query: Query, documents: int, *, is_foreign: bool = False) -> float:
+    """Return the fit that the best answer needs, among this many records.
+
+    It grows with the number of records searched: among many unrelated ones, the best fits better by chance. It is
+    higher for questions that are not in English: the encoder finds more in common between texts it knows less well.
+    """
+    least = min(0.45, 0.12 + 0.03 * math.log(max(documents, 1)) + FOREIGN * is_foreign)
+    match query.mode:
+        case "precision":
+            return max(least, FAIR)
+        case "exploratory":
+            return EXPLORATORY * least
+    return least
+
+
+def passing(
+    query: Query, documents: int, fits: Sequence[float], scores: Sequence[float], *, is_foreign: bool = False
+) -> list[int]:
+    """Return which candidates, given best first, are answers: all that come close to the best if that fits, else none."""
+    if query.weak:
+        return list(range(len(fits)))
+    if query.least is not None:
+        return [place for place, fit in enumerate(fits) if fit >= query.least]
+    if not fits:
+        return []
+    least = bar(query, documents, is_foreign=is_foreign)
+    if max(fits[:LEADERS]) < least:
+        return [0] if documents < SMALL and query.mode != "precision" and fits[0] > NOTHING else []
+    close = EXPLORATORY_CLOSE if query.mode == "exploratory" else CLOSE
+    best, least = max(fits[:LEADERS]), FAIR if query.mode == "precision" else AT_ALL * least
+    return [
+        place
+        for place, fit in enumerate(fits)
+        if fit >= least and (scores[place] >= close * scores[0] or fit >= close * best)
+    ]
+
+
+def is_severe(record: Record) -> bool:
+    """True if a record is a scar so grave that it is shown if it only might apply."""
+    return record.kind == "scar" and record.fields.get("severity") == "critical"
+
+
+def labelled(hits: Sequence[Hit]) -> list[Hit]:
+    """Return ranked hits with how sure each is. Only the first can be strong, and only if it leads clearly."""
+    if not hits:
+        return []
+    following = hits[1].score if len(hits) > 1 else 0.0
+    leads = following <= (1 - LEAD) * hits[0].score
+    return [
+        replace(hit, confidence=_confidence(hit.fit, leads=leads and not place and not hit.contradicted_by))
+        for place, hit in enumerate(hits)
+    ]
+
+
+def newer_first(hits: Sequence[Hit]) -> list[Hit]:
+    """Return hits with each contradicted one below the newer record that contradicts it, if that is among them."""
+    ordered: list[Hit] = []
+    waiting: dict[str, list[Hit]] = {}
+    later = {hit.record.id for hit in hits}
+    for hit in hits:
+        later.discard(hit.record.id)
+        if hit.contradicted_by in later:
+            waiting.setdefault(hit.contradicted_by, []).append(hit)
+            continue
+        ordered.append(hit)
+        below = waiting.pop(hit.record.id, [])
+        while below:
+            older = below.pop(0)
+            ordered.append(older)
+            below += waiting.pop(older.record.id, [])
+    return ordered
+
+
+def _confidence(fit: float, *, leads: bool) -> Confidence:
+    return "strong" if leads and fit >= STRONG else "fair" if fit >= FAIR else "weak"

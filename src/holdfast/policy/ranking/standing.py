@@ -1,0 +1,86 @@
+"""Rank what a brief says first: the user's word over an agent's, what was confirmed and used over what was inferred and ignored.
+
+Standings are whole numbers in coarse steps, and age counts from the newest record, not from today: the same store gives the
+same order, and one more use or one more day does not reorder a brief.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from holdfast.model.ids import days_between
+from holdfast.model.record import Record
+
+SHOWN_FROM = 0  # a record below is left out of a brief that has others
+_KIND: Mapping[str, int] = {
+    "blocker": 40,
+    "preference": 15,
+    "scar": 15,
+    "decision": 10,
+    "fact": 10,
+    "thread": 10,
+    "anti_pattern": 10,
+    "reference": 8,
+    "learning": 5,
+    "pattern": 5,
+    "win": 3,
+    "observation": -10,
+}
+_SEVERITY: Mapping[str, int] = {"critical": 60, "high": 30, "medium": 10}
+_SOURCE: Mapping[str, int] = {"correction": 30, "explicit": 20, "imported": 15, "mined": 5}
+_CONFIDENCE: Mapping[str, int] = {"high": 5, "low": -15}
+_OUTCOME: Mapping[str, int] = {"contradicted": -20, "refuted": -10, "failed": -10, "dismissed": -5}
+USER, BLOCKING, PINNED, HOT, VERIFIED, USED, OFTEN = 15, 100, 60, 15, 5, 10, 20
+DOUBTED, ELSEWHERE = -15, -15
+IGNORED, EVERY, MOST_IGNORED = -8, 3, -40  # points for every third session that ignored it, if none used it
+_USES = ("applied", "succeeded", "corrected")
+_LASTING = ("preference", "scar", "anti_pattern", "thread")
+_AGES = ((3 * 365, -30), (365, -15), (120, -5))  # older than the newest record by so many days: points
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Facts:
+    """What is known about a record besides its text."""
+
+    outcomes: tuple[str, ...] = ()  # declared and observed, one per session
+    hot: bool = False
+    pinned: bool = False
+    doubted: bool = False  # stale, unmerged, or contradicted by a newer record
+    elsewhere: bool = False  # of no project: true everywhere, so it says less about this one
+
+
+def standing(record: Record, facts: Facts, newest: str) -> int:
+    """Return how much a record matters at the start of a session, however it was worded."""
+    points = _KIND.get(record.kind, 0) + _SOURCE.get(record.source, 0) + _CONFIDENCE.get(record.confidence, 0)
+    points += USER * is_from_user(record) + BLOCKING * (record.fields.get("blocking") is True)
+    points += _SEVERITY.get(str(record.fields.get("severity")), 0) * (record.kind in ("scar", "anti_pattern"))
+    points += PINNED * facts.pinned + HOT * facts.hot + VERIFIED * bool(record.verified_at)
+    return (
+        points
+        + _by_use(facts.outcomes)
+        + _by_age(record, newest)
+        + DOUBTED * facts.doubted
+        + ELSEWHERE * facts.elsewhere
+    )
+
+
+def is_from_user(record: Record) -> bool:
+    """True if a record holds a person's own words: written by one, or read from their prompts."""
+    said = record.extra.get("signal") in ("statement", "correction")
+    return said or record.by.kind == "user" or record.source == "correction"
+
+
+def _by_use(outcomes: Iterable[str]) -> int:
+    seen = list(outcomes)
+    uses = sum(outcome in _USES for outcome in seen)
+    if uses:
+        return (OFTEN if uses >= EVERY else USED) + sum(_OUTCOME.get(outcome, 0) for outcome in seen[:3])
+    ignored = seen.count("ignored") // EVERY * IGNORED
+    return max(MOST_IGNORED, ignored) + max(MOST_IGNORED, sum(_OUTCOME.get(outcome, 0) for outcome in seen))
+
+
+def _by_age(record: Record, newest: str) -> int:
+    if record.kind in _LASTING or not record.created_at or not newest:
+        return 0
+    at = max(record.created_at, record.verified_at)
+    days = days_between(at, newest)
+    return next((points for most, points in _AGES if days > most), 0)

@@ -1,0 +1,251 @@
+"""Store what users and agents state: the user's word at once, an agent's conclusion once something confirms it."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from holdfast.engine.search.similar import similar
+from holdfast.engine.views import records, usage
+from holdfast.model.event import Actor
+from holdfast.model.record import Confidence, Draft, Link, Record, Source
+from holdfast.model.text import shorten
+from holdfast.policy.activity.claims import claims_of, is_echo, is_guess, is_proven, standing_of, takes_back
+from holdfast.policy.activity.work import Turn
+from holdfast.policy.admission.admit import Admitted, Pending, Waivers
+from holdfast.policy.language.overlap import overlap, words
+from holdfast.policy.language.signals import NOVEL, Signal, signals, tier, worth
+from holdfast.policy.language.voice import Said, objection, stated
+from holdfast.verbs.capture.derived_records import derived_event, derived_id, novelty, preview
+from holdfast.verbs.memory import Memory
+from holdfast.verbs.records.conflicts import claim_of, is_comparable
+from holdfast.verbs.records.write import Written, WrittenPending, confirm, verdict_on
+
+INSTRUCTIONS = ("CLAUDE.md", "AGENTS.md", "GEMINI.md", ".cursorrules", ".github/copilot-instructions.md")
+MOST_INSTRUCTIONS = 100_000  # characters of a file with instructions that are compared
+MOST_STATEMENTS = 20  # of one prompt: a text with more is quoting
+# Share of words in common from which an update replaces a record: with another number for the same thing, and without.
+UPDATED, REPLACED = 0.5, 0.75
+FEW_WORDS = 4  # a correction with fewer words is stored with the title of what it corrects
+UNPROVEN = "an agent's conclusion: it needs a passing check, a commit, or a next prompt that does not object"
+LIKELY = "it sounds worth keeping"
+_NUMBER = re.compile(r"\b\d[\w.,]*")
+OBJECTED, WITHDRAWN = "the user objected: {why}", "the agent took it back"
+
+
+@dataclass
+class Known:
+    """What a session was given: an agent that repeats it reports no news."""
+
+    memory: Memory
+    session: str
+
+    @cached_property
+    def shown(self) -> list[Record]:
+        """Active records that were returned to the session or injected into it, in order."""
+        ids = [impression.id for impression in usage.shown_in(self.memory.store.db, self.session)]
+        found = records.by_ids(self.memory.store.db, ids)
+        return [found[id_].record for id_ in ids if id_ in found and found[id_].record.state == "active"]
+
+    @cached_property
+    def instructions(self) -> list[str]:
+        """The lines of the project's files with instructions for agents."""
+        lines = list[str]()
+        for file in (self.memory.checkout.top() / name for name in INSTRUCTIONS):
+            if file.is_file():
+                with file.open(encoding="utf-8", errors="replace") as text:
+                    lines += text.read(MOST_INSTRUCTIONS).splitlines()
+        return [line for line in lines if line.strip()]
+
+    def is_instruction(self, text: str) -> bool:
+        """True if a file with instructions says this already."""
+        return any(is_echo(text, line) for line in self.instructions)
+
+    def is_echo(self, text: str) -> bool:
+        """True if a text repeats what the session was given."""
+        return self.is_instruction(text) or any(is_echo(text, record.text) for record in self.shown)
+
+
+def keep_statements(
+    memory: Memory, turn: Turn, known: Known, replaced: Sequence[Record] = (), *, disputes: bool = False
+) -> list[Written | WrittenPending]:
+    """Store what the user states in the prompt of a turn: marked text, rules, facts, decisions and corrections.
+
+    `replaced` are records that this prompt objects to; a correction in it supersedes them. `disputes` if it contradicts
+    what the agent said before.
+    """
+    if turn.agent:
+        return []  # a prompt of a sub-agent is written by an agent
+    statements = stated(turn.prompt, disputes=disputes)[:MOST_STATEMENTS]
+    others = [
+        signal
+        for signal in signals(turn.prompt)[:MOST_STATEMENTS]
+        if signal.how != "wording" or not any(_covers(statement, signal) for statement in statements)
+    ]
+    outcomes = [_keep_signal(memory, turn, signal, by_user=True) for signal in others]
+    outcomes += [
+        _keep_statement(memory, turn, statement, known, replaced)
+        for statement in statements
+        if not known.is_instruction(statement.text)
+    ]
+    return [outcome for outcome in outcomes if outcome]
+
+
+def keep_claims(memory: Memory, turn: Turn, known: Known) -> list[Written | WrittenPending]:
+    """Store what the agent marked in a turn; what only its wording marks is pending unless a check or a commit proves it."""
+    claims = [claim for claim in claims_of(turn) if not known.is_echo(claim.text)]
+    proven = bool(claims) and is_proven(turn)
+    outcomes = [_keep_signal(memory, turn, claim, guessed=is_guess(claim) and not proven) for claim in claims]
+    return [outcome for outcome in outcomes if outcome]
+
+
+def settle(memory: Memory, turn: Turn, after: Turn) -> tuple[list[Record], list[Record]]:
+    """Approve or retire what a turn claimed, by what followed; return what was approved and what was retired.
+
+    The user's next prompt decides, and an agent that takes its own conclusion back.
+    """
+    approved, retired = list[Record](), list[Record]()
+    for record in _claimed(memory, turn):
+        standing = "refuted" if takes_back(after) and "how" in record.extra else standing_of(record.text, after.prompt)
+        if standing == "refuted" and record.state in ("pending", "active"):
+            why = OBJECTED.format(why=shorten(" ".join(after.prompt.split()), 200))
+            retired.append(_retire(memory, record, why if objection(after.prompt) else WITHDRAWN, after))
+        elif standing == "confirmed" and record.state == "pending":
+            outcome = confirm(memory, record.id)
+            approved += [outcome.record] if isinstance(outcome, Written) else []
+    return approved, retired
+
+
+def _claimed(memory: Memory, turn: Turn) -> Iterator[Record]:
+    """Yield what an agent stated in a turn, and a finding that no change of the turn backs."""
+    keys = [(signal.record_kind, f"{turn.id} {signal.text}") for signal in claims_of(turn)]
+    for kind, key in (*keys, ("observation", turn.id)):
+        record = memory.store.folded(derived_id(kind, turn.session, key, turn.began))
+        if record is None or (kind == "observation" and record.fields.get("type") not in ("discovery", "decision")):
+            continue
+        yield record
+
+
+def _retire(memory: Memory, record: Record, why: str, after: Turn) -> Record:
+    event = memory.event("retired", record.id, data={"reason": why}, after=record.head)
+    by = replace(event.by, kind="user" if objection(after.prompt) else "rule", session=after.session)
+    return memory.commit([replace(event, by=by)])[0].record
+
+
+def _covers(statement: Said, signal: Signal) -> bool:
+    return statement.span[0] < signal.span[1] and signal.span[0] < statement.span[1]
+
+
+def _keep_statement(
+    memory: Memory, turn: Turn, statement: Said, known: Known, replaced: Sequence[Record]
+) -> Written | WrittenPending | None:
+    """Store a user's statement at once; one that corrects or updates supersedes what it contradicts."""
+    draft = Draft(
+        kind=statement.kind,
+        body=statement.text,
+        source="correction" if statement.corrects else "explicit",
+        confidence="high",
+        extra=_origin(turn, signal="correction" if statement.corrects else "statement", how="wording"),
+        at=turn.began,
+    )
+    if _is_stored(memory, turn, draft):
+        return None
+    outdated = _outdated(memory, draft, statement, known)
+    old = [*outdated, *(replaced if statement.corrects else ())]
+    if not old and _is_known(memory, draft, known):
+        return None
+    if outdated and len(words(statement.text)) < FEW_WORDS:
+        draft = replace(draft, body=f"{statement.text} (about: {shorten(outdated[0].title, 200)})")
+    links = tuple(Link(relation="supersedes", target=record.id) for record in old)
+    return _admit(memory, turn, replace(draft, links=links), by_user=True, insist=bool(old), name=statement.text)
+
+
+def _is_known(memory: Memory, draft: Draft, known: Known) -> bool:
+    """True if a stored record says this already, or said it and was retired."""
+    near = [record for record, _ in similar(memory.store, preview(memory, draft))]
+    return novelty(memory, draft) < NOVEL or any(is_echo(draft.body, record.text) for record in (*near, *known.shown))
+
+
+def _outdated(memory: Memory, draft: Draft, statement: Said, known: Known) -> list[Record]:
+    """Return the records that a user's statement makes untrue: shown ones first, then similar ones."""
+    from holdfast.policy.language.contradict import contradicts  # noqa: PLC0415  20 ms: only when there is a statement
+
+    new = preview(memory, draft)
+    near = {record.id: record for record, _ in similar(memory.store, new)}
+    candidates = {record.id: record for record in known.shown} | near
+    found = [
+        record
+        for record in candidates.values()
+        if is_comparable(new, record)
+        and (contradicts(claim_of(record), statement.text) or (statement.updates and _differs(record, statement.text)))
+    ]
+    latest = [record for record in known.shown if is_comparable(new, record)]
+    if not found and statement.updates and latest and len(words(statement.text)) < FEW_WORDS:
+        return latest[-1:]  # "it's 250 now" is about what was shown last
+    return found
+
+
+def _differs(record: Record, text: str) -> bool:
+    """True if a text is about the same thing as a record and says something else about it."""
+    about, claim = _NUMBER.sub(" ", record.text), _NUMBER.sub(" ", text)  # the value is what changed
+    has_values = _NUMBER.search(record.text) and _NUMBER.search(text)
+    return overlap(about, claim) >= (UPDATED if has_values else REPLACED) and not is_echo(text, record.text)
+
+
+def _keep_signal(
+    memory: Memory, turn: Turn, signal: Signal, *, by_user: bool = False, guessed: bool = False
+) -> Written | WrittenPending | None:
+    """Store a signal, make it pending, or skip it; one that was stored before is left as it is now."""
+    observed: Source = "inferred" if signal.record_kind == "preference" else "observed"
+    draft = Draft(
+        kind=signal.record_kind,
+        body=signal.text,
+        source="explicit" if by_user or signal.how != "wording" else observed,
+        extra=_origin(turn, signal=signal.kind, how=signal.how),
+        at=turn.ended,
+    )
+    if _is_stored(memory, turn, draft):
+        return None
+    new = novelty(memory, draft)
+    draft = replace(draft, confidence=_confidence(worth(signal.confidence, new)))
+    match tier(signal, new):
+        case "auto" if guessed:
+            return _make_pending(memory, turn, draft, UNPROVEN)
+        case "auto":
+            return _admit(memory, turn, draft, by_user=by_user)
+        case "suggest":
+            return _make_pending(memory, turn, draft, LIKELY)
+    return None
+
+
+def _origin(turn: Turn, **more: str) -> dict[str, str]:
+    extra = {**more, "session": turn.session, "trail": turn.id, "agent": turn.agent}
+    return {name: value for name, value in extra.items() if value}
+
+
+def _is_stored(memory: Memory, turn: Turn, draft: Draft) -> bool:
+    about = derived_id(draft.kind, turn.session, f"{turn.id} {draft.body}", turn.began)
+    return memory.store.folded(about) is not None
+
+
+def _admit(
+    memory: Memory, turn: Turn, draft: Draft, *, by_user: bool = False, insist: bool = False, name: str = ""
+) -> Written | WrittenPending | None:
+    match verdict_on(memory, draft, waivers=Waivers(scope=True, duplicate=insist)):
+        case Admitted(related=related):
+            by = Actor(kind="user" if by_user else "rule", name=turn.client or "hook", session=turn.session)
+            event = derived_event(memory, draft, turn.events[0], name=name or draft.body, by=by)
+            return Written(record=memory.commit([event])[0].record, related=related)
+        case Pending(why=why):
+            return _make_pending(memory, turn, draft, why)
+    return None  # a duplicate, removed before, or transient
+
+
+def _make_pending(memory: Memory, turn: Turn, draft: Draft, why: str) -> WrittenPending:
+    # Pending since now, however late the activity is read.
+    event = derived_event(memory, replace(draft, at=""), turn.events[0], name=draft.body, pending=True)
+    return WrittenPending(record=memory.commit([event])[0].record, why=why)
+
+
+def _confidence(share: float) -> Confidence:
+    return "high" if share >= 0.9 else "medium" if share >= 0.7 else "low"

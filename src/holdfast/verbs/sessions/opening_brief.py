@@ -1,0 +1,207 @@
+"""Put together what a session gets when it begins: the memories that matter, and where work was left off."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from holdfast.engine.views import links, records, usage
+from holdfast.model.errors import InvalidConfig
+from holdfast.model.presets import preset_of
+from holdfast.model.record import GLOBAL, Record
+from holdfast.model.text import tokens_of
+from holdfast.policy.admission.admit import Similar
+from holdfast.policy.freshness import details
+from holdfast.policy.ranking.diversity import shared_out
+from holdfast.policy.ranking.standing import Facts, standing
+from holdfast.policy.sessions.left_off import LeftOff, fenced
+from holdfast.policy.sessions.session_brief import (
+    HEADING,
+    POLICIES,
+    Line,
+    Page,
+    Prepared,
+    budget_for,
+    collapsed,
+    contradicted_by,
+    ranked,
+    written,
+)
+from holdfast.verbs.memory import Memory
+from holdfast.verbs.records.branches import outside
+from holdfast.verbs.records.conflicts import in_order, is_comparable, why_not_both
+from holdfast.verbs.records.freshness import freshness
+from holdfast.verbs.records.hot import hot_set
+from holdfast.verbs.records.quarantine import provenance
+from holdfast.verbs.sessions.left_off import left_by_branch
+from holdfast.verbs.sessions.session import STATE_TAG
+from holdfast.verbs.sessions.thread import open_threads
+
+LEFT_OFF = 500  # tokens, at most half of the budget
+LOOKED_AT = 4  # times as many as are shown, so that one source cannot fill the selection
+MOST_OF_A_KIND, MOST_EVERYWHERE, MOST_THREADS, COMPARED = 40, 10, 8, 120
+_BY_RULE = ("observation", "summary")  # recorded at every turn: not in a brief, unless a person or agent wrote it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Left:
+    """Where work on one branch was left off, as text."""
+
+    branch: str
+    session: str
+    text: str
+    ids: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionBrief:
+    """What a session gets: the memories, and where work was left off, this branch first."""
+
+    memories: Prepared
+    left_off: tuple[Left, ...] = ()
+
+
+def brief_of(memory: Memory) -> Prepared:
+    """Return both parts as one text; what changes with every session comes last."""
+    parts = brief_parts(memory)
+    left = parts.left_off[:1]
+    text = "\n".join(text for text in (parts.memories.text, *(each.text for each in left)) if text)
+    ids = dict.fromkeys((*parts.memories.ids, *(id_ for each in left for id_ in each.ids)))
+    return Prepared(text=text, ids=tuple(ids), tokens=tokens_of(text))
+
+
+def brief_parts(memory: Memory) -> SessionBrief:
+    """Return what a session of this project should know when it begins, as the inject policy allows."""
+    policy = memory.config.inject
+    if policy not in POLICIES:
+        raise InvalidConfig(f"Unknown inject policy {policy!r}.", hint=f"Use one of {', '.join(POLICIES)}.")
+    if policy == "off":
+        return SessionBrief(memories=Prepared(text=""))
+    size = memory.store.size((_number(memory),))
+    budget = budget_for(size, fixed=memory.config.brief_budget)
+    if policy == "hot":
+        hot = [Line(record=each.record) for each in hot_set(memory)]
+        return SessionBrief(memories=written(_page(memory, len(hot), budget), hot))
+    works = left_by_branch(memory)
+    share = min(LEFT_OFF, budget // 2) if works else 0
+    page = _page(memory, size, budget - share, state=_state(memory))
+    memories = written(page, _lines(memory))
+    return SessionBrief(memories=memories, left_off=tuple(_left(work, share - 1) for work in works))
+
+
+def _page(memory: Memory, size: int, budget: int, state: str = "") -> Page:
+    finder = preset_of(memory.config.preset).search
+    return Page(project=memory.project, size=size, budget=budget, finder=finder, state=state)
+
+
+def _left(work: LeftOff, budget: int) -> Left:
+    ids = (work.summary.id,) if work.summary.id else ()
+    return Left(branch=work.branch, session=work.session, text=fenced(work, budget), ids=ids)
+
+
+def _state(memory: Memory) -> str:
+    entries = records.newest(memory.store.db, "progress", _number(memory), limit=50)
+    state = next((entry.record for entry in entries if STATE_TAG in entry.record.tags), None)
+    return f"State: {state.body}" if state else ""
+
+
+def _lines(memory: Memory) -> list[Line]:
+    """Return everything that may be in a brief, ranked, without repetitions and what was superseded."""
+    candidates = _candidates(memory)
+    doubts = _doubts(memory, candidates)
+    hot = {each.record.id: each.pinned for each in hot_set(memory)}
+    uses, came = _outcomes(memory, candidates), provenance(memory, candidates)
+    newest = max((record.created_at for record in candidates), default="")
+    lines = [
+        Line(
+            record=record,
+            standing=standing(
+                record,
+                Facts(
+                    outcomes=tuple(uses.get(record.id, ())),
+                    hot=record.id in hot,
+                    pinned=hot.get(record.id, False),
+                    doubted=record.id in doubts,
+                    elsewhere=record.project == GLOBAL != memory.project,
+                ),
+                newest,
+            ),
+            doubt=doubts.get(record.id, ""),
+            came=came.get(record.id, ""),
+        )
+        for record in candidates
+    ]
+    best, rest = (in_order := ranked(lines))[:COMPARED], in_order[COMPARED:]
+    return [*collapsed(best, _contradicts), *rest]
+
+
+def _candidates(memory: Memory) -> list[Record]:
+    kinds = [kind for kind in HEADING if kind != "thread"]
+    own = [record for kind in kinds for record in newest_records(memory, kind, MOST_OF_A_KIND)]
+    own += [thread.record for thread in open_threads(memory)[:MOST_THREADS]]
+    everywhere = memory.store.project_number(GLOBAL)
+    if everywhere != _number(memory):
+        for kind in kinds:
+            entries = records.newest(memory.store.db, kind, everywhere, limit=MOST_EVERYWHERE)
+            own += [entry.record for entry in entries]
+    hot = [each.record for each in hot_set(memory)]
+    wanted = {record.id: record for record in (*own, *hot) if _is_for_briefs(record)}
+    replaced = links.superseded(memory.store.db, list(wanted))
+    return [record for record in wanted.values() if record.id not in replaced]
+
+
+def _is_for_briefs(record: Record) -> bool:
+    is_routine = record.kind in _BY_RULE and (record.by.kind == "rule" or record.source == "observed")
+    return record.source != "starter" and not is_routine and record.kind in HEADING and STATE_TAG not in record.tags
+
+
+def newest_records(memory: Memory, kind: str, limit: int) -> tuple[Record, ...]:
+    """Return the newest records of a kind, without one source taking all places."""
+    entries = records.newest(memory.store.db, kind, _number(memory), limit=LOOKED_AT * limit)
+    if len(entries) == LOOKED_AT * limit:  # there are more: imported records may hide local ones
+        own = records.newest_of_here(memory.store.db, kind, _number(memory), limit=limit)
+        entries = list({entry.number: entry for entry in (*entries, *own)}.values())
+    return tuple(without_crowding(memory, [entry.record for entry in entries], limit))
+
+
+def without_crowding(memory: Memory, candidates: Sequence[Record], most: int) -> list[Record]:
+    """Return the first records of a list, without one source taking all places."""
+    return shared_out(candidates, most, provenance(memory, candidates)) if len(candidates) > most else list(candidates)
+
+
+def _outcomes(memory: Memory, candidates: Sequence[Record]) -> dict[str, list[str]]:
+    """Return the outcomes of each record, declared and observed, one per session, earliest first."""
+    by_session: dict[tuple[str, str], str] = {}
+    for use in sorted(
+        usage.since(memory.store.db, [record.id for record in candidates], ""), key=lambda use: use.event
+    ):
+        if not use.observed or (use.id, use.session) not in by_session:
+            by_session[use.id, use.session] = use.outcome
+    outcomes: dict[str, list[str]] = {}
+    for (record_id, _), outcome in by_session.items():
+        outcomes.setdefault(record_id, []).append(outcome)
+    return outcomes
+
+
+def _doubts(memory: Memory, candidates: Sequence[Record]) -> dict[str, str]:
+    """Return why records should be checked first: an unmerged branch, changed code, or a newer record that contradicts."""
+    unmerged = outside(memory, candidates)
+    stale = {id_: "; ".join(details(state)) for id_, state in freshness(memory, candidates).items() if state.problems}
+    by_branch = {id_: f"from branch {branch}, not merged here" for id_, branch in unmerged.items()}
+    return by_branch | stale | dict(_marked(memory, candidates))
+
+
+def _marked(memory: Memory, candidates: Sequence[Record]) -> Iterable[tuple[str, str]]:
+    """Yield each record that is linked to a newer one as contradicting it, with a mark."""
+    own = {record.id: record for record in candidates}
+    for record_id, arrows in links.others(memory.store.db, own).items():
+        for arrow, other in arrows:
+            is_active = arrow.relation == "contradicts" and other is not None and other.state == "active"
+            if is_active and other and in_order(own[record_id], other)[0].id == record_id:
+                yield record_id, contradicted_by(other)
+
+
+def _contradicts(first: Record, second: Record, share: float) -> bool:
+    return is_comparable(first, second) and bool(why_not_both(first, Similar(record=second, similarity=share)))
+
+
+def _number(memory: Memory) -> int:
+    return memory.store.project_number(memory.project or GLOBAL)

@@ -1,0 +1,156 @@
+"""What the scripts of all systems share: a repository of one's own, a server in it, commands in it."""
+
+import json
+import os
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.hosts.conftest import environment_of
+from tests.hosts.test_mcp import INITIALIZE, Peer, text_of
+
+REMOTE = "git@github.com:me/foo.git"
+SLICE = 5  # of so many scripts one runs with all other tests; `python3 dev.py compatible` runs them all
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Keep a slice of the scripts, unless all are asked for."""
+    if os.environ.get("COMPATIBLE") == "all":
+        return
+    here = [item for item in items if Path(__file__).parent in item.path.parents]
+    dropped = {item for place, item in enumerate(here) if place % SLICE}
+    items[:] = [item for item in items if item not in dropped]
+
+
+@dataclass
+class Tools:
+    """A client of one server; it can be killed and started again."""
+
+    surface: str
+    folder: Path
+    environment: dict[str, str]
+    peer: Peer = field(init=False)
+    greeting: dict[str, Any] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.start()
+
+    def start(self) -> None:
+        self.peer = Peer(self.environment, self.folder, ("-m", "holdfast", "mcp", "--surface", self.surface))
+        self.greeting = self.peer.ask("initialize", INITIALIZE)["result"]
+
+    def text(self, name: str, **arguments: Any) -> str:
+        result = self.peer.call(name, **arguments)
+        assert not result["isError"], f"{name}: {text_of(result)}"
+        return text_of(result)
+
+    def __call__(self, name: str, **arguments: Any) -> Any:
+        return json.loads(self.text(name, **arguments))
+
+    def refused(self, name: str, **arguments: Any) -> str:
+        result = self.peer.call(name, **arguments)
+        assert result["isError"], text_of(result)
+        return text_of(result)
+
+    def read(self, uri: str) -> str:
+        return str(self.peer.ask("resources/read", {"uri": uri})["result"]["contents"][0]["text"])
+
+    @property
+    def names(self) -> set[str]:
+        return {tool["name"] for tool in self.peer.ask("tools/list")["result"]["tools"]}
+
+    def kill(self) -> None:
+        self.peer.process.kill()
+        self.peer.close()
+
+    def restart(self) -> None:
+        self.peer.close()
+        self.start()
+
+    def close(self) -> None:
+        if self.peer.process.poll() is None:
+            self.peer.close()
+
+
+@dataclass
+class Place:
+    """A repository with a home and a store of its own."""
+
+    folder: Path
+    home: Path
+    environment: dict[str, str]
+    opened: list[Tools] = field(default_factory=list)
+
+    def tools(self, surface: str, folder: Path | None = None) -> Tools:
+        """Start a server in the repository, or in another folder."""
+        tools = Tools(surface, folder or self.folder, dict(self.environment))
+        self.opened.append(tools)
+        return tools
+
+    def run(
+        self, line: str, *, stdin: str = "", folder: Path | None = None, code: int | None = 0
+    ) -> subprocess.CompletedProcess[str]:
+        """Run `holdfast` with the words of a line."""
+        done = self._run([sys.executable, "-m", "holdfast", *shlex.split(line)], stdin, folder)
+        assert code is None or done.returncode == code, f"{line}: {done.returncode}\n{done.stdout}\n{done.stderr}"
+        return done
+
+    def json(self, line: str, *, stdin: str = "", folder: Path | None = None) -> Any:
+        return json.loads(self.run(line, stdin=stdin, folder=folder).stdout)
+
+    def hook(self, event: str, **payload: Any) -> str:
+        """Run the hook that `init` wrote for Claude Code, as Claude Code does; return what it injects."""
+        file = next(path for path in (self.home, self.folder) if (path / ".claude" / "settings.json").exists())
+        listed = json.loads((file / ".claude" / "settings.json").read_text()).get("hooks", {}).get(event, [])
+        given = {"session_id": "s-1", "cwd": str(self.folder), "hook_event_name": event, **payload}
+        said = [self._run(shlex.split(one["command"]), json.dumps(given)) for group in listed for one in group["hooks"]]
+        assert all(done.returncode == 0 for done in said)
+        answers = [json.loads(done.stdout)["hookSpecificOutput"] for done in said if done.stdout]
+        return "\n".join(answer.get("additionalContext", "") for answer in answers)
+
+    def work(self) -> None:
+        """Process what hooks stored, as the worker does."""
+        self.run("work", code=None)
+
+    def _run(self, words: list[str], stdin: str, folder: Path | None = None) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            words,
+            cwd=folder or self.folder,
+            env=self.environment,
+            input=stdin,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    def git(self, *words: str, folder: Path | None = None) -> str:
+        return git(folder or self.folder, *words)
+
+
+def git(folder: Path, *words: str) -> str:
+    """Run git in a folder under a name of its own."""
+    named = ("-c", "user.name=Ada", "-c", "user.email=ada@example.org", "-c", "init.defaultBranch=main")
+    return subprocess.run(["git", *named, *words], cwd=folder, check=True, capture_output=True, text=True).stdout
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Iterator[Place]:
+    """Give a repository `foo` with a remote."""
+    folder = tmp_path / "foo"
+    folder.mkdir()
+    git(folder, "init", "-q")
+    git(folder, "remote", "add", "origin", REMOTE)
+    environment = {
+        k: v for k, v in environment_of(tmp_path).items() if k not in ("HOLDFAST_PROJECT", "HOLDFAST_STARTERS")
+    }
+    environment |= {"HOME": str(tmp_path), "PYTHONPATH": os.pathsep.join(sys.path)}
+    made = Place(folder, tmp_path, environment)
+    yield made
+    for tools in made.opened:
+        tools.close()

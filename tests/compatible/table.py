@@ -1,0 +1,35 @@
+"""A pytest plugin that prints, for each system, every promise of its document, the script that tries it and the result."""
+
+import pytest
+
+ORDER = ("gitmem", "memory_mcp", "git_notes", "claude_mem", "bettermemory")
+_rows: dict[str, dict[tuple[str, str], str]] = {}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Attach its promise to each test, so that reports of other processes have it too."""
+    for item in items:
+        if marker := item.get_closest_marker("promise"):
+            item.user_properties.append(("promise", str(marker.args[0])))
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """Note the outcome of each test that names a promise."""
+    promise = str(dict(report.user_properties).get("promise", ""))
+    if promise and (report.when == "call" or not report.passed):
+        file, _, script = report.nodeid.partition("::")
+        system = file.rpartition("/test_")[2].removesuffix(".py")
+        _rows.setdefault(system, {})[promise, script] = "kept" if report.passed else report.outcome
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Print the tables."""
+    write = terminalreporter.write_line
+    for system in sorted(_rows, key=ORDER.index):
+        rows = _rows[system]
+        write(
+            f"\n{system.replace('_', '-')}: {sum(result == 'kept' for result in rows.values())} of {len(rows)} kept\n"
+        )
+        write("| promise | script | result |\n| --- | --- | --- |")
+        for (promise, script), result in sorted(rows.items()):
+            write(f"| {promise} | {script} | {result} |")

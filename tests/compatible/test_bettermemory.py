@@ -1,0 +1,337 @@
+"""bettermemory's document, tried literally."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.compatible.conftest import Place, Tools, git
+
+promise = pytest.mark.promise
+TOOLS = """memory_search memory_show memory_write memory_update memory_verify memory_list memory_remove memory_restore
+memory_list_tombstones memory_rename_scope memory_record_use memory_health memory_scope_overview memory_scope_disable
+memory_scope_enable memory_write_confirm memory_write_cancel""".split()
+TUTORIAL = 'When I ask for a "zero to hero" tutorial, I want a hands-on walkthrough with code I can run, not a tour of the IDE.'
+
+
+@pytest.fixture
+def ask(place: Place) -> Tools:
+    return place.tools("bettermemory")
+
+
+@promise("install: the model has all 17 tools and the policy in the system prompt, under 1.8 KB")
+def test_seventeen_tools_and_a_policy(ask: Tools) -> None:
+    assert ask.names == set(TOOLS)
+    policy = ask.greeting["instructions"]
+    assert len(policy.encode()) < 1_800
+    assert {"memory_verify", "memory_update", "memory_remove", "memory_record_use"} <= set(
+        policy.replace(",", " ").replace(".", " ").split()
+    )
+
+
+@promise("nothing is force-fed: no hook is written, nothing is captured or injected")
+def test_init_writes_no_hooks_and_removes_earlier_ones(place: Place) -> None:
+    (place.home / ".claude").mkdir()
+    place.run("init --client claude-code --yes")
+    settings = place.home / ".claude" / "settings.json"
+    assert json.loads(settings.read_text())["hooks"]
+    place.run("init --surface bettermemory --client claude-code --yes")
+    assert "hooks" not in json.loads(settings.read_text())
+    assert "bettermemory" in (place.home / ".claude.json").read_text()
+    assert place.hook("UserPromptSubmit", prompt="what's the difference between find and fd?") == ""
+    place.run("uninstall --yes")
+    assert not settings.exists()
+
+
+@promise("the policy for agents names the tools of this surface")
+def test_instructions_name_its_tools(place: Place) -> None:
+    (place.home / ".claude").mkdir()
+    place.run("init --surface bettermemory --client claude-code --instructions --yes")
+    text = (place.home / ".claude" / "CLAUDE.md").read_text()
+    assert "`memory_search`" in text
+    assert "`recall`" not in text
+
+
+@promise("day one: an inference about the user is pending until the user agrees; week two it is found")
+def test_day_one_and_week_two(ask: Tools) -> None:
+    held = ask("memory_write", content=TUTORIAL, scopes=["learning-style"], category="user-inference")
+    assert (held["status"], "memory_write_confirm" in held["hint"]) == ("pending", True)
+    assert held["preview"]["content"] == TUTORIAL
+    kept = ask("memory_write_confirm", pending_id=held["pending_id"])
+    assert kept["status"] == "committed"
+    ask.restart()
+    [hit] = ask("memory_search", query="zero to hero tutorial")
+    assert (hit["id"], hit["relevance"]) == (kept["id"], "high")
+    assert {"zero", "hero", "tutorial"} <= set(hit["match_terms"])
+
+
+@promise("memory_search: relevance, match_terms, times, path and commit drift on every hit; expand_top gives the body")
+def test_a_hit_has_three_signals(ask: Tools, place: Place) -> None:
+    (place.folder / "a.py").write_text("x = 1\n")
+    git(place.folder, "add", "."), git(place.folder, "commit", "-qm", "first")
+    kept = ask("memory_write", content="The scheduler retries failed jobs three times.", scopes=["infrastructure"])
+    [hit] = ask("memory_search", query="scheduler retries failed jobs", expand_top=True)
+    wanted = {"id", "score", "relevance", "match_terms", "created", "updated", "last_verified_at", "path_drift_checked"}
+    wanted |= {"path_drift_missing", "verification", "body", "path_drift", "commit_drift"}
+    assert wanted <= set(hit)
+    assert (hit["id"], hit["body"]) == (kept["id"], "The scheduler retries failed jobs three times.")
+    ask("memory_verify", id=kept["id"], verified_paths=["a.py"], note="Read it.")
+    [again] = ask("memory_search", query="scheduler retries failed jobs")
+    assert again["commit_drift_count"] == 0
+    shown = ask("memory_show", id=kept["id"])
+    assert (shown["verification"]["status"], shown["verified_paths"]) == ("fresh", ["a.py"])
+
+
+@promise("memory_write: durability check, duplicates, previously removed with its reason, force")
+def test_writes_pass_the_gates(ask: Tools) -> None:
+    warned = ask("memory_write", content="We are currently using GitHub Actions.", scopes=["tools"])
+    assert (warned["status"], warned["markers"][0]["marker"]) == ("transient_warning", "currently")
+    assert "currently using" in warned["markers"][0]["snippet"]
+    kept = ask(
+        "memory_write", content="We are currently using GitHub Actions.", scopes=["tools"], acknowledge_transient=True
+    )
+    assert kept["status"] == "committed"
+    assert (
+        ask(
+            "memory_write",
+            content="We are currently using GitHub Actions.",
+            scopes=["tools"],
+            acknowledge_transient=True,
+        )["status"]
+        == "duplicate"
+    )
+    ask("memory_remove", id=kept["id"], reason="We left GitHub.")
+    back = ask(
+        "memory_write", content="We are currently using GitHub Actions.", scopes=["tools"], acknowledge_transient=True
+    )
+    assert (back["status"], back["removed_matches"][0]["removed_reason"]) == ("previously_removed", "We left GitHub.")
+    forced = {"content": "We are currently using GitHub Actions.", "scopes": ["tools"]}
+    assert ask("memory_write", **forced, acknowledge_transient=True, force=True)["status"] == "committed"
+    markers = {row["marker"]: row for row in ask("memory_health")["marker_stats"]}
+    assert markers["currently"]["override_count"] >= 1
+
+
+@promise("memory_update keeps id, created and source and bumps updated; user-inference is rejected there")
+def test_an_update_in_place(ask: Tools) -> None:
+    kept = ask(
+        "memory_write", content="The API is versioned by header.", scopes=["projects:foo"], source="explicit-statement"
+    )
+    changed = ask(
+        "memory_update", id=kept["id"], content="The API is versioned by path.", scopes=["projects:foo", "api"]
+    )
+    assert (changed["id"], changed["created"], changed["source"]) == (kept["id"], kept["created"], "explicit-statement")
+    assert changed["updated"] >= kept["updated"]
+    assert changed["scopes"] == ["projects:foo", "api"]
+    assert "category" in ask.refused("memory_update", id=kept["id"], category="user-inference")
+
+
+@promise("memory_verify bumps last_verified_at, not updated; after an update to a moved path it verifies the new one")
+def test_verify_after_a_move(ask: Tools, place: Place) -> None:
+    (place.folder / "old.py").write_text("x = 1\n")
+    git(place.folder, "add", "."), git(place.folder, "commit", "-qm", "first")
+    kept = ask("memory_write", content="The retry policy lives in `old.py`.", scopes=["projects:foo"])
+    verified = ask("memory_verify", id=kept["id"], verified_paths=["old.py"])
+    assert verified["updated"] == kept["updated"]
+    git(place.folder, "mv", "old.py", "new.py"), git(place.folder, "commit", "-qm", "move")
+    ask("memory_update", id=kept["id"], content="The retry policy lives in `new.py`.")
+    assert ask("memory_verify", id=kept["id"], verified_paths=["new.py"])["verified_paths"] == ["new.py"]
+    (place.folder / "other.py").write_text("y = 1\n")
+    git(place.folder, "rm", "-q", "new.py"), git(place.folder, "add", "."), git(place.folder, "commit", "-qm", "gone")
+    ask("memory_update", id=kept["id"], content="The retry policy lives in `other.py`.")
+    assert ask("memory_verify", id=kept["id"])["verified"] == kept["id"]
+
+
+@promise("remove, list_tombstones, restore: created and last_verified_at survive; an active or unknown id is an error")
+def test_tombstones(ask: Tools) -> None:
+    kept = ask("memory_write", content="Deploys go out on Tuesdays.", scopes=["infrastructure"])
+    ask("memory_remove", id=kept["id"], reason="They go out daily.")
+    [gone] = ask("memory_list_tombstones", scopes=["infrastructure"])
+    assert (gone["id"], gone["removed_reason"], bool(gone["removed"]), bool(gone["removed_session"])) == (
+        kept["id"],
+        "They go out daily.",
+        True,
+        True,
+    )
+    assert ask("memory_restore", id=kept["id"])["created"] == kept["created"]
+    assert ask.refused("memory_restore", id=kept["id"])
+    assert ask.refused("memory_restore", id="01HXYZ123ABC0000000000000A")
+
+
+@promise("memory_list, memory_rename_scope, memory_scope_disable and _enable")
+def test_scopes(ask: Tools) -> None:
+    kept = ask("memory_write", content="Ruff is the linter.", scopes=["tool"])
+    [row] = ask("memory_list")
+    assert row["summary"] == "Ruff is the linter."
+    [full] = ask("memory_list", with_bodies=True)
+    assert full["body"] == "Ruff is the linter."
+    assert ask("memory_rename_scope", old_scope="tool", new_scope="tools")["active"] == [kept["id"]]
+    ask("memory_scope_disable", scope="tools")
+    assert ask("memory_search", query="which linter is ruff") == []
+    assert ask("memory_scope_enable", scope="tools")["disabled_scopes"] == []
+    assert ask("memory_scope_overview")["scopes"] == {"tools": 1}
+
+
+@promise("memory_record_use and memory_health: applied, contradicted with a timeline, corrected, orphans as a number")
+def test_use_and_health(ask: Tools) -> None:
+    kept = ask("memory_write", content="The queue is RabbitMQ.", scopes=["infrastructure"])
+    ask("memory_record_use", memory_ids=[kept["id"]], outcome="applied", note="chose the client")
+    ask("memory_record_use", memory_ids=[kept["id"]], outcome="contradicted")
+    health = ask("memory_health", window_days=30, heavily_used_top_k=5, min_applied=1)
+    assert [row["id"] for row in health["heavily_used"]] == [kept["id"]]
+    assert health["contradicted"][0]["resolution_timeline"][-1]["kind"] == "contradicted"
+    assert health["orphan_use_events"] == 0
+    assert health["verification_debt"]["never_verified_total"] == 1
+    ask("memory_verify", id=kept["id"])
+    assert ask("memory_health")["contradicted"] == []
+    assert ask("memory_record_use", memory_ids=[kept["id"]], outcome="corrected")["outcome"] == "corrected"
+
+
+@promise("memory_scope_overview: counts by scope, and what there is to curate")
+def test_the_overview(ask: Tools) -> None:
+    assert ask("memory_scope_overview")["total"] == 0
+    ask("memory_write", content="The queue is RabbitMQ.", scopes=["infrastructure"])
+    overview = ask("memory_scope_overview")
+    assert (overview["total"], overview["curation_pending"]["never_verified"]) == (1, 1)
+    assert set(overview["curation_pending"]) == {"stale", "never_verified", "drifted", "cold", "dead"}
+
+
+@promise("written outside git it is global and surfaces anywhere; another repository needs auto_scope=false")
+def test_auto_scope(place: Place, tmp_path: Path) -> None:
+    outside, bar = tmp_path / "notes", tmp_path / "bar"
+    outside.mkdir()
+    bar.mkdir()
+    git(bar, "init", "-q"), git(bar, "remote", "add", "origin", "git@github.com:me/bar.git")
+    anywhere = place.tools("bettermemory", outside)
+    said = anywhere("memory_write", content="I prefer tabs of four spaces.", scopes=["personal-context"])
+    in_foo, in_bar = place.tools("bettermemory"), place.tools("bettermemory", bar)
+    assert [hit["id"] for hit in in_foo("memory_search", query="tabs of four spaces")] == [said["id"]]
+    assert [row["id"] for row in in_foo("memory_list")] == [said["id"]]
+    assert in_foo("memory_health")["verification_debt"]["never_verified_total"] == 1
+    own = in_foo("memory_write", content="The cache is Valkey.", scopes=["projects:foo"])
+    assert in_bar("memory_search", query="the cache is Valkey") == []
+    assert [hit["id"] for hit in in_bar("memory_search", query="the cache is Valkey", auto_scope=False)] == [own["id"]]
+    assert in_bar("memory_show", id=own["id"])["origin"] == {
+        "repo": "github.com/me/foo",
+        "branch": "main",
+        "cwd": str(place.folder),
+        "worktree": None,
+    }
+
+
+@promise("BETTERMEMORY_DIR chooses the store")
+def test_the_variable_for_the_directory(place: Place, tmp_path: Path) -> None:
+    del place.environment["HOLDFAST_HOME"]
+    place.environment["BETTERMEMORY_DIR"] = str(tmp_path / "mine")
+    place.tools("bettermemory")("memory_write", content="The cache is Valkey.", scopes=["tools"])
+    assert (tmp_path / "mine" / "holdfast.db").exists()
+    [row] = place.tools("bettermemory")("memory_list")
+    assert row["summary"] == "The cache is Valkey."
+
+
+def _with(place: Place, **variables: str) -> Tools:
+    place.environment.update(variables)
+    return place.tools("bettermemory")
+
+
+@promise("config require_write_confirmation: a write is pending; confirm commits it, cancel drops it")
+def test_writes_that_need_confirmation(place: Place) -> None:
+    ask = _with(place, HOLDFAST_CONFIRM_WRITES="true")
+    held = ask("memory_write", content="The cache is Valkey.", scopes=["tools"])
+    assert (held["status"], held["pending_reason"]) == ("pending", "config")
+    assert ask("memory_write_cancel", pending_id=held["pending_id"])["existed"]
+    assert ask("memory_write", content="The cache is Redis.", scopes=["tools"])["status"] == "pending"
+    assert ask("memory_list") == []
+
+
+@promise("config scopes.allowed: a write with another scope fails")
+def test_allowed_scopes(place: Place) -> None:
+    ask = _with(place, HOLDFAST_ALLOWED_SCOPES="tools")
+    assert "tools" in ask.refused("memory_write", content="The cache is Valkey.", scopes=["projects:foo"])
+
+
+INIT = ["init", *(f"init --client {name}" for name in ("claude-code", "claude-desktop", "cursor", "continue", "cline"))]
+
+
+@promise("bettermemory init, for each client it names; running it again changes nothing")
+@pytest.mark.parametrize("line", [*INIT, "init --client cursor --print-only", "init --json", "init --with-addendum"])
+def test_init_lines(place: Place, line: str) -> None:
+    first = place.run(f"compat bettermemory {line}").stdout
+    assert "bettermemory" in first
+    if line in INIT[1:]:
+        assert "everything is set up" in place.run(f"compat bettermemory {line}").stdout
+
+
+def _kept(place: Place) -> tuple[Tools, dict[str, Any]]:
+    ask = place.tools("bettermemory")
+    kept = ask("memory_write", content="The cache is Valkey.", scopes=["projects:demo"])
+    gone = ask("memory_write", content="The queue is RabbitMQ.", scopes=["tools"])
+    ask("memory_remove", id=gone["id"], reason="It was never used.")
+    return ask, kept
+
+
+@promise("bettermemory --version, doctor, doctor --json (exit code 0, 1 or 2)")
+@pytest.mark.parametrize("line", ["--version", "doctor", "doctor --json"])
+def test_doctor_lines(place: Place, line: str) -> None:
+    assert place.run(f"compat bettermemory {line}", code=None).returncode in (0, 1, 2)
+
+
+@promise("bettermemory health, health --json, health --days 60 --top-k 20: the data of memory_health")
+def test_health_lines(place: Place) -> None:
+    ask, kept = _kept(place)
+    ask("memory_record_use", memory_ids=[kept["id"]], outcome="applied")
+    assert "1" in place.run("compat bettermemory health").stdout
+    report = place.json("compat bettermemory health --json")
+    assert set(report) >= {"dead_weight", "heavily_used", "contradicted", "marker_stats", "verification_debt"}
+    assert place.json("compat bettermemory health --days 60 --top-k 20 --json")["window_days"] == 60
+
+
+@promise("bettermemory tombstones list, --json --scope, prune --older-than DAYS, --dry-run")
+def test_tombstone_lines(place: Place) -> None:
+    _kept(place)
+    assert "It was never used." in place.run("compat bettermemory tombstones list").stdout
+    [row] = place.json("compat bettermemory tombstones list --json --scope tools")
+    assert row["removed_reason"] == "It was never used."
+    assert place.json("compat bettermemory tombstones list --json --scope other") == []
+    assert "1" in place.run("compat bettermemory tombstones prune --older-than 0 --dry-run").stdout
+    assert "0" in place.run("compat bettermemory tombstones prune --older-than 365").stdout
+    place.run("compat bettermemory tombstones prune --older-than 0")
+    assert place.json("compat bettermemory tombstones list --json") == []
+
+
+@promise("bettermemory export to stdout, -o FILE, --no-tombstones, --scope")
+def test_export_lines(place: Place) -> None:
+    _kept(place)
+    dump = place.json("compat bettermemory export")
+    assert (
+        [row["body"] for row in dump["active_memories"]],
+        [row["removed_reason"] for row in dump["tombstoned_memories"]],
+    ) == (
+        ["The cache is Valkey."],
+        ["It was never used."],
+    )
+    place.run("compat bettermemory export -o backup.json")
+    assert json.loads((place.folder / "backup.json").read_text())["active_memories"] == dump["active_memories"]
+    assert "tombstoned_memories" not in place.json("compat bettermemory export --no-tombstones")
+    assert place.json("compat bettermemory export --scope projects:other")["active_memories"] == []
+
+
+@promise("bettermemory migrate origin: --dry-run, --repo URL, --scope-repo SCOPE=URL")
+def test_migrate_lines(place: Place, tmp_path: Path) -> None:
+    outside = tmp_path / "notes"
+    outside.mkdir()
+    ask = place.tools("bettermemory", outside)
+    ask("memory_write", content="The cache of bar is Valkey.", scopes=["projects:bar"], acknowledge_scope_mismatch=True)
+    ask("memory_write", content="I prefer short answers.", scopes=["personal-context"])
+    preview = place.run(
+        "compat bettermemory migrate origin --scope-repo projects:bar=git@github.com:me/bar.git --dry-run",
+        folder=outside,
+    )
+    assert "github.com/me/bar" in preview.stdout
+    here = place.tools("bettermemory")
+    assert len(here("memory_list")) == 2
+    place.run("compat bettermemory migrate origin --scope-repo projects:bar=git@github.com:me/bar.git", folder=outside)
+    assert [row["summary"] for row in here("memory_list")] == ["I prefer short answers."]
+    place.run("compat bettermemory migrate origin --repo git@github.com:me/foo.git", folder=outside)
+    [row] = here("memory_list")
+    assert here("memory_show", id=row["id"])["origin"]["repo"] == "github.com/me/foo"

@@ -1,0 +1,211 @@
+"""claude-mem's reference, tried literally."""
+
+import json
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+from urllib.request import Request, urlopen
+
+import pytest
+
+from tests.compatible.conftest import Place, Tools
+
+promise = pytest.mark.promise
+FIXED = {
+    "content": "The gateway dropped requests over 1 MB; the limit is 10 MB now.",
+    "title": "Gateway limit raised",
+    "kind": "bugfix",
+}
+
+
+@pytest.fixture
+def ask(place: Place) -> Tools:
+    return place.tools("claude-mem")
+
+
+@promise("the four tools of the search workflow, the workflow itself always visible")
+def test_tools(ask: Tools) -> None:
+    assert {"search", "timeline", "get_observations", "__IMPORTANT"} <= ask.names
+    assert "get_observations" in ask.text("__IMPORTANT")
+
+
+@promise("three layers: search gives ids, timeline the context, get_observations full details")
+def test_three_layers(ask: Tools) -> None:
+    number = ask("observation_add", **FIXED)["id"]
+    index = ask.text("search", query="gateway requests", limit=20)
+    assert f"#{number}" in index
+    assert f"#{number}" in ask.text("timeline", anchor=str(number), depth_before=3, depth_after=3)
+    [row] = ask("get_observations", ids=[number])
+    assert {
+        "type",
+        "title",
+        "subtitle",
+        "facts",
+        "narrative",
+        "concepts",
+        "files_read",
+        "prompt_number",
+        "created_at",
+    } <= set(row)
+    assert (row["type"], row["title"]) == ("bugfix", "Gateway limit raised")
+
+
+@promise("filters narrow before they cut: obs_type with a small limit finds what there is, totals are true")
+def test_filters_come_first(ask: Tools) -> None:
+    things = "retries caching logging routing billing search uploads sessions tracing quotas webhooks pages".split()
+    for place, thing in enumerate(things):
+        content = (
+            f"Reading the gateway: {thing} live in their own module, {place + 2} files owned by team {thing[::-1]}."
+        )
+        assert "deduplicated" not in ask("observation_add", content=content, title=f"Gateway {thing}", kind="discovery")
+    fixed = ask("observation_add", **FIXED)["id"]
+    rows = ask("search", query="gateway", obs_type="bugfix", limit=2, format="json")
+    assert ([row["id"] for row in rows["observations"]], rows["totalResults"]) == ([fixed], 1)
+    assert ask("search", query="gateway", obs_type="discovery", limit=2, format="json")["totalResults"] == len(things)
+
+
+@promise("six types of observation")
+@pytest.mark.parametrize("kind", ["bugfix", "feature", "refactor", "change", "discovery", "decision"])
+def test_types(ask: Tools, kind: str) -> None:
+    number = ask("observation_add", content="The gateway forwards requests.", title="Gateway", kind=kind)["id"]
+    assert ask("get_observations", ids=[number])[0]["type"] == kind
+
+
+@promise("hooks: a session is observed without being asked, and the next one starts with its context")
+def test_hooks_observe(place: Place) -> None:
+    (place.home / ".claude").mkdir()
+    place.run("init --surface claude-mem --client claude-code --yes")
+    ask = place.tools("claude-mem")
+    ask.text("session_start_context")
+    file = place.folder / "gateway.py"
+    file.write_text("LIMIT = 10\n")
+    edit = {"file_path": str(file), "old_string": "LIMIT = 1", "new_string": "LIMIT = 10"}
+    place.hook("SessionStart", source="startup")
+    place.hook("UserPromptSubmit", prompt="Raise the limit of the gateway to 10 MB, uploads are dropped.")
+    place.hook("PostToolUse", tool_name="Edit", tool_input=edit, tool_response={"success": True})
+    place.hook("Stop", last_assistant_message="Raised the limit of the gateway to 10 MB, because uploads were dropped.")
+    place.hook("SessionEnd", reason="exit")
+    place.work()
+    assert "gateway" in ask.text("search", query="limit of the gateway", files="gateway.py").lower()
+    assert "gateway" in ask.text("session_start_context").lower()
+
+
+@promise("<private> text never reaches the store")
+def test_private_text(ask: Tools) -> None:
+    kept = ask(
+        "observation_add", content="The gateway is fast. <private>The salary is 9000.</private>", title="Gateway"
+    )
+    assert "salary" not in json.dumps(ask("get_observations", ids=[kept["id"]]))
+
+
+@promise("endless mode: after a compaction a session goes on with what it was doing")
+def test_endless_mode(place: Place) -> None:
+    (place.home / ".claude").mkdir()
+    place.run("init --surface claude-mem --client claude-code --yes")
+    place.tools("claude-mem").text("session_start_context")
+    place.hook("SessionStart", source="startup")
+    place.hook("UserPromptSubmit", prompt="Raise the limit of the gateway to 10 MB, uploads are dropped.")
+    place.hook(
+        "PostToolUse",
+        tool_name="Bash",
+        tool_input={"command": "pytest tests/test_gateway.py"},
+        tool_response={"stdout": "1 passed"},
+    )
+    place.hook("PreCompact", trigger="auto")
+    place.work()
+    assert "limit of the gateway" in place.hook("SessionStart", source="compact")
+
+
+@promise("modes: one that does not exist is an error that lists them")
+def test_modes(place: Place) -> None:
+    place.environment["HOLDFAST_MODE"] = "code--nowhere"
+    assert "code--chill" in place.run("status", code=None).stderr
+    place.environment["HOLDFAST_MODE"] = "email-investigation"
+    place.run("status")
+
+
+@promise("worker-service start and hook lines: context is printed, events are stored")
+def test_worker_lines(place: Place, ask: Tools) -> None:
+    ask("observation_add", **FIXED)
+    assert place.run("compat claude-mem start").stdout
+    assert "Gateway limit raised" in place.run("compat claude-mem hook claude-code context").stdout
+    event = json.dumps(
+        {"session_id": "s-1", "cwd": str(place.folder), "tool_name": "Bash", "tool_input": {"command": "ls"}}
+    )
+    place.run("compat claude-mem hook claude-code observation", stdin=event)
+    place.run("compat claude-mem hook claude-code summarize", stdin=event)
+
+
+def _database(file: Path) -> None:
+    with sqlite3.connect(file) as db:
+        db.executescript(
+            """
+            create table sdk_sessions (id integer primary key, content_session_id text, memory_session_id text, project text,
+                started_at text, started_at_epoch integer, completed_at text, user_prompt text, status text);
+            create table observations (id integer primary key, memory_session_id text, project text, type text, title text,
+                subtitle text, facts text, narrative text, concepts text, files_read text, files_modified text,
+                prompt_number integer, created_at text, created_at_epoch integer);
+            create table session_summaries (id integer primary key, memory_session_id text, project text, request text,
+                learned text, completed text, next_steps text, created_at text, created_at_epoch integer);
+            create table user_prompts (id integer primary key, content_session_id text, prompt_number integer, prompt_text text,
+                created_at text, created_at_epoch integer);
+            insert into sdk_sessions values (1, 'c-1', 'm-1', 'foo', '2026-01-02T10:00:00Z', 1767348000000, null, 'Fix it', 'completed');
+            insert into observations values (7, 'm-1', 'foo', 'bugfix', 'Gateway limit raised', 'It was 1 MB', '["The limit is 10 MB"]',
+                'Requests over 1 MB were dropped.', '["gotcha"]', '[]', '["gateway.py"]', 3, '2026-01-02T10:05:00Z', 1767348300000);
+            insert into session_summaries values (1, 'm-1', 'foo', 'Fix the gateway', 'It had a limit', 'Raised it', 'Watch it',
+                '2026-01-02T10:10:00Z', 1767348600000);
+            insert into user_prompts values (1, 'c-1', 3, 'Fix the gateway', '2026-01-02T10:01:00Z', 1767348060000);
+            """
+        )
+
+
+@promise("import from another folder: the report says where things went; --map or `project move` puts them right")
+@pytest.mark.parametrize("fix", ["import --from claude-mem FILE --map foo=.", "project move foo ."])
+def test_import_goes_to_the_right_project(place: Place, tmp_path: Path, fix: str) -> None:
+    file, elsewhere = tmp_path / "claude-mem.db", tmp_path / "elsewhere"
+    _database(file)
+    elsewhere.mkdir()
+    report = place.run(f"import --from claude-mem {file}", folder=elsewhere).stdout
+    assert "foo (2)" in report
+    assert "holdfast project move foo" in report
+    ask = place.tools("claude-mem")
+    place.run(fix.replace("FILE", str(file)))
+    rows = ask("search", query="gateway limit", project="github.com/me/foo", format="json")
+    [row] = rows["observations"]
+    assert (row["title"], row["project"], row["prompt_number"]) == ("Gateway limit raised", "github.com/me/foo", 3)
+    assert ask("get_observations", ids=[7])[0]["title"] == "Gateway limit raised"
+
+
+@promise("worker HTTP: search, timeline, observation by id, summaries, prompts, batch, by-file, memory/save, version")
+def test_http(place: Place, tmp_path: Path) -> None:
+    _database(tmp_path / "claude-mem.db")
+    place.run(f"import --from claude-mem {tmp_path / 'claude-mem.db'}")
+    command = [sys.executable, "-m", "holdfast", "web", "--port", "0", "--no-open"]
+    served = subprocess.Popen(
+        command, cwd=place.folder, env=place.environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+    try:
+        assert served.stdout is not None
+        line = served.stdout.readline()
+        base = line[line.index("http://") :].split("/?")[0].split()[0].rstrip("/.")
+        token = (Path(place.environment["HOLDFAST_HOME"]) / "http-token").read_text().strip()
+
+        def get(path: str, body: Any = None) -> Any:
+            headers = {"authorization": f"Bearer {token}", "content-type": "application/json"}
+            data = None if body is None else json.dumps(body).encode()
+            return json.loads(urlopen(Request(base + path, data=data, headers=headers)).read())
+
+        assert get("/api/search?query=gateway")["totalResults"] >= 1
+        assert get("/api/timeline?anchor=7")["items"]
+        assert get("/api/observation/7")["prompt_number"] == 3
+        assert get("/api/summaries")["items"][0]["completed"] == "Raised it"
+        assert get("/api/prompts")["items"][0]["prompt_text"] == "Fix the gateway"
+        assert get("/api/observations/batch", {"ids": [7]})["observations"][0]["title"] == "Gateway limit raised"
+        assert get("/api/search/by-file?filePath=gateway.py")["totalResults"] == 1
+        assert get("/api/memory/save", {"text": "The gateway is written in Go.", "title": "Language"})["success"]
+        assert get("/api/version")["version"]
+    finally:
+        served.terminate()
+        served.communicate(timeout=20)

@@ -1,0 +1,119 @@
+"""Where we left off: sessions driven through the real hook and worker, and what the next one begins with."""
+
+from pathlib import Path
+
+import pytest
+
+from bench.briefs import next_brief, rows_of
+from bench.driving import Desktop
+from holdfast.compose import open_memory
+from holdfast.compose.settings import load_settings
+from holdfast.model.query import Query
+from holdfast.policy.sessions.left_off import asks_for_it
+from holdfast.surfaces.core import work
+from holdfast.surfaces.gitmem import display
+from holdfast.verbs.memory import Memory
+from holdfast.verbs.search.recall import recall
+from holdfast.verbs.sessions.session import start
+
+pytestmark = pytest.mark.embedded
+RENAME = {
+    "turns": [
+        {
+            "prompt": "Rename OrderService to CheckoutService. Do not touch the migrations.",
+            "did": [
+                ["edit", "shop.py"],
+                ["run", "pytest -q", "fail", "ImportError: cannot import name 'OrderService'"],
+            ],
+        }
+    ],
+    "ends": "killed",
+}
+INVOICES = {
+    "turns": [
+        {"prompt": "start on PDF invoices", "did": [["create", "invoice.py"]], "answer": "Next I would add VAT."}
+    ],
+    "ends": "end",
+    "branch": "feature/invoices",
+}
+
+
+def opened(desktop: Desktop) -> Memory:
+    flags = {"home": str(desktop.home), "embedder": "none", "starters": False}
+    settings = load_settings(folder=desktop.checkout, environment={}, flags=flags)
+    return open_memory(settings, folder=desktop.checkout)
+
+
+@pytest.mark.parametrize("row", rows_of("sessions")[::8], ids=lambda row: str(row["name"]))
+def test_the_next_session_begins_with_every_decisive_fact(row: dict[str, object]) -> None:
+    text = next_brief(row).lower()
+    assert [fact for fact in row["facts"] if not all(part in text for part in fact)] == []  # type: ignore[attr-defined]
+
+
+def test_the_work_of_each_branch_is_told_on_that_branch(tmp_path: Path) -> None:
+    desktop = Desktop(tmp_path)
+    desktop.play(INVOICES, "one")
+    desktop.play(RENAME, "two")
+    desktop.switch("feature/invoices")
+    assert "PDF invoices" in desktop.hook("SessionStart", "three", source="startup")
+    desktop.switch("main")
+    text = desktop.hook("SessionStart", "four", source="startup")
+    assert "CheckoutService" in text
+    assert "interrupted" in text
+    assert "PDF invoices" not in text
+    desktop.switch("unknown")
+    assert (
+        "branch feature/invoices" in (text := desktop.hook("SessionStart", "five", source="startup"))
+        or "branch main" in text
+    )
+
+
+def test_work_that_was_interrupted_just_before_comes_with_the_first_prompt_and_once(tmp_path: Path) -> None:
+    desktop = Desktop(tmp_path)
+    desktop.play(INVOICES | {"branch": "main"}, "one")
+    for event, given in (
+        ("UserPromptSubmit", {"prompt": "Rename OrderService to CheckoutService"}),
+        ("PostToolUse", {"tool_name": "Edit", "tool_input": {"file_path": "shop.py"}}),
+    ):
+        desktop.hook(event, "two", **given)
+    assert "PDF invoices" in desktop.hook("SessionStart", "three", source="startup")
+    desktop.work()  # started by that event
+    assert "CheckoutService" in desktop.hook("UserPromptSubmit", "three", prompt="hello")
+    assert desktop.hook("UserPromptSubmit", "three", prompt="hello again") == ""
+
+
+def test_a_session_is_not_told_what_it_did_itself(tmp_path: Path) -> None:
+    desktop = Desktop(tmp_path)
+    desktop.play(RENAME, "one")
+    assert "left off" not in desktop.hook("SessionStart", "one", source="resume")
+
+
+@pytest.mark.parametrize(
+    "question", ["Where did we leave off?", "Wo waren wir?", "¿Dónde lo dejamos?", "我们上次做到哪里了？"]
+)
+def test_recall_answers_where_we_left_off(tmp_path: Path, question: str) -> None:
+    desktop = Desktop(tmp_path)
+    desktop.play(INVOICES, "one")
+    desktop.play(RENAME, "two")
+    with opened(desktop) as memory:
+        first = recall(memory, Query(text=question)).hits[0]
+        assert "CheckoutService" in first.snippet
+        assert "Do not touch the migrations" in first.snippet
+        named = recall(memory, Query(text="where did we leave off with the invoices?")).hits[0]
+        assert "PDF invoices" in named.snippet
+
+
+def test_starting_a_session_mentions_interrupted_work(tmp_path: Path) -> None:
+    desktop = Desktop(tmp_path)
+    desktop.play(RENAME, "one")
+    with opened(desktop) as memory:
+        memory, begun = start(memory, title="something else")
+        for text in (work.opening_of(begun), display.opening(begun, "started", memory.clock.now())):
+            assert "interrupted" in text
+            assert "CheckoutService" in text
+            assert "Do not touch the migrations" in text
+
+
+@pytest.mark.parametrize("row", rows_of("left_off_questions")[::3], ids=lambda row: str(row["question"])[:30])
+def test_the_question_where_we_left_off_is_recognized(row: dict[str, object]) -> None:
+    assert asks_for_it(str(row["question"])) == row["is"]

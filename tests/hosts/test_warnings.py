@@ -1,0 +1,141 @@
+"""Warnings through the hook itself, in the shapes of the clients' events: at the right command, once, and readable."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from holdfast.hosts.hooks.places import prepared_file, remotes_of
+from holdfast.model.ids import short
+from holdfast.model.record import Draft
+from holdfast.policy.sessions.warning import warning_of
+from holdfast.verbs.capture.prepare import prepare
+from holdfast.verbs.memory import Memory
+from holdfast.verbs.records.write import write
+from tests.conftest import keep
+from tests.hosts.running import Run, answer
+from tests.hosts.test_hooks import CLIENT
+
+SEVERE = {"severity": "high", "counter_arguments": ["only once", "there is a backup"]}
+SCARS = (
+    "`git push --force` on main threw away two commits. Use `git push --force-with-lease` instead.",
+    "Running `pytest` directly picks up the wrong interpreter. Use `uv run pytest`.",
+    "`src/schema_pb2.py` is generated: edits are lost. Change `proto/shop.proto`.",
+)
+Warned = Callable[..., str]
+
+
+@pytest.fixture
+def warned(memory: Memory, tmp_path: Path) -> Warned:
+    """Return a function that runs the hook before or after a tool call and returns the warning."""
+    project = tmp_path / "checkout"
+    (project / ".git").mkdir(parents=True)
+    home = memory.store.folder
+    assert home
+    for text in SCARS:
+        keep(memory, text, kind="scar", fields=SEVERE)
+    prepare(memory, Path(prepared_file(str(home), str(project))), path=str(project), remotes=remotes_of(str(project)))
+
+    def run(
+        tool: str, given: Any, *, client: str = "claude-code", event: str = "PreToolUse", session: str = "s1"
+    ) -> str:
+        payload = {"session_id": session, "cwd": str(project), "tool_name": tool, "tool_input": given}
+        command = [sys.executable, "-I", "-S", str(CLIENT), event, "--client", client, "--home", str(home)]
+        done = subprocess.run(command, input=json.dumps(payload).encode(), capture_output=True, check=True, cwd=project)
+        assert done.stderr == b""
+        assert not (home / "hooks.log").exists(), (home / "hooks.log").read_text()
+        reply = json.loads(done.stdout) if done.stdout else {}
+        return str(reply.get("hookSpecificOutput", {}).get("additionalContext", ""))
+
+    return run
+
+
+CALLS = [
+    ("claude-code", "PreToolUse", "Bash", lambda command: {"command": command, "description": "x"}),
+    ("codex", "PreToolUse", "exec_command", lambda command: {"cmd": command}),
+    ("codex", "PreToolUse", "shell", lambda command: {"command": ["bash", "-lc", command]}),
+    ("gemini", "PostToolUse", "run_shell_command", lambda command: {"command": command, "directory": "."}),
+]
+
+
+@pytest.mark.parametrize(("client", "event", "tool", "shaped"), CALLS, ids=["claude", "codex", "codex-list", "gemini"])
+def test_every_client_is_warned_at_the_dangerous_form_and_once_a_session(
+    warned: Warned, client: str, event: str, tool: str, shaped: Callable[[str], Any]
+) -> None:
+    def ask(command: str, session: str = "s1") -> str:
+        return warned(tool, shaped(command), client=client, event=event, session=session)
+
+    assert ask("git push origin main") == ""
+    assert ask("git commit -m 'never git push --force'") == ""
+    assert "two commits" in ask("cd app && git -C . push -f origin main")
+    assert ask("git push --force") == ""
+    assert "two commits" in ask("git push --force", session="s2")
+    assert ask("uv run pytest -q tests/test_cart.py") == ""
+    assert "wrong interpreter" in ask("python -m pytest -q")
+    assert ask("cat src/schema_pb2.py") == ""
+    assert "generated" in ask("sed -i 's/a/b/' src/schema_pb2.py")
+
+
+def test_an_edit_is_warned_of_and_a_read_is_not(warned: Warned) -> None:
+    assert warned("Read", {"file_path": "src/schema_pb2.py"}) == ""
+    assert warned("Edit", {"file_path": "proto/shop.proto"}) == ""
+    assert "generated" in warned("Edit", {"file_path": "src/schema_pb2.py"})
+    patch = "*** Begin Patch\n*** Update File: src/schema_pb2.py\n@@\n-a\n+b\n*** End Patch"
+    for given in (patch, {"input": patch}, {"command": patch}, {"command": ["apply_patch", patch]}):
+        session = str(given)[:20] + str(type(given))
+        assert "generated" in warned("apply_patch", given, client="codex", session=session), given
+
+
+def test_a_warning_says_each_thing_once(warned: Warned) -> None:
+    text = warned("Bash", {"command": "git push --force"})
+    assert text.count("threw away two commits") == 1
+    assert text.startswith("Holdfast: high scar ")
+    assert len(text.splitlines()) == 1
+
+
+def test_lesson_reason_and_remedy_have_a_line_each(memory: Memory) -> None:
+    fields = {**SEVERE, "why": "The plan was stale.", "action_protocol": ["save the plan", "apply that plan"]}
+    title = "terraform apply replaced the database"
+    draft = Draft(body="Applied without a plan.", title=title, kind="scar", fields=fields)
+    record = write(memory, draft).record  # type: ignore[union-attr]
+    assert warning_of(record).splitlines() == [
+        f"Holdfast: high scar {short(record.id)}: terraform apply replaced the database",
+        "Why: Applied without a plan. The plan was stale.",
+        "Instead: save the plan; apply that plan",
+    ]
+
+
+def prepared_triggers(memory: Memory, tmp_path: Path) -> dict[str, list[str]]:
+    prepare(memory, tmp_path / "prepared.json")
+    listed = json.loads((tmp_path / "prepared.json").read_text())["triggers"]
+    return {item["id"]: [*(pattern["stages"][0][0] for pattern in item["patterns"]), *item["paths"]] for item in listed}
+
+
+def test_any_memory_with_triggers_warns_and_a_global_scar_warns_in_every_project(
+    memory: Memory, tmp_path: Path
+) -> None:
+    fact = keep(memory, "The deploy needs two approvals.", triggers=("fly deploy", "path:fly.toml"))
+    keep(memory, "The deploy takes ten minutes.")
+    scar = keep(memory, "Never run `terraform destroy`.", kind="scar", fields=SEVERE, project="")
+    assert prepared_triggers(memory, tmp_path) == {fact.id: ["fly", "fly.toml"], scar.id: ["terraform"]}
+
+
+def test_triggers_are_set_shown_changed_and_turned_off_on_the_command_line(run: Run) -> None:
+    scar = ("--kind", "scar", "--field", "severity=high", "--field", 'counter_arguments=["only once", "a backup"]')
+    saved = run("remember", "`git push --force` lost two commits.", *scar)
+    assert "warns at `git push --force` (inferred from its text)" in saved.stdout
+    id_ = saved.stdout.split()[0]
+    assert "(inferred from its text)" in run("show", id_).stdout
+    assert run("revise", id_, "--trigger", "git push", "--trigger", "path:deploy/*.yml").returncode == 0
+    assert "warns at `git push`; edits of deploy/*.yml\n" in run("show", id_).stdout
+    assert answer(run("show", id_, "--json"))["around"]["warns_at"] == "`git push`; edits of deploy/*.yml"
+    run("revise", id_, "--trigger", "none")
+    assert "git push --force`" not in run("show", id_).stdout.partition("warns at")[2]
+    run("revise", id_, "--trigger", "")
+    assert "warns at `git push --force` (inferred" in run("show", id_).stdout
+    refused = run("revise", id_, "--trigger", "*")
+    assert (refused.returncode, "would match nearly everything" in refused.stderr) == (64, True)
