@@ -58,7 +58,15 @@ class Place:
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
-    folder = tmp_path_factory.mktemp("poisoned")
+    yield from poisoned(tmp_path_factory.mktemp("poisoned"))
+
+
+@pytest.fixture
+def fresh(tmp_path: Path) -> Iterator[Place]:
+    yield from poisoned(tmp_path)
+
+
+def poisoned(folder: Path) -> Iterator[Place]:
     work = folder / "work"
     work.mkdir()
     subprocess.run(["git", "init", "-q", str(work)], check=True)
@@ -66,8 +74,6 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
     flags |= {"prompt_hints": True, "inject": "full", "block_actions": True}
     memory = open_memory(load_settings(folder=work, environment={}, flags=flags), folder=work)
     ids = planted(memory)
-    prepare(memory, Path(prepared_file(str(folder), str(work))), path=str(work), remotes=remotes_of(str(work)))
-    write_handover(Path(handover_file(str(folder), "s1")), POISON)
     settings = {f"HOLDFAST_{name.upper()}": str(value).lower() if isinstance(value, bool) else str(value) for name, value in flags.items()}  # fmt: skip
     run = runner(work, folder)
     yield Place(memory.acting_in(ids["session"]), ids, work, lambda *arguments: run(*arguments, **settings))
@@ -175,8 +181,10 @@ def test_the_poison_is_shown_so_that_something_was_tried(place: Place) -> None:
     assert MARKERS.search(SHORT)
 
 
-def test_no_hook_shows_a_marker(place: Place) -> None:
-    home, cwd = str(place.folder.parent), str(place.folder)
+def test_no_hook_shows_a_marker(fresh: Place) -> None:
+    home, cwd = str(fresh.folder.parent), str(fresh.folder)
+    prepare(fresh.memory, Path(prepared_file(home, cwd)), path=cwd, remotes=remotes_of(cwd))
+    write_handover(Path(handover_file(home, "s1")), POISON)
     said = []
     for event, more, given in (
         ("SessionStart", {"source": "compact"}, {}),
