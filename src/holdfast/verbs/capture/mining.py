@@ -281,10 +281,10 @@ def _kind(mined_kind: str) -> dict[str, Any]:
 def _pending(memory: Memory) -> list[Record]:
     chosen = Filter(projects=(memory.store.project_number(memory.project),), states=("pending",))
     page = records.page(memory.store.db, chosen, limit=MOST_OFFERED)
-    return [entry.record for entry in page if _is_mined(entry.record) and not lapsed(memory, entry.record)]
+    return [entry.record for entry in page if is_mined(entry.record) and not lapsed(memory, entry.record)]
 
 
-def _is_mined(record: Record) -> bool:
+def is_mined(record: Record) -> bool:
     """True if a record was really mined; imported records may only claim it."""
     seen = record.extra.get("pattern")
     return (
@@ -297,7 +297,7 @@ def _is_mined(record: Record) -> bool:
 
 def _candidate(memory: Memory, reference: str) -> Record:
     record = find(memory, reference).record
-    if not _is_mined(record) or record.state != "pending":
+    if not is_mined(record) or record.state != "pending":
         raise Conflict(f"{record.id} is not a pending mined memory.", hint="List them with `holdfast mine list`.")
     if record.project != memory.project:
         raise Conflict(f"{record.id} was mined in {record.project}.", hint="Approve or reject it in that project.")

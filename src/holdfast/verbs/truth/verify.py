@@ -55,7 +55,8 @@ def verify(memory: Memory, reference: str, *, note: str = "", anchors: tuple[str
         if wrong := wrong_claims(current_anchors, snapshot):
             hint = "Revise its text or anchors, or forget it if it is no longer true."
             raise Conflict(f"{record.id} cannot be verified: {'; '.join(wrong)}.", hint=hint)
-        data |= {"seen": snapshot_to_json(snapshot)} if snapshot else {}
+        if snapshot or record.seen:  # what is no longer cited is no longer compared
+            data["seen"] = snapshot_to_json(snapshot) if snapshot else {"marks": {}}
     if anchors is not None or current_anchors != record.anchors:
         data["anchors"] = list(current_anchors)
     return commit_about(memory, "verified", record, data)
