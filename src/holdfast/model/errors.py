@@ -7,6 +7,7 @@ HoldfastError
 ├── NotFound           no such record, scope or file
 │   └── Ambiguous      a part of an id fits several records
 ├── Conflict           the record is not in a state that allows this
+├── NotSaved           a write was refused (a duplicate, a secret); raised by the Python API only
 ├── Forbidden          the caller may not do this
 ├── StoreError         the store cannot be used
 │   ├── NotAStore      the file is something else
@@ -20,7 +21,7 @@ HoldfastError
 ├── EmbedderError      the embedder cannot be loaded or reached
 └── MissingPackage     an optional part is not installed
 
-Refusals (a duplicate, a secret) are not failures: verbs return them as values.
+Refusals (a duplicate, a secret) are not failures: verbs return them as values, and only the Python API raises them.
 The docstring of a class is its default message, `remedy` its default hint,
 `code` is stable for programs, `exit_code` for shells.
 """
@@ -87,6 +88,19 @@ class Conflict(HoldfastError):
     code = "conflict"
     exit_code = 4
     remedy = "Bring a retired memory back with restore; approve a pending one with confirm."
+
+
+class NotSaved(HoldfastError):
+    """The memory was refused; nothing was saved."""
+
+    code = "not_saved"
+    exit_code = 4
+    remedy = "Change the text, or waive the refusal."
+
+    def __init__(self, message: str = "", *, hint: str = "", refusal: str = "", matches: Iterable[str] = ()) -> None:
+        super().__init__(message, hint=hint)
+        self.refusal = refusal  # duplicate, previously_removed, transient, scope_mismatch or secret_found
+        self.matches = tuple(matches)  # ids of the memories that already say it, or said it
 
 
 class Forbidden(HoldfastError):

@@ -1,6 +1,6 @@
 """Queries and their results."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
@@ -107,6 +107,12 @@ class Recalled:
     related: tuple[Related, ...] = ()
     held: tuple[Hit, ...] = ()  # quarantined records that match; never ranked among the results
     notes: tuple[str, ...] = field(default=())
+
+    def __iter__(self) -> Iterator[Hit]:
+        return iter(self.hits)
+
+    def __len__(self) -> int:
+        return len(self.hits)
 
     @property
     def confidence(self) -> str:

@@ -40,6 +40,7 @@ class Revision:
     confidence: str | None = None
     anchors: tuple[str, ...] | None = None
     triggers: tuple[str, ...] | None = None
+    extra: Mapping[str, Any] | None = None
 
 
 def revise(memory: Memory, reference: str, revision: Revision, *, redact: bool = False) -> Record | SecretFound:

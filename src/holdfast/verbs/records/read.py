@@ -1,6 +1,6 @@
 """Read records: one, lists, its links and history, and its state at an earlier time."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from holdfast.engine.views import labels, links, records, usage
@@ -36,6 +36,12 @@ class Listed:
 
     records: tuple[Record, ...]
     total: int
+
+    def __iter__(self) -> Iterator[Record]:
+        return iter(self.records)
+
+    def __len__(self) -> int:
+        return len(self.records)
 
 
 def get(memory: Memory, reference: str, *, at: str = "") -> RecordDetails:

@@ -1,0 +1,352 @@
+"""The Python API: `holdfast.open()` and the methods of what it returns, each of which calls one verb."""
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, Self
+
+from holdfast.compose import open_memory
+from holdfast.compose.settings import load_settings
+from holdfast.model.errors import Invalid, NotSaved
+from holdfast.model.event import Event
+from holdfast.model.freshness import Freshness
+from holdfast.model.query import Mode, Query, Recalled, Usage
+from holdfast.model.record import GLOBAL, Confidence, Draft, Link, Record, Source, State
+from holdfast.policy.admission.admit import Duplicate, PreviouslyRemoved, Refused, SecretFound, Waivers
+from holdfast.policy.admission.refusals import Remedies, explain
+from holdfast.verbs import memory as internal
+from holdfast.verbs.records import lifecycle, read, write
+from holdfast.verbs.records.conflicts import LikelyConflict
+from holdfast.verbs.records.lifecycle import Revision
+from holdfast.verbs.records.read import Listed
+from holdfast.verbs.search import brief, recall
+from holdfast.verbs.truth import hydrate, verify
+
+REMEDIES = Remedies(
+    revise='revise("{id}", …)',
+    restore='restore("{id}")',
+    force="force=True",
+    transient="force=True",
+    add_scope='scopes=["{scope}"]',
+    any_scope="force=True",
+    redact="redact=True",
+    approve='confirm("{id}")',
+)
+Texts = Iterable[str]
+Visibility = Literal["private", "team"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Saved:
+    """A memory that was saved, and what its writer should know about it."""
+
+    record: Record
+    pending: str = ""  # why it needs approval before it is used; empty if it does not
+    related: tuple[Record, ...] = ()
+    warnings: tuple[str, ...] = ()  # memories it seems to contradict, anchors that are wrong already
+
+    @property
+    def id(self) -> str:
+        """The id of the memory."""
+        return self.record.id
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shown:
+    """A memory with its context."""
+
+    record: Record
+    freshness: Freshness | None  # None: it describes the past, so it cannot become stale
+    superseded_by: str  # id of the memory that replaced it, or empty
+    usage: Usage
+    came: str  # who sent it and by which replica, if it came from elsewhere
+
+
+class Memory:
+    """An open memory. Use it in a `with` statement, or call `close`.
+
+    Threads may share one. Every method raises a subclass of `HoldfastError` if it fails, with `message`, `hint` and
+    `code`. An id may be shortened to its last eight characters, as it is printed.
+    """
+
+    def __init__(self, inner: internal.Memory, notes: tuple[str, ...] = ()) -> None:
+        self._inner = inner
+        self.notes = notes  # settings that were ignored; that a local copy replaces an unreachable database
+
+    @property
+    def inner(self) -> internal.Memory:
+        """The internal object, for the integrations. Not part of the public API."""
+        return self._inner
+
+    @property
+    def project(self) -> str:
+        """The project whose memories are read and written."""
+        return self._inner.project
+
+    def remember(
+        self,
+        text: str,
+        *,
+        kind: str = "fact",
+        title: str = "",
+        fields: Mapping[str, Any] | None = None,
+        scopes: Texts = (),
+        tags: Texts = (),
+        anchors: Texts = (),
+        triggers: Texts = (),
+        links: Iterable[Link] = (),
+        visibility: Visibility = "private",
+        confidence: Confidence = "medium",
+        source: Source = "explicit",
+        everywhere: bool = False,
+        extra: Mapping[str, Any] | None = None,
+        force: bool = False,
+        redact: bool = False,
+    ) -> Saved:
+        """Save a memory; raise NotSaved if it is a duplicate, soon untrue or contains a secret.
+
+        `everywhere` makes it count in every project, `extra` holds your own data as JSON. `force` saves a duplicate or
+        a text that will soon be untrue, `redact` masks secrets; nothing saves a secret unmasked.
+        """
+        draft = Draft(
+            body=text,
+            kind=kind,
+            title=title,
+            fields=fields or {},
+            scopes=_texts("scopes", scopes),
+            tags=_texts("tags", tags),
+            anchors=_texts("anchors", anchors),
+            triggers=_texts("triggers", triggers),
+            links=tuple(links),
+            visibility=visibility,
+            confidence=confidence,
+            source=source,
+            project=GLOBAL if everywhere else None,
+            extra=extra or {},
+        )
+        waivers = Waivers(duplicate=force, transient=force, scope=force)
+        return _saved(write.write(self._inner, draft, waivers=waivers, redact=redact))
+
+    def recall(
+        self,
+        question: str,
+        *,
+        kinds: Texts = (),
+        scopes: Texts = (),
+        tags: Texts = (),
+        since: str = "",
+        until: str = "",
+        as_of: str = "",
+        project: str | None = None,
+        everywhere: bool = False,
+        limit: int = 10,
+        budget: int = 0,
+        mode: Mode = "balanced",
+        words_only: bool = False,
+    ) -> Recalled:
+        """Return the memories that answer a question, best first, with freshness; none if none fits.
+
+        Iterate over the result, or read its `hits`; `closest` is the nearest memory if none fits. `budget` limits the
+        tokens of all snippets. `words_only` searches without vectors, which starts faster.
+        """
+        query = Query(
+            text=question,
+            kinds=_texts("kinds", kinds),
+            scopes=_texts("scopes", scopes),
+            tags=_texts("tags", tags),
+            since=since,
+            until=until,
+            as_of=as_of,
+            project=project,
+            everywhere=everywhere,
+            limit=limit,
+            budget=budget,
+            mode=mode,
+            words_only=words_only,
+        )
+        return recall.recall(self._inner, query)
+
+    def show(self, id: str, *, as_of: str = "") -> Shown:  # noqa: A002
+        """Return a memory in full, with its freshness; `as_of` returns it as it was at a date, with no freshness."""
+        state = None
+        if as_of:
+            details = read.get(self._inner, id, at=as_of)
+        else:
+            hydrated = hydrate.hydrate(self._inner, id)
+            details, state = hydrated.shown, hydrated.freshness
+        return Shown(
+            record=details.record,
+            freshness=state,
+            superseded_by=details.superseded_by,
+            usage=details.usage,
+            came=details.came,
+        )
+
+    def list(
+        self,
+        *,
+        kinds: Texts = (),
+        scopes: Texts = (),
+        tags: Texts = (),
+        states: Iterable[State] = ("active",),
+        since: str = "",
+        until: str = "",
+        project: str | None = None,
+        everywhere: bool = False,
+        limit: int = 20,
+        offset: int = 0,
+    ) -> Listed:
+        """Return one page of memories, newest first; `total` counts all of them. A page has at most 1,000."""
+        query = Query(
+            text="",
+            kinds=_texts("kinds", kinds),
+            scopes=_texts("scopes", scopes),
+            tags=_texts("tags", tags),
+            since=since,
+            until=until,
+            project=project,
+            everywhere=everywhere,
+            limit=limit,
+        )
+        return read.list_records(self._inner, query, states=_texts("states", states), offset=offset)
+
+    def revise(
+        self,
+        id: str,  # noqa: A002
+        *,
+        text: str | None = None,
+        title: str | None = None,
+        kind: str | None = None,
+        fields: Mapping[str, Any] | None = None,
+        scopes: Texts | None = None,
+        tags: Texts | None = None,
+        anchors: Texts | None = None,
+        triggers: Texts | None = None,
+        visibility: Visibility | None = None,
+        confidence: Confidence | None = None,
+        extra: Mapping[str, Any] | None = None,
+        redact: bool = False,
+    ) -> Record:
+        """Change parts of a memory and return it; the old values stay in its history. None leaves a part as it is."""
+        revision = Revision(
+            body=text,
+            title=title,
+            kind=kind,
+            fields=fields,
+            scopes=None if scopes is None else _texts("scopes", scopes),
+            tags=None if tags is None else _texts("tags", tags),
+            anchors=None if anchors is None else _texts("anchors", anchors),
+            triggers=None if triggers is None else _texts("triggers", triggers),
+            visibility=visibility,
+            confidence=confidence,
+            extra=extra,
+        )
+        outcome = lifecycle.revise(self._inner, id, revision, redact=redact)
+        if isinstance(outcome, SecretFound):
+            raise refused_as(outcome)
+        return outcome
+
+    def forget(self, id: str, reason: str) -> Record:  # noqa: A002
+        """Take a memory out of use and return it; `restore` puts it back."""
+        return lifecycle.retire(self._inner, id, reason)
+
+    def restore(self, id: str) -> Record:  # noqa: A002
+        """Put a forgotten memory back into use."""
+        return lifecycle.restore(self._inner, id)
+
+    def erase(self, id: str) -> None:  # noqa: A002
+        """Delete a memory permanently: from the history, and from every copy on this machine."""
+        from holdfast.verbs.upkeep import erasing  # noqa: PLC0415  rarely needed
+
+        erasing.erase(self._inner, id)
+
+    def confirm(self, id: str) -> Saved:  # noqa: A002
+        """Approve a pending memory; raise NotSaved if another one says the same by now."""
+        return _saved(write.confirm(self._inner, id))
+
+    def verify(self, id: str, note: str = "") -> Record:  # noqa: A002
+        """Record that a memory was checked and is true; raise Conflict if an anchor is not."""
+        return verify.verify(self._inner, id, note=note)
+
+    def history(self, id: str) -> Sequence[Event]:  # noqa: A002
+        """Return every event of a memory, oldest first."""
+        return read.history(self._inner, id)
+
+    def brief(self, plan: str = "", *, form: Literal["compact", "full", "gate"] = "compact", budget: int = 0) -> str:
+        """Return what an agent should know: about a plan, or without one what a new session of this project gets."""
+        if plan:
+            return brief.brief(self._inner, plan, form=form, budget=budget).text
+        from holdfast.verbs.sessions.opening_brief import brief_of  # noqa: PLC0415  only for a session's brief
+
+        return brief_of(self._inner).text
+
+    def embed(self) -> int:
+        """Make the vectors that are missing and return how many; a recall makes only those of a few new memories."""
+        from holdfast.verbs.search.embed import catch_up  # noqa: PLC0415  numpy
+
+        return catch_up(self._inner)
+
+    def close(self) -> None:
+        """Close the store. Closing twice does nothing."""
+        self._inner.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def open(  # noqa: A001
+    folder: str | os.PathLike[str] | None = None,
+    *,
+    home: str | os.PathLike[str] | None = None,
+    project: str | None = None,
+    agent: str | None = None,
+    session: str | None = None,
+    settings: Mapping[str, Any] | None = None,
+) -> Memory:
+    """Open the memory of a folder's project, the working directory's by default, with the user's settings.
+
+    `home` is the folder of the store. What is saved is attributed to the current user, or to `agent`. `settings` sets any
+    other setting by name.
+    """
+    here = Path(folder) if folder is not None else Path.cwd()
+    if not here.is_dir():
+        raise Invalid(f"{here} is not a folder.", hint="Pass the folder of a project.")
+    named = {"home": None if home is None else os.fspath(home), "project": project, "agent": agent, "session": session}
+    chosen = load_settings(folder=here, flags={**(settings or {}), **{n: v for n, v in named.items() if v is not None}})
+    inner = open_memory(chosen, folder=here)
+    return Memory(inner, notes=tuple(note for note in (*chosen.warnings, inner.apart) if note))
+
+
+def _texts(what: str, values: Iterable[str]) -> tuple[str, ...]:
+    """Return the values as a tuple; a single text is refused, because it would be taken letter by letter."""
+    if isinstance(values, str):
+        raise Invalid(f"{what} must be a list of texts, not one text.", hint=f"Pass {what}=[{values!r}].")
+    return tuple(values)
+
+
+def _saved(outcome: write.Outcome) -> Saved:
+    match outcome:
+        case write.Written(record=record, related=related, conflicts=conflicts, doubts=doubts):
+            warnings = [*doubts, *map(_warning, conflicts)]
+            return Saved(record=record, related=tuple(near.record for near in related), warnings=tuple(warnings))
+        case write.WrittenPending(record=record, why=why, related=related):
+            return Saved(record=record, pending=why, related=tuple(near.record for near in related))
+        case refused:
+            raise refused_as(refused)
+
+
+def _warning(conflict: LikelyConflict) -> str:
+    word = "replace" if conflict.replaced else "contradict"
+    return f"It seems to {word} {conflict.record.id}: {conflict.found.explain}"
+
+
+def refused_as(refused: Refused) -> NotSaved:
+    """Return a refusal as an exception that names the argument which waives it."""
+    refusal = explain(refused, REMEDIES)
+    near = refused.matches if isinstance(refused, Duplicate | PreviouslyRemoved) else ()
+    matches = [match.record.id for match in near]
+    return NotSaved(refusal.reason, hint=refusal.hint, refusal=refusal.code, matches=matches)

@@ -1,0 +1,186 @@
+"""`import holdfast`: the Python API on a real store."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+import holdfast
+from tests.replicas.seats import git
+
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs" / "python.md"
+TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
+
+
+@pytest.fixture
+def memory(tmp_path: Path) -> Iterator[holdfast.Memory]:
+    with holdfast.open(tmp_path, home=tmp_path / "store", project="example.org/acme/shop") as opened:
+        yield opened
+
+
+def test_what_was_remembered_is_recalled_listed_and_shown(memory: holdfast.Memory) -> None:
+    saved = memory.remember("The API allows 60 requests a minute.", tags=["limits"], extra={"ticket": 7})
+    assert memory.project == saved.record.project == "example.org/acme/shop"
+    hits = list(memory.recall("how many requests does the API allow", words_only=True))
+    assert [hit.record.id for hit in hits] == [saved.id]
+    page = memory.list(tags=["limits"])
+    assert [record.extra for record in page] == [{"ticket": 7}]
+    assert (len(page), page.total) == (1, 1)
+    shown = memory.show(saved.id[-8:])
+    assert shown.record == saved.record
+    assert shown.superseded_by == ""
+
+
+def test_a_revision_stays_in_the_history(memory: holdfast.Memory) -> None:
+    saved = memory.remember("The API allows 60 requests a minute.")
+    revised = memory.revise(saved.id, text="The API allows 120 requests a minute.")
+    assert (revised.revision, revised.body) == (2, "The API allows 120 requests a minute.")
+    assert [event.verb for event in memory.history(saved.id)] == ["recorded", "revised"]
+
+
+def test_what_was_forgotten_is_not_recalled_until_it_is_restored(memory: holdfast.Memory) -> None:
+    saved = memory.remember("Deploys need the VPN.")
+    memory.forget(saved.id, "the VPN is gone")
+    assert not memory.recall("deploys", words_only=True)
+    assert [record.reason for record in memory.list(states=["retired"])] == ["the VPN is gone"]
+    memory.restore(saved.id)
+    assert len(memory.recall("deploys", words_only=True)) == 1
+    memory.erase(saved.id)
+    with pytest.raises(holdfast.NotFound):
+        memory.show(saved.id)
+
+
+def test_a_refusal_is_an_exception_that_names_its_way_out(memory: holdfast.Memory) -> None:
+    first = memory.remember("Deploys need the VPN.")
+    with pytest.raises(holdfast.NotSaved, match="force=True") as refused:
+        memory.remember("Deploys need the VPN.")
+    assert (refused.value.refusal, refused.value.matches) == ("duplicate", (first.id,))
+    assert memory.remember("Deploys need the VPN.", force=True).id != first.id
+    with pytest.raises(holdfast.NotSaved, match="redact=True") as secret:
+        memory.remember(f"The token is {TOKEN}.")
+    assert secret.value.refusal == "secret_found"
+    assert TOKEN not in str(secret.value)
+    with pytest.raises(holdfast.NotSaved):
+        memory.revise(first.id, text=f"The token is {TOKEN}.")
+    assert TOKEN not in memory.remember(f"The token is {TOKEN}.", redact=True).record.body
+
+
+def test_wrong_input_is_refused_with_what_to_do(memory: holdfast.Memory, tmp_path: Path) -> None:
+    with pytest.raises(holdfast.Invalid, match=r"tags=\['api'\]"):
+        memory.remember("Something.", tags="api")
+    with pytest.raises(holdfast.Invalid, match="empty"):
+        memory.remember("  ")
+    with pytest.raises(holdfast.Invalid, match="not a folder"):
+        holdfast.open(tmp_path / "nowhere")
+    with pytest.raises(holdfast.InvalidConfig):
+        holdfast.open(tmp_path, settings={"no_such_setting": 1})
+    with pytest.raises(holdfast.NotFound):
+        memory.forget("ZZZZZZZZ", "gone")
+
+
+def test_a_closed_memory_says_so(memory: holdfast.Memory) -> None:
+    memory.close()
+    memory.close()
+    with pytest.raises(holdfast.StoreError):
+        memory.list()
+
+
+def test_a_guess_about_a_person_is_pending_until_it_is_confirmed(memory: holdfast.Memory) -> None:
+    saved = memory.remember("Ada prefers tabs.", kind="preference", source="inferred")
+    assert "person" in saved.pending
+    assert not memory.recall("tabs", words_only=True)
+    assert memory.confirm(saved.id).record.state == "active"
+
+
+def test_a_contradiction_is_named(memory: holdfast.Memory) -> None:
+    first = memory.remember("The API listens on port 8080.")
+    second = memory.remember("The API listens on port 9090.")
+    assert any(first.id in warning for warning in second.warnings)
+
+
+def test_briefs_are_texts(memory: holdfast.Memory) -> None:
+    memory.remember("Refunds are booked on the day of the order.", kind="decision", fields={"rationale": "audit"})
+    assert "Refunds are booked" in memory.brief("change how refunds are booked")
+    assert "Refunds are booked" in memory.brief()
+
+
+def test_changed_code_is_reported_where_a_memory_is_read(tmp_path: Path) -> None:
+    git(tmp_path, "init", "--quiet")
+    (tmp_path / "pay.py").write_text("LIMIT = 5\n")
+    with holdfast.open(tmp_path, home=tmp_path / "store") as memory:
+        saved = memory.remember("Payments are limited to 5 a day.", anchors=["pay.py::LIMIT=5"])
+        assert _state(memory, saved.id) == "fresh"
+        memory.verify(saved.id)
+        (tmp_path / "pay.py").write_text("LIMIT = 9\n")
+        assert _state(memory, saved.id) == "changed"
+        with pytest.raises(holdfast.Conflict):
+            memory.verify(saved.id)
+
+
+def _state(memory: holdfast.Memory, id_: str) -> str:
+    state = memory.show(id_).freshness
+    assert state is not None
+    return state.state
+
+
+def test_threads_share_one_memory(memory: holdfast.Memory) -> None:
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda number: memory.remember(f"Shard {number} is on host h{number}.", force=True), range(12)))
+    assert memory.list().total == 12
+
+
+def test_an_agent_is_named_as_the_author(tmp_path: Path) -> None:
+    with holdfast.open(tmp_path, home=tmp_path / "store", agent="nightly", session="run-1") as memory:
+        by = memory.remember("The nightly build needs 8 GB.").record.by
+    assert (by.kind, by.name, by.session) == ("agent", "nightly", "run-1")
+
+
+def test_importing_it_imports_nothing_else() -> None:
+    code = "import sys; before = set(sys.modules); import holdfast; print(*sorted(set(sys.modules) - before))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["holdfast"]
+
+
+def test_every_public_name_is_there_and_no_other() -> None:
+    assert {name for name in holdfast.__all__ if getattr(holdfast, name) is not None} == set(dir(holdfast))
+    with pytest.raises(AttributeError, match="no_such_name"):
+        getattr(holdfast, "no_such_name")  # noqa: B009 - mypy would refuse the attribute
+
+
+def samples() -> list[str]:
+    """Return the programs of the page."""
+    return [part.partition("```")[0] for part in PAGE.read_text(encoding="utf-8").split("```python\n")[1:]]
+
+
+def test_the_programs_of_the_page_run(tmp_path: Path) -> None:
+    git(tmp_path, "init", "--quiet")
+    programs = samples()
+    assert len(programs) == 3
+    for number, program in enumerate(programs):
+        (tmp_path / f"sample{number}.py").write_text(program, encoding="utf-8")
+    code = "import runpy; [runpy.run_path(f'sample{number}.py') for number in range(3)]"
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "The API allows 60 requests a minute." in done.stdout
+    assert "duplicate" in done.stdout
+
+
+def test_the_programs_of_the_page_are_typed(tmp_path: Path) -> None:
+    file = tmp_path / "sample.py"
+    file.write_text("\n".join(samples()), encoding="utf-8")
+    checker = [
+        sys.executable,
+        "-m",
+        "mypy",
+        "--config-file",
+        "pyproject.toml",
+        str(file),
+    ]  # strict, and its cache is warm
+    environment = {**os.environ, "MYPYPATH": "src"}
+    done = subprocess.run(checker, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
