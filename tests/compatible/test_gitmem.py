@@ -278,7 +278,7 @@ def test_scar_usage(ask: Tools) -> None:
 @promise("session_close scars_to_record: scars known by title count although they were not shown")
 def test_scars_to_record(ask: Tools) -> None:
     session = session_of(ask.text("session_start"))
-    ask.text("create_learning", **OAUTH)
+    scar = scar_of(ask.text("create_learning", **OAUTH))
     used = {"scar_identifier": OAUTH["title"], "reference_type": "explicit", "reference_context": "Compared them."}
     closed = ask.text(
         "session_close",
@@ -288,9 +288,8 @@ def test_scars_to_record(ask: Tools) -> None:
         scars_to_record=[used],
     )
     assert "no scar" not in closed
-    assert "applied 1" in ask.text("analyze", lens="blindspots") or "No blind spot" in ask.text(
-        "analyze", lens="blindspots"
-    )
+    assert f"Scar {scar[-8:]}: applied" in closed
+    assert "No blind spot" in ask.text("analyze", lens="blindspots")
 
 
 @promise("analyze, graph_traverse, health and the cache tools answer")

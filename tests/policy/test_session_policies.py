@@ -310,7 +310,7 @@ def test_what_was_not_proper_is_said_but_does_not_stand_in_the_way() -> None:
     said = remarks("standard", read, Conduct(unanswered=2))
     assert said == [
         "unknown key ignored: mystery",
-        "2 shown scars got no answer and count as ignored",
+        "2 shown scars counted as ignored: no answer",
         "nothing was recalled in this session",
         "the human was not asked for corrections (human_corrections, may be empty)",
         "do_differently and wrong_assumption may hold a lesson, but none was kept",

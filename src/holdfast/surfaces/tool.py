@@ -11,6 +11,7 @@ from urllib.parse import unquote
 from holdfast.model.errors import HoldfastError, NotFound
 from holdfast.model.fence import defused, defused_value
 from holdfast.model.text import check_keepable
+from holdfast.surfaces.hints import for_agents
 from holdfast.surfaces.schema import Schema, check_arguments, schema_of
 
 if TYPE_CHECKING:
@@ -225,6 +226,7 @@ class Surface:
                 raise NotFound(f"There is no tool {name}.", hint=f"Tools are {', '.join(self.tools)}.")
             return Answer(text=self._presented(tool.run(call, **self.take(tool, arguments))))
         except HoldfastError as problem:
+            problem.hint = for_agents(problem.hint, self.name)
             return Answer(text=self._safe(self.present_error(problem)), failed=True)
 
     def read(self, call: Call, uri: str) -> tuple[Resource, str] | None:

@@ -6,7 +6,7 @@ from datetime import datetime
 from itertools import pairwise
 from typing import Any, Literal, get_args
 
-from holdfast.model.text import counted
+from holdfast.model.text import counted, shorten
 
 CloseType = Literal["quick", "standard", "autonomous", "retroactive"]
 CLOSE_TYPES: tuple[str, ...] = get_args(CloseType)
@@ -196,7 +196,7 @@ def remarks(close_type: str, payload: Payload, conduct: Conduct) -> list[str]:
     if payload.prose:
         notes.append("the reflection is one text; separate answers per question are easier to find again")
     if conduct.unanswered:
-        notes.append(f"{counted(conduct.unanswered, 'shown scar')} got no answer and count as ignored")
+        notes.append(f"{counted(conduct.unanswered, 'shown scar')} counted as ignored: no answer")
     if close_type != "standard":
         return notes
     if not conduct.recalls:
@@ -231,7 +231,7 @@ def title_of(payload: Payload, issue: str, known: str) -> str:
     if payload.title or known:
         return payload.title or known
     firsts = [str(decision["title"]) for decision in payload.decisions[:1]] or [
-        payload.reflection.get("what_worked", "")[:50]
+        shorten(payload.reflection.get("what_worked", ""), 50)
     ]
     return " · ".join(part for part in (issue, *firsts) if part)
 

@@ -29,7 +29,7 @@ from holdfast.surfaces.phrases import refusal
 from holdfast.verbs.records.write import Outcome, Written, WrittenPending
 from holdfast.verbs.search.observations import CATEGORIES, Around, Found, Prompt, Wanted
 
-REMEDIES = Remedies(restore="`holdfast restore {id}`")
+REMEDIES = Remedies(restore="`holdfast restore {id}`, which the user runs")
 SESSION_SIGN = "🎯"
 HEAD = "| ID | Time | T | Title | Read |\n|----|------|---|-------|------|"
 DITTO = "″"

@@ -49,10 +49,7 @@ def closing(outcome: Closed | NotClosed) -> str:
     lines += [f"Kept: {', '.join(f'{number} {kind}' for kind, number in kept.items())}"] if kept else []
     lines += _reflection(outcome.kept)
     lines += [f"Thread: {tagged(thread)}: {shorten(thread.title, 80)}" for thread in outcome.threads]
-    lines += [
-        f"Scar {'+' if verdict == 'applied' else '!'} {short(scar)} {verdict}"
-        for scar, verdict in outcome.answered.items()
-    ]
+    lines += [f"Scar {short(scar)}: {verdict}" for scar, verdict in outcome.answered.items()]
     if suggestion := outcome.suggestion:
         lines.append(f"Suggested thread: {tagged(suggestion)}: {shorten(suggestion.title, 80)}")
     compliance = ", ".join(f"{name} {value}" for name, value in outcome.compliance.items() if name != "close_type")
@@ -62,7 +59,7 @@ def closing(outcome: Closed | NotClosed) -> str:
 def recalled(results: Recalled, plan: str, who: str, effects: Sequence[Effect]) -> str:
     """Format the results of a recall."""
     if not results.hits:
-        weak = f" {results.gated} weaker left out." if results.gated else ""
+        weak = f" {counted(results.gated, 'weaker result')} left out." if results.gated else ""
         return "\n".join([f"No memory fits this plan closely enough: {shorten(plan, 120)}.{weak}", *results.notes])
     hits = sorted(results.hits, key=lambda hit: not is_blocking(hit.record))
     scars, by_id = sum(map(needs_answer, hits)), {effect.scar.id: effect for effect in effects}
@@ -78,7 +75,7 @@ def recalled(results: Recalled, plan: str, who: str, effects: Sequence[Effect]) 
 def searched(results: Recalled, query: str) -> str:
     """Format the results of a search; a record asked for by id in full."""
     if not results.hits:
-        weak = f" {results.gated} weaker left out." if results.gated else ""
+        weak = f" {counted(results.gated, 'weaker result')} left out." if results.gated else ""
         return "\n".join([f"No memory fits: {shorten(query, 120)}.{weak}", *results.notes])
     if "id" in results.hits[0].why:
         return in_full(results.hits[0].record)

@@ -116,7 +116,7 @@ def _plain(report: Any) -> Any:
 
 def _activity(activity: Activity) -> list[str]:
     lines = [
-        f"Sessions: {activity.sessions} ({activity.open} open), {activity.recalls} recalls, {activity.reflections} reflections"
+        f"Sessions: {activity.sessions} ({activity.open} open), {counted(activity.recalls, 'recall')}, {counted(activity.reflections, 'reflection')}"
     ]
     lines += (
         [f"Saved: {', '.join(f'{count} {kind}' for kind, count in activity.kinds.most_common())}"]

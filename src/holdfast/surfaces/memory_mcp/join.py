@@ -10,7 +10,7 @@ from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.lifecycle import Revision, revise
 from holdfast.verbs.records.write import Written, WrittenPending, write
 
-REMEDIES = Remedies(restore="`holdfast restore {id}`")
+REMEDIES = Remedies(restore="`holdfast restore {id}`, which the user runs")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

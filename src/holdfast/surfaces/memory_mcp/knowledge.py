@@ -3,6 +3,7 @@
 from typing import Any
 
 from holdfast.engine.views.links import Arrow
+from holdfast.model.text import counted
 from holdfast.surfaces.memory_mcp import digest, reports, shapes
 from holdfast.surfaces.memory_mcp.numbered import id_of, numbers_of
 from holdfast.surfaces.memory_mcp.relations import linked_at, related, relations, unlink_all
@@ -20,6 +21,7 @@ from holdfast.verbs.truth.trust import change_trust, trust_of
 from holdfast.verbs.upkeep.maintain import metrics
 
 HOW = {"supersedes": "supersede", "delete": "remove", "weaken": "weaken"}
+DONE = {"supersedes": "is superseded by it", "delete": "is removed", "weaken": "has less trust"}
 LASTED_DAYS = 7.0
 
 
@@ -28,7 +30,8 @@ def link_memories(call: Call, from_memory_id: int, to_memory_id: int, relation_t
     source, target = id_of(call.memory, from_memory_id), id_of(call.memory, to_memory_id)
     link(call.memory, source, relation_type, target)
     at = linked_at(call.memory, Arrow(source=source, relation=relation_type, target=target))
-    return shapes.link(from_memory_id, relation_type, to_memory_id, at)
+    numbers = numbers_of(call.memory, [source, target])
+    return shapes.link(numbers[source], relation_type, numbers[target], at)
 
 
 def unlink_memories(call: Call, from_memory_id: int, to_memory_id: int, relation_type: str = "") -> dict[str, Any]:
@@ -101,7 +104,10 @@ def resolve_contradiction(
     contradictions.resolve(call.memory, first, second, HOW[resolution], keep=kept)
     other = memory_id_b if keep_id == memory_id_a else memory_id_a
     return shapes.done(
-        f"Memory #{keep_id} is kept; #{other}: {resolution}.", kept_id=keep_id, other_id=other, resolution=resolution
+        f"Memory #{keep_id} is kept; #{other} {DONE[resolution]}.",
+        kept_id=keep_id,
+        other_id=other,
+        resolution=resolution,
     )
 
 
@@ -167,7 +173,11 @@ def warm_cache(call: Call, memory_id: int) -> dict[str, Any]:
     guesses = [prediction.record.id for prediction in predict.predict(call.memory, id_of(call.memory, memory_id))]
     predict.warm(call.memory, id_of(call.memory, memory_id))
     numbers = list(numbers_of(call.memory, guesses).values())
-    return shapes.done(f"{len(numbers)} predicted memories are hot.", promoted_count=len(numbers), promoted_ids=numbers)
+    return shapes.done(
+        f"{counted(len(numbers), 'predicted memory')} added to the hot cache.",
+        promoted_count=len(numbers),
+        promoted_ids=numbers,
+    )
 
 
 def predictive_cache_status(call: Call) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from typing import Any
 
 from holdfast.model.query import Query
+from holdfast.model.text import counted
 from holdfast.surfaces.memory_mcp import ledger, reports, shapes
 from holdfast.surfaces.memory_mcp.candidates import approve_as, reject_sort
 from holdfast.surfaces.memory_mcp.memory_types import type_of_kind
@@ -63,7 +64,7 @@ def bulk_reject_candidates(
     named = [pattern_of(call.memory, number) for number in pattern_ids]
     rejected = mining.reject(call.memory, named) if named else []
     rejected += reject_sort(call.memory, pattern_type_prefix) if pattern_type_prefix else []
-    return shapes.done(f"{len(rejected)} patterns rejected.", rejected_count=len(rejected))
+    return shapes.done(f"{counted(len(rejected), 'pattern')} rejected.", rejected_count=len(rejected))
 
 
 def preview_consolidation(call: Call, memory_type: str = "") -> dict[str, Any]:

@@ -9,7 +9,7 @@ from holdfast.engine.views.records import Filter
 from holdfast.model.errors import Conflict, Invalid, NotFound
 from holdfast.model.event import Event
 from holdfast.model.fold import as_of
-from holdfast.model.ids import parse_instant
+from holdfast.model.ids import parse_instant, short
 from holdfast.model.query import Query, Usage
 from holdfast.model.record import GLOBAL, Record
 from holdfast.verbs.memory import Memory, find, lapsed
@@ -71,7 +71,7 @@ def in_use(memory: Memory, reference: str) -> Record:
     record = find(memory, reference).record
     if record.state == "retired":
         why = record.reason.rstrip(".") or "no reason given"
-        raise Conflict(f"{record.id} was removed: {why}.", hint="Restore it to use it.")
+        raise Conflict(f"{record.id} was removed: {why}.", hint=f"`holdfast restore {short(record.id)}` restores it.")
     return record
 
 

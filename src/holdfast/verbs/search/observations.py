@@ -12,7 +12,7 @@ from holdfast.model.foreign_json import parse_json
 from holdfast.model.ids import LAST, UUID, days_before, instant, parse_instant
 from holdfast.model.query import Query
 from holdfast.model.record import GLOBAL, Record
-from holdfast.model.text import whole_number
+from holdfast.model.text import counted, whole_number
 from holdfast.policy.activity.claude_mem_types import OBSERVED, SESSION, SYSTEM, concepts_of, touches, type_of
 from holdfast.verbs.memory import Memory, find, is_reference
 from holdfast.verbs.records.numbers import called, entries_called
@@ -90,12 +90,12 @@ class Prompt:
 def prompts(memory: Memory, *, limit: int = 20, offset: int = 0) -> tuple[list[Prompt], int]:
     """Return a page of prompts, latest first, with their number: of sessions with hooks, and of imported ones."""
     db = memory.store.db
-    counted: Counter[str] = Counter()
+    numbers: Counter[str] = Counter()
     asked = []
     for event in reversed(trail.before(db, LAST_ID, MOST_SCANNED)):
         if event.event == "UserPromptSubmit":
-            counted[event.session] += 1
-            asked.append(Prompt(session=event.session, number=counted[event.session], text=event.text, at=event.at))
+            numbers[event.session] += 1
+            asked.append(Prompt(session=event.session, number=numbers[event.session], text=event.text, at=event.at))
     asked += [prompt for session in transcripts.sessions(db) for prompt in _imported_prompts(memory, session)]
     asked.sort(key=lambda prompt: prompt.at, reverse=True)
     return asked[offset : offset + limit], len(asked)
@@ -205,7 +205,7 @@ def _asked(memory: Memory, wanted: Wanted) -> tuple[list[Entry], tuple[str, ...]
     if len(found.hits) == limit:  # there may be more
         found = recall(memory, replace(query, limit=MOST_SCANNED), surface=False)
     known = records.by_ids(memory.store.db, [hit.record.id for hit in found.hits])
-    gated = (f"{found.gated} weaker left out.",) if found.gated else ()
+    gated = (f"{counted(found.gated, 'weaker result')} left out.",) if found.gated else ()
     return [known[hit.record.id] for hit in found.hits], (*found.notes, *gated)
 
 

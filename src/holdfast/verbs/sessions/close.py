@@ -137,7 +137,7 @@ def _close(memory: Memory, session: Session, close_type: str, payload: Payload, 
     notes: list[str] = []
     issue = session.issue or payload.issue
     title = title_of(payload, issue, session.title)
-    _settle(memory, payload, notes)
+    recorded = _settle(memory, payload, notes)
     kept = [
         *_keep(memory, [_learning(item) for item in payload.learnings], notes),
         *_keep(memory, map(_decision, payload.decisions), notes),
@@ -162,7 +162,7 @@ def _close(memory: Memory, session: Session, close_type: str, payload: Payload, 
         title=title,
         kept=(*kept, *(entry.record for entry in entries)),
         threads=tuple(threads),
-        answered=answers,
+        answered={**recorded, **answers},
         suggestion=suggest(memory, title, session.id) if title else None,
         compliance=compliance,
         remarks=tuple(all_remarks),
@@ -247,8 +247,9 @@ def _thread(memory: Memory, text: str) -> Opened | Known | Refused:
         return open_thread(memory, text if untagged(reference) == reference.strip() else words)
 
 
-def _settle(memory: Memory, payload: Payload, notes: list[str]) -> None:
+def _settle(memory: Memory, payload: Payload, notes: list[str]) -> dict[str, str]:
     """Record the uses of scars that the payload lists one by one: shown in the session, or known by id or title."""
+    recorded: dict[str, str] = {}
     shown = {record.id: record for record in unanswered(memory)}
     for item in payload.scars:
         name = str(item.get("scar_identifier") or item.get("scar_id") or item.get("title") or "")
@@ -258,6 +259,8 @@ def _settle(memory: Memory, payload: Payload, notes: list[str]) -> None:
             notes.append(f"no scar matches {shorten(name, 60)!r}")
             continue
         memory.commit([memory.event("used", scar.id, data={"outcome": outcome, "declared": "at close"})])
+        recorded[scar.id] = outcome
+    return recorded
 
 
 def _known_scar(memory: Memory, name: str) -> Record | None:
