@@ -45,6 +45,17 @@ _NOW = re.compile(
     r"|ahora|actualmente|todavía|actuellement|maintenant|encore|agora|atualmente|ainda|сейчас|现在|目前|今は|現在|지금|현재)(?![a-zа-я])"
 )
 
+# Words that ask for an earlier state. “Before” does so only after a past tense: “what do I run before a release?” does not.
+_PAST_STATE = re.compile(
+    r"\b(?:was|were|did|had)\b.*\b(?:before|prior to|until|earlier|at first|once)\b"
+    r"|(?<![^\W_])(?:used to|previous|previously|formerly|originally|in the past|back then|vorher|früher|zuvor|ursprünglich|damals"
+    r"|anteriormente|originalmente|antiguamente|auparavant|autrefois|antigamente|раньше|прежде|изначально"
+    r"|以前|之前|原来|原本|元々|もともと|이전에|예전에)(?![a-zа-я])"
+)
+_WAS = re.compile(
+    r"\b(?:was|were|did|had|war|waren|hatte|hatten|wurde|wurden|era|eran|fue|fueron|tenía|était|étaient|avait|foi|foram|tinha"
+    r"|был|была|было|были)\b|了|だった|でした|ました|었|았"
+)
 
 # Function words of other languages than English: in a question they show its language, and say nothing else.
 FOREIGN = frozenset(
@@ -127,6 +138,15 @@ def dates_in(text: str, now: str = "") -> Dates:
 def asks_for_decision(text: str) -> bool:
     """True if a question asks what was decided."""
     return bool(_DECIDED.search(text.lower()))
+
+
+def past_asked_for(text: str, periods: Iterable[tuple[str, str]], now: str) -> tuple[bool, str]:
+    """Return whether a question asks for an earlier state, and the instant by which that state had to be known, if it says."""
+    low = text.lower()
+    ends = [until for _, until in periods if until <= now]
+    if ends and _WAS.search(low):
+        return True, max(ends)
+    return bool(_PAST_STATE.search(low)), ""
 
 
 def is_about_now(text: str) -> bool:

@@ -17,6 +17,7 @@ from holdfast.engine.search.question import (
     is_about_now,
     is_foreign,
     named,
+    past_asked_for,
     without,
 )
 from holdfast.engine.store import Store
@@ -60,6 +61,8 @@ class Question:
     dates: Dates = field(default_factory=Dates)
     periods: Sequence[tuple[str, str]] = ()  # the dates as instants: records of these times are candidates
     is_about_now: bool = False
+    is_about_past: bool = False
+    until: str = ""  # the instant by which the past state that is asked for was known; "" if the question does not say
     asks_for_decision: bool = False
     is_foreign: bool = False  # not in English
 
@@ -131,12 +134,15 @@ def ready(text: str, bare: str, people: frozenset[str], now: str) -> Question:
         structure |= FOREIGN_STEMS
     kept = tuple(word for word in words if word not in structure) or tuple(words)
     periods = dates.spans(now)
+    is_about_past, until = past_asked_for(text, periods, now)
     return Question(
         words=kept,
         authors=people,
         dates=dates,
         periods=periods,
-        is_about_now=is_about_now(text),
+        is_about_now=is_about_now(text) and not is_about_past,
+        is_about_past=is_about_past,
+        until=until,
         asks_for_decision=asks_for_decision(text),
         is_foreign=foreign,
     )

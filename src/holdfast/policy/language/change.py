@@ -18,9 +18,13 @@ _VERB = r"(?:moved|migrated|switched|changed|converted|ported|upgraded|transitio
 _END = r"(?=\s+(?:in|for|as|after|on|last|when|because|since|this|with|by|during|to)\b|[,;]|[.:](?:\s|$)|$)"
 _THING = r"(?:the |an? |our )?(?P<{}>(?:[^,;:]|:(?=\S)){{1,50}}?)"
 _GONE, _GAINED = _THING.format("gone"), _THING.format("gained")
-_OVER = r"(?:deprecated|obsolete|retired|gone|removed|discontinued|dead|dropped|phased out|shut down)"
+_OVER = (
+    r"(?:deprecated|obsolete|retired|gone|removed|deleted(?=\s*[,;.]|$)|discontinued|decommissioned|dead|dropped|abandoned|unused"
+    r"|phased out|shut down|torn down|switched off|turned off|no longer (?:in use|used))"
+)
 _LEFT = (
-    r"(?:dropped|left|ditched|abandoned|removed|got rid of|retired|deprecated|stopped using|moved (?:away from|off))"
+    r"(?:dropped|left|ditched|abandoned|removed|deleted|got rid of|retired|deprecated|decommissioned|stopped using"
+    r"|moved (?:away from|off))"
 )
 _PATTERNS = tuple(
     re.compile(pattern, re.IGNORECASE)
@@ -43,16 +47,23 @@ _ARRIVED = re.compile(
 )
 # Words that present a state as new.
 _NOW = re.compile(
-    r"\b(?:now|nowadays|these days|as of|from now on|by now|since (?:the|we|v?\d)|from this \w+ on)\b", re.IGNORECASE
+    r"\b(?:now|nowadays|these days|as of|from now on|by now|from this \w+ on|since (?:the|we|v?\d|last|this|january|february"
+    r"|march|april|may|june|july|august|september|october|november|december|spring|summer|autumn|fall|winter))\b",
+    re.IGNORECASE,
 )
 _I = re.compile(r"\bI\b")
 _CUE_WORDS = """
     moved migrated switched changed converted ported upgraded transitioned renamed went downgraded replaced replaces
     replacing superseded supersedes deprecated obsolete retired gone removed rewritten relocated raised lowered bumped
     discontinued dead dropped left ditched abandoned favour favor took rid stopped phased shut instead rather not more over
+    deleted decommissioned unused torn
 """.split()
 _CUE = re.compile(rf"\b(?:{'|'.join(_CUE_WORDS)})\b", re.IGNORECASE)
 _CUES = keys_of(" ".join(_CUE_WORDS))
+# What goes when a thing goes: “the CircleCI config is deleted” says that CircleCI is gone.
+_REMAINS = keys_of(
+    "code config configuration setup support account job jobs files scripts integration plugin dependency instance"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,15 +95,16 @@ def _changes_in(sentence: str) -> list[Change]:
     for pattern in _PATTERNS:
         for match in pattern.finditer(plain):
             parts = match.groupdict()
-            pairs.append((keys_of(parts["gone"]), keys_of(parts.get("gained") or "")))
+            clause = plain[match.start() :] if plain[match.start()] in ",;:" else plain
+            pairs.append((keys_of(parts["gone"]), keys_of(parts.get("gained") or ""), keys_of(clause)))
+    keys = keys_of(plain)
     if rejected := rejected_in(plain):
-        pairs.append((rejected, frozenset()))
+        pairs.append((rejected, frozenset(), keys))
     if not pairs and (arrival := _ARRIVED.search(plain)):
-        pairs.append((frozenset(), keys_of(arrival["gained"])))
+        pairs.append((frozenset(), keys_of(arrival["gained"]), keys))
     words = tuple(content_words(plain))
-    keys = frozenset(word.key for word in words)
     return [
-        Change(gone=gone, gained=gained, about=keys - gone - gained - _CUES, words=words, raw=plain)
-        for gone, gained in pairs
+        Change(gone=gone - _REMAINS or gone, gained=gained, about=about - gone - gained - _CUES, words=words, raw=plain)
+        for gone, gained, about in pairs
         if gone or gained
     ]

@@ -193,9 +193,9 @@ def _after_slot(
     old: Statement, new: Statement, keys_was: frozenset[str], keys_now: frozenset[str]
 ) -> Contradiction | None:
     same = _common(old.words, new.words)
-    if same < max(old.subject, new.subject, 1) or not (
-        old.subject or (old.lead[0] == new.lead[0] and old.lead[0] in _ADVICE)
-    ):
+    begins_alike = old.lead[:1] == new.lead[:1] and old.lead[0] in _ADVICE
+    begins_alike |= old.lead[:3] == new.lead[:3] and old.lead[2:3] != () and old.lead[2] in _PREPOSITIONS
+    if same < max(old.subject, new.subject, 1) or not (old.subject or begins_alike):
         return None
     first, second = _value(old, same, new.keys), _value(new, same, old.keys)
     if not first or not second or _overlap(first, second) or (first[0].quantity and second[0].quantity):
@@ -204,8 +204,12 @@ def _after_slot(
         return None
     if _link(old, same)[-1:] != _link(new, same)[-1:]:
         return None
+    ends = [{word.key for word in claim.words[same + len(value) :]} for claim, value in ((old, first), (new, second))]
+    if all(ends) and not ends[0] & ends[1]:  # they go on differently: two statements, not two values
+        return None
     purpose = _purpose(old, same + len(first)) & _purpose(new, same + len(second))
-    if not all(_has_one_value(claim, same, first, second, bool(purpose)) for claim in (old, new)):
+    is_news = mentions_now(new.sentence)  # a new value, where otherwise there may be several
+    if not all(_has_one_value(claim, same, first, second, bool(purpose), is_news) for claim in (old, new)):
         return None
     shared = frozenset(word.key for word in old.words[:same])
     return _value_conflict(old, shared, _raw(first), _raw(second), _OTHER_NAME)
@@ -240,17 +244,19 @@ def _is_typo(left: str, right: str) -> bool:
     return SequenceMatcher(None, left, right).ratio() >= 0.8
 
 
-def _has_one_value(claim: Statement, start: int, first: Sequence[Word], second: Sequence[Word], purpose: bool) -> bool:
+def _has_one_value(
+    claim: Statement, start: int, first: Sequence[Word], second: Sequence[Word], purpose: bool, is_news: bool
+) -> bool:
     """True if the predicate allows only one value."""
     before = claim.lead[: claim.words[start].place]
     if any(word in OPEN_ENDED for word in before):
         return False
     if _same_class(first, second):
         return True
-    if any(word in MANY_VALUED for word in before):
+    has_name = any(word.named for word in (*first, *second))
+    if any(word in MANY_VALUED for word in before) and not (is_news and has_name):
         return purpose
     link = _link(claim, start)
-    has_name = any(word.named for word in (*first, *second))
     if link and link[-1] in _PREPOSITIONS:
         return has_name or any(word in _BE or word in ONE_VALUED for word in before)
     equates = bool(link) and link[-1] in _BE

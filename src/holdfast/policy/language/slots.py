@@ -38,6 +38,15 @@ _TIMED_OUT = re.compile(r"\btime[sd]? out\b", re.IGNORECASE)
 _REJECTED = re.compile(
     r",?\s*\b(?:never|not|instead of|rather than|over)\s+(?:the |an? )?(?P<what>[\w.-]+)", re.IGNORECASE
 )
+# And neither is one that it calls gone, in the languages written with spaces.
+_GONE = re.compile(
+    r"(?P<what>[\w.-]+) (?:(?:is|was|has been) (?:now )?(?:removed|deleted|replaced|dropped|retired|gone|deprecated|no longer used)"
+    r"|(?:ist|wurde) (?:abgelöst|ersetzt|entfernt|gelöscht|abgeschaltet)|wird nicht mehr (?:genutzt|verwendet|benutzt)"
+    r"|(?:est|a été) (?:remplacée?|supprimée?|abandonnée?)|n'est plus utilisée?"
+    r"|(?:fue|ha sido|está) (?:reemplazad[oa]|eliminad[oa]|retirad[oa])|ya no se usa"
+    r"|(?:foi|está) (?:substituíd[oa]|removid[oa]|descontinuad[oa])|não é mais usad[oa])\b",
+    re.IGNORECASE,
+)
 _WIDE = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")
 # Words that deny a whole sentence. Others that deny, such as “fails”, may be what the sentence is about.
 _NOT = frozenset(
@@ -105,7 +114,8 @@ def filled(sentence: str) -> Filled | None:
     if len(sentence) > LONGEST or sentence.rstrip().endswith(("?", "？")):
         return None
     text = _TIMED_OUT.sub("timeout", plain_names(sentence))
-    text = _REJECTED.sub(lambda match: "" if match["what"].lower() in TECHNOLOGIES else match[0], text)
+    for pattern in (_REJECTED, _GONE):
+        text = pattern.sub(lambda match: "" if match["what"].lower() in TECHNOLOGIES else match[0], text)
     wide_denials = len(_WIDE_NOT.findall(text))
     wide = _WIDE_MOOD.sub("", _WIDE_NOT.sub("", text)) if _WIDE.search(text) else ""
     raws = _WORD.findall(_WIDE.sub(" ", text))

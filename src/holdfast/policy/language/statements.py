@@ -46,6 +46,7 @@ _PREFERS = re.compile(r"\b(?:prefer|chose|choose|favou?r|picked)", re.IGNORECASE
 _HEDGE = re.compile(
     r"\b(?:e\.?g\.?|for example|for instance|such as|may|might|can be|could|too|sometimes|often)\b", re.IGNORECASE
 )
+_DECIDED_AGAINST = re.compile(r"\b(decided|voted|opted|advised|ruled|recommended) against\b", re.IGNORECASE)
 _TURNED_ON = re.compile(
     r"\b(is|are|was|were|be|turned|switched|turn|switch|stays?|kept|mode|with)\s+on(?=$|[.,;:]|\s+(?:in|by|for|at|when|everywhere|per|and)\b)",
     re.IGNORECASE,
@@ -209,7 +210,7 @@ def _read(
 ) -> Statement | None:
     claimed = _REASON.sub("", clause)
     claim, rejected = _without_rejected(claimed)
-    claim = _TURNED_ON.sub(r"\1 enabled", claim)
+    claim = _TURNED_ON.sub(r"\1 enabled", _DECIDED_AGAINST.sub(r"\1 not to use", claim))
     raws = [raw for raw in _WORD.findall(claim) if raw.strip(_EDGES)]
     lowers = tuple(_lower(raw) for raw in raws)
     first = _predicate_start(raws, lowers)

@@ -76,23 +76,33 @@ def labelled(hits: Sequence[Hit]) -> list[Hit]:
     ]
 
 
-def newer_first(hits: Sequence[Hit]) -> list[Hit]:
-    """Return hits with each contradicted one below the newer record that contradicts it, if that is among them."""
-    ordered: list[Hit] = []
-    waiting: dict[str, list[Hit]] = {}
-    later = {hit.record.id for hit in hits}
-    for hit in hits:
-        later.discard(hit.record.id)
-        if hit.contradicted_by in later:
-            waiting.setdefault(hit.contradicted_by, []).append(hit)
-            continue
-        ordered.append(hit)
-        below = waiting.pop(hit.record.id, [])
-        while below:
-            older = below.pop(0)
-            ordered.append(older)
-            below += waiting.pop(older.record.id, [])
+def current_first(hits: Sequence[Hit], *, about_past: bool = False, until: str = "") -> list[Hit]:
+    """Return hits with contradicting versions of one statement in the order that fits the question; the rest stays.
+
+    The newest comes first. If the question is about the past, the last one written before `until` comes first, or
+    without such a date the one before the newest.
+    """
+    ordered = list(hits)
+    for places in _versions(hits):
+        newest_first = sorted((hits[place] for place in places), key=lambda hit: hit.record.created_at, reverse=True)
+        if about_past and until:
+            newest_first.sort(key=lambda hit: hit.record.created_at >= until)
+        elif about_past:
+            newest_first.append(newest_first.pop(0))
+        for place, hit in zip(places, newest_first, strict=True):
+            ordered[place] = hit
     return ordered
+
+
+def _versions(hits: Sequence[Hit]) -> list[list[int]]:
+    """Return the places of hits that contradict each other, group by group."""
+    place_of = {hit.record.id: place for place, hit in enumerate(hits)}
+    group_of = {place: {place} for place in range(len(hits))}
+    for place, hit in enumerate(hits):
+        if hit.contradicted_by in place_of:
+            joined = group_of[place] | group_of[place_of[hit.contradicted_by]]
+            group_of |= dict.fromkeys(joined, joined)
+    return [sorted(group) for place, group in group_of.items() if len(group) > 1 and place == min(group)]
 
 
 def _confidence(fit: float, *, leads: bool) -> Confidence:

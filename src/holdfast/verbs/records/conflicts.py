@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 # Measured on the labelled pairs, each among all the others: every detectable contradiction is among the four nearest by
 # words, and below this share most reported contradictions are wrong.
 NEAREST, LEAST_SHARE = 4, 0.15
-SURE = 0.75  # strength from which a contradiction is marked when it is written
+SURE = 0.65  # strength from which a contradiction is marked when it is written
 READ = 1_500  # characters of a text that are compared: reading costs about 0.1 ms a sentence
 # Links that already state how two records relate, so there is no open conflict.
 SETTLES = frozenset({"supersedes", "refines", "elaborates", "relates_to", "depends_on"})

@@ -99,13 +99,17 @@ def _paraphrases(memory: Memory, record: Record, conflicts: Sequence[LikelyConfl
 
 
 def _contradictions(memory: Memory, event: Event, conflicts: Sequence[LikelyConflict]) -> list[Event]:
-    """Return the event that marks what a new record surely contradicts, so that later answers can name it.
+    """Return the events that mark what a new record surely contradicts, so that later answers can name it.
 
-    Only if it is one record: texts that each contradict several others are numbered alike, and all of them hold.
+    Several records are marked only if they are versions of one statement, each contradicting the one before. Others
+    that a text contradicts are numbered alike, such as the ports of services, and all of them hold.
     """
-    sure = [conflict.record.id for conflict in conflicts if conflict.found.strength >= SURE]
-    mark = {"relation": "contradicts", "target": sure[0]} if len(sure) == 1 else None
-    return [memory.event("linked", event.id, data=mark, after=event.id)] if mark else []
+    sure = {conflict.record.id: conflict.record for conflict in conflicts if conflict.found.strength >= SURE}
+    links = [link for record in sure.values() for link in record.links if link.relation == "contradicts"]
+    if len({link.target for link in links} & set(sure)) < len(sure) - 1:
+        return []
+    marks = ({"relation": "contradicts", "target": target} for target in sure)
+    return [memory.event("linked", event.id, data=mark, after=event.id) for mark in marks]
 
 
 def draft_event(memory: Memory, draft: Draft, *, pending: bool = False) -> Event:

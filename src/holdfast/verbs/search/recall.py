@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 from holdfast.engine.search.lexical import fit
@@ -20,15 +21,17 @@ from holdfast.model.query import Hit, Query, Recalled, Related, Usage
 from holdfast.model.record import GLOBAL, Record
 from holdfast.model.scope import within
 from holdfast.model.text import tokens_of
+from holdfast.policy.admission.admit import Similar
 from holdfast.policy.ranking.decay import WINDOW_DAYS
 from holdfast.policy.ranking.diversity import collapsed, is_varied, spread
-from holdfast.policy.ranking.gate import SEVERE, bar, is_severe, labelled, newer_first, passing
+from holdfast.policy.ranking.gate import SEVERE, bar, current_first, is_severe, labelled, passing
 from holdfast.policy.ranking.variants import variant_of
 from holdfast.policy.ranking.weight import weigh
 from holdfast.policy.secrets.find import masked
 from holdfast.policy.sessions.left_off import asks_for_it, named_in, plain
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.branches import outside
+from holdfast.verbs.records.conflicts import SURE, in_order, is_comparable, why_not_both
 from holdfast.verbs.records.freshness import freshness
 from holdfast.verbs.records.quarantine import is_shared, provenance, senders_of
 from holdfast.verbs.records.read import filter_of, projects_of
@@ -43,6 +46,8 @@ MAYBE = 10  # candidates below the bar that are checked for critical scars
 CLOSEST = 5  # candidates among which the closest is chosen if none fits
 DECISION = 1.1  # factor for decisions if the question asks what was decided
 UNMERGED = 0.7  # factor for records from a branch that is not merged here
+# Leading hits that are compared with each other for contradictions: how many, from which share of the best score, how long.
+COMPARED, COMPARABLE, LONGEST_COMPARED = 3, 0.6, 300
 MOST_RELATED = 3  # for each of the best answers
 CATCH_UP = 16  # records embedded before a question is answered, if no background thread embeds them
 LEFT_OFF_TOKENS = 300  # of the answer to “where did we leave off?”
@@ -209,9 +214,11 @@ def _recall(memory: Memory, asked: _Asked) -> Recalled:
         candidates, idf = _searched(memory, asked, allowed, times=LOOKED_AT)
         fitting = _fitting(memory, asked, candidates)
         hits, looked_at, superseded = _varied(memory, asked, fitting)
-    current = newer_first([hit for hit in hits if hit.record.id not in superseded])
+    question = asked.question
+    current = [hit for hit in hits if question.is_about_past or hit.record.id not in superseded]
     replaced = len(hits) - len(current)
-    ordered = spread(current, query.limit)
+    current = _with_newer(memory, asked, _compared(current))
+    ordered = spread(current_first(current, about_past=question.is_about_past, until=question.until), query.limit)
     page = [*labelled(ordered[: query.limit]), *ordered[query.limit :]]
     packed, cut = pack(page, idf, limit=query.limit, budget=query.budget)
     return Recalled(
@@ -223,6 +230,45 @@ def _recall(memory: Memory, asked: _Asked) -> Recalled:
         held=_held(memory, asked, idf),
         notes=_notes(f"{replaced} superseded memories were left out." if replaced else ""),
     )
+
+
+def _compared(hits: list[Hit]) -> list[Hit]:
+    """Return hits in which those of the leading ones that contradict each other say so, marked or not when they were written."""
+    leading = [
+        hit
+        for hit in hits[:COMPARED]
+        if hit.score >= COMPARABLE * hits[0].score and len(hit.record.body) <= LONGEST_COMPARED
+    ]
+    newer_of = dict[str, str]()
+    for first, second in combinations(leading, 2):
+        if first.contradicted_by or second.contradicted_by or not is_comparable(first.record, second.record):
+            continue
+        found = why_not_both(first.record, Similar(record=second.record, similarity=1.0))
+        if found and found.strength >= SURE:
+            older, newer = in_order(first.record, second.record)
+            newer_of[older.id] = newer.id
+    return [replace(hit, contradicted_by=newer_of.get(hit.record.id, hit.contradicted_by)) for hit in hits]
+
+
+def _with_newer(memory: Memory, asked: _Asked, hits: list[Hit]) -> list[Hit]:
+    """Add the newer records that contradict hits but did not fit themselves: “moved to B” may not name what moved."""
+    known = {hit.record.id for hit in hits}
+    while missing := {hit.contradicted_by: hit for hit in hits if hit.contradicted_by not in (*known, "")}:
+        known |= set(missing)
+        read = (entry.record for entry in records.by_ids(memory.store.db, missing).values())
+        newer = [record for record in read if _is_wanted(record, asked) and _is_meant(record, asked)]
+        contradicted = _ranking_data(memory, asked, newer).contradicted
+        added = [
+            replace(missing[record.id], record=record, alike=0, contradicted_by=_newest(record, contradicted))
+            for record in newer
+        ]
+        hits = _ranked([*hits, *added])
+    return hits
+
+
+def _newest(record: Record, contradicted: Mapping[str, Sequence[str]]) -> str:
+    """Return the id of the newest record that contradicts an older one; "" if none does."""
+    return max((about for about in contradicted.get(record.id, ()) if about > record.id), default="")
 
 
 def _fitting(memory: Memory, asked: _Asked, candidates: Sequence[Candidate]) -> list[Candidate]:
@@ -375,7 +421,6 @@ def _weighed(memory: Memory, asked: _Asked, found: Found, data: RankingData) -> 
             score *= factor
         why = candidate.why | dict(factors)
         branch = unmerged.get(record.id, "")
-        newer = [about for about in data.contradicted.get(record.id, ()) if about > record.id]
         hot = record.id in data.hot and record.project in (memory.project, GLOBAL)
         hits.append(
             Hit(
@@ -386,7 +431,7 @@ def _weighed(memory: Memory, asked: _Asked, found: Found, data: RankingData) -> 
                 fit=candidate.fit,
                 branch=branch,
                 hot=hot,
-                contradicted_by=newer[-1] if newer else "",
+                contradicted_by=_newest(record, data.contradicted),
             )
         )
     return _ranked(hits)
