@@ -141,7 +141,7 @@ def capture(verbose: bool) -> None:
     "--set",
     "names",
     multiple=True,
-    type=click.Choice(["sessions", "openings", "times", "questions"]),
+    type=click.Choice(["sessions", "openings", "times", "times, second set", "questions"]),
     help="Repeatable; all unless given.",
 )
 @click.option("--verbose", is_flag=True, help="Print what the first half misses.")

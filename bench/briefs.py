@@ -102,7 +102,7 @@ def _openings(rows: Sequence[Row], crowd: Mapping[str, str], verbose: bool) -> l
 def times(rows: Sequence[Row], verbose: bool) -> list[Figure]:
     """Count questions about now and about a time whose first answer is the right one, among other memories."""
     right = 0
-    others = [text for row in rows_of("times") for text in row["memories"]]
+    others = [pair for name in ("times", "times_later") for row in rows_of(name) for pair in row["memories"]]
     for place, row in enumerate(rows):
         own = {text for _, text in row["memories"]}
         distractors = [pair for pair in others[5 * place :] + others if pair[1] not in own][:DISTRACTORS]
@@ -130,9 +130,16 @@ SETS: dict[str, Callable[[Sequence[Row], bool], list[Figure]]] = {
     "sessions": sessions,
     "openings": openings,
     "times": times,
+    "times, second set": times,
     "questions": questions,
 }
-_FILES = {"sessions": "sessions", "openings": "openings", "times": "times", "questions": "left_off_questions"}
+_FILES = {
+    "sessions": "sessions",
+    "openings": "openings",
+    "times": "times",
+    "times, second set": "times_later",
+    "questions": "left_off_questions",
+}
 
 
 @contextmanager

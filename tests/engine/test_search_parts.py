@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from holdfast.engine.passages import MOST, SIZE, WHOLE, passages, pieces
 from holdfast.engine.search.lexical import fit
 from holdfast.engine.search.pack import pack, snippet
-from holdfast.engine.search.question import dates_in, named, without
+from holdfast.engine.search.question import dates_in, named, past_asked_for, without
 from holdfast.engine.tokens import query_terms, tokens
-from holdfast.model.query import Hit
+from holdfast.model.query import Hit, Past
 from holdfast.model.record import Record
 
 
@@ -96,6 +96,25 @@ def test_dates_in_a_question_match_days_and_months() -> None:
     assert asked.match("2022-05-07T00:00:00.000Z") == 0.0
     assert dates_in("2026-11-15").match("2026-11-15T09:00:00.000Z") == 1.0
     assert not dates_in("may we use 3 threads?").months
+
+
+@pytest.mark.parametrize(
+    ("question", "past"),
+    [
+        ("What was the upload limit in February?", Past(until="2026-02.")),
+        ("Which region was the cluster in before September?", Past(until="2026-09-")),
+        ("What was the first upload limit?", Past(first=True)),
+        ("Wie hieß das Projekt ursprünglich?", Past(first=True)),
+        ("Where were secrets kept before AWS Secrets Manager?", Past()),
+        ("What did we previously use for mail?", Past()),
+        ("What do I run before a release?", None),
+        ("What is the upload limit?", None),
+        ("What changes in December?", None),  # to come
+    ],
+)
+def test_a_question_about_the_past_says_which_state_it_means(question: str, past: Past | None) -> None:
+    now = "2026-11-16T10:00:00.000Z"
+    assert past_asked_for(question, dates_in(question, now).spans(now), now) == past
 
 
 def test_people_are_named_by_all_parts_of_their_name() -> None:

@@ -425,3 +425,38 @@ def test_a_memory_kept_outside_any_session_does_not_fall_behind(memory: Memory) 
         keep(memory, f"The queue of the shop was slow on day {number}, nothing else to say about it.")
     alone = keep(memory.acting_in(""), "The queue of the shop is RabbitMQ.")
     assert recall(memory, Query(text="which queue does the shop use: RabbitMQ")).hits[0].record.id == alone.id
+
+
+def test_of_several_versions_the_one_that_the_question_means_comes_first(memory: Memory, time: Time) -> None:
+    for limit in (10, 25, 50):
+        keep(memory, f"The upload limit is {limit} MB.", at=memory.clock.now())
+        time.pass_days(30)
+    now = recall(memory, Query(text="upload limit", limit=1))
+    assert [hit.record.body for hit in now.hits] == ["The upload limit is 50 MB."]
+    first = recall(memory, Query(text="what was the first upload limit?"))
+    assert [hit.record.body for hit in first.hits] == [f"The upload limit is {limit} MB." for limit in (10, 25, 50)]
+    previous = recall(memory, Query(text="which upload limit did we have previously?", limit=1))
+    assert previous.hits[0].record.body == "The upload limit is 25 MB."
+    assert previous.hits[0].contradicted_by == now.hits[0].record.id
+
+
+def test_a_newer_record_is_shown_with_the_one_it_contradicts_though_it_does_not_fit_itself(
+    memory: Memory, time: Time
+) -> None:
+    for number in range(SMALL + 5):
+        keep(memory, f"Room {number} of the annex has a window to the garden side.")
+    older = keep(memory, "The vLLM server serves the models.")
+    time.pass_days(30)
+    newer = keep(memory, "The project now uses SGLang, the vLLM code was deleted.")
+    found = recall(memory, Query(text="which server serves the models?"))
+    assert [hit.record.id for hit in found.hits[:2]] == [newer.id, older.id]
+    assert found.hits[1].contradicted_by == newer.id
+
+
+def test_contradictions_that_nobody_marked_are_found_among_the_answers(memory: Memory, time: Time) -> None:
+    for body in ("Deploys go through Jenkins.", "Deploys go through Argo CD now."):  # as import or sync bring them
+        memory.store.commit([memory.event("recorded", data={"body": body, "title": body, "kind": "fact"})])
+        time.pass_days(30)
+    found = recall(memory, Query(text="deploys go through what?"))
+    assert [hit.record.body for hit in found.hits] == ["Deploys go through Argo CD now.", "Deploys go through Jenkins."]
+    assert found.hits[1].contradicted_by == found.hits[0].record.id

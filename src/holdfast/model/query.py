@@ -67,6 +67,14 @@ class Query:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Past:
+    """The earlier state that a question asks for: the first, or the last known before an instant, or that before the newest."""
+
+    first: bool = False
+    until: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Hit:
     """A result: the record, its score by signal and the part that matches best."""
 

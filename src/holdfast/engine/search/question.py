@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from holdfast.engine.tokens import STOP, STOP_STEMS, tokens
+from holdfast.model.query import Past
 
 _MONTHS = "january february march april may june july august september october november december".split()
 _MONTH = re.compile(rf"\b({'|'.join(_MONTHS)})\b")
@@ -47,10 +48,17 @@ _NOW = re.compile(
 
 # Words that ask for an earlier state. “Before” does so only after a past tense: “what do I run before a release?” does not.
 _PAST_STATE = re.compile(
-    r"\b(?:was|were|did|had)\b.*\b(?:before|prior to|until|earlier|at first|once)\b"
-    r"|(?<![^\W_])(?:used to|previous|previously|formerly|originally|in the past|back then|vorher|früher|zuvor|ursprünglich|damals"
-    r"|anteriormente|originalmente|antiguamente|auparavant|autrefois|antigamente|раньше|прежде|изначально"
-    r"|以前|之前|原来|原本|元々|もともと|이전에|예전에)(?![a-zа-я])"
+    r"\b(?:was|were|did|had)\b.*\b(?:before|prior to|until|earlier|once|use to)\b"
+    r"|(?<![^\W_])(?:used to|previous|previously|formerly|in the past|back then|vorher|früher|zuvor|damals"
+    r"|anteriormente|antiguamente|auparavant|autrefois|antigamente|раньше|прежде|以前|之前|原来|原本|이전에|예전에)(?![a-zа-я])"
+)
+_AT_FIRST = re.compile(
+    r"\b(?:was|were|did|had|war|era|fue|était|foi|был)\b.*\b(?:first|initial|original|erste[rsnm]?|primer[oa]?|premi(?:er|ère)|primeir[oa])\b"
+    r"|(?<![^\W_])(?:originally|initially|at first|to begin with|ursprünglich|originalmente|inicialmente|à l'origine|au début"
+    r"|изначально|最初|一开始|元々|もともと|처음에)(?![a-zа-я])"
+)
+_BEFORE = re.compile(
+    r"\b(?:before|until|prior to|vor|bis|antes de|hasta|avant|jusqu|até|до)\b|之前|以前|より前|まで|이전"
 )
 _WAS = re.compile(
     r"\b(?:was|were|did|had|war|waren|hatte|hatten|wurde|wurden|era|eran|fue|fueron|tenía|était|étaient|avait|foi|foram|tinha"
@@ -140,13 +148,15 @@ def asks_for_decision(text: str) -> bool:
     return bool(_DECIDED.search(text.lower()))
 
 
-def past_asked_for(text: str, periods: Iterable[tuple[str, str]], now: str) -> tuple[bool, str]:
-    """Return whether a question asks for an earlier state, and the instant by which that state had to be known, if it says."""
+def past_asked_for(text: str, periods: Iterable[tuple[str, str]], now: str) -> Past | None:
+    """Return which earlier state a question asks for; None if it does not ask for one."""
     low = text.lower()
-    ends = [until for _, until in periods if until <= now]
-    if ends and _WAS.search(low):
-        return True, max(ends)
-    return bool(_PAST_STATE.search(low)), ""
+    if (periods := [period for period in periods if period[1] <= now]) and _WAS.search(low):
+        since, until = max(periods)
+        return Past(until=since if _BEFORE.search(low) else until)
+    if _AT_FIRST.search(low):
+        return Past(first=True)
+    return Past() if _PAST_STATE.search(low) else None
 
 
 def is_about_now(text: str) -> bool:

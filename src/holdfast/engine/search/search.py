@@ -24,6 +24,7 @@ from holdfast.engine.store import Store
 from holdfast.engine.tokens import query_terms, tokens
 from holdfast.engine.views import records
 from holdfast.engine.views.words import Span, bodies
+from holdfast.model.query import Past
 
 if TYPE_CHECKING:
     from holdfast.engine.search.postgres_vectors import Neighbours
@@ -61,8 +62,7 @@ class Question:
     dates: Dates = field(default_factory=Dates)
     periods: Sequence[tuple[str, str]] = ()  # the dates as instants: records of these times are candidates
     is_about_now: bool = False
-    is_about_past: bool = False
-    until: str = ""  # the instant by which the past state that is asked for was known; "" if the question does not say
+    past: Past | None = None  # the earlier state that it asks for, if it does
     asks_for_decision: bool = False
     is_foreign: bool = False  # not in English
 
@@ -134,15 +134,14 @@ def ready(text: str, bare: str, people: frozenset[str], now: str) -> Question:
         structure |= FOREIGN_STEMS
     kept = tuple(word for word in words if word not in structure) or tuple(words)
     periods = dates.spans(now)
-    is_about_past, until = past_asked_for(text, periods, now)
+    past = past_asked_for(text, periods, now)
     return Question(
         words=kept,
         authors=people,
         dates=dates,
         periods=periods,
-        is_about_now=is_about_now(text) and not is_about_past,
-        is_about_past=is_about_past,
-        until=until,
+        is_about_now=is_about_now(text) and past is None,
+        past=past,
         asks_for_decision=asks_for_decision(text),
         is_foreign=foreign,
     )

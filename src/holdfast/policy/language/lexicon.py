@@ -222,6 +222,7 @@ AMBIGUOUS = frozenset(
 )
 # Words that only name the class of a technology, or what is done with it: they do not narrow what a sentence is about.
 CLASS_WORDS: Mapping[str, str] = {
+    "database": "database databases db data base datos datenbank données dados banco banque store",
     "indentation": "indent indentation indenting code four two eight width",
     "cloud": "host hosted hosting infrastructure live deploy deployed production cloud provider servers services region",
     "ci": "ci pipeline pipelines build builds continuous integration job jobs",
@@ -254,8 +255,17 @@ GENERIC = frozenset(
     """
     project repository repo codebase base app application everything everywhere team environment version versions minimum maximum newer newest
     older least most default currently now here there thing things value number amount time times total attempt attempts limit limited
-    called named name written valid enough per each our new afternoon  morning directly direct one must port ports about roughly listen listens listening bind binds serve serves served require
+    called named name written valid enough rate per each our new afternoon  morning directly direct one must port ports about roughly listen listens listening bind binds serve serves served require
     requires required expose exposes expire expires run runs running need needs needed happen happens send sends
+    """.split()
+)
+# A month says since when something holds, not what it is about.
+MONTHS = frozenset(
+    """
+    january february march april may june july august september october november december januar februar märz mai juni juli
+    oktober dezember enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre janvier février mars
+    avril juin juillet août septembre octobre novembre décembre janeiro fevereiro março maio junho julho setembro outubro novembro
+    dezembro января февраля марта апреля мая июня июля августа сентября октября ноября декабря
     """.split()
 )
 FOREIGN_NEGATORS = frozenset(

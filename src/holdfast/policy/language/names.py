@@ -9,6 +9,8 @@ _WORD = re.compile(r"[\w+#]+(?:[-.][\w+#]+)*")
 _PHRASES = (
     (re.compile(r"\bgoogle cloud(?: platform)?\b", re.IGNORECASE), "gcp"),
     (re.compile(r"\bamazon web services\b", re.IGNORECASE), "aws"),
+    (re.compile(r"\bpostgresql\b", re.IGNORECASE), "postgres"),
+    (re.compile(r"\bargo cd\b", re.IGNORECASE), "argocd"),
     (re.compile(r"\blocal time\b", re.IGNORECASE), "localtime"),
     (re.compile(r"\bgithub actions\b", re.IGNORECASE), "github-actions"),
 )

@@ -17,6 +17,7 @@ from holdfast.policy.language.lexicon import (
     GENERIC,
     LABELS,
     LIGHT_VERBS,
+    MONTHS,
     OPPOSITES,
     SOLE,
     TECHNOLOGIES,
@@ -57,8 +58,9 @@ _WIDE_NOT = re.compile(
     r"不要|不能|不可以|不可|不得|不会|不用|不应该|不应|不|没有|没|未|别|禁止|切勿|勿|しないでください|しないこと|しない|しません|してはいけない|してはならない|"
     r"されない|できない|できません|ません|ない|禁止|하지 않|하지 마|않|안 |없|금지|마세요"
 )
+_WIDE_NEWS = re.compile(r"现在|目前|已经|改为|改用|今は|現在|になった|이제|현재")
 _WIDE_MOOD = re.compile(
-    r"可以|能够|应该|必须|需要|都要|要|总是|一定|していい|してよい|してください|します|される|する|ます|です|こと|ください|必ず|합니다|하세요|해야|한다|수 있"
+    r"现在|目前|已经|今は|現在|이제|현재|可以|能够|应该|必须|需要|都要|要|总是|一定|していい|してよい|してください|します|される|する|ます|です|こと|ください|必ず|합니다|하세요|해야|한다|수 있"
 )
 
 
@@ -74,6 +76,7 @@ class Filled:
     stores: bool
     foreign: bool
     open: bool
+    news: bool
     raw: str
 
 
@@ -92,7 +95,12 @@ def clash(older: str, newer: str) -> Clash | None:
     first, second = filled(older), filled(newer)
     if not first or not second:
         return None
-    return _by_polarity(first, second) or _by_number(first, second) or _by_class(first, second)
+    return (
+        _by_polarity(first, second)
+        or _by_number(first, second)
+        or _by_class(first, second)
+        or _by_news(older, newer, first, second)
+    )
 
 
 def agrees(older: str, newer: str) -> bool:
@@ -138,6 +146,7 @@ def filled(sentence: str) -> Filled | None:
         stores=any(stem(word) in ("stor", "keep", "kept", "sav", "persist", "liv") for word in lowers),
         foreign=foreign,
         open=not _OPEN.isdisjoint(lowers),
+        news=not _NEWS.isdisjoint(lowers) or bool(_WIDE_NEWS.search(sentence)),
         raw=sentence.strip(" ."),
     )
 
@@ -162,6 +171,7 @@ def _is_topic(word: str) -> bool:
         or word in DENIES
         or word in FOREIGN_NEGATORS
         or word in UNIVERSAL
+        or word in MONTHS
         or word[:1].isdigit()
         or word.endswith(("n't", "n’t"))
     ):
@@ -174,6 +184,8 @@ def _stem(word: str) -> str:
     short = stem(word)
     if len(short) > 7 and short.endswith("ment"):
         return short[:-4]
+    if len(short) > 7 and short.endswith("ation"):
+        return short[:-3]
     return f"{short[:-1]}y" if short.endswith("i") else short
 
 
@@ -239,6 +251,18 @@ def _by_class(first: Filled, second: Filled) -> Clash | None:
     return None
 
 
+def _by_news(older: str, newer: str, first: Filled, second: Filled) -> Clash | None:
+    """The newer one presents another value of the same thing as new: both begin alike and share most words."""
+    if not second.news or first.news or first.open or second.open or first.denies != second.denies:
+        return None
+    about, other = (side.topic | {name for _, name in side.values} for side in (first, second))
+    shared = about & other
+    is_alike = len(shared) >= 2 and len(shared) >= SHARED * min(len(about), len(other)) and older[:4] == newer[:4]
+    if not is_alike or shared in (about, other) or _differ_in_environment(first, second):
+        return None
+    return Clash(polarity=False, slot=" ".join(sorted(shared)), older=first.raw, newer=second.raw)
+
+
 def _same_topic(
     first: Filled, second: Filled, left: frozenset[str] | set[str], right: frozenset[str] | set[str]
 ) -> bool:
@@ -254,5 +278,12 @@ def _differ_in_environment(first: Filled, second: Filled) -> bool:
     return left != right and not (first.universal or second.universal) and bool(left) and bool(right)
 
 
+# Words that present a state as new.
+_NEWS = frozenset(
+    """
+    now nowadays meanwhile jetzt nun inzwischen mittlerweile seit neuerdings ahora actualmente desde désormais maintenant depuis
+    agora atualmente adesso ora oramai теперь сейчас
+    """.split()
+)
 _WEEKDAYS = frozenset("monday tuesday wednesday thursday friday saturday sunday".split())
 _ENVIRONMENTS = frozenset(stem(name) for name in ENVIRONMENTS)

@@ -7,7 +7,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
-from holdfast.model.query import Confidence, Hit, Query
+from holdfast.model.query import Confidence, Hit, Past, Query
 from holdfast.model.record import Record
 
 SMALL = 30  # in a store of fewer records the best one is shown even below the bar, with its fit
@@ -76,20 +76,21 @@ def labelled(hits: Sequence[Hit]) -> list[Hit]:
     ]
 
 
-def current_first(hits: Sequence[Hit], *, about_past: bool = False, until: str = "") -> list[Hit]:
-    """Return hits with contradicting versions of one statement in the order that fits the question; the rest stays.
+def current_first(hits: Sequence[Hit], past: Past | None = None) -> list[Hit]:
+    """Return hits with contradicting versions of one statement in the order that a question asks for; the rest stays.
 
-    The newest comes first. If the question is about the past, the last one written before `until` comes first, or
-    without such a date the one before the newest.
+    The newest comes first, unless the question is about the past.
     """
     ordered = list(hits)
     for places in _versions(hits):
-        newest_first = sorted((hits[place] for place in places), key=lambda hit: hit.record.created_at, reverse=True)
-        if about_past and until:
-            newest_first.sort(key=lambda hit: hit.record.created_at >= until)
-        elif about_past:
-            newest_first.append(newest_first.pop(0))
-        for place, hit in zip(places, newest_first, strict=True):
+        versions = sorted((hits[place] for place in places), key=lambda hit: hit.record.created_at, reverse=True)
+        if past and past.first:
+            versions.reverse()
+        elif past and past.until:
+            versions.sort(key=lambda hit: hit.record.created_at >= past.until)
+        elif past:
+            versions.append(versions.pop(0))
+        for place, hit in zip(places, versions, strict=True):
             ordered[place] = hit
     return ordered
 

@@ -214,11 +214,11 @@ def _recall(memory: Memory, asked: _Asked) -> Recalled:
         candidates, idf = _searched(memory, asked, allowed, times=LOOKED_AT)
         fitting = _fitting(memory, asked, candidates)
         hits, looked_at, superseded = _varied(memory, asked, fitting)
-    question = asked.question
-    current = [hit for hit in hits if question.is_about_past or hit.record.id not in superseded]
+    past = asked.question.past
+    current = [hit for hit in hits if past or hit.record.id not in superseded]
     replaced = len(hits) - len(current)
     current = _with_newer(memory, asked, _compared(current))
-    ordered = spread(current_first(current, about_past=question.is_about_past, until=question.until), query.limit)
+    ordered = spread(current_first(current, past), query.limit)
     page = [*labelled(ordered[: query.limit]), *ordered[query.limit :]]
     packed, cut = pack(page, idf, limit=query.limit, budget=query.budget)
     return Recalled(
