@@ -19,6 +19,7 @@ BUDGET = {
     "compose": (0, 0),
     "engine": (1, 0),  # a list of columns
     "hosts": (0, 0),
+    "integrations": (0, 0),
     "model": (0, 0),
     "policy": (0, 0),
     "surfaces": (0, 0),

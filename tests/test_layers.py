@@ -15,6 +15,7 @@ RANK = {
     "surfaces": 3,
     "compose": 3,
     "hosts": 4,
+    "integrations": 5,
     "__main__": 5,
 }
 

@@ -1,0 +1,339 @@
+"""Claude's memory tool on Holdfast: each file under /memories is a memory, with history, secret scan and freshness.
+
+    import anthropic, holdfast
+    from holdfast.integrations.anthropic import MemoryTool
+
+    with holdfast.open(agent="claude") as memory:
+        runner = anthropic.Anthropic().beta.messages.tool_runner(tools=[MemoryTool(memory)], …)
+
+The answers are those of the SDK's own file-based tool.
+"""
+
+import asyncio
+from collections.abc import Sequence
+
+from holdfast.hosts.python import Memory, refused_as
+from holdfast.model.errors import HoldfastError
+from holdfast.model.ids import short
+from holdfast.model.record import Draft, Record
+from holdfast.model.text import headline, shorten
+from holdfast.policy.admission.admit import SecretFound
+from holdfast.policy.freshness import details
+from holdfast.verbs.records import keyed
+from holdfast.verbs.records.freshness import freshness
+
+try:
+    from anthropic.lib.tools import BetaAbstractMemoryTool, BetaAsyncAbstractMemoryTool, ToolError
+    from anthropic.types.beta import (
+        BetaCacheControlEphemeralParam,
+        BetaMemoryTool20250818Command,
+        BetaMemoryTool20250818CreateCommand,
+        BetaMemoryTool20250818DeleteCommand,
+        BetaMemoryTool20250818InsertCommand,
+        BetaMemoryTool20250818RenameCommand,
+        BetaMemoryTool20250818StrReplaceCommand,
+        BetaMemoryTool20250818ViewCommand,
+    )
+except ImportError as problem:
+    raise ImportError(
+        "The memory tool needs the package anthropic. Run: pip install 'holdfast[anthropic]'"
+    ) from problem
+
+SYSTEM = "memory-tool"
+ROOT = "/memories"
+DEPTH = 2  # levels of a directory that are listed
+LONGEST_PATH = 1_000
+TITLE = 100
+EMPTY = "(empty file)"  # a memory has a text
+NEEDED: dict[str, tuple[str, ...]] = {
+    "view": ("path",),
+    "create": ("path", "file_text"),
+    "str_replace": ("path", "old_str", "new_str"),
+    "insert": ("path", "insert_text"),
+    "delete": ("path",),
+    "rename": ("old_path", "new_path"),
+}
+Parts = tuple[str, ...]
+
+
+class MemoryTool(BetaAbstractMemoryTool):
+    """Claude's memory tool on an open memory; pass it among the `tools` of `tool_runner`.
+
+    Deleted files are retired: `holdfast restore` puts them back. An error is a `ToolError`, which the SDK reports to Claude.
+    """
+
+    def __init__(self, memory: Memory, *, cache_control: BetaCacheControlEphemeralParam | None = None) -> None:
+        super().__init__(cache_control=cache_control)
+        self._memory = memory.inner
+
+    def execute(self, command: BetaMemoryTool20250818Command) -> str:
+        """Run a command; raise ToolError if it cannot be done."""
+        _check(command)
+        try:
+            return str(super().execute(command))
+        except HoldfastError as problem:
+            raise ToolError(f"Error: {problem}") from problem
+
+    def view(self, command: BetaMemoryTool20250818ViewCommand) -> str:
+        """Return a file with line numbers, or the files of a directory; stale ones are marked."""
+        parts = _parts(command.path)
+        record = keyed.at(self._memory, SYSTEM, parts) if parts else None
+        if record is None:
+            return self._directory(command.path, parts)
+        lines = _content(_readable(record, command.path)).split("\n")
+        first = 1
+        if command.view_range and len(command.view_range) == 2:
+            first = max(1, command.view_range[0])
+            end = len(lines) if command.view_range[1] == -1 else command.view_range[1]
+            lines = lines[first - 1 : end]
+        stale = self._stale([record]).get(record.id, "")
+        note = (
+            f"\n\n[Holdfast: part of this may be out of date: {stale}. Check it, then edit the file.]" if stale else ""
+        )
+        return f"Here's the content of {command.path} with line numbers:\n{_numbered(lines, first)}{note}"
+
+    def create(self, command: BetaMemoryTool20250818CreateCommand) -> str:
+        """Create a file."""
+        parts = _parts(command.path)
+        if not parts or self._exists(parts):
+            raise ToolError(f"File {command.path} already exists")
+        self._check_directories(parts)
+        record = self._save(parts, command.file_text)
+        return f"File created successfully at: {command.path}{_remark(record, command.file_text)}"
+
+    def str_replace(self, command: BetaMemoryTool20250818StrReplaceCommand) -> str:
+        """Replace a text that occurs once in a file."""
+        parts, content = self._file(command.path)
+        old, new = _plain(command.old_str), _plain(command.new_str)
+        places = [place for place in range(len(content)) if content.startswith(old, place)] if old else []
+        if not places:
+            raise ToolError(
+                f"No replacement was performed, old_str `{command.old_str}` did not appear verbatim in {command.path}."
+            )
+        if content.count(old) > 1:
+            lines = ", ".join(str(content.count("\n", 0, place) + 1) for place in places)
+            raise ToolError(
+                f"No replacement was performed. Multiple occurrences of old_str `{command.old_str}` in lines: {lines}."
+                " Please ensure it is unique"
+            )
+        text = content.replace(old, new)
+        record = self._save(parts, text)
+        changed, lines_now = content.count("\n", 0, places[0]), text.split("\n")
+        start = max(0, changed - 2)
+        return (
+            "The memory file has been edited. Here is the snippet showing the change (with line numbers):\n"
+            f"{_numbered(lines_now[start : changed + 3], start + 1)}{_remark(record, text)}"
+        )
+
+    def insert(self, command: BetaMemoryTool20250818InsertCommand) -> str:
+        """Insert text after a line of a file; line 0 is its beginning."""
+        parts, content = self._file(command.path)
+        lines = content.splitlines()
+        if not 0 <= command.insert_line <= len(lines):
+            raise ToolError(
+                f"Invalid `insert_line` parameter: {command.insert_line}."
+                f" It should be within the range [0, {len(lines)}]."
+            )
+        lines.insert(command.insert_line, _plain(command.insert_text).rstrip("\n"))
+        text = "\n".join(lines)
+        text = text if text.endswith("\n") else f"{text}\n"
+        record = self._save(parts, text)
+        return f"The file {command.path} has been edited.{_remark(record, text)}"
+
+    def delete(self, command: BetaMemoryTool20250818DeleteCommand) -> str:
+        """Retire a file, or every file of a directory."""
+        parts = _parts(command.path)
+        if not parts:
+            raise ToolError(f"Cannot delete the {ROOT} directory itself")
+        if not keyed.drop(self._memory, SYSTEM, parts, f"{command.path} was deleted with the memory tool"):
+            raise ToolError(f"The path {command.path} does not exist")
+        return f"Successfully deleted {command.path}"
+
+    def rename(self, command: BetaMemoryTool20250818RenameCommand) -> str:
+        """Rename or move a file, or a directory with its files."""
+        old, new = _parts(command.old_path), _parts(command.new_path)
+        if not old or not new or (old != new and new[: len(old)] == old):
+            raise ToolError(f"Cannot rename {command.old_path} to {command.new_path}")
+        if self._exists(new):
+            raise ToolError(f"The destination {command.new_path} already exists")
+        self._check_directories(new)
+        moved = list(keyed.under(self._memory, SYSTEM, old))
+        if not moved:
+            raise ToolError(f"The path {command.old_path} does not exist")
+        for record in moved:
+            key = (*new, *keyed.key_of(record, SYSTEM)[len(old) :])
+            _saved(keyed.move(self._memory, SYSTEM, record, key, title=_title(key, record.body)))
+        return f"Successfully renamed {command.old_path} to {command.new_path}"
+
+    def clear_all_memory(self) -> str:
+        """Retire every file."""
+        keyed.drop(self._memory, SYSTEM, (), "all files were deleted with the memory tool")
+        return "All memory cleared"
+
+    def _directory(self, path: str, parts: Parts) -> str:
+        """Return a directory's listing; directories are the beginnings of the files' paths."""
+        records = {
+            keyed.key_of(record, SYSTEM)[len(parts) :]: record for record in keyed.under(self._memory, SYSTEM, parts)
+        }
+        if parts and not records:
+            raise ToolError(f"The path {path} does not exist. Please provide a valid path.")
+        sizes = {below: len(_content(record).encode()) for below, record in records.items()}
+        stale = self._stale(list(records.values()))
+        shown = {below[:depth] for below in records for depth in range(1, min(DEPTH, len(below)) + 1)}
+        lines = [f"{_size(sum(sizes.values()))}\t{path}"]
+        for entry in sorted(entry for entry in shown if not any(part.startswith(".") for part in entry)):
+            record = records.get(entry)
+            size = _size(sum(size for below, size in sizes.items() if below[: len(entry)] == entry))
+            end, mark = ("", _mark(record, stale)) if record else ("/", "")
+            lines.append(f"{size}\t{path.rstrip('/')}/{'/'.join(entry)}{end}{mark}")
+        header = f"Here're the files and directories up to 2 levels deep in {path}, excluding hidden items:"
+        return "\n".join([header, *lines])
+
+    def _file(self, path: str) -> tuple[Parts, str]:
+        """Return the parts of a file's path, and its content."""
+        parts = _parts(path)
+        record = keyed.at(self._memory, SYSTEM, parts) if parts else None
+        if record is not None:
+            return parts, _content(_readable(record, path))
+        if not parts or self._exists(parts):
+            raise ToolError(f"The path {path} is not a file.")
+        raise ToolError(f"The path {path} does not exist. Please provide a valid path.")
+
+    def _exists(self, parts: Parts) -> bool:
+        """True if there is a file or a directory at a path."""
+        return next(keyed.under(self._memory, SYSTEM, parts), None) is not None
+
+    def _check_directories(self, parts: Parts) -> None:
+        for length in range(1, len(parts)):
+            if keyed.at(self._memory, SYSTEM, parts[:length]):
+                raise ToolError(f"The path {ROOT}/{'/'.join(parts[:length])} is a file, not a directory.")
+
+    def _save(self, parts: Parts, text: str) -> Record:
+        """Store a file's text; what a memory's text cannot hold, white space around it, is kept apart."""
+        text = _plain(text)
+        body = text.strip()
+        around = [text[: len(text) - len(text.lstrip())], text[len(text.rstrip()) :]] if body else [text, ""]
+        extra = {"around": around, "empty": not body}
+        draft = Draft(body=body or EMPTY, title=_title(parts, body), extra=extra)
+        return _saved(keyed.put(self._memory, SYSTEM, parts, draft))
+
+    def _stale(self, records: Sequence[Record]) -> dict[str, str]:
+        """Return why records may be out of date, by id."""
+        states = freshness(self._memory, records)
+        return {id_: "; ".join(details(state)) for id_, state in states.items() if state.problems}
+
+
+class AsyncMemoryTool(BetaAsyncAbstractMemoryTool):
+    """The same tool for `AsyncAnthropic`: every command runs in a thread."""
+
+    def __init__(self, memory: Memory, *, cache_control: BetaCacheControlEphemeralParam | None = None) -> None:
+        super().__init__(cache_control=cache_control)
+        self._tool = MemoryTool(memory)
+
+    async def execute(self, command: BetaMemoryTool20250818Command) -> str:
+        """Run a command in a thread; raise ToolError if it cannot be done."""
+        return await asyncio.to_thread(self._tool.execute, command)
+
+    async def view(self, command: BetaMemoryTool20250818ViewCommand) -> str:
+        """Return a file or a directory."""
+        return await self.execute(command)
+
+    async def create(self, command: BetaMemoryTool20250818CreateCommand) -> str:
+        """Create a file."""
+        return await self.execute(command)
+
+    async def str_replace(self, command: BetaMemoryTool20250818StrReplaceCommand) -> str:
+        """Replace a text that occurs once in a file."""
+        return await self.execute(command)
+
+    async def insert(self, command: BetaMemoryTool20250818InsertCommand) -> str:
+        """Insert text after a line of a file."""
+        return await self.execute(command)
+
+    async def delete(self, command: BetaMemoryTool20250818DeleteCommand) -> str:
+        """Retire a file or a directory."""
+        return await self.execute(command)
+
+    async def rename(self, command: BetaMemoryTool20250818RenameCommand) -> str:
+        """Rename a file or a directory."""
+        return await self.execute(command)
+
+    async def clear_all_memory(self) -> str:
+        """Retire every file."""
+        return await asyncio.to_thread(self._tool.clear_all_memory)
+
+
+def _check(command: BetaMemoryTool20250818Command) -> None:
+    """Raise ToolError if the model left out an argument or sent one of another type; the SDK does not check."""
+    name = getattr(command, "command", None)
+    if name not in NEEDED:
+        raise ToolError(f"Unknown command: {name}. Use one of {', '.join(NEEDED)}.")
+    for argument in NEEDED[name]:
+        if not isinstance(getattr(command, argument, None), str):
+            raise ToolError(f"The command {name} needs `{argument}`, a text.")
+    if name == "insert" and not isinstance(getattr(command, "insert_line", None), int):
+        raise ToolError("The command insert needs `insert_line`, a whole number.")
+
+
+def _parts(path: str) -> Parts:
+    """Return the parts of a path below /memories; raise ToolError if it is no such path."""
+    if path != ROOT and not path.startswith(f"{ROOT}/"):
+        raise ToolError(f"Path must start with {ROOT}, got: {path}")
+    parts = tuple(part for part in path.split("/")[2:] if part not in ("", "."))
+    lowered = path.lower()
+    if any(part == ".." for part in parts) or "\\" in path or "%2e" in lowered or "%2f" in lowered or "%5c" in lowered:
+        raise ToolError(f"Path {path} would escape {ROOT} directory")
+    if len(path) > LONGEST_PATH or not path.isprintable():
+        raise ToolError(f"A path has at most {LONGEST_PATH} characters, all of them printable.")
+    return parts
+
+
+def _content(record: Record) -> str:
+    own = record.extra[SYSTEM]
+    before, after = own.get("around", ("", ""))
+    return f"{before}{'' if own.get('empty') else record.body}{after}"
+
+
+def _readable(record: Record, path: str) -> Record:
+    if record.state == "pending":
+        raise ToolError(f"{path} is pending approval: `holdfast confirm {short(record.id)}`.")
+    return record
+
+
+def _saved(outcome: Record | SecretFound) -> Record:
+    if isinstance(outcome, SecretFound):
+        refused = refused_as(outcome)
+        raise ToolError(f"Error: nothing was saved. {refused.message} Remove them and try again.")
+    return outcome
+
+
+def _remark(record: Record, text: str) -> str:
+    """Return what the writer should know about a saved file."""
+    if record.state == "pending":
+        return f" It is not used until a person approves it (`holdfast confirm {short(record.id)}`)."
+    return " Parts marked <private> were left out." if _content(record) != _plain(text) else ""
+
+
+def _mark(record: Record, stale: dict[str, str]) -> str:
+    if record.state == "pending":
+        return "\t(pending approval)"
+    return f"\t(may be out of date: {stale[record.id]})" if record.id in stale else ""
+
+
+def _title(parts: Parts, body: str) -> str:
+    return shorten(f"{'/'.join(parts)}: {headline(body)}" if body else "/".join(parts), TITLE)
+
+
+def _plain(text: str) -> str:
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _numbered(lines: Sequence[str], first: int) -> str:
+    return "\n".join(f"{number:>6}\t{line}" for number, line in enumerate(lines, first))
+
+
+def _size(size: int) -> str:
+    """Return a size as the SDK prints it: 0B, 512B, 1.5K."""
+    unit = min(max(size.bit_length() - 1, 0) // 10, 3)
+    value = size / 1024**unit
+    return f"{int(value) if value == int(value) else round(value, 1)}{'BKMG'[unit]}"

@@ -1,0 +1,323 @@
+"""Claude's memory tool on Holdfast, with the real SDK: the same answers as its own file-based tool."""
+
+import asyncio
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import anthropic
+import httpx
+import pytest
+from anthropic import Anthropic, AsyncAnthropic
+from anthropic.lib.tools import BetaAbstractMemoryTool, ToolError
+from anthropic.tools.memory import BetaLocalFilesystemMemoryTool
+
+import holdfast
+from holdfast.integrations.anthropic import AsyncMemoryTool, MemoryTool
+from tests.replicas.seats import git
+
+TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
+
+
+@pytest.fixture
+def memory(tmp_path: Path) -> Iterator[holdfast.Memory]:
+    with holdfast.open(tmp_path, home=tmp_path / "store", agent="claude", settings={"embedder": "none"}) as opened:
+        yield opened
+
+
+@pytest.fixture
+def tool(memory: holdfast.Memory) -> MemoryTool:
+    return MemoryTool(memory)
+
+
+def answer(tool: BetaAbstractMemoryTool, command: str, **arguments: Any) -> str:
+    """Return what Claude gets: the result, or the error."""
+    try:
+        return str(tool.call({"command": command, **arguments}))
+    except ToolError as problem:
+        return f"error: {problem}"
+
+
+# One conversation: every command, its errors, nested directories, odd texts.
+COMMANDS: list[tuple[str, dict[str, Any]]] = [
+    ("view", {"path": "/memories"}),
+    (
+        "create",
+        {"path": "/memories/notes.md", "file_text": "# Notes\n\nDeploys need the VPN.\nDeploys are on Monday.\n"},
+    ),
+    ("create", {"path": "/memories/notes.md", "file_text": "again"}),
+    ("create", {"path": "/memories/people/ada/likes.txt", "file_text": "  tea\n\n"}),
+    ("create", {"path": "/memories/empty.txt", "file_text": ""}),
+    ("create", {"path": "/memories/.hidden", "file_text": "x"}),
+    ("create", {"path": "/memories/größe 1.md", "file_text": "ä" * 700}),
+    ("view", {"path": "/memories"}),
+    ("view", {"path": "/memories/people"}),
+    ("view", {"path": "/memories/notes.md"}),
+    ("view", {"path": "/memories/notes.md", "view_range": [3, -1]}),
+    ("view", {"path": "/memories/notes.md", "view_range": [2, 3]}),
+    ("view", {"path": "/memories/people/ada/likes.txt"}),
+    ("view", {"path": "/memories/empty.txt"}),
+    ("view", {"path": "/memories/nothing.md"}),
+    ("str_replace", {"path": "/memories/notes.md", "old_str": "Monday", "new_str": "Tuesday\nat noon"}),
+    ("str_replace", {"path": "/memories/notes.md", "old_str": "Deploys", "new_str": "Releases"}),
+    ("str_replace", {"path": "/memories/notes.md", "old_str": "Sunday", "new_str": "x"}),
+    ("str_replace", {"path": "/memories/people", "old_str": "a", "new_str": "b"}),
+    ("str_replace", {"path": "/memories/nothing.md", "old_str": "a", "new_str": "b"}),
+    ("insert", {"path": "/memories/notes.md", "insert_line": 0, "insert_text": "first\n"}),
+    ("insert", {"path": "/memories/notes.md", "insert_line": 3, "insert_text": "middle"}),
+    ("insert", {"path": "/memories/notes.md", "insert_line": 99, "insert_text": "x"}),
+    ("insert", {"path": "/memories/empty.txt", "insert_line": 0, "insert_text": "no longer"}),
+    ("insert", {"path": "/memories/people", "insert_line": 0, "insert_text": "x"}),
+    ("view", {"path": "/memories/notes.md"}),
+    ("view", {"path": "/memories/empty.txt"}),
+    ("rename", {"old_path": "/memories/notes.md", "new_path": "/memories/archive/2026/notes.md"}),
+    ("rename", {"old_path": "/memories/nothing.md", "new_path": "/memories/other.md"}),
+    ("rename", {"old_path": "/memories/empty.txt", "new_path": "/memories/archive/2026/notes.md"}),
+    ("rename", {"old_path": "/memories/people", "new_path": "/memories/team"}),
+    ("view", {"path": "/memories"}),
+    ("view", {"path": "/memories/team/ada/likes.txt"}),
+    ("delete", {"path": "/memories/team"}),
+    ("delete", {"path": "/memories/team/ada/likes.txt"}),
+    ("delete", {"path": "/memories/nothing.md"}),
+    ("delete", {"path": "/memories"}),
+    ("delete", {"path": "/memories/empty.txt"}),
+    ("view", {"path": "/memories"}),
+    ("view", {"path": "/etc/passwd"}),
+]
+
+
+def test_it_answers_as_the_file_based_tool_of_the_sdk(tool: MemoryTool, tmp_path: Path) -> None:
+    theirs = BetaLocalFilesystemMemoryTool(str(tmp_path / "theirs"))
+    for command, arguments in COMMANDS:
+        ours, expected = answer(tool, command, **arguments), answer(theirs, command, **arguments)
+        assert without_folder_sizes(ours) == without_folder_sizes(expected), (command, arguments)
+
+
+def without_folder_sizes(text: str) -> str:
+    """Return a listing without the sizes of directories, which a file system counts in blocks."""
+    return re.sub(r"(?m)(items:\n)[\d.]+[BKMG]\t|^[\d.]+[BKMG]\t(.*/)$", r"\1\t\2", text)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/memories/../etc/passwd",
+        "/memories/a/../../b",
+        "/memories/..",
+        "/memories/%2e%2e/secret",
+        "/memories/..%2fsecret",
+        "/memories\\..\\secret",
+        "/memories/a\\b",
+        "/memoriesx/a",
+        "memories/a",
+        "../memories/a",
+        "",
+        "/memories/a\0b",
+        "/memories/" + "a/" * 600,
+    ],
+)
+def test_a_path_cannot_leave_memories(tool: MemoryTool, path: str) -> None:
+    for command, arguments in (
+        ("view", {"path": path}),
+        ("create", {"path": path, "file_text": "x"}),
+        ("str_replace", {"path": path, "old_str": "x", "new_str": "y"}),
+        ("insert", {"path": path, "insert_line": 0, "insert_text": "x"}),
+        ("delete", {"path": path}),
+        ("rename", {"old_path": path, "new_path": "/memories/b"}),
+        ("rename", {"old_path": "/memories/b", "new_path": path}),
+    ):
+        assert answer(tool, command, **arguments).startswith("error: "), command
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"command": "view"},
+        {"command": "view", "path": 7},
+        {"command": "create", "path": "/memories/a"},
+        {"command": "insert", "path": "/memories/a", "insert_text": "x", "insert_line": "one"},
+        {"command": "burn", "path": "/memories/a"},
+        {"path": "/memories/a"},
+        {},
+    ],
+)
+def test_a_malformed_command_is_an_error_that_claude_can_read(tool: MemoryTool, arguments: dict[str, Any]) -> None:
+    with pytest.raises(ToolError):
+        tool.call(arguments)
+
+
+def test_a_secret_is_refused_and_nothing_is_saved(tool: MemoryTool, memory: holdfast.Memory) -> None:
+    refused = answer(tool, "create", path="/memories/keys.md", file_text=f"token: {TOKEN}")
+    assert refused.startswith("error: Error: nothing was saved. The text contains credentials")
+    assert TOKEN not in refused
+    assert answer(tool, "create", path="/memories/keys.md", file_text="none") == (
+        "File created successfully at: /memories/keys.md"
+    )
+    assert "nothing was saved" in answer(tool, "insert", path="/memories/keys.md", insert_line=0, insert_text=TOKEN)
+    assert "nothing was saved" in answer(tool, "create", path=f"/memories/{TOKEN}", file_text="x")
+    assert [record.body for record in memory.list()] == ["none"]
+
+
+def test_what_is_marked_private_is_left_out_and_reported(tool: MemoryTool) -> None:
+    text = "Ada likes tea. <private>Her PIN.</private>"
+    assert answer(tool, "create", path="/memories/a.md", file_text=text).endswith("<private> were left out.")
+    assert "PIN" not in answer(tool, "view", path="/memories/a.md")
+
+
+def test_a_file_has_a_history_and_a_deleted_one_can_be_restored(tool: MemoryTool, memory: holdfast.Memory) -> None:
+    answer(tool, "create", path="/memories/a.md", file_text="one\n")
+    answer(tool, "str_replace", path="/memories/a.md", old_str="one", new_str="two")
+    (record,) = memory.list()
+    assert (record.title, record.body, record.by.name) == ("a.md: two", "two", "claude")
+    answer(tool, "rename", old_path="/memories/a.md", new_path="/memories/b.md")
+    answer(tool, "delete", path="/memories/b.md")
+    assert [event.verb for event in memory.history(record.id)] == ["recorded", "revised", "revised", "retired"]
+    assert "does not exist" in answer(tool, "view", path="/memories/b.md")
+    memory.restore(record.id)
+    assert answer(tool, "view", path="/memories/b.md").endswith("     1\ttwo\n     2\t")
+
+
+def test_a_file_is_found_by_recall(tool: MemoryTool, memory: holdfast.Memory) -> None:
+    answer(tool, "create", path="/memories/deploy.md", file_text="Deploys need the VPN.")
+    assert [hit.record.body for hit in memory.recall("what do deploys need")] == ["Deploys need the VPN."]
+
+
+def test_other_tags_and_data_of_a_memory_survive_an_edit(tool: MemoryTool, memory: holdfast.Memory) -> None:
+    answer(tool, "create", path="/memories/a.md", file_text="one")
+    (record,) = memory.list()
+    memory.revise(record.id, tags=[*record.tags, "reviewed"], extra={**record.extra, "ticket": 7})
+    answer(tool, "str_replace", path="/memories/a.md", old_str="one", new_str="two")
+    (record,) = memory.list()
+    assert ("reviewed" in record.tags, record.extra["ticket"]) == (True, 7)
+
+
+def test_a_file_whose_code_changed_is_marked(tool: MemoryTool, tmp_path: Path) -> None:
+    git(tmp_path, "init", "--quiet")
+    (tmp_path / "pay.py").write_text("LIMIT = 5\n")
+    with holdfast.open(tmp_path, home=tmp_path / "store") as memory:
+        tool = MemoryTool(memory)
+        answer(tool, "create", path="/memories/pay.md", file_text="pay.py::LIMIT is the limit, LIMIT = 5 in `pay.py`.")
+        assert "out of date" not in answer(tool, "view", path="/memories/pay.md")
+        (tmp_path / "pay.py").write_text("LIMIT = 9\n")
+        assert "may be out of date: pay.py::LIMIT" in answer(tool, "view", path="/memories/pay.md")
+        assert "(may be out of date: pay.py::LIMIT" in answer(tool, "view", path="/memories")
+
+
+def test_a_file_that_needs_approval_is_not_read_before(tmp_path: Path) -> None:
+    with holdfast.open(tmp_path, home=tmp_path / "store", settings={"confirm_writes": True}) as memory:
+        tool = MemoryTool(memory)
+        assert "until a person approves it" in answer(tool, "create", path="/memories/a.md", file_text="one")
+        assert "pending approval" in answer(tool, "view", path="/memories/a.md")
+        assert answer(tool, "view", path="/memories").endswith("/memories/a.md\t(pending approval)")
+        (record,) = memory.list(states=["pending"])
+        memory.confirm(record.id)
+        assert answer(tool, "view", path="/memories/a.md").endswith("1\tone")
+
+
+def test_a_file_is_no_directory_and_no_directory_moves_into_itself(tool: MemoryTool) -> None:
+    answer(tool, "create", path="/memories/a", file_text="one")
+    assert answer(tool, "create", path="/memories/a/b", file_text="x").endswith(
+        "/memories/a is a file, not a directory."
+    )
+    answer(tool, "create", path="/memories/c/d", file_text="two")
+    assert answer(tool, "create", path="/memories/c", file_text="x") == "error: File /memories/c already exists"
+    assert "Cannot rename" in answer(tool, "rename", old_path="/memories/c", new_path="/memories/c/d/e")
+    assert "Cannot rename" in answer(tool, "rename", old_path="/memories", new_path="/memories/x")
+    assert tool.clear_all_memory() == "All memory cleared"
+    assert answer(tool, "view", path="/memories").endswith(":\n0B\t/memories")
+
+
+def test_projects_do_not_share_files(tmp_path: Path) -> None:
+    for project in ("one", "two"):
+        with holdfast.open(tmp_path, home=tmp_path / "store", project=project) as memory:
+            assert answer(MemoryTool(memory), "create", path="/memories/a.md", file_text=project).startswith(
+                "File created"
+            )
+
+
+def test_a_text_that_is_too_long_is_refused(tool: MemoryTool) -> None:
+    assert "100,000 is the most" in answer(tool, "create", path="/memories/a.md", file_text="x" * 100_001)
+
+
+def test_deep_and_long_paths_work(tool: MemoryTool) -> None:
+    deep, long = "/memories/" + "/".join("abcdefgh"), "/memories/" + "x" * 300 + "/" + "y" * 300 + ".md"
+    for path in (deep, long):
+        answer(tool, "create", path=path, file_text=path)
+        assert answer(tool, "view", path=path).endswith(path)
+
+
+class Claude(httpx.MockTransport):
+    """The API as a script: it asks for two commands and then stops; what it is sent is kept."""
+
+    def __init__(self) -> None:
+        self.got: list[dict[str, Any]] = []
+        self.asks = [
+            {"command": "create", "path": "/memories/a.md", "file_text": "Ada likes tea."},
+            {"command": "view", "path": "/memories/../x"},
+        ]
+        super().__init__(self._reply)
+
+    def _reply(self, request: httpx.Request) -> httpx.Response:
+        self.got.append(json.loads(request.content))
+        ask = self.asks[len(self.got) - 1] if len(self.got) <= len(self.asks) else None
+        use = {"type": "tool_use", "id": f"t{len(self.got)}", "name": "memory", "input": ask}
+        content = [use] if ask else [{"type": "text", "text": "Done."}]
+        message = {"id": "m", "type": "message", "role": "assistant", "model": "m", "content": content}
+        usage = {"input_tokens": 1, "output_tokens": 1}
+        return httpx.Response(200, json={**message, "stop_reason": "tool_use" if ask else "end_turn", "usage": usage})
+
+    def results(self) -> list[tuple[str, bool]]:
+        """Return the tool results that were sent, and whether each is an error."""
+        blocks = [
+            block
+            for message in self.got[-1]["messages"]
+            for block in message["content"]
+            if message["role"] == "user" and isinstance(block, dict)
+        ]
+        return [(block["content"], block.get("is_error", False)) for block in blocks if block["type"] == "tool_result"]
+
+
+ASK: dict[str, Any] = {
+    "model": "m",
+    "max_tokens": 9,
+    "messages": [{"role": "user", "content": "Remember: Ada likes tea."}],
+}
+EXPECTED = [
+    ("File created successfully at: /memories/a.md", False),
+    ("Path /memories/../x would escape /memories directory", True),
+]
+
+
+def test_the_tool_runner_of_the_sdk_uses_it(tool: MemoryTool, memory: holdfast.Memory) -> None:
+    claude = Claude()
+    with Anthropic(api_key="none", http_client=httpx.Client(transport=claude)) as client:
+        client.beta.messages.tool_runner(tools=[tool], **ASK).until_done()
+    assert claude.got[0]["tools"] == [{"type": "memory_20250818", "name": "memory"}]
+    assert claude.results() == EXPECTED
+    assert [record.body for record in memory.list()] == ["Ada likes tea."]
+
+
+def test_the_asynchronous_runner_uses_the_other_one(memory: holdfast.Memory) -> None:
+    claude = Claude()
+
+    async def run() -> None:
+        async with AsyncAnthropic(api_key="none", http_client=httpx.AsyncClient(transport=claude)) as client:
+            await client.beta.messages.tool_runner(tools=[AsyncMemoryTool(memory)], **ASK).until_done()
+
+    asyncio.run(run())
+    assert claude.results() == EXPECTED
+    assert [record.body for record in memory.list()] == ["Ada likes tea."]
+
+
+def test_the_program_of_the_page_runs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, own_home: Path) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "integrations.md").read_text(encoding="utf-8")
+    program = page.partition("```python\nimport anthropic\n")[2].partition("```")[0]
+    claude = Claude()
+    client = Anthropic(api_key="none", http_client=httpx.Client(transport=claude))
+    monkeypatch.setattr(anthropic, "Anthropic", lambda: client)
+    monkeypatch.chdir(tmp_path)
+    exec(compile(f"import anthropic\n{program}", "integrations.md", "exec"), {})
+    assert claude.results() == EXPECTED
+    assert list(own_home.rglob("holdfast.db"))
