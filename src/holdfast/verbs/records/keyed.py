@@ -67,9 +67,10 @@ def move(memory: Memory, system: str, record: Record, key: Key, *, title: str = 
     return revise(memory, record.id, Revision(title=title or None, **labels))
 
 
-def drop(memory: Memory, system: str, key: Key, reason: str) -> list[Record]:
-    """Retire every record whose key begins with this one; return them."""
-    return [retire(memory, record.id, reason) for record in list(under(memory, system, key))]
+def drop(memory: Memory, system: str, key: Key, reason: str, *, below: bool = True) -> list[Record]:
+    """Retire the records of a key, and those whose key begins with it unless `below` is False; return them."""
+    gone = [record for record in under(memory, system, key) if below or key_of(record, system) == tuple(key)]
+    return [retire(memory, record.id, reason) for record in gone]
 
 
 def key_of(record: Record, system: str) -> tuple[str, ...]:

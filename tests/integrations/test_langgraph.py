@@ -1,0 +1,255 @@
+"""LangGraph's store on Holdfast, with the real package: the same answers as its store in memory."""
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, TypedDict
+
+import pytest
+from langgraph.graph import END, START, StateGraph
+from langgraph.store.base import BaseStore, GetOp, InvalidNamespaceError, Item, ListNamespacesOp, Op, PutOp, SearchOp
+from langgraph.store.memory import InMemoryStore
+
+import holdfast
+from holdfast.integrations.langgraph import HoldfastStore
+
+TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
+
+
+@pytest.fixture
+def memory(tmp_path: Path) -> Iterator[holdfast.Memory]:
+    with holdfast.open(tmp_path, home=tmp_path / "store", agent="graph", settings={"embedder": "none"}) as opened:
+        yield opened
+
+
+@pytest.fixture
+def store(memory: holdfast.Memory) -> HoldfastStore:
+    return HoldfastStore(memory)
+
+
+ITEMS: list[tuple[tuple[str, ...], str, dict[str, Any]]] = [
+    (("users", "ada"), "tea", {"text": "Ada likes tea.", "score": 5, "tags": ["a", "b"], "deep": {"x": 1, "y": None}}),
+    (("users", "ada"), "work", {"text": "Ada works on payments.", "score": 2.5}),
+    (("users", "ada", "old"), "tea", {"text": "Ada liked coffee.", "score": 1}),
+    (("users", "Bo B/%"), "ada", {"text": "Bo knows Ada.", "score": "3"}),
+    (("users",), "ada", {"count": 2}),
+    (("docs", "größe", "v1"), "", {"nothing": []}),
+    (("docs", "b", "v1"), "x", {}),
+    (("cache", "x" * 120), "y" * 200, {"flag": True}),
+]
+FILTERS: list[dict[str, Any]] = [
+    {"score": 5},
+    {"score": {"$gte": 2.5}},
+    {"score": {"$gt": 1, "$lt": 5}},
+    {"score": {"$ne": 5}},
+    {"text": {"$eq": "Bo knows Ada."}},
+    {"tags": ["a", "b"]},
+    {"tags": ["a"]},
+    {"deep": {"x": 1}},
+    {"deep": {"y": None}},
+    {"flag": True, "score": 1},
+    {"missing": None},
+]
+
+
+def filled(store: BaseStore) -> BaseStore:
+    for namespace, key, value in ITEMS:
+        store.put(namespace, key, value)
+    store.put(("users", "ada"), "work", {"text": "Ada works on refunds.", "score": 4})
+    store.put(("users", "ada"), "gone", {"text": "x"})
+    store.delete(("users", "ada"), "gone")
+    store.delete(("users", "ada"), "never there")
+    return store
+
+
+def plain(items: list[Any]) -> list[tuple[tuple[str, ...], str, dict[str, Any]]]:
+    return sorted(((item.namespace, item.key, item.value) for item in items), key=repr)
+
+
+def test_it_answers_as_the_store_in_memory(store: HoldfastStore) -> None:
+    filled(store)
+    theirs = filled(InMemoryStore())
+    for namespace, key in [
+        *((namespace, key) for namespace, key, _ in ITEMS),
+        (("users", "ada"), "gone"),
+        (("x",), "y"),
+    ]:
+        ours, expected = store.get(namespace, key), theirs.get(namespace, key)
+        assert plain([ours] if ours else []) == plain([expected] if expected else [])
+    for prefix in ((), ("users",), ("users", "ada"), ("users", "ada", "old"), ("docs",), ("nothing",)):
+        assert plain(list(store.search(prefix, limit=50))) == plain(list(theirs.search(prefix, limit=50))), prefix
+    for chosen in FILTERS:
+        where = ("users", "ada") if "$g" in str(chosen) else ()  # theirs fails on what is not a number
+        ours_found, found = store.search(where, filter=chosen, limit=50), theirs.search(where, filter=chosen, limit=50)
+        assert plain(list(ours_found)) == plain(list(found)), chosen
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {},
+        {"prefix": ("users",)},
+        {"prefix": ("users", "*")},
+        {"suffix": ("v1",)},
+        {"suffix": ("*", "v1")},
+        {"prefix": ("docs",), "suffix": ("v1",)},
+        {"max_depth": 1},
+        {"max_depth": 2, "prefix": ("users", "ada")},
+        {"limit": 2, "offset": 1},
+        {"prefix": ("nothing",)},
+    ],
+)
+def test_namespaces_are_listed_as_there(store: HoldfastStore, asked: dict[str, Any]) -> None:
+    assert filled(store).list_namespaces(**asked) == filled(InMemoryStore()).list_namespaces(**asked)
+
+
+def test_pages_of_a_search_do_not_overlap(store: HoldfastStore) -> None:
+    for number in range(7):
+        store.put(("n",), str(number), {"number": number, "text": "alike"})
+    pages = [[item.key for item in store.search(("n",), limit=3, offset=offset)] for offset in (0, 3, 6, 9)]
+    assert pages == [["6", "5", "4"], ["3", "2", "1"], ["0"], []]
+    ranked = [item.key for offset in (0, 4) for item in store.search(("n",), query="alike", limit=4, offset=offset)]
+    assert sorted(ranked) == [str(number) for number in range(7)]
+
+
+def test_a_query_ranks_the_items_of_its_namespace(store: HoldfastStore) -> None:
+    filled(store)
+    best, *_ = store.search(("users", "ada"), query="who likes tea")
+    assert (best.key, best.score is not None) == ("tea", True)
+    assert [item.key for item in store.search(("users",), query="Ada", filter={"score": "3"}, limit=1)] == ["ada"]
+    assert store.search(("docs",), query="who likes tea") == []
+
+
+def test_a_query_finds_by_meaning(tmp_path: Path) -> None:
+    with holdfast.open(tmp_path, home=tmp_path / "store") as memory:
+        store = HoldfastStore(memory)
+        for number in range(20):  # more than one recall embeds by itself
+            store.put(("facts",), f"n{number}", {"text": f"Room {number} is painted in colour {number}."})
+        store.put(("facts",), "drink", {"text": "Ada prefers an espresso after lunch."})
+        best, *_ = store.search(("facts",), query="favourite hot beverage")
+    assert best.key == "drink"
+
+
+def test_only_indexed_fields_are_searched(store: HoldfastStore) -> None:
+    store.put(("a",), "some", {"text": "tea", "note": "coffee"}, index=["text"])
+    store.put(("a",), "none", {"text": "tea"}, index=False)
+    store.put(("a",), "many", {"parts": [{"text": "juice"}, {"text": "water"}]}, index=["parts[*].text"])
+    assert [item.key for item in store.search(("a",), query="tea")] == ["some"]
+    assert store.search(("a",), query="coffee") == []
+    assert [item.key for item in store.search(("a",), query="water")] == ["many"]
+    assert len(store.search(("a",))) == 3
+    found = store.get(("a",), "some")
+    assert found is not None
+    assert found.value == {"text": "tea", "note": "coffee"}
+
+
+def test_reads_of_a_batch_see_the_store_before_it(store: HoldfastStore) -> None:
+    store.put(("a",), "k", {"n": 1})
+    ops: list[Op] = [
+        PutOp(("a",), "k", {"n": 2}),
+        GetOp(("a",), "k"),
+        PutOp(("a",), "k", {"n": 3}),
+        SearchOp(("a",)),
+        ListNamespacesOp(),
+    ]
+    put, got, _, found, namespaces = store.batch(ops)
+    assert put is None
+    assert isinstance(got, Item)
+    assert isinstance(found, list)
+    assert got.value == {"n": 1}
+    assert len(found) == 1
+    assert namespaces == [("a",)]
+    now = store.get(("a",), "k")
+    assert now is not None
+    assert now.value == {"n": 3}
+    assert now.updated_at >= now.created_at
+
+
+def test_an_item_has_a_history_and_a_deleted_one_can_be_restored(store: HoldfastStore, memory: holdfast.Memory) -> None:
+    store.put(("a",), "k", {"text": "one"})
+    store.put(("a",), "k", {"text": "two"})
+    store.delete(("a",), "k")
+    (record,) = memory.list(states=["retired"])
+    assert [event.verb for event in memory.history(record.id)] == ["recorded", "revised", "retired"]
+    memory.restore(record.id)
+    item = store.get(("a",), "k")
+    assert item is not None
+    assert item.value == {"text": "two"}
+
+
+def test_deleting_an_item_leaves_those_below_it(store: HoldfastStore) -> None:
+    store.put(("a",), "b", {"n": 1})
+    store.put(("a", "b"), "c", {"n": 2})
+    store.delete(("a",), "b")
+    assert store.get(("a",), "b") is None
+    assert store.get(("a", "b"), "c") is not None
+
+
+def test_what_cannot_be_stored_is_refused(store: HoldfastStore) -> None:
+    with pytest.raises(holdfast.NotSaved, match="credentials"):
+        store.put(("a",), "k", {"token": TOKEN})
+    with pytest.raises(holdfast.Invalid, match="not JSON"):
+        store.put(("a",), "k", {"when": object()})
+    with pytest.raises(holdfast.Invalid, match="not JSON"):
+        store.put(("a",), "k", {"n": float("nan")})
+    with pytest.raises(NotImplementedError, match="TTL"):
+        store.put(("a",), "k", {"n": 1}, ttl=5)
+    with pytest.raises(NotImplementedError, match="ttl=None"):
+        store.batch([PutOp(("a",), "k", {"n": 1}, ttl=5)])
+    with pytest.raises(InvalidNamespaceError):
+        store.put((), "k", {"n": 1})
+    with pytest.raises(holdfast.Invalid, match="50 parts"):
+        store.put(("a",) * 60, "k", {"n": 1})
+    with pytest.raises(ValueError, match="Unsupported operator"):
+        filled(store).search((), filter={"score": {"$near": 1}})
+    assert store.get(("a",), "k") is None
+
+
+def test_a_pending_item_is_not_used(tmp_path: Path) -> None:
+    with holdfast.open(tmp_path, home=tmp_path / "store", settings={"confirm_writes": True}) as memory:
+        store = HoldfastStore(memory)
+        store.put(("a",), "k", {"text": "one"})
+        assert (store.get(("a",), "k"), store.search(("a",)), store.list_namespaces()) == (None, [], [])
+        memory.confirm(memory.list(states=["pending"]).records[0].id)
+        assert store.list_namespaces() == [("a",)]
+
+
+def test_the_asynchronous_methods_do_the_same(store: HoldfastStore) -> None:
+    async def run() -> list[str]:
+        await asyncio.gather(*(store.aput(("a",), str(number), {"n": number}) for number in range(8)))
+        assert (await store.aget(("a",), "3")) == store.get(("a",), "3")
+        assert await store.alist_namespaces() == [("a",)]
+        await store.adelete(("a",), "0")
+        return [item.key for item in await store.asearch(("a",), limit=20)]
+
+    assert sorted(asyncio.run(run())) == [str(number) for number in range(1, 8)]
+
+
+class State(TypedDict):
+    user: str
+    answer: str
+
+
+def test_a_graph_remembers_in_its_next_run(store: HoldfastStore) -> None:
+    def node(state: State, store: BaseStore) -> dict[str, str]:
+        known = store.get(("users",), state["user"])
+        store.put(("users",), state["user"], {"visits": known.value["visits"] + 1 if known else 1})
+        return {"answer": f"visit {known.value['visits'] + 1 if known else 1}"}
+
+    builder = StateGraph(State)
+    builder.add_node("node", node)
+    builder.add_edge(START, "node")
+    builder.add_edge("node", END)
+    graph = builder.compile(store=store)
+    asked: State = {"user": "ada", "answer": ""}
+    assert [graph.invoke(asked)["answer"] for _ in range(2)] == ["visit 1", "visit 2"]
+
+
+def test_the_program_of_the_page_runs(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "integrations.md").read_text(encoding="utf-8")
+    program = page.partition("## LangGraph")[2].partition("```python\n")[2].partition("```")[0]
+    monkeypatch.chdir(tmp_path)
+    exec(compile(program, "integrations.md", "exec"), {})
+    assert capsys.readouterr().out.startswith("drink {'text': 'Ada prefers an espresso after lunch.'}")
