@@ -1,16 +1,21 @@
-"""A folder for bettermemory: everything in use, what was retired as tombstones, and it can be read back."""
+"""Exports that the originals read: a folder of bettermemory with its tombstones, notes of git-notes-memory."""
 
 from pathlib import Path
 
+import pytest
+
 from holdfast.adapters.importers.front_matter import front_matter
-from holdfast.compose.adapters import foreign_items, write_markdown
+from holdfast.compose.adapters import foreign_items, write_git_notes, write_markdown
+from holdfast.model.errors import Invalid
+from holdfast.model.foreign import Foreign
 from holdfast.model.record import Record
 from holdfast.verbs.exchange.import_foreign import import_items
 from holdfast.verbs.exchange.jsonl import records_of
-from holdfast.verbs.memory import Memory
+from holdfast.verbs.memory import Memory, find
 from holdfast.verbs.records.lifecycle import Revision, retire, revise
 from holdfast.verbs.truth.verify import verify
 from holdfast.verbs.upkeep.erasing import erase
+from tests.compatible.conftest import git
 from tests.conftest import Time, keep, make_memory
 
 
@@ -102,3 +107,84 @@ def test_a_folder_can_be_taken_in_again(memory: Memory, tmp_path: Path, time: Ti
     assert (again.project, again.created_at, again.fields) == (scar.project, scar.created_at, {"severity": "high"})
     assert (found[thought.id].state, found[thought.id].reason) == ("retired", "moved")
     other.close()
+
+
+NOTE = """---
+type: decisions
+timestamp: '2026-09-21T14:13:20.000Z'
+summary: Use PostgreSQL
+spec: shop
+tags:
+- database
+---
+
+PostgreSQL is the database.
+
+***
+
+It has row locks.
+
+## Alternatives
+- SQLite
+"""
+
+
+def a_repository(tmp_path: Path) -> Path:
+    folder = tmp_path / "shop"
+    folder.mkdir()
+    git(folder, "init", "-q")
+    git(folder, "config", "user.name", "Ada"), git(folder, "config", "user.email", "ada@example.org")
+    git(folder, "commit", "-q", "--allow-empty", "-m", "first")
+    return folder
+
+
+def a_decision(memory: Memory) -> Record:
+    return keep(
+        memory,
+        "PostgreSQL is the database.\n\n---\n\nIt has row locks.",
+        kind="decision",
+        title="Use PostgreSQL",
+        fields={"alternatives": ["SQLite"]},
+        tags=("database",),
+        visibility="team",
+    )
+
+
+def test_a_record_becomes_a_note_git_notes_memory_reads(memory: Memory, tmp_path: Path) -> None:
+    folder = a_repository(tmp_path)
+    a_decision(memory)
+    assert write_git_notes(records_of(memory), folder) == (1, 0, 0)
+    assert git(folder, "notes", "--ref=refs/notes/mem/decisions", "show", "HEAD") == NOTE
+    assert write_git_notes(records_of(memory), folder) == (0, 1, 0)
+    [item] = foreign_items("git-notes", folder)
+    assert isinstance(item, Foreign)
+    assert (item.draft.kind, item.draft.title, item.draft.tags) == ("decision", "Use PostgreSQL", ("database",))
+
+
+def test_notes_get_no_private_memory_and_keep_what_they_had(memory: Memory, tmp_path: Path) -> None:
+    folder = a_repository(tmp_path)
+    git(folder, "notes", "--ref=refs/notes/mem/decisions", "add", "-m", "not an entry", "HEAD")
+    secret = keep(memory, "Ana prefers short meetings.", kind="decision", visibility="private")
+    scar = keep(memory, "The staging host is full.", kind="blocker", visibility="team")
+    retire(memory, scar.id, "it was cleaned up")
+    assert write_git_notes(records_of(memory), folder) == (1, 0, 1)
+    assert git(folder, "notes", "--ref=refs/notes/mem/decisions", "show", "HEAD") == "not an entry\n"
+    assert "status: resolved" in git(folder, "notes", "--ref=refs/notes/mem/blockers", "show", "HEAD")
+    a_decision(memory)
+    write_git_notes(records_of(memory), folder)
+    shown = git(folder, "notes", "--ref=refs/notes/mem/decisions", "show", "HEAD")
+    assert shown == f"not an entry\n\n{NOTE}"
+    assert secret.body not in shown
+
+
+def test_a_note_is_found_by_the_id_it_had(memory: Memory, tmp_path: Path) -> None:
+    folder = a_repository(tmp_path)
+    commit = git(folder, "rev-parse", "HEAD").strip()
+    for place in range(2):
+        entry = NOTE.replace("Use PostgreSQL", f"Decision {place}")
+        git(folder, "notes", "--ref=refs/notes/mem/decisions", "append", "-m", entry, "HEAD")
+    import_items(memory, "git-notes", foreign_items("git-notes", folder), project=memory.project)
+    assert find(memory, f"decisions:{commit[:7]}:1").record.title == "Decision 1"
+    assert find(memory, f"decisions:{commit}:0").record.title == "Decision 0"
+    with pytest.raises(Invalid, match="is not an id"):
+        find(memory, "decisions:0000000:7")

@@ -16,6 +16,12 @@ from tests.hosts.conftest import environment_of
 from tests.hosts.test_mcp import INITIALIZE, Peer, text_of
 
 REMOTE = "git@github.com:me/foo.git"
+ORIGINALS = Path(__file__).parent.parent.parent / ".tools" / "originals"
+# What pip gets for each original. git-notes-memory reads notes without its encoder, which would be a download of gigabytes.
+PACKAGES = {
+    "bettermemory": (("bettermemory==1.4.1", "mcp<2"),),
+    "git-notes-memory": (("--no-deps", "git-notes-memory==0.12.0"), ("pyyaml", "python-dotenv")),
+}
 SLICE = 5  # of so many scripts one runs with all other tests; `python3 dev.py compatible` runs them all
 
 
@@ -87,6 +93,11 @@ class Place:
     environment: dict[str, str]
     opened: list[Tools] = field(default_factory=list)
 
+    @property
+    def alone(self) -> dict[str, str]:
+        """The environment for programs that are not ours."""
+        return {name: value for name, value in self.environment.items() if name != "PYTHONPATH"}
+
     def tools(self, surface: str, folder: Path | None = None) -> Tools:
         """Start a server in the repository, or in another folder."""
         tools = Tools(surface, folder or self.folder, dict(self.environment))
@@ -131,6 +142,22 @@ class Place:
 
     def git(self, *words: str, folder: Path | None = None) -> str:
         return git(folder or self.folder, *words)
+
+
+def original(name: str) -> Path:
+    """Return the folder of an original's programs, installed when all scripts are asked for; skip the script without it."""
+    programs = ORIGINALS / name / "bin"
+    if not (programs / "complete").exists():
+        if os.environ.get("COMPATIBLE") != "all":
+            pytest.skip(f"{name} is not installed; `python3 dev.py compatible` installs it")
+        subprocess.run([sys.executable, "-m", "venv", "--clear", str(ORIGINALS / name)], check=True)
+        for words in PACKAGES[name]:
+            pip = [str(programs / "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *words]
+            done = subprocess.run(pip, capture_output=True, text=True, check=False)
+            if done.returncode:
+                pytest.skip(f"{name} could not be installed: {done.stderr.strip().splitlines()[-1]}")
+        (programs / "complete").touch()
+    return programs
 
 
 def git(folder: Path, *words: str) -> str:

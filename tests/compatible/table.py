@@ -19,7 +19,8 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     if promise and (report.when == "call" or not report.passed):
         file, _, script = report.nodeid.partition("::")
         system = file.rpartition("/test_")[2].removesuffix(".py")
-        _rows.setdefault(system, {})[promise, script] = "kept" if report.passed else report.outcome
+        why = report.longrepr[2] if report.skipped and isinstance(report.longrepr, tuple) else report.outcome.upper()
+        _rows.setdefault(system, {})[promise, script] = "kept" if report.passed else why
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
@@ -30,6 +31,9 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         write(
             f"\n{system.replace('_', '-')}: {sum(result == 'kept' for result in rows.values())} of {len(rows)} kept\n"
         )
+        for (promise, _), result in rows.items():
+            if result != "kept":
+                write(f"NOT SHOWN: {promise}: {result}")
         write("| promise | script | result |\n| --- | --- | --- |")
         for (promise, script), result in sorted(rows.items()):
             write(f"| {promise} | {script} | {result} |")

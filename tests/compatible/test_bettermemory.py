@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from tests.compatible.conftest import Place, Tools, git
+from tests.compatible.conftest import Place, Tools, git, original
+from tests.hosts.test_mcp import INITIALIZE, Peer
 
 promise = pytest.mark.promise
 TOOLS = """memory_search memory_show memory_write memory_update memory_verify memory_list memory_remove memory_restore
@@ -335,3 +336,56 @@ def test_migrate_lines(place: Place, tmp_path: Path) -> None:
     place.run("compat bettermemory migrate origin --repo git@github.com:me/foo.git", folder=outside)
     [row] = here("memory_list")
     assert here("memory_show", id=row["id"])["origin"]["repo"] == "github.com/me/foo"
+
+
+class Original(Tools):
+    """bettermemory itself, on a folder of its own."""
+
+    def start(self) -> None:
+        program = str(original("bettermemory") / "bettermemory")
+        self.peer = Peer(self.environment, self.folder, (), program)
+        self.greeting = self.peer.ask("initialize", INITIALIZE)["result"]
+        self.peer.send({"jsonrpc": "2.0", "method": "notifications/initialized"})
+
+    def __call__(self, name: str, **arguments: Any) -> Any:
+        result = self.peer.call(name, **arguments)
+        assert not result["isError"], result
+        return result["structuredContent"].get("result", result["structuredContent"])
+
+
+def _original(place: Place, folder: Path) -> Original:
+    tools = Original("bettermemory", place.folder, {**place.alone, "BETTERMEMORY_DIR": str(folder)})
+    place.opened.append(tools)
+    return tools
+
+
+@promise("round trip: bettermemory 1.4.1 writes, Holdfast imports and exports, bettermemory reads the same")
+@pytest.mark.xdist_group("bettermemory itself")
+def test_the_original_reads_what_it_wrote(place: Place, tmp_path: Path) -> None:
+    git(place.folder, "commit", "-q", "--allow-empty", "-m", "first")
+    there = _original(place, tmp_path / "before")
+    kept = there("memory_write", content=TUTORIAL, scopes=["learning-style"], confidence="high")
+    checked = there("memory_write", content="The scheduler retries failed jobs three times.", scopes=["projects:foo"])
+    there("memory_verify", id=checked["id"], verified_commits=["4d79987"], verified_versions=["celery 5.4"])
+    gone = there("memory_write", content="Deploys go out on Tuesdays.", scopes=["infrastructure"])
+    there("memory_remove", id=gone["id"], reason="They go out daily.")
+    shown = {one["id"]: there("memory_show", id=one["id"]) for one in (kept, checked)}
+    place.run(f"import --from bettermemory {tmp_path / 'before'}")
+    place.run(f"export --as bettermemory {tmp_path / 'after'}")
+    back = _original(place, tmp_path / "after")
+    rows = {row["body"]: row for row in back("memory_list", with_bodies=True, auto_scope=False)}
+    assert set(rows) == {one["body"] for one in shown.values()}
+    same = "scopes confidence source category created last_verified_at verified_commits verified_versions".split()
+    for one in shown.values():
+        after = back("memory_show", id=rows[one["body"]]["id"])
+        assert {name: _at_second(after.get(name)) for name in same} == {
+            name: _at_second(one.get(name)) for name in same
+        }
+        assert after["origin"]["repo"] == one["origin"]["repo"]
+    [tombstone] = back("memory_list_tombstones")
+    assert tombstone["removed_reason"] == "They go out daily."
+    assert [hit["relevance"] for hit in back("memory_search", query="zero to hero tutorial")] == ["high"]
+
+
+def _at_second(value: Any) -> Any:
+    return value[:19] if isinstance(value, str) and value[:2] == "20" else value

@@ -1,11 +1,12 @@
 """git-notes-memory's research notes, tried literally where they describe what a user sees."""
 
 import json
+import subprocess
 from pathlib import Path
 
 import pytest
 
-from tests.compatible.conftest import Place, git
+from tests.compatible.conftest import Place, git, original
 
 promise = pytest.mark.promise
 ROOT = Path(__file__).parent.parent.parent
@@ -85,6 +86,61 @@ def test_concurrent_edits_are_reported(place: Place, tmp_path: Path) -> None:
     assert "edited in two places" in place.run("health").stdout
     place.run(f'revise {kept} --text "The API is versioned by header and by query."')
     assert "edited in two places" not in place.run("health").stdout
+
+
+CAPTURED = [
+    ("decisions", "Chose PostgreSQL", "## Context\n\nWe need row locks.\n\n## Alternatives\n\n- SQLite", ["database"]),
+    ("decisions", "Use Valkey for sessions", "It persists its data.", []),
+    ("blockers", "The staging host is full", "Builds fail.", []),
+    ("learnings", "Hooks run at the end of a session", "The transcript is read once.", ["hooks", "capture"]),
+    ("patterns", "Rehearse migrations", "On a copy.", []),
+]
+CAPTURE = """
+import json, sys
+from git_notes_memory.capture import CaptureService
+from git_notes_memory.git_ops import GitOps
+service = CaptureService(git_ops=GitOps("."))
+for namespace, summary, content, tags in json.loads(sys.stdin.read()):
+    assert service.capture(namespace, summary, content, spec="auth", tags=tags).success
+"""
+COLLECT = """
+import json
+import subprocess
+from pathlib import Path
+from git_notes_memory.sync import SyncService
+names = ("namespace", "commit_sha", "summary", "body", "spec", "tags", "status")
+rows = [{name: getattr(note, name) for name in names} for note in SyncService(Path(".")).collect_notes()]
+print(json.dumps(sorted(rows, key=lambda row: row["namespace"])))
+"""
+
+
+@promise(
+    "round trip: git-notes-memory 0.12.0 captures, Holdfast imports and exports, git-notes-memory collects the same"
+)
+@pytest.mark.xdist_group("git-notes-memory itself")
+def test_the_original_reads_what_it_captured(place: Place, tmp_path: Path) -> None:
+    python = str(original("git-notes-memory") / "python")
+    (place.home / ".gitconfig").write_text("[user]\n\tname = Ada\n\temail = ada@example.org\n")
+    git(place.folder, "commit", "-q", "--allow-empty", "-m", "first")
+    environment = {**place.alone, "MEMORY_PLUGIN_DATA_DIR": str(tmp_path / "plugin")}
+
+    def run(program: str, folder: Path, stdin: str = "") -> str:
+        command = [python, "-c", program]
+        return subprocess.run(
+            command, cwd=folder, env=environment, input=stdin, stdout=subprocess.PIPE, text=True, check=True
+        ).stdout
+
+    run(CAPTURE, place.folder, json.dumps(CAPTURED))
+    before = json.loads(run(COLLECT, place.folder))
+    assert len(before) == len(CAPTURED)
+    clone = tmp_path / "clone"
+    git(tmp_path, "clone", "-q", str(place.folder), str(clone))
+    git(clone, "remote", "set-url", "origin", "git@github.com:me/foo.git")
+    place.run(f"import --from git-notes {place.folder}")
+    assert "5 entries added" in place.run("export --as git-notes", folder=clone).stdout
+    assert json.loads(run(COLLECT, clone)) == before
+    assert "0 entries added" in place.run("export --as git-notes", folder=place.folder).stdout
+    assert json.loads(run(COLLECT, place.folder)) == before
 
 
 def _pair(place: Place, tmp_path: Path) -> Path:

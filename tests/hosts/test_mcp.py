@@ -25,10 +25,14 @@ class Peer:
     """A client that writes frames by hand."""
 
     def __init__(
-        self, environment: dict[str, str], folder: Path, command: Sequence[str] = ("-m", "holdfast", "mcp")
+        self,
+        environment: dict[str, str],
+        folder: Path,
+        command: Sequence[str] = ("-m", "holdfast", "mcp"),
+        program: str = sys.executable,
     ) -> None:
         self.process = subprocess.Popen(
-            [sys.executable, *command],
+            [program, *command],
             cwd=folder,
             env=environment,
             stdin=subprocess.PIPE,

@@ -114,6 +114,14 @@ def write_markdown(records: Iterable[Record], folder: Path) -> int:
     return write(records, folder.expanduser())
 
 
+def write_git_notes(records: Iterable[Record], folder: Path) -> tuple[int, int, int]:
+    """Append records to a repository's notes as git-notes-memory reads them; return how many are new, known and private."""
+    from holdfast.adapters.exporters.git_notes import write
+
+    done = write(records, folder.expanduser())
+    return done.added, done.known, done.private
+
+
 def embedder_of(config: Config) -> Embedder | None:
     """Return the embedder that the settings name; None if there is none."""
     if config.embedder == "none":

@@ -40,6 +40,7 @@ class Foreign:
     counts: Mapping[str, Any] = field(default_factory=dict)
     # True if the draft's time never changes and so belongs to its identity; a file's date does not.
     dated: bool = True
+    aliases: tuple[str, ...] = ()  # further names by which it was known there
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -122,10 +122,10 @@ def _entries(note: _Note, dated: str, project: str, names: dict[str, str]) -> It
             yield Remark(where=where, why=entry.damage)
             continue
         memory = _foreign(note, meta, entry.body, where, dated)
-        for commit in (note.commit, note.commit[:7]):
-            names[f"{note.namespace}:{commit}:{place}"] = memory.key
+        aliases = tuple(f"{note.namespace}:{commit}:{place}" for commit in (note.commit, note.commit[:7]))
+        names |= dict.fromkeys(aliases, memory.key)
         place += 1
-        yield replace(memory, draft=replace(memory.draft, project=project))
+        yield replace(memory, draft=replace(memory.draft, project=project), aliases=aliases)
 
 
 def split_entries(content: str) -> Iterator[_Entry]:

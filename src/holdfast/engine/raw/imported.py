@@ -1,4 +1,4 @@
-"""Find records imported from another system by the id they had there (`extra.imported.id`)."""
+"""Find records imported from another system by the id they had there (`extra.imported`: id, aliases)."""
 
 from holdfast.engine.database import Database, stored
 from holdfast.engine.views import Entry
@@ -9,11 +9,14 @@ MOST = 20
 
 
 def foreign_ids(record: Record) -> tuple[str, ...]:
-    """Return the foreign id of a record as stored (thread:t-1) and without prefix (t-1); empty if not imported."""
+    """Return the foreign id of a record as stored (thread:t-1) and without prefix (t-1), and its aliases; empty if not imported."""
     origin = record.extra.get("imported")
-    given = origin.get("id") if isinstance(origin, dict) else None
+    if not isinstance(origin, dict):
+        return ()
+    given, aliases = origin.get("id"), origin.get("aliases")
     whole = str(given).lower() if isinstance(given, str | int) else ""
-    return (whole, whole.rpartition(":")[2]) if whole else ()
+    own = (whole, whole.rpartition(":")[2]) if whole else ()
+    return (*own, *(str(alias).lower() for alias in (aliases if isinstance(aliases, list) else ())))
 
 
 def by_foreign_id(db: Database, reference: str, *, whole: bool = False, system: str = "") -> list[Entry]:
@@ -28,6 +31,7 @@ def by_foreign_id(db: Database, reference: str, *, whole: bool = False, system: 
     patterns = {
         "keyed": f'%"imported"%:{_escaped(wanted)}{end}%',
         "named": f'%"imported"%"id": "{_escaped(wanted)}{end}%',
+        "called": f'%"imported"%"aliases": [%"{_escaped(wanted)}{end}%',
         "numbered": f'%"imported"%"id": {_escaped(wanted)}%',
     }
     rows = db.query(_ABOUT, {**patterns, "most": 10 * MOST})
@@ -42,7 +46,8 @@ def by_foreign_id(db: Database, reference: str, *, whole: bool = False, system: 
 _ABOUT = """
 select number, doc from records
 where state <> 'erased' and (
-    lower(doc) like :keyed escape '!' or lower(doc) like :named escape '!' or lower(doc) like :numbered escape '!'
+    lower(doc) like :keyed escape '!' or lower(doc) like :named escape '!'
+    or lower(doc) like :called escape '!' or lower(doc) like :numbered escape '!'
 )
 order by number limit :most
 """

@@ -12,7 +12,7 @@ from typing import IO, TYPE_CHECKING
 import click
 from rich.text import Text
 
-from holdfast.compose.adapters import IMPORTERS, foreign_items, write_markdown
+from holdfast.compose.adapters import IMPORTERS, checkout_of, foreign_items, write_git_notes, write_markdown
 from holdfast.hosts.cli.options import opened
 from holdfast.hosts.cli.render import console, json_option, print_json, progress
 from holdfast.model.errors import Invalid
@@ -41,19 +41,27 @@ _EVENTS = {
 @click.command("export")
 @click.argument("place", required=False, type=click.Path(path_type=Path))
 @click.option(
-    "--as", "form", type=click.Choice(["events", "json", "bettermemory"]), default="events", help="The format."
+    "--as",
+    "form",
+    type=click.Choice(["events", "json", "bettermemory", "git-notes"]),
+    default="events",
+    help="The format.",
 )
 @click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="File to write; default: stdout.")
 @json_option
 def export_command(place: Path | None, form: str, output: Path | None, as_json: bool) -> None:
     """Export the store as JSON lines: a header, then an event on each line, nothing left out.
 
-    --as json writes the current memories as an array; --as bettermemory writes a folder of markdown files.
+    --as json writes the current memories as an array; --as bettermemory writes a folder of markdown files; --as git-notes
+    appends the memories of a repository (PLACE, or the current one) to its notes as git-notes-memory reads them.
     """
     target = place or output
     with opened() as memory:
         if form == "bettermemory":
             _export_folder(memory, target, as_json)
+            return
+        if form == "git-notes":
+            _export_notes(memory, target, as_json)
             return
         lines = export_records(memory) if form == "json" else export(memory)
         if target is None:
@@ -73,6 +81,18 @@ def _export_folder(memory: "Memory", folder: Path | None, as_json: bool) -> None
         raise Invalid("Which folder?", hint="holdfast export --as bettermemory FOLDER")
     count = write_markdown(records_of(memory), folder)
     print_json({"output": str(folder), "memories": count}) if as_json else print(f"{count} files written to {folder}.")
+
+
+def _export_notes(memory: "Memory", folder: Path | None, as_json: bool) -> None:
+    project = checkout_of(folder).project() if folder else memory.project
+    own = (record for record in records_of(memory) if record.project == project)
+    added, known, private = write_git_notes(own, folder or Path.cwd())
+    if as_json:
+        print_json({"project": project, "added": added, "known": known, "private": private})
+        return
+    print(visible(f"{counted(added, 'entry')} added to refs/notes/mem of {project}; {known} were there already."))
+    if private:
+        print(f"{private} private memories were left out, since notes are pushed: holdfast share ID first.")
 
 
 @click.command("import")

@@ -266,7 +266,7 @@ def _facts(shown: RecordDetails) -> Iterator[str]:
         yield f"{counted(len(record.waiting), 'event')} about it in quarantine: `holdfast quarantine`"
     origin = record.origin
     if origin.branch or origin.commit:
-        yield f"created on {origin.branch or 'a detached head'} at {origin.commit[:10]}"
+        yield f"created {f'on {origin.branch} ' if origin.branch else ''}at {origin.commit[:10]}"
     yield f"by {record.by.name or record.by.kind} · updated {record.updated_at[:16]} · verified {record.verified_at[:16] or 'never'}"
     if shown.came:
         yield shown.came

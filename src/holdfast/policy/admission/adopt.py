@@ -40,6 +40,7 @@ class Adoption:
         origin: dict[str, Any] = {"system": self.system, "id": self.part.key, "hash": self.part.hash}
         there, before = self.foreign.draft.project, self.part.data["extra"].get("imported")
         origin |= {"project": there} if there and there != self.project else {}
+        origin |= {"aliases": list(self.foreign.aliases)} if self.foreign.aliases else {}
         return origin | ({"before": before} if before else {})
 
     def event(self, verb: Verb, data: Mapping[str, Any], *, what: str = "", at: str = "", after: str = "") -> Event:
