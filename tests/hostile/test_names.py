@@ -15,8 +15,9 @@ from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.branches import lost
 from holdfast.verbs.records.freshness import freshness
 from holdfast.verbs.records.read import get
+from holdfast.verbs.truth.gate import check_change
 from holdfast.verbs.truth.hydrate import hydrate
-from holdfast.verbs.truth.verify import check_all, falsified
+from holdfast.verbs.truth.verify import check_all
 from tests.conftest import Time, make_memory
 from tests.hostile.texts import NASTY
 
@@ -66,7 +67,7 @@ def test_a_name_that_reads_like_an_option_is_none(here: Memory, tmp_path: Path, 
     assert shown.commit is None
     assert [one.path for one in shown.files] == ["app.py"]
     check_all(here)
-    falsified(here, "HEAD")
+    check_change(here, "HEAD")
     lost(here)
     assert precious.read_text() == "untouched"
     assert sorted(one.name for one in (tmp_path / "code").iterdir()) == [".git", "app.py"]

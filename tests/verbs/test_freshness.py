@@ -22,8 +22,9 @@ from holdfast.verbs.records.lifecycle import Revision, revise
 from holdfast.verbs.records.write import Written, write
 from holdfast.verbs.search.recall import recall
 from holdfast.verbs.sessions.opening_brief import brief_of
+from holdfast.verbs.truth.gate import check_change
 from holdfast.verbs.truth.hydrate import MOST_FILES, hydrate
-from holdfast.verbs.truth.verify import check_all, falsified, verify
+from holdfast.verbs.truth.verify import check_all, verify
 from holdfast.verbs.upkeep.health import Sample, health
 from tests.conftest import Time, keep, make_memory
 
@@ -319,16 +320,16 @@ def test_a_change_that_falsifies_a_team_memory_is_named(here: Memory, code: Path
     team = keep(here, "Payments are multiplied.", anchors=("app.py::pay",), visibility="team")
     before = keep(here, "Wrong from the start, as it happens.", anchors=("app.py::LIMIT=9",), visibility="team")
     base = git("rev-parse", "HEAD")
-    assert falsified(here, base) == []
+    assert check_change(here, base).broken == ()
     git("checkout", "-qb", "pull-request")
     change(code, git, "LIMIT = 5", "LIMIT = 7")
     change(code, git, "amount * LIMIT", "amount")
-    found = falsified(here, here.checkout.merge_base("main"))
+    found = check_change(here, here.checkout.merge_base("main")).broken
     assert [one.record.id for one in found] == [team.id]
     assert found[0].why[0].startswith("app.py::pay changed")
-    assert {one.record.id for one in falsified(here, base, everything=True)} == {team.id, private.id}
+    assert {one.record.id for one in check_change(here, base, everything=True).broken} == {team.id, private.id}
     verify(here, team.id)
-    assert falsified(here, base) == []
+    assert check_change(here, base).broken == ()
     assert before.id not in {one.record.id for one in found}
 
 

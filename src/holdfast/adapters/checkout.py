@@ -161,6 +161,12 @@ class GitCheckout:
         names = (other, f"origin/{other}")
         return next((found for name in names if (found := self._ask("merge-base", "HEAD", name))), "")
 
+    def commit_of(self, name: str) -> str:
+        """Return the commit of a name, here or at the remote, or an empty string if there is none."""
+        names = (name, f"origin/{name}")
+        asked = (self._ask("rev-parse", "--quiet", "--verify", f"{each}^{{commit}}") for each in names)
+        return next((found for found in asked if found), "")
+
     @cached_property
     def default_branch(self) -> str:
         """The branch that others are merged into."""

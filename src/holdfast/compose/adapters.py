@@ -15,7 +15,7 @@ from holdfast.model.history import History
 from holdfast.model.observer import Observer, Observing
 from holdfast.model.ports import Checkout, Embedder, RemoteReplica, Replica
 from holdfast.model.record import Record
-from holdfast.model.replica import Outdated, ReplicaUpdate, Scrubbed
+from holdfast.model.replica import CommittedMemory, Outdated, ReplicaUpdate, Scrubbed
 from holdfast.policy.admission.sharing import Sharing, own, with_team
 from holdfast.verbs.memory import Memory
 
@@ -81,6 +81,14 @@ def erase_copies(home: Path, folder: Path, updates: Sequence[ReplicaUpdate], is_
 
     top = checkout_of(folder).top()
     return erased(home / "replicas", (home / "markdown", top / FOLDER / "memories"), top, updates, is_outdated)
+
+
+def committed_memories(memory: Memory, commit: str) -> list[CommittedMemory]:
+    """Return the memories that the checkout's repository has at a commit; no replica needs to be turned on."""
+    from holdfast.adapters.replicas.committed import committed_memories as committed
+
+    team = with_team(memory.checkout.project())
+    return committed(memory.checkout.top(), f"{FOLDER}/memories", commit, team.implied)
 
 
 def markdown_folder(folder: Path, states: Path, memory: Memory) -> tuple[Replica, Sharing]:

@@ -93,6 +93,9 @@ class Checkout(Protocol):
     def merge_base(self, other: str) -> str:
         """Return the common ancestor of the checkout and another commit or branch; "" if there is none."""
 
+    def commit_of(self, name: str) -> str:
+        """Return the commit that a name stands for, here or at the remote; "" if there is none."""
+
     @property
     def default_branch(self) -> str:
         """The branch others are merged into."""
@@ -159,6 +162,10 @@ class UnreadableCheckout:
         return None
 
     def merge_base(self, other: str) -> str:  # noqa: ARG002
+        """Return "": unknown."""
+        return ""
+
+    def commit_of(self, name: str) -> str:  # noqa: ARG002
         """Return "": unknown."""
         return ""
 

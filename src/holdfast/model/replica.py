@@ -29,6 +29,20 @@ class ReplicaUpdate:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CommittedMemory:
+    """A memory in a repository's files: as committed, and as it is now.
+
+    `now` is None if the file is gone. `unread` says why it cannot be parsed: the current one, or without `before` the
+    committed one.
+    """
+
+    file: str
+    before: Record | None = None
+    now: Record | None = None
+    unread: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Edit:
     """A file whose content changed. `before` is None if the former content is unknown; `about` is empty for a new file."""
 

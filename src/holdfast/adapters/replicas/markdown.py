@@ -260,10 +260,13 @@ def _scan(folder: Path) -> dict[str, Stamp]:
 
 def _candidates(entries: Iterable["os.DirEntry[str]"]) -> Iterable["os.DirEntry[str]"]:
     for entry in entries:
-        name = entry.name
-        likely = name.endswith(".md") and name[0] not in "._" and name.lower() not in _PASSED_OVER
-        if likely and entry.is_file(follow_symlinks=False):
+        if is_memory_file(entry.name) and entry.is_file(follow_symlinks=False):
             yield entry
+
+
+def is_memory_file(name: str) -> bool:
+    """True if a file of this name could be a record's."""
+    return name.endswith(".md") and name[0] not in "._" and name.lower() not in _PASSED_OVER
 
 
 def _stamp(path: Path) -> Stamp:

@@ -19,7 +19,11 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "holdfast revise 01JD7Q2M --tag api --tag limits",
         "holdfast revise 01JD7Q2M --visibility team",
     ),
-    "check": ("holdfast check", "holdfast check --base origin/main --json"),
+    "check": (
+        "holdfast check",
+        "holdfast check --base origin/main --format github",
+        "holdfast check --format sarif --output check.sarif",
+    ),
     "confirm": ("holdfast list --state pending", "holdfast confirm 01JD7Q2M"),
     "cancel": ("holdfast list --state pending", "holdfast cancel 01JD7Q2M"),
     "forget": ('holdfast forget 01JD7Q2M --reason "the queue is gone"', "holdfast forget 01JD7Q2M --erase"),

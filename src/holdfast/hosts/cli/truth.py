@@ -2,10 +2,12 @@
 
 import sys
 from collections import Counter
+from pathlib import Path
 
 import click
 from rich.text import Text
 
+from holdfast.compose.adapters import committed_memories
 from holdfast.hosts.cli.options import opened
 from holdfast.hosts.cli.render import FRESHNESS_STYLE, console, icon, json_option, print_json, show
 from holdfast.hosts.cli.values import MEMORY
@@ -14,7 +16,9 @@ from holdfast.model.errors import Invalid
 from holdfast.model.ids import short
 from holdfast.model.record import record_to_json
 from holdfast.model.text import counted, shorten
-from holdfast.verbs.truth.verify import Checked, Falsified, check_all, falsified, verify
+from holdfast.verbs.memory import Memory
+from holdfast.verbs.truth.gate import CheckedChange, check_change
+from holdfast.verbs.truth.verify import Checked, check_all, verify
 
 
 @click.command("verify")
@@ -55,29 +59,78 @@ def verify_command(id: str, note: str, anchors: tuple[str, ...], everything: boo
 
 @click.command("check")
 @click.option(
-    "--base", default="", help="Commit or branch to compare with. Default: the branch others are merged into."
+    "--base",
+    default="",
+    envvar=["GITHUB_BASE_REF", "CI_MERGE_REQUEST_DIFF_BASE_SHA", "CI_MERGE_REQUEST_TARGET_BRANCH_NAME"],
+    help="Commit or branch to compare with. Default: what a pull request is merged into, as GitHub and GitLab name it; else the default branch.",
 )
 @click.option("--all", "everything", is_flag=True, help="Also private memories, not only those of the team.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "json", "github", "sarif", "junit", "gitlab"]),
+    default="text",
+    show_default=True,
+    help="github: annotations; sarif: code scanning; junit: test report; gitlab: code quality.",
+)
+@click.option(
+    "--output",
+    "-o",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write the report to this file; the text is printed as well.",
+)
 @json_option
-def check_command(base: str, everything: bool, as_json: bool) -> None:
+def check_command(base: str, everything: bool, form: str, output: Path | None, as_json: bool) -> None:
     """Fail if the current changes make a team memory untrue: for pull requests.
 
-    A memory counts if its anchors matched at the base and no longer do. Revise, verify or forget it in
-    the same change.
+    Reads the memories in .holdfast/memories at the base, so it needs no set-up, and those of the store, quarantined ones
+    included. A memory counts if its anchors matched at the base and no longer do. Revise, verify or forget it in the
+    same change. Exit code 1 if there is such a memory.
     """
+    form = "json" if as_json else form
+    if output and form == "text":
+        raise Invalid("--output needs a --format.", hint="Pass --format sarif, junit, gitlab, github or json.")
     with opened() as memory:
+        if memory.checkout.in_git() and not memory.checkout.commit_of("HEAD"):
+            click.echo("There is no commit yet, so there is nothing to compare with.", err=True)
+            return
         compared = base or memory.checkout.default_branch
-        commit = memory.checkout.merge_base(compared) if compared else ""
-        if not commit:
-            raise Invalid(
-                f"There is no commit to compare with{f': {compared}' if compared else ''}.", hint="Pass --base COMMIT."
-            )
-        broken = falsified(memory, commit, everything=everything)
-    if as_json:
-        print_json([plain(item) for item in broken])
-    else:
-        _show_falsified(broken, compared)
-    sys.exit(1 if broken else 0)
+        commit = _base_commit(memory, compared)
+        change = check_change(memory, commit, committed_memories(memory, commit), everything=everything)
+    _report_change(change, compared, form, output)
+    sys.exit(1 if change.broken else 0)
+
+
+def _base_commit(memory: Memory, name: str) -> str:
+    """Return the commit where a change began; in a shallow clone, which does not have it, the base itself."""
+    checkout = memory.checkout
+    if name and not name.startswith("-"):
+        if commit := checkout.merge_base(name):
+            return commit
+        if commit := checkout.commit_of(name):
+            click.echo(f"This clone has no common commit with {name}: comparing with {name} itself.", err=True)
+            return commit
+    raise Invalid(
+        f"There is no commit to compare with{f': {name}' if name else ''}.",
+        hint="Pass --base COMMIT. In CI, fetch it first (with actions/checkout: fetch-depth: 0).",
+    )
+
+
+def _report_change(change: CheckedChange, base: str, form: str, output: Path | None) -> None:
+    """Print a report, or write it to a file and print the text."""
+    if form == "text" or output:
+        _show_change(change, base)
+    if form != "text":
+        from holdfast.hosts.cli.reports import FORMATS
+
+        report = FORMATS[form](change, base)
+        if output is None:
+            print(report)
+            return
+        try:
+            output.write_text(report + "\n", encoding="utf-8")
+        except OSError as problem:
+            raise Invalid(f"{output} cannot be written: {problem.strerror}.") from problem
 
 
 def _show(checked: list[Checked], *, quiet: bool) -> None:
@@ -102,15 +155,21 @@ def _show(checked: list[Checked], *, quiet: bool) -> None:
     out.print(f"{counted(len(checked), 'memory')} checked{f': {summary}' if summary else ''}.")
 
 
-def _show_falsified(broken: list[Falsified], base: str) -> None:
+def _show_change(change: CheckedChange, base: str) -> None:
+    from holdfast.hosts.cli.reports import summary
+
     out = console()
-    for item in broken:
-        out.print(
-            Text.assemble((short(item.record.id), "cyan"), f"  {icon(item.record)} ", (item.record.title, "bold"))
-        )
+    for item in change.broken:
+        title = " ".join(
+            item.record.title.split()
+        )  # a file may have any title; a log must not take it for a line of its own
+        out.print(Text.assemble((short(item.record.id), "cyan"), f"  {icon(item.record)} ", (title, "bold")))
         for why in item.why:
-            out.print(Text(f"            {why}", style="red"))
-    if broken:
-        out.print(f"{counted(len(broken), 'memory')} of the team matched at {base} and no longer.")
-    else:
-        out.print(f"No team memory is made untrue by the changes since {base}.")
+            out.print(Text(f"            {' '.join(why.split())}", style="red"))
+        if item.held:
+            out.print(Text("            It is quarantined here; `holdfast quarantine` shows it.", style="dim"))
+        if item.file:
+            out.print(Text(f"            {item.file}", style="dim"))
+    for note in change.notes:
+        out.print(Text(f"warning: {note}", style="yellow"))
+    out.print(summary(change, base))

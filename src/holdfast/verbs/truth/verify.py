@@ -1,4 +1,4 @@
-"""Verify records, list those that need attention, and report which a change would falsify."""
+"""Verify records, and list those that need attention."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -10,7 +10,7 @@ from holdfast.model.errors import Conflict
 from holdfast.model.freshness import Freshness
 from holdfast.model.ids import short
 from holdfast.model.record import Record
-from holdfast.policy.freshness import details, freshness_of, is_about_code, places_of, wrong_claims
+from holdfast.policy.freshness import details, is_about_code, wrong_claims
 from holdfast.verbs.memory import Memory, find
 from holdfast.verbs.records.branches import lost
 from holdfast.verbs.records.freshness import freshness, is_here, snapshot_of
@@ -29,14 +29,6 @@ class Checked:
     action: Action
     why: str = ""
     command: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Falsified:
-    """A record that was true before a change and no longer is, with the reasons."""
-
-    record: Record
-    why: tuple[str, ...]
 
 
 def verify(memory: Memory, reference: str, *, note: str = "", anchors: tuple[str, ...] | None = None) -> Record:
@@ -67,36 +59,12 @@ def check_all(memory: Memory, *, stale_days: float = 90) -> list[Checked]:
     gone = {record.id: branch for branch, orphans in lost(memory).items() for record in orphans}
     checked = [
         _checked(record, states[record.id], gone.get(record.id, ""), stale_days)
-        for page in _pages(memory)
+        for page in project_pages(memory)
         for states in [freshness(memory, page)]
         for record in page
     ]
     order = ("forget", "revise", "re-anchor", "verify", "keep")
     return sorted(checked, key=lambda result: order.index(result.action))
-
-
-def falsified(memory: Memory, base: str, *, everything: bool = False) -> list[Falsified]:
-    """Return the team's records that were true at a commit and are not in the current files."""
-    result = []
-    for page in _pages(memory):
-        shared = [record for record in page if everything or record.visibility == "team"]
-        states = freshness(memory, shared)
-        wrong = [record for record in shared if states[record.id].problems]
-        result += [
-            Falsified(record=record, why=why)
-            for record in wrong
-            if (why := _since(memory, record, states[record.id], base))
-        ]
-    return result
-
-
-def _since(memory: Memory, record: Record, now: Freshness, base: str) -> tuple[str, ...]:
-    """Return what is wrong now and was not at a commit."""
-    before = freshness_of(record, memory.checkout.snapshot(places_of(record), at=base), memory.clock.now())
-    wrong_before = {finding.anchor for finding in before.problems}
-    return tuple(
-        details(replace(now, findings=tuple(finding for finding in now.problems if finding.anchor not in wrong_before)))
-    )
 
 
 def _checked(record: Record, state: Freshness, branch: str, stale_days: float) -> Checked:
@@ -139,12 +107,12 @@ def _followed(memory: Memory, record: Record) -> tuple[str, ...]:
     return tuple(moved.get(anchor, anchor) for anchor in record.anchors)
 
 
-def _pages(memory: Memory) -> Iterator[Sequence[Record]]:
-    """Yield the project's active records that describe the present, page by page."""
+def project_pages(memory: Memory, states: Sequence[str] = ("active",)) -> Iterator[Sequence[Record]]:
+    """Yield the project's records in some states that describe the present, page by page."""
     low, high = records.span(memory.store.project_number(memory.project))
     last = low - 1
     while page := [entry for entry in records.after(memory.store.db, last, PAGE) if entry.number <= high]:
-        yield [entry.record for entry in page if entry.record.state == "active" and is_about_code(entry.record.kind)]
+        yield [entry.record for entry in page if entry.record.state in states and is_about_code(entry.record.kind)]
         last = page[-1].number
 
 

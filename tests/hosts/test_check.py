@@ -1,0 +1,349 @@
+"""`holdfast check` as CI runs it: in fresh clones without any set-up, and what each report says."""
+
+import io
+import json
+import os
+import shutil
+import subprocess
+from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+from xml.etree import ElementTree as ET
+
+import pytest
+import yaml
+
+from holdfast.hosts.cli.main import _run as command_line
+from tests import engines
+from tests.hosts.running import ROOT, runner
+from tests.replicas.seats import git
+
+pytestmark = pytest.mark.xdist_group("check")  # the team is made once
+CODE = "LIMIT = 5\n\n\ndef pay(amount):\n    return amount * LIMIT\n"
+
+
+REMOTE = "https://example.org/acme/shop.git"  # git reads and writes a folder instead
+
+
+@dataclass
+class Team:
+    """A bare repository whose main branch has team memories, and Ada's clone of it."""
+
+    folder: Path
+
+    @property
+    def ada(self) -> Path:
+        return self.folder / "ada" / "shop"
+
+    def clone(self, name: str, *options: str) -> Path:
+        """Return a fresh clone on a machine that has never seen Holdfast."""
+        place = self.folder / name / "shop"
+        place.parent.mkdir()
+        git(self.folder, *self.instead(), "clone", "-q", *options, REMOTE, str(place))
+        git(place, "config", *self.instead()[1].split("=", 1))
+        return place
+
+    def instead(self) -> tuple[str, str]:
+        return "-c", f"url.file://{self.folder / 'shop.git'}.insteadOf={REMOTE}"
+
+    def push(self, branch: str) -> None:
+        git(self.ada, "add", "-A")
+        git(self.ada, "commit", "-qm", f"work on {branch}")
+        git(self.ada, "push", "-q", "origin", branch)
+
+    def branch(self, name: str, code: str) -> Path:
+        """Push a branch with other code; return a fresh clone of it."""
+        git(self.ada, "checkout", "-q", "-B", name, "main")
+        (self.ada / "pay.py").write_text(code)
+        self.push(name)
+        return self.clone("ci", "--branch", name)
+
+    def memories(self) -> list[Path]:
+        return sorted((self.ada / ".holdfast" / "memories").glob("*.md"))
+
+
+class Done(NamedTuple):
+    """What a command printed, on one line as well: a terminal's width breaks lines."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+
+    @property
+    def flat(self) -> str:
+        return " ".join(f"{self.stdout} {self.stderr}".split())
+
+
+def run(place: Path, *arguments: str, **environment: str) -> Done:
+    """Run `holdfast` in this process: in a clone, with the home of its machine."""
+    out, err = io.StringIO(), io.StringIO()
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
+        patch.chdir(place)
+        variables = {"HOME": str(place.parent), "HOLDFAST_EMBEDDER": "none", **environment}
+        for name, value in (engines.setting(str(place.parent)) | variables).items():
+            patch.setenv(name, value)
+        try:
+            code = command_line(list(arguments))
+        except SystemExit as leave:
+            code = int(str(leave.code or 0))
+    return Done(code, out.getvalue(), err.getvalue())
+
+
+@pytest.fixture(scope="session")
+def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Make the team once: two memories in the repository's files, written by the real command."""
+    team = Team(folder=tmp_path_factory.mktemp("team"))
+    git(team.folder, "init", "-q", "--bare", "-b", "main", "shop.git")
+    git(team.folder, "init", "-q", "-b", "main", str(team.ada))
+    git(team.ada, "remote", "add", "origin", REMOTE)
+    git(team.ada, "config", *team.instead()[1].split("=", 1))
+    (team.ada / "pay.py").write_text(CODE)
+    for text, anchor in (("The limit is five.", "pay.py::LIMIT=5"), ("Payments are multiplied.", "pay.py::pay")):
+        assert run(team.ada, "remember", "--team", "--anchor", anchor, text).returncode == 0
+    assert run(team.ada, "replica", "on", "repository").returncode == 0
+    assert run(team.ada, "sync").returncode == 0
+    team.push("main")
+    return team.folder
+
+
+@pytest.fixture
+def team(template: Path, tmp_path: Path) -> Team:
+    folder = tmp_path / "team"
+    shutil.copytree(template, folder, symlinks=True)
+    copied = Team(folder=folder)
+    git(copied.ada, "config", "--remove-section", f"url.file://{template / 'shop.git'}")
+    git(copied.ada, "config", *copied.instead()[1].split("=", 1))
+    return copied
+
+
+RAISED, GONE = CODE.replace("LIMIT = 5", "LIMIT = 7"), "LIMIT = 7\n"
+
+
+def test_a_fresh_clone_finds_a_broken_memory_without_set_up(team: Team) -> None:
+    place = team.branch("raise", RAISED)
+    done = runner(place, place.parent)("check", "--base", "origin/main")
+    assert done.returncode == 1, done.stderr
+    said = " ".join(done.stdout.split())
+    assert "The limit is five. pay.py::LIMIT=5 changed (it is 7 now" in said
+    assert said.endswith("1 memory of the team was true at origin/main and no longer (2 team memories checked).")
+    assert git(place, "status", "--porcelain") == ""
+
+
+def test_the_base_is_what_the_ci_system_names(team: Team) -> None:
+    place = team.branch("raise", RAISED)
+    base = git(place, "rev-parse", "origin/main")
+    for name, value in (
+        ("GITHUB_BASE_REF", "main"),
+        ("CI_MERGE_REQUEST_TARGET_BRANCH_NAME", "main"),
+        ("CI_MERGE_REQUEST_DIFF_BASE_SHA", base),
+    ):
+        done = run(place, "check", **{name: value})
+        assert (done.returncode, f"true at {value}" in done.flat) == (1, True)
+
+
+def test_a_change_that_breaks_nothing_passes(team: Team) -> None:
+    done = run(team.branch("other", f"{CODE}\n# a comment\n"), "check")
+    assert (done.returncode, done.flat) == (
+        0,
+        "No team memory is made untrue by the changes since main (2 team memories checked).",
+    )
+
+
+def test_a_memory_fixed_or_forgotten_in_the_same_change_passes(team: Team) -> None:
+    git(team.ada, "checkout", "-q", "-b", "fixed")
+    (team.ada / "pay.py").write_text(GONE)
+    first, second = json.loads(run(team.ada, "list", "--json").stdout)["records"]
+    limit, pay = (first, second) if "limit" in first["body"] else (second, first)
+    text = ("--text", "The limit is seven.", "--anchor", "pay.py::LIMIT=7")
+    assert run(team.ada, "check", "--base", "main").returncode == 1
+    assert run(team.ada, "revise", limit["id"], *text).returncode == 0
+    assert run(team.ada, "forget", pay["id"], "--reason", "no longer").returncode == 0
+    assert run(team.ada, "sync").returncode == 0
+    assert len(team.memories()) == 1
+    team.push("fixed")
+    assert run(team.clone("ci", "--branch", "fixed"), "check").returncode == 0
+
+
+def test_a_shallow_clone_compares_with_the_base_itself(team: Team) -> None:
+    team.branch("raise", RAISED)
+    place = team.clone("shallow", "--depth", "1", "--branch", "raise")
+    missing = run(place, "check", "--base", "main")
+    assert (missing.returncode, "fetch-depth: 0" in missing.flat) == (64, True)
+    git(place, "fetch", "-q", "--depth", "1", "origin", "+refs/heads/main:refs/remotes/origin/main")
+    done = run(place, "check", "--base", "main")
+    assert (done.returncode, "comparing with main itself" in done.flat) == (1, True)
+
+
+def test_a_file_written_by_hand_is_compared_with_the_base(team: Team) -> None:
+    memory = team.ada / ".holdfast" / "memories" / "by-hand.md"
+    memory.write_text("---\nkind: decision\nanchors: [pay.py::pay]\n---\n\nPayments stay simple.\n")
+    team.push("main")
+    done = run(team.branch("change", CODE.replace("amount * LIMIT", "amount * LIMIT + 1")), "check")
+    assert (done.returncode, ".holdfast/memories/by-hand.md" in done.flat) == (1, True)
+
+
+def test_a_file_that_the_change_makes_unreadable_is_a_finding(team: Team) -> None:
+    git(team.ada, "checkout", "-q", "-b", "broken")
+    team.memories()[0].write_text("---\nkind: [\n---\n")
+    team.push("broken")
+    done = run(team.clone("ci", "--branch", "broken"), "check")
+    assert (done.returncode, "its file cannot be read" in done.flat) == (1, True)
+
+
+def test_a_file_that_was_unreadable_before_is_a_warning(team: Team) -> None:
+    (team.ada / ".holdfast" / "memories" / "odd.md").write_bytes(b"---\nkind: fact\n---\n\xff\xfe\n")
+    team.push("main")
+    done = run(team.clone("ci"), "check", "--format", "github")
+    assert done.returncode == 0
+    assert "::warning title=Holdfast::.holdfast/memories/odd.md was not checked" in done.stdout
+
+
+def test_a_quarantined_memory_hides_no_finding(team: Team) -> None:
+    """Bo gets Ada's memories as git notes and has not accepted her."""
+    for step in (("replica", "off", "repository"), ("replica", "on", "notes", "--no-git-config"), ("sync",)):
+        assert run(team.ada, *step).returncode == 0, step
+    git(team.ada, "rm", "-rq", ".holdfast/memories")
+    team.push("main")
+    place = team.clone("bo")
+    for step in (("replica", "on", "notes", "--no-git-config"), ("sync",)):
+        assert run(place, *step).returncode == 0, step
+    assert not json.loads(run(place, "recall", "--words", "limit", "--json").stdout)["hits"]
+    git(place, "checkout", "-q", "-b", "raise")
+    (place / "pay.py").write_text(RAISED)
+    done = run(place, "check", "--base", "main")
+    assert (done.returncode, "It is quarantined here" in done.flat) == (1, True), done.flat
+    assert json.loads(run(place, "check", "--base", "main", "--json").stdout)[0]["held"] is True
+
+
+def test_github_shows_each_finding_at_its_line(team: Team) -> None:
+    done = run(team.branch("raise", GONE), "check", "--format", "github")
+    errors = sorted(line for line in done.stdout.splitlines() if line.startswith("::error"))
+    assert done.returncode == 1
+    title = "title=Holdfast%3A a memory is no longer true"
+    assert errors[0].startswith(
+        f"::error file=.holdfast/memories/{team.memories()[0].name},line=1,{title}::“Payments are"
+    )
+    assert errors[1].startswith(f"::error file=pay.py,line=1,{title}::“The limit is five.”")
+    assert len(errors) == 2
+
+
+def test_sarif_has_what_code_scanning_needs(team: Team, tmp_path: Path) -> None:
+    report = tmp_path / "check.sarif"
+    done = run(team.branch("raise", GONE), "check", "--format", "sarif", "-o", str(report))
+    assert (done.returncode, "The limit is five." in done.flat) == (1, True)
+    document = json.loads(report.read_text())
+    (checked,) = document["runs"]
+    assert (document["version"], checked["tool"]["driver"]["name"]) == ("2.1.0", "Holdfast")
+    rules = {rule["id"] for rule in checked["tool"]["driver"]["rules"]}
+    assert {result["ruleId"] for result in checked["results"]} == rules
+    places = [result["locations"][0]["physicalLocation"] for result in checked["results"]]
+    assert {"artifactLocation": {"uri": "pay.py"}, "region": {"startLine": 1}} in places
+    assert len({result["partialFingerprints"]["memory/v1"] for result in checked["results"]}) == 2
+
+
+def test_junit_has_a_test_case_for_each_memory(team: Team) -> None:
+    suites = ET.fromstring(run(team.branch("raise", RAISED), "check", "--format", "junit").stdout)
+    assert {name: suites.get(name) for name in ("tests", "failures")} == {"tests": "2", "failures": "1"}
+    cases = {str(case.get("name"))[:12]: case.find("failure") for case in suites.findall("testsuite/testcase")}
+    assert {name: failure is not None for name, failure in cases.items()} == {
+        "Payments are": False,
+        "The limit is": True,
+    }
+
+
+def test_gitlab_shows_code_quality(team: Team) -> None:
+    (issue,) = json.loads(run(team.branch("raise", RAISED), "check", "--format", "gitlab").stdout)
+    assert (issue["location"], issue["severity"]) == ({"path": "pay.py", "lines": {"begin": 1}}, "major")
+    assert {"description", "check_name", "fingerprint"} <= issue.keys()
+
+
+def test_reports_of_a_change_that_breaks_nothing_are_complete(team: Team) -> None:
+    place = team.clone("ci")
+    assert json.loads(run(place, "check", "--json").stdout) == []
+    assert json.loads(run(place, "check", "--format", "gitlab").stdout) == []
+    assert json.loads(run(place, "check", "--format", "sarif").stdout)["runs"][0]["results"] == []
+    assert ET.fromstring(run(place, "check", "--format", "junit").stdout).get("tests") == "2"
+    assert run(place, "check", "--format", "github").stdout.startswith("No team memory")
+
+
+def test_a_title_cannot_forge_a_workflow_command(team: Team) -> None:
+    for forged in team.memories():
+        title = 'title: "x\\n::set-env name=A::b\\u001b[31m%0A::error::" #'
+        forged.write_text(forged.read_text().replace("title: ", title, 1))
+    team.push("main")
+    place = team.branch("raise", GONE)
+    for form in ("github", "text"):
+        lines = run(place, "check", "--format", form).stdout.splitlines()
+        assert any("set-env" in line for line in lines)
+        assert not [line for line in lines if line.lstrip().startswith("::") and not line.startswith("::error file=")]
+        assert "\x1b" not in "".join(lines)
+    ET.fromstring(run(place, "check", "--format", "junit").stdout)
+
+
+def test_bad_input_is_answered(team: Team, tmp_path: Path) -> None:
+    place = team.clone("ci")
+    for wrong in (
+        ("--base", "nowhere"),
+        ("--base=--output=x",),
+        ("--format", "pdf"),
+        ("-o", "report"),
+        ("--format", "junit", "-o", str(tmp_path / "no" / "folder.xml")),
+    ):
+        assert run(place, "check", *wrong).returncode == 64, wrong
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    assert run(outside, "check").returncode == 64
+    git(outside, "init", "-q")
+    assert run(outside, "check", "--base", "HEAD").returncode == 0  # before the first commit
+    assert git(place, "status", "--porcelain") == ""
+
+
+def action_step(name: str) -> str:
+    """Return the shell script of a step of the GitHub Action."""
+    action = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
+    assert action["runs"]["using"] == "composite"
+    (step,) = [step for step in action["runs"]["steps"] if step.get("id") == name]
+    assert "${{" not in step["run"]  # inputs are passed as variables: a branch's name is no part of a script
+    return str(step["run"])
+
+
+def test_the_step_of_the_action_annotates_a_shallow_pull_request(team: Team, tmp_path: Path) -> None:
+    """The script of action.yml, in a clone as actions/checkout makes it, with the variables of a runner."""
+    team.branch("raise", RAISED)
+    place = team.clone("runner", "--depth", "1", "--branch", "raise")
+    temporary, summary = tmp_path / "temp", tmp_path / "summary.md"
+    scripts = temporary / "holdfast" / "bin"
+    scripts.mkdir(parents=True)
+    (scripts / "holdfast").symlink_to(ROOT / ".venv" / "bin" / "holdfast")
+    environment = {
+        "PATH": os.environ["PATH"],
+        "HOME": str(tmp_path / "runner-home"),
+        "RUNNER_TEMP": str(temporary),
+        "GITHUB_STEP_SUMMARY": str(summary),
+        "GITHUB_BASE_REF": "main",
+        "INPUT_BASE": "",
+        "INPUT_REPORT": str(tmp_path / "check.sarif"),
+        "INPUT_ALL": "false",
+    }
+    step = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", action_step("check")]
+    done = subprocess.run(step, cwd=place, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 1, done.stderr
+    assert "::error file=pay.py,line=1," in done.stdout
+    assert "The limit is five." in summary.read_text()
+    assert json.loads((tmp_path / "check.sarif").read_text())["runs"][0]["results"]
+
+
+def test_the_hook_for_pre_commit_stops_a_commit(team: Team) -> None:
+    """The entry of .pre-commit-hooks.yaml, run as pre-commit does: with the staged files, before the commit."""
+    (hook,) = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))
+    assert {"id", "name", "entry", "language"} <= hook.keys()
+    assert (hook["language"], hook["pass_filenames"], hook["always_run"]) == ("python", False, True)
+    program, *arguments = hook["entry"].split()
+    assert program == "holdfast"
+    place = team.clone("bo")
+    assert run(place, *arguments).returncode == 0
+    (place / "pay.py").write_text(RAISED)
+    git(place, "add", "-A")
+    done = run(place, *arguments)
+    assert (done.returncode, "The limit is five." in done.flat) == (1, True)
