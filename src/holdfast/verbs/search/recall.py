@@ -233,7 +233,7 @@ def _recall(memory: Memory, asked: _Asked) -> Recalled:
 
 
 def _compared(hits: list[Hit]) -> list[Hit]:
-    """Return hits in which those of the leading ones that contradict each other say so, marked or not when they were written."""
+    """Return hits with contradictions among the leading ones marked, even if nothing was marked when they were written."""
     leading = [
         hit
         for hit in hits[:COMPARED]
