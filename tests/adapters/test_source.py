@@ -102,6 +102,15 @@ def test_a_symbol_is_found_in_each_language(path: str, source: bytes, name: str,
     assert look(parse_anchor(f"{path}::nowhere"), only(path, source)).there is False
 
 
+@pytest.mark.parametrize("decorator", ["@retry(5)", "@retry(\n    5,\n)"])
+def test_a_decorator_is_part_of_what_it_decorates(decorator: str) -> None:
+    anchor, bare = parse_anchor("a.py::pay"), "def pay():\n    return 1\n"
+    plain = look(anchor, only("a.py", bare.encode()))
+    added = look(anchor, only("a.py", f"{decorator}\n{bare}".encode()), plain)
+    changed = look(anchor, only("a.py", f"{decorator.replace('5', '6')}\n{bare}".encode()), added)
+    assert len({plain.hash, added.hash, changed.hash}) == 3
+
+
 @pytest.mark.parametrize(
     ("path", "source", "name", "value"),
     [

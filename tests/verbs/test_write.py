@@ -282,7 +282,7 @@ def test_erasing_leaves_not_one_byte_of_the_text(memory: Memory, tmp_path: Path)
 
 
 def test_links_connect_records_and_can_be_taken_away(memory: Memory) -> None:
-    old, new = keep(memory, "We use MySQL."), keep(memory, "We use PostgreSQL for everything.")
+    old, new = keep(memory, "Deploys are on Tuesday."), keep(memory, "The release manager announces a deploy.")
     assert link(memory, new.id, "supersedes", old.id).links == (Link(relation="supersedes", target=old.id),)
     assert get(memory, old.id).superseded_by == new.id
     assert link(memory, new.id, "supersedes", old.id).revision == 2

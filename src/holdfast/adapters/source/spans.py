@@ -81,11 +81,13 @@ def value_of(path: str, text: str, name: str) -> tuple[str, int] | None:
 
 
 def _indented(text: str, name: str) -> Iterator[Span]:
-    """Yield the blocks that begin with a definition of a name, by their indentation alone."""
+    """Yield the blocks that begin with a definition of a name, by their indentation alone; not those with decorators."""
     lines = None
     for match in re.finditer(_DEFINES.format(name=re.escape(name)), text, re.MULTILINE):
         lines = lines if lines is not None else text.split("\n")
         first = text.count("\n", 0, match.start()) + 1
+        if first > 1 and lines[first - 2].lstrip().startswith(("@", ")")):  # a decorator, or the end of a long one
+            continue
         yield Span(first=first, last=_block_end(lines, first, len(match["indent"].expandtabs())))
 
 
@@ -123,10 +125,8 @@ def tree_of(text: str) -> ast.Module | None:
 def _python(text: str, name: str) -> Iterator[Span]:
     tree = tree_of(text)
     for node in _named(tree, name.split(".")) if tree else ():
-        decorated = [decorator.lineno for decorator in getattr(node, "decorator_list", ())]
-        yield Span(first=node.lineno, last=node.end_lineno or node.lineno)
-        if decorated:
-            yield Span(first=min(decorated), last=node.end_lineno or node.lineno)
+        decorators = [decorator.lineno for decorator in getattr(node, "decorator_list", ())]
+        yield Span(first=min(decorators, default=node.lineno), last=node.end_lineno or node.lineno)
 
 
 def _named(tree: ast.AST, names: Sequence[str]) -> "Iterator[ast.stmt]":

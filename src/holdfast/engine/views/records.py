@@ -199,7 +199,7 @@ def places(db: Database, numbers: Iterable[int], reach: int) -> dict[int, Place]
 
 
 def _distances(side: str) -> list[tuple[int, int]]:
-    return [(number, distance) for distance, number in enumerate(json.loads(side), start=1)]
+    return [(number, distance) for distance, number in enumerate(json.loads(side), start=1)] if side != "[]" else []
 
 
 _BESIDE = """

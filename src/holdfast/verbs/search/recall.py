@@ -247,7 +247,7 @@ def _compared(hits: list[Hit]) -> list[Hit]:
         if found and found.strength >= SURE:
             older, newer = in_order(first.record, second.record)
             newer_of[older.id] = newer.id
-    return [replace(hit, contradicted_by=newer_of.get(hit.record.id, hit.contradicted_by)) for hit in hits]
+    return [replace(hit, contradicted_by=newer_of[hit.record.id]) if hit.record.id in newer_of else hit for hit in hits]
 
 
 def _with_newer(memory: Memory, asked: _Asked, hits: list[Hit]) -> list[Hit]:

@@ -45,12 +45,12 @@ def paraphrases(memory: Memory, record: Record) -> list[Similar]:
     embedder = memory.embedder
     if embedder is None or not getattr(embedder, "ready", False):
         return []
-    from holdfast.policy.language.slots import agrees  # noqa: PLC0415  20 ms: only when there is something to compare
+    from holdfast.policy.language.slots import agrees, filled  # noqa: PLC0415  20 ms: only when there is something to compare
     from holdfast.verbs.search.embed import usable  # noqa: PLC0415
 
-    if usable(memory):
-        return []
     claim = claim_of(record)
+    if filled(claim) is None or usable(memory):  # of longer texts nobody can say whether they agree
+        return []
     least = embedder.floor + SAME_MEANING * (embedder.ceiling - embedder.floor)
     place = span(memory.store.project_number(record.project))
     asked = embedder.embed([claim])[0]
