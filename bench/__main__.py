@@ -359,7 +359,7 @@ def web(records: int) -> None:
 @click.option("--project", required=True, help="A project the key opens: it is written to.")
 @click.option("--sessions", default=1000, show_default=True, help="How many at once.")
 def sessions_at_once(url: str, key: str, project: str, sessions: int) -> None:
-    """Run many sessions at once on a server (`holdfast serve`). Exit code 1 if any of them failed."""
+    """Run many sessions at once on a server (`holdfast server run`). Exit code 1 if any of them failed."""
     from bench.sessions import run
 
     if not run(url, key, project, sessions):

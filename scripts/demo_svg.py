@@ -43,7 +43,7 @@ SCENES = (
     ("# Wednesday: another agent asks, in other words", ""),
     ("holdfast recall how often do we try to take the money", ""),
     ("# … and begins its session with this, unasked", ""),
-    ("holdfast opening", ""),
+    ("holdfast brief", ""),
     ("holdfast recall which css framework do we use", ""),
 )
 

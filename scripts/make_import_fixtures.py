@@ -5,7 +5,7 @@ Run it as `python3 dev.py uv run python -m scripts.make_import_fixtures`; the sa
 The schemas in `bench.foreign` were compared once with those of the real packages:
 - hot-memory-mcp 0.8.0: its own migrations, run to version 18, give the same columns in every table that is read;
 - claude-mem 13.25.3: a database made by its own SessionStore has the same columns in the tables that are read;
-- bettermemory 1.5.0: its Store loads the good files written here, and all that `holdfast export --as bettermemory` writes;
+- bettermemory 1.5.0: its Store loads the good files written here, and all that `holdfast store export --as bettermemory` writes;
 - git-notes-memory 0.12.0: its own parser reads the notes written here, but for what follows a rule of dashes;
 - GitMem is not on the package index; its files follow the collections and fields of the published source, 1.8.0.
 None of these packages is needed to run this script.

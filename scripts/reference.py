@@ -14,7 +14,8 @@ from typing import Any
 import click
 
 from holdfast.compose.settings import PROJECT_SETTINGS
-from holdfast.hosts.cli.main import COMMANDS, EXIT_CODES, HEADINGS, cli
+from holdfast.hosts.cli.commands import HEADINGS, HIDDEN
+from holdfast.hosts.cli.main import EXIT_CODES, cli
 from holdfast.hosts.mcp.offer import Json, written_offer
 from holdfast.hosts.mcp.serving import SURFACES
 from holdfast.hosts.setup.clients import CLIENTS, Client
@@ -88,19 +89,19 @@ def command_line() -> list[str]:
     lines += [f"| {code} | {meaning} |" for code, meaning in (line.split(maxsplit=1) for line in codes[1:])]
     lines += [
         "",
-        "`verify --all`, `check` and `scan` end with 1 when they found something; `doctor` with 5 when something is broken.",
+        "`doctor` ends with 5 when something is broken.",
         "",
         "## Output",
         "",
         "Colours are for terminals only; `NO_COLOR=1`, `TERM=dumb` or `holdfast --plain …` leave no escape code anywhere. `--json` prints one JSON value,",
         'for errors `{"error", "message", "hint"}`. Pipes get UTF-8 whatever the code page.',
     ]
-    for name in COMMANDS:
-        if name in HEADINGS:
-            lines += ["", f"## {HEADINGS[name]}"]
-        command = cli.get_command(root, name)
-        assert command is not None
-        lines += _command(command, f"holdfast {name}", root, "###")
+    for heading, entries in {**HEADINGS, "For programs": HIDDEN}.items():
+        lines += ["", f"## {heading}"]
+        for name in entries:
+            command = cli.get_command(root, name)
+            assert command is not None
+            lines += _command(command, f"holdfast {name}", root, "###")
     return lines
 
 

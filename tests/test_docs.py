@@ -68,5 +68,5 @@ def test_a_page_about_a_migration_shows_what_its_command_says(system: str, tmp_p
     (shown,) = re.findall(r"```text\n(.*?)```", page, re.DOTALL)
     source = copied(tmp_path) / IMPORTED[system]
     run = runner(tmp_path, own_home)
-    done = run("import", "--from", system, str(source), HOLDFAST_PROJECT="github.com/acme/shop")
+    done = run("store", "import", "--from", system, str(source), HOLDFAST_PROJECT="github.com/acme/shop")
     assert done.stdout == shown

@@ -45,15 +45,15 @@ as ada $holdfast sync
 say "# bob syncs: nobody here knows ada yet, so what she sent waits; he accepts her, once, and asks"
 as bob $holdfast replica on notes --no-git-config
 as bob $holdfast sync
-as bob $holdfast quarantine
-as bob $holdfast accept ada@example.org
+as bob $holdfast review list --sort quarantined
+as bob $holdfast review approve ada@example.org
 as bob $holdfast recall "where do we keep orders"
 
 say "# bob amends it; ada sees who did"
 id="$(as bob $holdfast list --json | sed -n 's/^ *"id": "\(.*\)",*$/\1/p' | head -n 1)"
 as bob $holdfast revise "$id" --tag storage --tag ledger
 as bob $holdfast sync
-as ada $holdfast accept bob@example.org
+as ada $holdfast review approve bob@example.org
 as ada $holdfast sync
 as ada $holdfast history "$id"
 

@@ -181,4 +181,4 @@ def test_an_endpoint_serves_one_process_after_another(endpoint: tuple[str, type[
     handler.reply = {"data": [{"embedding": [1.0, 2.0, 3.0]}]}
     with open_memory(load_settings(environment={}, flags=flags)) as memory:
         found = recall(memory, Query(text="car", weak=True))
-        assert (found.search, "holdfast rebuild vectors" in found.notes[0]) == ("words", True)
+        assert (found.search, "holdfast store rebuild vectors" in found.notes[0]) == ("words", True)

@@ -161,15 +161,15 @@ def _database(file: Path) -> None:
         )
 
 
-@promise("import from another folder: the report says where things went; --map or `project move` puts them right")
-@pytest.mark.parametrize("fix", ["import --from claude-mem FILE --map foo=.", "project move foo ."])
+@promise("import from another folder: the report says where things went; --map or `store project move` puts them right")
+@pytest.mark.parametrize("fix", ["store import --from claude-mem FILE --map foo=.", "store project move foo ."])
 def test_import_goes_to_the_right_project(place: Place, tmp_path: Path, fix: str) -> None:
     file, elsewhere = tmp_path / "claude-mem.db", tmp_path / "elsewhere"
     _database(file)
     elsewhere.mkdir()
-    report = place.run(f"import --from claude-mem {file}", folder=elsewhere).stdout
+    report = place.run(f"store import --from claude-mem {file}", folder=elsewhere).stdout
     assert "foo (2)" in report
-    assert "holdfast project move foo" in report
+    assert "holdfast store project move foo" in report
     ask = place.tools("claude-mem")
     place.run(fix.replace("FILE", str(file)))
     rows = ask("search", query="gateway limit", project="github.com/me/foo", format="json")
@@ -181,7 +181,7 @@ def test_import_goes_to_the_right_project(place: Place, tmp_path: Path, fix: str
 @promise("worker HTTP: search, timeline, observation by id, summaries, prompts, batch, by-file, memory/save, version")
 def test_http(place: Place, tmp_path: Path) -> None:
     _database(tmp_path / "claude-mem.db")
-    place.run(f"import --from claude-mem {tmp_path / 'claude-mem.db'}")
+    place.run(f"store import --from claude-mem {tmp_path / 'claude-mem.db'}")
     command = [sys.executable, "-m", "holdfast", "web", "--port", "0", "--no-open"]
     served = subprocess.Popen(
         command, cwd=place.folder, env=place.environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True

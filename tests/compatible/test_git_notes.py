@@ -83,9 +83,9 @@ def test_concurrent_edits_are_reported(place: Place, tmp_path: Path) -> None:
     assert "by header" in reported[0] + reported[1]
     texts = [place.json(f"show {kept} --json"), json.loads(_as_bob(place, other, f"show {kept} --json"))]
     assert len({str(text).count("by query") > 0 for text in texts}) == 1
-    assert "edited in two places" in place.run("health").stdout
+    assert "edited in two places" in place.run("stats health").stdout
     place.run(f'revise {kept} --text "The API is versioned by header and by query."')
-    assert "edited in two places" not in place.run("health").stdout
+    assert "edited in two places" not in place.run("stats health").stdout
 
 
 CAPTURED = [

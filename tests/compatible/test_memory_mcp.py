@@ -283,7 +283,7 @@ def test_import_keeps_everything(place: Place, tmp_path: Path) -> None:
             "insert into memories values (7, 'The API is versioned by path.', 'pattern', 'mined', 1, 1, 13, 0.95, '2026-01-02 10:00:00')"
         )
         db.execute("insert into memory_tags values (7, 'api')")
-    place.run(f"import --from memory-mcp {file}")
+    place.run(f"store import --from memory-mcp {file}")
     [memory] = place.tools("memory-mcp")("list_memories")
     names = ("memory_type", "source", "is_hot", "is_pinned", "access_count", "trust_score", "tags")
     assert [memory[name] for name in names] == ["pattern", "mined", True, True, 13, 0.95, ["api"]]

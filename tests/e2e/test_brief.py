@@ -11,4 +11,4 @@ def test_the_brief_reaches_the_model_with_the_first_request(day: Day) -> None:
 
 def test_the_brief_is_told_once_and_leaves_a_receipt(day: Day) -> None:
     assert day.morning.told(MORNING)[-1].text.count(THREAD) == 1
-    assert "brief" in {receipt["why"] for receipt in day.seat.told("receipts")}
+    assert "brief" in {receipt["why"] for receipt in day.seat.told("stats", "receipts")}

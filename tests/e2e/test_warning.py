@@ -20,4 +20,4 @@ def test_the_command_itself_is_not_held_up(day: Day) -> None:
 
 
 def test_the_warning_leaves_a_receipt(day: Day) -> None:
-    assert "action site" in {receipt["why"] for receipt in day.seat.told("receipts")}
+    assert "action site" in {receipt["why"] for receipt in day.seat.told("stats", "receipts")}

@@ -81,12 +81,12 @@ def test_a_command_refuses_it_in_plain_words(tmp_path: Path, run: Run, command: 
 
 def test_an_export_with_one_deep_line_is_refused_whole(tmp_path: Path, run: Run) -> None:
     kept(run, "The deploy needs two approvals.")
-    lines = run("export").stdout.splitlines()
+    lines = run("store", "export").stdout.splitlines()
     event = json.loads(lines[-1])
     event["data"]["extra"] = json.loads(objects(DEEPEST))
     file = tmp_path / "export.jsonl"
     file.write_text("\n".join([*lines, json.dumps(event).replace('"a": 1', f'"a": {objects(10_000)}')]) + "\n")
-    done = run("import", str(file), HOLDFAST_HOME=str(tmp_path / "other"))
+    done = run("store", "import", str(file), HOLDFAST_HOME=str(tmp_path / "other"))
     assert (done.returncode, "nested more than 100 levels deep" in done.stderr) == (64, True), done.stderr
 
 

@@ -16,7 +16,7 @@ from tests.hosts.running import answer, runner
 COMMANDS = {
     "viewer": ("web", "--no-open"),
     "mcp": ("mcp", "--http"),
-    "team": ("serve", "--rate", "100000", "--burst", "100000"),
+    "team": ("server", "run", "--rate", "100000", "--burst", "100000"),
 }
 PROOF = {"viewer": b"/search", "mcp": b"/nothing", "team": b"/readyz"}  # asked after everything that was tried
 PATIENCE = 0.25  # seconds; a request that is not whole is not answered
@@ -120,9 +120,9 @@ def _key(folder: Path, environment: dict[str, str]) -> bytes:
     """Give the key of somebody who may write to the team's project."""
     run = runner(folder, folder)
     own = {name: value for name, value in environment.items() if name.startswith("HOLDFAST_")}
-    assert run("user", "add", "anna", **own).returncode == 0
+    assert run("server", "user", "add", "anna", **own).returncode == 0
     wanted = ("--project", own["HOLDFAST_PROJECT"], "--role", "write", "--json")
-    return str(answer(run("key", "add", "anna", *wanted, **own))["key"]).encode()
+    return str(answer(run("server", "key", "add", "anna", *wanted, **own))["key"]).encode()
 
 
 def statuses(said: bytes) -> list[int]:

@@ -14,7 +14,7 @@ from tests.importing import FIXTURES, copied
 )
 def test_another_systems_memories_are_taken_in_once(run: Run, tmp_path: Path, name: str) -> None:
     system, place = FIXTURES[name]
-    command = ("import", "--from", system, str(copied(tmp_path) / place), "--json")
+    command = ("store", "import", "--from", system, str(copied(tmp_path) / place), "--json")
     rehearsed = answer(run(*command, "--dry-run"))
     taken = answer(run(*command))
     assert rehearsed.pop("dry_run") is True
@@ -27,7 +27,9 @@ def test_another_systems_memories_are_taken_in_once(run: Run, tmp_path: Path, na
 
 
 def test_a_person_reads_what_came_and_what_did_not(run: Run, tmp_path: Path) -> None:
-    done = run("import", "--from", "gitmem", str(copied(tmp_path) / "gitmem"), "--project", "example.org/acme/shop")
+    done = run(
+        "store", "import", "--from", "gitmem", str(copied(tmp_path) / "gitmem"), "--project", "example.org/acme/shop"
+    )
     assert done.returncode == 0
     lines = done.stdout.splitlines()
     assert lines[0].startswith("17 imported (6 thread, 2 decision")
@@ -39,18 +41,18 @@ def test_a_person_reads_what_came_and_what_did_not(run: Run, tmp_path: Path) -> 
 
 
 def test_options_for_other_systems_want_a_system(run: Run) -> None:
-    done = run("import", "x.jsonl", "--dry-run")
+    done = run("store", "import", "x.jsonl", "--dry-run")
     assert (done.returncode, "need --from" in done.stderr) == (64, True)
-    assert run("import", "--from", "gitmem", "nowhere").returncode == 64
-    assert run("export", "--as", "bettermemory").returncode == 64
+    assert run("store", "import", "--from", "gitmem", "nowhere").returncode == 64
+    assert run("store", "export", "--as", "bettermemory").returncode == 64
 
 
 def test_memories_go_out_as_one_array_and_come_in_again(run: Run, tmp_path: Path) -> None:
-    assert answer(run("export", "--as", "json")) == []
+    assert answer(run("store", "export", "--as", "json")) == []
     first = kept(run, "The staging database is reset every night.", "--tag", "db")
     kept(run, "Deploys wait for the backup.")
     run("forget", first, "--reason", "no longer")
-    told = answer(run("export", "--as", "json", str(tmp_path / "all.json"), "--json"))
+    told = answer(run("store", "export", "--as", "json", str(tmp_path / "all.json"), "--json"))
     assert told == {"output": str(tmp_path / "all.json"), "memories": 2}
     found = json.loads((tmp_path / "all.json").read_text())
     assert [(one["body"], one["state"]) for one in found] == [
@@ -58,9 +60,9 @@ def test_memories_go_out_as_one_array_and_come_in_again(run: Run, tmp_path: Path
         ("Deploys wait for the backup.", "active"),
     ]
     there = {"HOLDFAST_HOME": str(tmp_path / "elsewhere")}
-    report = answer(run("import", "--from", "file", str(tmp_path / "all.json"), "--json", **there))
+    report = answer(run("store", "import", "--from", "file", str(tmp_path / "all.json"), "--json", **there))
     assert len(report["taken"]) == 2
-    again = answer(run("export", "--as", "json", **there))
+    again = answer(run("store", "export", "--as", "json", **there))
     assert [(one["body"], one["state"], one["created_at"]) for one in again] == [
         (one["body"], one["state"], one["created_at"]) for one in found
     ]
@@ -68,6 +70,6 @@ def test_memories_go_out_as_one_array_and_come_in_again(run: Run, tmp_path: Path
 
 def test_memories_go_out_as_a_folder(run: Run, tmp_path: Path) -> None:
     kept(run, "Deploys wait for the backup.")
-    done = run("export", "--as", "bettermemory", str(tmp_path / "folder"))
+    done = run("store", "export", "--as", "bettermemory", str(tmp_path / "folder"))
     assert done.stdout == f"1 files written to {tmp_path / 'folder'}.\n"
     assert len(list((tmp_path / "folder").glob("*.md"))) == 1

@@ -13,13 +13,6 @@ from tests import engines
 from tests.hosts.running import Run, answer, kept
 
 
-def test_alone_it_prints_a_short_start(run: Run) -> None:
-    done = run()
-    assert done.returncode == 0
-    assert "holdfast remember" in done.stdout
-    assert len(done.stdout.splitlines()) < 12
-
-
 def test_a_memory_goes_in_and_comes_out_in_another_process(run: Run) -> None:
     record_id = kept(run, "The staging database is reset every night.", "--tag", "db")
     found = answer(run("recall", "--json", "staging database"))
@@ -46,7 +39,7 @@ def test_the_whole_life_of_a_memory(run: Run) -> None:
         "tags"
     ] == ["past"]
     assert answer(run("verify", new, "--json"))["record"]["verified_at"]
-    assert answer(run("use", "applied", new, "--json"))["ids"] == [new]
+    assert answer(run("judge", "applied", new, "--json"))["taken"][0][1] == "applied"
     assert answer(run("forget", old, "--reason", "no longer so", "--json"))["record"]["state"] == "retired"
     assert answer(run("restore", old, "--json"))["record"]["state"] == "active"
     assert [event["verb"] for event in answer(run("history", old, "--json"))] == [
@@ -70,9 +63,9 @@ def test_the_whole_life_of_a_memory(run: Run) -> None:
 def test_what_waits_for_a_yes_can_get_it_or_not(run: Run) -> None:
     outcome = answer(run("remember", "--json", "--kind", "preference", "--source", "inferred", "Likes short answers."))
     assert outcome["status"] == "pending"
-    assert answer(run("confirm", outcome["record"]["id"], "--json"))["status"] == "written"
+    assert answer(run("review", "approve", outcome["record"]["id"], "--json"))[0]["done"] == "approved"
     other = answer(run("remember", "--json", "--kind", "preference", "--source", "inferred", "Reads mail at noon."))
-    assert answer(run("cancel", other["record"]["id"], "--json"))["status"] == "cancelled"
+    assert answer(run("review", "reject", other["record"]["id"], "--json"))[0]["done"] == "rejected"
 
 
 @pytest.mark.parametrize(
@@ -89,9 +82,9 @@ def test_what_waits_for_a_yes_can_get_it_or_not(run: Run) -> None:
         (("show", "!!"), 64, "is not an id"),
         (("recall", "--since", "soon", "x"), 64, "is not a date"),
         (("recall",), 64, "Missing argument"),
-        (("rcall", "x"), 64, "Did you mean recall?"),
+        (("rcall", "x"), 64, "Did you mean `holdfast recall`?"),
         (("forget", "01ARZ3NDEKTSV4RRFFQ69G5FAV"), 64, "A reason is required"),
-        (("import", "nowhere.jsonl"), 64, "cannot be read"),
+        (("store", "import", "nowhere.jsonl"), 64, "cannot be read"),
         (("list", "--limit", "0"), 64, "limit"),
     ],
 )
@@ -128,16 +121,18 @@ def test_an_export_is_taken_in_elsewhere_and_taking_it_twice_changes_nothing(run
     first = kept(run, "The staging database is reset every night.")
     second = kept(run, "Payments are settled in euros only.", "--kind", "decision", "--field", "rationale=law")
     run("forget", first, "--reason", "moved")
-    run("use", "applied", second)
-    assert answer(run("export", "-o", str(tmp_path / "out.jsonl"), "--json")) == {
+    run("judge", "applied", second)
+    assert answer(run("store", "export", "-o", str(tmp_path / "out.jsonl"), "--json")) == {
         "output": str(tmp_path / "out.jsonl"),
         "events": 4,
     }
     assert (tmp_path / "out.jsonl").stat().st_mode & 0o777 == 0o600
     there = {"HOLDFAST_HOME": str(tmp_path / "other")}
-    assert answer(run("import", str(tmp_path / "out.jsonl"), "--json", **there)) == {"events": 4, "records": 2}
-    assert answer(run("import", str(tmp_path / "out.jsonl"), "--json", **there)) == {"events": 4, "records": 0}
-    assert run("export", **there).stdout == run("export").stdout == (tmp_path / "out.jsonl").read_text()
+    assert answer(run("store", "import", str(tmp_path / "out.jsonl"), "--json", **there)) == {"events": 4, "records": 2}
+    assert answer(run("store", "import", str(tmp_path / "out.jsonl"), "--json", **there)) == {"events": 4, "records": 0}
+    assert (
+        run("store", "export", **there).stdout == run("store", "export").stdout == (tmp_path / "out.jsonl").read_text()
+    )
     assert run("show", second, "--json", **there).stdout == run("show", second, "--json").stdout
 
 
@@ -154,7 +149,7 @@ def test_an_export_is_taken_in_elsewhere_and_taking_it_twice_changes_nothing(run
 )
 def test_what_is_no_export_is_refused_with_its_line(run: Run, tmp_path: Path, text: str) -> None:
     (tmp_path / "bad.jsonl").write_text(text)
-    done = run("import", str(tmp_path / "bad.jsonl"))
+    done = run("store", "import", str(tmp_path / "bad.jsonl"))
     assert done.returncode == 64
     assert "Traceback" not in done.stderr
     assert answer(run("list", "--json"))["total"] == 0
@@ -294,8 +289,8 @@ def test_rebuild_and_doctor_mend_what_disagrees(run: Run, tmp_path: Path) -> Non
     db.execute("update records set doc = replace(doc, 'entirely', 'wrongly')")
     db.close()
     done = run("doctor", **home)
-    assert (done.returncode, "holdfast rebuild" in done.stdout) == (5, True)
-    assert answer(run("rebuild", "--json", **home)) == {"rebuilt": "views", "records": 1}
+    assert (done.returncode, "holdfast store rebuild" in done.stdout) == (5, True)
+    assert answer(run("store", "rebuild", "--json", **home)) == {"rebuilt": "views", "records": 1}
     assert run("doctor", **home).returncode == 0
     assert "entirely" in run("show", kept_there, **home).stdout
     assert all(not check["fix"] for check in answer(run("doctor", "--json", **home)))
@@ -303,8 +298,8 @@ def test_rebuild_and_doctor_mend_what_disagrees(run: Run, tmp_path: Path) -> Non
 
 def test_vectors_are_made_anew_on_request(run: Run) -> None:
     kept(run, "The staging database is reset every night.")
-    assert run("rebuild", "vectors").returncode == 64
-    assert answer(run("rebuild", "vectors", "--json", HOLDFAST_EMBEDDER="local")) == {
+    assert run("store", "rebuild", "vectors").returncode == 64
+    assert answer(run("store", "rebuild", "vectors", "--json", HOLDFAST_EMBEDDER="local")) == {
         "rebuilt": "vectors",
         "records": 1,
     }
@@ -314,7 +309,7 @@ def test_vectors_are_made_anew_on_request(run: Run) -> None:
 def test_output_that_nobody_reads_to_the_end_is_no_error(run: Run, tmp_path: Path, own_home: Path) -> None:
     for number in range(30):
         kept(run, f"Note number{number} about topic{number} and matter{number}.")
-    command = f"{sys.executable} -m holdfast export | head -n 1"
+    command = f"{sys.executable} -m holdfast store export | head -n 1"
     own = engines.setting(str(own_home))
     environment = {**os.environ, "HOLDFAST_EMBEDDER": "none", "PYTHONUNBUFFERED": "", **own}
     done = subprocess.run(

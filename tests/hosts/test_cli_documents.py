@@ -16,25 +16,28 @@ def test_a_project_is_learned_from_its_documents(run: Run, work: Path) -> None:
     (work / "README.md").write_text(
         "# Shop\n\n## Deploys\n\nDeploys happen on Fridays.\n\n## Reviews\n\nReviews need two people.\n"
     )
-    assert run("bootstrap", "--dry-run").stdout == (
+    assert run("ingest", "bootstrap", "--dry-run").stdout == (
         "[README.md > Shop > Deploys] Deploys happen on Fridays.  (55 characters)\n"
         "[README.md > Shop > Reviews] Reviews need two people.  (53 characters)\n"
         "1 document read: 2 memories would be saved, 0 already known, 0 added to the hot set.\n"
     )
-    done = answer(run("bootstrap", "--tag", "docs", "--json"))
+    done = answer(run("ingest", "bootstrap", "--tag", "docs", "--json"))
     assert (done["files_read"], len(done["kept"]), done["hot"]) == (1, 2, 0)
-    assert run("bootstrap").stdout == "1 document read: 0 new memories, 2 already known, 0 added to the hot set.\n"
-    assert run("bootstrap", "--quiet").stdout == ""
-    outside = run("bootstrap", "--root", "/etc")
+    assert (
+        run("ingest", "bootstrap").stdout
+        == "1 document read: 0 new memories, 2 already known, 0 added to the hot set.\n"
+    )
+    assert run("ingest", "bootstrap", "--quiet").stdout == ""
+    outside = run("ingest", "bootstrap", "--root", "/etc")
     assert (outside.returncode, "outside of the project" in outside.stderr) == (64, True)
 
 
 def test_a_file_is_kept_item_by_item(run: Run, work: Path) -> None:
     (work / "notes.txt").write_text("The first paragraph.\n\nThe second paragraph.\n")
-    assert len(answer(run("seed", "notes.txt", "-t", "pattern", "--json"))["kept"]) == 2
-    assert run("seed", "nowhere.md").returncode == 64
+    assert len(answer(run("ingest", "seed", "notes.txt", "-t", "pattern", "--json"))["kept"]) == 2
+    assert run("ingest", "seed", "nowhere.md").returncode == 64
     (work / "image.md").write_bytes(b"\x00\x01")
-    spoiled = run("seed", "image.md")
+    spoiled = run("ingest", "seed", "image.md")
     assert (spoiled.returncode, spoiled.stderr) == (0, "image.md: it is a binary file\n")
 
 

@@ -13,20 +13,20 @@ def test_a_write_names_what_it_contradicts_and_resolving_ends_it(run: Run) -> No
     old = kept(run, OLD)
     told = run("remember", NEW)
     assert f"seems to contradict {short(old)}: About rate limit" in told.stdout
-    assert "holdfast contradictions resolve" in told.stdout
-    listed = answer(run("contradictions", "--json"))
+    assert "holdfast review resolve" in told.stdout
+    listed = answer(run("review", "contradictions", "--json"))
     (one,) = listed["found"]
     new = one["newer"]["id"]
     assert (one["older"]["id"], one["why"]["reason"], listed["looked_at"]) == (old, "value", 2)
-    shown = run("contradictions").stdout
+    shown = run("review", "contradictions").stdout
     assert "1 contradiction may be open. Looked at 2 memories." in shown
     assert "the older text says 100, the newer 500" in shown
-    assert short(old) in run("contradictions", "of", new).stdout
-    assert "marked" in run("contradictions", "mark", old, new, "--note", "cannot be").stdout
-    done = answer(run("contradictions", "resolve", old, new, "--note", "raised in May", "--json"))
+    assert short(old) in run("review", "contradictions", new).stdout
+    assert "marked" in run("review", "mark", old, new, "--note", "cannot be").stdout
+    done = answer(run("review", "resolve", old, new, "--note", "raised in May", "--json"))
     assert (done["kept"]["id"], done["other"]["id"]) == (new, old)
-    assert "No contradiction is open. Looked at 2 memories." in run("contradictions").stdout
-    assert "Nothing near" in run("contradictions", "of", new).stdout
+    assert "No contradiction is open. Looked at 2 memories." in run("review", "contradictions").stdout
+    assert "Nothing near" in run("review", "contradictions", new).stdout
     assert "raised in May" in run("history", new).stdout
 
 
@@ -38,48 +38,50 @@ def test_a_conflict_is_in_the_json_of_a_write(run: Run) -> None:
 
 def test_the_other_ways_to_resolve(run: Run) -> None:
     old, new = kept(run, OLD), kept(run, NEW)
-    assert run("contradictions", "resolve", old, new, "--how", "fight").returncode == 64
-    assert "is kept along with" in run("contradictions", "resolve", old, new, "--how", "both").stdout
-    assert "weakens" in run("contradictions", "resolve", old, new, "--how", "weaken", "--keep", old).stdout
-    assert "removes" in run("contradictions", "resolve", old, new, "--how", "remove").stdout
-    assert run("contradictions", "resolve", old, new).returncode == 4
+    assert run("review", "resolve", old, new, "--how", "fight").returncode == 64
+    assert "is kept along with" in run("review", "resolve", old, new, "--how", "both").stdout
+    assert "weakens" in run("review", "resolve", old, new, "--how", "weaken", "--keep", old).stdout
+    assert "removes" in run("review", "resolve", old, new, "--how", "remove").stdout
+    assert run("review", "resolve", old, new).returncode == 4
 
 
 def test_near_duplicates_are_shown_merged_and_split(run: Run) -> None:
     first = kept(run, "Access tokens expire after 15 minutes and are signed with RS256 by the gateway. Ask Noor.")
     second = kept(run, "Access tokens are signed with RS256 by the gateway and expire after 15 minutes. See Redis.")
-    shown = run("duplicates").stdout
+    shown = run("review", "duplicates").stdout
     assert "1 group of near-duplicates; nothing was changed. Looked at 2 memories." in shown
     assert "added from" in shown
-    assert "→" in run("duplicates", "merge", first, second, "--dry-run").stdout
-    merged = answer(run("duplicates", "merge", first, second, "--json"))["record"]["id"]
-    assert run("duplicates", "merge", first, second).returncode == 4
-    assert run("duplicates", "split", merged).stdout.count("Restored") == 2
-    again = run("duplicates", "merge", first, second, "--text", "Tokens: RS256, 15 minutes.")
+    assert "→" in run("review", "merge", first, second, "--dry-run").stdout
+    merged = answer(run("review", "merge", first, second, "--json"))["record"]["id"]
+    assert run("review", "merge", first, second).returncode == 4
+    assert run("review", "split", merged).stdout.count("Restored") == 2
+    again = run("review", "merge", first, second, "--text", "Tokens: RS256, 15 minutes.")
     assert "Tokens: RS256, 15 minutes." in again.stdout
-    assert "No near-duplicates." in run("duplicates").stdout
+    assert "No near-duplicates." in run("review", "duplicates").stdout
 
 
 def test_output_is_logged_mined_and_decided_on(run: Run) -> None:
     other = "We chose FastAPI over Flask because of the type checks."
-    assert "Too short" in run("mine", "log", "hm").stdout
-    logged = run("mine", "log", "-", "--session", "s1", stdin=f"{PLAIN}\n\n{other}\n")
+    assert "Too short" in run("ingest", "mine", "log", "hm").stdout
+    logged = run("ingest", "mine", "log", "-", "--session", "s1", stdin=f"{PLAIN}\n\n{other}\n")
     assert logged.stdout == f"Stored {len(PLAIN) + 2 + len(other)} characters.\n"
-    assert "1 not mined yet, last mined never" in run("mine", "status").stdout
-    assert run("mine", "run").stdout.count("offered: ") == 2
-    assert run("mine", "run").stdout == "Read 0 outputs: 0 found, 0 counted.\n"
-    listed = {one["record"]["body"]: one["record"]["id"] for one in answer(run("mine", "list", "--json"))}
-    assert "score 0.09, 1× in 1 session" in run("mine", "list").stdout
-    assert "saved" in run("mine", "approve", listed[PLAIN]).stdout
-    assert "Rejected" in run("mine", "reject", "--below", "1.0", "--reason", "known").stdout
-    assert "No mined candidate" in run("mine", "list").stdout
-    assert run("mine", "reject", listed[other]).returncode == 4
-    assert "Nothing to reject" in run("mine", "reject").stdout
-    run("mine", "log", other, "--session", "s2")
-    assert "Read 1 output: 1 found, 0 counted." in run("mine", "run").stdout
-    assert "Dropped 2 outputs." in run("mine", "drop").stdout
+    assert "1 not mined yet, last mined never" in run("ingest", "mine", "status").stdout
+    assert run("ingest", "mine", "run").stdout.count("offered: ") == 2
+    assert run("ingest", "mine", "run").stdout == "Read 0 outputs: 0 found, 0 counted.\n"
+    listed = {
+        one["record"]["body"]: one["record"]["id"] for one in answer(run("review", "list", "--sort", "mined", "--json"))
+    }
+    assert "found once in logged output" in run("review", "list", "--sort", "mined").stdout
+    assert "approved" in run("review", "approve", listed[PLAIN]).stdout
+    assert "rejected" in run("review", "reject", "--all", "--sort", "mined", "--reason", "known").stdout
+    assert run("review", "list", "--sort", "mined").stdout == "Nothing waits for you.\n"
+    assert run("review", "reject", listed[other]).returncode == 4
+    assert run("review", "reject").returncode == 64
+    run("ingest", "mine", "log", other, "--session", "s2")
+    assert "Read 1 output: 1 found, 0 counted." in run("ingest", "mine", "run").stdout
+    assert "Dropped 2 outputs." in run("ingest", "mine", "drop").stdout
 
 
-@pytest.mark.parametrize("command", ["contradictions", "duplicates", "mine"])
+@pytest.mark.parametrize("command", ["review contradictions", "review duplicates", "ingest mine"])
 def test_the_commands_explain_themselves(run: Run, command: str) -> None:
-    assert "holdfast" in run(command, "--help").stdout
+    assert f"holdfast {command}" in run(*command.split(), "--help").stdout

@@ -55,13 +55,13 @@ def test_scars_are_answered(run: Run) -> None:
     told = run("judge", "APPLYING", scar, "--evidence", EVIDENCE, "--session", session)
     assert told.stdout.startswith(f"APPLYING: {short(scar)}")
     assert run("judge", "succeeded", scar, HOLDFAST_SESSION=session).returncode == 0
-    assert "applied 1, succeeded 1" in run("analyze", "scars").stdout
-    summary = answer(run("analyze", "--json"))
+    assert "applied 1, succeeded 1" in run("stats", "analyze", "scars").stdout
+    summary = answer(run("stats", "analyze", "--json"))
     assert summary["activity"]["sessions"] == 1
     assert sum(one["shown"] for one in summary["wordings"]) == 1
-    assert "No blind spots." in run("analyze", "blind-spots").stdout
-    assert "No session closed" in run("analyze", "reflections").stdout
-    assert "Wording" in run("analyze", "wordings").stdout
+    assert "No blind spots." in run("stats", "analyze", "blind-spots").stdout
+    assert "No session closed" in run("stats", "analyze", "reflections").stdout
+    assert "Wording" in run("stats", "analyze", "wordings").stdout
 
 
 def test_threads(run: Run) -> None:
@@ -73,9 +73,9 @@ def test_threads(run: Run) -> None:
     assert "in the wiki" in run("thread", "resolve", "#1", "--note", "in the wiki").stdout
     assert "in the wiki" in run("thread", "list", "--resolved").stdout
     assert run("thread", "reopen", thread).returncode == 0
-    assert "No suggestions" in run("thread", "suggestions").stdout
-    assert run("thread", "promote", thread).returncode == 4
-    assert run("thread", "dismiss", thread).returncode == 4
+    assert "Nothing waits" in run("review", "list", "--sort", "suggestion").stdout
+    assert run("review", "approve", thread).returncode == 4
+    assert run("review", "reject", thread).returncode == 4
     assert run("thread", "open", "rotate AKIA" + "IOSFODNN7EXAMPLQ").returncode == 4
 
 
@@ -83,13 +83,13 @@ def test_briefs_observations_and_the_log(run: Run) -> None:
     kept(run, "Migrations of orders need a way back.", *SCAR)
     assert "[high scar] Migrations of orders" in run("brief", "migrations of orders").stdout
     assert answer(run("brief", "migrations of orders", "--form", "gate", "--json"))["text"].startswith("PASS")
-    assert "1 may be lessons" in run("absorb", "It failed silently", "--source", "reviewer").stdout
+    assert "1 may be lessons" in run("ingest", "absorb", "It failed silently", "--source", "reviewer").stdout
     given = json.dumps({"observations": [{"text": "We assumed UTC"}]})
-    assert "Saved 1 observation" in run("absorb", "--file", "-", stdin=given).stdout
-    assert "We assumed UTC" in run("absorb", "--candidates").stdout
-    assert run("absorb", "--file", "-", stdin="{}").returncode == 64
-    assert "Migrations of orders" in run("log", "--severity", "high", "--days", "3").stdout
-    assert answer(run("log", "--kind", "win", "--json")) == []
+    assert "Saved 1 observation" in run("ingest", "absorb", "--file", "-", stdin=given).stdout
+    assert "We assumed UTC" in run("ingest", "absorb", "--candidates").stdout
+    assert run("ingest", "absorb", "--file", "-", stdin="{}").returncode == 64
+    assert "Migrations of orders" in run("stats", "learnings", "--severity", "high", "--days", "3").stdout
+    assert answer(run("stats", "learnings", "--kind", "win", "--json")) == []
 
 
 def test_knowledge_is_kept_from_the_command_line(run: Run) -> None:
@@ -105,19 +105,21 @@ def test_knowledge_is_kept_from_the_command_line(run: Run) -> None:
     assert run("hot", "unpin", one).returncode == 0
     assert "empty" in run("hot", "demote", one).stdout
     assert "No access pattern" in run("next", one).stdout
-    assert "Health 100/100" in run("health").stdout
-    assert "0 recalls" in run("quality").stdout
-    assert "would be retired" in run("maintain", "--dry-run").stdout
-    assert "MB before" in run("maintain").stdout
+    assert "Health 100/100" in run("stats", "health").stdout
+    assert "0 recalls" in run("stats", "quality").stdout
+    assert "would be retired" in run("store", "maintain", "--dry-run").stdout
+    assert "MB before" in run("store", "maintain").stdout
     run("forget", one, "--reason", "gone")
-    assert "gone" in run("audit").stdout
-    assert "Hot set:" in run("metrics").stdout
-    assert "Issue: SHOP-12" in run("graph", "SHOP-12").stdout
-    assert "connection" in run("graph").stdout
-    assert run("graph", two, "--lens", "provenance").returncode == 0
+    assert "gone" in run("stats", "audit").stdout
+    assert "Hot set:" in run("stats", "metrics").stdout
+    assert "Issue: SHOP-12" in run("stats", "graph", "SHOP-12").stdout
+    assert "connection" in run("stats", "graph").stdout
+    assert run("stats", "graph", two, "--lens", "provenance").returncode == 0
 
 
-@pytest.mark.parametrize("command", ["session", "thread", "brief", "absorb", "judge", "log", "analyze"])
+@pytest.mark.parametrize(
+    "command", ["session", "thread", "brief", "ingest absorb", "judge", "stats learnings", "stats analyze"]
+)
 def test_every_command_explains_itself(run: Run, command: str) -> None:
-    shown = run(command, "--help")
+    shown = run(*command.split(), "--help")
     assert (shown.returncode, "Usage: holdfast" in shown.stdout) == (0, True)

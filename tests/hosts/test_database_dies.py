@@ -95,8 +95,8 @@ class Team:
         self.environment = {**environment_of(folder), "HOLDFAST_DATABASE": url}
         own = {name: value for name, value in self.environment.items() if name.startswith("HOLDFAST_")}
         run = runner(folder, folder)
-        assert run("user", "add", "anna", **own).returncode == 0
-        self.key = str(answer(run("key", "add", "anna", "--project", SHOP, "--json", **own))["key"])
+        assert run("server", "user", "add", "anna", **own).returncode == 0
+        self.key = str(answer(run("server", "key", "add", "anna", "--project", SHOP, "--json", **own))["key"])
         self.servers = [stack.enter_context(Served(self.environment, folder, SERVE, self.key)) for _ in range(2)]
 
 

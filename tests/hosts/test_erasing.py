@@ -121,7 +121,7 @@ def full(stage: Stage) -> tuple[Stage, str]:
     )
     stage.hook("Stop", stage.shop, last_assistant_message=f"I know: {TEXT} Done.")
     stage.hook("PreCompact", stage.shop)
-    assert run("recover", "--yes").returncode == 0
+    assert run("store", "recover", "--yes").returncode == 0
     for name in ("notes", "repository", "folder"):
         run("replica", "on", name)
     for folder in (stage.shop, stage.other):
@@ -132,8 +132,8 @@ def full(stage: Stage) -> tuple[Stage, str]:
     transcript.write_text(json.dumps({"type": "user", "message": {"role": "user", "content": prompt}}) + "\n")
     session = answer(run("session", "list", "--json"))[0]["id"]
     assert run("session", "transcript", "save", str(transcript), "--session", session).returncode == 0
-    assert run("backup").returncode == 0
-    assert run("backup", str(stage.elsewhere / "mine.db")).returncode == 0
+    assert run("store", "backup").returncode == 0
+    assert run("store", "backup", str(stage.elsewhere / "mine.db")).returncode == 0
     stage.hook("UserPromptSubmit", stage.other, session_id="waiting", prompt=prompt)
     (stage.home / "spool" / "1-broken.unreadable").write_text(json.dumps({"text": prompt})[:-9])
     (stage.home / "hooks.log").write_text(f"ValueError: {TEXT}\n")
@@ -184,7 +184,7 @@ def test_backups_are_rewritten_when_asked_and_hold_everything_else(full: tuple[S
     assert stage.holding() == set()
     mine = stage.elsewhere / "mine.db"
     assert look_at(mine).events > 0
-    assert stage.run("restore", str(mine), "--yes").returncode == 0
+    assert stage.run("store", "restore", str(mine), "--yes").returncode == 0
     bodies = {one["body"] for one in answer(stage.run("list", "--json"))["records"]}
     assert "Orders live in PostgreSQL, since the beginning of time." in bodies
     assert stage.run("show", record).returncode != 0

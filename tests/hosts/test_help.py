@@ -14,9 +14,10 @@ import click
 import pytest
 from click.shell_completion import ShellComplete
 
+from holdfast.hosts.cli.commands import COMMANDS, FIRST, HEADINGS, HIDDEN, MOVED, NEVER_GUESSED, SYNONYMS, suggestion
 from holdfast.hosts.cli.completion import VARIABLE
 from holdfast.hosts.cli.examples import EXAMPLES
-from holdfast.hosts.cli.main import COMMANDS, HEADINGS, cli
+from holdfast.hosts.cli.main import WELCOME, cli
 from holdfast.model.ids import short
 from tests.hosts.running import Run, answer, kept
 
@@ -48,9 +49,14 @@ def test_every_command_and_option_says_what_it_does(path: tuple[str, ...]) -> No
     assert [option.opts for option in command.params if isinstance(option, click.Option) and not option.help] == []
 
 
-@pytest.mark.parametrize("name", [name for name in COMMANDS if name not in ("mcp", "completion")])
-def test_every_command_shows_an_example(name: str) -> None:
-    assert re.search(rf"^ +(.*\| )?(holdfast {name}|holdfast .* {name})\b", HELP[name,], re.MULTILINE)
+LEAVES = [name for name in COMMANDS if name not in ("mcp", "completion")]
+LEAVES += [f"{group} {name}" for group, entry in COMMANDS.items() for name in entry.commands]
+
+
+@pytest.mark.parametrize("path", LEAVES)
+def test_every_command_shows_an_example(path: str) -> None:
+    shown = HELP[tuple(path.split())]
+    assert re.search(rf"^ +(.*\| )?(holdfast {path}|holdfast .* {path})\b", shown, re.MULTILINE)
 
 
 @pytest.mark.parametrize("line", SHOWN)
@@ -70,12 +76,66 @@ def test_examples_in_help_can_be_run(line: str) -> None:
 
 
 def test_the_overview_has_every_command_under_a_heading() -> None:
-    assert set(HEADINGS) <= set(COMMANDS)
-    assert set(EXAMPLES) <= set(COMMANDS)
-    assert next(iter(HEADINGS)) == next(iter(COMMANDS))
+    assert {tuple(path.split()) for path in EXAMPLES} <= set(EVERY)
     shown = HELP[()]
-    assert all(f"{heading}:" in shown for heading in HEADINGS.values())
-    assert all(re.search(rf"^  {name} ", shown, re.MULTILINE) for name in COMMANDS)
+    assert all(f"{heading}:" in shown for heading in HEADINGS)
+    assert {name for name in COMMANDS if not re.search(rf"^  {name} ", shown, re.MULTILINE)} == set(HIDDEN)
+    assert 10 <= len(FIRST) <= 14
+
+
+def test_the_first_screen_has_the_commands_of_every_day(run: Run) -> None:
+    shown = run().stdout
+    assert all(f"  {name}" in shown for name in FIRST)
+    assert all(f"  holdfast {line}" in shown for line in WELCOME)
+    assert max(map(len, shown.splitlines())) <= 80
+    assert len(shown.splitlines()) <= 24
+
+
+def test_help_fits_a_terminal_of_80_columns() -> None:
+    lines = [line for text in HELP.values() for line in text.splitlines()]
+    wide = [line for line in lines if len(line) > 80 and "holdfast" not in line]  # examples may be longer
+    assert wide == []
+
+
+def test_help_is_a_command_too(run: Run) -> None:
+    assert run("help").stdout == run("--help").stdout
+    assert run("help", "store", "backup").stdout == run("store", "backup", "--help").stdout
+    assert "compat" in run("help", "--all").stdout
+    unknown = run("help", "serch")
+    assert (unknown.returncode, "holdfast" in unknown.stderr) == (64, True)
+
+
+def test_another_word_for_a_command_leads_to_it() -> None:
+    for word, command in {**SYNONYMS, **MOVED}.items():
+        assert word not in COMMANDS
+        assert suggestion(word) == command
+        path = tuple(part for part in command.split() if part != "--version")[:2]
+        assert path in EVERY, word
+    assert not set(SYNONYMS) & set(MOVED)
+
+
+@pytest.mark.parametrize(
+    "word", ["install", "get", "save", "list-all", "search", "forgt", "uninstal", "unlik", "unshre"]
+)
+def test_no_guess_removes_anything(word: str) -> None:
+    assert suggestion(word).split()[:1] not in [[name] for name in NEVER_GUESSED]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["search", "x"], "Did you mean `holdfast recall`?"),
+        (["backup"], "`backup` is `holdfast store backup` now."),
+        (["store", "bakup"], "Did you mean `holdfast store backup`?"),
+        (["store", "remember"], "Did you mean `holdfast remember`?"),
+        (["recal"], "Did you mean `holdfast recall`?"),
+        (["qqqqq"], "There is no command 'qqqqq'."),
+    ],
+)
+def test_a_wrong_command_names_the_right_one(run: Run, words: list[str], said: str) -> None:
+    done = run(*words)
+    assert done.returncode == 64
+    assert said in done.stderr
 
 
 def completed(run: Run, line: str, **environment: str) -> list[str]:
@@ -94,7 +154,7 @@ def completed(run: Run, line: str, **environment: str) -> list[str]:
         ("remember --kind dec", "decision"),
         ("init --client claude-d", "claude-desktop"),
         ("session sta", "start"),
-        ("link 01JD7Q2M sup", "supersedes"),
+        ("link QD7Q2M4X sup", "supersedes"),
         ("completion z", "zsh"),
         ("--pl", "--plain"),
     ],
@@ -113,7 +173,7 @@ def test_memories_and_scopes_are_completed_from_the_store(run: Run, tmp_path: Pa
     made = answer(run("remember", "--json", "--scope", "backend", "The queue is drained at night.", **home))
     shown = short(made["record"]["id"])
     assert completed(run, "holdfast show ", **home)[1:3] == [shown, "The queue is drained at night."]
-    assert completed(run, f"holdfast --home {tmp_path / 'store'} use applied {shown[:6].lower()}")[1] == shown
+    assert completed(run, f"holdfast --home {tmp_path / 'store'} judge applied {shown[:6].lower()}")[1] == shown
     assert completed(run, "holdfast recall --scope ba", **home)[1] == "backend"
     (tmp_path / "broken").mkdir()
     (tmp_path / "broken" / "holdfast.db").write_bytes(b"no database at all, but long enough to be read" * 50)

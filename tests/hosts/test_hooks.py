@@ -290,7 +290,7 @@ def test_all_secrets_at_once_in_every_field_leave_nothing_on_disk(
     assert worked(home, project).problems == []
     assert spooled(home) == []
     assert leaked(home, secrets) == []
-    assert answer(memories("scan", "--json")) == {"leaks": []}
+    assert answer(memories("store", "scan", "--json")) == {"leaks": []}
 
 
 def test_a_name_that_promises_a_secret_is_believed(hook: Hook, home: Path) -> None:
@@ -468,7 +468,7 @@ def test_the_worker_drains_the_spool_and_leaves_receipts(hook: Hook, memories: R
     assert [(one["id"], one["title"], one["close"]["type"]) for one in listed] == [
         ("abc-1", "Please push the release.", "ended")
     ]
-    told = answer(memories("receipts", "--json"))
+    told = answer(memories("stats", "receipts", "--json"))
     assert [(one["why"], len(one["ids"])) for one in told] == [("action site", 1), ("brief", 1)]
     assert worked(home, project).drained == 0
 
@@ -553,7 +553,7 @@ ALREADY_TOLD = "Never run `git push` before `make check`: the nightly `release_g
 
 
 def outcomes(memories: Run) -> list[str]:
-    return [outcome for one in answer(memories("receipts", "--json")) for outcome in one["observed"]]
+    return [outcome for one in answer(memories("stats", "receipts", "--json")) for outcome in one["observed"]]
 
 
 def told_a_scar(hook: Hook, memories: Run, home: Path, project: Path) -> None:
@@ -659,7 +659,7 @@ def test_what_agents_answer_is_mined_by_the_worker(hook: Hook, memories: Run, ho
     for session in ("s1", "s2", "s3"):
         hook("Stop", session_id=session, last_assistant_message="Fixed it.\n\nRun `uv run pytest -n 2` to test.\n" * 2)
     assert worked(home, project).problems == []
-    assert answer(memories("mine", "status", "--json"))["held"]["outputs"] == 3
+    assert answer(memories("ingest", "mine", "status", "--json"))["held"]["outputs"] == 3
 
 
 def test_gemini_is_warned_with_the_result_of_the_command_for_it_shows_nothing_before(

@@ -1,4 +1,4 @@
-"""`holdfast migrate` is killed at any of its writes: the source stays as it was, and the same command finishes the move."""
+"""`holdfast store migrate` is killed at any of its writes: the source stays as it was, and the same command finishes the move."""
 
 import os
 import subprocess
@@ -45,7 +45,7 @@ sys.exit(code)
 def migrated(source: str, target: str, *, killed_at: int) -> subprocess.CompletedProcess[str]:
     own = {"HOLDFAST_DATABASE": source} if "://" in source else {"HOLDFAST_HOME": source, "HOLDFAST_DATABASE": ""}
     return subprocess.run(
-        [sys.executable, "-c", KILLED, str(killed_at), "migrate", "--to", target],
+        [sys.executable, "-c", KILLED, str(killed_at), "store", "migrate", "--to", target],
         env={**os.environ, "HOLDFAST_EMBEDDER": "none", **own},
         capture_output=True,
         text=True,
@@ -95,7 +95,7 @@ def _is_honest(target: str, before: str) -> bool:
         try:
             return open_store(db).last_seq() == 0 or journal_hash(db) == before
         except StoreError as problem:
-            return "Run the same `holdfast migrate` again" in str(problem)
+            return "Run the same `holdfast store migrate` again" in str(problem)
 
 
 def test_a_finished_move_is_not_done_twice(source: tuple[str, str], tmp_path: Path) -> None:

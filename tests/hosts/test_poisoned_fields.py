@@ -200,9 +200,9 @@ def test_no_hook_shows_a_marker(fresh: Place) -> None:
 
 
 COMMANDS = (
-    ("recall", WORD), ("list",), ("timeline", WORD), ("opening",), ("brief", WORD), ("brief", WORD, "--form", "full"), ("log",), ("session", "list"),
-    ("thread", "list"), ("hot",), ("health",), ("quality",), ("graph",), ("audit",), ("metrics",), ("receipts",), ("status",), ("contradictions",),
-    ("duplicates",), ("verify",), ("check",), ("analyze",), ("quarantine",), ("export",), ("watch", "--once", "--last", "20"),
+    ("recall", WORD), ("list",), ("timeline", WORD), ("brief",), ("opening",), ("brief", WORD), ("brief", WORD, "--form", "full"), ("stats", "learnings"), ("session", "list"),
+    ("thread", "list"), ("hot",), ("stats", "health"), ("stats", "quality"), ("stats", "graph"), ("stats", "audit"), ("stats", "metrics"), ("stats", "receipts"), ("status",), ("review", "contradictions"),
+    ("review", "duplicates"), ("verify",), ("check",), ("stats", "analyze"), ("review",), ("review", "list", "--json"), ("store", "export"), ("watch", "--once", "--last", "20"),
     ("watch", "--once", "--last", "20", "--json"), ("show", "{fact}"), ("show", "{scar}", "--json"), ("history", "{hot}"), ("next", "{fact}"),
     ("trust", "{fact}"), ("session", "show", "{earlier}"), ("forget", SHORT), ("show", SHORT, "--json"), ("session", "show", SHORT),
     ("remember", SHORT), ("remember", SHORT, "--json"), ("list", "--json"), ("config",), ("doctor",),

@@ -65,16 +65,16 @@ def test_a_backup_is_whole_while_others_write(tmp_path: Path, home: Path) -> Non
 def test_a_backup_is_one_private_file_and_overwrites_nothing(run: Run, home: Path, tmp_path: Path) -> None:
     store = {"HOLDFAST_HOME": str(home)}
     run("remember", "Deploys wait for the backup.", **store)
-    made = answer(run("backup", "--json", **store))
+    made = answer(run("store", "backup", "--json", **store))
     file = Path(made["backup"])
     assert (file.parent, made["events"], file.stat().st_mode & 0o777) == (home / "backups", 1, 0o600)
     assert [path.name for path in file.parent.iterdir()] == [file.name]
-    assert run("backup", str(file), **store).returncode == 4
+    assert run("store", "backup", str(file), **store).returncode == 4
     (tmp_path / "link.db").symlink_to(tmp_path / "elsewhere.db")
-    assert run("backup", str(tmp_path / "link.db"), **store).returncode == 4
+    assert run("store", "backup", str(tmp_path / "link.db"), **store).returncode == 4
     assert not (tmp_path / "elsewhere.db").exists()
     for _ in range(2):
-        answer(run("backup", "--keep", "2", "--json", **store))
+        answer(run("store", "backup", "--keep", "2", "--json", **store))
     assert len(list(file.parent.iterdir())) == 2
     assert not file.exists()
 
@@ -82,15 +82,15 @@ def test_a_backup_is_one_private_file_and_overwrites_nothing(run: Run, home: Pat
 def test_a_backup_comes_back_and_what_was_there_is_kept(run: Run, home: Path, tmp_path: Path) -> None:
     store = {"HOLDFAST_HOME": str(home)}
     run("remember", "Deploys wait for the backup.", **store)
-    run("backup", str(tmp_path / "one.db"), **store)
+    run("store", "backup", str(tmp_path / "one.db"), **store)
     before = (tmp_path / "one.db").read_bytes()
     run("remember", "The canteen closes at two.", **store)
-    refused = run("restore", str(tmp_path / "one.db"), **store)
+    refused = run("store", "restore", str(tmp_path / "one.db"), **store)
     assert (refused.returncode, "--yes" in refused.stderr) == (64, True)
-    done = answer(run("restore", str(tmp_path / "one.db"), "--yes", "--json", **store))
+    done = answer(run("store", "restore", str(tmp_path / "one.db"), "--yes", "--json", **store))
     assert bodies(run, home) == {"Deploys wait for the backup."}
     assert (tmp_path / "one.db").read_bytes() == before
-    answer(run("restore", done["former"], "--yes", "--json", **store))
+    answer(run("store", "restore", done["former"], "--yes", "--json", **store))
     assert bodies(run, home) == {"Deploys wait for the backup.", "The canteen closes at two."}
     assert answer(run("doctor", "--json", **store))[1]["fix"] == ""
 
@@ -100,15 +100,15 @@ def test_restoring_waits_for_nobody_and_changes_nothing_where_others_are_at_work
 ) -> None:
     store = {"HOLDFAST_HOME": str(home)}
     run("remember", "Deploys wait for the backup.", **store)
-    run("backup", str(tmp_path / "one.db"), **store)
+    run("store", "backup", str(tmp_path / "one.db"), **store)
     with closing(open_store(SQLite(home / "holdfast.db"))) as other:
         other.commit([recorded(Clock(), "written meanwhile")])
-        for command in (("restore", str(tmp_path / "one.db")), ("recover",)):
+        for command in (("store", "restore", str(tmp_path / "one.db")), ("store", "recover")):
             refused = run(*command, "--yes", **store)
             assert (refused.returncode, "other processes" in refused.stderr.lower()) == (5, True), command
     with worker_lock(home) as is_ours:
         assert is_ours
-        for command in (("restore", str(tmp_path / "one.db")), ("recover",)):
+        for command in (("store", "restore", str(tmp_path / "one.db")), ("store", "recover")):
             refused = run(*command, "--yes", **store)
             assert (refused.returncode, "worker" in refused.stderr) == (5, True), command
     assert look_at(home / "holdfast.db").events == 2
@@ -117,7 +117,7 @@ def test_restoring_waits_for_nobody_and_changes_nothing_where_others_are_at_work
 def test_only_a_sound_store_of_this_version_or_an_older_one_is_restored(run: Run, home: Path, tmp_path: Path) -> None:
     store = {"HOLDFAST_HOME": str(home)}
     run("remember", "Deploys wait for the backup.", **store)
-    run("backup", str(tmp_path / "sound.db"), **store)
+    run("store", "backup", str(tmp_path / "sound.db"), **store)
     whole = (tmp_path / "sound.db").read_bytes()
     (tmp_path / "cut.db").write_bytes(whole[: len(whole) // 2])
     (tmp_path / "text.db").write_text("not a database")
@@ -129,9 +129,9 @@ def test_only_a_sound_store_of_this_version_or_an_older_one_is_restored(run: Run
         other.execute("create table t (x)")
     (tmp_path / "gone").mkdir()
     for name, code in (("cut", 5), ("text", 5), ("newer", 5), ("other", 5), ("nowhere", 3)):
-        refused = run("restore", str(tmp_path / f"{name}.db"), "--yes", "--json", **store)
+        refused = run("store", "restore", str(tmp_path / f"{name}.db"), "--yes", "--json", **store)
         assert (refused.returncode, "Traceback" in refused.stderr) == (code, False), (name, refused.stderr)
-    assert run("restore", str(home / "holdfast.db"), "--yes", **store).returncode == 64
+    assert run("store", "restore", str(home / "holdfast.db"), "--yes", **store).returncode == 64
     assert list((home / "backups").glob("*.db")) == []
     assert look_at(home / "holdfast.db").events == 1
 
@@ -139,12 +139,12 @@ def test_only_a_sound_store_of_this_version_or_an_older_one_is_restored(run: Run
 def test_a_damaged_store_is_replaced_by_a_backup_and_kept_aside(run: Run, home: Path, tmp_path: Path) -> None:
     store = {"HOLDFAST_HOME": str(home)}
     run("remember", "Deploys wait for the backup.", **store)
-    run("backup", str(tmp_path / "one.db"), **store)
+    run("store", "backup", str(tmp_path / "one.db"), **store)
     (home / "holdfast.db").write_bytes(b"\xff" * 20_000)
     refused = run("list", **store)
     assert (refused.returncode, "recover" in refused.stderr) == (5, True)
     assert (home / "holdfast.db").read_bytes() == b"\xff" * 20_000
-    done = answer(run("restore", str(tmp_path / "one.db"), "--yes", "--json", **store))
+    done = answer(run("store", "restore", str(tmp_path / "one.db"), "--yes", "--json", **store))
     assert (Path(done["former"]) / "holdfast.db").read_bytes() == b"\xff" * 20_000
     assert bodies(run, home) == {"Deploys wait for the backup."}
 
@@ -198,14 +198,14 @@ def test_a_store_is_filled_from_markdown_alone(run: Run, home: Path, tmp_path: P
     answer(run("sync", "--json", **store))
     (home / "markdown" / "broken.md").write_text("---\nid: [\n---\nx")
     fresh = {**store, "HOLDFAST_HOME": str(tmp_path / "fresh")}
-    done = answer(run("rebuild", "--from-markdown", str(home / "markdown"), "--json", **fresh))
+    done = answer(run("store", "rebuild", "--from-markdown", str(home / "markdown"), "--json", **fresh))
     assert (done["records"], [remark["where"] for remark in done["left_alone"]]) == (2, ["broken.md"])
     listed = [json.loads(run("list", "--json", **one).stdout)["records"] for one in (store, fresh)]
     parts = ("id", "body", "kind", "scopes", "fields", "created_at", "project")
     assert [{name: one.get(name) for name in parts} for one in listed[0]] == [
         {name: one.get(name) for name in parts} for one in listed[1]
     ]
-    assert run("rebuild", "--from-markdown", str(home / "markdown"), **fresh).returncode == 4
+    assert run("store", "rebuild", "--from-markdown", str(home / "markdown"), **fresh).returncode == 4
 
 
 def test_the_teams_files_of_a_repository_fill_a_store_too(run: Run, home: Path, tmp_path: Path) -> None:
@@ -213,6 +213,6 @@ def test_the_teams_files_of_a_repository_fill_a_store_too(run: Run, home: Path, 
     folder = tmp_path / "clone" / ".holdfast" / "memories"
     folder.mkdir(parents=True)
     (folder / "one.md").write_text("Prices are kept in cents.\n")
-    assert answer(run("rebuild", "--from-markdown", str(folder), "--json", **store))["records"] == 1
+    assert answer(run("store", "rebuild", "--from-markdown", str(folder), "--json", **store))["records"] == 1
     [record] = answer(run("list", "--json", **store))["records"]
     assert (record["project"], record["visibility"]) == ("example.org/acme/shop", "team")

@@ -1,4 +1,4 @@
-"""`holdfast serve` as a real process on a real PostgreSQL: keys, limits, health, logs, metrics, and a clean end."""
+"""`holdfast server run` as a real process on a real PostgreSQL: keys, limits, health, logs, metrics, and a clean end."""
 
 import asyncio
 import json
@@ -22,7 +22,7 @@ from tests.hosts.running import Run, answer, runner
 from tests.hosts.served import Reply, Served
 
 SHOP, BANK = "example.org/acme/shop", "example.org/acme/bank"
-SERVE = ("-m", "holdfast", "serve", "--port", "0", "--rate", "500", "--burst", "500", "--largest", "100000")
+SERVE = ("-m", "holdfast", "server", "run", "--port", "0", "--rate", "500", "--burst", "500", "--largest", "100000")
 pytestmark = pytest.mark.xdist_group("serve")
 
 
@@ -53,8 +53,8 @@ def keys(cli: Run) -> dict[str, str]:
         ("rita", SHOP, "read"),
         ("root", "*", "admin"),
     ):
-        assert cli("user", "add", user).returncode == 0
-        made[user] = answer(cli("key", "add", user, "--project", project, "--role", role, "--json"))["key"]
+        assert cli("server", "user", "add", user).returncode == 0
+        made[user] = answer(cli("server", "key", "add", user, "--project", project, "--role", role, "--json"))["key"]
     return made
 
 
@@ -139,20 +139,20 @@ def test_a_project_must_be_one_the_key_opens(served: Served, keys: dict[str, str
 
 
 def test_keys_are_rotated_and_revoked_while_it_runs(served: Served, cli: Run) -> None:
-    assert cli("user", "add", "dora").returncode == 0
-    made = answer(cli("key", "add", "dora", "--project", SHOP, "--days", "30", "--json"))
+    assert cli("server", "user", "add", "dora").returncode == 0
+    made = answer(cli("server", "key", "add", "dora", "--project", SHOP, "--days", "30", "--json"))
     assert served.ask("tools/list", authorization=bearer(made["key"])).status == 200
-    turned = answer(cli("key", "rotate", made["id"], "--json"))
+    turned = answer(cli("server", "key", "rotate", made["id"], "--json"))
     assert served.ask("tools/list", authorization=bearer(made["key"])).status == 401
     assert served.ask("tools/list", authorization=bearer(turned["key"])).status == 200
-    listed = {one["id"]: one for one in answer(cli("key", "list", "dora", "--json"))}
+    listed = {one["id"]: one for one in answer(cli("server", "key", "list", "dora", "--json"))}
     assert (listed[made["id"]]["state"], listed[turned["id"]]["state"]) == ("revoked", "works")
     assert listed[turned["id"]]["used_at"]
     assert "hash" not in listed[turned["id"]]
-    assert cli("key", "revoke", turned["id"]).returncode == 0
+    assert cli("server", "key", "revoke", turned["id"]).returncode == 0
     assert served.ask("tools/list", authorization=bearer(turned["key"])).status == 401
-    again = answer(cli("key", "add", "dora", "--project", SHOP, "--json"))
-    assert cli("user", "remove", "dora").returncode == 0
+    again = answer(cli("server", "key", "add", "dora", "--project", SHOP, "--json"))
+    assert cli("server", "user", "remove", "dora").returncode == 0
     assert served.ask("tools/list", authorization=bearer(again["key"])).status == 401
 
 
@@ -262,14 +262,14 @@ def test_who_asks_too_often_waits_and_leaving_is_clean(
 
 def test_a_public_address_needs_a_key_first(tmp_path: Path) -> None:
     environment = {**environment_of(tmp_path), "HOLDFAST_DATABASE": engines.schema(str(tmp_path))}
-    command = [sys.executable, "-m", "holdfast", "serve", "--host", "0.0.0.0", "--port", "0"]
+    command = [sys.executable, "-m", "holdfast", "server", "run", "--host", "0.0.0.0", "--port", "0"]
     done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 64
     assert "there is no key yet" in done.stderr
 
 
 def test_sqlite_is_not_served_to_many(tmp_path: Path, run: Run) -> None:
-    done = run("serve", HOLDFAST_HOME=str(tmp_path), HOLDFAST_DATABASE="")
+    done = run("server", "run", HOLDFAST_HOME=str(tmp_path), HOLDFAST_DATABASE="")
     assert done.returncode == 64
     assert "needs PostgreSQL" in done.stderr
 

@@ -18,7 +18,7 @@ from tests.hosts.running import Run, answer, runner
 from tests.hosts.served import Served
 
 SHOP = "example.org/acme/shop"
-SERVE = ("-m", "holdfast", "serve", "--port", "0")
+SERVE = ("-m", "holdfast", "server", "run", "--port", "0")
 pytestmark = pytest.mark.xdist_group("serve")
 
 
@@ -45,16 +45,16 @@ class Place:
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
     made = Place(tmp_path_factory.mktemp("nobody"))
-    assert made.cli("user", "add", "anna").returncode == 0
+    assert made.cli("server", "user", "add", "anna").returncode == 0
     assert made.cli("remember", "The ledger is append-only.").returncode == 0
-    granted = made.cli("migrate", "--grant", made.login)
+    granted = made.cli("store", "migrate", "--grant", made.login)
     assert granted.returncode == 0, granted.stderr
     yield made
     made.close()
 
 
 def test_it_serves_and_makes_vectors(place: Place) -> None:
-    key = answer(place.cli("key", "add", "anna", "--project", SHOP, "--json"))["key"]
+    key = answer(place.cli("server", "key", "add", "anna", "--project", SHOP, "--json"))["key"]
     environment = {**place.environment, "HOLDFAST_DATABASE": place.serving}
     with Served(environment, place.folder, SERVE, key) as served:
         assert "Saved" in served.call("remember", text="The kiosk firmware needs a cold reboot after flashing.")
@@ -119,17 +119,17 @@ def test_roles_that_could_pass_by_the_policies_are_not_let_serve(place: Place) -
     mighty = f"{place.login}_mighty"
     place.owner.execute(f"create role {mighty} login bypassrls")
     try:
-        told = place.cli("migrate", "--grant", mighty)
+        told = place.cli("store", "migrate", "--grant", mighty)
         assert told.returncode != 0
         assert "pass by every policy" in told.stderr
-        assert "There is no role nobody_here" in place.cli("migrate", "--grant", "nobody_here").stderr
+        assert "There is no role nobody_here" in place.cli("store", "migrate", "--grant", "nobody_here").stderr
     finally:
         place.owner.execute(f"drop role {mighty}")
 
 
 def test_it_does_not_start_behind_policies_of_another_version(place: Place) -> None:
     place.owner.execute("update settings set value = 'old' where name = 'protected'")
-    told = place.cli("serve", "--port", "0", HOLDFAST_DATABASE=place.serving)
+    told = place.cli("server", "run", "--port", "0", HOLDFAST_DATABASE=place.serving)
     assert told.returncode != 0
     assert "migrate --grant" in told.stderr
-    assert place.cli("migrate", "--grant", place.login).returncode == 0
+    assert place.cli("store", "migrate", "--grant", place.login).returncode == 0

@@ -17,7 +17,7 @@ from tests.hosts.running import answer, runner
 from tests.hosts.served import Served
 
 SHOP = "example.org/acme/shop"
-SERVE = ("-m", "holdfast", "serve", "--port", "0", "--rate", "1000", "--burst", "1000")
+SERVE = ("-m", "holdfast", "server", "run", "--port", "0", "--rate", "1000", "--burst", "1000")
 WRITERS, EACH = 4, 8
 pytestmark = pytest.mark.xdist_group("serve")
 
@@ -29,8 +29,8 @@ class Team:
         self.environment = {**environment_of(folder), "HOLDFAST_DATABASE": engines.schema(str(folder))}
         own = {name: value for name, value in self.environment.items() if name.startswith("HOLDFAST_")}
         run = runner(folder, folder)
-        assert run("user", "add", "anna", **own).returncode == 0
-        self.key = str(answer(run("key", "add", "anna", "--project", SHOP, "--json", **own))["key"])
+        assert run("server", "user", "add", "anna", **own).returncode == 0
+        self.key = str(answer(run("server", "key", "add", "anna", "--project", SHOP, "--json", **own))["key"])
         self._stack, self._folder = stack, folder
         self.servers = [self.start(), self.start()]
 

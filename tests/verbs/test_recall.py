@@ -268,7 +268,7 @@ def test_another_embedder_is_noticed_and_its_vectors_never_mixed(meaning: Memory
     meaning.embedder.name = "other"
     found = recall(meaning, Query(text="car garage"))
     assert found.search == "words"
-    assert "holdfast rebuild vectors" in found.notes[0]
+    assert "holdfast store rebuild vectors" in found.notes[0]
     assert rebuild_vectors(meaning, lambda _: None) == 1
     assert recall(meaning, Query(text="car")).search == "hybrid"
 

@@ -13,7 +13,7 @@ from holdfast.verbs.exchange.jsonl import export, import_lines
 from holdfast.verbs.memory import Memory, find
 from holdfast.verbs.records.lifecycle import record_use
 from holdfast.verbs.records.write import WrittenPending, draft_event, write
-from holdfast.verbs.upkeep.review import CHOICES, SORTS, WaitingItem, approve, decide, reject, waiting_items
+from holdfast.verbs.upkeep.review import CHOICES, SORTS, WaitingItem, approve, decide, decide_all, reject, waiting_items
 from tests.conftest import Time, keep, make_memory
 
 
@@ -163,14 +163,28 @@ def test_a_memory_whose_code_is_gone_is_still_true_or_retired(
 
 def test_ids_and_addresses_are_approved_and_rejected_without_a_list(memory: Memory, tmp_path: Path, time: Time) -> None:
     first, topic, theirs = pending(memory), suggested(memory), sent(tmp_path, time, memory)
-    assert approve(memory, [first.id, topic.id, theirs.id]) == ["approved", "opened as a thread", "accepted"]
-    assert reject(memory, ["stranger@example.org"]) == ["rejected"]
+    done = approve(memory, [first.id, topic.id, theirs.id])
+    assert [decision.done for decision in done] == ["approved", "opened as a thread", "accepted"]
+    assert [decision.done for decision in reject(memory, ["stranger@example.org"])] == ["rejected"]
     with pytest.raises(Conflict, match="needs no approval"):
         approve(memory, [first.id])
     with pytest.raises(NotFound, match="nobody"):
         reject(memory, ["nobody"])
     with pytest.raises(Invalid):
         approve(memory, [])
+
+
+@pytest.mark.parametrize(
+    ("choice", "states"), [("approve", ["active"] * 3), ("reject", ["retired", "pending", "retired"])]
+)
+def test_everything_of_some_sorts_is_decided_at_once(
+    memory: Memory, tmp_path: Path, time: Time, choice: str, states: list[str]
+) -> None:
+    waiting = [pending(memory), suggested(memory), sent(tmp_path, time, memory)]
+    done = decide_all(memory, ["quarantined", "pending", "suggestion"], choice)  # type: ignore[arg-type]
+    assert len(done) == 3
+    assert [state(memory, record) for record in waiting] == states
+    assert waiting_items(memory) == []
 
 
 def test_only_some_sorts_are_listed_on_request(memory: Memory) -> None:

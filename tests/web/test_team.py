@@ -23,7 +23,7 @@ pytestmark = pytest.mark.xdist_group("browser")
 
 
 class Team:
-    """A running `holdfast serve`, and the command line of who runs it."""
+    """A running `holdfast server run`, and the command line of who runs it."""
 
     def __init__(self, folder: Path) -> None:
         own = {
@@ -35,10 +35,10 @@ class Team:
         self.folder, self.own, self.cli = folder, own, runner(folder, folder)
         self.keys: dict[str, dict[str, str]] = {}
         for user, project in (("anna", SHOP), ("ben", SHOP), ("carla", BANK)):
-            assert self.run("user", "add", user).returncode == 0
-            self.keys[user] = answer(self.run("key", "add", user, "--project", project, "--json"))
+            assert self.run("server", "user", "add", user).returncode == 0
+            self.keys[user] = answer(self.run("server", "key", "add", user, "--project", project, "--json"))
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "holdfast", "serve", "--port", "0"],
+            [sys.executable, "-m", "holdfast", "server", "run", "--port", "0"],
             cwd=folder,
             env={**os.environ, **own},
             stderr=subprocess.PIPE,
@@ -133,7 +133,7 @@ def test_a_person_logs_in_searches_opens_a_memory_and_logs_out(served: Team) -> 
 
 
 def test_the_live_stream_tells_what_is_ones_own_and_ends_with_the_key(served: Team) -> None:
-    key = answer(served.run("key", "add", "anna", "--project", SHOP, "--json"))
+    key = answer(served.run("server", "key", "add", "anna", "--project", SHOP, "--json"))
     served.keys["other"] = key
     with served.open("other", "GET", "/stream?project=*") as live:
         assert live.readline().startswith(b": holdfast")
@@ -142,7 +142,7 @@ def test_the_live_stream_tells_what_is_ones_own_and_ends_with_the_key(served: Te
         told = _next_event(live)
         assert "second floor" in told
         assert "third floor" not in told
-        assert served.run("key", "revoke", key["id"]).returncode == 0
+        assert served.run("server", "key", "revoke", key["id"]).returncode == 0
         served.remember("ben", "The shop's stairs creak at night.")
         assert "stairs" not in live.read().decode()
 

@@ -137,7 +137,7 @@ def stored(text: Any, read: Callable[[Any], T]) -> T:
     try:
         return read(json.loads(text))
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as problem:
-        hint = "`holdfast doctor` says more; `holdfast recover` saves what can be read."
+        hint = "`holdfast doctor` says more; `holdfast store recover` saves what can be read."
         raise StoreCorrupt("The store is damaged: a text in it makes no sense any more.", hint=hint) from problem
 
 

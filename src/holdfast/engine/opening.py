@@ -29,7 +29,8 @@ def open_store(
                 _bring_up_to_date(store, progress)
     if not unfinished and store.setting(MOVING):
         raise StoreError(
-            "Another store is being moved into this one.", hint="Run the same `holdfast migrate` again to finish it."
+            "Another store is being moved into this one.",
+            hint="Run the same `holdfast store migrate` again to finish it.",
         )
     return store
 

@@ -36,11 +36,11 @@ _MEANING: dict[int, tuple[type[StoreError], str]] = {
     sqlite3.SQLITE_LOCKED: (StoreBusy, ""),
     sqlite3.SQLITE_CORRUPT: (
         StoreCorrupt,
-        "Nothing was touched. `holdfast recover` saves what can be read; `holdfast restore FILE` puts a backup back.",
+        "Nothing was touched. `holdfast store recover` saves what can be read; `holdfast store restore FILE` puts a backup back.",
     ),
     sqlite3.SQLITE_NOTADB: (
         NotAStore,
-        "If it was one before, `holdfast recover` saves what can be read; else move it away or set HOLDFAST_HOME.",
+        "If it was one before, `holdfast store recover` saves what can be read; else move it away or set HOLDFAST_HOME.",
     ),
 }
 

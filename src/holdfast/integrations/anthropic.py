@@ -296,7 +296,7 @@ def _content(record: Record) -> str:
 
 def _readable(record: Record, path: str) -> Record:
     if record.state == "pending":
-        raise ToolError(f"{path} is pending approval: `holdfast confirm {short(record.id)}`.")
+        raise ToolError(f"{path} is pending approval: `holdfast review approve {short(record.id)}`.")
     return record
 
 
@@ -310,7 +310,7 @@ def _saved(outcome: Record | SecretFound) -> Record:
 def _remark(record: Record, text: str) -> str:
     """Return what the writer should know about a saved file."""
     if record.state == "pending":
-        return f" It is not used until a person approves it (`holdfast confirm {short(record.id)}`)."
+        return f" It is not used until a person approves it (`holdfast review approve {short(record.id)}`)."
     return " Parts marked <private> were left out." if _content(record) != _plain(text) else ""
 
 

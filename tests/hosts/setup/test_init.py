@@ -129,7 +129,7 @@ def test_leaving_altogether_deletes_memories_after_a_backup(
     assert sorted(path.name for path in (tmp_path / "h").iterdir()) == ["mine.txt"]
     assert Path(done["backup"]).parent == own_home
     assert Path(done["backup"]).stat().st_mode & 0o777 == 0o600
-    assert answer(run("restore", done["backup"], "--yes", "--json", **store))["events"] >= 1
+    assert answer(run("store", "restore", done["backup"], "--yes", "--json", **store))["events"] >= 1
     assert len(answer(run("list", "--json", **store))["records"]) == 1
     assert claude.read_text() == '{\n  "numStartups": 3\n}\n'
     assert run("uninstall", "--all", "--client", "codex").returncode == 64

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.hosts.cli.main import COMMANDS
+from holdfast.hosts.cli.commands import COMMANDS
 from holdfast.hosts.setup.shapes import SECONDS
 from holdfast.model.trail import CLIENT_EVENTS as EVENTS
 
@@ -53,8 +53,9 @@ def test_commands_and_skills_are_described_and_name_what_exists(path: Path) -> N
         assert front["name"] == path.parent.name
     else:
         assert front["disable-model-invocation"] == "true"  # they cost nothing until somebody types them
-    for command in re.findall(r"`holdfast ([a-z-]+)", found[2]):
+    for command, inner in re.findall(r"`holdfast ([a-z-]+)(?: ([a-z-]+))?", found[2]):
         assert command in COMMANDS, command
+        assert not COMMANDS[command].commands or inner in COMMANDS[command].commands, inner
     tools = {tool["name"] for tool in json.loads((ROOT / "src/holdfast/surfaces/core/offer.json").read_text())["tools"]}
     named = re.findall(r"`([a-z]+)`", found[2])
     assert set(named) - {"start", "close", "holdfast"} <= tools

@@ -207,7 +207,7 @@ def check_protected(db: Database) -> None:
     if not rows or rows[0][0] != _digest():
         raise StoreError(
             "The policies of the database are not those of this version.",
-            hint="As the owner of the tables run `holdfast migrate --grant ROLE`.",
+            hint="As the owner of the tables run `holdfast store migrate --grant ROLE`.",
         )
 
 

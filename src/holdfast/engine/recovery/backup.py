@@ -118,7 +118,7 @@ def rewrite(file: Path, change: Callable[[Store], object]) -> JournalMark:
 def look_at(file: Path) -> JournalMark:
     """Check a store file without changing it and return its mark; raise NotFound, NotAStore or StoreCorrupt."""
     if not file.is_file():
-        raise NotFound(f"There is no file {file}.", hint="`holdfast backup` says where it puts them.")
+        raise NotFound(f"There is no file {file}.", hint="`holdfast store backup` says where it puts them.")
     with translated(file), closing(_connected(file, "ro")) as connection:
         return _checked(connection, file)
 
@@ -258,10 +258,10 @@ def as_of_now(path: Path) -> None:
 
 def _checked(connection: sqlite3.Connection, path: Path) -> JournalMark:
     if connection.execute("pragma application_id").fetchone()[0] != APPLICATION_ID:
-        raise NotAStore(f"{path} is not a Holdfast store.", hint="Load an export with `holdfast import`.")
+        raise NotAStore(f"{path} is not a Holdfast store.", hint="Load an export with `holdfast store import`.")
     found = [row[0] for row in connection.execute("pragma integrity_check(5)")]
     if found != ["ok"]:
-        hint = f"`holdfast recover {path}` saves what can be read of it."
+        hint = f"`holdfast store recover {path}` saves what can be read of it."
         raise StoreCorrupt(f"{path} is damaged ({found[0]}).", hint=hint)
     return _mark(connection)
 

@@ -1,4 +1,4 @@
-"""`holdfast user` and `holdfast key`: the users of a server and their keys."""
+"""`holdfast server user` and `holdfast server key`: the users of a server and their keys."""
 
 from dataclasses import asdict
 from typing import Any
@@ -28,8 +28,8 @@ def user_command() -> None:
     """Add, list and remove the users of a server. Their writes are signed with their name.
 
     \b
-    holdfast user add ada
-    holdfast user list
+    holdfast server user add ada
+    holdfast server user list
     """
 
 
@@ -39,7 +39,7 @@ def add_user_command(name: str) -> None:
     """Add a user."""
     with _store() as memory:
         access.add_user(memory, name)
-    click.echo(f"Added {name}. `holdfast key add {name} --project …` creates a key for them.")
+    click.echo(f"Added {name}. `holdfast server key add {name} --project …` creates a key for them.")
 
 
 @user_command.command("list")
@@ -67,8 +67,8 @@ def key_command() -> None:
     """Create, list, rotate and revoke keys. A key is printed once: only its hash is stored.
 
     \b
-    holdfast key add ada --project github.com/acme/shop --days 90
-    holdfast key list
+    holdfast server key add ada --project github.com/acme/shop --days 90
+    holdfast server key list
     """
 
 

@@ -23,21 +23,48 @@ from holdfast.verbs.sessions.scars import Answer, effects, unanswered
 
 
 @click.command("brief")
-@click.argument("plan", nargs=-1, required=True)
+@click.argument("plan", nargs=-1)
 @click.option(
     "--form",
     type=click.Choice(["compact", "gate", "full"]),
     default="compact",
     show_default=True,
-    help="compact; gate (only what must not be repeated); or full (with texts).",
+    help="With a plan: compact; gate (only what must not be repeated); or full (with texts).",
 )
-@click.option("--budget", type=click.IntRange(20), help="Maximum tokens; default: 500, 100 or 4000 by form.")
+@click.option(
+    "--budget", type=click.IntRange(20), help="With a plan: maximum tokens; default 500, 100 or 4000 by form."
+)
 @json_option
 def brief_command(plan: tuple[str, ...], form: str, budget: int | None, as_json: bool) -> None:
-    """Print what is known about a plan, to paste into a sub-agent's prompt."""
+    """Print the brief that a session of this project starts with; with a PLAN, what is known about it.
+
+    A plan's brief is for a sub-agent's prompt.
+    """
+    if not plan:
+        _print_session_brief(as_json=as_json)
+        return
     with opened() as memory:
         plan_brief = brief(memory, " ".join(plan), form=form, budget=budget or 0)
     show(plan_brief, plan_brief.text, as_json=as_json)
+
+
+@click.command("opening")
+@json_option
+def opening_command(as_json: bool) -> None:
+    """Print the brief that a session of this project starts with: another name of `holdfast brief`."""
+    _print_session_brief(as_json=as_json)
+
+
+def _print_session_brief(*, as_json: bool) -> None:
+    from holdfast.verbs.sessions.opening_brief import brief_of
+
+    with opened() as memory:
+        session_brief = brief_of(memory)
+    if session_brief.text and not as_json:
+        print(session_brief.text)  # as an agent gets it: stored text was fenced when the brief was made
+        return
+    empty = "The brief is empty: nothing is stored for this project yet, or `inject` is off."
+    show(session_brief, empty, as_json=as_json)
 
 
 @click.command("absorb")
@@ -81,11 +108,15 @@ def absorb_command(
 @click.command("judge")
 @click.argument("verdict", type=click.Choice(VERDICTS, case_sensitive=False))
 @click.argument("ids", type=MEMORY, nargs=-1)
-@click.option("--evidence", default="", help="What was observed, done or checked.")
+@click.option("--evidence", "--note", default="", help="What was observed, done or checked.")
 @click.option("--session", help="Session in which the scars were surfaced.")
 @json_option
 def judge_command(verdict: str, ids: tuple[str, ...], evidence: str, session: str | None, as_json: bool) -> None:
-    """Answer surfaced scars (APPLYING, N_A, REFUTED), or report the outcome of memories."""
+    """Report whether memories helped, or answer a scar.
+
+    A scar is answered with APPLYING, N_A or REFUTED. applied, ignored, contradicted and corrected report the outcome of any memory
+    that was shown; verified marks it as checked; confirmed and cancelled approve and reject a pending one.
+    """
     with opened(session=session) as memory:
         judged = judge(memory, [Answer(scar=id_, decision=verdict, evidence=evidence) for id_ in ids])
         open_scars = unanswered(memory)
@@ -95,13 +126,13 @@ def judge_command(verdict: str, ids: tuple[str, ...], evidence: str, session: st
         raise click.exceptions.Exit(Conflict.exit_code)
 
 
-@click.command("log")
+@click.command("learnings")
 @click.option("--kind", "kinds", type=KIND, multiple=True, help="Only this kind; repeatable.")
 @click.option("--severity", default="", help="Only this severity.")
 @click.option("--days", type=click.IntRange(1), help="Only of the last N days.")
 @click.option("--limit", default=20, show_default=True, type=click.IntRange(1, 1000), help="Maximum number to show.")
 @json_option
-def log_command(kinds: tuple[str, ...], severity: str, days: int | None, limit: int, as_json: bool) -> None:
+def learnings_command(kinds: tuple[str, ...], severity: str, days: int | None, limit: int, as_json: bool) -> None:
     """List learnings and decisions, latest first."""
     from holdfast.model.ids import days_before
 

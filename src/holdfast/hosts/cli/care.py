@@ -1,6 +1,5 @@
-"""Commands that change memories: revise, approve, retire, link, and more."""
+"""Commands that change memories: revise, retire, restore, link, and more."""
 
-import os
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -8,20 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from holdfast.hosts.cli.options import fields_of, opened, stdin_text, teaching_fields
-from holdfast.hosts.cli.outcome import present, refuse
+from holdfast.hosts.cli.options import declined, fields_of, opened, stdin_text, teaching_fields
+from holdfast.hosts.cli.outcome import refuse
 from holdfast.hosts.cli.render import console, icon, json_option, print_json, show_history
 from holdfast.hosts.cli.values import KIND, MEMORY, RELATION, SCOPE
 from holdfast.model.errors import Invalid
-from holdfast.model.event import OUTCOMES, event_to_json
+from holdfast.model.event import event_to_json
 from holdfast.model.ids import short
 from holdfast.model.record import Record, record_to_json
-from holdfast.model.text import counted
-from holdfast.policy.admission.admit import Waivers
+from holdfast.model.text import counted, shorten
 from holdfast.verbs.memory import Memory, find
-from holdfast.verbs.records.lifecycle import Revision, link, record_use, rename_scope, restore, retire, revise, unlink
+from holdfast.verbs.records.lifecycle import Revision, link, rename_scope, restore, retire, revise, unlink
 from holdfast.verbs.records.read import history
-from holdfast.verbs.records.write import cancel, confirm
 
 if TYPE_CHECKING:
     from holdfast.verbs.upkeep.backups import Backup
@@ -85,25 +82,6 @@ def revise_command(
         refuse(outcome, as_json=as_json)
 
 
-@click.command("confirm")
-@click.argument("id", type=MEMORY)
-@click.option("--force", is_flag=True, help="Save it although there is a duplicate.")
-@json_option
-def confirm_command(id: str, force: bool, as_json: bool) -> None:  # noqa: A002
-    """Approve a pending memory."""
-    with opened() as memory:
-        present(confirm(memory, id, waivers=Waivers(duplicate=force)), as_json=as_json)
-
-
-@click.command("cancel")
-@click.argument("id", type=MEMORY)
-@json_option
-def cancel_command(id: str, as_json: bool) -> None:  # noqa: A002
-    """Reject a pending memory."""
-    with opened() as memory:
-        _done("cancelled", cancel(memory, id), as_json=as_json)
-
-
 @click.command("forget")
 @click.argument("id", type=MEMORY)
 @click.option(
@@ -124,8 +102,8 @@ def forget_command(id: str, reason: str, for_good: bool, and_backups: bool, yes:
     """
     with opened() as memory:
         if for_good:
-            if not yes and not click.confirm(f"Erase {id} and its whole history permanently?", err=True):
-                raise click.Abort
+            if not yes and not _agrees_to_erase(memory, id):
+                declined()
             _erase(memory, id, and_backups=and_backups, as_json=as_json)
             return
         if and_backups:
@@ -136,19 +114,12 @@ def forget_command(id: str, reason: str, for_good: bool, and_backups: bool, yes:
 
 
 @click.command("restore")
-@click.argument("id", metavar="ID|FILE")
-@click.option("-y", "--yes", is_flag=True, help="With a file: do not ask.")
+@click.argument("id", type=MEMORY)
 @json_option
-def restore_command(id: str, yes: bool, as_json: bool) -> None:  # noqa: A002
-    """Bring back a retired memory; or, given a file of `holdfast backup`, replace the store by it.
-
-    An argument with a dot or a slash is a file. The current store is backed up first.
-    """
-    if any(sign in id for sign in (".", "/", os.sep)):
-        from holdfast.hosts.cli.recovery import restore_store
-
-        restore_store(Path(id), yes=yes, as_json=as_json)
-        return
+def restore_command(id: str, as_json: bool) -> None:  # noqa: A002
+    """Bring back a retired memory. `holdfast store restore` restores a backup."""
+    if Path(id).suffix or Path(id).is_file():
+        raise Invalid(f"{id} is a file.", hint=f"To replace the store by a backup: holdfast store restore {id}")
     with opened() as memory:
         _done("restored", restore(memory, id), as_json=as_json)
 
@@ -188,20 +159,6 @@ def unlink_command(source: str, relation: str, target: str, as_json: bool) -> No
         _done("unlinked", unlink(memory, source, relation, target), as_json=as_json)
 
 
-@click.command("use")
-@click.argument("outcome", type=click.Choice(OUTCOMES))
-@click.argument("ids", type=MEMORY, nargs=-1, required=True)
-@click.option("--note", default="", help="What happened.")
-@json_option
-def use_command(outcome: str, ids: tuple[str, ...], note: str, as_json: bool) -> None:
-    """Report whether memories helped, were ignored or were wrong."""
-    with opened() as memory:
-        used = record_use(memory, ids, outcome, note=note)
-    print_json({"status": outcome, "ids": used}) if as_json else print(
-        "\n".join(f"{short(item)}  {outcome}" for item in used)
-    )
-
-
 @click.command("rename-scope")
 @click.argument("old", type=SCOPE)
 @click.argument("new")
@@ -213,6 +170,11 @@ def rename_scope_command(old: str, new: str, as_json: bool) -> None:
     print_json({"renamed": [record.id for record in renamed]}) if as_json else print(
         f"{len(renamed)} memories moved from {old} to {new}."
     )
+
+
+def _agrees_to_erase(memory: Memory, reference: str) -> bool:
+    title = shorten(find(memory, reference).record.title or "its remains", 60)
+    return click.confirm(f"Erase “{title}” and its whole history for good?", err=True)
 
 
 def _erase(memory: Memory, reference: str, *, and_backups: bool, as_json: bool) -> None:

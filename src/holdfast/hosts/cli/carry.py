@@ -78,7 +78,7 @@ def export_command(place: Path | None, form: str, output: Path | None, as_json: 
 
 def _export_folder(memory: "Memory", folder: Path | None, as_json: bool) -> None:
     if folder is None:
-        raise Invalid("Which folder?", hint="holdfast export --as bettermemory FOLDER")
+        raise Invalid("Which folder?", hint="holdfast store export --as bettermemory FOLDER")
     count = write_markdown(records_of(memory), folder)
     print_json({"output": str(folder), "memories": count}) if as_json else print(f"{count} files written to {folder}.")
 
@@ -146,10 +146,14 @@ def import_command(
         return
     show_report(report, dry_run=dry_run)
     if quarantine_as and not dry_run:
-        print(visible(f'They are in quarantine: holdfast quarantine, holdfast accept "{quarantine_as}".'))
+        print(
+            visible(
+                f'They are in quarantine: holdfast review list --sort quarantined, holdfast review approve "{quarantine_as}".'
+            )
+        )
     if report.taken and lagging:
         print(
-            f"{lagging} have no vectors yet; they are computed with use, or now with `holdfast rebuild vectors --missing`."
+            f"{lagging} have no vectors yet; they are computed with use, or now with `holdfast store rebuild vectors --missing`."
         )
 
 
@@ -200,7 +204,7 @@ def _destinations(report: Report) -> Iterable[str]:
             yield f"{way} ({count})"
     lonely = {here for homes in report.projects.values() for here in homes if here and "/" not in here}
     for name in sorted(lonely):
-        yield f"{name} is no repository known here. To put it into one: holdfast project move {name} github.com/OWNER/{name}"
+        yield f"{name} is no repository known here. To put it into one: holdfast store project move {name} github.com/OWNER/{name}"
 
 
 def _pair(text: str) -> tuple[str, str]:

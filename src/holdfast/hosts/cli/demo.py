@@ -21,11 +21,11 @@ TRY = (
     ('holdfast brief "change how refunds are booked"', "what a sub-agent should know first"),
     ("holdfast session list", "who worked on what"),
     ("holdfast thread triage", "unfinished work by the stage of its life"),
-    ("holdfast analyze", "what sessions add up to, and which lessons are ignored"),
-    ("holdfast health", "what to look after first"),
-    ("holdfast contradictions", "what cannot both be true"),
-    ("holdfast duplicates", "what should become one"),
-    ("holdfast absorb --candidates", "what may be worth a lesson"),
+    ("holdfast stats analyze", "what sessions add up to, and which lessons are ignored"),
+    ("holdfast stats health", "what to look after first"),
+    ("holdfast review contradictions", "what cannot both be true"),
+    ("holdfast review duplicates", "what should become one"),
+    ("holdfast ingest absorb --candidates", "what may be worth a lesson"),
 )
 
 
@@ -66,7 +66,9 @@ def _contents(contents: Contents) -> str:
 def _search(contents: Contents) -> str:
     if not contents.without_vectors:
         return "by words and by meaning"
-    return f"by words; {contents.without_vectors:,} memories have no vectors (`holdfast rebuild vectors --missing`)"
+    return (
+        f"by words; {contents.without_vectors:,} memories have no vectors (`holdfast store rebuild vectors --missing`)"
+    )
 
 
 def _to_try(contents: Contents) -> str:

@@ -1,4 +1,4 @@
-"""Commands around hooks: the worker, receipts of what was injected, and the brief."""
+"""Commands around hooks: the worker, and receipts of what was injected."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -55,21 +55,3 @@ def receipts_command(days: int, limit: int, as_json: bool) -> None:
 
 def _tallied(outcomes: Iterable[str]) -> str:
     return ", ".join(f"{count} {outcome}" for outcome, count in Counter(outcomes).most_common())
-
-
-@click.command("opening")
-@json_option
-def opening_command(as_json: bool) -> None:
-    """Print the brief that a session of this project would start with."""
-    from holdfast.verbs.sessions.opening_brief import brief_of
-
-    with opened() as memory:
-        session_brief = brief_of(memory)
-    if session_brief.text and not as_json:
-        print(session_brief.text)  # as an agent gets it: stored text was fenced when the brief was made
-    else:
-        show(
-            session_brief,
-            "The brief is empty: nothing is stored for this project yet, or `inject` is off.",
-            as_json=as_json,
-        )

@@ -162,8 +162,8 @@ def graph_command(node: str, lens: str, predicate: str, depth: int, limit: int, 
     NODE is an id, an issue, a name or a label such as "Issue: SHOP-12"; default: a summary of the whole graph.
 
     \b
-    holdfast graph SHOP-12
-    holdfast graph claude-code --lens produced_by
+    holdfast stats graph SHOP-12
+    holdfast stats graph claude-code --lens produced_by
     """
     with opened() as memory:
         traversal = traverse(memory, lens if node else "stats", node, predicate=predicate, depth=depth, limit=limit)

@@ -25,7 +25,7 @@ from holdfast.verbs.capture.observer import ObserverStatus, observer_status
 def learn_command(since: str, limit: int, dry_run: bool, as_json: bool) -> None:
     """Learn from git history: decisions and their reasons, reverts, changes that broke something, repeated fixes, regressions.
 
-    Decisions, and reverts that are not marked as such, are pending until approved (`holdfast confirm`); the rest is saved as
+    Decisions, and reverts that are not marked as such, are pending until approved (`holdfast review approve`); the rest is saved as
     observations that may become scars. A reverted change that came back is left out, and a patch on two branches counts once.
     The next run reads only new commits.
     """
@@ -57,7 +57,7 @@ def _show_learned(learned: Learned) -> None:
     if learned.left_out:
         out.print(
             Text(
-                f"{learned.left_out} more were left out: approve or reject some, then run `holdfast learn --since …`.",
+                f"{learned.left_out} more were left out: approve or reject some, then run `holdfast ingest learn --since …`.",
                 style="yellow",
             )
         )

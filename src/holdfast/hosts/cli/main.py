@@ -2,166 +2,107 @@
 
 import os
 import sys
+import traceback
+from collections.abc import Mapping
 from importlib import import_module
 from io import TextIOWrapper
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from holdfast import __version__
+from holdfast.hosts.cli.commands import COMMANDS, FIRST, HEADINGS, HIDDEN, MOVED, Entry, nearest, suggestion
 from holdfast.hosts.cli.examples import examples_of
 from holdfast.model.errors import HoldfastError, Invalid
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-# Name, module and a line for the overview. Modules are imported when their command is called.
-COMMANDS: dict[str, tuple[str, str]] = {
-    "init": ("setup", "Set up the clients on this machine."),
-    "remember": ("memories", "Save a memory."),
-    "recall": ("memories", "Search memories by word and meaning."),
-    "show": ("memories", "Show a memory in full."),
-    "list": ("memories", "List memories, newest first."),
-    "timeline": ("memories", "Show the memories saved before and after a memory or the best search result."),
-    "revise": ("care", "Change a memory's text, title, kind or labels."),
-    "verify": ("truth", "Mark a memory as checked, or check all of them against the code."),
-    "check": ("truth", "Fail if the current changes make a team memory untrue (for CI)."),
-    "confirm": ("care", "Approve a pending memory."),
-    "cancel": ("care", "Reject a pending memory."),
-    "forget": ("care", "Retire a memory, or erase it permanently."),
-    "restore": ("care", "Bring back a retired memory, or restore a backup."),
-    "history": ("care", "Show all events of a memory."),
-    "link": ("care", "Link a memory to another."),
-    "unlink": ("care", "Remove a link."),
-    "use": ("care", "Report whether a memory helped, was ignored or was wrong."),
-    "rename-scope": ("care", "Rename a scope in all memories."),
-    "session": ("sessions", "Start, list and close sessions; transcripts."),
-    "thread": ("threads", "Track unfinished work."),
-    "judge": ("agents", "Answer surfaced scars, or report the outcome of memories."),
-    "brief": ("agents", "Print what is known about a plan, for a sub-agent."),
-    "absorb": ("agents", "Save what a sub-agent observed."),
-    "log": ("agents", "List learnings and decisions."),
-    "analyze": ("agents", "Summarise recent sessions."),
-    "learn": ("learning", "Learn from the git history of this repository."),
-    "observer": ("learning", "Show which observer is configured and what it costs."),
-    "health": ("keeping", "Show the health of the memory, and what to do first."),
-    "trust": ("keeping", "Show or change the trust in a memory."),
-    "hot": ("keeping", "Show or change the hot set: the few memories that matter most."),
-    "next": ("keeping", "Show what sessions used after a memory."),
-    "quality": ("keeping", "Show the cost and success of recent recalls."),
-    "maintain": ("keeping", "Retire expired memories and free space."),
-    "graph": ("keeping", "Show how memories, sessions, issues and people are connected."),
-    "scan": ("scanning", "Search the whole store for secrets, and mask them."),
-    "audit": ("keeping", "Show what was retired, erased or restored, by whom and why."),
-    "metrics": ("keeping", "Show counters."),
-    "opening": ("hooks", "Print the brief that a session would start with."),
-    "receipts": ("hooks", "Show what was injected, and whether it helped."),
-    "work": ("hooks", "Process activity from hooks; hooks start this themselves."),
-    "contradictions": ("knowledge", "Show and resolve contradicting memories."),
-    "duplicates": ("knowledge", "Show and merge near-duplicates."),
-    "mine": ("knowledge", "Find recurring patterns in logged output."),
-    "bootstrap": ("documents", "Import the project's documents."),
-    "seed": ("documents", "Import a file."),
-    "compat": ("compat", "Run a command of another system under its original name."),
-    "sync": ("replicas", "Sync with replicas: git notes, markdown files."),
-    "replica": ("replicas", "Turn replicas on or off, and show their state."),
-    "share": ("replicas", "Share memories with the team of this repository."),
-    "unshare": ("replicas", "Stop sharing memories."),
-    "quarantine": ("quarantine", "Show what arrived from people you have not accepted."),
-    "accept": ("quarantine", "Accept an author, or a quarantined memory."),
-    "reject": ("quarantine", "Reject an author, or a quarantined memory."),
-    "export": ("carry", "Export the store as JSON lines, or its memories in another format."),
-    "import": ("carry", "Import an export, or the data of another system."),
-    "project": ("projects", "List the projects of the store, or move memories to another one."),
-    "migrate": ("moving", "Move the store to PostgreSQL, or back to a file."),
-    "backup": ("recovery", "Copy the store to a checked file while it is in use."),
-    "recover": ("recovery", "Recover what can be read from a damaged store."),
-    "rebuild": ("upkeep", "Rebuild views or vectors from the journal, or a store from markdown files."),
-    "status": ("upkeep", "Show what is in the store, and its state."),
-    "doctor": ("upkeep", "Check that everything works, and show how to fix what does not."),
-    "config": ("upkeep", "Show every setting, its meaning and its source."),
-    "uninstall": ("setup", "Undo `init`: remove Holdfast from every client."),
-    "mcp": ("mcp", "Serve the memory to MCP clients over stdio or HTTP."),
-    "web": ("web", "Open the viewer: browse, search and correct memories in a browser."),
-    "watch": ("web", "Follow activity and new memories live."),
-    "completion": ("completion", "Print a completion script for a shell."),
-    "serve": ("serve", "Serve the memory to a team: many users, each with a key."),
-    "user": ("access", "Add, list and remove the users of a server."),
-    "key": ("access", "Create, list, rotate and revoke the keys of a server's users."),
-    "demo": ("demo", "Load a sample store: three months of a made-up team."),
-}
-# Headings of the overview, by the first command below each.
-HEADINGS = {
-    "init": "Get started",
-    "remember": "Save and find",
-    "revise": "Keep memories true",
-    "session": "Sessions",
-    "learn": "Knowledge",
-    "opening": "Injection",
-    "contradictions": "Clean up and import",
-    "sync": "Share and move",
-    "rebuild": "Store and clients",
-    "demo": "Demo",
-}
 EXIT_CODES = """\b
 Exit codes:
-  0   done
-  1   unexpected error
-  3   no such memory, or an ambiguous id
-  4   rejected: a duplicate, a secret, or not possible in this state
-  5   the store, the embedder or an optional part cannot be used
-  64  invalid command or input"""
+  0    done
+  1    a check found something (check, verify --all, scan)
+  3    no such memory, or an ambiguous id
+  4    refused: a duplicate, a secret, not possible now, or you said no
+  5    the store, the embedder or an optional part cannot be used
+  64   invalid command or input
+  70   a bug in Holdfast
+  130  interrupted (Ctrl-C)"""
+FAILED, INTERRUPTED = 70, 130
+WELCOME = ('remember "Run the migrations before the seed script."', 'recall "how do I set up the database"', "init")
 
 
 class Lazy(click.Group):
     """A group that imports each command when it is needed."""
 
+    def __init__(self, *args: Any, entries: Mapping[str, Entry], **settings: Any) -> None:
+        super().__init__(*args, **settings)
+        self.entries = entries
+
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         """Return the commands in the order a newcomer meets them."""
-        return list(COMMANDS)
+        return list(self.entries)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         """Import and return a command."""
-        if cmd_name not in COMMANDS:
+        entry = self.entries.get(cmd_name)
+        if entry is None:
             return None
-        module = import_module(f"holdfast.hosts.cli.{COMMANDS[cmd_name][0]}")
+        path = cmd_name if self.name in (None, "cli") else f"{self.name} {cmd_name}"
+        if entry.commands:
+            return Lazy(cmd_name, entries=entry.commands, help=entry.line, epilog=examples_of(path))
+        module = import_module(f"holdfast.hosts.cli.{entry.module}")
         command = getattr(module, cmd_name.replace("-", "_") + "_command")
         assert isinstance(command, click.Command)
-        command.epilog = command.epilog or examples_of(cmd_name)
+        command.epilog = command.epilog or examples_of(path)
         return command
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the commands under their headings, without importing any."""
-        parts: list[tuple[str, list[tuple[str, str]]]] = []
-        for name, (_, line) in COMMANDS.items():
-            if name in HEADINGS:
-                parts.append((HEADINGS[name], []))
-            parts[-1][1].append((name, line))
-        for heading, lines in parts:
+        is_root = ctx.parent is None
+        for heading, entries in (HEADINGS if is_root else {"Commands": self.entries}).items():
             with formatter.section(heading):
-                formatter.write_dl(lines)
+                formatter.write_dl([(name, entry.line) for name, entry in entries.items()])
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> "list[CompletionItem]":
         """Complete a command's name without importing any."""
         from click.shell_completion import CompletionItem
 
-        items = [CompletionItem(name, help=line) for name, (_, line) in COMMANDS.items() if name.startswith(incomplete)]
+        offered = {name: entry for name, entry in self.entries.items() if name not in HIDDEN}
+        items = [
+            CompletionItem(name, help=entry.line) for name, entry in offered.items() if name.startswith(incomplete)
+        ]
         return items + click.Command.shell_complete(self, ctx, incomplete)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Suggest the nearest command for a mistyped one."""
-        from difflib import get_close_matches
-
-        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
-            near = get_close_matches(args[0], COMMANDS, n=1)
-            ctx.fail(f"There is no command {args[0]!r}." + (f" Did you mean {near[0]}?" if near else ""))
+        """Name the right command for one that does not exist."""
+        if args and args[0] not in self.entries and not args[0].startswith("-"):
+            ctx.fail(_no_such_command(ctx, args[0], self.entries))
         return super().resolve_command(ctx, args)
 
 
+def _no_such_command(ctx: click.Context, word: str, entries: Mapping[str, Entry]) -> str:
+    path = ctx.command_path.partition(" ")[2]
+    known = word.lower()
+    if near := nearest(known, entries) if path else "":
+        return f"There is no command `holdfast {path} {word}`. Did you mean `holdfast {path} {near}`?"
+    if known in COMMANDS:
+        return f"There is no command `holdfast {path} {word}`. Did you mean `holdfast {known}`?"
+    if known in MOVED:
+        return f"`{word}` is `holdfast {MOVED[known]}` now."
+    meant = suggestion(word)
+    return f"There is no command {word!r}." + (f" Did you mean `holdfast {meant}`?" if meant else "")
+
+
 @click.group(
-    cls=Lazy, invoke_without_command=True, epilog=EXIT_CODES, context_settings={"help_option_names": ["-h", "--help"]}
+    "cli",
+    cls=Lazy,
+    entries=COMMANDS,
+    invoke_without_command=True,
+    epilog=EXIT_CODES,
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
 @click.version_option(__version__, "--version", message="holdfast %(version)s")
 @click.option("--home", metavar="FOLDER", help="Folder of the store.")
@@ -180,10 +121,10 @@ def cli(ctx: click.Context, home: str | None, pairs: tuple[str, ...], plain: boo
     What one session learned, decided, broke or left open is available to the next.
 
     \b
-    holdfast init                                    set up the clients on this machine
-    holdfast remember "Migrate before you seed."     save a memory
-    holdfast recall how do I set up the database     search by word or meaning
-    holdfast recall --help                           options and examples of a command
+    holdfast init                                                     set up
+    holdfast remember "Run the migrations before the seed script."    save
+    holdfast recall how do I set up the database                      find
+    holdfast help recall                                              explain
     """
     if plain:
         os.environ["NO_COLOR"] = "1"
@@ -193,20 +134,17 @@ def cli(ctx: click.Context, home: str | None, pairs: tuple[str, ...], plain: boo
 
 
 def _greet() -> None:
-    """Print five commands to start with."""
+    """Print how to start, and the commands of every day."""
     from holdfast.hosts.cli.render import console
 
     out = console()
-    out.print(f"[bold]holdfast[/] {__version__}  [dim]what an agent learned holds fast[/]\n")
-    for command, meaning in (
-        ('holdfast remember "Run the migrations before the seed script."', "save a memory"),
-        ('holdfast recall "how do I set up the database"', "search by word or meaning"),
-        ("holdfast list", "list the memories of this project"),
-        ("holdfast init", "set up Claude Code, Codex and the others; shows every change first"),
-        ("holdfast doctor", "check that everything works"),
-    ):
-        out.print(f"  [cyan]{command:<64}[/] {meaning}")
-    out.print("\n[dim]holdfast --help lists every command; each has its own --help.[/]")
+    out.print(f"[bold]holdfast[/] {__version__}  [dim]institutional memory for AI coding agents[/]\n")
+    for line in WELCOME:
+        out.print(f"  [cyan]holdfast {line}[/]")
+    out.print()
+    for name, entry in FIRST.items():
+        out.print(f"  [cyan]{name:<10}[/]{entry.line}")
+    out.print("\n[dim]`holdfast help` lists every command, `holdfast help recall` explains one.[/]")
 
 
 def main() -> None:
@@ -219,6 +157,12 @@ def main() -> None:
         # The reader (head, less) has closed the pipe. Python would report it again while closing stdout.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 0
+    except KeyboardInterrupt:
+        code = INTERRUPTED
+    except Exception:  # noqa: BLE001  a bug: the report needs where it happened
+        traceback.print_exc()
+        click.echo("This is a bug in Holdfast. Please report it with the lines above.", err=True)
+        code = FAILED
     sys.exit(code)
 
 
@@ -240,8 +184,8 @@ def _run(arguments: list[str]) -> int:
         return problem.exit_code
     except click.exceptions.Exit as leave:
         return leave.exit_code
-    except click.Abort:
-        return 1
+    except click.Abort:  # Ctrl-C, or the end of input at a question
+        return INTERRUPTED
     except click.exceptions.NoArgsIsHelpError as problem:  # a group without a command prints its help
         problem.show()
         return Invalid.exit_code

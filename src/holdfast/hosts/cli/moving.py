@@ -1,4 +1,4 @@
-"""`holdfast migrate`: move a store between a file and a server."""
+"""`holdfast store migrate`: move a store between a file and a server."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -32,9 +32,9 @@ def migrate_command(target: str | None, source: str | None, login: str | None, a
     Afterwards set `database` (or HOLDFAST_DATABASE) to the new place.
 
     \b
-    holdfast migrate --to postgresql://holdfast@db.example.org/holdfast
-    holdfast --set database=postgresql://… migrate --to ~/holdfast-copy
-    holdfast migrate --grant holdfast_server
+    holdfast store migrate --to postgresql://holdfast@db.example.org/holdfast
+    holdfast --set database=postgresql://… store migrate --to ~/holdfast-copy
+    holdfast store migrate --grant holdfast_server
     """
     if login and not (target or source):
         _grant(login)
@@ -60,7 +60,9 @@ def migrate_command(target: str | None, source: str | None, login: str | None, a
 def _grant(login: str) -> None:
     with open_memory(settings()) as memory:
         grant(memory, login)
-    print(f"{login} may run `holdfast serve` now: it owns nothing, and sees only what the requesting user may see.")
+    print(
+        f"{login} may run `holdfast server run` now: it owns nothing, and sees only what the requesting user may see."
+    )
 
 
 @contextmanager

@@ -3,12 +3,12 @@
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
 from holdfast.hosts.cli.values import DATE, KIND, SCOPE
-from holdfast.model.errors import Invalid
+from holdfast.model.errors import Conflict, Invalid
 from holdfast.model.foreign_json import parse_json
 from holdfast.model.kinds import KINDS
 
@@ -47,6 +47,12 @@ def _report_rebuild(done: int, total: int) -> None:
         click.echo(f"Updating the index of {total:,} memories for this version; this happens once.", err=True)
 
 
+def declined() -> NoReturn:
+    """Report that the user said no, and exit with the code of a refusal."""
+    click.echo("Nothing was done.", err=True)
+    raise click.exceptions.Exit(Conflict.exit_code)
+
+
 def text_or_stdin(words: tuple[str, ...]) -> str:
     """Return the text of the arguments; `-` alone, or a pipe and no words, reads stdin."""
     if words == ("-",) or (not words and not sys.stdin.isatty()):
@@ -60,7 +66,7 @@ def stdin_text() -> str:
     if len(raw) > LONGEST_STDIN:
         raise Invalid(
             f"There are more than {LONGEST_STDIN:,} bytes on stdin.",
-            hint="Save the conclusion, or split it; `holdfast seed FILE` imports a document.",
+            hint="Save the conclusion, or split it; `holdfast ingest seed FILE` imports a document.",
         )
     try:
         return raw.decode()

@@ -33,8 +33,8 @@ REMEDIES = Remedies(
     add_scope="--scope {scope}",
     any_scope="--any-scope",
     redact="--redact",
-    approve="`holdfast confirm {id}`",
-    reject="`holdfast cancel {id}`",
+    approve="`holdfast review approve {id}`",
+    reject="`holdfast review reject {id}`",
 )
 
 
@@ -80,7 +80,7 @@ def _show_saved(
         ends = f"{short(record.id)} {short(conflict.record.id)}"
         word = "replace" if conflict.replaced else "contradict"
         out.print(Text(f"  seems to {word} {short(conflict.record.id)}: {conflict.found.explain}", style="yellow"))
-        out.print(Text(f"    to resolve: holdfast contradictions resolve {ends} --how supersede", style="dim"))
+        out.print(Text(f"    to resolve: holdfast review resolve {ends} --how supersede", style="dim"))
 
 
 def refuse(refused: Refused, *, as_json: bool) -> NoReturn:

@@ -1,4 +1,4 @@
-"""`holdfast project`: list the projects of a store, and move memories between them."""
+"""`holdfast store project`: list the projects of a store, and move memories between them."""
 
 from dataclasses import asdict
 
@@ -43,7 +43,7 @@ def project_command(ctx: click.Context, as_json: bool) -> None:
 def move_command(source: str, target: str, scope: str, dry_run: bool, as_json: bool) -> None:
     """Move the memories and sessions of a project to another.
 
-    A project is a remote (github.com/me/foo, or its URL), a name of `holdfast project`, "." for the current one, or "" for
+    A project is a remote (github.com/me/foo, or its URL), a name of `holdfast store project`, "." for the current one, or "" for
     memories of every project. Ids, history, uses and trust stay.
     """
     with opened() as memory:

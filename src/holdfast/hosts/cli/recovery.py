@@ -15,7 +15,7 @@ from rich.text import Text
 from holdfast.compose.adapters import markdown_folder
 from holdfast.compose.locks import worker_lock
 from holdfast.compose.settings import FILE, keep_out_of_git, store_folder
-from holdfast.hosts.cli.options import opened, settings
+from holdfast.hosts.cli.options import declined, opened, settings
 from holdfast.hosts.cli.render import console, json_option, print_json
 from holdfast.model.errors import Conflict, Invalid, NotFound, StoreBusy
 from holdfast.model.text import counted
@@ -36,9 +36,9 @@ def backup_command(file: Path | None, keep: int | None, as_json: bool) -> None:
     Default: the folder `backups` next to the store. The copy is checked before it gets its name.
 
     \b
-    holdfast backup
-    holdfast backup --keep 7
-    holdfast backup /media/usb/holdfast.db
+    holdfast store backup
+    holdfast store backup --keep 7
+    holdfast store backup /media/usb/holdfast.db
     """
     if file and keep:
         raise Invalid("--keep is for backups next to the store.", hint="Omit FILE.")
@@ -58,8 +58,15 @@ def backup_command(file: Path | None, keep: int | None, as_json: bool) -> None:
         print(f"{counted(len(made.removed), 'older backup')} removed.")
 
 
-def restore_store(file: Path, *, yes: bool, as_json: bool) -> None:
-    """Replace the store by a backup, after asking; the current store is backed up first."""
+@click.command("restore")
+@click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
+@click.option("-y", "--yes", is_flag=True, help="Do not ask.")
+@json_option
+def restore_command(file: Path, yes: bool, as_json: bool) -> None:
+    """Replace the store by a backup. The current store is backed up first.
+
+    `holdfast restore ID` brings back a single memory that was retired.
+    """
     store, file = _store(), file.expanduser()
     if file.exists() and store.exists() and file.samefile(store):
         raise Invalid("That file is the store itself.")
@@ -90,11 +97,11 @@ def recover_command(file: Path | None, output: Path | None, yes: bool, as_json: 
     The damaged file and its log are kept in a folder next to the store. With FILE, only that file is read and a new one written.
 
     \b
-    holdfast recover
-    holdfast recover damaged.db -o new.db
+    holdfast store recover
+    holdfast store recover damaged.db -o new.db
     """
     if (file is None) != (output is None):
-        raise Invalid("FILE and --output are needed together.", hint="holdfast recover DAMAGED.db -o NEW.db")
+        raise Invalid("FILE and --output are needed together.", hint="holdfast store recover DAMAGED.db -o NEW.db")
     if file and output:
         saved, damaged = recovery.recover_file(file, output), file
     else:
@@ -115,7 +122,7 @@ def fill_from_markdown(folder: Path, *, as_json: bool) -> None:
     """Fill an empty store from a folder of markdown files."""
     with opened() as memory, tempfile.TemporaryDirectory() as states:
         if memory.store.last_seq():
-            hint = "Use an empty one: holdfast --home FOLDER rebuild --from-markdown …; or merge with `holdfast sync`."
+            hint = "Use an empty one: holdfast --home FOLDER store rebuild --from-markdown …; or merge with `holdfast sync`."
             raise Conflict("This store is not empty.", hint=hint)
         replica, sharing = markdown_folder(folder, Path(states), memory)
         with closing(replica):
@@ -161,13 +168,13 @@ def _show(saved: Saved, damaged: Path) -> None:
             out.print(f"  and {len(ids) - SHOWN} more: --json lists them all")
     out.print(f"The damaged store is in {damaged}.", markup=False)
     if saved.lost:
-        out.print("`holdfast sync` restores what replicas contain; `holdfast import` what an export contains.")
+        out.print("`holdfast sync` restores what replicas contain; `holdfast store import` what an export contains.")
 
 
 def _store() -> Path:
     config = settings().config
     if config.database:
-        raise Invalid("The store is in PostgreSQL.", hint="Use pg_dump and pg_restore, or `holdfast export`.")
+        raise Invalid("The store is in PostgreSQL.", hint="Use pg_dump and pg_restore, or `holdfast store export`.")
     return store_folder(config, Path.cwd()) / FILE
 
 
@@ -181,7 +188,7 @@ def _agree(question: str, *, yes: bool) -> None:
     if not sys.stdin.isatty():
         raise Invalid("Nothing was done.", hint="Use --yes to do it without asking.")
     if not click.confirm(question, err=True):
-        raise click.Abort
+        declined()
 
 
 @contextmanager

@@ -5,6 +5,8 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
+from threading import Timer
 from typing import Any, Literal
 
 import click
@@ -35,6 +37,8 @@ FRESHNESS_STYLE = {
     "unverified": "dim",
     "unknown": "dim",
 }
+MINUTE, DAYS_AGO = 60, 7
+PATIENCE = 0.7  # seconds until a spinner appears
 _CONFIDENCE_STYLE = {"strong": "green", "fair": "yellow", "weak": "dim"}
 
 
@@ -94,6 +98,27 @@ def show(value: Any, text: str, *, as_json: bool) -> None:
 def json_option(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add --json to a command."""
     return click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")(command)
+
+
+def ago(at: str) -> str:
+    """Return how long ago an instant was; its local date if that is more than a week."""
+    then = datetime.fromisoformat(at).astimezone()
+    now = datetime.now(UTC).astimezone()
+    seconds, days = (now - then).total_seconds(), (now.date() - then.date()).days
+    if days > DAYS_AGO or seconds < -MINUTE:
+        return f"{then:%Y-%m-%d}"
+    if seconds < MINUTE:
+        return "just now"
+    if seconds < 60 * MINUTE:
+        return f"{seconds // MINUTE:.0f} min ago"
+    if days == 0:
+        return f"{seconds // (60 * MINUTE):.0f} h ago"
+    return "yesterday" if days == 1 else f"{days} days ago"
+
+
+def local(at: str) -> str:
+    """Return an instant as local date and time, to the minute."""
+    return f"{datetime.fromisoformat(at).astimezone():%Y-%m-%d %H:%M}" if at else ""
 
 
 def icon(record: Record) -> str:
@@ -177,7 +202,7 @@ def _show_left_out(out: Console, recalled: Recalled) -> None:
 def _show_held(out: Console, recalled: Recalled) -> None:
     for hit in recalled.held:
         line = f"{short(hit.record.id)}  not accepted, {hit.came}: {hit.record.title}"
-        out.print(Text(f"{line} (holdfast quarantine)", style="yellow"))
+        out.print(Text(f"{line} (holdfast review list --sort quarantined)", style="yellow"))
 
 
 def _doubts(hit: Hit) -> list[str]:
@@ -263,7 +288,7 @@ def _facts(shown: RecordDetails) -> Iterator[str]:
     if record.reason:
         yield f"reason: {record.reason}"
     if record.waiting:
-        yield f"{counted(len(record.waiting), 'event')} about it in quarantine: `holdfast quarantine`"
+        yield f"{counted(len(record.waiting), 'event')} about it in quarantine: `holdfast review list --sort quarantined`"
     origin = record.origin
     if origin.branch or origin.commit:
         yield f"created {f'on {origin.branch} ' if origin.branch else ''}at {origin.commit[:10]}"
@@ -302,3 +327,21 @@ def progress(label: str, total: int | None, *, quiet: bool = False) -> Iterator[
     with Progress(*columns, console=out, disable=quiet or is_plain() or not out.is_terminal, transient=True) as bar:
         task = bar.add_task(label, total=total)
         yield lambda done: bar.update(task, completed=done)
+
+
+@contextmanager
+def working(label: str) -> Iterator[None]:
+    """Show a spinner on stderr if the work takes noticeable time; nothing is drawn for programs."""
+    out = console(error=True)
+    if is_plain() or not out.is_terminal:
+        yield
+        return
+    status = out.status(f"{label} …")
+    timer = Timer(PATIENCE, status.start)
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        timer.join()
+        status.stop()

@@ -230,9 +230,11 @@ def _show_synced(result: Synced, *, dry_run: bool) -> None:
     out.print(f"[cyan]{result.replica:<11}[/]{', '.join(parts)}")
     for who, count in result.held.items():
         waits = f"{counted(count, 'memory')} of {who} in quarantine"
-        how = f"holdfast accept {address(who)}" if "@" in who else "holdfast accept --all"
+        how = f"holdfast review approve {address(who)}" if "@" in who else "holdfast review approve --all"
         out.print(
-            f"{'':<11}{waits}: list with `holdfast quarantine`, accept with `{how}`.", markup=False, style="yellow"
+            f"{'':<11}{waits}: list with `holdfast review list --sort quarantined`, accept with `{how}`.",
+            markup=False,
+            style="yellow",
         )
     if result.offline:
         out.print(

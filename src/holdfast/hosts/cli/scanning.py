@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 from rich.text import Text
 
-from holdfast.hosts.cli.options import opened
+from holdfast.hosts.cli.options import declined, opened
 from holdfast.hosts.cli.render import console, json_option, print_json
 from holdfast.model.errors import Invalid
 from holdfast.model.ids import short
@@ -27,9 +27,9 @@ def scan_command(folder: Path | None, masking: bool, yes: bool, as_json: bool) -
     Exit code 1 if any is found and not masked. Only the beginning of a secret is printed.
 
     \b
-    holdfast scan
-    holdfast scan --redact
-    holdfast scan --path ~/notes
+    holdfast store scan
+    holdfast store scan --redact
+    holdfast store scan --path ~/notes
     """
     if folder:
         if masking:
@@ -42,7 +42,7 @@ def scan_command(folder: Path | None, masking: bool, yes: bool, as_json: bool) -
             _masked(leaks, redact(memory), as_json=as_json)
             return
     print_json({"leaks": [asdict(leak) for leak in leaks]}) if as_json else _show(
-        leaks, "`holdfast scan --redact` masks them."
+        leaks, "`holdfast store scan --redact` masks them."
     )
     if leaks:
         raise click.exceptions.Exit(1)
@@ -51,7 +51,7 @@ def scan_command(folder: Path | None, masking: bool, yes: bool, as_json: bool) -
 def _confirm_masking(leaks: Sequence[Leak]) -> bool:
     _show(leaks, "", error=True)
     if not click.confirm("Mask them in the store, history included? This cannot be undone.", err=True):
-        raise click.Abort
+        declined()
     return True
 
 

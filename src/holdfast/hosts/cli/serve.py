@@ -1,4 +1,4 @@
-"""`holdfast serve`: one memory for a team."""
+"""`holdfast server run`: one memory for a team."""
 
 import click
 
@@ -8,7 +8,7 @@ from holdfast.model.errors import MissingPackage
 DEFAULT_PORT = 4654
 
 
-@click.command("serve")
+@click.command("run")
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option("--port", default=DEFAULT_PORT, show_default=True, help="Port to listen on; 0 picks a free one.")
 @click.option(
@@ -17,13 +17,13 @@ DEFAULT_PORT = 4654
 @click.option("--rate", default=50.0, show_default=True, help="Requests per second for each key, on average.")
 @click.option("--burst", default=200.0, show_default=True, help="Requests a key may make at once.")
 @click.option("--largest", default=2_000_000, show_default=True, help="Largest request in bytes.")
-def serve_command(host: str, port: int, names: tuple[str, ...], rate: float, burst: float, largest: int) -> None:
+def run_command(host: str, port: int, names: tuple[str, ...], rate: float, burst: float, largest: int) -> None:
     """Serve the memory to a team over HTTP, on PostgreSQL: every request needs a user's key.
 
     \b
-    holdfast user add anna
-    holdfast key add anna --project github.com/acme/shop
-    holdfast serve
+    holdfast server user add anna
+    holdfast server key add anna --project github.com/acme/shop
+    holdfast server run
 
     / is the viewer (log in with a key), /mcp is for MCP clients, /healthz and /readyz for monitoring, /metrics for Prometheus. Use a
     proxy for TLS: see docs/team-server.md.

@@ -124,7 +124,7 @@ def uninstall_command(names: tuple[str, ...], everything: bool, dry_run: bool, y
     declined = bool(plan) and not done and not dry_run
     backup = _forget_everything(here, manner) if everything and not declined else None
     if backup and not as_json:
-        click.echo(f"The memories are deleted; `holdfast restore {backup}` brings them back.")
+        click.echo(f"The memories are deleted; `holdfast store restore {backup}` brings them back.")
     if not as_json and not plan:
         click.echo(f"No client is set up according to {here.store}.")
     _conclude(plan, done=done, as_json=as_json, more={"backup": str(backup) if backup else None})

@@ -7,8 +7,6 @@ from holdfast.hosts.cli.outcome import refuse
 from holdfast.hosts.cli.render import json_option, show
 from holdfast.hosts.cli.values import MEMORY
 from holdfast.surfaces.core import work
-from holdfast.surfaces.core.text import line
-from holdfast.verbs.sessions.suggest import dismiss, promote, suggestions
 from holdfast.verbs.sessions.thread import (
     Known,
     Opened,
@@ -97,32 +95,3 @@ def reopen_command(id: str, as_json: bool) -> None:  # noqa: A002
     with opened() as memory:
         reopened = reopen(memory, id)
     show(reopened, f"Reopened {work.thread_line(reopened)}", as_json=as_json)
-
-
-@thread_command.command("suggestions")
-@json_option
-def suggestions_command(as_json: bool) -> None:
-    """List recurring topics that could become threads."""
-    with opened() as memory:
-        suggested = suggestions(memory)
-    show(suggested, "\n".join(map(line, suggested)) or "No suggestions.", as_json=as_json)
-
-
-@thread_command.command("promote")
-@click.argument("id", type=MEMORY)
-@json_option
-def promote_command(id: str, as_json: bool) -> None:  # noqa: A002
-    """Turn a suggestion into a thread."""
-    with opened() as memory:
-        thread = promote(memory, id)
-    show(thread, f"Opened {line(thread)}", as_json=as_json)
-
-
-@thread_command.command("dismiss")
-@click.argument("id", type=MEMORY)
-@json_option
-def dismiss_command(id: str, as_json: bool) -> None:  # noqa: A002
-    """Dismiss a suggestion; after the third time it is not offered again."""
-    with opened() as memory:
-        suggestion, left = dismiss(memory, id)
-    show({"record": suggestion, "left": left}, f"Dismissed {line(suggestion)}", as_json=as_json)

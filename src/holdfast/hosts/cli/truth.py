@@ -36,8 +36,8 @@ def verify_command(id: str, note: str, anchors: tuple[str, ...], everything: boo
     longer true.
 
     \b
-    holdfast verify 01JD7Q2M --note "read the retry loop"
-    holdfast verify 01JD7Q2M --anchor src/pay.py::retry --anchor src/settings.py::LIMIT=5
+    holdfast verify QD7Q2M4X --note "read the retry loop"
+    holdfast verify QD7Q2M4X --anchor src/pay.py::retry --anchor src/settings.py::LIMIT=5
     holdfast verify --all
     """
     if everything == bool(id):
@@ -167,7 +167,12 @@ def _show_change(change: CheckedChange, base: str) -> None:
         for why in item.why:
             out.print(Text(f"            {' '.join(why.split())}", style="red"))
         if item.held:
-            out.print(Text("            It is quarantined here; `holdfast quarantine` shows it.", style="dim"))
+            out.print(
+                Text(
+                    "            It is quarantined here; `holdfast review list --sort quarantined` shows it.",
+                    style="dim",
+                )
+            )
         if item.file:
             out.print(Text(f"            {item.file}", style="dim"))
     for note in change.notes:

@@ -31,7 +31,7 @@ from holdfast.verbs.upkeep.doctor import Check, Status, examine, rebuild_vectors
 def rebuild_command(what: str, missing: bool, markdown: Path | None, as_json: bool) -> None:
     """Rebuild views from the journal (the default), or vectors with the current embedder.
 
-    --from-markdown fills an empty store from markdown files alone. For a `holdfast export` use `holdfast import`.
+    --from-markdown fills an empty store from markdown files alone. For a `holdfast store export` use `holdfast store import`.
     """
     if markdown:
         from holdfast.hosts.cli.recovery import fill_from_markdown
@@ -83,7 +83,7 @@ def status_command(as_json: bool) -> None:
 
 def _memories(now: Status) -> str:
     summary = f"{now.here} in this project, {now.everywhere} in {now.projects} projects, {now.pending} pending, {now.retired} retired"
-    return summary + (f", {now.arrived} in quarantine (holdfast quarantine)" if now.arrived else "")
+    return summary + (f", {now.arrived} in quarantine (holdfast review list --sort quarantined)" if now.arrived else "")
 
 
 @click.command("doctor")

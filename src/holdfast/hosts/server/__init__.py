@@ -1,1 +1,1 @@
-"""`holdfast serve`: one memory for a team, over HTTP, each request with a user's key."""
+"""`holdfast server run`: one memory for a team, over HTTP, each request with a user's key."""

@@ -112,7 +112,7 @@ def check_bind(owner: Memory, host: str) -> None:
     if not is_loopback(host) and not any(working for _, _, working in list_users(owner)):
         raise Invalid(
             f"{host} can be reached from other machines, and there is no key yet.",
-            hint="`holdfast user add NAME`, then `holdfast key add NAME --project P`.",
+            hint="`holdfast server user add NAME`, then `holdfast server key add NAME --project P`.",
         )
 
 

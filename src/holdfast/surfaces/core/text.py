@@ -89,7 +89,7 @@ def _closest_line(recalled: Recalled) -> list[str]:
 def quarantined_lines(recalled: Recalled) -> list[str]:
     """Format matches that are quarantined, one line each."""
     return [
-        f"NOT ACCEPTED (quarantined), do not rely on it ({inline(hit.came)}): {line(hit.record)}. The user decides: holdfast quarantine"
+        f"NOT ACCEPTED (quarantined), do not rely on it ({inline(hit.came)}): {line(hit.record)}. The user decides: holdfast review"
         for hit in recalled.held
     ]
 

@@ -83,7 +83,9 @@ def restore(memory: Memory, reference: str) -> Record:
     if record.state != "retired":
         raise Conflict(f"{record.id} is {record.state}, not retired.", hint="There is nothing to restore.")
     if record.reason == REJECTED:
-        raise Conflict(f"{record.id} was rejected.", hint=f"`holdfast accept {short(record.id)}` accepts it after all.")
+        raise Conflict(
+            f"{record.id} was rejected.", hint=f"`holdfast review approve {short(record.id)}` accepts it after all."
+        )
     return commit_about(memory, "restored", record)
 
 
@@ -156,7 +158,7 @@ def _event(memory: Memory, verb: Verb, record: Record, data: Mapping[str, Any] |
     """Return an event about a record; raises Conflict if the record is quarantined."""
     check_keepable(data)
     if record.state == "held" and verb != "erased":
-        hint = f"`holdfast accept {short(record.id)}` or `holdfast reject {short(record.id)}` first."
+        hint = f"`holdfast review approve {short(record.id)}` or `holdfast review reject {short(record.id)}` first."
         raise Conflict(f"{record.id} is quarantined.", hint=hint)
     return memory.event(verb, record.id, data=data, after=record.head)
 

@@ -101,7 +101,8 @@ def address(author: str) -> str:
 def _decide(memory: Memory, verdict: str, references: Sequence[str], *, everything: bool) -> Decided:
     if not references and not everything:
         raise Invalid(
-            "No author or memory given.", hint="Pass an address, an id or --all; `holdfast quarantine` lists them."
+            "No author or memory given.",
+            hint="Pass an address, an id or --all; `holdfast review list --sort quarantined` lists them.",
         )
     quarantined, people, chosen = waiting(memory), list[str](), list[Waiting]()
     if everything:
@@ -126,7 +127,9 @@ def _of_record(memory: Memory, reference: str) -> list[Waiting]:
     record = find(memory, reference).record
     if changes := waiting_for(memory, record.id, rejected=True):
         return changes
-    raise Conflict(f"{record.id} has no quarantined changes.", hint="`holdfast quarantine` lists them.")
+    raise Conflict(
+        f"{record.id} has no quarantined changes.", hint="`holdfast review list --sort quarantined` lists them."
+    )
 
 
 def _person(reference: str, known: Iterable[Waiting]) -> str:
@@ -137,7 +140,9 @@ def _person(reference: str, known: Iterable[Waiting]) -> str:
     matching = (change.author for change in known if change.author.partition(" <")[0].lower() == name.lower())
     named = {address(author): author for author in matching}
     if len(named) != 1:
-        hint = "Use the address instead of the name." if named else "`holdfast quarantine` lists them."
+        hint = (
+            "Use the address instead of the name." if named else "`holdfast review list --sort quarantined` lists them."
+        )
         raise NotFound(
             f"{len(named) or 'No'} quarantined author{'s are' if named else ' is'} called {name}.", hint=hint
         )

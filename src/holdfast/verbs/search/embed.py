@@ -107,7 +107,7 @@ def usable(memory: Memory) -> str:
         return "No embedder is set: searched by words only."
     made_by = memory.store.setting("embedder")
     if made_by and not _made(memory.embedder, made_by) and not vectors.is_empty(memory.store.db):
-        return f"The vectors here are by {made_by}, the embedder is {memory.embedder.name}: run `holdfast rebuild vectors`."
+        return f"The vectors here are by {made_by}, the embedder is {memory.embedder.name}: run `holdfast store rebuild vectors`."
     return ""
 
 

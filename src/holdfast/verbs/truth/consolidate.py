@@ -201,7 +201,7 @@ def _proposal(sources: Sequence[Record]) -> Proposal | None:
 
 def _checked(sources: Sequence[Record]) -> Sequence[Record]:
     if len(sources) < 2:
-        raise Invalid("Merging needs at least two memories.", hint="List candidates: holdfast duplicates")
+        raise Invalid("Merging needs at least two memories.", hint="List candidates: holdfast review duplicates")
     first = sources[0]
     for source in sources:
         if source.state != "active":

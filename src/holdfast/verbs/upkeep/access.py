@@ -44,13 +44,13 @@ def list_users(memory: Memory) -> list[tuple[str, str, int]]:
 def remove_user(memory: Memory, name: str) -> None:
     """Remove a user and revoke their keys; what they wrote stays."""
     if not keys.remove_user(memory.store.db, name, memory.clock.now()):
-        raise NotFound(f"There is no user {name}.", hint="`holdfast user list` shows all.")
+        raise NotFound(f"There is no user {name}.", hint="`holdfast server user list` shows all.")
 
 
 def issue(memory: Memory, owner: str, projects: Sequence[str], role: Role = "write", days: int = 0) -> tuple[str, Key]:
     """Create a key for a user; return the key itself, which is stored nowhere, and its stored form."""
     if owner not in keys.users(memory.store.db):
-        raise NotFound(f"There is no user {owner}.", hint=f"`holdfast user add {owner}` adds one.")
+        raise NotFound(f"There is no user {owner}.", hint=f"`holdfast server user add {owner}` adds one.")
     if role not in ROLES:
         raise Invalid(f"There is no role {role!r}.", hint=f"Roles are {', '.join(ROLES)}.")
     if not 0 <= days <= MOST_DAYS:
@@ -66,7 +66,7 @@ def rotate(memory: Memory, key_id: str, *, grace_days: int = 0) -> tuple[str, Ke
     """Create a key with the access of another one, which expires now or after some days."""
     old, now = find_key(memory, key_id), memory.clock.now()
     if why := why_not(old, now):
-        raise Conflict(f"The key {old.id} is {why}.", hint="Make another with `holdfast key add`.")
+        raise Conflict(f"The key {old.id} is {why}.", hint="Make another with `holdfast server key add`.")
     if not 0 <= grace_days <= MOST_DAYS:
         raise Invalid(f"The old key may stay valid for up to {MOST_DAYS} days.")
     with memory.store.transaction():
@@ -95,7 +95,7 @@ def find_key(memory: Memory, key_id: str) -> Key:
     """Return a key by its id."""
     if key := keys.get(memory.store.db, key_id.strip()):
         return key
-    raise NotFound(f"There is no key {key_id}.", hint="`holdfast key list` shows their ids.")
+    raise NotFound(f"There is no key {key_id}.", hint="`holdfast server key list` shows their ids.")
 
 
 def why_not(key: Key, now: str) -> str:

@@ -122,7 +122,7 @@ def _integrity(db: Database) -> Check:
         damage = [f"event {row} was altered" for row in changed_rows(db)]
     if not damage:
         return Check(name="pages", found=f"{db.place} is intact")
-    fix = "holdfast recover saves what is readable; holdfast restore FILE restores a backup"
+    fix = "holdfast store recover saves what is readable; holdfast store restore FILE restores a backup"
     return Check(name="pages", found="; ".join(damage[:3]), fix=fix)
 
 
@@ -155,7 +155,9 @@ def _agreement(memory: Memory) -> Check:
     if not wrong:
         return Check(name="views", found=f"the newest {len(sample)} records agree with the journal")
     return Check(
-        name="views", found=f"{len(wrong)} of {len(sample)} records disagree with the journal", fix="holdfast rebuild"
+        name="views",
+        found=f"{len(wrong)} of {len(sample)} records disagree with the journal",
+        fix="holdfast store rebuild",
     )
 
 
@@ -193,7 +195,7 @@ def _embedder(memory: Memory) -> Check:
 def _lag(memory: Memory) -> Check:
     waiting = vectors.lag(memory.store.db)
     if problem := usable(memory) if memory.embedder else "":
-        return Check(name="vectors", found=problem, fix="holdfast rebuild vectors")
+        return Check(name="vectors", found=problem, fix="holdfast store rebuild vectors")
     if not waiting or memory.embedder is None:
         return Check(name="vectors", found="up to date" if not waiting else "not in use")
     return Check(name="vectors", found=f"{waiting} records have none yet; recall catches up automatically")

@@ -177,13 +177,15 @@ def _queue(
         Chore(
             what="decide",
             why="these two contradict each other",
-            command=f"holdfast contradictions resolve {first} {second}",
+            command=f"holdfast review resolve {first} {second}",
         )
         for first, second in conflicts
     ]
     rename = [
         Chore(
-            what="rename", why=f"it looks like {typo.meant}", command=f"holdfast rename-scope {typo.scope} {typo.meant}"
+            what="rename",
+            why=f"it looks like {typo.meant}",
+            command=f"holdfast store rename-scope {typo.scope} {typo.meant}",
         )
         for typo in typos
     ]
@@ -199,7 +201,7 @@ _ORDER = ("contradicted", "conflicts", "waiting", "drifted", "stale", "unverifie
 # What to do about each sort of record, why, and the command for it.
 _ADVICE = {
     "contradicted": ("fix or retire", "it was reported wrong", "holdfast revise {} --text …"),
-    "waiting": ("approve or reject", "it is pending", "holdfast confirm {}"),
+    "waiting": ("approve or reject", "it is pending", "holdfast review approve {}"),
     "drifted": ("check", "the code it cites has changed", "holdfast show {}"),
     "stale": ("check", "it was checked long ago", "holdfast verify {}"),
     "unverified": ("check", "it was never checked", "holdfast verify {}"),

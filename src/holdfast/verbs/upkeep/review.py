@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal, get_args
 
 from holdfast.engine.views import health_queries, records
-from holdfast.model.errors import Conflict, Invalid, NotFound
+from holdfast.model.errors import Conflict, HoldfastError, Invalid, NotFound
 from holdfast.model.fold import REJECTED
 from holdfast.model.record import Record
 from holdfast.model.text import shorten
@@ -25,15 +25,15 @@ from holdfast.verbs.truth.consolidate import consolidate, proposal_of, proposals
 from holdfast.verbs.truth.contradictions import open_contradictions, resolve
 from holdfast.verbs.truth.verify import check_all, verify
 
-MOST = 50  # items of each sort
+MOST, MOST_AT_ONCE = 50, 10_000  # items of each sort
 Sort = Literal[
     "quarantined", "pending", "mined", "suggestion", "overwritten", "doubted", "contradiction", "duplicate", "stale"
 ]
 SORTS: tuple[Sort, ...] = get_args(Sort)
-Choice = Literal["approve", "reject", "both", "edit"]
+Choice = Literal["approve", "reject", "both", "author", "edit"]
 # What each choice does, by sort; a sort without a choice does not offer it.
 CHOICES: Mapping[Sort, Mapping[Choice, str]] = {
-    "quarantined": {"approve": "accept it", "reject": "reject it"},
+    "quarantined": {"approve": "accept it", "reject": "reject it", "author": "accept all of this author, now and in future"},
     "pending": {"approve": "approve it", "reject": "reject it", "edit": "edit and approve it"},
     "mined": {"approve": "approve it", "reject": "reject it for good", "edit": "edit and approve it"},
     "suggestion": {"approve": "open the thread", "reject": "dismiss it"},
@@ -66,6 +66,15 @@ class WaitingItem:
         return (self.record.id, *(other.id for other in self.others))
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """What was decided about a memory or an author."""
+
+    reference: str
+    title: str
+    done: str
+
+
 def waiting_items(memory: Memory, *, sorts: Sequence[Sort] = SORTS, limit: int = MOST) -> list[WaitingItem]:
     """Return what waits for a decision in this project, at most `limit` of each sort, most pressing sorts first.
 
@@ -76,14 +85,20 @@ def waiting_items(memory: Memory, *, sorts: Sequence[Sort] = SORTS, limit: int =
     items = []
     for sort in (sort for sort in SORTS if sort in sorts):
         offered = [item for item, _ in zip(_LISTS[sort](memory), range(limit), strict=False)]
-        items += [replace(item, choices=CHOICES[sort]) for item in offered]
+        items += [replace(item, choices=_choices(item)) for item in offered]
     return items
+
+
+def _choices(item: WaitingItem) -> Mapping[Choice, str]:
+    return {choice: what for choice, what in CHOICES[item.sort].items() if choice != "author" or item.author}
 
 
 def decide(memory: Memory, item: WaitingItem, choice: Choice, *, text: str = "", reason: str = "") -> str:
     """Carry out a decision on an item, and return what was done; `text` is the new text of an edit."""
-    if choice not in CHOICES[item.sort]:
-        raise Invalid(f"{choice} is no answer here.", hint=f"Use {', '.join(CHOICES[item.sort])}.")
+    if choice not in _choices(item):
+        raise Invalid(f"{choice} is no answer here.", hint=f"Use {', '.join(_choices(item))}.")
+    if choice == "author":
+        return _approve(memory, quarantine.address(item.author) or item.author)
     if choice == "edit":
         _reword(memory, item.record.id, text)
         if item.sort not in ("pending", "mined"):
@@ -117,23 +132,51 @@ def _decide_between(memory: Memory, item: WaitingItem, choice: Choice, reason: s
     return "kept apart"
 
 
-def approve(memory: Memory, references: Sequence[str], *, force: bool = False) -> list[str]:
-    """Approve pending and quarantined memories, or accept an author by address, now and in future; return what was done to each."""
-    return [_approve(memory, reference, force=force) for reference in _named(references)]
+def approve(memory: Memory, references: Sequence[str], *, force: bool = False) -> list[Decision]:
+    """Approve pending and quarantined memories, or accept authors by address, now and in future."""
+    return [
+        Decision(reference=reference, title=title, done=_approve(memory, reference, force=force))
+        for reference, title in _named(memory, references)
+    ]
 
 
-def reject(memory: Memory, references: Sequence[str], *, reason: str = "") -> list[str]:
-    """Reject pending and quarantined memories, or an author by address, now and in future; return what was done to each."""
-    return [_reject(memory, reference, reason) for reference in _named(references)]
+def reject(memory: Memory, references: Sequence[str], *, reason: str = "") -> list[Decision]:
+    """Reject pending and quarantined memories, or authors by address, now and in future."""
+    return [
+        Decision(reference=reference, title=title, done=_reject(memory, reference, reason))
+        for reference, title in _named(memory, references)
+    ]
+
+
+def decide_all(memory: Memory, sorts: Sequence[Sort], choice: Choice, *, reason: str = "") -> list[Decision]:
+    """Approve or reject everything that waits of these sorts, quarantined authors included; what cannot be is reported."""
+    decisions: list[Decision] = []
+    for item in waiting_items(memory, sorts=sorts, limit=MOST_AT_ONCE):
+        by_author = item.sort == "quarantined" and quarantine.address(item.author)
+        reference = by_author or item.record.id
+        if by_author and any(made.reference == by_author for made in decisions):
+            continue
+        title = item.author if by_author else item.record.title
+        try:
+            done = _approve(memory, reference) if choice == "approve" else _reject(memory, reference, reason)
+        except HoldfastError as problem:
+            done = f"left: {problem}"
+        decisions.append(Decision(reference=reference, title=title, done=done))
+    return decisions
 
 
 _REASONS = {"stale": "the code it cites has changed", "doubted": "it was reported wrong"}
 
 
-def _named(references: Sequence[str]) -> Sequence[str]:
+def _named(memory: Memory, references: Sequence[str]) -> list[tuple[str, str]]:
+    """Return each reference with the title of its memory; an author has none."""
     if not references:
         raise Invalid("Which one?", hint="Pass an id or an author's address; `holdfast review list` lists what waits.")
-    return references
+    found = [find(memory, reference).record if is_reference(memory, reference) else None for reference in references]
+    return [
+        (record.id, record.title) if record else (reference, "")
+        for reference, record in zip(references, found, strict=True)
+    ]
 
 
 def _approve(memory: Memory, reference: str, *, force: bool = False) -> str:
@@ -219,7 +262,7 @@ def _quarantined(memory: Memory) -> Iterator[WaitingItem]:
 
 
 def _pending(memory: Memory) -> Iterator[WaitingItem]:
-    for record in waiting_records(memory, limit=MOST):
+    for record in waiting_records(memory, limit=MOST_AT_ONCE):
         if not mining.is_mined(record):
             yield WaitingItem(sort="pending", record=record, why=_SOURCES.get(record.source, "it needs approval"))
 
@@ -234,7 +277,7 @@ _SOURCES = {
 
 
 def _mined(memory: Memory) -> Iterator[WaitingItem]:
-    for pattern in mining.mined(memory, limit=MOST):
+    for pattern in mining.mined(memory, limit=MOST_AT_ONCE):
         times = f"{pattern.occurrences} times" if pattern.occurrences > 1 else "once"
         why = (
             f"found {times} in {pattern.sessions} sessions"

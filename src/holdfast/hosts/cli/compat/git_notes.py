@@ -12,12 +12,12 @@ COMMANDS = {
     "search": ("recall",),
     "status": ("status",),
     "sync": ("sync",),
-    "health": ("health",),
+    "health": ("stats", "health"),
     "validate": ("doctor",),
-    "metrics": ("metrics",),
+    "metrics": ("stats", "metrics"),
     "traces": ("watch", "--once"),
-    "audit-log": ("audit",),
-    "scan-secrets": ("scan",),
+    "audit-log": ("stats", "audit"),
+    "scan-secrets": ("store", "scan"),
 }
 
 

@@ -60,7 +60,7 @@ def bootstrap(
     os.chdir(root)  # the documents of a project belong to that project
     chosen = [word for file in files for word in ("-f", file)] + [word for tag in tags for word in ("--tag", tag)]
     more = [*(["-q"] if quiet else []), *_words(ctx), "--promote" if promote else "--no-promote"]
-    run("bootstrap", "-t", memory_type, *chosen, *more)
+    run("ingest", "bootstrap", "-t", memory_type, *chosen, *more)
 
 
 @group.command("log-output")
@@ -103,14 +103,14 @@ def mining(ctx: click.Context, hours: int) -> None:  # noqa: ARG001
 @click.pass_context
 def seed(ctx: click.Context, file: str, memory_type: str, promote: bool) -> None:
     """Import a file."""
-    run("seed", file, "-t", memory_type, *(["--promote"] if promote else []), *_words(ctx))
+    run("ingest", "seed", file, "-t", memory_type, *(["--promote"] if promote else []), *_words(ctx))
 
 
 @group.command("consolidate")
 @click.pass_context
 def consolidate(ctx: click.Context) -> None:
     """Show near-duplicates that could be merged."""
-    run("duplicates", *_words(ctx))
+    run("review", "duplicates", *_words(ctx))
 
 
 @group.command("status")
@@ -148,4 +148,4 @@ def rebuild(ctx: click.Context, batch_size: int, clear_only: bool) -> None:  # n
         message = "Vectors deleted." if has_vectors else "There are no vectors: no embedder is set."
         print_json({"success": True, "message": message}) if _json(ctx) else click.echo(message)
         return
-    run("rebuild", "vectors", *_words(ctx))
+    run("store", "rebuild", "vectors", *_words(ctx))

@@ -1,0 +1,112 @@
+"""`holdfast review` on a terminal: keys, undo, and nothing saved by Ctrl-C."""
+
+import os
+import pty
+import select
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from holdfast.model.ids import short
+from tests.hosts.running import Run, answer
+
+pytestmark = pytest.mark.embedded
+
+
+class Terminal:
+    """`holdfast review` on a terminal of its own."""
+
+    def __init__(self, folder: Path, home: Path, editor: str = "") -> None:
+        self.leader, follower = pty.openpty()
+        environment = {**os.environ, "HOME": str(home), "HOLDFAST_EMBEDDER": "none", "NO_COLOR": "1", "COLUMNS": "100"}
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "holdfast", "review"],
+            cwd=folder,
+            env=environment | ({"EDITOR": editor} if editor else {}),
+            stdin=follower,
+            stdout=follower,
+            stderr=follower,
+        )
+        os.close(follower)
+        self.seen = ""
+
+    def press(self, after: str, key: str) -> None:
+        """Press a key once a text has been shown."""
+        start = len(self.seen)
+        while after not in self.seen[start:]:
+            ready, _, _ = select.select([self.leader], [], [], 60)
+            assert ready, self.seen
+            self.seen += os.read(self.leader, 4096).decode()
+        os.write(self.leader, key.encode())
+
+    def ended(self) -> int:
+        """Return the exit code, with everything that was shown read."""
+        try:
+            while part := os.read(self.leader, 4096):
+                self.seen += part.decode()
+        except OSError:  # Linux: the other end is closed
+            pass
+        os.close(self.leader)
+        return self.process.wait(60)
+
+
+def waiting(run: Run, *texts: str) -> list[str]:
+    inferred = ("remember", "--json", "--kind", "preference", "--source", "inferred")
+    return [answer(run(*inferred, text))["record"]["id"] for text in texts]
+
+
+def states(run: Run, ids: list[str]) -> list[str]:
+    return [answer(run("show", id_, "--json"))["state"] for id_ in ids]
+
+
+def test_keys_decide_and_undo_takes_a_decision_back(run: Run, tmp_path: Path, own_home: Path) -> None:
+    ids = waiting(run, "Ada likes short answers.", "Ada reads mail at noon.", "Ada reviews on Fridays.")
+    terminal = Terminal(tmp_path / "work", own_home)
+    terminal.press("save and quit", "y")
+    terminal.press("save and quit", "x")
+    terminal.press("save and quit", "u")  # back to the second
+    terminal.press("save and quit", "y")
+    terminal.press("save and quit", "q")
+    assert terminal.ended() == 0
+    assert "2 decisions saved." in terminal.seen
+    assert sorted(states(run, ids)) == ["active", "active", "pending"]
+
+
+def test_ctrl_c_leaves_without_saving(run: Run, tmp_path: Path, own_home: Path) -> None:
+    ids = waiting(run, "Ada likes short answers.", "Ada reads mail at noon.")
+    terminal = Terminal(tmp_path / "work", own_home)
+    terminal.press("save and quit", "y")
+    terminal.press("save and quit", "\x03")
+    assert terminal.ended() == 130
+    assert states(run, ids) == ["pending", "pending"]
+
+
+def test_an_edit_is_saved_and_approved(run: Run, tmp_path: Path, own_home: Path) -> None:
+    ids = waiting(run, "Ada likes short answers.")
+    editor = tmp_path / "editor.sh"
+    editor.write_text("#!/bin/sh\necho 'Ada likes answers of one line.' > \"$1\"\n")
+    editor.chmod(0o755)
+    terminal = Terminal(tmp_path / "work", own_home, str(editor))
+    terminal.press("save and quit", "e")
+    assert terminal.ended() == 0
+    record = answer(run("show", ids[0], "--json"))
+    assert (record["state"], record["body"]) == ("active", "Ada likes answers of one line.")
+
+
+def test_elsewhere_it_lists_what_waits(run: Run) -> None:
+    assert run("review").stdout == "Nothing waits for you.\n"
+    (one,) = waiting(run, "Ada likes short answers.")
+    shown = run("review").stdout
+    assert "pending approval (1)" in shown
+    assert short(one) in shown
+    assert "an agent concluded it" in shown
+    (item,) = answer(run("review", "--json"))
+    assert (item["sort"], item["id"], set(item["choices"])) == ("pending", one, {"approve", "reject", "edit"})
+    assert answer(run("review", "list", "--sort", "stale", "--json")) == []
+    assert "approved" in run("review", "approve", short(one)).stdout
+    assert run("review", "approve", one).returncode == 4
+    assert run("review", "approve", "--all", "--sort", "stale").returncode == 64
+    assert run("review", "approve", one, "--all").returncode == 64
+    assert run("review", "authors").stdout == "No author was accepted or rejected yet.\n"
