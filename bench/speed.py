@@ -13,6 +13,7 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -22,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from bench.corpus import Corpus
-from bench.measure import Spread, best, cpu_seconds, resident_mib, spread, table
+from bench.measure import Spread, best, cpu_seconds, resident_mib, spread, spread_of, table
 from holdfast.compose import open_memory
 from holdfast.compose.settings import load_settings
 from holdfast.engine.search.sqlite_vectors import code_of
@@ -34,12 +35,12 @@ from holdfast.policy.admission.admit import Waivers
 from holdfast.verbs.exchange.jsonl import export, import_lines
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.write import Written, write
-from holdfast.verbs.search.embed import catch_up
+from holdfast.verbs.search.embed import MOST_TOKENS, catch_up, keeping_up
 from holdfast.verbs.search.recall import recall
 
 QUESTIONS = 60
 ROUNDS = 5  # the fastest counts
-WRITES = 100
+WRITES, LAGGING = 100, 1_000
 PROJECT = "bench/project-0"
 
 
@@ -82,6 +83,7 @@ def run(names: list[str]) -> None:
         "plain FTS5 bm25()",
         "brute-force scan",
         "open",
+        f"after {LAGGING:,} writes, wall",
     )
     table("recall, CPU ms p50 / p95 (12-word questions, embedding included; quickest of 5 rounds)", asked, recalls)
     kept = (
@@ -91,6 +93,7 @@ def run(names: list[str]) -> None:
         "import/s",
         "vectors/s",
         "store MB",
+        "kB a memory",
         "RSS MiB before → after",
     )
     table("write (CPU)", kept, writes)
@@ -103,6 +106,7 @@ def _measure(case: Case, folder: Path) -> tuple[list[object], list[object]]:
     imported = fill(opened, case, corpus)
     fake_vectors(opened)
     opened.close()
+    size = sum(path.stat().st_size for path in folder.iterdir()) / 1e6
     memory = open_bench(folder)
     questions = [corpus.question() for _ in range(ROUNDS * QUESTIONS)]
     opening = spread(lambda _: open_bench(folder).close(), range(10))
@@ -113,10 +117,10 @@ def _measure(case: Case, folder: Path) -> tuple[list[object], list[object]]:
     plain, brute = _baselines(memory, questions)
     written = best([spread(partial(_write, memory), [corpus.text() for _ in range(WRITES)]) for _ in range(ROUNDS)])
     rate = _catch_up_rate(memory)
-    size = sum(path.stat().st_size for path in folder.iterdir()) / 1e6
+    lagging = _after_writes(memory, case, corpus, questions[:QUESTIONS])
     memory.close()
     return (
-        [case.name, hybrid, words_only, plain, brute, opening],
+        [case.name, hybrid, words_only, plain, brute, opening, lagging],
         [
             case.name,
             written,
@@ -124,6 +128,7 @@ def _measure(case: Case, folder: Path) -> tuple[list[object], list[object]]:
             f"{imported:.0f}",
             f"{rate:.0f}",
             f"{size:.0f}",
+            f"{1000 * size / (case.projects * case.each):.1f}",
             f"{before:.0f} → {after:.0f}",
         ],
     )
@@ -170,9 +175,11 @@ def _event(memory: Memory, case: Case, corpus: Corpus, number: int) -> Any:
 
 
 def fake_vectors(memory: Memory) -> None:
-    """Store a random vector for every record."""
+    """Store a random vector for every record, and one for each of as many words as a made-up text has."""
     random = np.random.default_rng(1)
     assert memory.embedder is not None
+    words = np.asarray(memory.embedder.embed([Corpus().text()])[0].tokens)[:MOST_TOKENS]
+    tokens = random.integers(-127, 128, (64, *words.shape), dtype=np.int8)
     name = f"{memory.embedder.name}/{memory.embedder.size}"
     memory.store.note("embedder", name)
     while numbers := vectors.waiting(memory.store.db, None, 5_000):
@@ -180,7 +187,14 @@ def fake_vectors(memory: Memory) -> None:
         made /= np.linalg.norm(made, axis=1, keepdims=True)
         codes, halves = code_of(made, memory.embedder.center), made.astype(np.float16)
         rows = [
-            Passage(number=number, passage=0, fingerprint="", code=codes[row].tobytes(), vector=halves[row].tobytes())
+            Passage(
+                number=number,
+                passage=0,
+                fingerprint="",
+                code=codes[row].tobytes(),
+                vector=halves[row].tobytes(),
+                tokens=tokens[row % len(tokens)].tobytes(),
+            )
             for row, number in enumerate(numbers)
         ]
         vectors.store(memory.store.db, numbers, rows)
@@ -232,6 +246,20 @@ def _catch_up_rate(memory: Memory) -> float:
         done = catch_up(memory)
 
     return done / seconds if (seconds := cpu_seconds(step)) else 0.0
+
+
+def _after_writes(memory: Memory, case: Case, corpus: Corpus, questions: list[str]) -> Spread:
+    """Return how long recalls take while a background thread embeds what was just written."""
+    with keeping_up(memory) as idle:
+        memory.store.commit([_event(memory, case, corpus, 0) for _ in range(LAGGING)])
+        memory.wrote.set()
+        times = []
+        for text in questions:
+            start = time.perf_counter()
+            recall(memory, Query(text=text, weak=True))
+            times.append(1000 * (time.perf_counter() - start))
+        assert not idle.is_set(), "everything was embedded before the last question"
+    return spread_of(times)
 
 
 def fresh(size: int = 10_000) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from functools import cache
+from functools import cache, lru_cache
 
 MYPY = False
 if MYPY:
@@ -100,6 +100,7 @@ def is_about(rest: str) -> bool:
     return bool(_compiled(_ABOUT).search(rest))
 
 
+@lru_cache(maxsize=2_048)  # the names of fields, over and over
 def is_name(text: str) -> bool:
     """True if a text as a whole is the name of a secret."""
     rests = [text[end:] for end, _ in secret_names(text)]

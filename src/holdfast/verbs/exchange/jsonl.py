@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
@@ -11,7 +11,6 @@ from holdfast.model.errors import Invalid
 from holdfast.model.event import SHARED, Event, event_from_json, event_to_json
 from holdfast.model.foreign_json import TooDeep, parse_json
 from holdfast.model.record import Record, record_to_json
-from holdfast.policy.secrets.find import masked
 from holdfast.verbs.exchange.incoming import marks_of
 from holdfast.verbs.memory import Memory
 
@@ -95,10 +94,9 @@ def _check_header(line: str) -> None:
 
 def _event(place: int, line: str) -> Event:
     try:
-        event = event_from_json(_parsed(place, line))
+        return event_from_json(_parsed(place, line))
     except Invalid as problem:
         raise Invalid(f"Line {place}: {problem.message}", hint=problem.hint) from problem
-    return replace(event, data=masked(dict(event.data)))
 
 
 def _parsed(place: int, line: str) -> Any:
