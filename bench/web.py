@@ -31,9 +31,9 @@ PORT, TOKEN = 4654, "bench"
 PAGES = {
     "stream": "/",
     "stream, filtered": "/?what=use",
-    "search, listed": "/search",
-    "search": "/search/hits?q={question}",
-    "search, all projects": "/search/hits?project=*&q={question}",
+    "search, listed": "/memories",
+    "search": "/memories/hits?q={question}",
+    "search, all projects": "/memories/hits?project=*&q={question}",
     "record": "/r/{record}",
     "history": "/r/{record}/history",
     "sessions": "/sessions",
@@ -42,7 +42,7 @@ PAGES = {
     "scars": "/scars",
     "graph": "/graph",
     "graph as JSON": "/api/graph?node={record}",
-    "health": "/health",
+    "health": "/review",
     "insights": "/insights",
     "projects": "/projects",
     "settings": "/settings",
@@ -50,10 +50,10 @@ PAGES = {
 }
 # Parts that pages fetch later, since they compare many texts: printed, but without a target.
 PARTS = {
-    "queue of health (a part, fetched later)": "/health/queue",
+    "queue of health (a part, fetched later)": "/review/queue",
     "plots (a part, fetched later)": "/insights/plots",
-    "contradictions (a part, fetched later)": "/health/disputes",
-    "near-duplicates (a part, fetched later)": "/health/duplicates",
+    "contradictions (a part, fetched later)": "/review/disputes",
+    "near-duplicates (a part, fetched later)": "/review/duplicates",
 }
 
 

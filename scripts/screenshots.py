@@ -25,12 +25,12 @@ OUT = ROOT / "docs" / "screenshots"
 PROJECT = "github.com/fernhill/storefront"
 PAGES = {
     "stream": "/",
-    "search": "/search?q=what+to+watch+for+when+migrating+the+orders+table",
+    "search": "/memories?q=what+to+watch+for+when+migrating+the+orders+table",
     "sessions": "/sessions",
     "threads": "/threads",
     "scars": "/scars",
     "graph": "/graph",
-    "health": "/health",
+    "health": "/review",
     "insights": "/insights",
     "settings": "/settings",
     "projects": "/projects",

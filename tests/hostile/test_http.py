@@ -265,7 +265,7 @@ def test_bombs_do_not_fit(wire: Wire) -> None:
         "headers": head + wire.head(*(b"X-%d: y" % n for n in range(100_000))) + b"\r\n",
         "one header": head + wire.head(b"X: " + b"y" * 5_000_000) + b"\r\n",
         "request line": b"GET /" + b"a" * 5_000_000 + b" HTTP/1.1\r\n" + wire.head() + b"\r\n",
-        "parameters": b"GET /search?"
+        "parameters": b"GET /memories?"
         + b"&".join(b"%x" % n for n in range(10_000))
         + b"=1 HTTP/1.1\r\n"
         + wire.head()
@@ -301,7 +301,7 @@ def test_many_who_never_finish_keep_nobody_waiting(wire: Wire) -> None:
     """Half a request line, half a header, half a body, each on many lines at once; then all hang up."""
     halves = (
         b"GE",
-        b"GET /search HTTP/1.1\r\nHost: ",
+        b"GET /memories HTTP/1.1\r\nHost: ",
         b"POST " + target(wire) + b" HTTP/1.1\r\n" + wire.head(b"Content-Length: 500") + b"\r\nabc",
         b"POST " + target(wire) + b" HTTP/1.1\r\n" + wire.head(b"Transfer-Encoding: chunked") + b"\r\nff\r\nabc",
     )

@@ -350,16 +350,19 @@ def test_everything_is_moved_to_the_time_it_is_loaded_at(shipped: list[str], tmp
         load_demo(memory, instant(end))
         header = json.loads(shipped[0])
         lines = list(demo_lines(memory, **{name: header[name] for name in ("since", "until", "story")}))
-    back = Move(since=_ms(UNTIL + 100 * 86_400), until=_ms(end), by=_ms(UNTIL) - _ms(end))
+    last = datetime.fromisoformat(
+        max(line["at"] for line in map(json.loads, shipped[1:]) if "verb" in line)
+    ).timestamp()
+    back = Move(since=_ms(UNTIL + 100 * 86_400), until=_ms(end), by=_ms(last) - _ms(end))
     assert [back.everything(json.loads(line)) for line in lines[1:]] == [json.loads(line) for line in shipped[1:]]
     ids = {found: ulid_to_timestamp(found) for found in ULID.findall("\n".join(lines[1:]))}
     assert len(ids) > 4_000
     assert _ms(end - 600) < max(ids.values()) <= _ms(end)
-    old = range(_ms(datetime.fromisoformat(header["since"]).timestamp()), _ms(UNTIL) + 1)
+    old = range(_ms(datetime.fromisoformat(header["since"]).timestamp()), _ms(last) + 1)
     assert [found for found, at in ids.items() if at in old] == []
     dates = re.findall(r"\d{4}-\d\d-\d\dT[\d:.]+Z", "\n".join(lines[1:]))
     assert instant(end - 600) < max(dates) <= instant(end)
-    assert [at for at in dates if header["since"] <= at <= header["until"]] == []
+    assert [at for at in dates if header["since"] <= at <= instant(last)] == []
 
 
 def _ms(at: float) -> int:

@@ -66,7 +66,7 @@ class Fort:
 
 
 def form_key(browser: TestClient) -> str:
-    found = re.search(r'x-holdfast-form": "(\w+)"', browser.get("/search").text)
+    found = re.search(r'x-holdfast-form": "(\w+)"', browser.get("/memories").text)
     assert found
     return found[1]
 
@@ -144,7 +144,7 @@ def test_everybody_sees_their_own(fort: Fort, user: str, name: str, said: tuple[
     browser, ids = fort.browser(user), fort.ids[name]
     for path in (
         "/",
-        f"/search?q={said[0]}+migrations",
+        f"/memories?q={said[0]}+migrations",
         f"/r/{ids['fact']}",
         f"/graph?node={ids['fact']}",
         f"/sessions/{ids['session']}",
@@ -222,8 +222,8 @@ def test_without_a_key_there_is_nothing(fort: Fort, path: str) -> None:
 
 def test_style_and_the_form_are_for_everybody(fort: Fort) -> None:
     browser = fort.browser()
-    form = browser.get("/login?next=/search")
-    assert (form.status_code, 'value="/search"' in form.text) == (200, True)
+    form = browser.get("/login?next=/memories")
+    assert (form.status_code, 'value="/memories"' in form.text) == (200, True)
     assert "content-security-policy" in form.headers
     style = re.search(r'href="(/assets/viewer.css[^"]*)"', form.text)
     assert style
@@ -307,9 +307,9 @@ def test_a_revoked_or_rotated_key_ends_its_passes_at_the_next_request(fort: Fort
         shown, key = issue(fort.members.owner, "anna", (SHOP,))
         fort.keys["other"] = shown
         browser = fort.browser("other")
-        assert browser.get("/search").status_code == 200
+        assert browser.get("/memories").status_code == 200
         end(fort.members.owner, key.id)
-        assert browser.get("/search").status_code == 303
+        assert browser.get("/memories").status_code == 303
         assert browser.get("/api/records", headers={"accept": "*/*"}).status_code == 401
 
 
@@ -320,7 +320,7 @@ def test_a_pass_is_good_for_half_a_day(fort: Fort) -> None:
         earlier = before._now() - 3_600 * hours
         browser = fort.browser()
         browser.cookies.set("holdfast-pass", pass_for(replace(owner, clock=Clock(partial(float, earlier))), key))
-        assert browser.get("/search").status_code == status, hours
+        assert browser.get("/memories").status_code == status, hours
 
 
 @pytest.mark.parametrize("user", ["anna", "root"])
@@ -339,7 +339,7 @@ def test_limits_hold_for_browsers_too(fort: Fort, tmp_path: Path) -> None:
         site=Site(fort.members, settings_of(tmp_path)),
     )
     browser = Fort(fort.members, made, fort.keys).browser("anna")
-    assert [browser.get("/search").status_code for _ in range(4)] == [200, 200, 200, 429]
+    assert [browser.get("/memories").status_code for _ in range(4)] == [200, 200, 200, 429]
     stranger = Fort(fort.members, made, fort.keys).browser()
     tries = [stranger.post("/login", data={"key": "x"}, headers={"origin": ORIGIN}).status_code for _ in range(3)]
     assert tries[-1] == 429
@@ -348,7 +348,7 @@ def test_limits_hold_for_browsers_too(fort: Fort, tmp_path: Path) -> None:
 
 def test_what_was_found_out_for_one_is_not_shown_to_another(fort: Fort) -> None:
     # Some pages keep what took long to find: for the same question of somebody else it is found out anew.
-    for path in ("/projects?project=*", "/health/queue?project=*", "/insights?project=*"):
+    for path in ("/projects?project=*", "/review/queue?project=*", "/insights?project=*"):
         assert BANK.rpartition("/")[2] in fort.browser("root").get(path).text or path != "/projects?project=*"
         told = fort.browser("anna").get(path).text
         assert BANK not in told, path

@@ -20,13 +20,13 @@ from typing import Any
 Say = Callable[..., None]
 PAGES = (
     "/",
-    "/search",
-    "/search?q=deploy+cache+retry",
+    "/memories",
+    "/memories?q=deploy+cache+retry",
     "/sessions",
     "/threads",
     "/scars",
     "/graph",
-    "/health",
+    "/review",
     "/insights/plots",
     "/projects",
     "/api/stream?limit=50",

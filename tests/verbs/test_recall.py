@@ -145,7 +145,7 @@ def test_retired_pending_and_superseded_records_are_not_recalled(memory: Memory)
     link(memory, new.id, "supersedes", old.id)
     found = recall(memory, Query(text="which database do we use"))
     assert [hit.record.id for hit in found.hits] == [new.id]
-    assert found.notes == ("1 superseded memories were left out.",)
+    assert found.notes == ("1 superseded memory was left out.",)
     retire(memory, new.id, "wrong")
     assert [hit.record.id for hit in recall(memory, Query(text="which database do we use")).hits] == [old.id]
     restore(memory, new.id)

@@ -1,20 +1,28 @@
 """What a person sees on the pages and does with them, by requests."""
 
 import json
+import re
 import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from starlette.testclient import TestClient
 
 from holdfast.adapters.checkout import GitCheckout
+from holdfast.compose.settings import load_settings
+from holdfast.hosts.web.app import make_app
 from holdfast.hosts.web.freshness import Badge, badge_of, cited_by
+from holdfast.hosts.web.guard import Keys
+from holdfast.model.ids import short
 from holdfast.model.query import Query
-from holdfast.model.record import Draft
+from holdfast.model.record import Draft, Record
 from holdfast.verbs.capture.mining import log_output, mine_outputs, mined
 from holdfast.verbs.exchange.jsonl import export, import_lines
 from holdfast.verbs.records.hot import hot_set
-from holdfast.verbs.records.lifecycle import record_use, retire
+from holdfast.verbs.records.lifecycle import Revision, record_use, retire, revise
 from holdfast.verbs.records.quarantine import standing
 from holdfast.verbs.records.read import get, history
 from holdfast.verbs.records.write import WrittenPending, write
@@ -24,7 +32,7 @@ from holdfast.verbs.sessions.thread import Opened, open_thread
 from holdfast.verbs.truth.contradictions import mark
 from holdfast.verbs.truth.trust import trust_of
 from tests.conftest import Time, keep, make_memory
-from tests.web.conftest import Site
+from tests.web.conftest import ORIGIN, PORT, Site
 
 SCAR = {"severity": "high", "counter_arguments": ["It is rare.", "It is slow."]}
 
@@ -32,11 +40,14 @@ SCAR = {"severity": "high", "counter_arguments": ["It is rare.", "It is slow."]}
 def test_empty_pages_teach_what_to_do(site: Site) -> None:
     for path, taught in {
         "/": "holdfast init",
-        "/search": "holdfast remember",
+        "/activity": "holdfast init",
+        "/map": "holdfast remember",
+        "/timeline": "holdfast remember",
+        "/memories": "holdfast remember",
         "/sessions": "holdfast init",
         "/scars": "--kind scar",
         "/graph": "holdfast link",
-        "/health": "holdfast remember",
+        "/review": "holdfast remember",
         "/projects": "holdfast remember",
     }.items():
         assert taught in site.get(path), path
@@ -47,11 +58,18 @@ def test_looking_leaves_no_trace(site: Site) -> None:
     before = site.memory.store.last_seq()
     for path in (
         "/",
-        "/search",
-        "/search?q=refunds",
+        "/activity",
+        "/memories",
+        "/memories?q=refunds",
+        "/memories/export?format=csv",
+        "/map",
+        "/timeline",
+        "/brief",
+        "/find?q=refunds",
+        "/review/count",
         f"/r/{record.id}",
         f"/r/{record.id}/history",
-        "/health",
+        "/review",
         "/insights",
         "/settings",
         "/api/recall?q=refunds",
@@ -65,20 +83,20 @@ def test_looking_leaves_no_trace(site: Site) -> None:
 def test_search_says_why_each_hit_is_there_and_counts_what_is_no_answer(site: Site) -> None:
     keep(site.memory, "Refunds go through the ledger service.", scopes=("backend:refunds",))
     keep(site.memory, "The frontend is built with Vite.")
-    said = site.get("/search/hits?q=refunds+ledger")
+    said = site.get("/memories/hits?q=refunds+ledger")
     assert "Refunds go through the ledger service." in said
     assert "words " in said
     assert "unverified" in said
     assert "Vite" not in said
-    assert "No memory matches." in site.get("/search/hits?q=quantum+chromodynamics")
+    assert "No memory matches." in site.get("/memories/hits?q=quantum+chromodynamics")
 
 
 def test_search_goes_back_in_time(site: Site, time: Time) -> None:
     record = keep(site.memory, "Releases happen on Fridays.")
     time.pass_days(10)
     retire(site.memory, record.id, "never again")
-    assert "No memory matches" in site.get("/search/hits?q=releases+fridays")
-    found = site.get(f"/search/hits?q=releases+fridays&as_of={record.created_at[:10]}T23:59")
+    assert "No memory matches" in site.get("/memories/hits?q=releases+fridays")
+    found = site.get(f"/memories/hits?q=releases+fridays&as_of={record.created_at[:10]}T23:59")
     assert "Releases happen on Fridays." in found
     assert "As of" in found
 
@@ -88,14 +106,16 @@ def test_a_list_goes_on_where_it_ended_and_repeats_nothing(site: Site) -> None:
         keep(site.memory, f"Shelf {number} holds the {word} ledger of year {1900 + number}.").id
         for number, word in enumerate(f"w{n}x" for n in range(95))
     ]
-    shown, path = list[str](), "/search"
+    shown, path = list[str](), "/memories"
     while path:
         text = site.get(path)
-        shown += [one.split('"')[0] for one in text.split('class="title" href="/r/')[1:]]
+        shown += [part.split('"')[0] for part in text.split('class="title" href="/r/')[1:]]
         path = (
-            text.split('hx-get="/search/hits?')[1].split('"')[0].replace("&amp;", "&") if 'class="more"' in text else ""
+            text.split('hx-get="/memories/hits?')[1].split('"')[0].replace("&amp;", "&")
+            if 'class="more"' in text
+            else ""
         )
-        path = f"/search/hits?{path}" if path else ""
+        path = f"/memories/hits?{path}" if path else ""
     assert shown == kept[::-1]
 
 
@@ -119,7 +139,9 @@ def test_a_memory_is_edited_and_its_history_shows_what_changed(site: Site) -> No
         tags="staging nightly",
         **{"field.severity": "critical", "field.counter_arguments": "It is rare.\nIt is slow.\nNobody minds."},
     )
-    assert where.startswith(f"/r/{record.id}?said=Saved")
+    assert where == f"/r/{record.id}"
+    assert "Saved. The previous text is in the history." in site.get(where)
+    assert "Saved. The previous" not in site.get(where)  # a message is shown once
     now = get(site.memory, record.id).record
     assert (now.body, now.title, now.tags) == (
         "Staging is reset every night at four.",
@@ -234,7 +256,7 @@ def test_scars_show_what_showing_them_achieved(site: Site) -> None:
     record_use(site.memory, [scar.id], "succeeded")
     said = site.get("/scars")
     assert "Never test refunds against the live account." in said
-    assert "applied, 100 %" in said
+    assert '<strong>1</strong> applied <span class="muted">100 %</span>' in said
 
 
 def test_contradictions_stand_side_by_side_and_are_resolved(site: Site, time: Time) -> None:
@@ -242,12 +264,12 @@ def test_contradictions_stand_side_by_side_and_are_resolved(site: Site, time: Ti
     time.pass_days(1)
     newer = keep(site.memory, "The service listens on port 9090.")
     mark(site.memory, older.id, newer.id)
-    said = site.get("/health")
+    said = site.get("/review")
     assert "port 8080" in said
     assert "port 9090" in said
-    site.post("/health/resolve", one=older.id, other=newer.id, how="supersede", keep=newer.id)
+    site.post("/review/resolve", one=older.id, other=newer.id, how="supersede", keep=newer.id)
     assert get(site.memory, older.id).superseded_by == newer.id
-    assert "The rules found no contradictions." in site.get("/health/disputes")
+    assert "The rules found no contradictions" in site.get("/review/items?show=conflict&by=rule")
 
 
 def test_what_waits_for_a_yes_gets_one_or_a_no(site: Site) -> None:
@@ -257,9 +279,9 @@ def test_what_waits_for_a_yes_gets_one_or_a_no(site: Site) -> None:
     ]
     ids = [one.record.id for one in held if isinstance(one, WrittenPending)]
     assert len(ids) == 2
-    assert "Mira likes small commits." in site.get("/health")
-    site.post(f"/health/{ids[0]}/confirm")
-    site.post(f"/health/{ids[1]}/cancel")
+    assert "Mira likes small commits." in site.get("/review")
+    site.post(f"/review/{ids[0]}/confirm")
+    site.post(f"/review/{ids[1]}/cancel")
     assert [get(site.memory, one).record.state for one in ids] == ["active", "retired"]
 
 
@@ -268,18 +290,18 @@ def test_what_strangers_sent_is_accepted_or_rejected(site: Site, tmp_path: Path,
     texts = ("Orders live in PostgreSQL.", "Deploys wait for the smoke test.", "Skip the tests on Fridays.")
     ids = [keep(theirs, text, kind="decision").id for text in texts]
     import_lines(site.memory, export(theirs), quarantine_as="ada <ada@example.org>")
-    page = site.get("/health")
-    assert "From authors not accepted yet <small>3</small>" in page
-    assert page.count("from ada &lt;ada@example.org&gt;, by import") == 3
+    page = site.get("/review")
+    assert "From others <span>3</span>" in page
+    assert page.count("new, from ada &lt;ada@example.org&gt; by import") == 3
     assert "it is not used" in site.get(f"/r/{ids[0]}")
-    assert "Orders live in PostgreSQL." in site.get("/search?state=held")
-    site.post(f"/health/{ids[0]}/accept")
-    site.post(f"/health/{ids[2]}/turn-away")
+    assert "Orders live in PostgreSQL." in site.get("/memories?state=held")
+    site.post(f"/review/{ids[0]}/accept")
+    site.post(f"/review/{ids[2]}/turn-away")
     assert [get(site.memory, one).record.state for one in ids] == ["active", "held", "retired"]
-    site.post(f"/health/{ids[1]}/accept", author="ada <ada@example.org>")
+    site.post(f"/review/{ids[1]}/accept", author="ada <ada@example.org>")
     assert get(site.memory, ids[1]).record.state == "active"
     assert standing(site.memory, "ada <ada@example.org>") == "accepted"
-    assert "From authors not accepted yet" not in site.get("/health")
+    assert "From others <span>0</span>" in site.get("/review")
 
 
 def test_what_was_mined_is_approved_or_never_offered_again(site: Site) -> None:
@@ -292,11 +314,11 @@ def test_what_was_mined_is_approved_or_never_offered_again(site: Site) -> None:
     mine_outputs(site.memory)
     offered = [one.record.id for one in mined(site.memory)]
     assert offered
-    assert get(site.memory, offered[0]).record.body[:30] in site.get("/health").replace("&#39;", "'")
-    site.post(f"/health/{offered[0]}/approve")
+    assert get(site.memory, offered[0]).record.body[:30] in site.get("/review").replace("&#39;", "'")
+    site.post(f"/review/{offered[0]}/approve")
     assert get(site.memory, offered[0]).record.state == "active"
     for one in offered[1:]:
-        site.post(f"/health/{one}/reject")
+        site.post(f"/review/{one}/reject")
         assert get(site.memory, one).record.state == "retired"
 
 
@@ -357,9 +379,9 @@ def test_projects_keep_apart_and_are_switched_by_address(site: Site) -> None:
     keep(site.memory, "Refunds go through the ledger.")
     other = site.memory.acting_on("example.org/acme/printer")
     keep(other, "Labels are printed at 300 dpi.")
-    assert "Labels" not in site.get("/search")
-    assert "Labels" in site.get("/search?project=printer")
-    assert "Labels" in site.get("/search?project=*")
+    assert "Labels" not in site.get("/memories")
+    assert "Labels" in site.get("/memories?project=printer")
+    assert "Labels" in site.get("/memories?project=*")
     assert "acme/printer" in site.get("/projects")
 
 
@@ -385,3 +407,279 @@ def test_a_memory_shows_the_code_it_cites_then_beside_now(tmp_path: Path, time: 
         gone = cited_by(memory, record)[0]
         assert (gone.state, gone.problem) == ("missing", "The file no longer exists.")
         assert "def pay(amount):" in str(gone.difference).replace("</del><del>", "")
+
+
+def test_a_stale_memory_is_finished_with_on_its_page(tmp_path: Path, time: Time) -> None:
+    with drifted(tmp_path, time, "RETRIES is 3.") as (site, record):
+        page = site.get(f"/r/{record.id}")
+        assert "Update to 5" in page
+        assert "Still true" not in page.partition('class="acts"')[2].partition("</section>")[0]
+        said = site.post(
+            f"/r/{record.id}/verify", 409
+        )  # refused on the page of the memory, with the reason and the form
+        assert "it is 5 now" in said
+        assert 'name="anchors"' in said
+        site.post(f"/r/{record.id}/update")
+        now = get(site.memory, record.id).record
+        assert (now.body, now.title, now.anchors) == ("RETRIES is 5.", "RETRIES is 5.", ("app.py::RETRIES=5",))
+        undo = re.search(r'name="undo" value="([^"]+)"', site.get(f"/r/{record.id}"))
+        assert undo
+        site.post("/undo", undo=undo[1], next=f"/r/{record.id}")
+        assert get(site.memory, record.id).record.body == "RETRIES is 3."
+        site.post("/undo", 404, undo=undo[1], next=f"/r/{record.id}")  # once
+
+
+def test_what_the_form_of_a_memory_refuses_stays_typed(tmp_path: Path, time: Time) -> None:
+    with drifted(tmp_path, time, "RETRIES is 3.") as (site, record):
+        said = site.post(f"/r/{record.id}/edit", 400, body="RETRIES is five.", anchors="x" * 600)
+        assert "is not an anchor" in said
+        assert "RETRIES is five." in said
+        site.post(f"/r/{record.id}/edit", body="Retries: five.", title=record.title, anchors="app.py::RETRIES=5")
+        now = get(site.memory, record.id).record
+        assert (now.title, now.anchors) == ("Retries: five.", ("app.py::RETRIES=5",))
+        site.post(f"/r/{record.id}/edit", body="Retries are five.", title="How often we retry", anchors="app.py")
+        site.post(f"/r/{record.id}/edit", body="Retries are 5.", title="How often we retry", anchors="app.py")
+        assert get(site.memory, record.id).record.title == "How often we retry"
+
+
+def test_the_inbox_has_the_reason_the_code_and_what_can_be_done(tmp_path: Path, time: Time) -> None:
+    with drifted(tmp_path, time, "RETRIES is 3.") as (site, record):
+        page = site.get("/review")
+        assert "Stale <span>1</span>" in page
+        assert "it is 5 now" in page
+        assert "Update to 5" in page
+        answer = site.browser.post(
+            f"/review/{record.id}/verify",
+            data={"csrf": site.keys.form},
+            headers={"origin": ORIGIN, "hx-request": "true", "hx-target": f"item-{record.id}"},
+        )
+        assert (answer.status_code, "it is 5 now" in answer.text) == (409, True)
+        assert answer.headers["hx-retarget"] == f"#item-{record.id} .problem"
+        site.post(f"/review/{record.id}/update")
+        assert "Stale <span>0</span>" in site.get("/review")
+
+
+def test_everything_in_the_inbox_can_be_undone(site: Site, time: Time) -> None:
+    older, newer = keep(site.memory, "The service listens on port 8080."), keep(site.memory, "It listens on port 9090.")
+    mark(site.memory, older.id, newer.id)
+    held = write(site.memory, Draft(body="Mira likes small commits.", kind="preference", source="inferred"))
+    assert isinstance(held, WrittenPending)
+    fact = keep(site.memory, "Labels are printed at 300 dpi.")
+    before = {one: get(site.memory, one).record for one in (older.id, newer.id, held.record.id, fact.id)}
+    time.pass_days(1)
+    for path, fields in (
+        ("/review/resolve", {"one": older.id, "other": newer.id, "how": "supersede", "keep": newer.id}),
+        ("/review/resolve", {"one": older.id, "other": newer.id, "how": "remove", "keep": newer.id}),
+        ("/review/resolve", {"one": older.id, "other": newer.id, "how": "both", "keep": newer.id}),
+        (f"/review/{held.record.id}/keep", {}),
+        (f"/review/{held.record.id}/drop", {}),
+        (f"/review/{fact.id}/keep", {}),
+        (f"/review/{fact.id}/drop", {}),
+        ("/review/many", {"what": "retire", "id": fact.id}),
+        (f"/r/{fact.id}/share", {"visibility": "team"}),
+        (f"/r/{fact.id}/link", {"relation": "refines", "target": older.id}),
+    ):
+        site.post(path, **fields)
+        undo = re.search(r'name="undo" value="([^"]+)"', site.get("/review"))
+        assert undo, path
+        site.post("/undo", undo=undo[1], next="/review")
+        for one, was in before.items():
+            now = get(site.memory, one).record
+            assert replace(now, head="", revision=0, updated_at="", seen=None) == replace(
+                was, head="", revision=0, updated_at="", seen=None
+            ), path
+
+
+def test_an_undo_leaves_what_changed_in_the_meantime(site: Site) -> None:
+    record = keep(site.memory, "Labels are printed at 300 dpi.")
+    site.post(f"/r/{record.id}/edit", body="Labels are printed at 600 dpi.")
+    undo = re.search(r'name="undo" value="([^"]+)"', site.get(f"/r/{record.id}"))
+    assert undo
+    revise(site.memory, record.id, Revision(body="Labels are printed at 900 dpi."))
+    assert "Not undone" in site.post("/undo", 409, undo=undo[1], next="/review")
+    assert get(site.memory, record.id).record.body == "Labels are printed at 900 dpi."
+
+
+def test_no_address_puts_words_on_a_page(site: Site) -> None:
+    assert "Your key expired" not in site.get("/memories?said=Your+key+expired")
+    site.browser.cookies.set("holdfast-said", "eyJ0ZXh0IjogIllvdXIga2V5IGV4cGlyZWQiLCAidW5kbyI6ICIifQ==.0000")
+    assert "Your key expired" not in site.get("/memories")
+
+
+def test_a_filter_joins_the_others_and_is_removed_alone(site: Site) -> None:
+    for text, tags in (
+        ("Refunds go through the ledger.", ("money", "core")),
+        ("The ledger is append-only.", ("money",)),
+    ):
+        keep(site.memory, text, tags=tags, scopes=("backend",))
+    keep(site.memory, "Never test refunds on the live ledger.", kind="scar", fields=SCAR, tags=("money",))
+    page = site.get("/memories?q=ledger&tag=money&as_of=2099-01-01&mode=exploratory")
+    link = re.search(r'class="facet" href="([^"]+kind=scar[^"]*)"', page)
+    assert link
+    assert all(part in link[1] for part in ("q=ledger", "tag=money", "as_of=2099-01-01", "mode=exploratory"))
+    listed = site.get("/memories?tag=money&tag=core&scope=backend")
+    assert "Refunds go through" in listed
+    assert "append-only" not in listed
+    removed = re.search(r'class="facet on" href="([^"]+)" aria-label="Remove the filter tag core"', listed)
+    assert removed
+    assert "append-only" in site.get(removed[1].replace("&amp;", "&"))
+
+
+def test_activity_takes_the_short_id_it_prints_and_says_when_filters_match_nothing(site: Site) -> None:
+    site.memory = begin(site.memory, title="Refund totals")
+    keep(site.memory, "Totals are rounded once, at the end.")
+    session = site.memory.actor.session
+    assert short(session) in site.get("/activity")
+    assert "Totals are rounded once" in site.get(f"/activity?session={short(session)}")
+    nothing = site.get("/activity?what=warning")
+    assert "Nothing matches these filters." in nothing
+    assert "Nothing has happened here yet" not in nothing
+
+
+def test_times_are_those_of_the_browser(site: Site) -> None:
+    keep(site.memory, "Totals are rounded once, at the end.")
+    site.browser.cookies.set("holdfast-zone", "Asia/Tokyo")
+    assert "23:13" in site.get("/activity")  # 14:13 in Greenwich
+    for wrong in ("Nowhere/Land", "../../etc/passwd", "x" * 5_000):
+        site.browser.cookies.set("holdfast-zone", wrong)
+        assert "Totals" in site.get("/activity")
+
+
+def test_a_date_means_the_end_of_that_day(site: Site, time: Time) -> None:
+    site.browser.cookies.set("holdfast-zone", "UTC")
+    record = keep(site.memory, "Releases happen on Fridays.")
+    day = record.created_at[:10]
+    time.pass_days(3)
+    retire(site.memory, record.id, "never again")
+    for path in (f"/memories?q=releases+fridays&as_of={day}", f"/memories?as_of={day}"):
+        assert "Releases happen on Fridays." in site.get(path), path
+    assert "As of 21 Sep 2026, 23:59" in site.get(f"/memories?q=releases+fridays&as_of={day}")
+
+
+def test_parts_are_whole_pages_for_who_has_no_scripts(site: Site) -> None:
+    record = keep(site.memory, "Refunds go through the ledger.")
+    for path in (
+        f"/r/{record.id}/history",
+        f"/r/{record.id}/anchors",
+        f"/r/{record.id}/edit",
+        "/review/items?by=rule&show=duplicate",
+        "/review/score",
+        "/insights/plots",
+        "/memories/facets",
+        "/map/drawn",
+        "/home/health",
+    ):
+        page = site.get(path)
+        assert '<link rel="stylesheet"' in page, path
+        assert "← Back" in page, path
+
+
+def test_pages_of_earlier_versions_lead_to_the_new_ones(site: Site) -> None:
+    for old, new in (("/search?q=ledger&kind=scar", "/memories?q=ledger&kind=scar"), ("/health", "/review")):
+        answer = site.browser.get(old, follow_redirects=False)
+        assert (answer.status_code, answer.headers["location"]) == (301, new)
+
+
+def test_without_the_link_a_browser_gets_a_page_that_helps(site: Site) -> None:
+    answer = site.stranger.get("/", headers={"accept": "text/html"})
+    assert (answer.status_code, "holdfast web" in answer.text, "viewer.css" in answer.text) == (401, True, True)
+
+
+def test_the_list_is_sorted_exported_and_saved(site: Site) -> None:
+    first, second = keep(site.memory, "Apples are weighed."), keep(site.memory, "=Bananas() are counted.")
+    assert site.get("/memories?sort=oldest").index("Apples") < site.get("/memories?sort=oldest").index("=Bananas")
+    assert site.get("/memories?sort=title").index("=Bananas") < site.get("/memories?sort=title").index("Apples")
+    record_use(site.memory, [first.id], "applied")
+    assert site.get("/memories?sort=used").index("Apples") < site.get("/memories?sort=used").index("Bananas")
+    rows = site.get("/memories/export?format=csv").splitlines()
+    assert len(rows) == 3
+    assert any("'=Bananas()" in row for row in rows)  # no formula for a spreadsheet
+    assert {one["id"] for one in json.loads(site.get("/memories/export?format=json"))["records"]} == {
+        first.id,
+        second.id,
+    }
+    site.post("/memories/saved", name="Fruit <b>", search="tag=fruit&sort=used")
+    page = site.get("/memories")
+    assert 'href="/memories?tag=fruit&amp;sort=used">Fruit &lt;b&gt;</a>' in page
+    site.post("/memories/saved", remove="Fruit <b>")
+    assert "Fruit" not in site.get("/memories")
+
+
+def test_the_map_colours_folders_by_what_is_known_and_a_file_shows_it_in_the_margin(tmp_path: Path, time: Time) -> None:
+    with drifted(tmp_path, time, "RETRIES is 3.") as (site, record):
+        page = site.get("/map")
+        assert 'class="tile t-changed"' in page
+        assert 'class="tile t-uncited"' in page  # the folder that no memory is about
+        assert "1 memory cites code here, 1 changed since." in page
+        source = site.get("/file?path=app.py")
+        assert record.title in source
+        assert 'class="in b-changed"' in source
+        assert "hunter2hunter2" not in source
+        for outside in ("../secret.txt", "/etc/passwd", "untracked.py", ".git/config", ""):
+            site.get(f"/file?path={outside}", 404)
+
+
+def test_a_memory_is_saved_by_hand_and_refusals_say_why(site: Site) -> None:
+    where = site.post("/remember", body="The staging database is reset at two.", kind="decision", tags="staging")
+    record = get(site.memory, where.rpartition("/")[2]).record
+    assert (record.kind, record.tags, record.by.kind) == ("decision", ("staging",), "user")
+    said = site.post("/remember", 409, body="The staging database is reset at two!")
+    assert "already says this" in said
+    assert "Save it anyway" in said
+    assert "credential" in site.post("/remember", 409, body="The token is ghp_" + "a1B2" * 9 + " for now.", anyway="1")
+    assert "counter" in site.post("/remember", 400, body="Never push on Fridays.", kind="scar").lower()
+
+
+def test_home_says_what_changed_since_the_last_visit(site: Site, time: Time) -> None:
+    keep(site.memory, "Apples are weighed.")
+    assert "Latest changes" in site.get("/")
+    time.pass_days(1)
+    keep(site.memory, "Bananas are counted.")
+    page = site.get("/").partition("Since you last looked")[2].partition("Today's brief")[0]
+    assert "Bananas" in page
+    assert "Apples" not in page
+    assert "Bananas" in site.get("/").partition("Since you last looked")[2]  # the same visit goes on
+    time.pass_days(1)
+    assert "Nothing was saved or changed." in site.get("/")
+
+
+def test_two_briefs_are_compared(site: Site, time: Time) -> None:
+    site.memory = begin(site.memory)
+    gone, stays = keep(site.memory, "Deploys happen on Fridays."), keep(site.memory, "Refunds go through the ledger.")
+    session = site.memory.actor.session
+    data = {"ids": [gone.id, stays.id], "why": "session start", "tokens": 40}
+    site.memory.commit([site.memory.event("injected", session, data=data)])
+    day = gone.created_at[:10]
+    time.pass_days(2)
+    retire(site.memory, gone.id, "no more")
+    page = site.get(f"/brief?from={day}")
+    assert "removed</span>" in page
+    assert "Deploys happen on Fridays." in page
+
+
+@contextmanager
+def drifted(folder: Path, time: Time, text: str) -> Iterator[tuple[Site, Record]]:
+    """Give a viewer in a repository where the code behind a memory changed: RETRIES was 3 and is 5."""
+    (folder / "app.py").write_text("# one\nRETRIES = 3\n\n\ndef pay():\n    return RETRIES\n")
+    (folder / "docs").mkdir()
+    (folder / "docs" / "notes.md").write_text("Nothing known.\n")
+    author = ["-c", "user.name=Bo", "-c", "user.email=bo@example.org"]
+    for step in (["init", "-q"], ["add", "app.py", "docs"], [*author, "commit", "-qm", "begin"]):
+        subprocess.run(["git", *step], cwd=folder, check=True)
+    seen = make_memory(folder, time)
+    seen = replace(seen, checkout=GitCheckout(folder, seen.project))
+    record = keep(seen, text, anchors=("app.py::RETRIES=3",))
+    (folder / "app.py").write_text(
+        "# one\nRETRIES = 5\npassword = 'hunter2hunter2'\n\ndef pay():\n    return RETRIES\n"
+    )
+    (folder / "untracked.py").write_text("x = 1\n")
+    (folder.parent / "secret.txt").write_text("outside")
+    keys = Keys(token="kept-token")
+
+    def reload() -> object:
+        return load_settings(flags={"home": str(folder / "store"), "project": seen.project, "embedder": "none"})
+
+    with TestClient(make_app(seen, reload, keys=keys, port=PORT), base_url=ORIGIN) as browser:  # type: ignore[arg-type]
+        browser.get(f"/?key={keys.link}")
+        yield Site(memory=seen, keys=keys, browser=browser, stranger=browser), record
+    seen.close()

@@ -109,6 +109,12 @@ def ending(folder: Path, names: Sequence[str], *, seconds: float = QUICK_SECONDS
     return (listing or "").splitlines()
 
 
+def tracked(folder: Path) -> list[str] | None:
+    """Return all tracked files; None if git does not answer in time."""
+    listing = git_text(folder, "ls-files", "-z", seconds=QUICK_SECONDS)
+    return None if listing is None else [path for path in listing.split("\0") if path]
+
+
 def content(folder: Path, what: str) -> bytes | None:
     """Return the content of an object: a blob's id, or commit:path."""
     named = what.partition(":")[0]

@@ -144,6 +144,10 @@ class GitCheckout:
             paths |= {name: ends[0]} if len(ends) == 1 else {}
         return paths
 
+    def files(self) -> list[str] | None:
+        """Return the tracked files; None if this is no repository, or git does not answer."""
+        return changes.tracked(self.top()) if self._facts else None
+
     def content(self, what: str) -> bytes | None:
         """Return the content of a blob or of `commit:path`; None if it does not exist."""
         return changes.content(self.top(), what) if self._facts else None

@@ -93,11 +93,14 @@ def _changed(record: Record, event: Event) -> Record:
         case "confirmed":
             return replace(record, state="active") if record.state == "pending" else record
         case "verified":
-            return replace(record, verified_at=event.at, **_content(event.data, only=("anchors", "seen")))
+            # A verification that is taken back names the one that holds again, or none.
+            at = event.data["verified_at"] if isinstance(event.data.get("verified_at"), str) else event.at
+            return replace(record, verified_at=at, **_content(event.data, only=("anchors", "seen")))
         case "retired":
             return replace(record, state="retired", reason=_text(event.data.get("reason")), updated_at=event.at)
         case "restored":
-            return replace(record, state="active", reason="", updated_at=event.at)
+            state: State = "pending" if event.data.get("pending") is True else "active"
+            return replace(record, state=state, reason="", updated_at=event.at)
         case "linked":
             return replace(record, links=(*_without(record, event), *_links([event.data])))
         case "unlinked":

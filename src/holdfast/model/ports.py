@@ -81,6 +81,9 @@ class Checkout(Protocol):
     def files_named(self, names: Sequence[str]) -> dict[str, str]:
         """Return the paths of files by full path, or by an ending that only one of them has."""
 
+    def files(self) -> list[str] | None:
+        """Return the files of the codebase; None if unknown."""
+
     def content(self, what: str) -> bytes | None:
         """Return the bytes of a blob or of commit:path."""
 
@@ -152,6 +155,10 @@ class UnreadableCheckout:
     def files_named(self, names: Sequence[str]) -> dict[str, str]:  # noqa: ARG002
         """Return no files."""
         return {}
+
+    def files(self) -> list[str] | None:
+        """Return None: unknown."""
+        return None
 
     def content(self, what: str) -> bytes | None:  # noqa: ARG002
         """Return None: unknown."""

@@ -292,6 +292,15 @@ def of_session(db: Database, session: str, *, limit: int = 1_000) -> list[Entry]
     return _entries(db, sql, {"session": session, "limit": limit})
 
 
+def counted_in_sessions(db: Database, sessions: Iterable[str]) -> dict[str, int]:
+    """Count the records that each session wrote, in any state but erased."""
+    sql = """
+    select session, count(*) from records
+    where session in (select value from json_each(:sessions)) and session <> '' and state <> 'erased' group by session
+    """
+    return {row[0]: int(row[1]) for row in db.query(sql, {"sessions": json.dumps(sorted(set(sessions)))})}
+
+
 def kinds_since(db: Database, project: int, since: str, sessions: Iterable[str] | None = None) -> dict[str, int]:
     """Count by kind the active records of a project created since an instant; with `sessions`, only theirs."""
     low, high = span(project)

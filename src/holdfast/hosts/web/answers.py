@@ -123,8 +123,8 @@ def record_history(ask: Ask, id: Id) -> Json:
 def act(ask: Ask, id: Id, what: Annotated[str, "The action.", {"enum": list(ACTS)}]) -> Json:
     """Verify, retire, restore, pin, share, judge or link a memory."""
     target = find(ask.memory, id).record
-    message = ACTS[what](home_of(ask, target), target.id, ask)
-    return {"id": target.id, "done": what, "message": message, "url": f"/r/{target.id}"}
+    done = ACTS[what](home_of(ask, target), target, ask)
+    return {"id": target.id, "done": what, "message": done.message, "url": f"/r/{target.id}"}
 
 
 @API.endpoint("/api/stream", selects_project=True)

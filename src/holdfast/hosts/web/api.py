@@ -12,7 +12,7 @@ from starlette.routing import Route
 from holdfast.hosts.web import answers
 from holdfast.hosts.web.endpoint import Endpoint, openapi
 from holdfast.hosts.web.live import sent
-from holdfast.hosts.web.pages.stream import wanted_of
+from holdfast.hosts.web.pages.activity import wanted_of
 from holdfast.hosts.web.viewer import Ask, asked, is_our_form, viewer_of
 from holdfast.model.errors import Invalid
 from holdfast.model.foreign_json import parse_json

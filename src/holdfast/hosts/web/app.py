@@ -3,13 +3,13 @@
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from urllib.parse import parse_qs
+from urllib.parse import parse_qs, urlsplit
 
 from anyio import to_thread
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Scope
@@ -20,17 +20,24 @@ from holdfast.hosts.web.api import routes as api_routes
 from holdfast.hosts.web.guard import OPEN, SAFE, Guard, Keys
 from holdfast.hosts.web.live import Watcher
 from holdfast.hosts.web.pages import (
+    activity,
+    brief,
+    files,
+    find,
     graph,
-    health,
+    home,
     insights,
+    memories,
     projects,
     record,
+    remember,
+    review,
     scars,
-    search,
     sessions,
     settings,
-    stream,
     threads,
+    timeline,
+    tree,
 )
 from holdfast.hosts.web.viewer import Ask, Viewer, as_person, asked, is_our_form, viewer_of
 from holdfast.model.errors import Conflict, Forbidden, HoldfastError, Invalid, NotFound, StoreError
@@ -42,36 +49,55 @@ FOREVER = "public, max-age=31536000, immutable"
 log = logging.getLogger(__name__)
 
 PAGES: dict[str, Page] = {
-    "/": stream.page,
-    "/stream/older": stream.older_items,
-    "/stream/newer": stream.newer_items,
-    "/search": search.page,
-    "/search/hits": search.hits,
-    "/r/{id}": record.page,
-    "/r/{id}/history": record.history_part,
-    "/r/{id}/anchors": record.anchors_part,
+    "/": home.page,
+    "/home/health": home.health_part,
+    "/activity": activity.page,
+    "/activity/older": activity.older_items,
+    "/activity/newer": activity.newer_items,
     "/sessions": sessions.page,
     "/sessions/{id}": sessions.one,
-    "/threads": threads.page,
-    "/scars": scars.page,
+    "/memories": memories.page,
+    "/memories/hits": memories.hits,
+    "/memories/facets": memories.facets_part,
+    "/memories/export": memories.export,
+    "/map": tree.page,
+    "/map/drawn": tree.map_part,
     "/graph": graph.page,
-    "/health": health.page,
-    "/health/queue": health.queue_part,
-    "/health/disputes": health.disputes_part,
-    "/health/duplicates": health.duplicates_part,
+    "/timeline": timeline.page,
+    "/file": files.page,
+    "/find": find.titles,
+    "/r/{id}": record.page,
+    "/r/{id}/edit": record.edit_part,
+    "/r/{id}/history": record.history_part,
+    "/r/{id}/anchors": record.anchors_part,
+    "/review": review.page,
+    "/review/items": review.items_part,
+    "/review/chips": review.chips_part,
+    "/review/count": review.count_part,
+    "/review/score": review.score_part,
+    "/threads": threads.page,
     "/insights": insights.page,
     "/insights/plots": insights.plots_part,
+    "/scars": scars.page,
+    "/brief": brief.page,
     "/settings": settings.page,
     "/settings/preview": settings.preview,
     "/projects": projects.page,
+    "/remember": remember.page,
 }
+# Where pages of earlier versions are now.
+MOVED = {"/search": "/memories", "/health": "/review"}
 ACTS: dict[str, Page] = {
+    "/undo": review.undo_one,
+    "/remember": remember.save,
+    "/memories/saved": memories.save_search,
     "/r/{id}/edit": record.edit,
     "/r/{id}/{what}": record.act,
     "/threads/open": threads.open_one,
     "/threads/{id}/{what}": threads.act,
-    "/health/resolve": health.resolve_one,
-    "/health/{id}/{what}": health.act,
+    "/review/resolve": review.resolve_one,
+    "/review/many": review.act_on_many,
+    "/review/{id}/{what}": review.act,
     "/settings": settings.save,
 }
 
@@ -98,6 +124,7 @@ def pages_and_api(watcher: Watcher) -> Starlette:
             Mount("/assets", _Assets(directory=render.HERE / "assets")),
             *(Route(path, _reading(page)) for path, page in PAGES.items()),
             *(Route(path, _acting(act), methods=["POST"]) for path, act in ACTS.items()),
+            *(Route(old, _redirect(new)) for old, new in MOVED.items()),
             *api_routes(),
         ],
         exception_handlers={HoldfastError: _refused, HTTPException: _missed, Exception: _failed},
@@ -130,6 +157,13 @@ def _acting(act: Page) -> Callable[[Request], Awaitable[Response]]:
                 "This form is out of date or comes from another site. Reload the page and try again.\n", 403
             )
         return await to_thread.run_sync(lambda: act(asked(request, form)))
+
+    return endpoint
+
+
+def _redirect(path: str) -> Callable[[Request], Awaitable[Response]]:
+    async def endpoint(request: Request) -> Response:
+        return RedirectResponse(f"{path}?{request.url.query}" if request.url.query else path, 301)
 
     return endpoint
 
@@ -171,6 +205,17 @@ async def _said(request: Request, status: int, code: str, message: str, hint: st
         ask = asked(request)
     except HoldfastError:
         return PlainTextResponse(f"{message}\n", status)
-    return await to_thread.run_sync(
-        lambda: render.page(ask, "error.html", status=status, title=message, message=message, hint=hint)
-    )
+    shown = {"title": message, "message": message, "hint": hint, "back": _previous(request)}
+    template = "problem.html" if ask.fragment else "error.html"
+    answer = await to_thread.run_sync(lambda: render.page(ask, template, status=status, **shown))
+    target = request.headers.get("hx-target", "")
+    if ask.fragment and target.startswith("item-"):  # next to the buttons of the item that was refused
+        answer.headers.update({"hx-retarget": f"#{target} .problem", "hx-reswap": "innerHTML"})
+    return answer
+
+
+def _previous(request: Request) -> str:
+    """Return the page of ours that a request came from, for a link back; "" if there is none."""
+    came = urlsplit(request.headers.get("referer", ""))
+    known = came.netloc == request.headers.get("host") and came.path != request.url.path
+    return f"{came.path}?{came.query}" if known and came.query else came.path if known else ""

@@ -39,6 +39,7 @@ class Cited:
     """A place in code that a memory cites: its state, its current lines, and the difference from then."""
 
     path: str
+    file: str = ""  # of the current checkout
     state: str = "unknown"
     note: str = ""
     lines: tuple[tuple[int, str], ...] = ()
@@ -88,8 +89,9 @@ def _cited(memory: Memory, anchor: str, cited: CodeMark | None, finding: Finding
     if file.stat().st_size > MOST_BYTES:
         return Cited(path=anchor, state=state, note=note, problem="The file is too large to show.")
     lines = _lines(file, now)
+    inside = str(file.relative_to(top))
     changed = render.differences(then, "\n".join(line for _, line in lines)) if then and state == "changed" else None
-    return Cited(path=anchor, state=state, note=note, lines=lines, difference=changed)
+    return Cited(path=anchor, file=inside, state=state, note=note, lines=lines, difference=changed)
 
 
 def _then(memory: Memory, cited: CodeMark | None) -> str:

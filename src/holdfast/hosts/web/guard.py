@@ -9,10 +9,11 @@ import secrets
 from dataclasses import dataclass, field
 from hashlib import sha256
 from http.cookies import CookieError, SimpleCookie
+from pathlib import Path
 from urllib.parse import parse_qs, urlencode
 
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.responses import PlainTextResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from holdfast.hosts.loopback import is_bearer, names_at, with_body
@@ -36,6 +37,7 @@ LOCKED = """This page needs the link that `holdfast web` printed in the terminal
 Open that link once; this browser then has access until the viewer stops.
 Programs send the token instead: Authorization: Bearer TOKEN.
 """
+LOCKED_PAGE = (Path(__file__).parent / "templates" / "locked.html").read_text(encoding="utf-8")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +51,11 @@ class Keys:
     @property
     def form(self) -> str:
         """The CSRF key in our own forms."""
-        return hmac.new(self.cookie.encode(), b"form", sha256).hexdigest()
+        return self.signature("form")
+
+    def signature(self, text: str) -> str:
+        """Return what only this viewer can sign a text with."""
+        return hmac.new(self.cookie.encode(), text.encode(), sha256).hexdigest()
 
 
 def protected(send: Send) -> Send:
@@ -109,6 +115,8 @@ class Guard:
         if bearer or self._has_cookie(headers):
             scope.setdefault("state", {})["trusted"] = bearer
             return None
+        if "text/html" in headers.get("accept", ""):
+            return HTMLResponse(LOCKED_PAGE, 401, {"www-authenticate": "Bearer"})
         return PlainTextResponse(LOCKED, 401, {"www-authenticate": "Bearer"})
 
     def _link(self, scope: Scope) -> Response | None:

@@ -21,6 +21,24 @@ def stacked(
     return Markup('<svg viewBox="0 0 {} {}" role="img" aria-label="{}">{}</svg>').format(WIDTH, HEIGHT, label, drawn)
 
 
+def line(counts: Mapping[str, int], label: str) -> Markup:
+    """Draw a small line of counts by day, with the highest day named."""
+    width, height = 600.0, 60.0
+    values = list(counts.values())
+    most = max(values, default=0)
+    step = width / max(1, len(values) - 1)
+    points = [
+        (round(place * step, 1), round(height - 4 - 48 * (value / most if most else 0), 1))
+        for place, value in enumerate(values)
+    ]
+    path = " ".join(f"{x},{y}" for x, y in points)
+    peak = max(counts, key=lambda day: counts[day], default="")
+    said = f"{label}: {sum(values)} in all, at most {most} on {peak}" if most else f"{label}: none"
+    return Markup(
+        '<svg class="sparkline" viewBox="0 0 600 60" preserveAspectRatio="none" role="img" aria-label="{}"><polygon points="0,60 {} 600,60"/><polyline points="{}"/></svg>'
+    ).format(said, path, path)
+
+
 def legend(series: Sequence[str]) -> Markup:
     """Return the legend of the colours."""
     items = [

@@ -2,8 +2,8 @@
 
 import difflib
 import re
-from collections.abc import Mapping
-from datetime import datetime
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
 from functools import cache
 from hashlib import blake2b
 from pathlib import Path
@@ -16,65 +16,111 @@ from markupsafe import Markup, escape
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from holdfast import __version__
+from holdfast.hosts.web.done import FLASH, SECONDS, Done, Flash, flash_out, keep_undo
 from holdfast.hosts.web.viewer import EVERYWHERE, Ask
+from holdfast.model.errors import Invalid
 from holdfast.model.ids import days_between, short
 from holdfast.model.kinds import KINDS
 from holdfast.model.record import GLOBAL, Record
 from holdfast.model.text import counted, shorten
+from holdfast.verbs.upkeep.inbox import URGENT
 
 HERE = Path(__file__).parent
 LONGEST_SHOWN = 20_000  # characters of a text on one page
 MOST_COMPARED = 16_000_000  # pairs of words compared at most
 NAV = (
-    ("/", "Stream", "≋"),
-    ("/search", "Search", "⌕"),
-    ("/sessions", "Sessions", "◷"),
-    ("/threads", "Threads", "∿"),
-    ("/scars", "Scars", "✖"),
-    ("/graph", "Graph", "⌬"),
-    ("/health", "Health", "♥"),
-    ("/insights", "Insights", "▥"),
-    ("/projects", "Projects", "▤"),
-    ("/settings", "Settings", "⚙"),
+    ("/", "Home", "⌂", ()),
+    ("/activity", "Activity", "≋", ("/activity", "/sessions")),
+    ("/memories", "Memories", "▤", ("/memories", "/r", "/map", "/graph", "/timeline", "/file")),
+    ("/review", "Review", "✓", ("/review",)),
+    ("/threads", "Threads", "∿", ("/threads",)),
+    ("/insights", "Insights", "▥", ("/insights", "/scars", "/brief")),
 )
+# Pages that keep their address when another project is chosen.
+OF_PROJECT = (*(path for path, *_ in NAV), "/sessions", "/map", "/graph", "/timeline", "/scars", "/brief", "/settings")
 
 
 def page(ask: Ask, template: str, *, status: int = 200, **values: Any) -> Response:
     """Return a page, or the requested part of it."""
-    text = environment().get_template(template).render(**_around(ask), **values)
-    return HTMLResponse(text, status)
+    answer = HTMLResponse(environment().get_template(template).render(**_around(ask), **values), status)
+    if ask.flash and not ask.fragment:
+        answer.delete_cookie(FLASH, path="/", httponly=True, samesite="strict")
+    return answer
 
 
-def moved(ask: Ask, path: str, said: str = "") -> Response:
-    """Redirect the browser after an action, with a message about it."""
-    where = address(ask, path, said=said) if said else address(ask, path)
+def part(ask: Ask, template: str, title: str, back: str, **values: Any) -> Response:
+    """Return a part of a page that loads later; without scripts as a page of its own with a link back."""
     if ask.fragment:
-        return Response(status_code=204, headers={"hx-redirect": where})
-    return RedirectResponse(where, 303)
+        return page(ask, template, **values)
+    return page(ask, "part.html", title=title, part=template, back=address(ask, back), **values)
 
 
-def address(ask: Ask, path: str, **given: Any) -> str:
+def moved(ask: Ask, path: str, done: Done | str) -> Response:
+    """Redirect the browser after an action; the next page shows its message once, with a button that undoes it."""
+    done = Done(message=done) if isinstance(done, str) else done
+    flash = Flash(text=done.message, undo=keep_undo(ask.viewer.undos, done.undo))
+    where = address(ask, path)
+    answer = Response(status_code=204, headers={"hx-redirect": where}) if ask.fragment else RedirectResponse(where, 303)
+    cookie = flash_out(flash, ask.viewer.keys)
+    answer.set_cookie(FLASH, cookie, max_age=SECONDS, httponly=True, samesite="strict", path="/")
+    return answer
+
+
+def address(ask: Ask, path: str, /, **given: Any) -> str:
     """Return the URL of a page in the selected project."""
-    wanted = {"project": ask.named} if ask.named else {}
+    wanted = {"project": ask.named} if ask.named and "project=" not in path else {}
     wanted |= {name: value for name, value in given.items() if value not in ("", None, (), [])}
-    return f"{path}?{urlencode(wanted, doseq=True)}" if wanted else path
+    joint = "&" if "?" in path else "?"
+    return f"{path}{joint}{urlencode(wanted, doseq=True)}" if wanted else path
+
+
+def here(ask: Ask, **changed: Any) -> str:
+    """Return the URL of the current page with some parameters changed; an empty value removes one."""
+    given: dict[str, Any] = {name: values for name, values in ask.given.items() if name not in ("project", "from")}
+    return address(ask, ask.path, **given | changed)
 
 
 def _around(ask: Ask) -> dict[str, Any]:
     """Return the values every page needs."""
     projects = sorted(name for name, count in ask.memory.store.projects().items() if name and count)
+    now = ask.memory.clock.now()
     return {
         "ask": ask,
-        "nav": [one for one in NAV if one[0] != "/settings" or not ask.viewer.user],
+        "nav": NAV,
+        "of_project": OF_PROJECT,
         "projects": projects if ask.memory.project in projects else [ask.memory.project, *projects],
         "everywhere": EVERYWHERE,
         "kinds": KINDS,
         "csrf": ask.viewer.keys.form,
-        "url": lambda path, **given: address(ask, path, **given),
-        "ago": lambda at: ago(at, ask.memory.clock.now()),
-        "now": ask.memory.clock.now(),
-        "said": ask.text("said"),
+        "url": lambda path, /, **given: address(ask, path, **given),
+        "here": lambda **changed: here(ask, **changed),
+        "ago": lambda at: ago(at, now),
+        "clock": lambda at: local(ask, at).strftime("%H:%M") if at else "",
+        "day": lambda at: local(ask, at).strftime("%A, %-d %B %Y") if at else "",
+        "stamp": lambda at: local(ask, at).strftime("%-d %b %Y, %H:%M") if at else "",
+        "now": now,
+        "today": local(ask, now).date().isoformat(),
+        "waiting_in": lambda counts: sum(counts.get(reason) or 0 for reason in URGENT),
+        "can_write": ask.viewer.role != "read",
     }
+
+
+def local(ask: Ask, at: str) -> datetime:
+    """Return an instant in the time zone of the reader."""
+    return datetime.fromisoformat(at).astimezone(ask.zone)
+
+
+def end_of_day(ask: Ask, date: str) -> str:
+    """Return the last instant of a date in the time zone of the reader; other texts stay as they are."""
+    if not re.fullmatch(r"\d{4}-\d\d-\d\d", date):
+        return date
+    try:
+        start = datetime.fromisoformat(date)
+    except ValueError as problem:
+        raise Invalid(f"{date} is not a date.") from problem
+    end = start.replace(hour=23, minute=59, second=59, microsecond=999_000)
+    there = end.replace(tzinfo=ask.zone) if ask.zone else end.astimezone()
+    return there.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 @cache
@@ -90,9 +136,9 @@ def environment() -> Environment:
     )
     made.filters |= {
         "markdown": markdown,
-        "day": day,
-        "clock": lambda at: at[11:16],
         "project": project_name,
+        "dated": dated,
+        "first_part": lambda path: "/" + path.split("/")[1],
         "short": short,
         "shorten": shorten,
         "thousands": lambda number: f"{number:,}",
@@ -125,6 +171,14 @@ def markdown(text: str) -> Markup:
     return Markup(html + more)  # noqa: S704  markdown-it escapes whatever is no markdown
 
 
+def dated(text: str, stamp: Callable[[str], str]) -> str:
+    """Return a text with its timestamps as dates that people read."""
+    return _STAMP.sub(lambda found: stamp(found[0]), text)
+
+
+_STAMP = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z")
+
+
 def ago(at: str, now: str) -> str:
     """Return how long ago something was, in words."""
     if not at:
@@ -139,11 +193,6 @@ def ago(at: str, now: str) -> str:
         return f"{hours:.0f} hours ago"
     minutes = hours * 60
     return f"{minutes:.0f} min ago" if minutes >= 1 else "just now"
-
-
-def day(at: str) -> str:
-    """Return a date in words."""
-    return datetime.fromisoformat(at).strftime("%A, %-d %B %Y") if at else ""
 
 
 def project_name(name: str) -> str:

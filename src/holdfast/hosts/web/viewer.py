@@ -1,13 +1,18 @@
 """What every page needs: the open memory, and one request parsed into plain values."""
 
 import hmac
+import time
+from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from datetime import tzinfo
 from typing import Any
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from starlette.requests import Request
 
 from holdfast.compose.settings import Settings
+from holdfast.hosts.web.done import FLASH, Flash, Undo, flash_in
 from holdfast.hosts.web.guard import FORM_FIELD, FORM_HEADER, Keys
 from holdfast.hosts.web.live import Watcher
 from holdfast.model.errors import Invalid
@@ -20,7 +25,9 @@ EVERYWHERE = "*"
 LONGEST_NUMBER = 16
 LARGE = 20_000  # records read before a page is sent; with more, that part is loaded later
 MOST_KEPT = 64
+MOST_SECONDS = 60.0  # for which a cached result is used: files change without an event
 THEMES = ("light", "dark")
+ZONE = "holdfast-zone"  # the cookie with the browser's time zone
 
 
 @dataclass(kw_only=True)
@@ -35,8 +42,9 @@ class Viewer:
     # The user and role of a request on a server: there, settings cannot be changed, and some users may only read.
     user: str = ""
     role: str = ""
-    # Cached results of slow queries, each with the place in the stream it is valid for.
-    kept: dict[Any, tuple[Place, Any]] = field(default_factory=dict)
+    # Cached results of slow queries, each with the place in the stream it is valid for and its time.
+    kept: dict[Any, tuple[Place, float, Any]] = field(default_factory=dict)
+    undos: OrderedDict[str, Undo] = field(default_factory=OrderedDict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +61,10 @@ class Ask:
     named: str = ""  # the project named in the URL, empty where it is the default one
     fragment: bool = False  # htmx requests a part of a page
     theme: str = ""
+    zone: tzinfo | None = None  # of the browser; None: of this machine
+    flash: Flash | None = None
+    searches: str = ""  # the saved searches of this browser
+    looked: str = ""  # when and where this browser last read the home page
 
     def text(self, name: str, default: str = "") -> str:
         """Return one query parameter."""
@@ -109,7 +121,19 @@ def asked(request: Request, form: Mapping[str, list[str]] | None = None) -> Ask:
         named=named,
         fragment=request.headers.get("hx-request") == "true",
         theme=theme if theme in THEMES else "",
+        zone=_zone(request.cookies.get(ZONE, "")),
+        flash=flash_in(request.cookies.get(FLASH, ""), viewer.keys),
+        searches=request.cookies.get("holdfast-searches", "")[:4_000],
+        looked=request.cookies.get("holdfast-looked", "")[:400],
     )
+
+
+def _zone(name: str) -> tzinfo | None:
+    """Return the time zone that a browser named, if there is one of that name."""
+    try:
+        return ZoneInfo(name) if 0 < len(name) < 64 else None
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        return None
 
 
 def default_project(memory: Memory) -> str:
@@ -128,17 +152,20 @@ def is_our_form(request: Request, form: Mapping[str, list[str]], keys: Keys) -> 
     return hmac.compare_digest(shown.encode(errors="replace"), keys.form.encode())
 
 
-def cached_until_event(ask: Ask, name: str, find: Any) -> Any:
-    """Return a cached result, computed again only if something happened since; for slow queries."""
-    key = (name, ask.memory.project, ask.everywhere, tuple(sorted((k, tuple(v)) for k, v in ask.given.items())))
+def cached_until_event(ask: Ask, name: str, find: Callable[[], Any], *given: Any) -> Any:
+    """Return a cached result, computed again only if something happened since, or after a minute; for slow queries.
+
+    `given` is everything besides the project that the result depends on.
+    """
+    key = (name, ask.memory.project, ask.everywhere, given)
     now = head(ask.memory)
     known = ask.viewer.kept.get(key)
-    if known and known[0] == now:
-        return known[1]
+    if known and known[0] == now and time.monotonic() - known[1] < MOST_SECONDS:
+        return known[2]
     result = find()
     if len(ask.viewer.kept) > MOST_KEPT:
         ask.viewer.kept.clear()
-    ask.viewer.kept[key] = (now, result)
+    ask.viewer.kept[key] = (now, time.monotonic(), result)
     return result
 
 

@@ -66,9 +66,9 @@ def load_demo(memory: Memory, until: str) -> None:
     if memory.store.last_id():
         raise Conflict("The demo needs an empty store.", hint="Name a new folder: holdfast demo FOLDER")
     header, *lines = map(json.loads, gzip.decompress(STORE.read_bytes()).decode().splitlines())
-    move = Move(
-        since=_epoch(header["since"]), until=_epoch(header["until"]), by=_epoch(until) - _epoch(header["until"])
-    )
+    # The story ends with its last event, so that nothing lies in the future.
+    end = max([header["until"], *(line["at"] for line in lines if "verb" in line)])
+    move = Move(since=_epoch(header["since"]), until=_epoch(end), by=_epoch(until) - _epoch(end))
     moved = [move.everything(line) for line in lines]
     # Our own verbs made these, so nothing needs checking or masking; in one piece, so that each record is folded once.
     events = [Event(**line | {"by": Actor(**line["by"])}) for line in moved if "verb" in line]

@@ -1,9 +1,12 @@
 """List and count the records of a project, page by page; the lessons that ship with Holdfast are left out."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from holdfast.engine.views import Entry, records
+from holdfast.engine.views import Entry, labels, records
+from holdfast.engine.views.records import Filter
+from holdfast.model.fold import as_of
 from holdfast.model.query import Query
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.read import chosen_by
@@ -48,3 +51,31 @@ def census(memory: Memory, query: Query) -> Census:
         kinds[kind] = kinds.get(kind, 0) + count
         sources[source] = sources.get(source, 0) + count
     return Census(total=sum(kinds.values()), kinds=kinds, sources=sources)
+
+
+def known_on(memory: Memory, query: Query, at: str, *, offset: int = 0) -> Page:
+    """Return one page of the records that were in use at an instant, as they were then, newest first; `total` counts candidates."""
+    filter_ = chosen_by(memory, replace(query, until=at), ("active", "retired", "pending"))
+    entries = records.page(memory.store.db, filter_, limit=query.limit, offset=offset)
+    then = [(entry.number, as_of(memory.store.events_about(entry.record.id), at)) for entry in entries]
+    known = [Entry(number=number, record=record) for number, record in then if record and record.state == "active"]
+    return Page(entries=tuple(known), total=records.counted(memory.store.db, filter_))
+
+
+def facets(memory: Memory, *, most: int = 12) -> dict[str, list[tuple[str, int]]]:
+    """Count the project's active records by kind, scope and tag, the most common first."""
+    db, project = memory.store.db, memory.store.project_number(memory.project)
+    counts = {
+        "kind": _by_kind(memory),
+        "scope": labels.counts(db, "scope", project),
+        "tag": labels.counts(db, "tag", project),
+    }
+    return {name: sorted(found.items(), key=lambda pair: (-pair[1], pair[0]))[:most] for name, found in counts.items()}
+
+
+def _by_kind(memory: Memory) -> dict[str, int]:
+    filter_ = Filter(projects=(memory.store.project_number(memory.project),))
+    counts: Counter[str] = Counter()
+    for kind, _, count in records.census(memory.store.db, filter_):
+        counts[kind] += count
+    return counts

@@ -20,7 +20,7 @@ from holdfast.model.ports import Encoded
 from holdfast.model.query import Hit, Query, Recalled, Related, Usage
 from holdfast.model.record import GLOBAL, Record
 from holdfast.model.scope import within
-from holdfast.model.text import tokens_of
+from holdfast.model.text import counted, tokens_of
 from holdfast.policy.admission.admit import Similar
 from holdfast.policy.ranking.decay import WINDOW_DAYS
 from holdfast.policy.ranking.diversity import collapsed, is_varied, spread
@@ -228,7 +228,11 @@ def _recall(memory: Memory, asked: _Asked) -> Recalled:
         closest=None if fitting or not candidates else _closest(memory, asked, candidates),
         related=tuple(_related(memory, packed)) if query.related else (),
         held=_held(memory, asked, idf),
-        notes=_notes(f"{replaced} superseded memories were left out." if replaced else ""),
+        notes=_notes(
+            f"{counted(replaced, 'superseded memory')} {'was' if replaced == 1 else 'were'} left out."
+            if replaced
+            else ""
+        ),
     )
 
 

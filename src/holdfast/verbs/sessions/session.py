@@ -1,5 +1,6 @@
 """Start, resume and find sessions, and read what they left."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -242,6 +243,21 @@ def only_open(memory: Memory) -> Session:
 def list_sessions(memory: Memory, *, limit: int = 20, offset: int = 0, everywhere: bool = False) -> list[Session]:
     """Return sessions, latest first."""
     return sessions.page(memory.store.db, None if everywhere else memory.project, limit=limit, offset=offset)
+
+
+def open_sessions(memory: Memory, *, limit: int = 20, everywhere: bool = False) -> list[Session]:
+    """Return sessions that have not ended, latest first."""
+    return sessions.page(memory.store.db, None if everywhere else memory.project, limit=limit, only_open=True)
+
+
+def sessions_called(memory: Memory, ids: Iterable[str]) -> dict[str, Session]:
+    """Return the sessions with these ids, by id; unknown ones are left out."""
+    return {id_: session for id_ in ids if (session := sessions.of(memory.store.db, id_))}
+
+
+def saved_in(memory: Memory, ids: Iterable[str]) -> dict[str, int]:
+    """Count the records that each of these sessions saved."""
+    return records.counted_in_sessions(memory.store.db, ids)
 
 
 def contents_of(memory: Memory, reference: str) -> SessionContents:

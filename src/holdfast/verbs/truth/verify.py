@@ -10,11 +10,13 @@ from holdfast.model.errors import Conflict
 from holdfast.model.freshness import Freshness
 from holdfast.model.ids import short
 from holdfast.model.record import Record
+from holdfast.policy.admission.admit import SecretFound
 from holdfast.policy.freshness import details, is_about_code, wrong_claims
+from holdfast.policy.new_value import new_value
 from holdfast.verbs.memory import Memory, find
 from holdfast.verbs.records.branches import lost
 from holdfast.verbs.records.freshness import freshness, is_here, snapshot_of
-from holdfast.verbs.records.lifecycle import commit_about, remark
+from holdfast.verbs.records.lifecycle import Revision, commit_about, remark, revise
 
 PAGE = 200
 Action = Literal["keep", "verify", "re-anchor", "revise", "forget"]
@@ -123,3 +125,28 @@ def cited_files(record: Record) -> list[str]:
         anchor.path for cited in places if (anchor := parse_anchor(cited)).kind not in ("version", "commit", "absent")
     )
     return list(dict.fromkeys(path for path in paths if path))
+
+
+def update_value(memory: Memory, reference: str) -> Record:
+    """Revise a record to the value that the code has now, and verify it; raise Conflict if its text does not show where."""
+    record = find(memory, reference).record
+    judged = freshness(memory, [record]).get(record.id)
+    update = new_value(record, judged.findings) if judged else None
+    if update is None:
+        raise Conflict(f"{record.id} states no value that changed.", hint="Edit its text and its anchors.")
+    revision = Revision(body=update.body, title=update.title, anchors=update.anchors)
+    with memory.store.transaction():
+        revised = revise(memory, record.id, revision)
+        if isinstance(revised, SecretFound):
+            raise Conflict("The new value looks like a credential.", hint="Edit the text instead.")
+        return verify(memory, record.id, note=f"{update.name} is {update.new} now")
+
+
+def can_verify(record: Record, judged: Freshness | None) -> bool:
+    """True if a record can be verified as it is: nothing it cites is gone or has another value than it states."""
+    return not any(
+        not problem.moved_to
+        and (problem.state == "missing" or parse_anchor(problem.anchor).kind in ("value", "version", "absent"))
+        and (problem.anchor in record.anchors or problem.state == "changed")
+        for problem in (judged.problems if judged else ())
+    )

@@ -79,6 +79,17 @@ def day_by_day(memory: Memory, *, days: int = 90, everywhere: bool = False) -> D
     )
 
 
+def saved_by_day(memory: Memory, *, days: int = 90, everywhere: bool = False) -> dict[str, int]:
+    """Return how many records were saved on each of the last days, oldest first, observations included."""
+    now = memory.clock.now()
+    numbers = None if everywhere else (memory.store.project_number(memory.project),)
+    counts = dict.fromkeys((days_before(now, back)[:10] for back in range(days - 1, -1, -1)), 0)
+    since = days_before(now, days - 1)[:10]
+    for day, _, count in records.daily(memory.store.db, Filter(projects=numbers, since=since, states=())):
+        counts[day] = counts.get(day, 0) + count
+    return counts
+
+
 def timings(memory: Memory) -> list[Timing]:
     """Return the recent cost of hooks by event."""
     times: dict[str, list[float]] = {}

@@ -1,10 +1,17 @@
-// What pages do besides being read: keys, theme, live updates. Every page works without it.
+// What pages do besides being read: keys, theme, the pane, live updates. Pages work without it; docs/web.md says what does not.
 (() => {
   "use strict";
   const root = document.documentElement;
   const find = (selector, within = document) => within.querySelector(selector);
   const all = (selector, within = document) => [...within.querySelectorAll(selector)];
-  const typing = (target) => target.closest("input, textarea, select, [contenteditable]");
+  const typing = (target) => target.closest("input:not([type=checkbox]):not([type=range]), textarea, select, [contenteditable]");
+  const make = (tag, text = "", given = {}) => Object.assign(document.createElement(tag), { textContent: text }, given);
+  const project = new URLSearchParams(location.search).get("project");
+  const inProject = (path) => (project ? `${path}${path.includes("?") ? "&" : "?"}project=${encodeURIComponent(project)}` : path);
+  const keep = (name, value) => { document.cookie = `${name}=${value}; path=/; max-age=31536000; samesite=strict`; };
+
+  // The server writes times in the time zone of the browser.
+  keep("holdfast-zone", Intl.DateTimeFormat().resolvedOptions().timeZone || "");
 
   // Forms that are sent when something in them is chosen.
   document.addEventListener("change", (event) => {
@@ -16,7 +23,7 @@
   const dark = () => root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
   const switchTheme = () => {
     root.dataset.theme = dark() ? "light" : "dark";
-    document.cookie = `holdfast-theme=${root.dataset.theme}; path=/; max-age=31536000; samesite=strict`;
+    keep("holdfast-theme", root.dataset.theme);
     document.dispatchEvent(new Event("themechange"));
   };
   for (const button of all("[data-theme-switch]")) { button.hidden = false; button.addEventListener("click", switchTheme); }
@@ -24,30 +31,144 @@
   const keys = find("#keys");
   for (const button of all("[data-help]")) { button.hidden = false; button.addEventListener("click", () => keys.showModal()); }
 
+  // Copying ids and links; fields that name a memory offer titles. Both also in what is loaded later.
+  const enhance = (within) => {
+    for (const button of all("[data-copy], [data-copy-link]", within)) button.hidden = false;
+    for (const field of all("[data-titles]", within)) field.addEventListener("input", () => offer(field));
+  };
+  document.addEventListener("click", async (event) => {
+    const button = event.target.closest("[data-copy], [data-copy-link]");
+    if (!button) return;
+    const text = button.dataset.copy || location.origin + button.dataset.copyLink;
+    const before = button.textContent;
+    try { await navigator.clipboard.writeText(text); button.textContent = "Copied"; } catch { button.textContent = text; }
+    setTimeout(() => { button.textContent = before; }, 1500);
+  });
+  const offer = async (field) => {
+    const text = field.value.trim();
+    if (text.length < 3 || /^[0-9A-Z]{26}$/.test(text)) return;
+    const found = await titles(field.dataset.titles, text);
+    field.list.replaceChildren(...found.map((one) => make("option", one.title, { value: one.id })));
+  };
+  const titles = async (address, text) => {
+    const answer = await fetch(`${address}${address.includes("?") ? "&" : "?"}q=${encodeURIComponent(text)}`);
+    return answer.ok ? (await answer.json()).found : [];
+  };
+  enhance(document);
+  document.addEventListener("htmx:afterSwap", (event) => enhance(event.detail.target));
+
   // j and k move a mark along the rows of a page.
+  const marked = () => find("[data-row].at");
   const move = (step) => {
-    const rows = all("[data-row]");
+    const rows = all("main [data-row]").filter((row) => row.offsetParent !== null);
     if (!rows.length) return;
     const at = rows.findIndex((row) => row.classList.contains("at"));
-    const next = rows[Math.min(rows.length - 1, Math.max(0, at < 0 ? 0 : at + step))];
-    rows.forEach((row) => row.classList.remove("at"));
-    next.classList.add("at");
-    next.scrollIntoView({ block: "nearest" });
-    const link = find("[data-open]", next);
+    mark(rows[Math.min(rows.length - 1, Math.max(0, at < 0 ? 0 : at + step))]);
+  };
+  const mark = (row) => {
+    all("[data-row].at").forEach((other) => other.classList.remove("at"));
+    if (!row) return;
+    row.classList.add("at");
+    row.scrollIntoView({ block: "nearest" });
+    const link = find("[data-open]", row);
     if (link) link.focus({ preventScroll: true });
+    if (document.body.classList.contains("paned") && link) open(link);
   };
 
-  const pages = { s: "/", r: "/search", e: "/sessions", t: "/threads", c: "/scars", g: "/graph", h: "/health", i: "/insights", p: "/projects" };
-  const project = new URLSearchParams(location.search).get("project");
-  const go = (path) => { location.href = project ? `${path}?project=${encodeURIComponent(project)}` : path; };
+  // At 1280 pixels and more a memory opens beside its list, so that filters and scroll position stay.
+  const pane = find("#pane");
+  const wide = matchMedia("(min-width: 1280px)");
+  const isRecord = (link) => /^\/r\/[^/?]+(\?|$)/.test(link.getAttribute("href") || "");
+  let opened = "";
+  const open = async (link) => {
+    const address = link.getAttribute("href");
+    if (!wide.matches || !isRecord(link) || address === opened) return;
+    opened = address;
+    const answer = await fetch(address, { headers: { "hx-boosted": "true" } });
+    if (!answer.ok || opened !== address) return;
+    const article = new DOMParser().parseFromString(await answer.text(), "text/html").querySelector("article.record");
+    if (!article) return;
+    const bar = make("p", "", { className: "pane-bar" });
+    bar.append(make("a", "Open as a page", { href: address }), make("button", "Close", { className: "quiet", type: "button", onclick: shut }));
+    pane.replaceChildren(bar, article);
+    pane.hidden = false;
+    document.body.classList.add("paned");
+    pane.scrollTop = 0;
+    htmx.process(pane);
+    enhance(pane);
+    state({ open: address });
+  };
+  const shut = () => { document.body.classList.remove("paned"); pane.hidden = true; pane.replaceChildren(); opened = ""; state({ open: "" }); };
+  if (pane && !find("article.record") && find("main [data-open]")) {
+    document.addEventListener("click", (event) => {
+      const link = event.target.closest("main a[data-open]");
+      if (!link || event.metaKey || event.ctrlKey || event.shiftKey || event.button || !wide.matches || !isRecord(link)) return;
+      event.preventDefault();
+      mark(link.closest("[data-row]"));
+      open(link);
+    });
+  }
+
+  // Back and reload return to the same place: what was loaded by scrolling is loaded again.
+  const state = (changed) => history.replaceState({ ...(history.state || {}), ...changed }, "");
+  addEventListener("pagehide", () => state({ rows: all("main [data-row]").length, y: scrollY }));
+  const before = history.state || {};
+  const arrived = performance.getEntriesByType("navigation")[0];
+  if (arrived && arrived.type !== "navigate" && before.rows) {
+    const again = async () => {
+      for (let pages = 0; pages < 50 && all("main [data-row]").length < before.rows; pages += 1) {
+        const more = find("main .more[hx-get]");
+        if (!more) break;
+        await htmx.ajax("GET", more.getAttribute("hx-get"), { target: more, swap: "outerHTML" });
+      }
+      scrollTo(0, before.y || 0);
+      const link = before.open && all("main a[data-open]").find((one) => one.getAttribute("href") === before.open);
+      if (link) { mark(link.closest("[data-row]")); open(link); }
+    };
+    addEventListener("load", again);
+  }
+
+  // Review: y keeps, x retires, e edits, u undoes; with a selection y and x apply to all of it.
+  const many = find("[data-many]");
+  const selected = () => all("[data-select]:checked");
+  const count = () => {
+    const word = find("[data-selected]");
+    if (word) word.textContent = selected().length ? `${selected().length} selected` : "Select all";
+  };
+  document.addEventListener("change", (event) => {
+    if (event.target.matches("[data-select-all]")) for (const box of all("[data-select]")) box.checked = event.target.checked;
+    if (many) count();
+  });
+  if (many) {
+    document.body.addEventListener("htmx:beforeRequest", (event) => {
+      const row = event.target.closest && event.target.closest("[data-row]");
+      if (row && event.target.matches("form.act")) following = row.nextElementSibling;
+    });
+    document.body.addEventListener("htmx:afterSettle", () => {
+      if (following && following.isConnected && following.matches("[data-row]")) mark(following);
+      following = null;
+      count();
+    });
+  }
+  let following = null;
+  const decide = (key) => {
+    if (many && selected().length && (key === "y" || key === "x")) { find(`[data-bulk=${key}]`, many).click(); return true; }
+    const button = marked() && find(`[data-key=${key}]`, marked());
+    if (button) button.click();
+    return Boolean(button);
+  };
+
+  const pages = { h: "/", a: "/activity", m: "/memories", r: "/review", t: "/threads", i: "/insights", s: "/sessions", c: "/scars", g: "/graph", p: "/map" };
+  const go = (path) => { location.href = inProject(path); };
   let pending = false;
   document.addEventListener("keydown", (event) => {
+    if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "k") { event.preventDefault(); showPalette(); return; }
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     if (typing(event.target)) {
-      if (event.key === "Escape") { event.preventDefault(); event.target.blur(); } // a search field would forget what was typed
+      if (event.key === "Escape" && !find("dialog[open]")) { event.preventDefault(); event.target.blur(); } // a search field would forget what was typed
       return;
     }
-    if (keys.open) return;
+    if (find("dialog[open]")) return;
     if (pending) {
       pending = false;
       if (pages[event.key]) { event.preventDefault(); go(pages[event.key]); }
@@ -55,17 +176,69 @@
     }
     const q = find("[data-q]");
     const edit = find("[data-edit]");
+    const undo = find("[data-undo]");
+    const box = marked() && find("[data-select]", marked());
     const does = {
-      "/": () => (q ? (q.focus(), q.select()) : go("/search")),
+      "/": () => (q ? (q.focus(), q.select()) : go("/memories")),
       j: () => move(1),
       k: () => move(-1),
       g: () => { pending = true; setTimeout(() => { pending = false; }, 1200); },
       d: switchTheme,
-      e: () => { if (edit) { edit.open = true; find("textarea", edit).focus(); } },
+      y: () => decide("y"),
+      x: () => decide("x"),
+      u: () => { if (undo) undo.click(); },
+      c: () => { if (find("[data-remember]")) go("/remember"); },
+      e: () => { if (!decide("e") && edit) { edit.open = true; find("textarea", edit).focus(); } },
+      Escape: () => { if (document.body.classList.contains("paned")) shut(); },
       "?": () => keys.showModal(),
+      " ": box && document.activeElement !== box ? () => { box.checked = !box.checked; count(); } : null,
     }[event.key];
     if (does) { event.preventDefault(); does(); }
   });
+
+  // The palette goes to any page or memory.
+  const palette = find("#palette");
+  const list = find("#palette-list");
+  const field = find("#palette-q");
+  const mac = /Mac|iPhone|iPad/.test(navigator.userAgent);
+  for (const button of all("[data-palette]")) { button.hidden = false; button.addEventListener("click", () => showPalette()); }
+  if (mac) for (const word of all("[data-command-key]")) word.textContent = "⌘K";
+  const showPalette = () => { if (palette.open) return; palette.showModal(); field.value = ""; fill(); };
+  let asked = 0;
+  const fill = async () => {
+    const text = field.value.trim().toLowerCase();
+    const own = all("#palette-pages li").filter((one) => one.textContent.toLowerCase().includes(text));
+    const options = own.slice(0, text ? 4 : 20).map((one) => option(one.textContent, "page", one.dataset.href));
+    show(options);
+    if (text.length < 2) return;
+    asked += 1;
+    const mine = asked;
+    const found = await titles(palette.dataset.find, text);
+    if (mine === asked) show([...options, ...found.map((one) => option(one.title, one.kind.replaceAll("_", " "), one.url)), option(`Search for “${field.value.trim()}”`, "search", inProject(`/memories?q=${encodeURIComponent(field.value.trim())}`))]);
+  };
+  const option = (title, kind, href) => {
+    const line = make("li", "", { role: "option" });
+    line.setAttribute("role", "option");
+    line.append(make("span", kind, { className: "muted" }), make("span", title));
+    line.dataset.href = href;
+    return line;
+  };
+  const show = (options) => { list.replaceChildren(...options); choose(options[0]); };
+  const choose = (line) => { for (const one of list.children) one.setAttribute("aria-selected", String(one === line)); if (line) line.scrollIntoView({ block: "nearest" }); };
+  if (palette) {
+    field.addEventListener("input", fill);
+    palette.addEventListener("keydown", (event) => {
+      const at = find("[aria-selected=true]", list);
+      if (event.key === "ArrowDown" || event.key === "ArrowUp") {
+        event.preventDefault();
+        const other = at && (event.key === "ArrowDown" ? at.nextElementSibling : at.previousElementSibling);
+        if (other) choose(other);
+      }
+      if (event.key === "Enter" && at) { event.preventDefault(); location.href = at.dataset.href; }
+    });
+    list.addEventListener("click", (event) => { const line = event.target.closest("li"); if (line) location.href = line.dataset.href; });
+    palette.addEventListener("click", (event) => { if (event.target === palette) palette.close(); });
+  }
 
   // The address follows what is searched, so that it can be shared and survives a reload.
   const search = find("[data-search]");
@@ -73,15 +246,42 @@
     document.addEventListener("htmx:afterSwap", (event) => {
       if (event.detail.target.id !== "hits") return;
       const given = new URLSearchParams(new FormData(search));
-      for (const [name, value] of [...given]) if (!value) given.delete(name);
-      history.replaceState(null, "", `/search?${given}`);
+      for (const [name, value] of [...given]) if (!value || (name === "mode" && value === "balanced") || (name === "state" && value === "active")) given.delete(name, value);
+      history.replaceState(history.state, "", `/memories?${given}`);
+    });
+    // Days ago as a slider over the date.
+    const slide = find("[data-slide]", search);
+    const date = find("[name=as_of]", search);
+    if (slide) {
+      slide.hidden = false;
+      const range = find("input", slide);
+      const day = (back) => { const at = new Date(); at.setDate(at.getDate() + back); return `${at.getFullYear()}-${String(at.getMonth() + 1).padStart(2, "0")}-${String(at.getDate()).padStart(2, "0")}`; };
+      const tell = () => { find("output", slide).textContent = Number(range.value) ? `on ${day(Number(range.value))}` : "today"; };
+      if (date.value) range.value = String(Math.round((new Date(date.value) - new Date(day(0))) / 86400000));
+      tell();
+      range.addEventListener("input", () => { date.value = Number(range.value) ? day(Number(range.value)) : ""; tell(); });
+    }
+  }
+
+  // The replay of a session: what came later than the slider fades.
+  const replay = find("[data-replay]");
+  if (replay) {
+    const label = find("label", replay);
+    const range = find("input", label);
+    label.hidden = false;
+    range.addEventListener("input", () => {
+      const at = Number(range.value);
+      for (const one of all("[data-number]", replay)) one.classList.toggle("later", Number(one.dataset.number) > at);
+      for (const row of all(".stream [id^=e]")) row.classList.toggle("later", Number(row.id.slice(1)) > at);
+      const row = find(`#e${at}`);
+      if (row) { find("output", label).textContent = find("time", row).textContent; row.scrollIntoView({ block: "nearest" }); }
     });
   }
 
-  // The stream: the server says that something happened, the page fetches what is new and puts it on top.
+  // Activity: the server says that something happened, the page fetches what is new and puts it on top.
   const live = find("[data-live]");
-  const list = find("#stream");
-  if (live && list) {
+  const stream = find("#stream");
+  if (live && stream) {
     const word = find("[data-live-word]", live);
     let busy = false;
     let again = false;
@@ -89,28 +289,32 @@
       if (busy) { again = true; return; }
       busy = true;
       try {
-        const answer = await fetch(list.dataset.newer, { headers: { "hx-request": "true" } });
+        const answer = await fetch(stream.dataset.newer, { headers: { "hx-request": "true" } });
         if (!answer.ok) return;
-        list.dataset.newer = answer.headers.get("x-newer") || list.dataset.newer;
-        const made = document.createElement("template");
+        stream.dataset.newer = answer.headers.get("x-newer") || stream.dataset.newer;
+        const made = make("template");
         made.innerHTML = await answer.text();
-        const rows = all("li", made.content).filter((row) => row.parentElement === null || row.parentNode === made.content);
-        put(rows);
+        put([...made.content.children]);
       } finally {
         busy = false;
         if (again) { again = false; fetchNew(); }
       }
     };
+    // A day or session that is on top already keeps its line; what is new comes below it.
     const put = (rows) => {
-      const top = list.firstElementChild;
-      const sameDay = top && top.classList.contains("daybreak") && rows[0] && rows[0].textContent === top.textContent;
-      if (sameDay) rows.shift();
+      if (!rows.length) return;
+      let before = stream.firstElementChild;
+      const day = rows[0].matches(".daybreak") && before && before.matches(".daybreak") && before.textContent === rows[0].textContent;
+      if (day) { rows.shift(); before = before.nextElementSibling; }
+      const heads = rows.filter((row) => row.matches(".sessionbreak"));
+      const one = day && heads.length === 1 && before && before.matches(".sessionbreak") && before.dataset.session === heads[0].dataset.session;
+      if (one) { rows.splice(rows.indexOf(heads[0]), 1); before = before.nextElementSibling; }
       for (const row of rows) if (row.matches(".event")) row.classList.add("new");
-      const before = sameDay ? top.nextSibling : top;
       const height = document.body.scrollHeight;
-      for (const row of rows) list.insertBefore(row, before);
+      for (const row of rows) stream.insertBefore(row, before);
       if (scrollY > 200) scrollBy(0, document.body.scrollHeight - height);
-      if (rows.length && find(".empty")) find(".empty").remove();
+      const empty = find("main .empty");
+      if (empty) empty.remove();
     };
     const source = new EventSource(live.dataset.live);
     source.addEventListener("open", () => { live.classList.add("on"); word.textContent = "live"; fetchNew(); });

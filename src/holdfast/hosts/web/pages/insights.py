@@ -33,7 +33,7 @@ def page(ask: Ask) -> Response:
 
 def plots_part(ask: Ask) -> Response:
     """Return the plots, as a part of the page."""
-    return render.page(ask, "insights_plots.html", **_told(ask, days_of(ask)))
+    return render.part(ask, "insights_plots.html", "Insights", "/insights", **_told(ask, days_of(ask)))
 
 
 def days_of(ask: Ask) -> int:
@@ -42,7 +42,9 @@ def days_of(ask: Ask) -> int:
 
 
 def _told(ask: Ask, days: int) -> dict[str, Any]:
-    daily: Days = cached_until_event(ask, "days", lambda: day_by_day(ask.memory, days=days, everywhere=ask.everywhere))
+    daily: Days = cached_until_event(
+        ask, "days", lambda: day_by_day(ask.memory, days=days, everywhere=ask.everywhere), days
+    )
     recalls, tokens, outcomes = (_total(one) for one in (daily.recalls, daily.tokens, daily.outcomes))
     asked = recalls["answered"] + recalls["empty"]
     return {

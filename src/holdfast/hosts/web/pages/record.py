@@ -8,27 +8,31 @@ from markupsafe import Markup
 from starlette.responses import Response
 
 from holdfast.hosts.web import render
-from holdfast.hosts.web.freshness import badge_of, cited_by
+from holdfast.hosts.web.done import Done, Undo, going_back
+from holdfast.hosts.web.freshness import badge, cited_by
 from holdfast.hosts.web.viewer import Ask
-from holdfast.model.errors import Invalid
+from holdfast.model.errors import Conflict, HoldfastError, Invalid
 from holdfast.model.event import Event
 from holdfast.model.fold import fold
 from holdfast.model.kinds import KINDS
 from holdfast.model.record import CONFIDENCES, RELATIONS, Record
 from holdfast.policy.admission.admit import SecretFound, Waivers
 from holdfast.policy.admission.refusals import explain
+from holdfast.policy.new_value import new_value
 from holdfast.policy.ranking.trust import REASONS
 from holdfast.policy.sessions.triggers import places_of
-from holdfast.verbs.memory import Memory
+from holdfast.verbs.memory import Memory, find
 from holdfast.verbs.records.amend import amend
+from holdfast.verbs.records.freshness import freshness
 from holdfast.verbs.records.hot import pin, promote, unpin
 from holdfast.verbs.records.lifecycle import Revision, link, record_use, restore, retire, revise, unlink
 from holdfast.verbs.records.read import get, history
+from holdfast.verbs.records.revert import revert, version_at
 from holdfast.verbs.records.usage_log import uses_of
 from holdfast.verbs.records.vitals import vitals_by_id
 from holdfast.verbs.records.write import Written, WrittenPending, cancel, confirm
 from holdfast.verbs.truth.trust import change_trust, trust_of
-from holdfast.verbs.truth.verify import verify
+from holdfast.verbs.truth.verify import can_verify, update_value, verify
 from holdfast.verbs.upkeep.backups import backups_of
 from holdfast.verbs.upkeep.erasing import erase
 
@@ -46,75 +50,106 @@ class Version:
     note: str = ""
 
 
-def page(ask: Ask) -> Response:
-    """Return the page of a memory."""
+def page(ask: Ask, *, problem: HoldfastError | None = None, form: str = "", refused: bool = False) -> Response:
+    """Return the page of a memory; after a refused action with the reason, and with what was typed in the open form."""
     shown = get(ask.memory, ask.parts["id"])
     record = shown.record
     others = {one for arrow in shown.links for one in (arrow.source, arrow.target)} - {record.id}
     near = vitals_by_id(ask.memory, others | {record.id})
+    judged = freshness(home_of(ask, record), [record]).get(record.id)
     return render.page(
         ask,
         "record.html",
+        status=400 if isinstance(problem, Invalid) else 409 if problem else 200,
         title=record.title or record.id,
         shown=shown,
         record=record,
+        body="" if record.body.strip() == record.title.strip() else record.body,
         vitals=near.get(record.id),
         others={one: near[one].record for one in others if one in near},
-        badge=badge_of(home_of(ask, record), record),
+        badge=badge(judged),
+        update=new_value(record, judged.findings) if judged and record.state == "active" else None,
+        verifiable=can_verify(record, judged),
+        doubtful=bool(judged and judged.problems),
         trust=trust_of(ask.memory, record.id),
         uses=uses_of(ask.memory, record.id, limit=MOST_USES),
-        fields=render.fields_of(record),
-        spec={one.name: one for one in KINDS[record.kind].fields} if record.kind in KINDS else {},
         places=places_of(record),
         outcomes=OUTCOMES,
         relations=RELATIONS,
-        confidences=CONFIDENCES,
         reasons=REASONS,
-        kind_names=list(KINDS),
+        next="",
+        **_choices(record),
+        problem=problem,
+        open_form=form,
+        can_insist=refused,
+        typed=lambda name, default="": ask.field(name, default) if form else default,
     )
+
+
+def edit_part(ask: Ask) -> Response:
+    """Return the form that edits a memory; without scripts as a page."""
+    record = get(ask.memory, ask.parts["id"]).record
+    shown = {"record": record, "typed": lambda _name, default="": default, "can_insist": False, **_choices(record)}
+    return render.part(
+        ask, "record_edit.html", f"Edit {record.title}", f"/r/{record.id}", next=ask.text("next"), **shown
+    )
+
+
+def _choices(record: Record) -> dict[str, Any]:
+    """Return what the form offers for a kind of memory."""
+    return {
+        "fields": render.fields_of(record),
+        "spec": {one.name: one for one in KINDS[record.kind].fields} if record.kind in KINDS else {},
+        "confidences": CONFIDENCES,
+        "kind_names": list(KINDS),
+    }
 
 
 def history_part(ask: Ask) -> Response:
-    """Return the events of a memory with their changes, as a part of the page."""
-    versions = versions_of(history(ask.memory, ask.parts["id"]))
-    return render.page(ask, "record_history.html", versions=list(reversed(versions)))
+    """Return the events of a memory with their changes; without scripts as a page."""
+    record = get(ask.memory, ask.parts["id"]).record
+    versions = list(reversed(versions_of(history(ask.memory, record.id))))
+    shown = {"versions": versions, "record": record}
+    return render.part(ask, "record_history.html", f"History of {record.title}", f"/r/{record.id}", **shown)
 
 
 def anchors_part(ask: Ask) -> Response:
-    """Return the cited code, then and now, as a part of the page."""
+    """Return the cited code, then and now; without scripts as a page."""
     record = get(ask.memory, ask.parts["id"]).record
-    return render.page(ask, "record_anchors.html", cited=cited_by(home_of(ask, record), record), record=record)
+    shown = {"cited": cited_by(home_of(ask, record), record), "record": record}
+    return render.part(ask, "record_anchors.html", f"Code cited by {record.title}", f"/r/{record.id}", **shown)
 
 
 def edit(ask: Ask) -> Response:
-    """Save a new text of a memory; a refusal is explained and can be overruled."""
+    """Save a new text of a memory; a refusal is explained next to the form and can be overruled."""
     record = get(ask.memory, ask.parts["id"]).record
     waivers = Waivers(duplicate=True, transient=True, scope=True) if ask.field("anyway") else Waivers()
-    revision = revision_of(ask, record)
-    outcome = amend(home_of(ask, record), record.id, revision, waivers=waivers)
+    home = home_of(ask, record)
+    try:
+        outcome = amend(home, record.id, revision_of(ask, record), waivers=waivers)
+    except (Invalid, Conflict) as wrong:
+        return page(ask, problem=wrong, form="edit")
     if isinstance(outcome, Record):
-        return render.moved(ask, f"/r/{record.id}", "Saved. The previous text is in the history.")
+        done = Done(message="Saved. The previous text is in the history.", undo=going_back(home, record))
+        return render.moved(ask, "/review" if ask.field("next") == "/review" else f"/r/{record.id}", done)
     refusal = explain(outcome)
-    return render.page(
-        ask,
-        "record_refused.html",
-        status=409,
-        title="Not saved",
-        record=record,
-        why=f"{refusal.reason} {refusal.hint}".strip(),
-        given=ask.form,
-        final=isinstance(outcome, SecretFound),
-    )
+    problem = Conflict(f"Not saved: {refusal.reason}", hint=refusal.hint)
+    return page(ask, problem=problem, form="edit", refused=not isinstance(outcome, SecretFound))
 
 
 def act(ask: Ask) -> Response:
-    """Run one action on a memory."""
+    """Run one action on a memory; if it is refused, the page says why."""
     record = get(ask.memory, ask.parts["id"]).record
     what = ask.parts["what"]
     if what not in ACTS:
         raise Invalid(f"Nothing here is called {what[:40]!r}.", hint=f"There are {', '.join(ACTS)}.")
-    message = ACTS[what](home_of(ask, record), record.id, ask)
-    return render.moved(ask, "/search" if what == "erase" else f"/r/{record.id}", message)
+    try:
+        done = ACTS[what](home_of(ask, record), record, ask)
+    except (Invalid, Conflict) as problem:
+        if ask.fragment:
+            raise
+        return page(ask, problem=problem, form=what)
+    return render.moved(ask, "/memories" if what == "erase" else f"/r/{record.id}", done)
 
 
 def revision_of(ask: Ask, record: Record) -> Revision:
@@ -128,6 +163,8 @@ def revision_of(ask: Ask, record: Record) -> Revision:
     for name in ("anchors", "triggers"):
         if name in ask.form:
             values[name] = tuple(part.strip() for part in ask.field(name).splitlines() if part.strip())
+    if values.get("title") == record.title and values.get("body", record.body) != record.body:
+        values.pop("title")  # it was not typed: a title that came from the text follows it
     fields = _fields(ask, record)
     return Revision(**values, fields=fields if fields != dict(record.fields) else None)
 
@@ -180,95 +217,128 @@ def home_of(ask: Ask, record: Record) -> Memory:
     return ask.memory if record.project in ("", ask.memory.project) else ask.memory.acting_on(record.project)
 
 
-def _retire(memory: Memory, record_id: str, ask: Ask) -> str:
-    retire(memory, record_id, ask.field("reason"))
-    return "Retired. It can be restored."
+def _retire(memory: Memory, record: Record, ask: Ask) -> Done:
+    retire(memory, record.id, ask.field("reason"))
+    return Done(message="Retired. It can be restored.", undo=going_back(memory, record))
 
 
-def _restore(memory: Memory, record_id: str, _: Ask) -> str:
-    restore(memory, record_id)
-    return "Restored."
+def _restore(memory: Memory, record: Record, _: Ask) -> Done:
+    restore(memory, record.id)
+    return Done(message="Restored.", undo=going_back(memory, record))
 
 
-def _verify(memory: Memory, record_id: str, ask: Ask) -> str:
-    verify(memory, record_id, note=ask.field("note"))
-    return "Verified."
+def _verify(memory: Memory, record: Record, ask: Ask) -> Done:
+    verify(memory, record.id, note=ask.field("note"))
+    return Done(message="Verified.", undo=going_back(memory, record))
 
 
-def _pin(memory: Memory, record_id: str, _: Ask) -> str:
-    pin(memory, record_id)
-    return "Pinned: every session of its project gets it."
+def _update(memory: Memory, record: Record, _: Ask) -> Done:
+    updated = update_value(memory, record.id)
+    return Done(message=f"Updated: {updated.title}", undo=going_back(memory, record))
 
 
-def _unpin(memory: Memory, record_id: str, _: Ask) -> str:
-    unpin(memory, record_id)
-    return "No longer pinned."
+def _revert(memory: Memory, record: Record, ask: Ask) -> Done:
+    revert(memory, version_at(memory, record.id, ask.field("event")))
+    return Done(message="It is as it was then.", undo=going_back(memory, record))
 
 
-def _heat(memory: Memory, record_id: str, _: Ask) -> str:
-    promote(memory, record_id)
-    return "In the hot set."
+def _pin(memory: Memory, record: Record, _: Ask) -> Done:
+    pin(memory, record.id)
+    return Done(message="Pinned: every session of its project gets it.", undo=_unpinned(record))
 
 
-def _share(memory: Memory, record_id: str, ask: Ask) -> str:
-    revise(memory, record_id, Revision(visibility=ask.field("visibility")))
-    return (
-        "Shared: it is synced to the team's replicas."
-        if ask.field("visibility") == "team"
-        else "It stays on this machine."
-    )
+def _unpinned(record: Record) -> Undo:
+    def undo(memory: Memory) -> str:
+        unpin(memory, record.id)
+        return "No longer pinned."
+
+    return undo
 
 
-def _use(memory: Memory, record_id: str, ask: Ask) -> str:
-    record_use(memory, [record_id], ask.field("outcome"), note=ask.field("note"))
-    return "Noted."
+def _unpin(memory: Memory, record: Record, _: Ask) -> Done:
+    unpin(memory, record.id)
+
+    def undo(memory: Memory) -> str:
+        pin(memory, record.id)
+        return "Pinned again."
+
+    return Done(message="No longer pinned.", undo=undo)
 
 
-def _trust(memory: Memory, record_id: str, ask: Ask) -> str:
+def _heat(memory: Memory, record: Record, _: Ask) -> Done:
+    promote(memory, record.id)
+    return Done(message="In the hot set.")
+
+
+def _share(memory: Memory, record: Record, ask: Ask) -> Done:
+    shared = ask.field("visibility") == "team"
+    revise(memory, record.id, Revision(visibility=ask.field("visibility")))
+    message = "Shared: it is synced to the team's replicas." if shared else "It stays on this machine."
+    return Done(message=message, undo=going_back(memory, record))
+
+
+def _use(memory: Memory, record: Record, ask: Ask) -> Done:
+    record_use(memory, [record.id], ask.field("outcome"), note=ask.field("note"))
+    return Done(message=f"Recorded: {ask.field('outcome')}.")
+
+
+def _trust(memory: Memory, record: Record, ask: Ask) -> Done:
     reason = ask.field("reason")
     if reason not in REASONS:
         raise Invalid(f"{reason[:40]!r} is no reason.", hint=f"Use one of {', '.join(REASONS)}.")
-    changed = change_trust(memory, record_id, reason, raises=REASONS[reason] > 0, note=ask.field("note"))
-    return f"Trust is {changed.now:.2f} now."
+    before = trust_of(memory, record.id).value
+    changed = change_trust(memory, record.id, reason, raises=REASONS[reason] > 0, note=ask.field("note"))
+    delta = before - changed.value
+
+    def undo(memory: Memory) -> str:
+        change_trust(memory, record.id, delta=delta, raises=delta > 0, note="taken back")
+        return f"Trust is {before:.2f} again."
+
+    return Done(message=f"Trust is {changed.now:.2f} now.", undo=undo if delta else None)
 
 
-def _link(memory: Memory, record_id: str, ask: Ask) -> str:
-    link(memory, record_id, ask.field("relation"), ask.field("target"))
-    return "Linked."
+def _link(memory: Memory, record: Record, ask: Ask) -> Done:
+    link(memory, record.id, ask.field("relation"), ask.field("target"))
+    return Done(message="Linked.", undo=going_back(memory, record))
 
 
-def _unlink(memory: Memory, record_id: str, ask: Ask) -> str:
-    unlink(memory, ask.field("source") or record_id, ask.field("relation"), ask.field("target"))
-    return "Link removed."
+def _unlink(memory: Memory, record: Record, ask: Ask) -> Done:
+    source = find(memory, ask.field("source") or record.id).record
+    unlink(memory, source.id, ask.field("relation"), ask.field("target"))
+    return Done(message="Link removed.", undo=going_back(memory, source))
 
 
-def _confirm(memory: Memory, record_id: str, ask: Ask) -> str:
-    outcome = confirm(memory, record_id, waivers=Waivers(duplicate=True) if ask.field("anyway") else None)
-    return "Saved." if isinstance(outcome, Written | WrittenPending) else str(explain(outcome))
+def _confirm(memory: Memory, record: Record, ask: Ask) -> Done:
+    outcome = confirm(memory, record.id, waivers=Waivers(duplicate=True) if ask.field("anyway") else None)
+    if not isinstance(outcome, Written | WrittenPending):
+        return Done(message=str(explain(outcome)))
+    return Done(message="Approved.", undo=going_back(memory, record))
 
 
-def _cancel(memory: Memory, record_id: str, _: Ask) -> str:
-    cancel(memory, record_id)
-    return "Rejected."
+def _cancel(memory: Memory, record: Record, _: Ask) -> Done:
+    cancel(memory, record.id)
+    return Done(message="Rejected.", undo=going_back(memory, record))
 
 
-def _erase(memory: Memory, record_id: str, ask: Ask) -> str:
+def _erase(memory: Memory, record: Record, ask: Ask) -> Done:
     if ask.field("sure") != "erase":
         raise Invalid("Erasing cannot be undone.", hint="Write the word erase to confirm.")
-    erased = erase(memory, record_id)
+    erased = erase(memory, record.id)
     left = [kept.path for kept in backups_of(memory, erased) if kept.holds]
     message = "Erased from the journal, its views and every copy on this machine." if erased.finished else _UNFINISHED
-    return f"{message} Backups that still contain it: {', '.join(left)}." if left else message
+    return Done(message=f"{message} Backups that still contain it: {', '.join(left)}." if left else message)
 
 
 _UNFINISHED = "Erased from the journal and its views. The worker removes the rest when its current job is done."
 
 
-Act = Callable[[Memory, str, Ask], str]
+Act = Callable[[Memory, Record, Ask], Done]
 ACTS: Mapping[str, Act] = {
     "retire": _retire,
     "restore": _restore,
     "verify": _verify,
+    "update": _update,
+    "revert": _revert,
     "pin": _pin,
     "unpin": _unpin,
     "heat": _heat,

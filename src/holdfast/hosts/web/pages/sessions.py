@@ -1,25 +1,61 @@
-"""Sessions: a list, and one session from its first prompt to its end."""
+"""Sessions: a list by day with what each left, and the replay of one from its first prompt to its end."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
 
 from starlette.responses import Response
 
 from holdfast.hosts.web import render
-from holdfast.hosts.web.pages.stream import WORDS, outcome_of
+from holdfast.hosts.web.pages.activity import WORDS, outcome_of
 from holdfast.hosts.web.viewer import Ask
 from holdfast.model.ids import short
+from holdfast.model.session import Session
 from holdfast.verbs.sessions.receipts import injections_into
 from holdfast.verbs.sessions.scars import unanswered
-from holdfast.verbs.sessions.session import contents_of, find_session, list_sessions
-from holdfast.verbs.upkeep.stream import MOST_LOOKED_AT, Wanted, older
+from holdfast.verbs.sessions.session import contents_of, find_session, list_sessions, saved_in
+from holdfast.verbs.upkeep.stream import MOST_LOOKED_AT, Item, Wanted, older
 
 LIMIT = 50
+LANES = {
+    "Prompts": ("prompt", "answer"),
+    "Tools": ("tool",),
+    "Injected": ("receipt", "warning", "asked"),
+    "Saved": ("record", "observation", "change"),
+    "Outcomes": ("use",),
+}
+WIDTH, LEFT, LANE = 900.0, 84.0, 24.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mark:
+    """One entry of a session in its lane: which one, where, and what it was."""
+
+    number: int
+    x: float
+    y: float
+    item: Item
 
 
 def page(ask: Ask) -> Response:
     """List sessions, latest first."""
     offset = ask.number("offset", 0, 0, 10_000_000)
     sessions = list_sessions(ask.memory, limit=LIMIT + 1, offset=offset, everywhere=ask.everywhere)
-    more = render.address(ask, "/sessions", offset=offset + LIMIT) if len(sessions) > LIMIT else ""
-    return render.page(ask, "sessions.html", title="Sessions", sessions=sessions[:LIMIT], more=more, offset=offset)
+    more = render.address(ask, "/sessions", offset=offset + LIMIT, client=ask.text("client"))
+    client = ask.text("client")
+    shown = [one for one in sessions[:LIMIT] if client in ("", one.agent)]
+    return render.page(
+        ask,
+        "sessions.html",
+        title="Sessions",
+        sessions=shown,
+        clients=sorted({one.agent for one in sessions if one.agent}),
+        client=client,
+        saved=saved_in(ask.memory, [one.id for one in shown]),
+        lasted=lasted,
+        more=more if len(sessions) > LIMIT else "",
+        offset=offset,
+    )
 
 
 def one(ask: Ask) -> Response:
@@ -27,6 +63,7 @@ def one(ask: Ask) -> Response:
     session = find_session(ask.memory, ask.parts["id"])
     left = contents_of(ask.memory, session.id)
     activity = older(ask.memory, Wanted(session=session.id), limit=MOST_LOOKED_AT // 2)
+    items = list(reversed(activity.items))
     summary = next((record for record in left.records if record.kind == "summary"), None)
     return render.page(
         ask,
@@ -34,11 +71,39 @@ def one(ask: Ask) -> Response:
         title=session.title or f"Session {short(session.id)}",
         session=session,
         left=left,
-        items=list(reversed(activity.items)),
+        items=items,
         cut=activity.place is not None,
         summary=summary,
+        lasted=lasted(session),
         receipts=injections_into(ask.memory, session.id),
         unanswered=unanswered(ask.memory, session.id),
         words=WORDS,
         outcome=outcome_of,
+        **_lanes(items),
     )
+
+
+def lasted(session: Session) -> str:
+    """Return how long a session took, in words; "" while it is open."""
+    if session.is_open or not session.closed_at or not session.started_at:
+        return ""
+    took = datetime.fromisoformat(session.closed_at) - datetime.fromisoformat(session.started_at)
+    minutes = int(took.total_seconds() // 60)
+    if minutes >= 48 * 60:
+        return f"{minutes // (24 * 60)} days"
+    return f"{minutes // 60} h {minutes % 60} min" if minutes >= 60 else f"{max(minutes, 1)} min"
+
+
+def _lanes(items: list[Item]) -> dict[str, Any]:
+    """Return the entries of a session on a time axis, in a lane for each sort."""
+    times = [datetime.fromisoformat(item.at).timestamp() for item in items]
+    start, took = (times[0], max(times) - times[0]) if times else (0.0, 0.0)
+    marks = []
+    for number, (item, at) in enumerate(zip(items, times, strict=True)):
+        lane = next((place for place, whats in enumerate(LANES.values()) if item.what in whats), None)
+        if lane is not None:
+            share = (at - start) / took if took else number / max(1, len(items) - 1)
+            marks.append(
+                Mark(number=number, x=LEFT + 8 + share * (WIDTH - LEFT - 16), y=(lane + 0.5) * LANE, item=item)
+            )
+    return {"lanes": list(LANES), "marks": marks, "lane_height": LANE, "lane_width": WIDTH, "lane_left": LEFT}

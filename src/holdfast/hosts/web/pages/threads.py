@@ -5,11 +5,12 @@ from collections.abc import Callable, Mapping
 from starlette.responses import Response
 
 from holdfast.hosts.web import render
+from holdfast.hosts.web.done import Done, going_back
 from holdfast.hosts.web.viewer import Ask
 from holdfast.model.errors import Invalid
 from holdfast.policy.admission.refusals import explain
-from holdfast.verbs.memory import Memory
-from holdfast.verbs.sessions.suggest import dismiss, promote, suggestions
+from holdfast.verbs.memory import Memory, find
+from holdfast.verbs.sessions.suggest import dismiss, offer_again, promote, suggestions
 from holdfast.verbs.sessions.thread import (
     Known,
     Opened,
@@ -52,7 +53,9 @@ def open_one(ask: Ask) -> Response:
         case Opened():
             return render.moved(ask, "/threads", "Opened.")
         case Known(thread=thread):
-            return render.moved(ask, "/threads", f"That thread is already open; touched: {thread.record.title}")
+            return render.moved(
+                ask, "/threads", f"That thread is already open, and noted as worked on: {thread.record.title}"
+            )
     return render.moved(ask, "/threads", str(explain(outcome)))
 
 
@@ -64,28 +67,36 @@ def act(ask: Ask) -> Response:
     return render.moved(ask, "/threads", ACTS[what](ask.memory, ask.parts["id"], ask))
 
 
-def _touch(memory: Memory, thread: str, _: Ask) -> str:
-    return f"Touched: {touch(memory, thread).record.title}"
+def _touch(memory: Memory, thread: str, _: Ask) -> Done:
+    return Done(message=f"Noted as worked on: {touch(memory, thread).record.title}")
 
 
-def _resolve(memory: Memory, thread: str, ask: Ask) -> str:
-    return f"Resolved: {resolve(memory, thread, ask.field('note')).record.title}"
+def _resolve(memory: Memory, thread: str, ask: Ask) -> Done:
+    before = find(memory, thread).record
+    resolved = resolve(memory, thread, ask.field("note"))
+    return Done(message=f"Resolved: {resolved.record.title}", undo=going_back(memory, before))
 
 
-def _reopen(memory: Memory, thread: str, _: Ask) -> str:
-    return f"Reopened: {reopen(memory, thread).record.title}"
+def _reopen(memory: Memory, thread: str, _: Ask) -> Done:
+    before = find(memory, thread).record
+    return Done(message=f"Reopened: {reopen(memory, thread).record.title}", undo=going_back(memory, before))
 
 
-def _promote(memory: Memory, thread: str, _: Ask) -> str:
-    return f"A thread now: {promote(memory, thread).title}"
+def _promote(memory: Memory, thread: str, _: Ask) -> Done:
+    before = find(memory, thread).record
+    return Done(message=f"A thread now: {promote(memory, thread).title}", undo=going_back(memory, before))
 
 
-def _dismiss(memory: Memory, thread: str, _: Ask) -> str:
+def _dismiss(memory: Memory, thread: str, _: Ask) -> Done:
     record, left = dismiss(memory, thread)
-    return f"Dismissed: {record.title}" + ("" if left > 0 else ". It will not come back.")
+
+    def undo(memory: Memory) -> str:
+        return f"Suggested again: {offer_again(memory, record.id).title}"
+
+    return Done(message=f"Dismissed: {record.title}" + ("" if left > 0 else ". It will not come back."), undo=undo)
 
 
-ACTS: Mapping[str, Callable[[Memory, str, Ask], str]] = {
+ACTS: Mapping[str, Callable[[Memory, str, Ask], Done]] = {
     "touch": _touch,
     "resolve": _resolve,
     "reopen": _reopen,

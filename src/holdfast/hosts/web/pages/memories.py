@@ -1,0 +1,361 @@
+"""Memories: search as you type with the engine agents use, and a list with filters, order, earlier dates and export."""
+
+import csv
+import io
+import json
+from collections import Counter
+from dataclasses import dataclass, replace
+from typing import Any, get_args
+
+from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
+
+from holdfast.hosts.web import render
+from holdfast.hosts.web.freshness import Badge, badge
+from holdfast.hosts.web.viewer import Ask, cached_until_event, is_large
+from holdfast.model.errors import Invalid
+from holdfast.model.foreign_json import parse_json
+from holdfast.model.kinds import KINDS
+from holdfast.model.query import Hit, Mode, Query, Recalled
+from holdfast.model.record import Entry, Record, record_to_json
+from holdfast.verbs.records.browse import browse, facets, known_on, latest
+from holdfast.verbs.records.freshness import freshness
+from holdfast.verbs.records.vitals import Vitals, vitals_of
+from holdfast.verbs.search.recall import recall
+
+LIMIT, PAGE = 30, 40
+MOST_SORTED, MOST_EXPORTED = 1_000, 10_000
+STATES = ("active", "pending", "held", "retired")
+SORTS = {
+    "": "Newest",
+    "oldest": "Oldest",
+    "changed": "Last changed",
+    "used": "Most applied",
+    "shown": "Most shown",
+    "trust": "Least trusted",
+    "title": "Title",
+}
+FILTERS = ("kind", "scope", "tag", "session", "since", "until", "as_of", "mode", "state")
+SAVED, MOST_SAVED, LONGEST_NAME, LONGEST_SEARCH = "holdfast-searches", 12, 40, 240
+ADDED = ("words", "meaning", "session", "person", "date")  # what a score is made of; the rest are factors near 1
+PUSH = 0.10  # how far one factor may push
+MEANINGS = {
+    "words": "how well its words match",
+    "meaning": "how close its meaning is",
+    "session": "its session matches",
+    "person": "its author matches",
+    "date": "its date matches",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Signal:
+    """One reason for a hit's rank: how strong, between 0 and 1, and its label."""
+
+    name: str
+    share: float
+    label: str
+    way: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """A hit as it is displayed."""
+
+    hit: Hit
+    snippet: str
+    badge: Badge | None
+    signals: tuple[Signal, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listed:
+    """A memory as it is displayed in the list."""
+
+    record: Record
+    vitals: Vitals
+    badge: Badge | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chosen:
+    """A filter in use: what it says, and the address without it."""
+
+    name: str
+    value: str
+    without: str
+
+
+def page(ask: Ask) -> Response:
+    """Return the page with the results; what a large project consists of is counted after it."""
+    later = is_large(ask)
+    counts = {} if later or ask.everywhere else _counts(ask)
+    return render.page(
+        ask,
+        "memories.html",
+        title="Memories",
+        later=later and not ask.everywhere,
+        counts=counts,
+        searches=saved_searches(ask),
+        **_answer(ask),
+    )
+
+
+def hits(ask: Ask) -> Response:
+    """Return only the results; without scripts as a page."""
+    return render.part(ask, "memories_hits.html", "Memories", "/memories", **_answer(ask))
+
+
+def facets_part(ask: Ask) -> Response:
+    """Return what the project consists of, by kind, scope and tag."""
+    return render.part(ask, "memories_facets.html", "Filters", "/memories", counts=_counts(ask), add=_adder(ask))
+
+
+def export(ask: Ask) -> Response:
+    """Return what the list shows as a file, as CSV or JSON."""
+    query, state = query_of(ask), _state(ask)
+    if query.text:
+        records = [hit.record for hit in recall(ask.memory, query, surface=False).hits]
+    else:
+        wanted = replace(query, limit=MOST_EXPORTED)
+        known = (
+            known_on(ask.memory, wanted, query.as_of) if query.as_of else browse(ask.memory, wanted, states=(state,))
+        )
+        records = [entry.record for entry in known.entries]
+    if ask.text("format", "csv") == "json":
+        name = {"content-disposition": 'attachment; filename="memories.json"'}
+        return JSONResponse({"records": [record_to_json(record) for record in records]}, headers=name)
+    name = {"content-disposition": 'attachment; filename="memories.csv"'}
+    return PlainTextResponse(_csv(records), headers=name, media_type="text/csv")
+
+
+def save_search(ask: Ask) -> Response:
+    """Save a search under a name in the browser, or remove one."""
+    name, search = ask.field("name")[:LONGEST_NAME], ask.field("search").lstrip("?")
+    searches = dict(saved_searches(ask))
+    if ask.field("remove"):
+        searches.pop(ask.field("remove"), None)
+    elif not name or len(search) > LONGEST_SEARCH:
+        raise Invalid("A saved search needs a name, and fewer filters than this.")
+    else:
+        searches[name] = search
+    kept = dict(list(searches.items())[-MOST_SAVED:])
+    answer = RedirectResponse(f"/memories?{search}" if search else render.address(ask, "/memories"), 303)
+    value = json.dumps(kept).encode().hex()  # a cookie takes no quotes
+    answer.set_cookie(SAVED, value, max_age=31_536_000, httponly=True, samesite="strict", path="/")
+    return answer
+
+
+def saved_searches(ask: Ask) -> dict[str, str]:
+    """Return the saved searches of this browser, by name."""
+    try:
+        kept = parse_json(bytes.fromhex(ask.searches))
+    except ValueError:
+        return {}
+    pairs = kept.items() if isinstance(kept, dict) else ()
+    return {str(name)[:LONGEST_NAME]: str(search)[:LONGEST_SEARCH] for name, search in pairs}
+
+
+def query_of(ask: Ask) -> Query:
+    """Parse a query; a person gets more results than an agent, and no token budget."""
+    return Query(
+        text=ask.text("q"),
+        everywhere=ask.everywhere,
+        kinds=ask.texts("kind"),
+        scopes=ask.texts("scope"),
+        tags=ask.texts("tag"),
+        session=ask.text("session"),
+        since=ask.text("since"),
+        until=ask.text("until"),
+        as_of=render.end_of_day(ask, ask.text("as_of")),
+        limit=LIMIT,
+        mode=mode_of(ask.text("mode")),
+    )
+
+
+def mode_of(name: str) -> Mode:
+    """Parse the search mode."""
+    mode: Mode | None = next((one for one in get_args(Mode) if one == (name or "balanced")), None)
+    if mode is None:
+        raise Invalid(f"There is no mode {name[:40]!r}.", hint=f"Use one of {', '.join(get_args(Mode))}.")
+    return mode
+
+
+def signals_of(hit: Hit, most: float) -> tuple[Signal, ...]:
+    """Return the reasons for a hit's rank, the matches first."""
+    added = [
+        Signal(
+            name=name,
+            share=hit.why[name] / most if most else 0.0,
+            label=f"{name} {hit.why[name]:.2f}: {MEANINGS[name]}",
+        )
+        for name in hit.why
+        if name in ADDED
+    ]
+    pushed = [
+        Signal(
+            name=name,
+            share=abs(value - 1) / PUSH,
+            label=f"{name} {100 * (value - 1):+.0f} %",
+            way="up" if value > 1 else "down",
+        )
+        for name, value in hit.why.items()
+        if name not in ADDED
+    ]
+    return (*added, *pushed)
+
+
+def _counts(ask: Ask) -> dict[str, list[tuple[str, int]]]:
+    counts: dict[str, list[tuple[str, int]]] = cached_until_event(ask, "facets", lambda: facets(ask.memory))
+    return counts
+
+
+def _state(ask: Ask) -> str:
+    return ask.text("state") if ask.text("state") in STATES else "active"
+
+
+def _given(ask: Ask) -> dict[str, Any]:
+    """Return the parameters of the list, to be kept in links."""
+    given: dict[str, Any] = {name: list(ask.texts(name)) for name in (*FILTERS, "q", "sort")}
+    return {name: values for name, values in given.items() if values}
+
+
+def _adder(ask: Ask) -> Any:
+    """Return a function that gives the address of the list with one more filter."""
+
+    def add(name: str, value: str) -> str:
+        given = _given(ask)
+        chosen = [value] if name == "session" else list(dict.fromkeys([*given.get(name, []), value]))
+        return render.address(ask, "/memories", **given | {name: chosen})
+
+    return add
+
+
+def _chosen(ask: Ask) -> list[Chosen]:
+    """Return the filters in use, each with the address without it."""
+    given = _given(ask)
+    chosen = []
+    for name in FILTERS:
+        for value in given.get(name, ()):
+            rest = [other for other in given[name] if other != value]
+            chosen.append(
+                Chosen(name=name, value=value, without=render.address(ask, "/memories", **given | {name: rest}))
+            )
+    return chosen
+
+
+def _answer(ask: Ask) -> dict[str, Any]:
+    query, sort = query_of(ask), ask.text("sort") if ask.text("sort") in SORTS else ""
+    shared: dict[str, Any] = {
+        "query": query,
+        "modes": get_args(Mode),
+        "states": STATES,
+        "state": _state(ask),
+        "as_of": ask.text("as_of")[:10],
+        "names": list(KINDS),
+        "sorts": SORTS,
+        "sort": sort,
+        "chosen": _chosen(ask),
+        "add": _adder(ask),
+        "sorted_by": lambda name: render.address(ask, "/memories", **_given(ask) | {"sort": name}),
+        "exported": lambda form: render.address(ask, "/memories/export", **_given(ask), format=form),
+        "given": _given(ask),
+    }
+    return shared | (_recalled(ask, query) if query.text else _listed(ask, query, shared["state"], sort))
+
+
+def _recalled(ask: Ask, query: Query) -> dict[str, Any]:
+    recalled = recall(ask.memory, query, surface=False)
+    most = max((hit.why[name] for hit in recalled.hits for name in hit.why if name in ADDED), default=0.0)
+    shown = [
+        Found(hit=hit, snippet=_without_title(hit), badge=badge(hit.freshness), signals=signals_of(hit, most))
+        for hit in recalled.hits
+    ]
+    return {"recalled": recalled, "found": shown, "listed": None, "facets": _facets(recalled), "more": ""}
+
+
+def _without_title(hit: Hit) -> str:
+    """Return the snippet of a hit without its title."""
+    title = hit.record.title.rstrip("…")
+    return hit.snippet.removeprefix(title).lstrip(" .…:") if hit.snippet.startswith(title) else hit.snippet
+
+
+def _facets(recalled: Recalled) -> dict[str, list[tuple[str, int]]]:
+    """Count results by kind, scope and tag, most common first."""
+    records = [hit.record for hit in recalled.hits]
+    counts = {
+        "kind": Counter(record.kind for record in records),
+        "scope": Counter(scope for record in records for scope in record.scopes),
+        "tag": Counter(tag for record in records for tag in record.tags),
+    }
+    return {name: one.most_common(8) for name, one in counts.items() if len(one) > 1}
+
+
+def _listed(ask: Ask, query: Query, state: str, sort: str) -> dict[str, Any]:
+    """List memories: latest first in one project by number, else by date or in the chosen order."""
+    place, wanted, note = ask.number("from", 0, 0, 2**53), replace(query, limit=PAGE), ""
+    if query.as_of:
+        page = known_on(ask.memory, wanted, query.as_of, offset=place)
+        entries, after, ended = list(page.entries), place + PAGE, place + PAGE >= page.total
+        note = f"As agents knew it on {ask.text('as_of')[:10]}."
+    elif sort:
+        entries, after, ended, note = _ordered(ask, query, state, sort, place)
+    elif ask.everywhere:
+        entries = list(browse(ask.memory, wanted, states=(state,), offset=place).entries)
+        after, ended = place + len(entries), len(entries) < PAGE
+    else:
+        entries = latest(ask.memory, wanted, states=(state,), before=place)
+        after, ended = entries[-1].number if entries else 0, len(entries) < PAGE
+    more = "" if ended else render.address(ask, "/memories/hits", **_given(ask) | {"from": after})
+    judged = freshness(ask.memory, [entry.record for entry in entries])
+    listed = [
+        Listed(record=vitals.record, vitals=vitals, badge=badge(judged.get(vitals.record.id)))
+        for vitals in vitals_of(ask.memory, entries)
+    ]
+    shown: dict[str, Any] = {"recalled": None, "found": [], "facets": {}, "listed": listed, "note": note}
+    return shown | {"more": more, "continues": bool(place)}
+
+
+def _ordered(ask: Ask, query: Query, state: str, sort: str, place: int) -> tuple[list[Entry], int, bool, str]:
+    """Return a page in the chosen order, of the newest memories if there are very many."""
+    page = browse(ask.memory, replace(query, limit=MOST_SORTED), states=(state,))
+    vitals = {one.record.id: one for one in vitals_of(ask.memory, page.entries)}
+    keys = {
+        "oldest": lambda entry: (entry.record.created_at, entry.number),
+        "changed": lambda entry: _descending(entry.record.updated_at),
+        "used": lambda entry: -vitals[entry.record.id].usage.applied,
+        "shown": lambda entry: -vitals[entry.record.id].usage.surfaced,
+        "trust": lambda entry: vitals[entry.record.id].trust_now,
+        "title": lambda entry: entry.record.title.casefold(),
+    }
+    ordered = sorted(page.entries, key=keys[sort])
+    note = f"The newest {MOST_SORTED:,} of {page.total:,} in this order." if page.total > MOST_SORTED else ""
+    return ordered[place : place + PAGE], place + PAGE, place + PAGE >= len(ordered), note
+
+
+def _descending(text: str) -> tuple[int, ...]:
+    return tuple(-ord(letter) for letter in text)
+
+
+def _csv(records: list[Record]) -> str:
+    """Return records as CSV; a cell that a spreadsheet would run as a formula begins with a quote."""
+    columns = (
+        "id",
+        "kind",
+        "title",
+        "body",
+        "scopes",
+        "tags",
+        "anchors",
+        "state",
+        "confidence",
+        "created_at",
+        "updated_at",
+    )
+    text = io.StringIO()
+    writer = csv.writer(text)
+    writer.writerow(columns)
+    for record in records:
+        values = (getattr(record, name) for name in columns)
+        cells = (" ".join(value) if isinstance(value, tuple) else str(value) for value in values)
+        writer.writerow("'" + cell if cell[:1] in "=+-@\t\r" and cell else cell for cell in cells)
+    return text.getvalue()
