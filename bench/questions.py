@@ -58,8 +58,13 @@ class _Asked:
 
 
 def run_languages() -> None:
-    """Print how often the first hit is right, by language, and what off-topic questions get; both halves apart."""
-    sets = _read("languages")
+    """Print how often the first hit is right, by language, and what off-topic questions get; for both sets, halves apart."""
+    strangers = _read("languages")["off_topic"]
+    for name, title in (("languages", "far-fetched questions"), ("languages_plain", "plain questions")):
+        _ask_in_languages(title, _read(name), strangers)
+
+
+def _ask_in_languages(title: str, sets: Mapping[str, Sequence[Row]], off_topic: Sequence[Row]) -> None:
     language = {row["id"]: row["language"] for row in sets["memories"]}
     search = plain_fts5([(row["id"], row["text"], {}) for row in sets["memories"]])
     with filled(sets["memories"]) as memory:
@@ -74,12 +79,12 @@ def run_languages() -> None:
             )
             for row in sets["questions"]
         ]
-        strangers = [(row, ask(memory, row["text"])) for row in sets["off_topic"]]
+        strangers = [(row, ask(memory, row["text"])) for row in off_topic]
     same = [one for one in asked if one.asks_in == one.kept_in]
     across = [one for one in asked if one.asks_in != one.kept_in]
     names = sorted(set(language.values()))
     _show_first(
-        "languages: the right memory is the first hit",
+        f"languages, {title}: the right memory is the first hit",
         {
             f"{name}, half {half}": [one for one in own if one.row["half"] == half]
             for name, own in (("same language", same), ("across languages", across))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast.engine.search.lexical import fit
 from holdfast.engine.search.pack import pack
+from holdfast.engine.search.question import is_foreign
 from holdfast.engine.search.search import CANDIDATES, EXACT, Candidate, Question, ready, search, subject
 from holdfast.engine.views import links, records, vectors, words
 from holdfast.engine.views.ranking_data import RankingData, ranking_data
@@ -24,7 +25,7 @@ from holdfast.model.text import counted, tokens_of
 from holdfast.policy.admission.admit import Similar
 from holdfast.policy.ranking.decay import WINDOW_DAYS
 from holdfast.policy.ranking.diversity import collapsed, is_varied, spread
-from holdfast.policy.ranking.gate import SEVERE, bar, current_first, is_severe, labelled, passing
+from holdfast.policy.ranking.gate import LEADERS, SEVERE, bar, current_first, is_severe, labelled, passing
 from holdfast.policy.ranking.variants import variant_of
 from holdfast.policy.ranking.weight import weigh
 from holdfast.policy.secrets.find import masked
@@ -278,13 +279,23 @@ def _newest(record: Record, contradicted: Mapping[str, Sequence[str]]) -> str:
 def _fitting(memory: Memory, asked: _Asked, candidates: Sequence[Candidate]) -> list[Candidate]:
     """Return the candidates that are answers, and the critical scars that may apply."""
     fits, scores = [one.fit for one in candidates], [one.score for one in candidates]
-    places = passing(asked.query, asked.documents, fits, scores, is_foreign=asked.question.is_foreign)
+    foreign = asked.question.is_foreign or _is_best_foreign(memory, asked, candidates)
+    places = passing(asked.query, asked.documents, fits, scores, is_foreign=foreign)
     severe = SEVERE * bar(asked.query, asked.documents)
     maybe = [place for place in range(len(fits)) if place not in set(places) and fits[place] >= severe][:MAYBE]
     if maybe and asked.query.least is None:
         read = records.by_numbers(memory.store.db, [candidates[place].number for place in maybe])
         places += [place for place in maybe if is_severe(read[candidates[place].number])]
     return [candidates[place] for place in places]
+
+
+def _is_best_foreign(memory: Memory, asked: _Asked, candidates: Sequence[Candidate]) -> bool:
+    """True if the candidate that fits best is not in English; only if its fit is such that this decides about the answer."""
+    best = max(candidates[:LEADERS], key=lambda one: one.fit, default=None)
+    least = bar(asked.query, asked.documents)
+    if best is None or not least <= best.fit < bar(asked.query, asked.documents, is_foreign=True):
+        return False
+    return any(is_foreign(record.body) for record in records.by_numbers(memory.store.db, [best.number]).values())
 
 
 def _closest(memory: Memory, asked: _Asked, candidates: Sequence[Candidate]) -> Record | None:
