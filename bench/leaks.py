@@ -3,7 +3,7 @@
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -80,12 +80,25 @@ def _wrapped(judges: Mapping[str, Judge]) -> list[Leaks]:
 
 def score_wrapped(judge: Judge, split: str, wrapping: str) -> Leaks:
     """Score a judge on one half of the second set; ours must find the whole secret."""
-    secrets, others = planting.planted(split, wrapping), planting.look_alikes(split, wrapping)
-    right = covers if judge is ours else hit
+    secrets = [(one.secret, one.text) for one in planting.planted(split, wrapping)]
+    return _scored(judge, secrets, planting.look_alikes(split, wrapping), covers if judge is ours else hit)
+
+
+def score(judge: Judge, split: str) -> Leaks:
+    """Score a judge on one part of the first set."""
+    return _scored(judge, [(secret, text) for _, secret, text in planted(split)], look_alikes(split), hit)
+
+
+def _scored(
+    judge: Judge,
+    secrets: Sequence[tuple[str, str]],
+    others: Sequence[str],
+    is_right: Callable[[list[str], str], bool],
+) -> Leaks:
     tally: Counter[str] = Counter()
 
     def look() -> None:
-        tally["found"] = sum(right(judge(one.text), one.secret) for one in secrets)
+        tally["found"] = sum(is_right(judge(text), secret) for secret, text in secrets)
         tally["false"] = sum(bool(judge(text)) for text in others)
 
     seconds = cpu_seconds(look)
@@ -117,25 +130,6 @@ def secret_of(row: Mapping[str, Any]) -> str:
 def look_alikes(split: str) -> list[str]:
     """Return the texts of one part that contain no secret."""
     return [row["text"] for row in rows_of("secrets", split) if "text" in row]
-
-
-def score(judge: Judge, split: str) -> Leaks:
-    """Score a judge on one part."""
-    secrets, others = planted(split), look_alikes(split)
-    tally: Counter[str] = Counter()
-
-    def look() -> None:
-        tally["found"] = sum(hit(judge(text), secret) for _, secret, text in secrets)
-        tally["false"] = sum(bool(judge(text)) for text in others)
-
-    seconds = cpu_seconds(look)
-    return Leaks(
-        planted=len(secrets),
-        found=tally["found"],
-        alike=len(others),
-        false=tally["false"],
-        milliseconds=1000 * seconds / (len(secrets) + len(others)),
-    )
 
 
 def hit(found: list[str], secret: str) -> bool:

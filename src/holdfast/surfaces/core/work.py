@@ -14,6 +14,7 @@ from holdfast.policy.sessions.closing import QUESTIONS
 from holdfast.policy.sessions.left_off import plain
 from holdfast.policy.sessions.plan_brief import Brief
 from holdfast.surfaces.core.text import line, refusal_of, waiting_for, within
+from holdfast.surfaces.phrases import tallies
 from holdfast.verbs.search.graph import Neighbourhood
 from holdfast.verbs.sessions.absorb import Absorbed, Candidate
 from holdfast.verbs.sessions.analyze import Activity, BlindSpots, Reply, Wording
@@ -276,22 +277,7 @@ def activity_of(activity: Activity, spots: BlindSpots, wordings: Sequence[Wordin
     ]
     lines += [f"Sessions a day: {plotted(activity.daily)}"] if any(activity.daily) else []
     lines.append(f"Returned on request: {activity.tokens} tokens; injected automatically: {activity.injected} tokens.")
-    lines += (
-        [f"Saved: {', '.join(f'{count} {kind}' for kind, count in activity.kinds.most_common())}"]
-        if activity.kinds
-        else []
-    )
-    lines += (
-        [f"Agents: {', '.join(f'{name} {count}' for name, count in activity.agents.items())}"]
-        if activity.agents
-        else []
-    )
-    lines += (
-        [f"Closed: {', '.join(f'{name} {count}' for name, count in activity.closes.most_common())}"]
-        if activity.closes
-        else []
-    )
-    lines += [f"Issues: {', '.join(f'{name} {count}' for name, count in activity.issues)}"] if activity.issues else []
+    lines += tallies(activity)
     lines += [wording_line(wording) for wording in wordings if wording.shown]
     items = [f"ignored: {effect_line(effect)}" for effect in spots.ignored] + [
         f"applied without success: {effect_line(effect)}" for effect in spots.in_vain

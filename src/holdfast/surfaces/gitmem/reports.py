@@ -9,6 +9,7 @@ from holdfast.model.ids import short
 from holdfast.model.text import counted, shorten
 from holdfast.policy.sessions.triples import Stats, Triple
 from holdfast.surfaces.contract import Contract
+from holdfast.surfaces.phrases import tallies
 from holdfast.verbs.search.graph import Traversal
 from holdfast.verbs.sessions.analyze import Activity, BlindSpots, Reply
 from holdfast.verbs.sessions.scars import Effect
@@ -115,26 +116,9 @@ def _plain(report: Any) -> Any:
 
 
 def _activity(activity: Activity) -> list[str]:
-    lines = [
-        f"Sessions: {activity.sessions} ({activity.open} open), {counted(activity.recalls, 'recall')}, {counted(activity.reflections, 'reflection')}"
-    ]
-    lines += (
-        [f"Saved: {', '.join(f'{count} {kind}' for kind, count in activity.kinds.most_common())}"]
-        if activity.kinds
-        else []
-    )
-    lines += (
-        [f"Agents: {', '.join(f'{name} {count}' for name, count in activity.agents.items())}"]
-        if activity.agents
-        else []
-    )
-    lines += (
-        [f"Closed: {', '.join(f'{name} {count}' for name, count in activity.closes.items())}"]
-        if activity.closes
-        else []
-    )
-    lines += [f"Issues: {', '.join(f'{name} {count}' for name, count in activity.issues)}"] if activity.issues else []
-    return lines
+    sessions = f"Sessions: {activity.sessions} ({activity.open} open)"
+    asked = f"{counted(activity.recalls, 'recall')}, {counted(activity.reflections, 'reflection')}"
+    return [f"{sessions}, {asked}", *tallies(activity)]
 
 
 def _reflections(reflections: Mapping[str, Sequence[Reply]]) -> list[str]:
