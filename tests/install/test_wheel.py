@@ -1,0 +1,85 @@
+"""The built wheel is complete: it works without the checkout, and its metadata is what PyPI needs.
+
+`python3 dev.py install` installs it for real, in every documented way; CI runs that too.
+"""
+
+import os
+import subprocess
+import sys
+import tarfile
+import tomllib
+import zipfile
+from email import message_from_bytes
+from pathlib import Path
+
+import pytest
+
+from tests.install.run import SAVED
+
+ROOT = Path(__file__).parents[2]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+pytestmark = pytest.mark.xdist_group("wheel")  # it is built once
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("dist")
+    build = [sys.executable, "-m", "hatchling", "build", "-d", str(folder)]
+    subprocess.run(build, cwd=ROOT, check=True, capture_output=True)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def wheel(built: Path) -> zipfile.ZipFile:
+    (file,) = built.glob("*.whl")
+    return zipfile.ZipFile(file)
+
+
+def test_it_works_from_the_wheel_alone(wheel: zipfile.ZipFile, tmp_path: Path, own_home: Path) -> None:
+    wheel.extractall(tmp_path / "site")
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path / "site"), "HOME": str(own_home)}
+
+    def run(*arguments: str) -> str:
+        command = [sys.executable, "-P", *arguments]
+        done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    assert run("-c", "import holdfast; print(holdfast.__file__)").startswith(str(tmp_path / "site"))
+    run("-m", "holdfast", "remember", SAVED)
+    assert "orders table is locked" in " ".join(
+        run("-m", "holdfast", "recall", "what blocks when we alter the schema").split()
+    )
+
+
+def test_it_holds_the_package_and_nothing_else(wheel: zipfile.ZipFile) -> None:
+    names = [name for name in wheel.namelist() if not name.startswith(f"holdfast-{PROJECT['version']}.dist-info/")]
+    assert {name.split("/")[0] for name in names} == {"holdfast"}
+    there = {
+        file.relative_to(ROOT / "src").as_posix() for file in (ROOT / "src" / "holdfast").rglob("*") if file.is_file()
+    }
+    assert set(names) == {name for name in there if "__pycache__" not in name}
+    assert "holdfast/py.typed" in names
+    assert wheel.testzip() is None
+
+
+def test_its_metadata_is_complete(wheel: zipfile.ZipFile) -> None:
+    import holdfast
+
+    folder = f"holdfast-{PROJECT['version']}.dist-info"
+    said = message_from_bytes(wheel.read(f"{folder}/METADATA"))
+    assert said["Version"] == PROJECT["version"] == holdfast.__version__
+    assert (said["Requires-Python"], said["License-Expression"]) == (">=3.11", "MIT")
+    assert said["Description-Content-Type"] == "text/markdown"
+    assert set(said.get_all("Provides-Extra") or []) == set(PROJECT["optional-dependencies"])
+    assert b"holdfast = holdfast.hosts.cli.entry:main" in wheel.read(f"{folder}/entry_points.txt")
+    assert f"{folder}/licenses/LICENSE" in wheel.namelist()
+
+
+def test_the_source_distribution_can_be_built_and_tested(built: Path) -> None:
+    (file,) = built.glob("*.tar.gz")
+    with tarfile.open(file) as archive:
+        names = {name.partition("/")[2] for name in archive.getnames()}
+    for needed in ("pyproject.toml", "src/holdfast/__init__.py", "tests/conftest.py", "docs/index.md", "action.yml"):
+        assert needed in names, needed
+    assert not [name for name in names if name.startswith((".venv", ".tools", ".git/", "site/", "dist/"))]
