@@ -60,6 +60,199 @@ def test_markers_are_captured(place: Place) -> None:
     assert "Valkey" in place.run('recall "which cache for sessions"').stdout
 
 
+LEARNED = """Here is what I found.
+
+▶ learned ─────────────────────────────────────
+Hook-based memory capture works via Stop hook at session end
+
+## Context
+Block markers output during a session are NOT immediately captured.
+
+## Related Files
+- src/git_notes_memory/hooks/stop_handler.py:398-410
+────────────────────────────────────────────────
+"""
+
+
+def transcript(place: Place, *said: str) -> str:
+    """Write what the agent said, with a tool call after each, as Claude Code does; return the path."""
+    call = {"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "ls"}}
+    parts = [[{"type": "text", "text": text}, call] for text in said]
+    entries = [{"type": "assistant", "message": {"role": "assistant", "content": part}} for part in parts]
+    file = place.home / "transcript.jsonl"
+    file.write_text("\n".join(json.dumps(entry) for entry in entries) + "\n")
+    return str(file)
+
+
+def titles(place: Place, *kinds: str) -> list[str]:
+    listed = place.json(f"list --json {' '.join(f'--kind {kind}' for kind in kinds)}")
+    return [row["title"] for row in listed["records"]]
+
+
+@promise("the Stop hook analyses the full transcript: a block marker before tool calls is captured, its whole body too")
+@pytest.mark.parametrize("event", ["Stop", "PreCompact"])
+def test_blocks_of_the_transcript_are_captured(place: Place, event: str) -> None:
+    set_up(place)
+    place.run("status")
+    place.hook("SessionStart", source="startup")
+    place.hook("UserPromptSubmit", prompt="Find out how capture works.")
+    path = transcript(place, LEARNED, "[decision] Use Valkey for sessions, because it persists its data.")
+    place.hook(event, transcript_path=path, **({"last_assistant_message": "Done."} if event == "Stop" else {}))
+    place.work()
+    assert titles(place, "learning") == ["Hook-based memory capture works via Stop hook at session end"]
+    assert "Use Valkey for sessions" in titles(place, "decision")[0]
+    found = place.run('recall "when are block markers captured"').stdout
+    assert "Hook-based memory capture" in found
+
+
+@promise("novelty: what was captured before is not captured again")
+def test_novelty(place: Place) -> None:
+    set_up(place)
+    place.run("status")
+    for session in ("s-1", "s-2"):
+        place.hook("SessionStart", source="startup", session_id=session)
+        place.hook("UserPromptSubmit", prompt="Find out how capture works.", session_id=session)
+        path = transcript(place, LEARNED)
+        place.hook("Stop", transcript_path=path, last_assistant_message="Done.", session_id=session)
+        place.hook("SessionEnd", reason="exit", session_id=session)
+        place.work()
+    assert len(titles(place, "learning")) == 1
+
+
+@promise("inline markers [decision], [learned], [blocker] of the user's prompt are captured")
+@pytest.mark.parametrize(
+    ("marker", "kind"), [("[decision]", "decision"), ("[learned]", "learning"), ("[blocker]", "blocker")]
+)
+def test_prompt_markers(place: Place, marker: str, kind: str) -> None:
+    set_up(place)
+    place.run("status")
+    place.hook("SessionStart", source="startup")
+    place.hook("UserPromptSubmit", prompt=f"{marker} The staging database is read-only until Friday.")
+    place.hook("Stop", last_assistant_message="Noted.")
+    place.work()
+    assert ["The staging database is read-only until Friday." in title for title in titles(place, kind)] == [True]
+
+
+@promise("context: active blockers come first, then decisions; a blocker stays until it is resolved")
+def test_blockers_come_first(place: Place) -> None:
+    set_up(place)
+    place.run('compat git-notes capture decisions "Use PostgreSQL" -- "PostgreSQL is the database, for its row locks."')
+    place.run('compat git-notes capture blockers "Staging host is full" -- "Builds fail until it is cleaned up."')
+    [blocker] = place.json("list --json --kind blocker")["records"]
+    place.hook("SessionStart", source="startup")
+    place.work()
+    for session in ("s-2", "s-3"):
+        context = place.hook("SessionStart", source="startup", session_id=session)
+        assert 0 < context.index("Staging host is full") < context.index("Use PostgreSQL")
+    place.run(f"forget {blocker['id']} --reason resolved")
+    place.work()
+    context = place.hook("SessionStart", source="startup", session_id="s-4")
+    assert ("Staging host is full" in context, "Use PostgreSQL" in context) == (False, True)
+
+
+@promise("semantic retrieval: What did we decide about databases? finds the PostgreSQL decision")
+def test_what_did_we_decide(place: Place) -> None:
+    set_up(place)
+    place.environment["HOLDFAST_EMBEDDER"] = "local"
+    place.run(
+        'compat git-notes capture decisions "Use PostgreSQL" -- "PostgreSQL stores the orders, for its row locks."'
+    )
+    place.run('compat git-notes capture learnings "Builds are slow on Mondays" -- "The cache is emptied on Sundays."')
+    answer = place.json('recall "What did we decide about databases?" --json')
+    assert answer["hits"][0]["record"]["title"] == "Use PostgreSQL"
+
+
+@promise("file context: editing or reading auth/jwt.py surfaces what is known about authentication, once a session")
+@pytest.mark.parametrize("tool", ["Read", "Edit", "Write"])
+def test_notes_about_files(place: Place, tool: str) -> None:
+    set_up(place)
+    file = place.folder / "auth" / "jwt.py"
+    file.parent.mkdir()
+    file.write_text("EXPIRY = 24\n")
+    place.run(
+        'compat git-notes capture learnings "Authentication tokens expire after a day" -- "They are checked twice."'
+    )
+    place.run('compat git-notes capture learnings "Builds are slow on Mondays" -- "The cache is emptied on Sundays."')
+    place.hook("SessionStart", source="startup")
+    place.work()
+    use = {"tool_name": tool, "tool_input": {"file_path": str(file)}}
+    assert "Authentication tokens expire" in place.hook("PreToolUse", **use)
+    assert place.hook("PreToolUse", **use) == ""
+    assert place.hook("PreToolUse", tool_name=tool, tool_input={"file_path": str(place.folder / "cart.py")}) == ""
+
+
+@promise("progressive hydration: SUMMARY, FULL and FILES; without anchors the files of the memory's commit")
+def test_hydration(place: Place) -> None:
+    set_up(place)
+    place.run(
+        'compat git-notes capture decisions "Use PostgreSQL" -- "PostgreSQL stores the orders, for its row locks."'
+    )
+    [decision] = place.json("list --json --kind decision")["records"]
+    shown = {
+        level: place.run(f"show {decision['id']} --level {level}").stdout for level in ("summary", "full", "files")
+    }
+    assert ["row locks" in text for text in shown.values()] == [False, True, True]
+    assert ["EXPIRY = 24" in text for text in shown.values()] == [False, False, True]
+
+
+@promise("ten namespaces: capture NAMESPACE SUMMARY -- CONTENT; recall and search take --namespace")
+@pytest.mark.parametrize(
+    "namespace",
+    "inception elicitation research decisions progress blockers reviews learnings retrospective patterns".split(),
+)
+def test_namespaces(place: Place, namespace: str) -> None:
+    set_up(place)
+    text = "The checkout keeps its state in the orders table, so that a crash loses nothing."
+    place.run(f'compat git-notes capture {namespace} "State of the checkout" -- "{text}"')
+    for command in ("recall", "search"):
+        found = place.run(
+            f'compat git-notes {command} "state of the checkout" --namespace {namespace} --limit 3'
+        ).stdout
+        assert "State of the checkout" in found
+    other = "blockers" if namespace != "blockers" else "decisions"
+    assert "State of the checkout" not in place.run(f'compat git-notes search "checkout" --namespace {other}').stdout
+
+
+LINES = {
+    "status --verbose": "foo",
+    'search "row locks" --type text --limit 5': "Use PostgreSQL",
+    'search "row locks" --type semantic': "Use PostgreSQL",
+    "sync full": "1 records done",
+    "sync verify": "✓ views",
+    "sync repair": "1 records done",
+    "validate --verbose": "✓ views",
+    "health --timing": "",
+    "metrics --format json": "{",
+    "traces --limit 5": "",
+    "scan-secrets --dry-run": "",
+    "secrets-allowlist list": "no list of exceptions",
+    "test-secret AKIAIOSFODNN7EXAMPLE": "secret",
+    "audit-log --json --limit 5": "[",
+}
+
+
+@promise("the slash commands take their documented options")
+@pytest.mark.parametrize("line", LINES)
+def test_command_lines(place: Place, line: str) -> None:
+    place.run(
+        'compat git-notes capture decisions "Use PostgreSQL" -- "PostgreSQL stores the orders, for its row locks."'
+    )
+    assert LINES[line] in place.run(f"compat git-notes {line}").stdout
+
+
+@promise("a hand edit of a file reaches the team with the next sync")
+def test_hand_edits_reach_the_team(place: Place, tmp_path: Path) -> None:
+    other = _pair(place, tmp_path)
+    place.run("replica on folder")
+    place.run('remember "The API is versioned by path." --kind decision --team')
+    place.run("sync")
+    [file] = [path for path in Path(place.environment["HOLDFAST_HOME"]).rglob("*.md") if "by path" in path.read_text()]
+    file.write_text(file.read_text().replace("by path", "by header"))
+    place.run("sync")
+    _as_bob(place, other, "sync")
+    assert "versioned by header" in _as_bob(place, other, 'recall "how is the API versioned"')
+
+
 @promise("git-native distribution: a clone gets memories with sync; both sides end alike")
 def test_notes_travel(place: Place, tmp_path: Path) -> None:
     other = _pair(place, tmp_path)

@@ -132,6 +132,15 @@ def facts_of(folder: Path, commit: str) -> tuple[str, str, str] | None:
     return author, instant(int(at)), subject
 
 
+def files_of(folder: Path, commit: str) -> list[str]:
+    """Return the files that a commit changed; none if it is missing."""
+    if not is_object(commit):
+        return []
+    words = ("diff-tree", "-r", "-z", "--root", "--no-commit-id", "--name-only", commit, "--")
+    names = git_text(folder, *words, seconds=QUICK_SECONDS)
+    return [name for name in (names or "").split("\0") if name]
+
+
 def _base(folder: Path, commits: Sequence[str]) -> str:
     """Return the common ancestor of commits; "" if one of them is missing."""
     known = sorted({commit for commit in commits if re.fullmatch(r"[0-9a-f]{7,64}", commit)})

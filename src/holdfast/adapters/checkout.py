@@ -156,6 +156,10 @@ class GitCheckout:
         """Return the author, date and subject of a commit."""
         return changes.facts_of(self.top(), commit) if self._facts and commit else None
 
+    def files_of(self, commit: str) -> list[str]:
+        """Return the files that a commit changed."""
+        return changes.files_of(self.top(), commit) if self._facts and commit else []
+
     def tips(self) -> dict[str, str]:
         """Return the commit that each branch points to."""
         return branches.tips(self.top()) if self._facts else {}

@@ -90,6 +90,9 @@ class Checkout(Protocol):
     def facts_of(self, commit: str) -> tuple[str, str, str] | None:
         """Return author, date and subject of a commit."""
 
+    def files_of(self, commit: str) -> list[str]:
+        """Return the files that a commit changed."""
+
     def tips(self) -> dict[str, str]:
         """Return the current commit of each branch."""
 
@@ -167,6 +170,10 @@ class UnreadableCheckout:
     def facts_of(self, commit: str) -> tuple[str, str, str] | None:  # noqa: ARG002
         """Return None: unknown."""
         return None
+
+    def files_of(self, commit: str) -> list[str]:  # noqa: ARG002
+        """Return nothing: unknown."""
+        return []
 
     def merge_base(self, other: str) -> str:  # noqa: ARG002
         """Return "": unknown."""

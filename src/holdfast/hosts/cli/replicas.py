@@ -17,7 +17,7 @@ from holdfast.model.foreign import Remark
 from holdfast.model.ids import short
 from holdfast.model.text import counted
 from holdfast.verbs.exchange.replicas import REPLICAS, check_place, is_on, share, turn, unshare
-from holdfast.verbs.exchange.sync import Synced, sync, sync_afar
+from holdfast.verbs.exchange.sync import Agree, Synced, sync, sync_afar
 from holdfast.verbs.records.quarantine import address
 
 if TYPE_CHECKING:
@@ -58,21 +58,26 @@ def sync_command(
             check_place(memory, name, notes.addresses(target) if notes and target and name == "notes" else ())
         if rewrite:
             _rewrite(memory, remote, yes=yes)
-        done = []
-        for name in chosen:
-            if name == "notes" and notes:
-                sharing = open_replica(name, memory)[1]
-                done.append(sync_afar(memory, notes, sharing, target, push=not no_push, dry_run=dry_run))
-            else:
-                replica, sharing = open_replica(name, memory)
-                agree = (lambda _question: True) if yes else _ask
-                with closing(replica):
-                    done.append(sync(memory, replica, sharing, agree=agree, put_back=put_back, dry_run=dry_run))
+        files = [name for name in chosen if name != "notes"]
+        agree = (lambda _question: True) if yes else _ask
+        # Files first, so that what was edited in them leaves with the notes; again if the notes brought something.
+        done = [_sync_files(memory, name, agree, put_back, dry_run) for name in files]
+        if notes:
+            sharing = open_replica("notes", memory)[1]
+            done.append(sync_afar(memory, notes, sharing, target, push=not no_push, dry_run=dry_run))
+            if done[-1].came and not dry_run:
+                done += [_sync_files(memory, name, agree, put_back, dry_run) for name in files]
     if as_json:
         print_json([asdict(result) for result in done])
         return
     for result in done:
         _show_synced(result, dry_run=dry_run)
+
+
+def _sync_files(memory: "Memory", name: str, agree: Agree, put_back: bool, dry_run: bool) -> Synced:
+    replica, sharing = open_replica(name, memory)
+    with closing(replica):
+        return sync(memory, replica, sharing, agree=agree, put_back=put_back, dry_run=dry_run)
 
 
 @click.group("replica", invoke_without_command=True)

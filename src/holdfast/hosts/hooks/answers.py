@@ -134,7 +134,7 @@ def _on_tool(home: str, prepared: Json, event: Json, payload: Json) -> Json:
     command, path = _command_and_path(first(payload, "tool_input", "toolArgs", "tool_args") or {}, event["cwd"])
     edited = [path] if path and event["tool"] not in READING else []
     triggered = triggered_by(prepared.get("triggers", ()), command, edited, event["cwd"])
-    notes = [note for file in edited for note in prepared.get("files", {}).get(file, [])]
+    notes = [*prepared.get("files", {}).get(path, ()), *_about(path, prepared.get("topics", {}))] if path else []
     if (remind := prepared.get("remind")) and _is_risky(command) and _has_not_recalled(home, event["session"]):
         text = f"Holdfast: this cannot be undone easily. Call {remind['search']} with your plan first: scars may apply."
         notes = [{"id": "", "text": text}, *notes]
@@ -144,7 +144,7 @@ def _on_tool(home: str, prepared: Json, event: Json, payload: Json) -> Json:
         triggered, notes = [item for item in (*triggered, *notes) if item.get("block")], []
     place = mask_secrets(path) or mask_secrets(" ".join(command.split())[:1_000])[:80]
     fresh = [item for item in triggered if _see(home, event["session"], [_seen_as(item, place)])]
-    fresh += [item for item in notes if _see(home, event["session"], [f"{item['id']} {place}"])]
+    fresh += [item for item in notes if _see(home, event["session"], [f"{item['id']} {item.get('topic') or place}"])]
     if not fresh:
         return {}
     answer = _context(
@@ -152,6 +152,15 @@ def _on_tool(home: str, prepared: Json, event: Json, payload: Json) -> Json:
     )
     blocking = [item["text"] for item in fresh if item.get("block")]
     return {**answer, "block": "\n".join(blocking)} if blocking else answer
+
+
+def _about(path: str, topics: Json) -> list[Json]:
+    """Return the notes whose topic is a word of a path; the beginning of a word counts too (`auth` for authentication)."""
+    if not topics:
+        return []
+    parts = "".join(char if char.isalnum() else " " for char in path.lower()).split()
+    named = {word for part in parts for word in topics if word == part or (len(part) > 3 and word.startswith(part))}
+    return [note for word in sorted(named) for note in topics[word]]
 
 
 def note_recall(home: str, session: str) -> None:

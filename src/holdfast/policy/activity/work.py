@@ -20,7 +20,8 @@ _INJECTED = re.compile(
     r"user-prompt-submit-hook|environment_context|user_instructions|additional[-_]context|ide_[\w-]+)\b[^>]{0,500}>",
     re.IGNORECASE,
 )
-_SKIPPED = ("Injected", "PreToolUse", "SessionStart", "PreCompact")
+_SKIPPED = ("Injected", "PreToolUse", "SessionStart")
+_NO_START = ("SessionEnd", "Idle", "PreCompact")  # these begin no turn
 _TOOL_USE = ("PostToolUse", "PostToolUseFailure")
 _TURN_END = ("Stop", "SessionEnd")
 
@@ -108,6 +109,7 @@ class Turn:
     events: list[HookEvent] = field(default_factory=list)
     tokens: int = 0
     done: bool = False
+    compacted: bool = False  # the context was compacted meanwhile: what was said so far may be read already
 
     @property
     def said(self) -> str:
@@ -126,7 +128,7 @@ def turns(activity: Sequence[HookEvent]) -> list[Turn]:
         if event.event == "UserPromptSubmit":
             _finish(live)
             live.clear()
-        if event.event in ("SessionEnd", "Idle") and not live:
+        if event.event in _NO_START and not live:
             continue
         if event.agent not in live:
             live[event.agent] = _new_turn(event)
@@ -169,6 +171,9 @@ def _add_event(turn: Turn, event: HookEvent) -> None:
             turn.answer = own_text(event.text) or turn.answer
             turn.between = own_text(event.between) or turn.between
             turn.done = turn.done or event.event == "SubagentStop"
+        case "PreCompact":
+            turn.between = own_text(event.between) or turn.between
+            turn.compacted = True
         case name if name in _TOOL_USE:
             turn.steps += [Step(id=event.id, did=did) for did in _steps_of(event)]
             turn.tokens += tokens_of(event.result) + sum(tokens_of(text) for text in texts_of(dict(event.given)))

@@ -86,9 +86,9 @@ def summarise(memory: Memory, activity: Sequence[HookEvent], written: Draft | No
 def _claims(memory: Memory, every: Sequence[Turn], done: Sequence[Turn], since: str) -> Iterator[Record]:
     """Yield what was stored or approved: each prompt judges the answer before it, then the turn's own statements are read.
 
-    A prompt is read at once, an answer when its turn is finished.
+    A prompt is read at once, an answer when its turn is finished or its context is compacted.
     """
-    finished = {turn.id for turn in done}
+    finished = {turn.id for turn in (*done, *(turn for turn in every if turn.compacted and turn.last >= since))}
     before: Turn | None = None
     for turn in (turn for turn in every if turn.agent or turn.prompt or turn.said):
         retired, known = list[Record](), Known(memory, turn.session)

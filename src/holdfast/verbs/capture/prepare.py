@@ -15,6 +15,7 @@ from holdfast.model.presets import preset_of
 from holdfast.model.record import GLOBAL, Record
 from holdfast.model.text import shorten
 from holdfast.policy.activity.patterns import compiled, names_in
+from holdfast.policy.language.overlap import words
 from holdfast.policy.sessions.outcomes import distinctive
 from holdfast.policy.sessions.plan_brief import is_blocking
 from holdfast.policy.sessions.triggers import SPEAKING, Places, places_of
@@ -26,6 +27,12 @@ from holdfast.verbs.sessions.opening_brief import SessionBrief, brief_parts, new
 MOST_TRIGGERS, MOST_FILES = 300, 500
 MOST_PATTERNS = 600  # commands and paths together: a hook compares each at every tool call
 MOST_HINTS, MOST_WORDS = 100, 30
+MOST_TOPICS, MOST_NOTES = 1_000, 3
+# Words of paths that say nothing about the topic of a file.
+STRUCTURE = frozenset(
+    "src lib app apps bin test tests spec specs docs doc main index init core common shared utils helpers package packages "
+    "module modules public static assets build dist scripts tools config file files code project python".split()
+)
 _SEVERITY = {"critical": 0, "high": 1, "medium": 2, "low": 3}
 
 
@@ -50,6 +57,7 @@ def _prepare(memory: Memory, file: Path, path: str, remotes: str) -> SessionBrie
         "left_off": [asdict(left) for left in brief.left_off],
         "triggers": _triggers(memory),
         "files": _files(memory) if memory.config.inject == "full" else {},
+        "topics": _topics(memory) if memory.config.inject == "full" else {},
     }
     tools = preset_of(memory.config.preset)
     value |= {"read": tools.read, "preset": memory.config.preset}
@@ -147,6 +155,18 @@ def _files(memory: Memory) -> dict[str, list[dict[str, str]]]:
                         }
                     )
     return notes_by_path
+
+
+def _topics(memory: Memory) -> dict[str, list[dict[str, str]]]:
+    """Return notes by the words of their titles that few memories share, for files whose path has such a word."""
+    notes_by_word: dict[str, list[dict[str, str]]] = {}
+    for kind in ("decision", "learning", "pattern", "blocker"):
+        for record in newest_records(memory, kind, 200):
+            text = f"Holdfast: {kind} {short(record.id)}: {inline(shorten(record.title, 160))}"
+            for word in sorted(words(f"{record.title} {' '.join(record.tags)}") - STRUCTURE):
+                notes_by_word.setdefault(word, []).append({"id": record.id, "text": text, "topic": "topic"})
+    few = {word: notes for word, notes in notes_by_word.items() if len(word) > 2 and len(notes) <= MOST_NOTES}
+    return dict(list(few.items())[:MOST_TOPICS])
 
 
 def _fresh_first(memory: Memory, candidates: Sequence[Record]) -> list[Record]:

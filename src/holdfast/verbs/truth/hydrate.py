@@ -59,7 +59,7 @@ def hydrate(memory: Memory, reference: str, level: Level = "full") -> Hydrated:
 
 def _files(memory: Memory, record: Record) -> tuple[tuple[CitedFile, ...], tuple[str, ...]]:
     room, files, left_out = MOST_BYTES, list[CitedFile](), list[str]()
-    for path in cited_files(record):
+    for path in cited_files(record) or memory.checkout.files_of(_commit_of(record)):
         content = _content(memory, record, path) if len(files) < MOST_FILES and room > 0 else None
         if content is None:
             left_out.append(path)
