@@ -370,8 +370,8 @@ def test_the_original_reads_what_it_wrote(place: Place, tmp_path: Path) -> None:
     gone = there("memory_write", content="Deploys go out on Tuesdays.", scopes=["infrastructure"])
     there("memory_remove", id=gone["id"], reason="They go out daily.")
     shown = {one["id"]: there("memory_show", id=one["id"]) for one in (kept, checked)}
-    place.run(f"import --from bettermemory {tmp_path / 'before'}")
-    place.run(f"export --as bettermemory {tmp_path / 'after'}")
+    place.run(f"store import --from bettermemory {tmp_path / 'before'}")
+    place.run(f"store export --as bettermemory {tmp_path / 'after'}")
     back = _original(place, tmp_path / "after")
     rows = {row["body"]: row for row in back("memory_list", with_bodies=True, auto_scope=False)}
     assert set(rows) == {one["body"] for one in shown.values()}

@@ -329,10 +329,10 @@ def test_the_original_reads_what_it_captured(place: Place, tmp_path: Path) -> No
     clone = tmp_path / "clone"
     git(tmp_path, "clone", "-q", str(place.folder), str(clone))
     git(clone, "remote", "set-url", "origin", "git@github.com:me/foo.git")
-    place.run(f"import --from git-notes {place.folder}")
-    assert "5 entries added" in place.run("export --as git-notes", folder=clone).stdout
+    place.run(f"store import --from git-notes {place.folder}")
+    assert "5 entries added" in place.run("store export --as git-notes", folder=clone).stdout
     assert json.loads(run(COLLECT, clone)) == before
-    assert "0 entries added" in place.run("export --as git-notes", folder=place.folder).stdout
+    assert "0 entries added" in place.run("store export --as git-notes", folder=place.folder).stdout
     assert json.loads(run(COLLECT, place.folder)) == before
 
 
