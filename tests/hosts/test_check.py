@@ -19,7 +19,10 @@ from tests import engines
 from tests.hosts.running import ROOT, runner
 from tests.replicas.seats import git
 
-pytestmark = pytest.mark.xdist_group("check")  # the team is made once
+pytestmark = [
+    pytest.mark.embedded,
+    pytest.mark.xdist_group("check"),
+]  # the team is made once, and its stores are copied
 CODE = "LIMIT = 5\n\n\ndef pay(amount):\n    return amount * LIMIT\n"
 
 
@@ -181,6 +184,7 @@ def test_a_file_written_by_hand_is_compared_with_the_base(team: Team) -> None:
     team.push("main")
     done = run(team.branch("change", CODE.replace("amount * LIMIT", "amount * LIMIT + 1")), "check")
     assert (done.returncode, ".holdfast/memories/by-hand.md" in done.flat) == (1, True)
+    assert "Payments stay simple." in done.flat
 
 
 def test_a_file_that_the_change_makes_unreadable_is_a_finding(team: Team) -> None:

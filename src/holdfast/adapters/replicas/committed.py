@@ -12,6 +12,7 @@ from holdfast.model.fold import fold
 from holdfast.model.ids import named_id
 from holdfast.model.record import Record
 from holdfast.model.replica import CommittedMemory
+from holdfast.model.text import headline
 
 SECONDS = 60.0  # for git to read all files of a commit
 UNDATED = "1970-01-01T00:00:00.000Z"
@@ -61,7 +62,7 @@ def _record(path: str, raw: bytes, implied: Mapping[str, str]) -> Record:
         raise Invalid("It is not valid UTF-8.") from problem
     about = parts.get("id") or named_id(path)  # a file that was written by hand has no id yet
     data = {**parts, **implied}
-    data.setdefault("title", path.rpartition("/")[2].removesuffix(".md"))
+    data.setdefault("title", headline(parts.get("body", "")) or path.rpartition("/")[2])
     record = fold(None, Event(id=about, about=about, verb="recorded", at=parts.get("created_at", UNDATED), data=data))
     assert record is not None
     return record
