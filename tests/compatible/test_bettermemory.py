@@ -113,6 +113,65 @@ def test_writes_pass_the_gates(ask: Tools) -> None:
     assert markers["currently"]["override_count"] >= 1
 
 
+@promise("a query of stop words finds nothing; expand_top gives a body only for a high hit; default_max_results")
+def test_queries(place: Place) -> None:
+    ask = _with(place, HOLDFAST_RECALL_LIMIT="2")
+    for thing in ("scheduler", "uploader", "mailer"):
+        ask(
+            "memory_write",
+            content=f"The {thing} retries failed jobs; see the {thing} runbook.",
+            scopes=["infrastructure"],
+        )
+    assert ask("memory_search", query="how to the and") == []
+    assert len(ask("memory_search", query="retries failed jobs")) == 2
+    assert len(ask("memory_search", query="retries failed jobs", max_results=3)) == 3
+    hits = ask("memory_search", query="kubernetes ingress of the mailer", expand_top=True)
+    assert all(hit["relevance"] == "high" for hit in hits if "body" in hit)
+
+
+@promise("staleness: a cited path that is gone and commits since the last check are counted on the hit")
+def test_drift(ask: Tools, place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    (place.folder / "retry.py").write_text("x = 1\n")
+    git(place.folder, "add", "."), git(place.folder, "commit", "-qm", "first")
+    kept = ask("memory_write", content="The retry policy lives in `retry.py`.", scopes=["projects:foo"])
+    head = git(place.folder, "rev-parse", "HEAD").strip()
+    ask(
+        "memory_verify",
+        id=kept["id"],
+        verified_paths=["retry.py"],
+        verified_commits=[head],
+        verified_versions=["1.2.0"],
+    )
+    for name in ("GIT_AUTHOR_DATE", "GIT_COMMITTER_DATE"):  # later than the check, which is of this second
+        monkeypatch.setenv(name, "2035-01-01T00:00:00Z")
+    git(place.folder, "rm", "-q", "retry.py"), git(place.folder, "commit", "-qm", "gone")
+    [hit] = ask("memory_search", query="where does the retry policy live")
+    assert (hit["path_drift_checked"], hit["path_drift_missing"], hit["commit_drift_count"]) == (1, 1, 1)
+    shown = ask("memory_show", id=kept["id"])
+    assert (shown["verified_commits"], shown["verified_versions"]) == ([head], ["1.2.0"])
+    assert shown["path_drift"]["missing"] == ["retry.py"]
+
+
+@promise("memory_health: typo scopes (rare_scopes), scope distribution")
+def test_typos_of_scopes(ask: Tools) -> None:
+    ask("memory_write", content="Ruff is the linter.", scopes=["tooling"])
+    ask("memory_write", content="Mypy checks types.", scopes=["tooling"])
+    ask("memory_write", content="Pytest runs the tests.", scopes=["toolin"])
+    health = ask("memory_health")
+    assert health["scope_distribution"] == {"tooling": 2, "toolin": 1}
+    assert [row["scope"] for row in health["rare_scopes"]] == ["toolin"]
+
+
+@promise("bettermemory without arguments is the server over stdio")
+def test_the_server_without_arguments(place: Place) -> None:
+    peer = Peer(place.environment, place.folder, ("-m", "holdfast", "compat", "bettermemory"))
+    try:
+        assert peer.ask("initialize", INITIALIZE)["result"]["capabilities"]["tools"] is not None
+        assert {tool["name"] for tool in peer.ask("tools/list")["result"]["tools"]} == set(TOOLS)
+    finally:
+        peer.close()
+
+
 @promise("memory_update keeps id, created and source and bumps updated; user-inference is rejected there")
 def test_an_update_in_place(ask: Tools) -> None:
     kept = ask(

@@ -1,6 +1,8 @@
 """claude-mem's reference, tried literally."""
 
+import contextlib
 import json
+import os
 import sqlite3
 import subprocess
 import sys
@@ -122,8 +124,37 @@ def test_endless_mode(place: Place) -> None:
 def test_modes(place: Place) -> None:
     place.environment["HOLDFAST_MODE"] = "code--nowhere"
     assert "code--chill" in place.run("status", code=None).stderr
-    place.environment["HOLDFAST_MODE"] = "email-investigation"
-    place.run("status")
+    for mode in ("code", "code--ja", "code--chill", "email-investigation"):
+        place.environment["HOLDFAST_MODE"] = mode
+        place.run("status")
+
+
+@promise("filters: concepts, files, dates; sessions have request, learned, completed and next steps")
+def test_filters_and_sessions(place: Place, tmp_path: Path) -> None:
+    _database(tmp_path / "claude-mem.db")
+    place.run(f"store import --from claude-mem {tmp_path / 'claude-mem.db'}")
+    ask = place.tools("claude-mem")
+    ask("observation_add", content="The cache is Valkey.", title="Cache", kind="discovery")
+    for filters in ({"concepts": "gotcha"}, {"files": "gateway.py"}, {"dateEnd": "2026-01-31"}):
+        rows = ask("search", format="json", type="observations", **filters)["observations"]
+        assert [row["title"] for row in rows] == ["Gateway limit raised"], filters
+    assert "Fix the gateway" in ask.text("search", query="gateway", type="sessions")
+    assert ask("get_observations", ids=[7])[0]["facts"] == ["The limit is 10 MB"]
+
+
+@promise("hooks strip <private> text before anything is stored; a wholly private prompt leaves nothing of its turn")
+def test_private_prompts(place: Place) -> None:
+    (place.home / ".claude").mkdir()
+    place.run("init --surface claude-mem --client claude-code --yes")
+    place.hook("SessionStart", source="startup")
+    place.hook("UserPromptSubmit", prompt="Raise the limit. <private>The launch code is 4711-xyz.</private>")
+    place.hook("Stop", last_assistant_message="Raised the limit of the gateway to 10 MB, because uploads were dropped.")
+    place.hook("SessionEnd", reason="exit")
+    place.work()
+    stored = b"".join(
+        path.read_bytes() for path in Path(place.environment["HOLDFAST_HOME"]).rglob("*") if path.is_file()
+    )
+    assert b"4711-xyz" not in stored
 
 
 @promise("worker-service start and hook lines: context is printed, events are stored")
@@ -176,6 +207,30 @@ def test_import_goes_to_the_right_project(place: Place, tmp_path: Path, fix: str
     [row] = rows["observations"]
     assert (row["title"], row["project"], row["prompt_number"]) == ("Gateway limit raised", "github.com/me/foo", 3)
     assert ask("get_observations", ids=[7])[0]["title"] == "Gateway limit raised"
+
+
+@promise("import in a terminal asks for the project of each name it does not know")
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no pty")
+def test_import_asks_for_the_project(place: Place, tmp_path: Path) -> None:
+    import pty
+
+    file, elsewhere = tmp_path / "claude-mem.db", tmp_path / "elsewhere"
+    _database(file)
+    elsewhere.mkdir()
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-m", "holdfast", "store", "import", "--from", "claude-mem", str(file)]
+    done = subprocess.Popen(command, cwd=elsewhere, env=place.environment, stdin=theirs, stdout=theirs, stderr=theirs)
+    os.close(theirs)
+    os.write(ours, b"git@github.com:me/foo.git\n")
+    said = b""
+    with contextlib.suppress(OSError):  # the other end is closed
+        while part := os.read(ours, 4096):
+            said += part
+    os.close(ours)
+    assert done.wait(timeout=60) == 0
+    assert "foo (2 memories): project here" in said.decode()
+    [row] = place.tools("claude-mem")("search", query="gateway limit", format="json")["observations"]
+    assert row["project"] == "github.com/me/foo"
 
 
 @promise("worker HTTP: search, timeline, observation by id, summaries, prompts, batch, by-file, memory/save, version")

@@ -111,6 +111,88 @@ def test_the_first_session(ask: Tools) -> None:
     assert "Chose JWT over session cookies" in opened
 
 
+@promise("recall examples of the documents: authentication finds the JWT and bcrypt scars, deployment the deploy scars")
+def test_the_documented_recalls(place: Place) -> None:
+    place.environment["HOLDFAST_EMBEDDER"] = "local"
+    ask = place.tools("gitmem")
+    against = ["Internal tools may differ", "A prototype may skip it"]
+    for title, severity in (
+        ("JWT token expiry must be validated server-side, not just client-side", "high"),
+        ("Always hash passwords with bcrypt, not SHA-256", "critical"),
+        ("Done != Deployed != Verified Working", "high"),
+        ("Database migrations must run before code deploy", "critical"),
+    ):
+        ask.text(
+            "create_learning",
+            learning_type="scar",
+            title=title,
+            description=f"{title}. It broke once.",
+            severity=severity,
+            counter_arguments=against,
+        )
+    place.run("store rebuild vectors --missing")
+    auth = ask.text("recall", plan="add authentication to the API")
+    assert ("JWT token expiry" in auth, "bcrypt" in auth) == (True, True)
+    deploy = ask.text("recall", plan="deploy to production")
+    assert ("Done != Deployed" in deploy, "Database migrations" in deploy) == (True, True)
+
+
+@promise("recall and search: match_count, similarity_threshold, severity and learning_type")
+def test_recall_options(ask: Tools) -> None:
+    ask.text("create_learning", **OAUTH)
+    win = {
+        "learning_type": "win",
+        "title": "OAuth logins are tested end to end",
+        "description": "OAuth tests paid off.",
+    }
+    ask.text("create_learning", **win)
+    plan = "change the OAuth redirect URI of the login"
+    assert "1 scar to review" in ask.text("recall", plan=plan, match_count=1, issue_id="PROJ-123")
+    assert str(OAUTH["title"]) not in ask.text("recall", plan="write the OAuth chapter", similarity_threshold=1.0)
+    found = ask.text("search", query="OAuth", learning_type="win", match_count=5)
+    assert (win["title"] in found, str(OAUTH["title"]) in found) == (True, False)
+    found = ask.text("search", query="OAuth", severity="medium", learning_type="scar")
+    assert (win["title"] in found, str(OAUTH["title"]) in found) == (False, True)
+
+
+@promise("carry-forward: session_start lists open threads with stage, vitality, class and age")
+def test_threads_are_carried_forward(ask: Tools) -> None:
+    ask.text("create_thread", text="Fix auth timeout")
+    ask.text("create_thread", text="Improve the coverage of the parser")
+    opened = ask.text("session_start", force=True)
+    assert re.search(r"t-\w+: Fix auth timeout \[EMERGING [\d.]+\] \(operational, today\)", opened)
+    assert re.search(r"t-\w+: Improve the coverage of the parser \[EMERGING [\d.]+\] \(backlog, today\)", opened)
+    assert "Fix auth timeout" in ask.text("session_refresh")
+
+
+@promise("suggested threads: a topic of three sessions is suggested; promote_suggestion, dismiss_suggestion")
+@pytest.mark.parametrize("tool", ["promote_suggestion", "dismiss_suggestion"])
+def test_suggestions(ask: Tools, tool: str) -> None:
+    for nth in range(3):
+        session = session_of(ask.text("session_start", issue_title="Auth timeouts of the gateway", force=True))
+        ask.text(
+            "session_close",
+            session_id=session,
+            close_type="standard",
+            closing_reflection=f"Auth timeouts of the gateway came back, attempt {nth}; raising the limit helped.",
+        )
+    suggested = re.search(r"ts-\w+", ask.text("session_start", force=True))
+    assert suggested
+    done = ask.text(tool, suggestion_id=suggested[0])
+    assert done.startswith("Created t-" if tool == "promote_suggestion" else "Dismissed ts-")
+    assert ("uth timeouts" in ask.text("list_threads")) == (tool == "promote_suggestion")
+
+
+@promise("graph_traverse: connected_to, produced_by and provenance from a node")
+def test_the_graph(ask: Tools) -> None:
+    session = session_of(ask.text("session_start", agent_identity="cli", linear_issue="PROJ-123"))
+    ask.text("create_learning", source_linear_issue="PROJ-123", **OAUTH)
+    node = f"Scar: {OAUTH['title']}"
+    assert str(OAUTH["title"]) in ask.text("graph_traverse", lens="connected_to", node="PROJ-123", limit=50)
+    assert str(OAUTH["title"]) in ask.text("graph_traverse", lens="produced_by", node="cli")
+    assert session[-8:] in ask.text("graph_traverse", lens="provenance", node=node, predicate="created_in", depth=3)
+
+
 @promise("closing ceremony: the payload file is read where session_start says, and removed")
 def test_the_payload_file(ask: Tools, place: Place) -> None:
     session = session_of(ask.text("session_start"))

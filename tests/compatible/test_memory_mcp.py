@@ -57,6 +57,62 @@ def test_remember_and_recall(ask: Tools) -> None:
     assert set(ask("memory_stats")) >= {"total_memories", "hot_cache_count", "by_type", "by_source"}
 
 
+@promise("recall: limit and threshold override the mode; related memories; recall_with_fallback with min_results")
+def test_recall_options(ask: Tools) -> None:
+    one = ask("remember", content="This project uses PostgreSQL with pgvector", memory_type="pattern")["memory_id"]
+    other = ask("remember", content="The database of this project runs on port 5433", memory_type="reference")[
+        "memory_id"
+    ]
+    ask("link_memories", from_memory_id=one, to_memory_id=other, relation_type="relates_to")
+    assert len(ask("recall", query="database of this project", limit=1, mode="exploratory")["memories"]) == 1
+    assert ask("recall", query="database of this project", threshold=1.0, memory_type="conversation")["memories"] == []
+    found = ask("recall", query="PostgreSQL with pgvector", limit=1, include_related=True)
+    assert [row["memory"]["id"] for row in found["related_memories"]] == [other]
+    both = ask("recall_with_fallback", query="database of this project PostgreSQL", min_results=2)
+    assert {row["id"] for row in both["memories"]} == {one, other}
+
+
+@promise("PROMOTION_THRESHOLD, DEFAULT_RECALL_LIMIT, MINING_AUTO_APPROVE_ENABLED")
+def test_more_variables(place: Place) -> None:
+    place.environment |= {
+        "MEMORY_MCP_PROMOTION_THRESHOLD": "1",
+        "MEMORY_MCP_DEFAULT_RECALL_LIMIT": "1",
+        "MEMORY_MCP_MINING_AUTO_APPROVE_ENABLED": "false",
+    }
+    ask = place.tools("memory-mcp")
+    ask("remember", content="This project uses PostgreSQL with pgvector")
+    ask("remember", content="This project uses PostgreSQL 17 on port 5433")
+    assert len(ask("recall", query="PostgreSQL of this project")["memories"]) == 1
+    assert ask("hot_cache_status")["current_count"] == 1
+    for day in ("monday", "tuesday", "wednesday"):
+        ask("log_output", content=SAID, session_id=day)
+    assert ask("run_mining")["auto_approved"] == 0
+
+
+@promise("mining: reject_candidate removes a pattern; it is not offered again")
+def test_rejecting(ask: Tools) -> None:
+    ask("log_output", content=SAID, session_id="monday")
+    ask("run_mining")
+    [candidate] = ask("review_candidates")
+    assert ask("reject_candidate", pattern_id=candidate["id"])["success"]
+    ask("log_output", content=SAID, session_id="tuesday")
+    ask("run_mining")
+    assert ask("review_candidates") == []
+
+
+@promise("predictive cache: what followed a memory twice is predicted, and warmed on request")
+def test_a_prediction(ask: Tools) -> None:
+    one = ask("remember", content="This project uses PostgreSQL with pgvector")["memory_id"]
+    other = ask("remember", content="Nightly jobs write to the archive of Berlin.")["memory_id"]
+    for _ in range(3):
+        ask("recall", query="PostgreSQL with pgvector", limit=1)
+        ask("recall", query="nightly jobs archive Berlin", limit=1)
+    [habit] = [row for row in ask("access_patterns", memory_id=one, min_count=2) if row["to_memory_id"] == other]
+    assert habit["count"] >= 2
+    assert [row["memory"]["id"] for row in ask("predict_next", memory_id=one)] == [other]
+    assert other in ask("warm_cache", memory_id=one)["promoted_ids"]
+
+
 @promise("hot cache: a memory that was recalled three times is promoted by itself")
 def test_promotion_by_access(ask: Tools) -> None:
     kept = ask("remember", content="This project uses PostgreSQL with pgvector")["memory_id"]
@@ -171,6 +227,7 @@ def test_trust(ask: Tools) -> None:
         "partially_incorrect": 0.15,
         "factually_wrong": 0.30,
         "low_utility": 0.05,
+        "superseded": 0.05,
     }.items():
         trust -= amount
         assert ask("invalidate_memory", memory_id=kept, reason=reason)["new_trust"] == pytest.approx(trust)
@@ -180,7 +237,7 @@ def test_trust(ask: Tools) -> None:
     assert ask("validate_memory", memory_id=kept, boost=0.01, note="seen")["new_trust"] == pytest.approx(
         min(1.0, trust + 0.01)
     )
-    assert len(ask("get_trust_history", memory_id=kept, limit=20)["entries"]) == 8
+    assert len(ask("get_trust_history", memory_id=kept, limit=20)["entries"]) == 9
 
 
 @promise("contradictions: mark, list, resolve by supersedes, delete or weaken")

@@ -48,6 +48,7 @@ PRESETS: Mapping[str, Preset] = {
     "memory-mcp": Preset(  # injects only the hot cache, which fills by access; saves patterns mined often enough
         settings={
             "inject": "hot",
+            "recall_limit": 5,
             "mined_confidence": 0.8,
             "mined_occurrences": 3,
             "promote_after": 3,
@@ -88,7 +89,7 @@ PRESETS: Mapping[str, Preset] = {
         ),
     ),
     "bettermemory": Preset(  # the agent searches when it needs to; nothing is injected or captured
-        settings={"inject": "off"},
+        settings={"inject": "off", "recall_limit": 5},
         hooks=False,
         variables={"BETTERMEMORY_DIR": "home"},
         search="memory_search",

@@ -116,7 +116,7 @@ def import_command(
 
     Importing twice changes nothing; memories that changed there since the last import are revised. The report shows which
     project each memory went to; --map changes that, also for those imported before. NEW is a remote, a project here, or .
-    for the current one.
+    for the current one. In a terminal, the project is asked for where only a name is known.
     """
     quarantine_as = f"import of {path.name}" if quarantine else ""
     if system is None:
@@ -127,14 +127,19 @@ def import_command(
         _import_events(path, as_json, quarantine_as)
         return
     with opened() as memory:
+        home = identity_of(memory, project) if project else ""
+        mapped = {old: identity_of(memory, new) for old, new in map(_pair, pairs)}
+        if not dry_run and not as_json and sys.stdin.isatty() and sys.stdout.isatty():
+            preview = import_items(
+                memory, system, foreign_items(system, path), project=home, mapped=mapped, dry_run=True
+            )
+            mapped |= _asked_homes(memory, preview)
         with progress(f"reading {system}", None, quiet=as_json) as moved:
-            items = foreign_items(system, path)
-            mapped = {old: identity_of(memory, new) for old, new in map(_pair, pairs)}
             report = import_items(
                 memory,
                 system,
-                items,
-                project=identity_of(memory, project) if project else "",
+                foreign_items(system, path),
+                project=home,
                 mapped=mapped,
                 dry_run=dry_run,
                 quarantine_as=quarantine_as,
@@ -190,6 +195,18 @@ def show_report(report: Report, *, dry_run: bool) -> None:
     _show_merged(report.merged)
     _show_remarks("stored with the memory, not searched", report.asides)
     _show_remarks("skipped", report.skipped)
+
+
+def _asked_homes(memory: "Memory", preview: Report) -> dict[str, str]:
+    """Ask for the project of each name that fits no project here; an empty answer keeps the name."""
+    homes: dict[str, str] = {}
+    for there, counts in preview.projects.items():
+        for here, count in counts.items():
+            if here and "/" not in here:
+                question = f"{visible(there)} ({counted(count, 'memory')}): project here (a remote, . for this one)"
+                answer = click.prompt(question, default=here, err=True)
+                homes |= {there: identity_of(memory, answer)} if answer != here else {}
+    return homes
 
 
 def _destinations(report: Report) -> Iterable[str]:

@@ -9,6 +9,7 @@ from holdfast.model.kinds import KINDS
 from holdfast.model.query import Query
 from holdfast.model.record import GLOBAL, Draft, Record, Source
 from holdfast.policy.admission.admit import Waivers
+from holdfast.policy.language.overlap import words
 from holdfast.surfaces.bettermemory.drift import anchors_of, verified_parts
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.lifecycle import Revision
@@ -16,7 +17,8 @@ from holdfast.verbs.records.lifecycle import Revision
 SYSTEM = "bettermemory"
 # Kinds that are memories in bettermemory; threads and summaries belong to sessions.
 KNOWN = tuple(kind.name for kind in KINDS.values() if SYSTEM in kind.names)
-DEFAULT_RESULTS, MOST_RESULTS = 5, 50
+MOST_RESULTS = 50
+ASKING = frozenset("how what when where which who whose why me my mine i us there here tell show please".split())
 PENDING = "pending_"
 _KINDS = {"fact": "fact", "user-inference": "preference", "ambient": "observation"}
 _SOURCES: Mapping[str, Source] = {
@@ -70,6 +72,11 @@ def revision(record: Record, args: Mapping[str, Any]) -> Revision:
     if category == category_of(record):
         return replace(changed, kind=record.kind)
     return replace(changed, kind=_KINDS[category], fields={})
+
+
+def asks_nothing(text: str) -> bool:
+    """True if a question consists only of words that every text has."""
+    return not words(text) - ASKING
 
 
 def query(text: str, *, scopes: Sequence[str], muted: Sequence[str], limit: int, everywhere: bool) -> Query:

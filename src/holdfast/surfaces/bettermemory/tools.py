@@ -31,13 +31,18 @@ def memory_search(
     expand_top: bool,
     auto_scope: bool,
     scopes: tuple[str, ...] = (),
-    max_results: int = arguments.DEFAULT_RESULTS,
+    max_results: int | None = None,
 ) -> list[dict[str, Any]]:
     """Find memories that answer a question, with their staleness."""
     memory = next_turn(call.memory)
-    muted = list(feedback_of(memory).muted)
+    if arguments.asks_nothing(query):
+        return []
     request = arguments.query(
-        query, scopes=scopes, muted=muted, limit=max_results, everywhere=not auto_scope or arguments.is_anywhere(memory)
+        query,
+        scopes=scopes,
+        muted=list(feedback_of(memory).muted),
+        limit=memory.config.recall_limit if max_results is None else max_results,
+        everywhere=not auto_scope or arguments.is_anywhere(memory),
     )
     hits = recall(memory, request).hits
     stale = staleness_of_many(memory, [hit.record for hit in hits])

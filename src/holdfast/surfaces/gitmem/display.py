@@ -64,6 +64,7 @@ def recalled(results: Recalled, plan: str, who: str, effects: Sequence[Effect]) 
     hits = sorted(results.hits, key=lambda hit: not is_blocking(hit.record))
     scars, by_id = sum(map(needs_answer, hits)), {effect.scar.id: effect for effect in effects}
     what = f"{counted(scars, 'scar')} to review" if scars else f"{counted(len(hits), 'lesson')} to consider"
+    what += f" (and {len(hits) - scars} that need no answer)" if 0 < scars < len(hits) else ""
     lines = [f"{what} for: {shorten(plan, 120)}", ""]
     for position, hit in enumerate(hits, start=1):
         lines += [f"{position}. {_hit_head(hit, by_id.get(hit.record.id))}"]
@@ -226,7 +227,7 @@ def _hit_head(hit: Hit, effect: Effect | None) -> str:
 def _hit_body(hit: Hit, who: str, *, whole: bool) -> list[str]:
     """Format a hit: briefly for a weak match, with everything needed to act for a strong one."""
     record, fields = hit.record, hit.record.fields
-    if hit.confidence == "weak" and not is_blocking(record):
+    if hit.confidence == "weak" and not needs_answer(hit):
         return []
     when = [shorten(condition, 60) for condition in _texts(fields.get("applies_when"))[:2]]
     parts = [shorten(record.body, 300)] if record.body != record.title else []

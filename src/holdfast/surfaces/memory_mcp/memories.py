@@ -42,7 +42,8 @@ def recall(
 ) -> dict[str, Any]:
     """Find memories that answer a question."""
     linked = include_related or expand_relations
-    request = shapes.query(query, mode=mode, limit=limit, least=threshold, memory_type=memory_type, related=linked)
+    most = limit or (0 if mode else call.memory.config.recall_limit)
+    request = shapes.query(query, mode=mode, limit=most, least=threshold, memory_type=memory_type, related=linked)
     recalled = find_answers(call.memory, request)
     hot.promote_recalled(call.memory, [hit.record.id for hit in recalled.hits])
     return shapes.recalled(call.memory, recalled, mode, expand=expand_relations, related_=include_related)

@@ -31,7 +31,14 @@ from holdfast.verbs.upkeep.erasing import erase
 
 NAME = "bettermemory"
 WARNED, FAILED = 1, 2  # exit codes of `doctor`
-group = click.Group("bettermemory", help="The commands of bettermemory.", params=[version_option()])
+
+
+@click.group("bettermemory", invoke_without_command=True, params=[version_option()])
+@click.pass_context
+def group(ctx: click.Context) -> None:
+    """Run the commands of bettermemory; without one, the server over stdio."""
+    if ctx.invoked_subcommand is None:
+        run("mcp", "--surface", NAME)
 
 
 @group.command("init")
