@@ -131,6 +131,20 @@ def test_a_fresh_clone_finds_a_broken_memory_without_set_up(team: Team) -> None:
     assert "The limit is five. pay.py::LIMIT=5 changed (it is 7 now" in said
     assert said.endswith("1 memory of the team was true at origin/main and no longer (2 team memories checked).")
     assert git(place, "status", "--porcelain") == ""
+    assert not list(place.parent.rglob("holdfast.db"))
+
+
+def test_it_needs_no_home_that_can_be_written(team: Team, tmp_path: Path) -> None:
+    nowhere = tmp_path / "file"
+    nowhere.write_text("")
+    assert run(team.branch("raise", RAISED), "check", HOLDFAST_HOME=str(nowhere / "store")).returncode == 1
+
+
+def test_a_repository_without_memories_passes_with_a_warning(team: Team) -> None:
+    git(team.ada, "rm", "-rq", ".holdfast/memories")
+    team.push("main")
+    done = run(team.clone("ci"), "check")
+    assert (done.returncode, "No team memory was found" in done.flat) == (0, True)
 
 
 def test_the_base_is_what_the_ci_system_names(team: Team) -> None:

@@ -2,13 +2,17 @@
 
 import sys
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import click
 from rich.text import Text
 
 from holdfast.compose.adapters import committed_memories
-from holdfast.hosts.cli.options import opened
+from holdfast.compose.settings import FILE, store_folder
+from holdfast.hosts.cli.options import opened, settings
 from holdfast.hosts.cli.render import FRESHNESS_STYLE, console, icon, json_option, print_json, show
 from holdfast.hosts.cli.values import MEMORY
 from holdfast.hosts.plain import plain
@@ -90,7 +94,7 @@ def check_command(base: str, everything: bool, form: str, output: Path | None, a
     form = "json" if as_json else form
     if output and form == "text":
         raise Invalid("--output needs a --format.", hint="Pass --format sarif, junit, gitlab, github or json.")
-    with opened() as memory:
+    with _opened_or_empty() as memory:
         if memory.checkout.in_git() and not memory.checkout.commit_of("HEAD"):
             click.echo("There is no commit yet, so there is nothing to compare with.", err=True)
             return
@@ -99,6 +103,18 @@ def check_command(base: str, everything: bool, form: str, output: Path | None, a
         change = check_change(memory, commit, committed_memories(memory, commit), everything=everything)
     _report_change(change, compared, form, output)
     sys.exit(1 if change.broken else 0)
+
+
+@contextmanager
+def _opened_or_empty() -> Iterator[Memory]:
+    """Open the memory, or an empty one in a temporary folder if there is none: a check leaves no store behind."""
+    config = settings().config
+    if config.database or (store_folder(config, Path.cwd()) / FILE).exists():
+        with opened() as memory:
+            yield memory
+        return
+    with TemporaryDirectory() as folder, opened(home=folder) as memory:
+        yield memory
 
 
 def _base_commit(memory: Memory, name: str) -> str:

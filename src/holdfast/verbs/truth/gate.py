@@ -59,7 +59,12 @@ def check_change(
         for item in unread
         if item.before
     ]
-    notes = [f"{item.file} was not checked: {item.unread}" for item in unread if not item.before]
+    notes = (
+        []
+        if records or committed
+        else ["No team memory was found, neither in .holdfast/memories at the base nor in the store."]
+    )
+    notes += [f"{item.file} was not checked: {item.unread}" for item in unread if not item.before]
     notes += [
         f"{finding.anchor} could not be read, so “{record.title}” was not checked there."
         for record in records
