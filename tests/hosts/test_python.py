@@ -1,6 +1,8 @@
 """`import holdfast`: the Python API on a real store."""
 
+import inspect
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -150,6 +152,18 @@ def test_every_public_name_is_there_and_no_other() -> None:
     assert {name for name in holdfast.__all__ if getattr(holdfast, name) is not None} == set(dir(holdfast))
     with pytest.raises(AttributeError, match="no_such_name"):
         getattr(holdfast, "no_such_name")  # noqa: B009 - mypy would refuse the attribute
+
+
+def test_the_page_names_every_method_and_argument() -> None:
+    rows = PAGE.read_text(encoding="utf-8").partition("## Methods")[2].partition("## Errors")[0]
+    for name, method in inspect.getmembers(holdfast.Memory, inspect.isfunction):
+        if name.startswith("_") or name == "close":
+            continue
+        (row,) = [row for row in rows.splitlines() if re.search(rf"`{name}\(", row)]
+        call = re.search(rf"`{name}\((.*?)\)`", row)
+        assert call, name
+        named = re.findall(r"(\w+)(?:=|,|$)", re.sub(r"=[^,]*", "=", call[1]))
+        assert named == [given for given in inspect.signature(method).parameters if given != "self"], name
 
 
 def samples() -> list[str]:

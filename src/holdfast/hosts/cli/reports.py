@@ -43,7 +43,7 @@ def as_github(change: CheckedChange, base: str) -> str:
     lines = []
     for item in change.broken:
         file, line = place_of(item)
-        place = f"file={_property(file)},line={line}," if file else ""
+        place = f"file={_property(file)},line={line},"
         lines.append(
             f"::error {place}title={_property('Holdfast: a memory is no longer true')}::{_data(message_of(item))}"
         )
@@ -93,7 +93,7 @@ def as_junit(change: CheckedChange, base: str) -> str:
             item = failed[record.id]
             file, line = place_of(item)
             failure = ET.SubElement(case, "failure", message=visible("; ".join(item.why)), type=RULE)
-            failure.text = f"{file}:{line}: {message_of(item)}" if file else message_of(item)
+            failure.text = f"{file}:{line}: {message_of(item)}"
     if change.notes:
         ET.SubElement(suite, "system-out").text = visible("\n".join(change.notes))
     ET.indent(suites)
@@ -121,7 +121,7 @@ def _sarif_result(item: Falsified) -> dict[str, Any]:
         "ruleId": RULE,
         "level": "error",
         "message": {"text": message_of(item)},
-        "locations": [{"physicalLocation": physical}] if file else [],
+        "locations": [{"physicalLocation": physical}],
         "partialFingerprints": {"memory/v1": _fingerprint(item)},
         "properties": {"memory": item.record.id, "file": item.file, "quarantined": item.held},
     }
@@ -134,7 +134,7 @@ def _gitlab_issue(item: Falsified) -> dict[str, Any]:
         "check_name": RULE,
         "fingerprint": _fingerprint(item),
         "severity": "major",
-        "location": {"path": file or ".holdfast/memories", "lines": {"begin": line}},
+        "location": {"path": file, "lines": {"begin": line}},
     }
 
 

@@ -95,7 +95,12 @@ def check_command(base: str, everything: bool, form: str, output: Path | None, a
     if output and form == "text":
         raise Invalid("--output needs a --format.", hint="Pass --format sarif, junit, gitlab, github or json.")
     with _opened_or_empty() as memory:
-        if memory.checkout.in_git() and not memory.checkout.commit_of("HEAD"):
+        if not memory.checkout.in_git():
+            raise Invalid(
+                "This folder is in no git repository, or git does not trust its owner.",
+                hint='Run it in a checkout. In a container: git config --global --add safe.directory "$PWD"',
+            )
+        if not memory.checkout.commit_of("HEAD"):
             click.echo("There is no commit yet, so there is nothing to compare with.", err=True)
             return
         compared = base or memory.checkout.default_branch

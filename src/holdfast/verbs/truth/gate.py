@@ -12,6 +12,8 @@ from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.freshness import freshness
 from holdfast.verbs.truth.verify import project_pages
 
+NOWHERE = ".holdfast/memories"  # where a finding is shown that has no file; code scanning requires a place
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Falsified:
@@ -104,9 +106,10 @@ def _falsified(memory: Memory, record: Record, now: Freshness, base: str) -> Fal
 
 
 def place_of(broken: Falsified) -> tuple[str, int]:
-    """Return the file and line to show a finding at: the first cited file that exists, else the memory's own, else none."""
+    """Return the file and line to show a finding at: the first cited file that exists, else the memory's own."""
     for finding in broken.findings:
         path = parse_anchor(finding.anchor).path
         if path and finding.now and finding.now.there:
             return path, finding.now.first or 1
-    return broken.file or next((parse_anchor(finding.anchor).path for finding in broken.findings), ""), 1
+    cited = (path for finding in broken.findings if (path := parse_anchor(finding.anchor).path))
+    return broken.file or next(cited, NOWHERE), 1
