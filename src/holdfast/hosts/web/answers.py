@@ -219,6 +219,7 @@ def graph(
             for record in drawn.records
         ],
         "edges": plain(drawn.arrows),
+        "clusters": plain(drawn.clusters),
         "more": drawn.more,
     }
 

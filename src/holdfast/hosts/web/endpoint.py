@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, get_type_hints
 
 from holdfast import __version__
+from holdfast.hosts.web.schemas import COMPONENTS, result_of
 from holdfast.hosts.web.viewer import EVERYWHERE, Ask
 from holdfast.surfaces.schema import Schema, check_arguments, schema_of
 from holdfast.surfaces.tool import description_of
@@ -100,7 +101,7 @@ def openapi(endpoints: Sequence[Endpoint]) -> Json:
         },
         "paths": paths,
         "components": {
-            "schemas": {"Problem": PROBLEM},
+            "schemas": {"Problem": PROBLEM, **COMPONENTS},
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
         },
         "security": [{"token": []}],
@@ -122,7 +123,7 @@ def _bounded(schema: Schema, in_path: bool) -> Schema:
 
 
 def _operation(endpoint: Endpoint) -> Json:
-    kind = "string" if endpoint.media == "text/plain" else "object"
+    result = result_of(endpoint.path, endpoint.media)
     operation: Json = {
         "summary": endpoint.summary,
         "operationId": endpoint.method.lower() + re.sub(r"[{}]", "", endpoint.path).replace("/", "_"),
@@ -131,7 +132,7 @@ def _operation(endpoint: Endpoint) -> Json:
             for name, schema in endpoint.schema["properties"].items()
         ],
         "responses": {
-            "200": {"description": "The result.", "content": {endpoint.media: {"schema": {"type": kind}}}},
+            "200": {"description": "The result.", "content": {endpoint.media: {"schema": result}}},
             **{status: {"description": words, "content": _TEXT} for status, words in _REFUSALS.items()},
             **{status: _problem(words) for status, words in _PROBLEMS.items()},
         },

@@ -1,20 +1,36 @@
-"""Build the graph of records and links around one record, or across a project, for drawing."""
+"""Build the graph of records and links around one record, or across a project with its clusters, for drawing."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from holdfast.engine.views import links, records
 from holdfast.engine.views.links import Arrow
+from holdfast.engine.views.records import Filter
+from holdfast.model.anchor import parse_anchor
+from holdfast.model.kinds import KINDS
 from holdfast.model.record import Record
+from holdfast.policy.freshness import is_about_code, places_of
 from holdfast.verbs.memory import Memory, find
 
 MOST_NODES = 400
+MOST_CLUSTERS, CLUSTERS_OF_ONE = 18, 2  # of a project, and of one record
+MOST_OF_PROJECT = 140  # records that can be told apart in one picture
+MANY = 60  # records from which on lone pairs are left out
 SIBLINGS = 12  # records of the same session drawn around the center
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Cluster:
+    """Records that are about the same: a file they cite, or a scope they have."""
+
+    name: str
+    kind: str  # file or scope
+    members: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Subgraph:
-    """Records and the links between them; `more` counts the records left out.
+    """Records, the links between them and the clusters they form; `more` counts the records left out.
 
     The relation `together` is derived, not stored: both records come from the same session.
     """
@@ -22,15 +38,65 @@ class Subgraph:
     center: str
     records: tuple[Record, ...]
     arrows: tuple[Arrow, ...]
+    clusters: tuple[Cluster, ...] = ()
     more: int = 0
 
 
 def subgraph(memory: Memory, reference: str = "", *, depth: int = 2, limit: int = MOST_NODES) -> Subgraph:
-    """Return the graph around a record up to `depth` steps, or the most recently linked records of the project."""
+    """Return the graph around a record up to `depth` steps, or the project's latest records that are linked or clustered."""
     if reference:
         return _around(memory, find(memory, reference).record, depth, limit)
-    arrows = links.of_project(memory.store.db, memory.store.project_number(memory.project), 2 * limit)
-    return _drawn(memory, "", arrows, limit)
+    project, limit = memory.store.project_number(memory.project), min(limit, MOST_OF_PROJECT)
+    linked = _drawn(memory, "", links.of_project(memory.store.db, project, 2 * limit), limit)
+    kinds = tuple(kind for kind in KINDS if is_about_code(kind))
+    latest = records.latest(memory.store.db, Filter(projects=(project,), kinds=kinds), limit=limit)
+    known = {record.id: record for record in (*linked.records, *(entry.record for entry in latest))}
+    clusters = clusters_of(known.values())
+    clustered = {member for cluster in clusters for member in cluster.members}
+    joined = {end for arrow in linked.arrows for end in (arrow.source, arrow.target) if not _is_lone(arrow, linked)}
+    drawn = [id_ for id_ in known if id_ in clustered or id_ in joined][:limit]
+    inside = set(drawn)
+    return Subgraph(
+        center="",
+        records=tuple(known[id_] for id_ in drawn),
+        arrows=tuple(arrow for arrow in linked.arrows if {arrow.source, arrow.target} <= inside),
+        clusters=tuple(
+            Cluster(name=one.name, kind=one.kind, members=tuple(member for member in one.members if member in inside))
+            for one in clusters
+        ),
+        more=max(0, memory.store.size((project,)) - len(drawn)),
+    )
+
+
+def clusters_of(found: Iterable[Record]) -> list[Cluster]:
+    """Return the files and scopes that several records share, the largest first; each record is in the smallest of its own."""
+    members: dict[tuple[str, str], list[str]] = {}
+    for record in found:
+        for key in _subjects(record):
+            members.setdefault(key, []).append(record.id)
+    shared = sorted(((key, ids) for key, ids in members.items() if len(ids) > 1), key=lambda pair: len(pair[1]))
+    placed: dict[str, int] = {}
+    clusters = []
+    for (kind, name), ids in shared:
+        own = tuple(id_ for id_ in dict.fromkeys(ids) if placed.get(id_, 0) < CLUSTERS_OF_ONE)
+        if len(own) > 1:
+            placed |= {id_: placed.get(id_, 0) + 1 for id_ in own}
+            clusters.append(Cluster(name=name, kind=kind, members=own))
+    return sorted(clusters, key=lambda one: -len(one.members))[:MOST_CLUSTERS]
+
+
+def _subjects(record: Record) -> list[tuple[str, str]]:
+    """Return what a record is about: the files it cites, and its scopes."""
+    files = dict.fromkeys(parse_anchor(anchor).path for anchor in places_of(record))
+    return [*(("file", path) for path in files if path), *(("scope", scope) for scope in record.scopes)]
+
+
+def _is_lone(arrow: Arrow, drawn: Subgraph) -> bool:
+    """True if the two ends of an arrow are linked to nothing else, in a graph too large to show such pairs."""
+    if len(drawn.records) < MANY:
+        return False
+    ends = {arrow.source, arrow.target}
+    return not any(ends & {other.source, other.target} for other in drawn.arrows if other != arrow)
 
 
 def _around(memory: Memory, center: Record, depth: int, limit: int) -> Subgraph:

@@ -1,4 +1,5 @@
 // The picture of links: a small force layout on a canvas. Repulsion goes through a grid, so hundreds of nodes stay smooth.
+// Clusters pull their members together; nodes and labels keep their size on the screen, and labels that would overlap are left out.
 (() => {
   "use strict";
   const box = document.querySelector("[data-graph]");
@@ -7,7 +8,7 @@
   const picked = document.querySelector("[data-picked]");
   const pen = canvas.getContext("2d");
   const FAR = 90, REST = 62, COOL = 0.985;
-  let nodes = [], edges = [], view = { x: 0, y: 0, k: 1 }, heat = 1, held = null, chosen = null, hover = null, colours = {}, dirty = true, flat = 1;
+  let nodes = [], edges = [], clusters = [], sought = "", view = { x: 0, y: 0, k: 1 }, heat = 1, held = null, chosen = null, hover = null, colours = {}, dirty = true, flat = 1;
 
   const family = {
     scar: "red", anti_pattern: "red", blocker: "red", decision: "violet", inception: "violet", learning: "blue", pattern: "blue",
@@ -44,6 +45,8 @@
     });
     edges = data.edges.map((edge) => ({ ...edge, a: places.get(edge.source), b: places.get(edge.target) })).filter((edge) => edge.a && edge.b);
     for (const edge of edges) { edge.a.links += 1; edge.b.links += 1; }
+    clusters = (data.clusters || []).map((one) => ({ ...one, members: one.members.map((id) => places.get(id)).filter(Boolean) })).filter((one) => one.members.length > 1);
+    clusters.forEach((one, i) => { const angle = i * 2.39996, ring = 150 * Math.sqrt(i + 0.5); for (const node of one.members) if (!node.placed) { node.placed = true; node.x = Math.cos(angle) * ring + node.x * 0.2; node.y = Math.sin(angle) * ring + node.y * 0.2; } });
     for (const node of nodes) node.r = 4 + Math.min(8, 1.6 * Math.sqrt(node.links)) + (node.id === box.dataset.center ? 3 : 0);
     for (let i = 0; i < 120; i += 1) step();
     fit();
@@ -74,6 +77,11 @@
       const dx = b.x - a.x, dy = b.y - a.y, d = Math.hypot(dx, dy) || 1, pull = (d - REST) * 0.03 * heat / d;
       a.vx += dx * pull; a.vy += dy * pull; b.vx -= dx * pull; b.vy -= dy * pull;
     }
+    for (const one of clusters) {
+      one.x = one.members.reduce((sum, node) => sum + node.x, 0) / one.members.length;
+      one.y = one.members.reduce((sum, node) => sum + node.y, 0) / one.members.length;
+      for (const node of one.members) { node.vx += (one.x - node.x) * 0.02 * heat; node.vy += (one.y - node.y) * 0.02 * heat; }
+    }
     for (const node of nodes) {
       if (node === held) { node.vx = node.vy = 0; continue; }
       node.x += node.vx; node.y += node.vy;
@@ -91,50 +99,65 @@
     view.y = height / 2 - view.k * (t + b) / 2;
   };
 
+  const at_screen = (node) => ({ x: node.x * view.k + view.x, y: node.y * view.k + view.y });
   const draw = () => {
     const s = devicePixelRatio;
-    pen.setTransform(1, 0, 0, 1, 0, 0);
+    pen.setTransform(s, 0, 0, s, 0, 0);
     pen.clearRect(0, 0, canvas.width, canvas.height);
-    pen.setTransform(s * view.k, 0, 0, s * view.k, s * view.x, s * view.y);
     const near = chosen || hover;
+    for (const one of clusters) {
+      const middle = at_screen(one);
+      one.r = 16 + Math.max(...one.members.map((node) => { const p = at_screen(node); return Math.hypot(p.x - middle.x, p.y - middle.y); }));
+      pen.globalAlpha = 0.5; pen.strokeStyle = colours.line; pen.lineWidth = 1.5; pen.setLineDash([4, 4]);
+      pen.beginPath(); pen.arc(middle.x, middle.y, one.r, 0, 7); pen.stroke();
+    }
     for (const { a, b, relation } of edges) {
-      const mine = near && (a === near || b === near);
+      const mine = near && (a === near || b === near), p = at_screen(a), q = at_screen(b);
       pen.strokeStyle = mine ? colours.accent : relation === "contradicts" ? colours.red : colours.soft;
       pen.globalAlpha = mine ? 0.9 : relation === "together" ? 0.18 : 0.42;
-      pen.lineWidth = (mine ? 1.6 : 1) / view.k ** 0.5;
+      pen.lineWidth = mine ? 1.6 : 1;
       pen.setLineDash(relation === "together" ? [3, 4] : []);
-      pen.beginPath(); pen.moveTo(a.x, a.y); pen.lineTo(b.x, b.y); pen.stroke();
-      if (relation !== "together") arrow(a, b);
+      pen.beginPath(); pen.moveTo(p.x, p.y); pen.lineTo(q.x, q.y); pen.stroke();
+      if (relation !== "together") arrow(p, q, b.r);
     }
     pen.setLineDash([]);
     for (const node of nodes) {
-      pen.globalAlpha = node.state === "retired" ? 0.4 : 1;
+      const p = at_screen(node), fits = !sought || node.title.toLowerCase().includes(sought);
+      pen.globalAlpha = fits ? (node.state === "retired" ? 0.4 : 1) : 0.15;
       pen.fillStyle = colours[family[node.kind] || "grey"];
-      pen.beginPath(); pen.arc(node.x, node.y, node.r, 0, 7); pen.fill();
-      pen.lineWidth = 1.5; pen.strokeStyle = node === chosen ? colours.ink : colours.panel; pen.stroke();
+      pen.beginPath(); pen.arc(p.x, p.y, node.r, 0, 7); pen.fill();
+      pen.lineWidth = node === chosen ? 2.5 : 1.5; pen.strokeStyle = node === chosen ? colours.ink : colours.panel; pen.stroke();
     }
     pen.globalAlpha = 1;
     labels();
   };
 
-  const arrow = (a, b) => {
+  const arrow = (a, b, r) => {
     const d = Math.hypot(b.x - a.x, b.y - a.y) || 1, ux = (b.x - a.x) / d, uy = (b.y - a.y) / d;
-    const x = b.x - ux * (b.r + 1), y = b.y - uy * (b.r + 1);
+    const x = b.x - ux * (r + 1), y = b.y - uy * (r + 1);
     pen.fillStyle = pen.strokeStyle;
     pen.beginPath(); pen.moveTo(x, y); pen.lineTo(x - ux * 6 - uy * 3, y - uy * 6 + ux * 3); pen.lineTo(x - ux * 6 + uy * 3, y - uy * 6 - ux * 3); pen.fill();
   };
 
+  // The most important labels first; one that would cover another is left out.
   const labels = () => {
-    const few = nodes.length <= 30 || view.k > 1.3;
-    const rows = nodes.filter((node) => few || node === hover || node === chosen || node.links > 5);
-    pen.font = `${12 / view.k}px system-ui, sans-serif`;
-    pen.textAlign = "center";
-    for (const node of rows) {
-      const text = node.title.length > 34 ? `${node.title.slice(0, 33)}…` : node.title;
-      pen.lineWidth = 3 / view.k; pen.strokeStyle = colours.panel; pen.fillStyle = colours.ink;
-      pen.strokeText(text, node.x, node.y + node.r + 13 / view.k);
-      pen.fillText(text, node.x, node.y + node.r + 13 / view.k);
-    }
+    const taken = [], { width, height } = box.getBoundingClientRect();
+    const write = (text, x, y, font, colour) => {
+      pen.font = font;
+      const wide = pen.measureText(text).width / 2 + 3;
+      const mine = [x - wide, y - 12, x + wide, y + 4];
+      if (mine[2] < 0 || mine[0] > width || mine[3] < 0 || mine[1] > height) return;
+      if (taken.some((other) => mine[0] < other[2] && other[0] < mine[2] && mine[1] < other[3] && other[1] < mine[3])) return;
+      taken.push(mine);
+      pen.textAlign = "center"; pen.lineWidth = 3; pen.strokeStyle = colours.panel; pen.fillStyle = colour;
+      pen.strokeText(text, x, y); pen.fillText(text, x, y);
+    };
+    const shorter = (text) => (text.length > 34 ? `${text.slice(0, 33)}…` : text);
+    const title = (node) => { const p = at_screen(node); write(shorter(node.title), p.x, p.y + node.r + 13, "12px system-ui, sans-serif", colours.ink); };
+    for (const node of [chosen, hover]) if (node) title(node);
+    if (sought) for (const node of nodes) if (node.title.toLowerCase().includes(sought)) title(node);
+    for (const one of clusters) { const p = at_screen(one); write(one.name.length > 40 ? `…${one.name.slice(-39)}` : one.name, p.x, p.y - one.r - 4, "600 12px system-ui, sans-serif", colours.soft); }
+    if (nodes.length <= 60 || view.k > 1.1) for (const node of [...nodes].sort((a, b) => b.links - a.links)) title(node);
   };
 
   const frame = () => {
@@ -149,7 +172,7 @@
   };
   const under = (event) => {
     const p = at(event);
-    return nodes.findLast((node) => (node.x - p.x) ** 2 + (node.y - p.y) ** 2 < (node.r + 4) ** 2) || null;
+    return nodes.findLast((node) => ((node.x - p.x) ** 2 + (node.y - p.y) ** 2) * view.k ** 2 < (node.r + 5) ** 2) || null;
   };
   const tell = (node) => {
     picked.replaceChildren();
@@ -169,12 +192,24 @@
   };
 
   let drag = null;
+  const fingers = new Map();
+  let spread = 0;
+  const apart = () => { const [one, two] = [...fingers.values()]; return Math.hypot(one.x - two.x, one.y - two.y); };
   canvas.addEventListener("pointerdown", (event) => {
+    fingers.set(event.pointerId, { x: event.clientX, y: event.clientY });
+    if (fingers.size === 2) { spread = apart(); drag = null; held = null; return; }
     held = under(event);
     drag = { x: event.clientX, y: event.clientY, moved: false };
     canvas.setPointerCapture(event.pointerId);
   });
   canvas.addEventListener("pointermove", (event) => {
+    if (fingers.has(event.pointerId)) fingers.set(event.pointerId, { x: event.clientX, y: event.clientY });
+    if (fingers.size === 2) {
+      const [one, two] = [...fingers.values()], now = apart();
+      if (spread) zoom(now / spread, (one.x + two.x) / 2, (one.y + two.y) / 2);
+      spread = now;
+      return;
+    }
     if (!drag) { const now = under(event); if (now !== hover) { hover = now; canvas.style.cursor = now ? "pointer" : "grab"; dirty = true; } return; }
     const dx = event.clientX - drag.x, dy = event.clientY - drag.y;
     if (Math.abs(dx) + Math.abs(dy) > 3) drag.moved = true;
@@ -183,12 +218,16 @@
     if (held) { const p = at(event); held.x = p.x; held.y = p.y; heat = Math.max(heat, 0.3); } else { view.x += dx; view.y += dy; }
     dirty = true;
   });
-  canvas.addEventListener("pointerup", () => {
-    if (drag && !drag.moved) { chosen = held; tell(held); }
+  const released = (event) => {
+    fingers.delete(event.pointerId);
+    if (event.type === "pointerup" && drag && !drag.moved) { chosen = held; tell(held); }
     held = null; drag = null; dirty = true;
-  });
+  };
+  canvas.addEventListener("pointerup", released);
+  canvas.addEventListener("pointercancel", released);
   canvas.addEventListener("dblclick", (event) => { const node = under(event); if (node) location.href = node.graph; });
   canvas.addEventListener("wheel", (event) => {
+    if (!event.ctrlKey && !event.metaKey) return; // the page scrolls
     event.preventDefault();
     zoom(Math.exp(-event.deltaY * 0.0015), event.clientX, event.clientY);
   }, { passive: false });
@@ -212,6 +251,19 @@
     chosen = nodes[(Math.max(0, nodes.indexOf(chosen)) + by + nodes.length) % nodes.length];
     tell(chosen);
   };
+
+  const seek = document.querySelector("[data-graph-find]");
+  if (seek) {
+    seek.hidden = false;
+    const field = seek.querySelector("input");
+    field.addEventListener("input", () => {
+      sought = field.value.trim().toLowerCase();
+      const first = sought && nodes.find((node) => node.title.toLowerCase().includes(sought));
+      if (first) { chosen = first; tell(first); }
+      dirty = true;
+    });
+    field.addEventListener("keydown", (event) => { if (event.key === "Enter") event.preventDefault(); });
+  }
 
   addEventListener("resize", () => { size(); });
   document.addEventListener("themechange", readColours);
