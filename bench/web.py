@@ -26,34 +26,46 @@ from holdfast.verbs.records.lifecycle import link
 from holdfast.verbs.records.read import get
 
 RECORDS, SESSIONS, ROUNDS = 100_000, 60, 5
-TARGET_MS = 50.0
+TARGET_MS, PART_MS = 60.0, 500.0
 PORT, TOKEN = 4654, "bench"
 PAGES = {
-    "stream": "/",
-    "stream, filtered": "/?what=use",
-    "search, listed": "/memories",
-    "search": "/memories/hits?q={question}",
-    "search, all projects": "/memories/hits?project=*&q={question}",
-    "record": "/r/{record}",
-    "history": "/r/{record}/history",
+    "home": "/",
+    "activity": "/activity",
+    "activity, filtered": "/activity?what=use",
     "sessions": "/sessions",
     "session": "/sessions/bench-1",
-    "threads": "/threads",
-    "scars": "/scars",
+    "memories": "/memories",
+    "memories, searched": "/memories/hits?q={question}",
+    "memories, all projects": "/memories/hits?project=*&q={question}",
+    "record": "/r/{record}",
+    "history": "/r/{record}/history",
+    "map": "/map",
     "graph": "/graph",
     "graph as JSON": "/api/graph?node={record}",
-    "health": "/review",
+    "timeline": "/timeline",
+    "review": "/review",
+    "threads": "/threads",
     "insights": "/insights",
+    "scars": "/scars",
+    "brief": "/brief",
+    "remember": "/remember",
     "projects": "/projects",
     "settings": "/settings",
     "brief, previewed": "/settings/preview?inject=full",
+    "titles as one types": "/find?q={question}",
 }
-# Parts that pages fetch later, since they compare many texts: printed, but without a target.
+# Parts that pages fetch after they are painted, since they read much of the project.
 PARTS = {
-    "queue of health (a part, fetched later)": "/review/queue",
-    "plots (a part, fetched later)": "/insights/plots",
-    "contradictions (a part, fetched later)": "/review/disputes",
-    "near-duplicates (a part, fetched later)": "/review/duplicates",
+    "counts of the inbox": "/review/chips",
+    "the inbox": "/review/items",
+    "score": "/review/score",
+    "needs you, at home": "/home/health",
+    "memories by kind, scope and tag": "/memories/facets",
+    "memories in another order": "/memories/hits?sort=used",
+    "map, drawn": "/map/drawn",
+    "plots": "/insights/plots",
+    "contradictions": "/review/items?show=conflict&by=rule",
+    "near-duplicates": "/review/items?show=duplicate&by=rule",
 }
 
 
@@ -73,7 +85,7 @@ def run(records: int = RECORDS) -> bool:
         for name, first, then, size in rows
     ]
     table(f"pages of the viewer at {records:,} records, quickest of {ROUNDS}", columns, shown)
-    return all(then <= TARGET_MS for name, _, then, _ in rows if name in PAGES)
+    return all(then <= (TARGET_MS if name in PAGES else PART_MS) for name, _, then, _ in rows)
 
 
 def _settings(folder: Path) -> Settings:
@@ -81,9 +93,9 @@ def _settings(folder: Path) -> Settings:
 
 
 def _verdict(name: str, milliseconds: float) -> str:
-    if name in PARTS:
-        return ""
-    return f"≤ {TARGET_MS:.0f}: {'met' if milliseconds <= TARGET_MS else 'missed'}"
+    target = PART_MS if name in PARTS else TARGET_MS
+    kind = "part, " if name in PARTS else ""
+    return f"{kind}≤ {target:.0f}: {'met' if milliseconds <= target else 'missed'}"
 
 
 def _prepared(memory: Memory, records: int) -> dict[str, str]:

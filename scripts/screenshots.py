@@ -16,24 +16,28 @@ from playwright.sync_api import Browser, Page
 from holdfast.compose import open_memory
 from holdfast.compose.settings import load_settings
 from holdfast.model.query import Query
+from holdfast.model.record import Draft
 from holdfast.verbs.exchange.demo import load_demo
 from holdfast.verbs.records.browse import browse
+from holdfast.verbs.records.write import write
 from tests.web.running import HEIGHT, WIDTH, Viewer, checkout, chromium, hook
 
 ROOT = Path(__file__).parents[1]
 OUT = ROOT / "docs" / "screenshots"
 PROJECT = "github.com/fernhill/storefront"
 PAGES = {
-    "stream": "/",
-    "search": "/memories?q=what+to+watch+for+when+migrating+the+orders+table",
+    "home": "/",
+    "activity": "/activity",
+    "memories": "/memories?q=what+to+watch+for+when+migrating+the+orders+table",
+    "map": "/map",
+    "file": "/file?path=services/orders/totals.py",
+    "graph": "/graph",
+    "review": "/review",
     "sessions": "/sessions",
     "threads": "/threads",
-    "scars": "/scars",
-    "graph": "/graph",
-    "health": "/review",
     "insights": "/insights",
+    "scars": "/scars",
     "settings": "/settings",
-    "projects": "/projects",
 }
 SESSION = "7d0f3c52-checkout-totals"
 
@@ -68,13 +72,18 @@ def shoot(browser: Browser, viewer: Viewer, theme: Literal["light", "dark"]) -> 
     page.goto(viewer.link)
     for name, path in PAGES.items():
         _take(page, viewer.base + path, f"{name}-{theme}")
-        if name == "search":
+        if name == "memories":
             page.click(".hits .hit:first-child [data-open]")
-            page.wait_for_selector(".history")
-            _take(page, page.url, f"record-{theme}")
+            page.wait_for_selector("#pane .history")
+            _save(page, f"memories-{theme}")
+            _take(
+                page,
+                viewer.base + (page.locator(".hits [data-open]").first.get_attribute("href") or ""),
+                f"record-{theme}",
+            )
         if name == "sessions":
             page.goto(viewer.base + "/sessions?offset=3")
-            page.click(".rows .row:first-child [data-open]")
+            page.click(".rows .row [data-open]")
             _take(page, page.url, f"session-{theme}")
     phone = browser.new_context(
         viewport={"width": 390, "height": 844},
@@ -82,15 +91,19 @@ def shoot(browser: Browser, viewer: Viewer, theme: Literal["light", "dark"]) -> 
         device_scale_factor=2,
         storage_state=context.storage_state(),
     )
-    _take(phone.new_page(), viewer.base + PAGES["search"], f"phone-{theme}")
+    _take(phone.new_page(), viewer.base + PAGES["review"], f"phone-{theme}")
 
 
 def _take(page: Page, url: str, name: str) -> None:
     page.goto(url)
-    page.wait_for_load_state("networkidle" if "/?" not in url and not url.endswith("/") else "load")
+    page.wait_for_load_state("load" if "activity" in url else "networkidle")  # a live page never falls silent
     if page.locator("[data-graph]").count():
         page.wait_for_selector("[data-ready]")
     page.wait_for_timeout(1500 if "graph" in name else 400)
+    _save(page, name)
+
+
+def _save(page: Page, name: str) -> None:
     file = OUT / f"{name}.png"
     page.screenshot(path=file)
     picture = (
@@ -101,14 +114,33 @@ def _take(page: Page, url: str, name: str) -> None:
 
 
 def _files(home: Path, code: Path) -> None:
-    """Let the files be there that memories cite."""
+    """Let the files be there that memories cite, and let some have changed since."""
     settings = load_settings(flags={"home": str(home), "project": PROJECT, "embedder": "none"})
     with open_memory(settings, folder=code) as memory:
         found = browse(memory, Query(text="", limit=5_000)).entries
-    for path in {anchor.partition("::")[0] for entry in found for anchor in entry.record.anchors}:
+    paths = {anchor.partition("::")[0] for entry in found for anchor in entry.record.anchors}
+    for path in sorted({*paths, "services/orders/totals.py"}):
         file = code / path
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(f'"""{file.stem.replace("_", " ").capitalize()} of the shop."""\n', encoding="utf-8")
+    totals = code / "services/orders/totals.py"
+    before = '"""Totals of orders."""\n\nRETRIES = 3\nROUNDING = "half-even"\n\n\ndef total(lines):\n    """Add the lines, and round once."""\n    return round(sum(line.price * line.count for line in lines), 2)\n'
+    totals.write_text(before, encoding="utf-8")
+    _commit(code, "the shop")
+    with open_memory(settings, folder=code) as memory:
+        for text, anchor in (
+            ("Booking an order is tried 3 times.", "services/orders/totals.py::RETRIES=3"),
+            ("Totals are rounded once, at the very end.", "services/orders/totals.py::total"),
+        ):
+            write(memory, Draft(body=text, anchors=(anchor,)))
+    totals.write_text(before.replace("RETRIES = 3", "RETRIES = 5"), encoding="utf-8")
+    _commit(code, "orders: try five times")
+
+
+def _commit(code: Path, subject: str) -> None:
+    author = ["-c", "user.name=Bo", "-c", "user.email=bo@example.org"]
+    for step in (["add", "-A"], [*author, "commit", "-qm", subject]):
+        subprocess.run(["git", "-C", str(code), *step], check=True, capture_output=True)
 
 
 def _work(home: Path, code: Path) -> None:

@@ -84,6 +84,7 @@ def test_an_earlier_version_is_found_by_its_event(tmp_path: Path, time: Time) ->
         ("We retry three times.", "We retry five times."),
         ("RETRIES is 3 because 3 were enough.", None),
         ("We retry often.", None),
+        ("RETRIES is 3, seldom 4.", "RETRIES is 5, seldom 4."),
     ],
 )
 def test_a_memory_follows_a_value_that_changed(tmp_path: Path, time: Time, text: str, after: str | None) -> None:

@@ -34,6 +34,8 @@ def new_value(record: Record, findings: Sequence[Finding]) -> NewValue | None:
         return None
     finding, place = outdated[0]
     old, new = bare_value(place.value), finding.now.value if finding.now else ""
+    if "_" in place.value and new.isdecimal():
+        old, new = place.value, f"{int(new):_}"  # in the same style
     body = _replaced(record.body, old, new) if new else None
     if body is None:
         return None

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import PurePosixPath
 
 from holdfast.engine.views import links, records
 from holdfast.engine.views.links import Arrow
@@ -21,10 +22,10 @@ SIBLINGS = 12  # records of the same session drawn around the center
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cluster:
-    """Records that are about the same: a file they cite, or a scope they have."""
+    """Records that are about the same: a file or folder they cite, or a scope they have."""
 
     name: str
-    kind: str  # file or scope
+    kind: str  # file, folder or scope
     members: tuple[str, ...]
 
 
@@ -54,7 +55,7 @@ def subgraph(memory: Memory, reference: str = "", *, depth: int = 2, limit: int 
     clusters = clusters_of(known.values())
     clustered = {member for cluster in clusters for member in cluster.members}
     joined = {end for arrow in linked.arrows for end in (arrow.source, arrow.target) if not _is_lone(arrow, linked)}
-    drawn = [id_ for id_ in known if id_ in clustered or id_ in joined][:limit]
+    drawn = [id_ for id_ in known if len(known) <= MANY or id_ in clustered or id_ in joined][:limit]
     inside = set(drawn)
     return Subgraph(
         center="",
@@ -78,7 +79,8 @@ def clusters_of(found: Iterable[Record]) -> list[Cluster]:
     placed: dict[str, int] = {}
     clusters = []
     for (kind, name), ids in shared:
-        own = tuple(id_ for id_ in dict.fromkeys(ids) if placed.get(id_, 0) < CLUSTERS_OF_ONE)
+        most = 1 if kind == "folder" else CLUSTERS_OF_ONE
+        own = tuple(id_ for id_ in dict.fromkeys(ids) if placed.get(id_, 0) < most)
         if len(own) > 1:
             placed |= {id_: placed.get(id_, 0) + 1 for id_ in own}
             clusters.append(Cluster(name=name, kind=kind, members=own))
@@ -86,9 +88,14 @@ def clusters_of(found: Iterable[Record]) -> list[Cluster]:
 
 
 def _subjects(record: Record) -> list[tuple[str, str]]:
-    """Return what a record is about: the files it cites, and its scopes."""
-    files = dict.fromkeys(parse_anchor(anchor).path for anchor in places_of(record))
-    return [*(("file", path) for path in files if path), *(("scope", scope) for scope in record.scopes)]
+    """Return what a record is about: the files it cites and their folders, and its scopes."""
+    files = [path for path in dict.fromkeys(parse_anchor(anchor).path for anchor in places_of(record)) if path]
+    folders = dict.fromkeys(str(folder) for path in files for folder in PurePosixPath(path).parents)
+    return [
+        *(("file", path) for path in files),
+        *(("folder", folder) for folder in folders if folder not in (".", "/")),
+        *(("scope", scope) for scope in record.scopes),
+    ]
 
 
 def _is_lone(arrow: Arrow, drawn: Subgraph) -> bool:

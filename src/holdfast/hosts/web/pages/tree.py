@@ -107,7 +107,21 @@ def _map(ask: Ask) -> dict[str, Any]:
 
 
 def folders_in(known: Knowledge, at: str) -> list[Folder]:
-    """Return what is directly inside a folder: folders and files, with everything that cites something in them."""
+    """Return what is inside a folder, with everything that cites it; a folder with one folder in it stands for that one."""
+    return [_only(known, folder) for folder in _direct(known, at)]
+
+
+def _only(known: Knowledge, folder: Folder) -> Folder:
+    while not folder.is_file:
+        inside = _direct(known, folder.path)
+        if len(inside) != 1 or inside[0].is_file:
+            break
+        folder = inside[0]
+    return folder
+
+
+def _direct(known: Knowledge, at: str) -> list[Folder]:
+    """Return the folders and files directly inside a folder."""
     start = f"{at}/" if at else ""
     files: Counter[str] = Counter()
     leaves = set()

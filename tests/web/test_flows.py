@@ -1,0 +1,191 @@
+"""What a person does from beginning to end, in a real Chromium: a stale memory is finished, lists keep their place."""
+
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+
+from holdfast.compose import open_memory
+from holdfast.compose.settings import load_settings
+from holdfast.model.record import Draft
+from holdfast.verbs.memory import Memory
+from holdfast.verbs.records.read import get
+from holdfast.verbs.records.write import write
+from holdfast.verbs.sessions.session import begin
+from holdfast.verbs.sessions.thread import open_thread
+from tests.conftest import keep
+from tests.web.running import CHROMIUM, Viewer, checkout, chromium
+from tests.web.test_browser import SCAR, Seen
+
+pytestmark = [
+    pytest.mark.xdist_group("browser"),
+    pytest.mark.skipif(not Path(CHROMIUM).exists(), reason="needs Debian's chromium"),
+]
+LONG = "An_identifier_without_a_single_space_that_is_wider_than_any_phone_" * 2
+
+
+@pytest.fixture(scope="module")
+def seen(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Seen]:
+    folder = tmp_path_factory.mktemp("flows")
+    code, home = checkout(folder / "shop", "example.org/acme/shop"), folder / "store"
+    (code / "app.py").write_text("RETRIES = 3\nLIMIT = 10\n\n\ndef pay():\n    return RETRIES\n")
+    author = ["-c", "user.name=Bo", "-c", "user.email=bo@example.org"]
+    for step in (["add", "app.py"], [*author, "commit", "-qm", "begin"]):
+        subprocess.run(["git", "-C", str(code), *step], check=True)
+    settings = load_settings(flags={"home": str(home), "embedder": "none", "agent": "claude"})
+    with open_memory(settings, folder=code) as memory:
+        fill(memory)
+        (code / "app.py").write_text("RETRIES = 5\nLIMIT = 20\n\n\ndef pay():\n    return RETRIES\n")
+        viewer = Viewer(home, code, HOLDFAST_EMBEDDER="none", HOME=str(folder), XDG_CONFIG_HOME=str(folder / "config"))
+        try:
+            with chromium() as browser:
+                yield Seen(viewer, browser, memory, code)
+        finally:
+            viewer.close()
+
+
+def fill(memory: Memory) -> None:
+    memory = begin(memory, title="Retries")
+    keep(memory, "RETRIES is 3.", anchors=("app.py::RETRIES=3",))
+    keep(memory, "A basket takes 10 articles.", anchors=("app.py::LIMIT=10",))
+    keep(memory, LONG, kind="scar", fields=SCAR)
+    for text in ("Mira likes small commits.", "Jonas reviews before noon.", "Ada prefers tabs."):
+        write(memory, Draft(body=text, kind="preference", source="inferred"))
+    open_thread(memory, "Write the migration guide.")
+    for number in range(90):
+        keep(memory, f"Shelf {number} holds box w{number}x of {2000 + number}.")
+
+
+def test_a_stale_memory_is_finished_in_the_inbox(seen: Seen) -> None:
+    page = seen.open("/review?show=stale")
+    item = page.locator(".item", has_text="RETRIES is 3.")
+    expect(item.locator("pre")).to_contain_text("RETRIES = 35")  # the old value struck out, the new one marked
+    expect(item.get_by_role("button", name="Still true")).to_have_count(0)
+    item.get_by_role("button", name="Update to 5").click()
+    expect(page.locator("#toast")).to_contain_text("Updated: RETRIES is 5.")
+    expect(page.locator(".item", has_text="RETRIES is")).to_have_count(0)
+    item = page.locator(".item", has_text="A basket takes")
+    item.get_by_role("link", name="Edit").click()
+    item.locator("textarea[name=body]").fill("A basket takes 20 articles.")
+    item.locator("textarea[name=anchors]").fill("not/there.py::LIMIT=20")
+    item.get_by_role("button", name="Save").click()
+    expect(page.locator(".flash")).to_contain_text("Saved.")
+    item = page.locator(".item", has_text="A basket takes 20")
+    expect(item).to_contain_text("not/there.py")  # what it cites is not there: it still waits
+    item.get_by_role("link", name="Edit").click()
+    item.locator("textarea[name=anchors]").fill("app.py::LIMIT=20")
+    item.get_by_role("button", name="Save").click()
+    page.goto(seen.viewer.base + "/review?show=stale")
+    expect(page.locator("#inbox")).to_contain_text("Nothing waits for you here.")
+
+
+def test_the_inbox_is_worked_through_with_keys_alone(seen: Seen) -> None:
+    page = seen.open("/review?show=pending")
+    expect(page.locator(".item")).to_have_count(3)
+    page.keyboard.press("j")
+    first = page.locator(".item.at .title").inner_text()
+    page.keyboard.press("y")
+    expect(page.locator("#toast")).to_contain_text(f"Approved: {first}")
+    expect(page.locator(".item")).to_have_count(2)
+    page.keyboard.press("u")
+    expect(page.locator("#toast")).to_contain_text("Undone")
+    expect(page.locator(".item")).to_have_count(3)
+    for _ in range(2):
+        page.keyboard.press("j")
+        page.keyboard.press("Space")
+    expect(page.locator("[data-selected]")).to_have_text("2 selected")
+    page.keyboard.press("x")
+    expect(page.locator("#toast")).to_contain_text("2 retired or rejected.")
+    expect(page.locator(".item")).to_have_count(1)
+    page.keyboard.press("u")
+    expect(page.locator(".item")).to_have_count(3)
+
+
+def test_back_returns_to_the_same_place_of_a_long_list(seen: Seen) -> None:
+    context = seen.enter()
+    page = seen.open("/memories", context)
+    page.set_viewport_size({"width": 1100, "height": 800})  # too narrow for the pane
+    page.mouse.wheel(0, 4_000)
+    expect(page.locator("main [data-row]").nth(60)).to_be_attached()
+    link = page.locator("main [data-open]").nth(55)
+    title = link.inner_text()
+    link.click()
+    expect(page.locator("h1")).to_have_text(title)
+    page.go_back()
+    expect(page.locator("main [data-row]").nth(55)).to_be_attached()
+    expect(page.get_by_role("link", name=title, exact=True)).to_be_in_viewport()
+
+
+def test_the_palette_goes_to_a_page_and_to_a_memory(seen: Seen) -> None:
+    page = seen.open("/")
+    page.keyboard.press("Control+k")
+    page.keyboard.type("thread")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/threads")
+    page.keyboard.press("Control+k")
+    page.keyboard.type("shelf 44 w44x")
+    expect(page.locator("#palette-list")).to_contain_text("Shelf 44 holds box w44x")
+    page.locator("#palette-list li", has_text="Shelf 44 holds").click()
+    expect(page.locator("h1")).to_contain_text("Shelf 44")
+
+
+def test_something_is_remembered_in_the_browser_and_taken_back(seen: Seen) -> None:
+    page = seen.open("/")
+    page.keyboard.press("c")
+    page.wait_for_url("**/remember")
+    page.get_by_label("What should agents know?").fill("Deploys go out on Tuesdays.")
+    page.get_by_role("button", name="Save").click()
+    expect(page.locator("h1")).to_have_text("Deploys go out on Tuesdays.")
+    record = page.locator("article").get_attribute("data-record") or ""
+    assert get(seen.memory, record).record.by.kind == "user"
+    page.get_by_role("button", name="Undo").click()
+    expect(page.locator("#toast")).to_contain_text("Retired")
+
+
+def test_forms_fit_where_they_open(seen: Seen) -> None:
+    """The edit form at 1440 pixels, a thread's form in its lane, a long title and a table on a phone."""
+    page = seen.open("/memories?q=basket")
+    page.set_viewport_size({"width": 1440, "height": 900})
+    page.goto(seen.viewer.base + (page.locator("[data-open]").first.get_attribute("href") or ""))
+    page.keyboard.press("e")
+    boxes = [box for field in page.locator(".sheet .grid label").all() if (box := field.bounding_box())]
+    assert len(boxes) == 4
+    for one in boxes:
+        for other in boxes:
+            apart = one["x"] + one["width"] <= other["x"] + 1 or other["x"] + other["width"] <= one["x"] + 1
+            assert one is other or apart or abs(one["y"] - other["y"]) > 10
+    page.goto(seen.viewer.base + "/threads")
+    card = page.locator(".card", has_text="Write the migration guide")
+    card.locator("summary", has_text="Resolve").click()
+    lane, field = page.locator(".lane", has=card).bounding_box(), card.get_by_label("How?").bounding_box()
+    assert lane
+    assert field
+    assert field["x"] + field["width"] <= lane["x"] + lane["width"]
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.goto(seen.viewer.base + "/memories?kind=scar")
+    title = page.locator("[data-open]").first
+    box = title.bounding_box()
+    assert box
+    assert box["width"] > 200  # not a column of three characters
+    title.click()
+    assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
+    current = page.locator(".pages [aria-current]").bounding_box()
+    assert current
+    assert current["x"] >= 0
+    assert current["y"] + current["height"] <= 844  # the bar at the bottom shows where one is
+    expect(page.locator("[data-theme-switch]")).to_be_visible()
+
+
+def test_the_graph_neither_traps_the_page_nor_swells(seen: Seen) -> None:
+    for number in range(4):
+        keep(seen.memory, f"Rule {number} of the ledger: entry {number} stays.", scopes=("backend:ledger",))
+    page = seen.open("/graph")
+    page.wait_for_selector("[data-ready]")
+    page.locator("canvas").hover()
+    page.mouse.wheel(0, 300)
+    page.wait_for_function("() => scrollY > 0 || document.documentElement.scrollHeight <= innerHeight")
+    page.get_by_label("Find").fill("rule 2")
+    expect(page.locator("[data-picked]")).to_contain_text("Rule 2 of the ledger")
+    expect(page.locator("main")).to_contain_text("cluster")
