@@ -307,8 +307,10 @@ def test_insights_are_plots_that_need_no_script(seen: Seen) -> None:
     seen.open("/activity").close()  # whoever looks first takes in what hooks told
     page = seen.open("/insights")
     assert page.locator(".plot svg rect").count() > 3
-    expect(page.locator("main")).to_contain_text("of 1 recalls found something")
+    expect(page.locator("main")).to_contain_text("of 1 recall found something")
     expect(page.locator("table", has_text="PostToolUse")).to_be_visible()
+    page.locator(".plot svg a").first.click()
+    expect(page.locator("main [data-row]").first).to_be_visible()  # a bar leads to the memories of its day
 
 
 def test_the_brief_follows_the_settings_before_they_are_kept(seen: Seen) -> None:

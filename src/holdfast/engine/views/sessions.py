@@ -75,17 +75,24 @@ def with_part(db: Database, part: str, most: int) -> list[Session]:
 
 
 def page(
-    db: Database, project: str | None, *, limit: int, offset: int = 0, since: str = "", only_open: bool = False
+    db: Database,
+    project: str | None,
+    *,
+    limit: int,
+    offset: int = 0,
+    since: str = "",
+    until: str = "~",
+    only_open: bool = False,
 ) -> list[Session]:
-    """Return a page of the sessions of a project, or of all projects if None, latest first."""
-    given = {"project": project or "", "since": since, "limit": limit, "offset": offset}
+    """Return a page of the sessions of a project, or of all projects if None, latest first; `until` is excluded."""
+    given = {"project": project or "", "since": since, "until": until, "limit": limit, "offset": offset}
     everywhere = "" if project is not None else "1 = 1 or "
     still = " and is_open = 1" if only_open else ""
     return _read(db.query(_PAGE.format(everywhere=everywhere, still=still), given))
 
 
 _PAGE = """
-select doc from sessions where ({everywhere}project = :project) and started_at >= :since{still}
+select doc from sessions where ({everywhere}project = :project) and started_at >= :since and started_at < :until{still}
 order by started_at desc, id desc limit :limit offset :offset
 """
 

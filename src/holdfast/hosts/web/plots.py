@@ -1,6 +1,6 @@
 """Plots as SVG, drawn on the server: no script, no inline style, readable by a screen reader as a sentence and a table."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from markupsafe import Markup
 
@@ -8,17 +8,27 @@ WIDTH, HEIGHT, LEFT, BOTTOM, TOP = 900, 190, 46, 22, 10
 
 
 def stacked(
-    days: Sequence[str], series: Sequence[str], counts: Mapping[str, Mapping[str, float]], label: str
+    days: Sequence[str],
+    series: Sequence[str],
+    counts: Mapping[str, Mapping[str, float]],
+    label: str,
+    link: Callable[[str], str],
 ) -> Markup:
-    """Draw a stacked bar for each day."""
+    """Draw a stacked bar for each day that leads to what happened on it; a sentence if there is nothing to draw."""
     most = max((sum(counts.get(day, {}).get(name, 0) for name in series) for day in days), default=0)
+    if not most:
+        return Markup('<p class="muted" role="img" aria-label="{}">Nothing in this time.</p>').format(label)
     top = nice(most)
     step = (WIDTH - LEFT - 8) / max(1, len(days))
     parts = [_frame(top), *_days(days, step)]
     for place, day in enumerate(days):
-        parts += _bar(counts.get(day, {}), series, LEFT + place * step, step, top, day)
+        if bars := _bar(counts.get(day, {}), series, LEFT + place * step, step, top, day):
+            said = ", ".join(f"{name} {counts[day][name]:g}" for name in series if counts[day].get(name))
+            parts.append(
+                Markup('<a href="{}" aria-label="{}: {}">{}</a>').format(link(day), day, said, Markup().join(bars))
+            )
     drawn = Markup().join(parts)
-    return Markup('<svg viewBox="0 0 {} {}" role="img" aria-label="{}">{}</svg>').format(WIDTH, HEIGHT, label, drawn)
+    return Markup('<svg viewBox="0 0 {} {}" role="group" aria-label="{}">{}</svg>').format(WIDTH, HEIGHT, label, drawn)
 
 
 def line(counts: Mapping[str, int], label: str) -> Markup:
@@ -57,7 +67,7 @@ def nice(most: float) -> float:
     size = 1.0
     while size * 10 < most:
         size *= 10
-    return next(size * step for step in (1, 2, 2.5, 5, 10) if size * step >= most)
+    return next(size * step for step in (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10) if size * step >= most)
 
 
 def _frame(top: float) -> Markup:

@@ -240,9 +240,13 @@ def only_open(memory: Memory) -> Session:
     return own[0]
 
 
-def list_sessions(memory: Memory, *, limit: int = 20, offset: int = 0, everywhere: bool = False) -> list[Session]:
-    """Return sessions, latest first."""
-    return sessions.page(memory.store.db, None if everywhere else memory.project, limit=limit, offset=offset)
+def list_sessions(
+    memory: Memory, *, limit: int = 20, offset: int = 0, everywhere: bool = False, on: str = ""
+) -> list[Session]:
+    """Return sessions, latest first; with `on`, those that began on a date."""
+    project = None if everywhere else memory.project
+    until = f"{on}~" if on else "~"
+    return sessions.page(memory.store.db, project, limit=limit, offset=offset, since=on, until=until)
 
 
 def open_sessions(memory: Memory, *, limit: int = 20, everywhere: bool = False) -> list[Session]:

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping
+from datetime import date, timedelta
 from typing import Any
 
 from markupsafe import Markup
@@ -55,11 +56,11 @@ def _told(ask: Ask, days: int) -> dict[str, Any]:
         "outcomes": outcomes,
         "observed": daily.observed,
         "timings": daily.timings,
-        "plots": _plots(daily),
+        "plots": _plots(ask, daily),
     }
 
 
-def _plots(found: Days) -> list[tuple[str, str, Markup, Markup]]:
+def _plots(ask: Ask, found: Days) -> list[tuple[str, str, Markup, Markup]]:
     families = {
         day: Counter({name: sum(counts[kind] for kind in kinds) for name, kinds in FAMILIES.items()})
         for day, counts in found.kept.items()
@@ -76,9 +77,21 @@ def _plots(found: Days) -> list[tuple[str, str, Markup, Markup]]:
         ("Outcomes", "as reported by agents and people", OUTCOMES, found.outcomes),
     )
     return [
-        (title, why, plots.stacked(found.days, series, counts, _sentence(title, series, counts)), plots.legend(series))
+        (title, why, _drawn(ask, found, title, series, counts), plots.legend(series))
         for title, why, series, counts in drawn
     ]
+
+
+def _drawn(ask: Ask, found: Days, title: str, series: tuple[str, ...], counts: Mapping[str, Counter[str]]) -> Markup:
+    """Draw one plot; a day leads to its memories, or to its sessions."""
+
+    def link(day: str) -> str:
+        if title == "Memories saved":
+            until = (date.fromisoformat(day) + timedelta(days=1)).isoformat()
+            return render.address(ask, "/memories", since=day, until=until)
+        return render.address(ask, "/sessions", on=day)
+
+    return plots.stacked(found.days, series, counts, _sentence(title, series, counts), link)
 
 
 def _sentence(title: str, series: tuple[str, ...], counts: Mapping[str, Counter[str]]) -> str:

@@ -40,8 +40,9 @@ class Mark:
 def page(ask: Ask) -> Response:
     """List sessions, latest first."""
     offset = ask.number("offset", 0, 0, 10_000_000)
-    sessions = list_sessions(ask.memory, limit=LIMIT + 1, offset=offset, everywhere=ask.everywhere)
-    more = render.address(ask, "/sessions", offset=offset + LIMIT, client=ask.text("client"))
+    on = ask.text("on")[:10]
+    sessions = list_sessions(ask.memory, limit=LIMIT + 1, offset=offset, everywhere=ask.everywhere, on=on)
+    more = render.address(ask, "/sessions", offset=offset + LIMIT, client=ask.text("client"), on=on)
     client = ask.text("client")
     shown = [one for one in sessions[:LIMIT] if client in ("", one.agent)]
     return render.page(
@@ -51,6 +52,7 @@ def page(ask: Ask) -> Response:
         sessions=shown,
         clients=sorted({one.agent for one in sessions if one.agent}),
         client=client,
+        on=on,
         saved=saved_in(ask.memory, [one.id for one in shown]),
         lasted=lasted,
         more=more if len(sessions) > LIMIT else "",
@@ -98,12 +100,13 @@ def _lanes(items: list[Item]) -> dict[str, Any]:
     """Return the entries of a session on a time axis, in a lane for each sort."""
     times = [datetime.fromisoformat(item.at).timestamp() for item in items]
     start, took = (times[0], max(times) - times[0]) if times else (0.0, 0.0)
+    used = {name: whats for name, whats in LANES.items() if any(item.what in whats for item in items)}
     marks = []
     for number, (item, at) in enumerate(zip(items, times, strict=True)):
-        lane = next((place for place, whats in enumerate(LANES.values()) if item.what in whats), None)
+        lane = next((place for place, whats in enumerate(used.values()) if item.what in whats), None)
         if lane is not None:
             share = (at - start) / took if took else number / max(1, len(items) - 1)
             marks.append(
                 Mark(number=number, x=LEFT + 8 + share * (WIDTH - LEFT - 16), y=(lane + 0.5) * LANE, item=item)
             )
-    return {"lanes": list(LANES), "marks": marks, "lane_height": LANE, "lane_width": WIDTH, "lane_left": LEFT}
+    return {"lanes": list(used), "marks": marks, "lane_height": LANE, "lane_width": WIDTH, "lane_left": LEFT}
