@@ -5,6 +5,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+import yaml
 
 from tests.compatible.conftest import Place, git, original
 
@@ -24,15 +25,10 @@ def set_up(place: Place) -> None:
 
 @promise("thirteen slash commands in the plugin")
 def test_slash_commands() -> None:
-    there = {path.stem for path in (ROOT / "plugin" / "commands").glob("*.md")}
-    assert set(COMMANDS) <= there
-
-
-@promise("gm-* commands of GitMem in the plugin")
-def test_gm_commands() -> None:
-    assert {"gm-open", "gm-close", "gm-scar", "gm-threads"} <= {
-        p.stem for p in (ROOT / "plugin" / "commands").glob("*.md")
-    }
+    texts = {path.stem: path.read_text() for path in (ROOT / "plugin" / "commands").glob("*.md")}
+    assert set(COMMANDS) <= set(texts)
+    heads = [yaml.safe_load(text.split("---\n")[1]) for text in texts.values()]
+    assert all(isinstance(head["description"], str) for head in heads)
 
 
 @promise("cross-session continuity: a decision of one session is in the context of the next")

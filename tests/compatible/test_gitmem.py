@@ -2,6 +2,7 @@
 
 import json
 import re
+from pathlib import Path
 
 import pytest
 
@@ -77,6 +78,15 @@ def test_every_tool_and_alias(place: Place) -> None:
     place.environment["HOLDFAST_LIST_ALIASES"] = "1"
     names = place.tools("gitmem").names
     assert {name for tool, aliases in NAMES.items() for name in (tool, *aliases.split())} <= names
+
+
+@promise("every gm-* alias is a slash command of the plugin that names its tool")
+def test_gm_commands() -> None:
+    folder = Path(__file__).parent.parent.parent / "plugin" / "commands"
+    aliases = {alias: tool for tool, names in NAMES.items() for alias in names.split() if alias.startswith("gm-")}
+    assert len(aliases) == 23
+    texts = {alias: (folder / f"{alias}.md").read_text() for alias in aliases}
+    assert [alias for alias, tool in aliases.items() if f"`{tool}`" not in texts[alias] and "cache" not in tool] == []
 
 
 @promise("gitmem-help lists the commands")
