@@ -4,6 +4,7 @@ import asyncio
 import json
 import re
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -235,6 +236,13 @@ def test_projects_do_not_share_files(tmp_path: Path) -> None:
             assert answer(MemoryTool(memory), "create", path="/memories/a.md", file_text=project).startswith(
                 "File created"
             )
+
+
+def test_threads_create_a_file_once(tool: MemoryTool, memory: holdfast.Memory) -> None:
+    with ThreadPoolExecutor(4) as pool:
+        answers = list(pool.map(lambda text: answer(tool, "create", path="/memories/a.md", file_text=text), "abcdef"))
+    assert sorted(said.startswith("error") for said in answers) == [False, True, True, True, True, True]
+    assert memory.list().total == 1
 
 
 def test_a_text_that_is_too_long_is_refused(tool: MemoryTool) -> None:

@@ -217,6 +217,9 @@ def test_a_pending_item_is_not_used(tmp_path: Path) -> None:
 def test_the_asynchronous_methods_do_the_same(store: HoldfastStore) -> None:
     async def run() -> list[str]:
         await asyncio.gather(*(store.aput(("a",), str(number), {"n": number}) for number in range(8)))
+        await asyncio.gather(*(store.aput(("b",), "same", {"n": number}) for number in range(8)))
+        assert len(await store.asearch(("b",))) == 1
+        await store.adelete(("b",), "same")
         assert (await store.aget(("a",), "3")) == store.get(("a",), "3")
         assert await store.alist_namespaces() == [("a",)]
         await store.adelete(("a",), "0")

@@ -10,6 +10,7 @@ The answers are those of the SDK's own file-based tool.
 """
 
 import asyncio
+import threading
 from collections.abc import Sequence
 
 from holdfast.hosts.python import Memory, refused_as
@@ -65,12 +66,14 @@ class MemoryTool(BetaAbstractMemoryTool):
     def __init__(self, memory: Memory, *, cache_control: BetaCacheControlEphemeralParam | None = None) -> None:
         super().__init__(cache_control=cache_control)
         self._memory = memory.inner
+        self._running = threading.Lock()  # one command at a time: two threads must not create the same file
 
     def execute(self, command: BetaMemoryTool20250818Command) -> str:
         """Run a command; raise ToolError if it cannot be done."""
         _check(command)
         try:
-            return str(super().execute(command))
+            with self._running:
+                return str(super().execute(command))
         except HoldfastError as problem:
             raise ToolError(f"Error: {problem}") from problem
 

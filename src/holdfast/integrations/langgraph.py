@@ -11,6 +11,7 @@ Items do not expire: a `ttl` is refused. Deleted items are retired, and `holdfas
 
 import asyncio
 import json
+import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
 from itertools import islice
@@ -62,6 +63,7 @@ class HoldfastStore(BaseStore):
 
     def __init__(self, memory: Memory) -> None:
         self._memory = memory.inner
+        self._writing = threading.Lock()  # two threads must not create the same key
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
         """Run operations; reads see the store as it was before the batch, and of two puts on one key the last counts."""
@@ -73,8 +75,9 @@ class HoldfastStore(BaseStore):
                 results.append(None)
             else:
                 results.append(self._read(op))
-        for op in puts.values():
-            self._put(op)
+        with self._writing:
+            for op in puts.values():
+                self._put(op)
         return results
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
