@@ -41,9 +41,10 @@ def source_of(memory: Memory, path: str) -> tuple[list[str], str]:
     top = memory.checkout.top().resolve()
     file = (top / path).resolve()
     if not path or not file.is_relative_to(top) or (tracked is not None and path not in tracked):
-        raise NotFound(f"{path or 'This'} is no tracked file of the checkout.")
+        hint = "The map under Memories lists the files of the checkout."
+        raise NotFound(f"{path or 'This'} is no tracked file of the checkout.", hint=hint)
     if tracked is None and not _is_cited(memory, path):
-        raise NotFound(f"No memory cites {path}.")
+        raise NotFound(f"No memory cites {path}.", hint="Outside git only files that a memory cites are shown.")
     if not file.is_file():
         return [], "The file no longer exists."
     if file.stat().st_size > MOST_BYTES:
