@@ -85,6 +85,10 @@ def main() -> int:
     uv = _uv()
     for name, value in (SETTINGS.get(task, {}) | (_in_memory() if TASKS[task] is PYTEST else {})).items():
         os.environ.setdefault(name, value)
+    if task == "holdfast" and not (ROOT / ".venv").exists():
+        print("Setting up Holdfast in .venv; this happens once and takes about a minute.", file=sys.stderr)
+        if code := _run([uv, "sync", "--no-dev", "--inexact", "--project", str(ROOT)]):  # not quiet: it shows progress
+            return code
     for check in CHECKS if task == "test" else ():
         if code := _run([uv, *RUN, *check], ROOT):
             return code
@@ -101,6 +105,7 @@ def _uv() -> str:
     """Give uv's path, fetching it beside the checkout the first time: no environment needs to be active."""
     found = TOOLS / "bin" / ("uv.exe" if os.name == "nt" else "uv")
     if not found.exists():
+        print("Fetching uv, which installs everything else …", file=sys.stderr)
         pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
         subprocess.run([*pip, "--target", str(TOOLS), "uv>=0.9,<1"], check=True)
     return str(found)

@@ -1,6 +1,6 @@
 """Make docs/assets/demo.svg: half a minute of a terminal, from a real run in a repository made for it.
 
-`python3 dev.py picture` makes it anew. Lines appear one after the other; where nothing may move, all are there at once.
+`python3 dev.py picture` makes it again. Lines appear one after the other; where nothing may move, all are there at once.
 """
 
 import os
@@ -35,14 +35,14 @@ SCENES = (
         SCAR
         + ' --field severity=critical --field counter_arguments="small in staging" --field counter_arguments="worked last time"',
     ),
-    ("# Tuesday: somebody changes the code", ""),
+    ("# Tuesday: someone changes the code", ""),
     (
         "git commit -am 'Five retries' --quiet",
         "sed -i 's/RETRIES = 3/RETRIES = 5/' src/pay.py && git commit -am 'Five retries' --quiet",
     ),
     ("# Wednesday: another agent asks, in other words", ""),
     ("holdfast recall how often do we try to take the money", ""),
-    ("# … and begins its session with this, unasked", ""),
+    ("# … and its session starts with this", ""),
     ("holdfast brief", ""),
     ("holdfast recall which css framework do we use", ""),
 )

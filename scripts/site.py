@@ -12,8 +12,8 @@ def on_config(config: Any) -> Any:
     decisions = [page for page in there if page.startswith("decisions/")]
     nav = _present(config["nav"], set(there))
     for part in nav:
-        if "How it is built" in part:
-            part["How it is built"].append({"Decisions": decisions})
+        if "Internals" in part:
+            part["Internals"].append({"Decisions": decisions})
     if others := [page for page in there if page not in _listed(nav)]:
         nav.append({"More": others})
     config["nav"] = nav

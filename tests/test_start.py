@@ -1,4 +1,4 @@
-"""The five minutes of the documentation, run for real."""
+"""The commands of the README and of the first pages, run for real."""
 
 import os
 import re
@@ -8,16 +8,18 @@ from pathlib import Path
 
 import pytest
 
-PAGE = Path(__file__).parents[1] / "docs" / "start.md"
+ROOT = Path(__file__).parents[1]
+PAGES = ("README.md", "docs/start.md", "docs/review.md")
 VARYING = (
-    (re.compile(r"\b(?=[0-9A-Z]*\d)[0-9A-Z]{8,12}\b"), "ID"),
+    (re.compile(r"\b(?=[0-9A-Z]*\d)[0-9A-Z]{8,26}\b"), "ID"),
     (re.compile(r"\d{4}-\d\d-\d\d"), "DATE"),
     (re.compile(r"last [0-9a-f]{8}"), "last COMMIT"),
     (re.compile(r"\d\.\d\d"), "N"),
 )
 
 
-def test_the_five_minutes_of_the_documentation_are_a_real_run(tmp_path: Path, own_home: Path) -> None:
+@pytest.mark.parametrize("page", PAGES)
+def test_what_a_page_shows_is_a_real_run(page: str, tmp_path: Path, own_home: Path) -> None:
     shop = tmp_path / "shop"
     (shop / "src").mkdir(parents=True)
     (shop / "src" / "pay.py").write_text("RETRIES = 3\n")
@@ -31,7 +33,7 @@ def test_the_five_minutes_of_the_documentation_are_a_real_run(tmp_path: Path, ow
         "git commit -qm 1",
     ):
         subprocess.run(command.split(), cwd=shop, env=environment, check=True)
-    for command, shown in _steps(PAGE.read_text(encoding="utf-8")):
+    for command, shown in _steps((ROOT / page).read_text(encoding="utf-8")):
         done = subprocess.run(
             ["bash", "-c", command], cwd=shop, env=environment, capture_output=True, text=True, check=False
         )
@@ -53,7 +55,7 @@ def _steps(page: str) -> list[tuple[str, str]]:
     blocks = re.findall(r"```console\n(.*?)```", page, re.DOTALL)
     parts = [part for block in blocks for part in re.split(r"^\$ ", block, flags=re.MULTILINE) if part]
     steps = [(command, shown) for command, _, shown in (part.partition("\n") for part in parts)]
-    assert len(steps) > 6
+    assert len(steps) > 3
     return steps
 
 

@@ -25,7 +25,7 @@ def claude(own_home: Path) -> Path:
 def test_init_and_uninstall_leave_no_trace(run: Run, own_home: Path, claude: Path) -> None:
     before = everything_under(own_home)
     done = run("init", "--yes")
-    assert (done.returncode, '+    "holdfast": {' in done.stdout) == (0, True)
+    assert (done.returncode, "~/.claude.json (" in done.stdout) == (0, True)
     entry = json.loads(claude.read_text())["mcpServers"]["holdfast"]
     assert Path(entry["command"]).is_absolute()
     assert entry["args"] == ["-P", "-m", "holdfast", "mcp"]
@@ -41,7 +41,9 @@ def test_init_and_uninstall_leave_no_trace(run: Run, own_home: Path, claude: Pat
 def test_a_dry_run_shows_everything_and_writes_nothing(run: Run, own_home: Path, claude: Path) -> None:
     before = everything_under(own_home)
     done = run("init", "--dry-run", "--instructions")
-    assert "+++ " in done.stdout
+    assert "Claude Code     ~/.claude" in done.stdout
+    assert "+++ " not in done.stdout
+    assert "+++ " in run("init", "--dry-run", "--diff").stdout
     assert "CLAUDE.md" in done.stdout
     assert "nothing was written" in done.stdout
     assert everything_under(own_home) == before
@@ -60,7 +62,9 @@ def test_it_asks_and_takes_an_answer(run: Run, own_home: Path) -> None:
     done = run("init", stdin="all\nn\nn\n")
     assert "Found Claude Code (claude-code)." in done.stdout
     assert everything_under(own_home) == before
-    assert run("init", stdin="claude-code\ny\ny\n").returncode == 0
+    asked = run("init", stdin="claude-code\ny\nd\ny\n")  # d shows the changes
+    assert (asked.returncode, "+++ " in asked.stdout) == (0, True)
+    assert "Next: start a new session in Claude Code" in asked.stdout
     assert "holdfast:start" in (own_home / ".claude" / "CLAUDE.md").read_text()
     assert len((own_home / ".claude" / "CLAUDE.md").read_text()) < 900
 

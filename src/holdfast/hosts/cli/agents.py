@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from holdfast.hosts.cli.options import ANSWERING, opened, stdin_text
-from holdfast.hosts.cli.render import json_option, show
+from holdfast.hosts.cli.render import json_option, show, working
 from holdfast.hosts.cli.values import KIND, MEMORY
 from holdfast.model.errors import Conflict, Invalid
 from holdfast.model.foreign_json import parse_json
@@ -20,6 +20,10 @@ from holdfast.verbs.sessions.analyze import activity, blind_spots, reflections, 
 from holdfast.verbs.sessions.close import LEARNINGS
 from holdfast.verbs.sessions.judge import VERDICTS, judge
 from holdfast.verbs.sessions.scars import Answer, effects, unanswered
+
+LESSON = (
+    "save one with `holdfast remember --kind scar --link elaborates:ID …`, retire others with `holdfast forget ID`."
+)
 
 
 @click.command("brief")
@@ -96,13 +100,13 @@ def absorb_command(
     with opened() as memory:
         if only_candidates:
             possible = candidates(memory)
-            show(possible, work.candidates_of(possible), as_json=as_json)
+            show(possible, work.candidates_of(possible, LESSON), as_json=as_json)
             return
         observations = (
             _observations(file) if file else [{"text": " ".join(text), "source": source, "severity": severity}]
         )
         absorbed = absorb(memory, observations, task=task)
-    show(absorbed, work.absorbed_of(absorbed), as_json=as_json)
+    show(absorbed, work.absorbed_of(absorbed, LESSON), as_json=as_json)
 
 
 @click.command("judge")
@@ -153,7 +157,7 @@ def learnings_command(kinds: tuple[str, ...], severity: str, days: int | None, l
 @json_option
 def analyze_command(lens: str, days: int, agent: str, as_json: bool) -> None:
     """Report on recent sessions: activity, reflections, the effect of scars and their wordings."""
-    with opened() as memory:
+    with opened() as memory, working("reading sessions"):
         spots = blind_spots(memory, days=days)
         if lens == "summary":
             report = activity(memory, days=days, agent=agent)

@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from holdfast.hosts.cli.options import opened
-from holdfast.hosts.cli.render import json_option, show
+from holdfast.hosts.cli.render import json_option, show, working
 from holdfast.model.errors import Conflict
 from holdfast.model.ids import parse_instant
 from holdfast.verbs.exchange.demo import PROJECT, Contents, contents_of, load_demo
@@ -44,7 +44,8 @@ def demo_command(folder: Path, until: str, as_json: bool) -> None:
     if place.exists() and (not place.is_dir() or any(place.iterdir())):
         raise Conflict(f"{place} is not empty.", hint="Name a new folder: holdfast demo FOLDER")
     with opened(home=str(place), project=PROJECT, database="") as memory:
-        load_demo(memory, parse_instant(until) if until else memory.clock.now())
+        with working("loading the sample store"):
+            load_demo(memory, parse_instant(until) if until else memory.clock.now())
         contents = contents_of(memory, place)
     show(contents, f"{_contents(contents)}\n\n{_to_try(contents)}", as_json=as_json)
 
@@ -72,10 +73,9 @@ def _search(contents: Contents) -> str:
 
 
 def _to_try(contents: Contents) -> str:
-    width = max(len(command) for command, _ in TRY)
     settings = {"HOLDFAST_HOME": contents.folder, "HOLDFAST_PROJECT": contents.project}
     export = " ".join(f"{name}={shlex.quote(value)}" for name, value in settings.items())
-    return "\n".join(["To look around:", f"  export {export}", *(f"  {one:<{width}}  # {why}" for one, why in TRY)])
+    return "\n".join(["To look around:", f"  export {export}", *(f"  {one}\n      {why}" for one, why in TRY)])
 
 
 def _counts(counts: dict[str, int]) -> str:

@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from holdfast.hosts.cli.options import opened
-from holdfast.hosts.cli.render import json_option, print_json
+from holdfast.hosts.cli.render import json_option, print_json, working
 from holdfast.hosts.plain import plain
 from holdfast.model.fence import visible
 from holdfast.model.kinds import check_kind
@@ -40,7 +40,7 @@ def bootstrap_command(
     It reads CLAUDE.md, AGENTS.md, GEMINI.md, README, CONTRIBUTING and docs/, and the commands in justfile, Makefile, package.json,
     pyproject.toml and CI workflows. Running it again changes nothing.
     """
-    with opened() as memory:
+    with opened() as memory, working("reading documents"):
         done = bootstrap(memory, _template(kind, tags), root=root, files=files, hot=promote, dry_run=dry_run)
     _show_seeded(done, as_json=as_json, quiet=quiet)
 
@@ -57,7 +57,7 @@ def seed_command(file: Path, kind: str, tags: tuple[str, ...], promote: bool, dr
 
     Of a changelog only the latest ten releases are imported.
     """
-    with opened() as memory:
+    with opened() as memory, working("reading the file"):
         done = seed_file(memory, file, _template(kind, tags), hot=promote, dry_run=dry_run)
     _show_seeded(done, as_json=as_json)
 

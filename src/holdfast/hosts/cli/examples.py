@@ -13,7 +13,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "holdfast show QD7Q2M4X --as-of yesterday",
     ),
     "list": ("holdfast list --kind decision --since 7d", "holdfast list --state retired", "holdfast list --scopes"),
-    "timeline": ("holdfast timeline QD7Q2M4X --before 10", "holdfast timeline when did we change the queue"),
+    "timeline": ("holdfast timeline QD7Q2M4X --before 10", "holdfast timeline how many requests does the API allow"),
     "revise": (
         'holdfast revise QD7Q2M4X --text "The API allows 120 requests a minute."',
         "holdfast revise QD7Q2M4X --tag api --tag limits",
@@ -32,7 +32,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "judge": (
         'holdfast judge applied QD7Q2M4X --note "set the lock timeout"',
         "holdfast judge contradicted QD7Q2M4X",
-        'holdfast judge N_A QD7Q2M4X --evidence "no table is altered"',
+        'holdfast judge verified QD7Q2M4X --note "read the retry loop"',
     ),
     "brief": (
         "holdfast brief",

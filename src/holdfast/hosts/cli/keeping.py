@@ -5,7 +5,7 @@ from collections.abc import Callable
 import click
 
 from holdfast.hosts.cli.options import opened
-from holdfast.hosts.cli.render import json_option, show
+from holdfast.hosts.cli.render import json_option, show, working
 from holdfast.hosts.cli.values import MEMORY
 from holdfast.model.event import event_to_json
 from holdfast.policy.ranking.trust import REASONS
@@ -97,7 +97,7 @@ def next_command(id: str, warming: bool, as_json: bool) -> None:  # noqa: A002
 @json_option
 def health_command(days: int, as_json: bool) -> None:
     """Show the health of this project's memory, and what to do first."""
-    with opened() as memory:
+    with opened() as memory, working("looking at every memory"):
         report = health(memory, days=days)
     show(report, care.health_of(report), as_json=as_json)
 
@@ -117,7 +117,7 @@ def quality_command(days: int, as_json: bool) -> None:
 @json_option
 def maintain_command(dry_run: bool, as_json: bool) -> None:
     """Retire expired memories, trim the hot set and free space. Nothing is deleted."""
-    with opened() as memory:
+    with opened() as memory, working("maintaining the store"):
         report = maintain(memory, dry_run=dry_run)
     show(report, care.upkeep_of(report), as_json=as_json)
 

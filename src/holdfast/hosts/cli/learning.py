@@ -6,7 +6,7 @@ import click
 from rich.text import Text
 
 from holdfast.hosts.cli.options import opened
-from holdfast.hosts.cli.render import console, json_option, print_json
+from holdfast.hosts.cli.render import console, json_option, print_json, working
 from holdfast.hosts.cli.values import DATE
 from holdfast.hosts.plain import plain
 from holdfast.model.ids import parse_instant, short
@@ -31,7 +31,7 @@ def learn_command(since: str, limit: int, dry_run: bool, as_json: bool) -> None:
     """
     from holdfast.compose.adapters import history_of
 
-    with opened() as memory:
+    with opened() as memory, working("reading the git history"):
         learned = learn(
             memory,
             history_of(Path.cwd()),

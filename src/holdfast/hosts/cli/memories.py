@@ -13,6 +13,7 @@ from holdfast.hosts.cli.render import (
     show_list,
     show_recalled,
     show_record,
+    working,
 )
 from holdfast.hosts.cli.values import DATE, KIND, MEMORY, SCOPE
 from holdfast.hosts.plain import plain
@@ -120,8 +121,11 @@ def remember_command(
 )
 @click.option("--related", is_flag=True, help="Also list memories linked to the best results.")
 @click.option("--weak", is_flag=True, help="Also list weak matches.")
+@click.option("--why", is_flag=True, help="Also show the signals that each result was ranked by.")
 @json_option
-def recall_command(text: tuple[str, ...], limit: int | None, budget: int | None, as_json: bool, **options: Any) -> None:
+def recall_command(
+    text: tuple[str, ...], limit: int | None, budget: int | None, why: bool, as_json: bool, **options: Any
+) -> None:
     """Search memories by word and by meaning.
 
     Searches this project and global memories, and reports when there is no good match.
@@ -136,11 +140,12 @@ def recall_command(text: tuple[str, ...], limit: int | None, budget: int | None,
         query = Query(
             text=" ".join(text), limit=limit or config.recall_limit, budget=budget or config.recall_budget, **options
         )
-        recalled = recall(memory, query)
+        with working("searching"):
+            recalled = recall(memory, query)
     if as_json:
         print_json(recalled_to_json(recalled))
     else:
-        show_recalled(recalled)
+        show_recalled(recalled, why=why)
 
 
 @click.command("show")

@@ -3,7 +3,7 @@
 import click
 
 from holdfast.hosts.cli.options import opened, text_or_stdin
-from holdfast.hosts.cli.render import json_option, show
+from holdfast.hosts.cli.render import json_option, show, working
 from holdfast.surfaces.core import knowledge
 from holdfast.verbs.capture.mining import drop_outputs, log_output, mine_outputs, output_status
 
@@ -37,7 +37,7 @@ def log_command(text: tuple[str, ...], session: str, as_json: bool) -> None:
 @json_option
 def run_command(as_json: bool) -> None:
     """Mine what was logged since the last run."""
-    with opened() as memory:
+    with opened() as memory, working("mining"):
         run = mine_outputs(memory)
     show(run, knowledge.run_of(run), as_json=as_json)
 

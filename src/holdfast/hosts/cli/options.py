@@ -135,8 +135,10 @@ def label_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--tag", "tags", multiple=True, help="Only this tag; repeatable."),
         click.option("--session", default="", help="Only what this session wrote."),
         click.option("--starters", is_flag=True, help="Also lessons that ship with Holdfast (setting `starters`)."),
-        click.option("--since", type=DATE, default="", help="Only what was saved on or after this date."),
-        click.option("--until", type=DATE, default="", help="Only what was saved before this date."),
+        click.option(
+            "--since", type=DATE, default="", help="Only what was saved since: 2026-11-15, 2026-11, yesterday, 7d."
+        ),
+        click.option("--until", type=DATE, default="", help="Only what was saved before this."),
     ):
         command = option(command)
     return command

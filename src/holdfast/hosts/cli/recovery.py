@@ -16,7 +16,7 @@ from holdfast.compose.adapters import markdown_folder
 from holdfast.compose.locks import worker_lock
 from holdfast.compose.settings import FILE, keep_out_of_git, store_folder
 from holdfast.hosts.cli.options import declined, opened, settings
-from holdfast.hosts.cli.render import console, json_option, print_json
+from holdfast.hosts.cli.render import console, json_option, print_json, working
 from holdfast.model.errors import Conflict, Invalid, NotFound, StoreBusy
 from holdfast.model.text import counted
 from holdfast.verbs.exchange.sync import take_from
@@ -48,7 +48,8 @@ def backup_command(file: Path | None, keep: int | None, as_json: bool) -> None:
             f"There is no store in {store.parent}.", hint="Pass its folder with --home, or save a memory first."
         )
     keep_out_of_git(store.parent)
-    made = recovery.back_up_store(store, file, keep=keep, now=_now())
+    with working("copying the store"):
+        made = recovery.back_up_store(store, file, keep=keep, now=_now())
     if as_json:
         removed = [str(path) for path in made.removed]
         print_json({"backup": str(made.file), **asdict(made.mark), "removed": removed})

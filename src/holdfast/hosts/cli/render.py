@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from textwrap import fill
 from threading import Timer
 from typing import Any, Literal
 
@@ -18,11 +19,11 @@ from rich.text import Text
 from holdfast.hosts.plain import plain
 from holdfast.model.event import Event
 from holdfast.model.fence import escaped, visible
-from holdfast.model.fold import set_aside
+from holdfast.model.fold import fold, set_aside
 from holdfast.model.ids import SHORT, short
-from holdfast.model.kinds import KINDS
+from holdfast.model.kinds import CODED, KINDS
 from holdfast.model.query import Hit, Recalled
-from holdfast.model.record import Record, record_to_json
+from holdfast.model.record import Link, Record, record_to_json
 from holdfast.model.text import counted, shorten
 from holdfast.policy.freshness import details, freshness_text
 from holdfast.policy.sessions.triggers import warns_at
@@ -38,6 +39,7 @@ FRESHNESS_STYLE = {
     "unknown": "dim",
 }
 MINUTE, DAYS_AGO = 60, 7
+FIELD_START, HISTORY_INDENT = 24, 18
 PATIENCE = 0.7  # seconds until a spinner appears
 _CONFIDENCE_STYLE = {"strong": "green", "fair": "yellow", "weak": "dim"}
 
@@ -79,7 +81,7 @@ def print_error(message: str, hint: str) -> None:
     out = console(error=True)
     out.print(Text.assemble(("error: ", "bold red"), message))
     if hint:
-        _indented(out, hint, len("error: "), style="dim")
+        indented(out, hint, len("error: "), style="dim")
 
 
 def print_json(value: Any) -> None:
@@ -92,7 +94,22 @@ def show(value: Any, text: str, *, as_json: bool) -> None:
     if as_json:
         print_json(plain(value))
     else:
-        print(visible(text))
+        print(visible(wrapped(text)))
+
+
+def wrapped(text: str) -> str:
+    """Return a text with lines that fit the terminal, broken between words; unchanged if it goes to a file or pipe."""
+    if not sys.stdout.isatty():
+        return text
+    width = console().width
+    return "\n".join(_fitted(line, width) for line in text.split("\n"))
+
+
+def _fitted(line: str, width: int) -> str:
+    if len(line) <= width:
+        return line
+    indent = " " * (len(line) - len(line.lstrip()) + 2)
+    return fill(line, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
 
 
 def json_option(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -158,7 +175,7 @@ def recalled_to_json(recalled: Recalled) -> dict[str, Any]:
     }
 
 
-def show_recalled(recalled: Recalled) -> None:
+def show_recalled(recalled: Recalled, *, why: bool = False) -> None:
     """Print hits for a person: id, title, the matching part, and why."""
     out = console()
     for hit in recalled.hits:
@@ -169,14 +186,16 @@ def show_recalled(recalled: Recalled) -> None:
         )
         if hit.freshness:
             head.append(f"  {freshness_text(hit.freshness)}", style=FRESHNESS_STYLE[hit.freshness.state])
-        out.print(head)
+        hanging(out, head, SHORT + 4)
         for doubt in _doubts(hit):
-            _indented(out, doubt, SHORT + 4, style="yellow")
-        if more := hit.snippet.removeprefix(record.title).strip():
-            _indented(out, more, SHORT + 4)
+            indented(out, doubt, SHORT + 4, style="yellow")
+        if more := labelled(record, hit.snippet).removeprefix(record.title).strip():
+            indented(out, more, SHORT + 4)
         came = f"{hit.came} · " if hit.came else ""
-        alike = f"{hit.alike} near-duplicates left out ·  " if hit.alike else ""
-        _indented(out, f"{about(record)} · {came}{alike}{why_line(hit)}", SHORT + 4, style="dim")
+        alike = f" · {counted(hit.alike, 'near-duplicate')} left out" if hit.alike else ""
+        indented(out, f"{came}{about(record)}{alike}", SHORT + 4, style="dim")
+        if why:
+            indented(out, f"why: {why_line(hit)}", SHORT + 4, style="dim")
     for related in recalled.related:
         out.print(
             Text(f"{short(related.record.id)}  related ({related.relation}): {related.record.title}", style="dim")
@@ -211,7 +230,15 @@ def _doubts(hit: Hit) -> list[str]:
     return [*newer, *branch, *(details(hit.freshness) if hit.freshness else ())]
 
 
-def _indented(out: Console, text: str, by: int, style: str = "") -> None:
+def hanging(out: Console, text: Text, by: int) -> None:
+    """Print a text whose further lines are indented on a terminal."""
+    first, *rest = text.wrap(out, max(20, out.width - by)) if out.is_terminal else [text]
+    out.print(first)
+    for line in rest:
+        out.print(Padding(line, (0, 0, 0, by)))
+
+
+def indented(out: Console, text: str, by: int, style: str = "") -> None:
     """Print an indented text; it is never cut, only wrapped on a terminal."""
     if out.is_terminal:
         out.print(Padding(Text(text, style=style), (0, 0, 0, by)))
@@ -224,12 +251,33 @@ def about(record: Record) -> str:
     place = record.project or "everywhere"
     labels = [*record.scopes, *(f"#{tag}" for tag in record.tags)]
     kind = f"starter {record.kind}" if record.source == "starter" else record.kind
-    return " · ".join([kind, place, record.created_at[:10], *labels])
+    return " · ".join([kind, place, ago(record.created_at), *labels])
 
 
 def why_line(hit: Hit) -> str:
     """Return the signals of a hit's score."""
     return " ".join(f"{name} {value:.2f}" for name, value in hit.why.items())
+
+
+def labelled(record: Record, snippet: str) -> str:
+    """Return a snippet in which the values of fields begin a line with the field's name, so that none passes for the text."""
+    for name, value in record.fields.items():
+        if name in CODED:
+            continue
+        many = isinstance(value, list)
+        for text in value if many else [value]:
+            joined = " ".join(str(text).split())
+            start = snippet.find(joined[:FIELD_START]) if joined else -1
+            if start > 0:
+                label = field_label(name, single=many)
+                snippet = f"{snippet[:start].rstrip()}\n{label}: {snippet[start:]}"
+    return snippet
+
+
+def field_label(name: str, *, single: bool = False) -> str:
+    """Return a field's name for people; the name of one value, if it has several."""
+    words = name.replace("counter_", "counter-").replace("_", " ")
+    return words.removesuffix("s") if single else words
 
 
 def show_list(records: Iterable[Record], *, total: int) -> None:
@@ -244,9 +292,12 @@ def show_list(records: Iterable[Record], *, total: int) -> None:
         title = Text(f"{shorten(record.title, max(20, out.width - 30))}{state}")
         out.print(
             Text.assemble(
-                (short(record.id), "cyan"), f"  {icon(record)} ", title, (f"  {record.created_at[:10]}", "dim")
+                (short(record.id), "cyan"), f"  {icon(record)} ", title, (f"  {ago(record.created_at)}", "dim")
             )
         )
+    if out.is_terminal:
+        kinds = dict.fromkeys((icon(record), record.kind) for record in rows)
+        out.print(Text("  ".join(f"{sign} {kind.replace('_', ' ')}" for sign, kind in kinds), style="dim"))
     if total > len(rows):
         out.print(f"[dim]{len(rows)} of {total}; --limit and --offset show more.[/]")
 
@@ -257,10 +308,11 @@ def show_record(hydrated: Hydrated) -> None:
     out, record = console(), shown.record
     out.print(Text.assemble((record.id, "cyan"), f"  {icon(record)} ", (record.title, "bold")))
     if record.body != record.title:
-        _indented(out, f"\n{record.body}\n", 2)
+        indented(out, f"\n{record.body}\n", 2)
     for name, value in record.fields.items():
-        lines = value if isinstance(value, list) else [value]
-        out.print(Text.assemble((f"{name.replace('_', ' ')}: ", "dim"), "; ".join(str(line) for line in lines)))
+        many = isinstance(value, list)
+        for line in value if many else [value]:
+            out.print(Text.assemble((f"{field_label(name, single=many)}: ", "dim"), str(line)))
     out.print(Text(about(record), style="dim"))
     for line in _facts(shown):
         out.print(Text(line, style="dim"))
@@ -274,7 +326,7 @@ def _show_around(out: Console, hydrated: Hydrated) -> None:
             out.print(Text(f"  {line}", style="yellow"))
     if hydrated.commit:
         author, at, subject = hydrated.commit
-        out.print(Text(f"commit of {at[:10]} by {author}: {subject}", style="dim"))
+        out.print(Text(f"commit of {local(at)} by {author}: {subject}", style="dim"))
     for file in hydrated.files:
         out.print(Text(f"\n{file.path} at {file.commit[:10] or 'the working files'}", style="bold"))
         out.print(Text(file.text + (f"\n[{file.cut:,} bytes cut]" if file.cut else "")))
@@ -292,7 +344,7 @@ def _facts(shown: RecordDetails) -> Iterator[str]:
     origin = record.origin
     if origin.branch or origin.commit:
         yield f"created {f'on {origin.branch} ' if origin.branch else ''}at {origin.commit[:10]}"
-    yield f"by {record.by.name or record.by.kind} · updated {record.updated_at[:16]} · verified {record.verified_at[:16] or 'never'}"
+    yield f"by {record.by.name or record.by.kind} · updated {local(record.updated_at)} · verified {local(record.verified_at) or 'never'}"
     if shown.came:
         yield shown.came
     for arrow in shown.links:
@@ -307,14 +359,64 @@ def _facts(shown: RecordDetails) -> Iterator[str]:
 
 
 def show_history(events: Iterable[Event]) -> None:
-    """Print the events of a memory, oldest first."""
+    """Print the events of a memory, oldest first, with what each of them changed."""
     out, all_events = console(), list(events)
     aside = set_aside(all_events)
+    record: Record | None = None
     for event in all_events:
-        changes = ", ".join(f"{name}: {shorten(str(value), 80)}" for name, value in event.data.items() if value)
-        changes += {"waits": "  (quarantined)", "rejected": "  (rejected)"}.get(aside.get(event.id, ""), "")
+        note = {"waits": "  (quarantined)", "rejected": "  (rejected)"}.get(aside.get(event.id, ""), "")
         who = event.by.name or event.by.kind
-        out.print(Text.assemble((event.at[:19], "dim"), f"  {event.verb:<9} ", (who, "cyan"), f"  {changes}"))
+        said = event.data.get("reason") or event.data.get("note") or event.data.get("outcome") or ""
+        head = Text.assemble((local(event.at), "dim"), f"  {_VERBS.get(event.verb, event.verb)} by ", (who, "cyan"))
+        out.print(head.append(f": {said}" if said else "").append(note))
+        after = fold(record, event)
+        if after and event.id not in aside:
+            for line, style in _changes(record, after):
+                indented(out, line, HISTORY_INDENT, style=style)
+            record = after
+
+
+_VERBS = {"recorded": "saved", "confirmed": "approved", "heated": "hot set changed"}
+_COMPARED = (
+    "title",
+    "body",
+    "kind",
+    "fields",
+    "scopes",
+    "tags",
+    "project",
+    "visibility",
+    "confidence",
+    "anchors",
+    "triggers",
+    "links",
+)
+
+
+def _changes(before: Record | None, after: Record) -> Iterator[tuple[str, str]]:
+    """Yield what an event changed, a line each: the new value, and the old one before it."""
+    for name in _COMPARED:
+        now = _value_text(getattr(after, name))
+        old = _value_text(getattr(before, name)) if before else ""
+        derived = name == "title" and after.body.startswith(after.title.removesuffix("…"))
+        if now == old or derived or (before is None and name in ("visibility", "confidence", "project")):
+            continue
+        label = "text" if name == "body" else name
+        if old:
+            yield f"{label}: - {old}", "red"
+        yield f"{label}: {'+ ' if old else ''}{now or 'none'}", "green" if old else ""
+
+
+def _value_text(value: Any) -> str:
+    """Return a part of a record in words."""
+    match value:
+        case Link(relation=relation, target=target):
+            return f"{relation} {short(target)}"
+        case tuple() | list():
+            return ", ".join(map(_value_text, value))
+        case dict():
+            return "; ".join(f"{field_label(name)}: {_value_text(item)}" for name, item in value.items())
+    return " ".join(str(value).split())
 
 
 @contextmanager
@@ -324,7 +426,7 @@ def progress(label: str, total: int | None, *, quiet: bool = False) -> Iterator[
 
     columns = (TextColumn(label), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     out = console(error=True)
-    with Progress(*columns, console=out, disable=quiet or is_plain() or not out.is_terminal, transient=True) as bar:
+    with Progress(*columns, console=out, disable=quiet or is_plain() or not sys.stderr.isatty(), transient=True) as bar:
         task = bar.add_task(label, total=total)
         yield lambda done: bar.update(task, completed=done)
 
@@ -333,7 +435,7 @@ def progress(label: str, total: int | None, *, quiet: bool = False) -> Iterator[
 def working(label: str) -> Iterator[None]:
     """Show a spinner on stderr if the work takes noticeable time; nothing is drawn for programs."""
     out = console(error=True)
-    if is_plain() or not out.is_terminal:
+    if is_plain() or not sys.stderr.isatty():
         yield
         return
     status = out.status(f"{label} …")

@@ -12,10 +12,10 @@ import click
 from rich.text import Text
 
 from holdfast.hosts.cli.options import opened
-from holdfast.hosts.cli.render import ago, console, icon, json_option, print_json, show, working
+from holdfast.hosts.cli.render import ago, console, icon, indented, json_option, print_json, show, working
 from holdfast.hosts.cli.values import MEMORY
 from holdfast.model.errors import Conflict, HoldfastError, Invalid
-from holdfast.model.ids import short
+from holdfast.model.ids import SHORT, short
 from holdfast.model.record import Record, record_to_json
 from holdfast.model.text import counted, shorten
 from holdfast.surfaces.core import knowledge
@@ -283,9 +283,7 @@ def _list(sorts: Sequence[Sort], limit: int, *, as_json: bool) -> None:
         for item in own:
             _show_item(item)
     if items:
-        out.print(
-            Text("\nDecide in a terminal: holdfast review. One by one: holdfast review approve|reject ID.", "dim")
-        )
+        out.print(Text("\nTo decide, in a terminal: holdfast review", style="dim"))
     else:
         out.print("Nothing waits for you.")
 
@@ -409,7 +407,7 @@ def _show_item(item: WaitingItem, *, full: bool = False) -> None:
             for name, value in record.fields.items():
                 values = value if isinstance(value, list) else [value]
                 out.print(Text(f"     {name.replace('_', ' ')}: {'; '.join(map(str, values))}", style="dim"))
-    out.print(Text(f"            {item.why}", style="yellow"))
+    indented(out, item.why, SHORT + 4, style="yellow")
     if full and item.sort == "duplicate":
         out.print(Text.assemble("  merged: ", item.text))
 

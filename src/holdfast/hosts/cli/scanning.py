@@ -8,7 +8,7 @@ import click
 from rich.text import Text
 
 from holdfast.hosts.cli.options import declined, opened
-from holdfast.hosts.cli.render import console, json_option, print_json
+from holdfast.hosts.cli.render import console, json_option, print_json, working
 from holdfast.model.errors import Invalid
 from holdfast.model.ids import short
 from holdfast.verbs.upkeep.scan import Leak, Redacted, ScanResult, look_through, redact, scan
@@ -37,7 +37,8 @@ def scan_command(folder: Path | None, masking: bool, yes: bool, as_json: bool) -
         _show_scanned(look_through(folder), as_json=as_json)
         return
     with opened() as memory:
-        leaks = scan(memory)
+        with working("searching for secrets"):
+            leaks = scan(memory)
         if masking and (yes or not leaks or _confirm_masking(leaks)):
             _masked(leaks, redact(memory), as_json=as_json)
             return

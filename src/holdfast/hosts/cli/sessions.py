@@ -81,7 +81,11 @@ def close_command(
         session_id = find_session(memory, session).id if session else ""
         banner = waiting_for(unanswered(memory, session_id), ANSWERING)
         outcome = close(memory, session=session_id, close_type=close_type or "standard", payload=content)
-    show(outcome, "\n".join([*banner, work.closing_of(outcome)]), as_json=as_json)
+    show(
+        outcome,
+        "\n".join([*banner, work.closing_of(outcome, "decide with `holdfast review`", compliance=False)]),
+        as_json=as_json,
+    )
     if isinstance(outcome, NotClosed):
         raise click.exceptions.Exit(Conflict.exit_code)
 

@@ -2,7 +2,7 @@
 
 import shutil
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,7 +13,7 @@ from rich.text import Text
 from holdfast.compose.settings import FILE, FOLDER, PRIVATE
 from holdfast.hosts.cli.here import Here, look_around
 from holdfast.hosts.cli.options import settings
-from holdfast.hosts.cli.render import console, json_option, print_json
+from holdfast.hosts.cli.render import console, hanging, json_option, print_json
 from holdfast.hosts.cli.values import CLIENT
 from holdfast.hosts.mcp.serving import SURFACES, WITHOUT_TOOLS
 from holdfast.hosts.setup.clients import BY_NAME, CLIENTS, Client, installed
@@ -24,7 +24,7 @@ from holdfast.hosts.setup.places import Machine
 from holdfast.hosts.setup.placing import Planned, carry_out, diff_of, planned, snippet
 from holdfast.hosts.setup.removing import removals, take_out
 from holdfast.hosts.setup.shapes import stdio
-from holdfast.hosts.setup.wanted import Choices, covered, has_plugin, wanted
+from holdfast.hosts.setup.wanted import Choices, Wanted, covered, has_plugin, wanted
 from holdfast.model.errors import Invalid
 
 _DIFF_STYLE = {"+": "green", "-": "red", "@": "cyan"}
@@ -37,6 +37,7 @@ class Mode:
     yes: bool
     dry_run: bool
     as_json: bool
+    diffs: bool = False  # show every change, not only the names of files
 
     def __post_init__(self) -> None:
         if self.as_json and self.asks:
@@ -47,9 +48,16 @@ class Mode:
         """True if questions may be asked."""
         return not (self.yes or self.dry_run)
 
-    def proceeds(self, question: str) -> bool:
-        """Return whether to proceed; asks if questions are allowed."""
-        return self.yes and not self.dry_run if not self.asks else click.confirm(question, default=True)
+    def proceeds(self, question: str, plan: "Sequence[Planned]" = ()) -> bool:
+        """Return whether to proceed; asks if questions are allowed, and shows the changes of a plan on request."""
+        if not self.asks:
+            return self.yes and not self.dry_run
+        if not plan:
+            return click.confirm(question, default=True)
+        answers = click.Choice(["y", "n", "d"], case_sensitive=False)
+        while (answer := click.prompt(f"{question} (d shows the changes)", type=answers, default="y")) == "d":
+            _show_diffs(plan)
+        return bool(answer == "y")
 
 
 @click.command("init")
@@ -65,6 +73,7 @@ class Mode:
 @click.option("--no-hooks", is_flag=True, help="Only the server: nothing is captured or injected automatically.")
 @click.option("--instructions", is_flag=True, help="Also add a note for agents to CLAUDE.md, AGENTS.md, GEMINI.md.")
 @click.option("--gitignore", is_flag=True, help="With --project: add the new files to .gitignore.")
+@click.option("--diff", "diffs", is_flag=True, help="Show every change line by line.")
 @click.option("--dry-run", is_flag=True, help="Preview the changes.")
 @click.option("-y", "--yes", is_flag=True, help="Do not ask.")
 @json_option
@@ -75,15 +84,16 @@ def init_command(
     no_hooks: bool,
     instructions: bool,
     gitignore: bool,
+    diffs: bool,
     dry_run: bool,
     yes: bool,
     as_json: bool,
 ) -> None:
-    """Set up the clients on this machine.
+    """Set up the AI clients on this machine.
 
-    Shows every change first, leaves everything else in their files alone, and can be run again at any time.
+    Lists the files it would change and asks, leaves everything else in them alone, and can be run again at any time.
     """
-    manner = Mode(yes=yes, dry_run=dry_run, as_json=as_json)
+    manner = Mode(yes=yes, dry_run=dry_run, as_json=as_json, diffs=diffs)
     check_lasting(sys.prefix)
     here = look_around("project" if in_project else "user")
     known, unknown = _clients(names, here.machine, manner)
@@ -101,10 +111,13 @@ def init_command(
 @click.command("uninstall")
 @click.option("--client", "names", type=CLIENT, multiple=True, help="Only this client; repeatable.")
 @click.option("--all", "everything", is_flag=True, help="Also delete the memories, after a backup.")
+@click.option("--diff", "diffs", is_flag=True, help="Show every change line by line.")
 @click.option("--dry-run", is_flag=True, help="Preview the changes.")
 @click.option("-y", "--yes", is_flag=True, help="Do not ask.")
 @json_option
-def uninstall_command(names: tuple[str, ...], everything: bool, dry_run: bool, yes: bool, as_json: bool) -> None:
+def uninstall_command(
+    names: tuple[str, ...], everything: bool, diffs: bool, dry_run: bool, yes: bool, as_json: bool
+) -> None:
     """Undo `init`: remove Holdfast from every client. Memories are kept, unless --all.
 
     A file that was not changed since is restored byte by byte.
@@ -117,8 +130,8 @@ def uninstall_command(names: tuple[str, ...], everything: bool, dry_run: bool, y
     leaving = set(names) or here.manifest.clients()
     plan = removals(here.manifest, leaving)
     if not as_json:
-        _show(plan)
-    done = bool(plan) and manner.proceeds(_question(plan))
+        _show(plan) if diffs else _show_files(plan, here.machine)
+    done = bool(plan) and manner.proceeds(_question(plan), plan)
     if done:
         take_out(plan, leaving, here.manifest, here.store)
     declined = bool(plan) and not done and not dry_run
@@ -136,9 +149,9 @@ def _set_up(choices: Choices, here: Here, manner: Mode, unknown: tuple[str, ...]
     wants = list(wanted(choices, here.machine, here.made))
     plan = planned(wants, choices, here.manifest, here.machine.project)
     if not manner.as_json:
-        _show(plan)
+        _show_plan(plan, wants, here, diffs=manner.diffs)
     will_change = any(change.changes for change in plan)
-    done = bool(choices.clients) and (manner.proceeds(_question(plan)) if will_change else not manner.dry_run)
+    done = bool(choices.clients) and (manner.proceeds(_question(plan), plan) if will_change else not manner.dry_run)
     if done:
         manifest = replace(here.manifest, surfaces={**here.manifest.surfaces, **choices.surfaces})
         carry_out(plan, wants, manifest, here.store, private=here.level == "user")
@@ -146,6 +159,10 @@ def _set_up(choices: Choices, here: Here, manner: Mode, unknown: tuple[str, ...]
         for line in _remarks(choices, here, unknown, plan):
             click.echo(line)
     _conclude(plan, done=done, as_json=manner.as_json, more={"unknown": list(unknown)})
+    if done and will_change and not manner.as_json:
+        names = ", ".join(client.title for client in choices.clients)
+        click.echo(f"\nNext: start a new session in {names}; it begins with what is known about the project.")
+        click.echo("`holdfast doctor` checks the set-up, `holdfast uninstall` undoes it.")
 
 
 def _without_hooks(choices: Choices, here: Here, manner: Mode) -> Here:
@@ -180,12 +197,54 @@ def _wants_instructions(known: tuple[Client, ...], manner: Mode) -> bool:
     return click.confirm("Also add a note for agents to CLAUDE.md, AGENTS.md, …?", default=False)
 
 
-def _show(plan: Iterable[Planned]) -> None:
+def _show_plan(plan: Sequence[Planned], wants: Sequence[Wanted], here: Here, *, diffs: bool) -> None:
+    """Print a line for each client with the files that change; with `diffs` every change."""
+    out = console()
+    if diffs:
+        _show(plan)
+        return
+    changing = {change.path: change for change in plan if change.changes}
+    for name in dict.fromkeys(want.client for want in wants):
+        files = dict.fromkeys(want.path for want in wants if want.client == name and want.path in changing)
+        shown = [f"{_short_path(path, here.machine)} ({_size(changing[path])})" for path in files]
+        title = BY_NAME[name].title if name in BY_NAME else name
+        hanging(out, Text.assemble((f"{title:<15} ", "bold"), ", ".join(shown) or "already set up"), 16)
+    _show_left_alone(plan)
+
+
+def _show_files(plan: Sequence[Planned], machine: Machine) -> None:
+    for change in (change for change in plan if change.changes):
+        click.echo(f"{_short_path(change.path, machine)} ({_size(change)})")
+    _show_left_alone(plan)
+
+
+def _short_path(path: Path, machine: Machine) -> str:
+    return f"~/{path.relative_to(machine.home)}" if path.is_relative_to(machine.home) else str(path)
+
+
+def _size(change: Planned) -> str:
+    before, after = (len((text or "").splitlines()) for text in (change.before, change.after))
+    if change.before is None:
+        return f"new, {after} lines"
+    return "removed" if change.after is None else f"{after - before:+} lines"
+
+
+def _show(plan: Sequence[Planned]) -> None:
     """Print the changes, and for files left alone what to add by hand."""
+    _show_diffs(plan)
+    _show_left_alone(plan)
+
+
+def _show_diffs(plan: Sequence[Planned]) -> None:
     out = console()
     for change in plan:
         for line in diff_of(change).splitlines():
             out.print(Text(line, style=_DIFF_STYLE.get(line[:1], "")))
+
+
+def _show_left_alone(plan: Sequence[Planned]) -> None:
+    out = console()
+    for change in plan:
         for left in change.left_alone:
             out.print(Text(f"{left.path} is left alone. {left.why}", style="yellow"))
             if left.snippet:

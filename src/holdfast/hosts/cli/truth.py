@@ -1,6 +1,5 @@
 """Commands that check whether memories are still true."""
 
-import sys
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,7 +12,7 @@ from rich.text import Text
 from holdfast.compose.adapters import committed_memories
 from holdfast.compose.settings import FILE, store_folder
 from holdfast.hosts.cli.options import opened, settings
-from holdfast.hosts.cli.render import FRESHNESS_STYLE, console, icon, json_option, print_json, show
+from holdfast.hosts.cli.render import FRESHNESS_STYLE, console, icon, json_option, print_json, show, working
 from holdfast.hosts.cli.values import MEMORY
 from holdfast.hosts.plain import plain
 from holdfast.model.errors import Invalid
@@ -23,6 +22,8 @@ from holdfast.model.text import counted, shorten
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.truth.gate import CheckedChange, check_change
 from holdfast.verbs.truth.verify import Checked, check_all, verify
+
+FOUND = 1  # the exit code of a check that found something
 
 
 @click.command("verify")
@@ -52,13 +53,15 @@ def verify_command(id: str, note: str, anchors: tuple[str, ...], everything: boo
             message = f"{short(record.id)} verified: {record.title}"
             show({"status": "verified", "record": record_to_json(record)}, message, as_json=as_json)
             return
-        checked = check_all(memory)
+        with working("comparing memories with the code"):
+            checked = check_all(memory)
     outdated = [item for item in checked if item.action in ("forget", "revise")]
     if as_json:
         print_json([plain(item) for item in checked])
     else:
         _show(checked, quiet=quiet)
-    sys.exit(1 if outdated else 0)
+    if outdated:
+        raise click.exceptions.Exit(FOUND)
 
 
 @click.command("check")
@@ -107,7 +110,8 @@ def check_command(base: str, everything: bool, form: str, output: Path | None, a
         commit = _base_commit(memory, compared)
         change = check_change(memory, commit, committed_memories(memory, commit), everything=everything)
     _report_change(change, compared, form, output)
-    sys.exit(1 if change.broken else 0)
+    if change.broken:
+        raise click.exceptions.Exit(FOUND)
 
 
 @contextmanager

@@ -5,10 +5,11 @@ from dataclasses import asdict, fields
 from pathlib import Path
 
 import click
+from rich.padding import Padding
 from rich.text import Text
 
 from holdfast.hosts.cli.options import opened, settings
-from holdfast.hosts.cli.render import console, json_option, print_json, progress
+from holdfast.hosts.cli.render import console, hanging, json_option, print_json, progress
 from holdfast.model.config import Config
 from holdfast.model.errors import HoldfastError, Invalid, InvalidConfig
 from holdfast.model.text import counted
@@ -78,7 +79,7 @@ def status_command(as_json: bool) -> None:
     }
     out = console()
     for name, line in lines.items():
-        out.print(Text.assemble((f"{name:<9}", "dim"), line))
+        hanging(out, Text.assemble((f"{name:<9}", "dim"), line), 9)
 
 
 def _memories(now: Status) -> str:
@@ -125,6 +126,9 @@ def _show_checks(checks: list[Check], *, as_json: bool) -> None:
         console().print(Text.assemble((f"{mark} ", style), (f"{check.name:<15}", "bold"), check.found))
         if check.fix:
             console().print(Text(f"  → {check.fix}", style="yellow"))
+    if not as_json:
+        fix = next((check.fix for check in checks if check.fix), "")
+        console().print(Text(f"\nNext: {fix}" if fix else "\nEverything works."))
 
 
 @click.command("config")
@@ -140,8 +144,12 @@ def config_command(as_json: bool) -> None:
     for spec in fields(Config):
         source = current.sources[spec.name]
         value = (str(values[spec.name]) or "(empty)", "bold" if source != "default" else "")
-        out.print(Text.assemble((f"{spec.name:<17}", "cyan"), value, (f"  ({source})", "dim")))
-        out.print(Text(f"{'':<17}{spec.metadata['help']}", style="dim"))
+        out.print(Text.assemble((spec.name, "cyan"), "  ", value, (f"  ({source})", "dim")))
+        out.print(
+            Padding(Text(spec.metadata["help"], style="dim"), (0, 0, 0, 4))
+            if out.is_terminal
+            else Text(f"    {spec.metadata['help']}")
+        )
 
 
 def _masked(name: str, value: object) -> object:

@@ -1,7 +1,9 @@
 """Argument types that complete themselves in a shell: memories, kinds, scopes, dates and clients."""
 
+import re
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -29,6 +31,36 @@ class Offering(click.types.StringParamType):
         del param
         offers = self.offers(ctx, incomplete) if self.offers else ()
         return [CompletionItem(word, help=meaning) for word, meaning in offers]
+
+
+class Date(Offering):
+    """A date or time: 2026-11-15, 2026-11, today, yesterday, or how long ago (12h, 7d, 2w)."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the instant meant; days begin at midnight here, dates at midnight UTC."""
+        from datetime import UTC, datetime
+
+        from holdfast.model.errors import Invalid
+        from holdfast.model.ids import parse_instant
+
+        text = str(super().convert(value, param, ctx)).strip().lower()
+        now = datetime.now(UTC)
+        ago = re.fullmatch(r"(\d{1,4}) ?([hdw])(?:ours?|ays?|eeks?)?(?: ago)?", text)
+        if ago:
+            return parse_instant((now - int(ago[1]) * _UNITS[ago[2]]).isoformat())
+        if text in ("today", "yesterday"):
+            midnight = now.astimezone().replace(hour=0, minute=0, second=0, microsecond=0)
+            return parse_instant((midnight - timedelta(days=text == "yesterday")).isoformat())
+        if month := re.fullmatch(r"(\d{4})(-\d\d)?", text):
+            text = f"{month[1]}{month[2] or '-01'}-01"
+        try:
+            return parse_instant(text.upper()) if text else ""
+        except Invalid as problem:
+            hint = "Write it like 2026-11-15, 2026-11, 2026-11-15T08:30Z, yesterday or 7d (12h, 2w)."
+            raise Invalid(problem.message, hint=hint) from problem
+
+
+_UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
 
 
 def _memories(ctx: click.Context, incomplete: str) -> Iterator[tuple[str, str]]:
@@ -72,7 +104,7 @@ def _clients(_: click.Context, incomplete: str) -> Iterator[tuple[str, str]]:
 
 
 MEMORY, KIND, SCOPE = Offering("id", _memories), Offering("kind", _kinds), Offering("scope", _scopes)
-CLIENT, RELATION, DATE = Offering("name", _clients), Offering("relation", _relations), Offering("date")
+CLIENT, RELATION, DATE = Offering("name", _clients), Offering("relation", _relations), Date("date")
 
 
 def _beginning(words: Iterable[str], incomplete: str) -> Iterator[tuple[str, None]]:

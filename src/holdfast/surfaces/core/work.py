@@ -26,6 +26,8 @@ from holdfast.verbs.sessions.topics import Patterns, Topics
 from holdfast.verbs.upkeep.doctor import Status
 
 BUDGET, LEFT_OFF = 1_500, 300
+LESSON = "remember(kind=scar, links=[elaborates:id]) if so, forget(id) if not."
+PROMOTE = "thread(promote) or thread(dismiss)"
 THREADS_AT_START = 5
 
 
@@ -140,8 +142,8 @@ def opened_thread(outcome: Any) -> str:
     return refusal_of(outcome)
 
 
-def closing_of(outcome: Closed | NotClosed) -> str:
-    """Format how a session closed, or what has to be done first."""
+def closing_of(outcome: Closed | NotClosed, promote: str = PROMOTE, *, compliance: bool = True) -> str:
+    """Format how a session closed, or what has to be done first; `promote` is how to decide on a suggested thread."""
     if isinstance(outcome, NotClosed):
         return "\n".join(
             [
@@ -162,15 +164,13 @@ def closing_of(outcome: Closed | NotClosed) -> str:
     ]
     lines += [f"Scars answered at close: {'; '.join(settled)}"] if settled else []
     lines += (
-        [
-            f"Suggested thread: {short(outcome.suggestion.id)} {outcome.suggestion.title}; thread(promote) or thread(dismiss)"
-        ]
+        [f"Suggested thread: {short(outcome.suggestion.id)} {outcome.suggestion.title}; {promote}"]
         if outcome.suggestion
         else []
     )
-    lines += [
-        f"Compliance: {', '.join(f'{name} {value}' for name, value in outcome.compliance.items() if name != 'close_type')}"
-    ]
+    if compliance:
+        kept = (f"{name} {value}" for name, value in outcome.compliance.items() if name != "close_type")
+        lines.append(f"Compliance: {', '.join(kept)}")
     return within(BUDGET, lines, [f"Note: {remark}" for remark in outcome.remarks], "session(show)")
 
 
@@ -222,21 +222,20 @@ def brief_of(brief: Brief) -> str:
     return brief.text
 
 
-def absorbed_of(absorbed: Absorbed) -> str:
+def absorbed_of(absorbed: Absorbed, how: str = LESSON) -> str:
     """Format what was saved from sub-agents, and what should become a lesson."""
     head = f"Saved {counted(len(absorbed.kept), 'observation')}" + (
         f", {len(absorbed.known)} were known" if absorbed.known else ""
     )
     lines = [f"{head}: {', '.join(short(record.id) for record in absorbed.kept)}".rstrip(": ")]
     lines += [f"NOT saved: {problem}" for problem in absorbed.problems]
-    return within(
-        BUDGET, [*lines, *_lessons(absorbed.candidates)[:1]], _lessons(absorbed.candidates)[1:], "explore(candidates)"
-    )
+    lessons = _lessons(absorbed.candidates, how)
+    return within(BUDGET, [*lines, *lessons[:1]], lessons[1:], "explore(candidates)")
 
 
-def candidates_of(candidates: Sequence[Candidate]) -> str:
-    """Format the observations that sound like lessons."""
-    lines = _lessons(candidates)
+def candidates_of(candidates: Sequence[Candidate], how: str = LESSON) -> str:
+    """Format the observations that sound like lessons, and how to make them one."""
+    lines = _lessons(candidates, how)
     return (
         within(BUDGET, lines[:1], lines[1:], "remember or forget some first")
         if lines
@@ -244,10 +243,10 @@ def candidates_of(candidates: Sequence[Candidate]) -> str:
     )
 
 
-def _lessons(candidates: Sequence[Candidate]) -> list[str]:
+def _lessons(candidates: Sequence[Candidate], how: str) -> list[str]:
     if not candidates:
         return []
-    head = f"{len(candidates)} may be lessons: remember(kind=scar, links=[elaborates:id]) if so, forget(id) if not."
+    head = f"{len(candidates)} may be lessons: {how}"
     return [
         head,
         *(

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from holdfast.engine.raw import counters
 from holdfast.engine.views import health_queries, labels, links, records, usage
 from holdfast.engine.views.health_queries import Found
-from holdfast.model.ids import days_before
+from holdfast.model.ids import days_before, short
 from holdfast.model.record import Record
 from holdfast.policy.ranking.health import Measure, measures, score
 from holdfast.verbs.memory import Memory
@@ -115,7 +115,7 @@ def health(memory: Memory, *, days: int = 30) -> Health:
 
 
 def _compare(found: Overwritten) -> Chore:
-    command = f"holdfast history {found.record.id}"
+    command = f"holdfast history {short(found.record.id)}"
     return Chore(what="compare", why=found.remark.why, command=command, record=found.record)
 
 
@@ -177,7 +177,7 @@ def _queue(
         Chore(
             what="decide",
             why="these two contradict each other",
-            command=f"holdfast review resolve {first} {second}",
+            command=f"holdfast review resolve {short(first)} {short(second)}",
         )
         for first, second in conflicts
     ]
@@ -213,4 +213,4 @@ def _chores(name: str, affected: Sequence[Record]) -> list[Chore]:
     if name not in _ADVICE:
         return []
     what, why, command = _ADVICE[name]
-    return [Chore(what=what, why=why, command=command.format(record.id), record=record) for record in affected]
+    return [Chore(what=what, why=why, command=command.format(short(record.id)), record=record) for record in affected]

@@ -1,0 +1,148 @@
+"""Every example of every help, and of the first screen, is run in a store made for it."""
+
+import io
+import json
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from holdfast.hosts.cli.main import WELCOME, _run
+from holdfast.model.ids import short
+from tests.hosts.test_help import SHOWN
+from tests.importing import copied
+
+pytestmark = pytest.mark.embedded
+FIRST, SECOND = "QD7Q2M4X", "8HX9K4TN"  # the ids that examples use
+# Commands that run until they are stopped, open a browser or need a server; other tests start them.
+RUNNING = ("mcp", "web", "watch", "server", "completion", "demo", "store migrate", "--set database", "compat")
+# What has to happen first, by the beginning of an example.
+BEFORE = {
+    "restore": [f"forget {FIRST} --reason done"],
+    "unlink": [f"link {FIRST} supersedes {SECOND}"],
+    "review approve": [f"forget {SECOND} --reason done"],
+    "thread resolve": ["thread open 'Load-test the limiter'"],
+    "session close": ["session start"],
+    "store import memories.jsonl": ["store export -o memories.jsonl"],
+    "store restore": ["store backup ../home/holdfast-backup.db"],
+    "sync": ["replica on notes --no-git-config"],
+    "store project move": ["remember --project foo 'The foo service is old.'"],
+}
+# Examples that report something: the exit code they end with.
+CODES = {"review approve QD7Q2M4X": 4, "review reject QD7Q2M4X": 4, "store recover damaged.db": 3}
+MORE = {"store recover": "--yes", "store restore": "--yes"}  # they ask, but only in a terminal
+
+
+def words_of(line: str) -> tuple[list[str], str]:
+    """Return the arguments of an example, and the file it reads from stdin."""
+    command, _, source = re.split(r"  +", line)[0].partition(" < ")
+    return shlex.split(command)[1:], source
+
+
+def is_run(line: str) -> bool:
+    text = line.removeprefix("holdfast ")
+    return not text.startswith(RUNNING) and not text.startswith(("store backup /media",))
+
+
+EXAMPLES = [line for line in SHOWN if is_run(line)]
+
+
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with a repository, a home and the files that examples name; it is copied for each of them."""
+    folder = tmp_path_factory.mktemp("examples")
+    work, home = folder / "work", folder / "home"
+    fixtures = copied(folder / "fixtures")
+    shutil.copytree(fixtures / "gitmem", work / ".gitmem")
+    (work / "src").mkdir(parents=True)
+    (work / "docs").mkdir()
+    (work / "src" / "pay.py").write_text("def retry():\n    return 3\n")
+    (work / "src" / "settings.py").write_text("LIMIT = 5\n")
+    (work / "docs" / "guide.md").write_text("# Guide\n\nDeploys happen on Mondays.\n")
+    (work / "NOTES.md").write_text("# Notes\n\nThe queue is drained at night.\n")
+    (work / "session.log").write_text("We decided to use SQLite because one file is enough.\n")
+    (work / "observations.json").write_text(json.dumps([{"text": "The retry loop has no upper bound."}]))
+    (home / "notes").mkdir(parents=True)
+    for name in (".claude", ".codex", ".claude-mem"):
+        (home / name).mkdir()
+    shutil.copy(fixtures / "claude-mem.db", home / ".claude-mem" / "claude-mem.db")
+    for command in (
+        "git init -q -b main",
+        "git add src docs",
+        "git commit -qm first",
+        "git update-ref refs/remotes/origin/main HEAD",
+    ):
+        subprocess.run(["git", "-c", "user.name=Ada", "-c", "user.email=ada@example.org", *command.split()[1:]], cwd=work, check=True)  # fmt: skip
+    return folder
+
+
+@pytest.fixture
+def place(prepared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    shutil.copytree(prepared, tmp_path / "all")
+    monkeypatch.chdir(tmp_path / "all" / "work")
+    monkeypatch.setenv("HOME", str(tmp_path / "all" / "home"))
+    monkeypatch.setenv("HOLDFAST_EMBEDDER", "none")
+    monkeypatch.setenv("GIT_AUTHOR_EMAIL", "ada@example.org")
+    monkeypatch.setenv("GIT_COMMITTER_EMAIL", "ada@example.org")
+    return tmp_path / "all"
+
+
+def saved(capsys: pytest.CaptureFixture[str], *words: str) -> str:
+    assert _run(["remember", "--json", *words]) == 0
+    return short(str(json.loads(capsys.readouterr().out)["record"]["id"]))
+
+
+@pytest.mark.parametrize("line", EXAMPLES)
+def test_an_example_can_be_run(
+    place: Path, line: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ids = {
+        FIRST: saved(
+            capsys,
+            "The API allows 60 requests a minute.",
+            "--scope",
+            "backend",
+            "--anchor",
+            "src/pay.py",
+            "--at",
+            "2026-01-01",
+        ),
+        SECOND: saved(capsys, "The API allows 90 requests a minute.", "--scope", "backend"),
+    }
+    words, source = words_of(line)
+    text = shlex.join(words)
+    text += next((f" {flag}" for start, flag in MORE.items() if text.startswith(start)), "")
+    if "vectors" in words:
+        monkeypatch.setenv("HOLDFAST_EMBEDDER", "local")
+    before = next((steps for start, steps in BEFORE.items() if text.startswith(start)), [])
+    for step in [*before, text]:
+        home = str(place / "home")
+        arguments = [ids.get(word, word).replace("~", home) for word in shlex.split(step)]
+        given = (place / "work" / source).read_bytes() if source else b"y\ny\ny\ny\n"
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(given)))
+        code = _run(arguments)
+        shown = capsys.readouterr()
+    expected = next((code for start, code in CODES.items() if text.startswith(start)), 0)
+    assert code == expected, f"{line}: {shown.out}{shown.err}"
+    assert shown.out.strip() or shown.err.strip()
+
+
+def test_the_first_screen_keeps_its_promise(
+    place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What the first command saves, the second finds by its meaning, and `init` sets up the clients."""
+    monkeypatch.setenv("HOLDFAST_EMBEDDER", "local")
+    remember, recall, init = (shlex.split(line) for line in WELCOME)
+    assert _run(remember) == 0
+    capsys.readouterr()
+    assert _run(recall) == 0
+    assert "Run the migrations before the seed script." in capsys.readouterr().out
+    assert _run(["brief"]) == 0
+    assert "Run the migrations before the seed script." in capsys.readouterr().out
+    assert _run([*init, "--yes"]) == 0
+    assert "Claude Code" in capsys.readouterr().out
+    assert (place / "home" / ".claude.json").exists()
