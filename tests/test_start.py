@@ -11,9 +11,9 @@ import pytest
 ROOT = Path(__file__).parents[1]
 PAGES = ("README.md", "docs/start.md", "docs/review.md")
 VARYING = (
+    (re.compile(r"last [0-9a-f]{8}"), "last COMMIT"),
     (re.compile(r"\b(?=[0-9A-Z]*\d)[0-9A-Z]{8,26}\b"), "ID"),
     (re.compile(r"\d{4}-\d\d-\d\d"), "DATE"),
-    (re.compile(r"last [0-9a-f]{8}"), "last COMMIT"),
     (re.compile(r"\d\.\d\d"), "N"),
 )
 
