@@ -11,7 +11,7 @@ python3 dev.py coverage [TESTS]       how many lines of model, policy, engine an
 python3 dev.py install                pip, uv tool and pipx in clean environments, from the checkout, the wheel and git
 python3 dev.py protocol               the official MCP tools (Inspector, conformance) on our servers
 python3 dev.py plugin                 our plugin in the real Claude Code, Codex and Copilot CLI (fetches 1 GB)
-python3 dev.py compatible [PYTEST ARGUMENTS]   what the documents of the five systems promise, tried literally: a table for each
+python3 dev.py compatible [PYTEST ARGUMENTS]   what the documents of the five systems promise, tried literally, and round trips with bettermemory and git-notes-memory from PyPI: a table for each
 python3 dev.py clients [PYTEST ARGUMENTS]   every promise in the real Claude Code, Codex, Gemini CLI and OpenCode (fetches 1 GB)
 python3 dev.py screenshots            pictures of the viewer into docs/screenshots (needs chromium)
 python3 dev.py docs [MKDOCS ARGUMENTS]   the documentation site in ./site, every link checked; `docs serve` shows it while you write
