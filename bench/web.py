@@ -60,6 +60,7 @@ PARTS = {
     "the inbox": "/review/items",
     "score": "/review/score",
     "needs you, at home": "/home/health",
+    "saved by day, at home": "/home/saved",
     "memories by kind, scope and tag": "/memories/facets",
     "memories in another order": "/memories/hits?sort=used",
     "map, drawn": "/map/drawn",

@@ -568,6 +568,7 @@ def test_parts_are_whole_pages_for_who_has_no_scripts(site: Site) -> None:
         "/memories/facets",
         "/map/drawn",
         "/home/health",
+        "/home/saved",
     ):
         page = site.get(path)
         assert '<link rel="stylesheet"' in page, path

@@ -87,6 +87,7 @@ def _found(
 ) -> Found:
     low, high = span(project) if project is not None else (0, 2**62)
     given = {"low": low, "high": high, "before": before, **parts}
-    count = int(db.query(f"select count(*) {_HERE} {more}", given)[0][0])
     rows = db.query(f"select records.id {_HERE} {more} order by {order} limit :limit", {**given, "limit": limit})
+    # Counting reads the whole project, so only what did not fit is counted.
+    count = len(rows) if len(rows) < limit else int(db.query(f"select count(*) {_HERE} {more}", given)[0][0])
     return Found(total=count, ids=tuple(row[0] for row in rows))

@@ -51,6 +51,7 @@ log = logging.getLogger(__name__)
 PAGES: dict[str, Page] = {
     "/": home.page,
     "/home/health": home.health_part,
+    "/home/saved": home.saved_part,
     "/activity": activity.page,
     "/activity/older": activity.older_items,
     "/activity/newer": activity.newer_items,

@@ -29,10 +29,12 @@ class Census:
     sources: dict[str, int]
 
 
-def browse(memory: Memory, query: Query, *, states: Sequence[str] = ("active",), offset: int = 0) -> Page:
-    """Return one page of the records that match a query's filters; its text is ignored."""
+def browse(
+    memory: Memory, query: Query, *, states: Sequence[str] = ("active",), offset: int = 0, oldest_first: bool = False
+) -> Page:
+    """Return one page of the records that match a query's filters, newest first by default; its text is ignored."""
     filter_ = chosen_by(memory, query, states)
-    entries = records.page(memory.store.db, filter_, limit=query.limit, offset=offset)
+    entries = records.page(memory.store.db, filter_, limit=query.limit, offset=offset, oldest_first=oldest_first)
     return Page(entries=tuple(entries), total=records.counted(memory.store.db, filter_))
 
 

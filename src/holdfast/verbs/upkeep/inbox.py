@@ -20,7 +20,7 @@ from holdfast.verbs.records.usage_log import uses_of
 from holdfast.verbs.sessions.suggest import suggestions
 from holdfast.verbs.truth.contradictions import Dispute, marked
 from holdfast.verbs.truth.verify import can_verify
-from holdfast.verbs.upkeep.health import MOST_CHECKED, typos_in
+from holdfast.verbs.upkeep.health import MOST_CHECKED, Health, typos_in
 
 DAYS = 30
 MOST = 1_000  # read of each reason at most
@@ -55,9 +55,20 @@ def inbox(memory: Memory, reason: str, *, limit: int = 20, offset: int = 0) -> I
     return REASONS[reason](memory, offset, offset + limit)
 
 
-def waiting_counts(memory: Memory) -> dict[str, int | None]:
-    """Count what waits for each reason; None where it is unknown: the code is not here."""
-    return {reason: find(memory, 0, 0).total for reason, find in REASONS.items()}
+def waiting_counts(memory: Memory, report: Health | None = None) -> dict[str, int | None]:
+    """Count what waits for each reason; None where it is unknown: the code is not here. A health report spares queries."""
+    known = _in_report(report) if report else {}
+    return {reason: known[reason] if reason in known else find(memory, 0, 0).total for reason, find in REASONS.items()}
+
+
+def _in_report(report: Health) -> dict[str, int | None]:
+    return {
+        "stale": report.drifted.total if report.drifted else None,
+        "wrong": report.contradicted.total,
+        "scope": len(report.typos),
+        "unchecked": report.stale.total + report.unverified.total,
+        "unused": report.dead.total + report.cold.total,
+    }
 
 
 def _stale(memory: Memory, start: int, end: int) -> Inbox:

@@ -29,7 +29,6 @@ def page(ask: Ask) -> Response:
     """Return the home page; what takes long in a large project loads after it."""
     place, later = look(ask.memory), is_large(ask)
     since, cookie = _visits(ask, place)
-    saved = saved_by_day(ask.memory, days=DAYS, everywhere=ask.everywhere)
     brief = brief_of(ask.memory)
     total = ask.memory.store.size(None if ask.everywhere else (ask.memory.store.project_number(ask.memory.project),))
     answer = render.page(
@@ -39,14 +38,11 @@ def page(ask: Ask) -> Response:
         total=total,
         later=later,
         open_sessions=open_sessions(ask.memory, limit=SESSIONS, everywhere=ask.everywhere),
-        line=plots.line(saved, f"Memories saved on each of the last {DAYS} days"),
-        saved=sum(saved.values()),
-        days=DAYS,
         brief=brief,
         words=WORDS,
         outcome=outcome_of,
         **_changes(ask, since),
-        **({} if later else _health(ask)),
+        **({} if later else _health(ask) | _saved(ask)),
     )
     answer.set_cookie(LOOKED, cookie, max_age=31_536_000, httponly=True, samesite="strict", path="/")
     return answer
@@ -57,9 +53,20 @@ def health_part(ask: Ask) -> Response:
     return render.part(ask, "home_health.html", "Health", "/", **_health(ask))
 
 
+def saved_part(ask: Ask) -> Response:
+    """Return how many memories were saved by day, for a project in which counting takes a moment."""
+    return render.part(ask, "home_saved.html", "Memories saved", "/", **_saved(ask))
+
+
+def _saved(ask: Ask) -> dict[str, Any]:
+    saved = saved_by_day(ask.memory, days=DAYS, everywhere=ask.everywhere)
+    label = f"Memories saved on each of the last {DAYS} days"
+    return {"line": plots.line(saved, label), "saved": sum(saved.values()), "days": DAYS}
+
+
 def _health(ask: Ask) -> dict[str, Any]:
-    counts = cached_until_event(ask, "waiting", lambda: waiting_counts(ask.memory))
     report = cached_until_event(ask, "health", lambda: health(ask.memory))
+    counts = cached_until_event(ask, "waiting", lambda: waiting_counts(ask.memory, report))
     needs = [(reason, *LABELS[reason], counts[reason]) for reason in URGENT if counts[reason]]
     return {"health": report, "word": word_for(report.score), "needs": needs, "waiting": urgent(counts)}
 

@@ -23,7 +23,7 @@ from holdfast.verbs.records.vitals import Vitals, vitals_of
 from holdfast.verbs.search.recall import recall
 
 LIMIT, PAGE = 30, 40
-MOST_SORTED, MOST_EXPORTED = 1_000, 10_000
+MOST_SORTED, MOST_EXPORTED = 500, 10_000
 STATES = ("active", "pending", "held", "retired")
 SORTS = {
     "": "Newest",
@@ -297,6 +297,9 @@ def _listed(ask: Ask, query: Query, state: str, sort: str) -> dict[str, Any]:
         page = known_on(ask.memory, wanted, query.as_of, offset=place)
         entries, after, ended = list(page.entries), place + PAGE, place + PAGE >= page.total
         note = f"As agents knew it on {ask.text('as_of')[:10]}."
+    elif sort == "oldest":
+        page = browse(ask.memory, wanted, states=(state,), offset=place, oldest_first=True)
+        entries, after, ended = list(page.entries), place + PAGE, place + PAGE >= page.total
     elif sort:
         entries, after, ended, note = _ordered(ask, query, state, sort, place)
     elif ask.everywhere:
@@ -320,7 +323,6 @@ def _ordered(ask: Ask, query: Query, state: str, sort: str, place: int) -> tuple
     page = browse(ask.memory, replace(query, limit=MOST_SORTED), states=(state,))
     vitals = {one.record.id: one for one in vitals_of(ask.memory, page.entries)}
     keys = {
-        "oldest": lambda entry: (entry.record.created_at, entry.number),
         "changed": lambda entry: _descending(entry.record.updated_at),
         "used": lambda entry: -vitals[entry.record.id].usage.applied,
         "shown": lambda entry: -vitals[entry.record.id].usage.surfaced,

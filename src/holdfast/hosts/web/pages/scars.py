@@ -10,7 +10,7 @@ from holdfast.verbs.sessions.analyze import blind_spots, wordings
 from holdfast.verbs.sessions.scars import effects
 
 DAYS = (30, 90, 365)
-MOST, MOST_LISTED = 100, 1_000
+MOST, MOST_LISTED = 100, 500
 
 
 def page(ask: Ask) -> Response:
@@ -30,6 +30,7 @@ def page(ask: Ask) -> Response:
         applied=sum(one.outcomes["applied"] for one in shown_scars),
         succeeded=sum(one.outcomes["succeeded"] for one in shown_scars),
         total=len(kept),
+        most_listed=MOST_LISTED,
         never=[entry.record for entry in kept if entry.record.id not in seen],
         blind=cached_until_event(ask, "blind", lambda: blind_spots(ask.memory, days=days)),
         wordings=wordings(ask.memory, days=days),
