@@ -18,7 +18,7 @@ COMMANDS = {
     "mcp": ("mcp", "--http"),
     "team": ("server", "run", "--rate", "100000", "--burst", "100000"),
 }
-PROOF = {"viewer": b"/search", "mcp": b"/nothing", "team": b"/readyz"}  # asked after everything that was tried
+PROOF = {"viewer": b"/memories", "mcp": b"/nothing", "team": b"/readyz"}  # asked after everything that was tried
 PATIENCE = 0.25  # seconds; a request that is not whole is not answered
 
 
