@@ -12,7 +12,18 @@ import click
 from rich.text import Text
 
 from holdfast.hosts.cli.options import opened
-from holdfast.hosts.cli.render import ago, console, icon, indented, json_option, print_json, show, working
+from holdfast.hosts.cli.render import (
+    ago,
+    console,
+    field_label,
+    hanging,
+    icon,
+    indented,
+    json_option,
+    print_json,
+    show,
+    working,
+)
 from holdfast.hosts.cli.values import MEMORY
 from holdfast.model.errors import Conflict, HoldfastError, Invalid
 from holdfast.model.ids import SHORT, short
@@ -400,16 +411,14 @@ def _show_item(item: WaitingItem, *, full: bool = False) -> None:
     out = console()
     for record, word in _sides(item):
         text = record.body if full else shorten(record.title, max(20, out.width - 32))
-        out.print(
-            Text.assemble("  ", (short(record.id), "cyan"), f"  {icon(record)} ", word, text, (f"  {ago(record.created_at)}", "dim"))
-        )  # fmt: skip
-        if full and record.fields:
-            for name, value in record.fields.items():
-                values = value if isinstance(value, list) else [value]
-                out.print(Text(f"     {name.replace('_', ' ')}: {'; '.join(map(str, values))}", style="dim"))
+        head = Text.assemble("  ", (short(record.id), "cyan"), f"  {icon(record)} {word}{text}")
+        hanging(out, head.append(f"  {ago(record.created_at)}", style="dim"), SHORT + 4)
+        for name, value in record.fields.items() if full else ():
+            values = value if isinstance(value, list) else [value]
+            indented(out, f"{field_label(name)}: {'; '.join(map(str, values))}", SHORT + 4, style="dim")
     indented(out, item.why, SHORT + 4, style="yellow")
     if full and item.sort == "duplicate":
-        out.print(Text.assemble("  merged: ", item.text))
+        indented(out, f"merged: {item.text}", SHORT + 4)
 
 
 def _sides(item: WaitingItem) -> Iterator[tuple[Record, str]]:
