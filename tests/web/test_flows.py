@@ -118,6 +118,20 @@ def test_back_returns_to_the_same_place_of_a_long_list(seen: Seen) -> None:
     expect(page.get_by_role("link", name=title, exact=True)).to_be_in_viewport()
 
 
+def test_what_is_done_in_the_pane_leaves_the_list_where_it_is(seen: Seen) -> None:
+    page = seen.open("/memories?q=shelf+33+w33x")
+    page.locator(".hits [data-open]").first.click()
+    page.locator("#pane summary", has_text="Retire").click()
+    page.locator("#pane").get_by_label("Why retire it?").fill("moved")
+    page.locator("#pane").get_by_role("button", name="Retire it").click()
+    expect(page.locator("#toast")).to_contain_text("Retired. It can be restored.")
+    expect(page.locator("#pane .note")).to_contain_text("moved")
+    expect(page.locator(".hits .hit").first).to_be_visible()
+    page.locator("#toast").get_by_role("button", name="Undo").click()
+    expect(page.locator("#toast")).to_contain_text("Undone")
+    page.wait_for_url("**q=shelf**")
+
+
 def test_the_palette_goes_to_a_page_and_to_a_memory(seen: Seen) -> None:
     page = seen.open("/")
     page.keyboard.press("Control+k")

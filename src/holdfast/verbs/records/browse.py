@@ -8,6 +8,7 @@ from holdfast.engine.views import Entry, labels, records
 from holdfast.engine.views.records import Filter
 from holdfast.model.fold import as_of
 from holdfast.model.query import Query
+from holdfast.model.record import Record
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.read import chosen_by
 
@@ -43,6 +44,12 @@ def latest(memory: Memory, query: Query, *, states: Sequence[str] = ("active",),
     project = (memory.store.project_number(memory.project),)
     filter_ = replace(chosen_by(memory, query, states), projects=project)
     return records.latest(memory.store.db, filter_, limit=query.limit, before=before)
+
+
+def newest_of_kind(memory: Memory, kind: str, *, limit: int) -> list[Record]:
+    """Return the latest active records of one kind in this project; the cost does not grow with the project."""
+    project = memory.store.project_number(memory.project)
+    return [entry.record for entry in records.newest(memory.store.db, kind, project, limit=limit)]
 
 
 def census(memory: Memory, query: Query) -> Census:

@@ -15,7 +15,7 @@ from holdfast.verbs.memory import Memory, find
 
 MOST_NODES = 400
 MOST_CLUSTERS, CLUSTERS_OF_ONE = 18, 2  # of a project, and of one record
-MOST_OF_PROJECT = 140  # records that can be told apart in one picture
+MOST_OF_PROJECT = 120  # records that can be told apart in one picture
 MANY = 60  # records from which on lone pairs are left out
 SIBLINGS = 12  # records of the same session drawn around the center
 

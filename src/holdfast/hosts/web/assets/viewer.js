@@ -86,8 +86,11 @@
     opened = address;
     const answer = await fetch(address, { headers: { "hx-boosted": "true" } });
     if (!answer.ok || opened !== address) return;
-    const article = new DOMParser().parseFromString(await answer.text(), "text/html").querySelector("article.record");
-    if (!article) return;
+    place(address, new DOMParser().parseFromString(await answer.text(), "text/html"));
+  };
+  const place = (address, made) => {
+    const article = find("article.record", made);
+    if (!article) return false;
     const bar = make("p", "", { className: "pane-bar" });
     bar.append(make("a", "Open as a page", { href: address }), make("button", "Close", { className: "quiet", type: "button", onclick: shut }));
     pane.replaceChildren(bar, article);
@@ -97,7 +100,23 @@
     htmx.process(pane);
     enhance(pane);
     state({ open: address });
+    return true;
   };
+  // What is done in the pane stays in the pane: the message and its undo come to the page with the list.
+  if (pane) pane.addEventListener("submit", async (event) => {
+    const form = event.target;
+    if (form.method !== "post" || form.hasAttribute("hx-post")) return;
+    event.preventDefault();
+    const answer = await fetch(form.action, { method: "POST", body: new URLSearchParams(new FormData(form, event.submitter)) });
+    const made = new DOMParser().parseFromString(await answer.text(), "text/html");
+    if (!place(opened, made)) { location.reload(); return; }
+    const said = find("#toast", made);
+    const toast = find("#toast");
+    toast.innerHTML = said ? said.innerHTML : "";
+    const next = find("[name=next]", toast);
+    if (next) next.value = location.pathname + location.search;
+    htmx.process(toast);
+  });
   const shut = () => { document.body.classList.remove("paned"); pane.hidden = true; pane.replaceChildren(); opened = ""; state({ open: "" }); };
   if (pane && !find("article.record") && find("main [data-open]")) {
     document.addEventListener("click", (event) => {

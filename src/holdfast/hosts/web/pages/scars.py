@@ -4,8 +4,7 @@ from starlette.responses import Response
 
 from holdfast.hosts.web import render
 from holdfast.hosts.web.viewer import Ask, cached_until_event
-from holdfast.model.query import Query
-from holdfast.verbs.records.browse import latest
+from holdfast.verbs.records.browse import newest_of_kind
 from holdfast.verbs.sessions.analyze import blind_spots, wordings
 from holdfast.verbs.sessions.scars import effects
 
@@ -18,7 +17,7 @@ def page(ask: Ask) -> Response:
     days = ask.number("days", 90, 1, 3_650)
     shown_scars = cached_until_event(ask, "scars", lambda: effects(ask.memory, days=days))
     seen = {one.scar.id for one in shown_scars}
-    kept = latest(ask.memory, Query(text="", kinds=("scar",), limit=MOST_LISTED))
+    kept = newest_of_kind(ask.memory, "scar", limit=MOST_LISTED)
     return render.page(
         ask,
         "scars.html",
@@ -31,7 +30,7 @@ def page(ask: Ask) -> Response:
         succeeded=sum(one.outcomes["succeeded"] for one in shown_scars),
         total=len(kept),
         most_listed=MOST_LISTED,
-        never=[entry.record for entry in kept if entry.record.id not in seen],
+        never=[record for record in kept if record.id not in seen],
         blind=cached_until_event(ask, "blind", lambda: blind_spots(ask.memory, days=days)),
         wordings=wordings(ask.memory, days=days),
     )
