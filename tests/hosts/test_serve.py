@@ -243,7 +243,7 @@ def sent_in_parts(url: str, path: str, size: int) -> int:
 def test_who_asks_too_often_waits_and_leaving_is_clean(
     folder: Path, environment: dict[str, str], keys: dict[str, str]
 ) -> None:
-    slow = (*SERVE[:5], "--rate", "0.5", "--burst", "3")
+    slow = (*SERVE[:6], "--rate", "0.5", "--burst", "3")
     with Served(environment, folder, slow, keys["ben"]) as one:
         replies = [one.ask("tools/list") for _ in range(5)]
         assert [reply.status for reply in replies] == [200, 200, 200, 429, 429]
