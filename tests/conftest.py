@@ -42,6 +42,13 @@ class Time:
         self.now += days * 86_400
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown(item: pytest.Item) -> None:
+    folder = getattr(item, "funcargs", {}).get("tmp_path")
+    if folder is not None:
+        engines.forget(folder)
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Keep the tests of the made-up store in one process, and those of a store's file to where there is one."""

@@ -92,6 +92,12 @@ def schema(name: str) -> str:
     return _schemas[name]
 
 
+def forget(folder: Path) -> None:
+    """Drop what is known of a folder that a test is done with: a later test may get a folder of the same name."""
+    for name in [name for name in _schemas if Path(name).is_relative_to(folder)]:
+        del _schemas[name]
+
+
 def server() -> str:
     """Give the address of the server, started now if there is none."""
     if URL:

@@ -317,7 +317,8 @@ INIT = ["init", *(f"init --client {name}" for name in ("claude-code", "claude-de
 @pytest.mark.parametrize("line", [*INIT, "init --client cursor --print-only", "init --json", "init --with-addendum"])
 def test_init_lines(place: Place, line: str) -> None:
     first = place.run(f"compat bettermemory {line}").stdout
-    assert "bettermemory" in first
+    written = [file.read_text() for file in place.home.rglob("*") if file.suffix in (".json", ".yaml", ".md")]
+    assert any("bettermemory" in text for text in [first, *written])
     if line in INIT[1:]:
         assert "everything is set up" in place.run(f"compat bettermemory {line}").stdout
 

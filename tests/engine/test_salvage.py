@@ -137,12 +137,18 @@ def test_a_store_with_bad_pages_is_said_to_be_damaged_and_saved_as_far_as_it_is_
     looked = copied(path, tmp_path / "looked")
     monkeypatch.setenv("HOLDFAST_HOME", str(looked.parent))
     monkeypatch.setenv("HOLDFAST_EMBEDDER", "none")
-    for command in (["doctor"], ["list"], ["recall", "deploy cache"], ["export", str(tmp_path / "out")], ["status"]):
+    for command in (
+        ["doctor"],
+        ["list"],
+        ["recall", "deploy cache"],
+        ["store", "export", str(tmp_path / "out")],
+        ["status"],
+    ):
         assert _run(command) in (0, 3, 5), command  # an exception nobody expected comes out as itself
     saved = salvage(path, tmp_path / "new.db")
     check_saved(tmp_path / "new.db", original, saved)
     monkeypatch.setenv("HOLDFAST_HOME", str(path.parent))
-    assert _run(["recover", "--yes"]) == 0
+    assert _run(["store", "recover", "--yes"]) == 0
     assert _run(["list"]) == 0
     assert "Traceback" not in capsys.readouterr().err
     assert len(events_of(path)) == saved.events

@@ -53,12 +53,12 @@ def test_json_that_is_too_long_or_broken_is_refused() -> None:
 @pytest.mark.parametrize(
     "command",
     [
-        ("absorb", "--file", "{file}"),
-        ("absorb", "--file", "-"),
+        ("ingest", "absorb", "--file", "{file}"),
+        ("ingest", "absorb", "--file", "-"),
         ("session", "close", "--payload", "{file}"),
         ("session", "close", "--payload", "-"),
-        ("import", "{file}"),
-        ("import", "{file}", "--from", "file"),
+        ("store", "import", "{file}"),
+        ("store", "import", "{file}", "--from", "file"),
         ("remember", "The deploy needs two approvals.", "--field", "note={text}"),
     ],
     ids=" ".join,

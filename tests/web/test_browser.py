@@ -293,6 +293,7 @@ def test_chores_are_done_without_leaving_the_page(seen: Seen) -> None:
     expect(row).to_be_visible()
     expect(total).to_have_text(str(before))
     row.get_by_role("button", name="Approve").click()
+    expect(total).to_have_text(str(before - 1))
     row = page.locator(".item", has_text="Jonas reviews before noon.")
     row.get_by_role("button", name="Reject").click()
     expect(page.locator("#toast")).to_contain_text("Rejected: Jonas reviews before noon.")

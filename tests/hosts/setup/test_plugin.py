@@ -56,7 +56,9 @@ def test_commands_and_skills_are_described_and_name_what_exists(path: Path) -> N
     for command, inner in re.findall(r"`holdfast ([a-z-]+)(?: ([a-z-]+))?", found[2]):
         assert command in COMMANDS, command
         assert not COMMANDS[command].commands or inner in COMMANDS[command].commands, inner
-    tools = {tool["name"] for tool in json.loads((ROOT / "src/holdfast/surfaces/core/offer.json").read_text())["tools"]}
+    surfaces = ["core/offer.json"] + (["gitmem/contract.json"] if path.name.startswith("gm-") else [])
+    offers = [json.loads((ROOT / "src/holdfast/surfaces" / offer).read_text()) for offer in surfaces]
+    tools = {tool["name"] for offer in offers for tool in offer["tools"]}
     named = re.findall(r"`([a-z]+)`", found[2])
     assert set(named) - {"start", "close", "holdfast"} <= tools
 
