@@ -30,7 +30,7 @@ READING = (
     ("opening",),
     ("session", "refresh"),
     ("history", "{id}"),
-    ("export",),
+    ("store", "export"),
     ("status", "--json"),
     ("doctor",),
 )
@@ -107,7 +107,7 @@ def test_reading_works(disk: Disk, memory_id: str, session: str) -> None:
             continue
         assert done.returncode == 0, (arguments, done.stderr, done.stdout)
         assert "Traceback" not in done.stderr
-        if arguments[0] in ("recall", "show", "list", "brief", "export"):
+        if arguments[0] in ("recall", "show", "list", "brief", "store"):
             assert "two approvals" in done.stdout, (arguments, done.stdout)
 
 

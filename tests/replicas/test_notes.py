@@ -442,12 +442,12 @@ def test_the_demo_of_two_clones_runs(tmp_path: Path) -> None:
     done = subprocess.run(["sh", str(script)], capture_output=True, env=environment, check=False, timeout=300)
     said = done.stdout.decode()
     assert done.returncode == 0, done.stderr.decode()
-    waits, shared = said.split("# bob syncs", 1)[1].split("accepted: ada@example.org", 1)
+    waits, shared = said.split("# bob syncs", 1)[1].split("ada@example.org  accepted", 1)
     shared, stale = shared.split("# bob moves orders elsewhere")
     assert "1 memory of ada <ada@example.org> in quarantine" in waits
     assert "Orders live in PostgreSQL" in shared
     assert "invoice numbers" not in waits + shared.split("# ada pulls")[0]
-    assert "revised   bob  tags: ['storage', 'ledger']" in shared
+    assert "revised by bob\n                  tags: storage, ledger" in shared
     stopped, pulled, mended = stale.split("\n\x1b[1m# ada")
     assert "(exit code 1)" in stopped
     assert "changed (it is sqlite now; 1 commit since; last" in pulled

@@ -199,8 +199,8 @@ def command_line(log: Log, chance: random.Random, _guise: str) -> Iterator[None]
                 ["recall", "--json", "deploy cache"],
                 ["status", "--json"],
                 ["doctor", "--json"],
-                ["backup", "--keep", "2", "--json"],
-                ["maintain", "--json"],
+                ["store", "backup", "--keep", "2", "--json"],
+                ["store", "maintain", "--json"],
                 ["work"],
             )
         )
