@@ -286,8 +286,11 @@ def resume(memory: Memory, session: Session) -> Memory:
 def orphan(memory: Memory, *, any_name: bool = False) -> Session | None:
     """Return this project's open session whose process died under the same client: its server was restarted.
 
-    `any_name`: also one whose agent was given another name in the session.
+    `any_name`: also one whose agent was given another name in the session. None on a team's server, where all sessions
+    of all users belong to one process.
     """
+    if memory.user:
+        return None
     since = days_before(memory.clock.now(), RESUME_DAYS)
     host = memory.host
     for session in sessions.page(memory.store.db, memory.project, limit=50, since=since, only_open=True):
