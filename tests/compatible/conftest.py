@@ -22,7 +22,7 @@ PACKAGES = {
     "bettermemory": (("bettermemory==1.4.1", "mcp<2"),),
     "git-notes-memory": (("--no-deps", "git-notes-memory==0.12.0"), ("pyyaml", "python-dotenv")),
 }
-SLICE = 5  # of so many scripts one runs with all other tests; `python3 dev.py compatible` runs them all
+SLICE = 10  # of so many scripts one runs with all other tests; `python3 dev.py compatible` runs them all
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -20,7 +20,7 @@ from holdfast.verbs.records.write import Written, write
 from tests.conftest import Time, make_memory
 
 ROOT = Path(__file__).parents[2]
-CITED = 40
+CITED = 20
 
 
 def git(folder: Path, *arguments: str) -> str:
