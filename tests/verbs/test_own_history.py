@@ -20,7 +20,7 @@ from holdfast.verbs.records.write import Written, write
 from tests.conftest import Time, make_memory
 
 ROOT = Path(__file__).parents[2]
-CITED = 20
+CITED = 40
 
 
 def git(folder: Path, *arguments: str) -> str:
@@ -48,7 +48,7 @@ def definitions(folder: Path, *, once: bool = False) -> Iterator[tuple[str, str,
 
 def test_verdicts_about_this_projects_own_history(clone: Path, tmp_path: Path, time: Time) -> None:
     commits = git(clone, "rev-list", "--first-parent", "HEAD").split()
-    git(clone, "checkout", "-q", commits[len(commits) // 2])
+    git(clone, "checkout", "-q", commits[len(commits) // 4])
     then = list(definitions(clone, once=True))
     chosen = random.Random(11).sample(then, min(CITED, len(then)))
     with make_memory(tmp_path, time) as memory:
