@@ -115,7 +115,7 @@ def test_another_word_for_a_command_leads_to_it() -> None:
 
 
 @pytest.mark.parametrize(
-    "word", ["install", "get", "save", "list-all", "search", "forgt", "uninstal", "unlik", "unshre"]
+    "word", ["install", "get", "save", "list-all", "search", "forgt", "uninstal", "unlik", "unshre", "delet"]
 )
 def test_no_guess_removes_anything(word: str) -> None:
     assert suggestion(word).split()[:1] not in [[name] for name in NEVER_GUESSED]
@@ -129,6 +129,7 @@ def test_no_guess_removes_anything(word: str) -> None:
         (["store", "bakup"], "Did you mean `holdfast store backup`?"),
         (["store", "remember"], "Did you mean `holdfast remember`?"),
         (["recal"], "Did you mean `holdfast recall`?"),
+        (["serch"], "Did you mean `holdfast recall`?"),
         (["qqqqq"], "There is no command 'qqqqq'."),
     ],
 )

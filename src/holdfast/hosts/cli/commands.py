@@ -181,8 +181,9 @@ def suggestion(word: str) -> str:
         return MOVED[known]
     if known in SYNONYMS:
         return SYNONYMS[known]
-    near = nearest(known, [*COMMANDS, *MOVED])
-    return MOVED.get(near, near)
+    meant = {name: name for name in COMMANDS} | MOVED | SYNONYMS
+    near = nearest(known, [name for name, command in meant.items() if command not in NEVER_GUESSED])
+    return meant.get(near, "")
 
 
 def nearest(word: str, names: Iterable[str]) -> str:
