@@ -116,7 +116,7 @@ class _Places:
     first: Place
     given: Mapping[str, Any]  # settings of the command line, for the folder it was started in
     settings: dict[Place, Mapping[str, Any]]
-    told: set[Place] = field(default_factory=set)  # places whose settings came with activity of this run
+    active: set[Place] = field(default_factory=set)  # places whose settings came with activity of this run
 
     @classmethod
     def of(cls, flags: Mapping[str, Any], home: Path, folder: Path, environment: Mapping[str, str]) -> "_Places":
@@ -139,7 +139,7 @@ class _Places:
         own = {**self.settings.get(place, {}), **(self.given if place == self.first else {})}
         if not folder.is_dir() and (project := self._prepared_for(place).get("project")):
             own["project"] = project
-        preset = "" if place in self.told else str(self._prepared_for(place).get("preset", ""))
+        preset = "" if place in self.active else str(self._prepared_for(place).get("preset", ""))
         flags = {**self.flags, **own}
         settings = load_settings(folder=folder, environment=self.environment, flags=flags, preset=preset)
         return open_memory(settings, folder=folder)
@@ -211,7 +211,7 @@ def _session(memory: Memory, places: _Places, home: Path, session: str, done: Wo
     place_of = {event.id: Place(roots[event.cwd], event.settings.get("project", "")) for event in activity}
     touched = {place_of[event.id] for event in fresh}
     places.settings |= {place_of[event.id]: event.settings for event in fresh}
-    places.told |= touched
+    places.active |= touched
     ended = any(event.event == "SessionEnd" for event in fresh)
     stopped = ended or any(event.event == "Idle" for event in fresh)
     for place in touched:

@@ -13,7 +13,7 @@ from holdfast.model.query import Usage
 _NO_COUNTS = ", ".join("0" for _ in COLUMNS)
 _IDS = "(select value from json_each(:ids))"
 _RANKING = f"""
-select 'usage' as part, id, last_used_at as told, '' as event, 0.0 as delta, {", ".join(COLUMNS)} from usage where id in {_IDS}
+select 'usage' as part, id, last_used_at as value, '' as event, 0.0 as delta, {", ".join(COLUMNS)} from usage where id in {_IDS}
 union all
 select 'trust', id, '', event, delta, {_NO_COUNTS} from trusts where id in {_IDS}
 union all
@@ -62,19 +62,19 @@ def ranking_data(
     return RankingData(
         usage={row["id"]: _usage(row) for row in parts.get("usage", ())},
         trust=_by_id(parts.get("trust", ()), "delta"),
-        outcomes=_by_id(parts.get("outcome", ()), "told"),
+        outcomes=_by_id(parts.get("outcome", ()), "value"),
         arrivals={
-            about: [stored(data, dict) for data in told]
-            for about, told in _by_id(parts.get("arrived", ()), "told").items()
+            about: [stored(data, dict) for data in arrivals]
+            for about, arrivals in _by_id(parts.get("arrived", ()), "value").items()
         },
-        contradicted=_by_id(parts.get("contradicted", ()), "told"),
+        contradicted=_by_id(parts.get("contradicted", ()), "value"),
         replaced=frozenset(row["id"] for row in parts.get("replaced", ())),
         hot=frozenset(row["id"] for row in parts.get("hot", ())),
     )
 
 
 def _usage(row: Row) -> Usage:
-    return Usage(**{name: row[name] for name in COLUMNS}, last_used_at=row["told"])
+    return Usage(**{name: row[name] for name in COLUMNS}, last_used_at=row["value"])
 
 
 def _by_id(rows: Collection[Row], column: str) -> dict[str, list[Any]]:

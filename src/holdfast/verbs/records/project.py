@@ -72,8 +72,8 @@ def move(memory: Memory, source: str, target: str, *, scope: str = "", dry_run: 
         raise NotFound(f"There is nothing to move in {source or 'every project'}.", hint=_known(memory))
     moved = Moved(source=source, target=target, records=tuple(entry.record for entry in entries), sessions=len(found))
     if not dry_run:
-        told = [memory.event("revised", one.id, data={"project": target}, after=one.head) for one in moved.records]
-        memory.commit([*told, *(_moved_session(memory, session, target) for session in found)])
+        moves = [memory.event("revised", one.id, data={"project": target}, after=one.head) for one in moved.records]
+        memory.commit([*moves, *(_moved_session(memory, session, target) for session in found)])
     return moved
 
 

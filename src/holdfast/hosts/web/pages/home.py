@@ -88,7 +88,7 @@ def _visits(ask: Ask, now: Place) -> tuple[Place | None, str]:
         before, current, last = ask.looked.split("|")
         previous = place_of(before) if before else None
         recent = render.local(ask, at) - render.local(ask, last) < SAME_VISIT
-        if recent:  # the same visit goes on: what was new stays listed
+        if recent:  # still the same visit: what was new stays listed
             return previous, f"{before}|{now}|{at}"
         return place_of(current), f"{current}|{now}|{at}"
     except (ValueError, Invalid):

@@ -244,7 +244,7 @@ def _keep(memory: Memory, record_id: str, ask: Ask) -> Done:
     if record.waiting:
         return _accept(memory, record_id, ask)
     if record.state == "pending":
-        what = _promote if record.kind == "thread" else _approve if "pattern" in record.extra else _confirm
+        what = open_suggestion if record.kind == "thread" else _approve if "pattern" in record.extra else _confirm
         return what(memory, record_id, ask)
     return _verify(memory, record_id, ask)
 
@@ -255,7 +255,7 @@ def _drop(memory: Memory, record_id: str, ask: Ask) -> Done:
     if record.waiting:
         return _turn_away(memory, record_id, ask)
     if record.state == "pending":
-        what = _dismiss if record.kind == "thread" else _reject if "pattern" in record.extra else _cancel
+        what = dismiss_suggestion if record.kind == "thread" else _reject if "pattern" in record.extra else _cancel
         return what(memory, record_id, ask)
     return _retire(memory, record_id, ask)
 
@@ -280,12 +280,14 @@ def _reject(memory: Memory, record_id: str, _: Ask) -> Done:
     return Done(message=f"Rejected for good: {reject(memory, [record_id])[0].title}", undo=going_back(memory, before))
 
 
-def _promote(memory: Memory, record_id: str, _: Ask) -> Done:
+def open_suggestion(memory: Memory, record_id: str, _: Ask) -> Done:
+    """Open a suggested thread."""
     before = find(memory, record_id).record
     return Done(message=f"A thread now: {promote(memory, record_id).title}", undo=going_back(memory, before))
 
 
-def _dismiss(memory: Memory, record_id: str, _: Ask) -> Done:
+def dismiss_suggestion(memory: Memory, record_id: str, _: Ask) -> Done:
+    """Dismiss a suggested thread."""
     record, left = dismiss(memory, record_id)
 
     def undo(memory: Memory) -> str:
@@ -362,8 +364,8 @@ ACTS: Mapping[str, Callable[[Memory, str, Ask], Done]] = {
     "cancel": _cancel,
     "approve": _approve,
     "reject": _reject,
-    "promote": _promote,
-    "dismiss": _dismiss,
+    "promote": open_suggestion,
+    "dismiss": dismiss_suggestion,
     "accept": _accept,
     "turn-away": _turn_away,
     "verify": _verify,

@@ -6,11 +6,12 @@ from starlette.responses import Response
 
 from holdfast.hosts.web import render
 from holdfast.hosts.web.done import Done, going_back
+from holdfast.hosts.web.pages.review import dismiss_suggestion, open_suggestion
 from holdfast.hosts.web.viewer import Ask
 from holdfast.model.errors import Invalid
 from holdfast.policy.admission.refusals import explain
 from holdfast.verbs.memory import Memory, find
-from holdfast.verbs.sessions.suggest import dismiss, offer_again, promote, suggestions
+from holdfast.verbs.sessions.suggest import suggestions
 from holdfast.verbs.sessions.thread import (
     Known,
     Opened,
@@ -82,24 +83,10 @@ def _reopen(memory: Memory, thread: str, _: Ask) -> Done:
     return Done(message=f"Reopened: {reopen(memory, thread).record.title}", undo=going_back(memory, before))
 
 
-def _promote(memory: Memory, thread: str, _: Ask) -> Done:
-    before = find(memory, thread).record
-    return Done(message=f"A thread now: {promote(memory, thread).title}", undo=going_back(memory, before))
-
-
-def _dismiss(memory: Memory, thread: str, _: Ask) -> Done:
-    record, left = dismiss(memory, thread)
-
-    def undo(memory: Memory) -> str:
-        return f"Suggested again: {offer_again(memory, record.id).title}"
-
-    return Done(message=f"Dismissed: {record.title}" + ("" if left > 0 else ". It will not come back."), undo=undo)
-
-
 ACTS: Mapping[str, Callable[[Memory, str, Ask], Done]] = {
     "touch": _touch,
     "resolve": _resolve,
     "reopen": _reopen,
-    "promote": _promote,
-    "dismiss": _dismiss,
+    "promote": open_suggestion,
+    "dismiss": dismiss_suggestion,
 }
