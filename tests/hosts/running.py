@@ -51,11 +51,11 @@ _HELD: dict[Path, int] = {}
 
 
 def hold_worker(home: Path) -> None:
-    """Hold the worker's lock, so that hooks start none."""
-    if home not in _HELD:
-        home.mkdir(mode=0o700, parents=True, exist_ok=True)
-        _HELD[home] = os.open(home / "work.lock", os.O_RDWR | os.O_CREAT, 0o600)
-        fcntl.flock(_HELD[home], fcntl.LOCK_EX)
+    """Hold the worker's lock, so that hooks start none. A folder of the same name may have been held by an earlier test."""
+    release_worker(home)
+    home.mkdir(mode=0o700, parents=True, exist_ok=True)
+    _HELD[home] = os.open(home / "work.lock", os.O_RDWR | os.O_CREAT, 0o600)
+    fcntl.flock(_HELD[home], fcntl.LOCK_EX)
 
 
 def release_worker(home: Path) -> None:
