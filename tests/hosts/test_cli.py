@@ -8,7 +8,10 @@ from pathlib import Path
 
 import pytest
 
+import holdfast
+from holdfast.compose.locks import worker_lock
 from holdfast.compose.settings import PRIVATE
+from holdfast.verbs.search.recall import CATCH_UP
 from tests import engines
 from tests.hosts.running import Run, answer, kept
 
@@ -304,6 +307,22 @@ def test_vectors_are_made_anew_on_request(run: Run) -> None:
         "records": 1,
     }
     assert answer(run("status", "--json", HOLDFAST_EMBEDDER="local"))["lagging"] == 0
+
+
+@pytest.mark.embedded
+def test_a_question_before_many_vectors_are_there_starts_the_worker(run: Run, tmp_path: Path) -> None:
+    home, project = tmp_path / "there", "shop"
+    with holdfast.open(home=home, project=project, settings={"embedder": "none"}) as memory:
+        for number in range(CATCH_UP + 1):
+            memory.remember(f"Note number{number} about topic{number} and matter{number}.")
+    there = {"HOLDFAST_HOME": str(home), "HOLDFAST_PROJECT": project, "HOLDFAST_EMBEDDER": "local"}
+    assert answer(run("recall", "topic3", "--json", **there))["lagging"] == CATCH_UP + 1
+    for _ in range(60):
+        if answer(run("status", "--json", **there))["lagging"] == 0:
+            with worker_lock(home) as is_over:
+                if is_over:
+                    return
+    pytest.fail("no worker made the vectors")
 
 
 def test_output_that_nobody_reads_to_the_end_is_no_error(run: Run, tmp_path: Path, own_home: Path) -> None:

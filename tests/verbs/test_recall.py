@@ -19,7 +19,7 @@ from holdfast.verbs.records.lifecycle import Revision, link, record_use, restore
 from holdfast.verbs.records.read import get
 from holdfast.verbs.records.write import WrittenPending, confirm, write
 from holdfast.verbs.search.embed import catch_up, keeping_up
-from holdfast.verbs.search.recall import recall
+from holdfast.verbs.search.recall import CATCH_UP, recall
 from holdfast.verbs.upkeep.doctor import rebuild_vectors
 from holdfast.verbs.upkeep.erasing import erase
 from tests.conftest import Time, keep, make_memory, recorded
@@ -232,6 +232,16 @@ def test_meaning_finds_what_words_do_not(meaning: Memory) -> None:
     assert titles(found) == ["The automobile is in the garage."]
     assert found.hits[0].why["meaning"] == pytest.approx(0.4, abs=0.01)
     assert recall(meaning, Query(text="car", words_only=True)).hits == ()
+
+
+def test_a_question_does_not_wait_for_many_vectors(meaning: Memory) -> None:
+    keep(meaning, "The automobile is in the garage.")
+    for number in range(CATCH_UP):
+        keep(meaning, f"Shelf number{number} holds crate{number}.")
+    found = recall(meaning, Query(text="the automobile"))
+    assert (titles(found), found.lagging) == (["The automobile is in the garage."], CATCH_UP + 1)
+    catch_up(meaning, limit=1)
+    assert recall(meaning, Query(text="the automobile")).lagging == 0
 
 
 def test_vectors_catch_up_as_text_changes_and_go_with_it(meaning: Memory) -> None:

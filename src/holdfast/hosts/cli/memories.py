@@ -4,7 +4,14 @@ from typing import Any
 
 import click
 
-from holdfast.hosts.cli.options import fields_of, label_options, opened, teaching_fields, text_or_stdin
+from holdfast.hosts.cli.options import (
+    fields_of,
+    label_options,
+    opened,
+    start_worker,
+    teaching_fields,
+    text_or_stdin,
+)
 from holdfast.hosts.cli.outcome import present
 from holdfast.hosts.cli.render import (
     json_option,
@@ -146,6 +153,8 @@ def recall_command(
         print_json(recalled_to_json(recalled))
     else:
         show_recalled(recalled, why=why)
+    if recalled.lagging:
+        start_worker()  # so that the next question finds them by meaning
 
 
 @click.command("show")

@@ -7,7 +7,7 @@ from itertools import pairwise, zip_longest
 from typing import Any
 
 from holdfast.model.record import Draft
-from holdfast.model.text import shorten, tokens_of
+from holdfast.model.text import shorten
 from holdfast.model.trail import HookEvent
 from holdfast.policy.activity.claims import claims_of, is_guess, is_proven, standing_of, takes_back
 from holdfast.policy.activity.digest import Work
@@ -18,10 +18,9 @@ from holdfast.policy.activity.work import Turn, turns
 from holdfast.policy.language.headlines import is_vague, joined, one_line, request_of, sentences_of
 from holdfast.policy.language.signals import Signal, signals
 from holdfast.policy.language.voice import objection
-from holdfast.policy.sessions.plan_brief import SMALLEST, clipped
+from holdfast.policy.sessions.left_off import SAID, THEN, packed
 
 MOST_FILES, MOST_LINES, LINE = 30, 12, 300
-SAID, THEN = "User said", "; then "
 STATE = 600  # characters of the last answer: its beginning and its end
 _LASTING = ("decision", "learning", "resolution", "pattern", "preference", "explicit")
 _AHEAD = re.compile(
@@ -273,43 +272,3 @@ def _distinct(lines: Iterable[str]) -> list[str]:
 
 def _lines(lines: Sequence[str]) -> str:
     return "\n".join(lines[:MOST_LINES])
-
-
-def packed(head: str, sections: Sequence[tuple[str, list[str]]], budget: int) -> str:
-    """Return sections within a token budget, one line of each in turn, so that a long one does not crowd out the others.
-
-    Of what the user said every limit comes before the second line of another section.
-    """
-    whole = _written(head, dict(sections))
-    if tokens_of(whole) <= budget:
-        return whole
-    kept: dict[str, list[str]] = {name: [] for name, _ in sections}
-    for name, line in _in_turn(sections):
-        room = budget - tokens_of(_written(head, kept)) - tokens_of(f"\n{name}: ") - 1
-        fitted = line if tokens_of(line) <= room or room < SMALLEST else clipped(line, room)
-        more = {**kept, name: [*kept[name], fitted]}
-        if tokens_of(_written(head, more)) <= budget:
-            kept = more
-    return clipped(_written(head, kept), budget)
-
-
-def _in_turn(sections: Sequence[tuple[str, list[str]]]) -> list[tuple[str, str]]:
-    places = {
-        (name, index): 0 if name == SAID and is_limit(line) else index
-        for name, lines in sections
-        for index, line in enumerate(lines)
-    }
-    order = {name: place for place, (name, _) in enumerate(sections)}
-    ranked = sorted(places, key=lambda key: (places[key], order[key[0]], key[1]))
-    lines_of = dict(sections)
-    return [(name, lines_of[name][index]) for name, index in ranked]
-
-
-def _written(head: str, kept: dict[str, list[str]]) -> str:
-    parts = [head]
-    for name, lines in kept.items():
-        if len(lines) == 1:
-            parts.append(f"{name}: {lines[0]}")
-        elif lines:
-            parts += [f"{name}:", *(f"- {line}" for line in lines)]
-    return "\n".join(parts)

@@ -6,11 +6,13 @@ from dataclasses import dataclass
 
 from holdfast.model.fence import inline
 from holdfast.model.record import Record
-from holdfast.policy.activity.recap import SAID, THEN, packed
+from holdfast.model.text import tokens_of
 from holdfast.policy.activity.wishes import is_limit
 from holdfast.policy.language.overlap import words
+from holdfast.policy.sessions.plan_brief import SMALLEST, clipped
 
 LONGEST_QUESTION = 200  # characters
+SAID, THEN = "User said", "; then "
 _HEAD, _FOOT = "<holdfast-left-off>", "</holdfast-left-off>"
 
 
@@ -83,6 +85,46 @@ def _texts(value: object) -> list[str]:
 
 def _is_in(sentence: str, request: str) -> bool:
     return sentence.lower().rstrip(".!") in request.lower()
+
+
+def packed(head: str, sections: Sequence[tuple[str, list[str]]], budget: int) -> str:
+    """Return sections within a token budget, one line of each in turn, so that a long one does not crowd out the others.
+
+    Of what the user said every limit comes before the second line of another section.
+    """
+    whole = _written(head, dict(sections))
+    if tokens_of(whole) <= budget:
+        return whole
+    kept: dict[str, list[str]] = {name: [] for name, _ in sections}
+    for name, line in _in_turn(sections):
+        room = budget - tokens_of(_written(head, kept)) - tokens_of(f"\n{name}: ") - 1
+        fitted = line if tokens_of(line) <= room or room < SMALLEST else clipped(line, room)
+        more = {**kept, name: [*kept[name], fitted]}
+        if tokens_of(_written(head, more)) <= budget:
+            kept = more
+    return clipped(_written(head, kept), budget)
+
+
+def _in_turn(sections: Sequence[tuple[str, list[str]]]) -> list[tuple[str, str]]:
+    places = {
+        (name, index): 0 if name == SAID and is_limit(line) else index
+        for name, lines in sections
+        for index, line in enumerate(lines)
+    }
+    order = {name: place for place, (name, _) in enumerate(sections)}
+    ranked = sorted(places, key=lambda key: (places[key], order[key[0]], key[1]))
+    lines_of = dict(sections)
+    return [(name, lines_of[name][index]) for name, index in ranked]
+
+
+def _written(head: str, kept: dict[str, list[str]]) -> str:
+    parts = [head]
+    for name, lines in kept.items():
+        if len(lines) == 1:
+            parts.append(f"{name}: {lines[0]}")
+        elif lines:
+            parts += [f"{name}:", *(f"- {line}" for line in lines)]
+    return "\n".join(parts)
 
 
 # The question where work was left off, in the languages people type. Each alternative names us, the last time or the work itself:

@@ -50,7 +50,7 @@ UNMERGED = 0.7  # factor for records from a branch that is not merged here
 # Leading hits that are compared with each other for contradictions: how many, from which share of the best score, how long.
 COMPARED, COMPARABLE, LONGEST_COMPARED = 3, 0.6, 300
 MOST_RELATED = 3  # for each of the best answers
-CATCH_UP = 16  # records embedded before a question is answered, if no background thread embeds them
+CATCH_UP = 16  # records at most that are embedded before a question is answered, if no background thread does it
 LEFT_OFF_TOKENS = 300  # of the answer to “where did we leave off?”
 STARTERS = 12  # number of built-in lessons; read in addition, so that they do not displace other records
 WEIGHED = 2  # times the limit: how many of the best candidates are read in full and weighed
@@ -183,9 +183,10 @@ def _meaning(memory: Memory, query: Query, text: str, chosen: Filter) -> _Meanin
     if problem := usable(memory):
         return _Meaning(note=problem)
     embedder, asked = memory.embedder, (memory.embedder.name, memory.embedder.size)
-    behind = bool(vectors.waiting(memory.store.db, chosen.projects, 1))
+    waiting = len(vectors.waiting(memory.store.db, chosen.projects, CATCH_UP + 1))
     try:
-        if behind and not memory.keeping_up.is_set():  # a question never waits if a background thread is at work
+        # A question does not wait for many, nor if a background thread is at work.
+        if 0 < waiting <= CATCH_UP and not memory.keeping_up.is_set():
             _embed_what_is_new(memory, chosen)
         encoded = embedder.embed([text])[0]
     except EmbedderError as problem:
@@ -193,7 +194,9 @@ def _meaning(memory: Memory, query: Query, text: str, chosen: Filter) -> _Meanin
     # An endpoint may serve another model under the same name; its vector size is known only from a response.
     if (embedder.name, embedder.size) != asked and (changed := usable(memory)):
         return _Meaning(note=changed)
-    return _Meaning(encoded=encoded, codes=memory.codes, floor=embedder.floor, ceiling=embedder.ceiling, behind=behind)
+    return _Meaning(
+        encoded=encoded, codes=memory.codes, floor=embedder.floor, ceiling=embedder.ceiling, behind=waiting > 0
+    )
 
 
 def _embed_what_is_new(memory: Memory, chosen: Filter) -> None:
