@@ -2,6 +2,7 @@
 
 from itertools import permutations
 from random import Random
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -9,7 +10,7 @@ from hypothesis import strategies as st
 
 from holdfast.model import errors
 from holdfast.model.errors import HoldfastError, Invalid
-from holdfast.model.event import Event, event_from_json
+from holdfast.model.event import Actor, Event, event_from_json, in_words
 from holdfast.model.ids import (
     ULID,
     Clock,
@@ -232,3 +233,16 @@ def test_an_id_moved_in_time_is_the_same_but_for_its_time() -> None:
     after = moved_id(before, 86_400_000)
     assert after == fixed_id(1_790_086_400.0, "some name")
     assert moved_id(after, -86_400_000) == before
+
+
+@pytest.mark.parametrize(
+    ("event", "words"),
+    [
+        ({"verb": "recorded", "by": Actor(name="ada")}, "saved by ada"),
+        ({"verb": "retired", "by": Actor(kind="agent")}, "retired by agent"),
+        ({"verb": "arrived", "data": {"from": "mira@example.org"}}, "received from mira@example.org"),
+        ({"verb": "arrived", "by": Actor(kind="rule", name="border")}, "received from an unknown author"),
+    ],
+)
+def test_an_event_can_be_said_in_plain_words(event: dict[str, Any], words: str) -> None:
+    assert " ".join(in_words(Event(id="1", about="1", at="", **event))) == words

@@ -77,6 +77,16 @@ class Event:
     data: Mapping[str, Any] = field(default_factory=dict)
 
 
+def in_words(event: Event) -> tuple[str, str]:
+    """Return what happened and who caused it, for people: ("saved", "by ada"), ("received", "from mira@example.org")."""
+    if event.verb == "arrived":
+        return "received", f"from {event.data.get('from') or 'an unknown author'}"
+    return _WORDS.get(event.verb, event.verb), f"by {event.by.name or event.by.kind}"
+
+
+_WORDS = {"recorded": "saved", "confirmed": "approved", "heated": "hot set changed", "redacted": "masked"}
+
+
 def event_to_json(event: Event) -> Json:
     """Return an event in the format of exports."""
     by = {"kind": event.by.kind, "name": event.by.name, "session": event.by.session}

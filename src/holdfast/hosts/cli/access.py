@@ -6,9 +6,10 @@ from typing import Any
 import click
 
 from holdfast.hosts.cli.options import opened
-from holdfast.hosts.cli.render import json_option, show
+from holdfast.hosts.cli.render import ago, json_option, local, show
 from holdfast.model.access import Key
 from holdfast.model.errors import Unreachable
+from holdfast.model.text import counted
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.upkeep import access
 from holdfast.verbs.upkeep.access import ROLES, why_not
@@ -48,7 +49,7 @@ def list_users_command(as_json: bool) -> None:
     """List the users and the number of their valid keys."""
     with _store() as memory:
         users = access.list_users(memory)
-    lines = [f"{name:<20} since {added[:10]}   {working} valid keys" for name, added, working in users]
+    lines = [f"{name:<20} since {ago(added)}   {counted(working, 'valid key')}" for name, added, working in users]
     rows = [{"name": name, "created_at": added, "keys": working} for name, added, working in users]
     show(rows, "\n".join(lines) or "No users yet.", as_json=as_json)
 
@@ -123,7 +124,7 @@ def revoke_command(id: str) -> None:  # noqa: A002
 
 def _show_new(secret: str, key: Key, *, as_json: bool) -> None:
     message = f"{secret}\n\nThis key is printed only once. {key.owner} may {key.role} in {', '.join(key.projects)}"
-    text = f"{message}{f' until {key.expires_at[:10]}' if key.expires_at else ''}; its id is {key.id}."
+    text = f"{message}{f' until {local(key.expires_at)}' if key.expires_at else ''}; its id is {key.id}."
     show({"key": secret, "id": key.id, "owner": key.owner, "expires_at": key.expires_at}, text, as_json=as_json)
 
 
@@ -134,6 +135,6 @@ def _key_to_json(key: Key, now: str) -> dict[str, Any]:
 
 
 def _line(key: Key, now: str) -> str:
-    used = f"used {key.used_at[:16]}" if key.used_at else "never used"
-    ends = f", until {key.expires_at[:10]}" if key.expires_at else ""
+    used = f"used {ago(key.used_at)}" if key.used_at else "never used"
+    ends = f", until {local(key.expires_at)}" if key.expires_at else ""
     return f"{key.id}  {key.owner:<16} {key.role:<6} {why_not(key, now) or 'works':<8} {', '.join(key.projects)}   {used}{ends}"

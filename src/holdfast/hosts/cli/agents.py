@@ -5,7 +5,8 @@ from typing import Any
 
 import click
 
-from holdfast.hosts.cli.options import ANSWERING, opened, stdin_text
+from holdfast.hosts.cli.options import opened, stdin_text
+from holdfast.hosts.cli.person import PERSON
 from holdfast.hosts.cli.render import json_option, show, working
 from holdfast.hosts.cli.values import KIND, MEMORY
 from holdfast.model.errors import Conflict, Invalid
@@ -20,10 +21,6 @@ from holdfast.verbs.sessions.analyze import activity, blind_spots, reflections, 
 from holdfast.verbs.sessions.close import LEARNINGS
 from holdfast.verbs.sessions.judge import VERDICTS, judge
 from holdfast.verbs.sessions.scars import Answer, effects, unanswered
-
-LESSON = (
-    "save one with `holdfast remember --kind scar --link elaborates:ID …`, retire others with `holdfast forget ID`."
-)
 
 
 @click.command("brief")
@@ -100,13 +97,13 @@ def absorb_command(
     with opened() as memory:
         if only_candidates:
             possible = candidates(memory)
-            show(possible, work.candidates_of(possible, LESSON), as_json=as_json)
+            show(possible, work.candidates_of(possible, PERSON), as_json=as_json)
             return
         observations = (
             _observations(file) if file else [{"text": " ".join(text), "source": source, "severity": severity}]
         )
         absorbed = absorb(memory, observations, task=task)
-    show(absorbed, work.absorbed_of(absorbed, LESSON), as_json=as_json)
+    show(absorbed, work.absorbed_of(absorbed, PERSON), as_json=as_json)
 
 
 @click.command("judge")
@@ -124,7 +121,7 @@ def judge_command(verdict: str, ids: tuple[str, ...], evidence: str, session: st
     with opened(session=session) as memory:
         judged = judge(memory, [Answer(scar=id_, decision=verdict, evidence=evidence) for id_ in ids])
         open_scars = unanswered(memory)
-    lines = [line for line in shown.answered(judged, ANSWERING) if open_scars or not line.startswith("Every scar")]
+    lines = [line for line in shown.answered(judged, PERSON) if open_scars or not line.startswith("Every scar")]
     show(judged, "\n".join(lines), as_json=as_json)
     if judged.problems:
         raise click.exceptions.Exit(Conflict.exit_code)
@@ -145,7 +142,8 @@ def learnings_command(kinds: tuple[str, ...], severity: str, days: int | None, l
         query = Query(text="", kinds=kinds or (*LEARNINGS, "decision"), since=since, limit=1000)
         page = list_records(memory, query)
     own = [record for record in page.records if severity in ("", record.fields.get("severity"))]
-    show(own[:limit], "\n".join(map(shown.line, own[:limit])) or "No learnings or decisions yet.", as_json=as_json)
+    lines = [shown.line(record, PERSON) for record in own[:limit]]
+    show(own[:limit], "\n".join(lines) or "No learnings or decisions yet.", as_json=as_json)
 
 
 @click.command("analyze")
@@ -163,13 +161,13 @@ def analyze_command(lens: str, days: int, agent: str, as_json: bool) -> None:
             report = activity(memory, days=days, agent=agent)
             compared = wordings(memory, days=days)
             value = {"activity": report, "blind_spots": spots, "wordings": compared}
-            show(value, work.activity_of(report, spots, compared, days), as_json=as_json)
+            show(value, work.activity_of(report, spots, compared, days, PERSON), as_json=as_json)
         elif lens == "reflections":
             replies = reflections(memory, days=days, agent=agent)
-            show(replies, work.replies_of(replies), as_json=as_json)
+            show(replies, work.replies_of(replies, PERSON), as_json=as_json)
         elif lens == "scars":
             seen = effects(memory, days=days)
-            show(seen, work.effects_of(seen), as_json=as_json)
+            show(seen, work.effects_of(seen, PERSON), as_json=as_json)
         elif lens == "blind-spots":
             scars = [*spots.ignored, *spots.in_vain, *spots.review]
             show(spots, "\n".join(dict.fromkeys(map(work.effect_line, scars))) or "No blind spots.", as_json=as_json)

@@ -7,7 +7,8 @@ from pathlib import Path
 import click
 
 from holdfast.hosts.cli.options import opened, settings
-from holdfast.hosts.cli.render import json_option, show
+from holdfast.hosts.cli.render import ago, json_option, show
+from holdfast.model.ids import short
 from holdfast.model.text import counted
 
 
@@ -45,7 +46,7 @@ def receipts_command(days: int, limit: int, as_json: bool) -> None:
     with opened() as memory:
         injected = receipts(memory, days=days, limit=limit)
     lines = [
-        f"{receipt.at[:16]} {receipt.why}: {counted(len(receipt.ids), 'memory')}, {receipt.tokens} tokens, session {receipt.session[:13]}"
+        f"{ago(receipt.at)}  {receipt.why}: {counted(len(receipt.ids), 'memory')}, {receipt.tokens} tokens, session {short(receipt.session)}"
         + (f" → {', '.join(receipt.outcomes)}" if receipt.outcomes else "")
         + (f" (observed: {_tallied(receipt.observed)})" if receipt.observed else "")
         for receipt in injected

@@ -5,6 +5,7 @@ from collections.abc import Callable
 import click
 
 from holdfast.hosts.cli.options import opened
+from holdfast.hosts.cli.person import PERSON
 from holdfast.hosts.cli.render import json_option, show, working
 from holdfast.hosts.cli.values import MEMORY
 from holdfast.model.event import event_to_json
@@ -36,7 +37,7 @@ def trust_command(id: str, raises: bool | None, reason: str, delta: float | None
             if direction is None and not reason
             else change_trust(memory, id, reason, raises=direction is not False, delta=delta, note=note)
         )
-    show(trust, care.trust_of(trust), as_json=as_json)
+    show(trust, care.trust_of(trust, PERSON), as_json=as_json)
 
 
 @click.group("hot", invoke_without_command=True)
@@ -47,7 +48,7 @@ def hot_command(ctx: click.Context, as_json: bool) -> None:
     if ctx.invoked_subcommand is None:
         with opened() as memory:
             hot = hot_set(memory)
-        show(hot, care.hot_of(hot), as_json=as_json)
+        show(hot, care.hot_of(hot, PERSON), as_json=as_json)
 
 
 @hot_command.command("suggest")
@@ -56,7 +57,7 @@ def suggest_command(as_json: bool) -> None:
     """Show memories that are used but not in the set, and why."""
     with opened() as memory:
         candidates = suggested(memory)
-    show(candidates, care.suggested_of(candidates), as_json=as_json)
+    show(candidates, care.suggested_of(candidates, PERSON), as_json=as_json)
 
 
 def _hot_action(verb: Callable[[Memory, str], list[Hot]], help_text: str) -> None:
@@ -68,7 +69,7 @@ def _hot_action(verb: Callable[[Memory, str], list[Hot]], help_text: str) -> Non
     def act(id: str, as_json: bool) -> None:  # noqa: A002
         with opened() as memory:
             hot = verb(memory, id)
-        show(hot, care.hot_of(hot), as_json=as_json)
+        show(hot, care.hot_of(hot, PERSON), as_json=as_json)
 
 
 _hot_action(promote, "Add a memory.")
@@ -87,7 +88,7 @@ def next_command(id: str, warming: bool, as_json: bool) -> None:  # noqa: A002
         predictions = predict(memory, id)
         if warming:
             warm(memory, id)
-    show(predictions, care.predictions_of(predictions), as_json=as_json)
+    show(predictions, care.predictions_of(predictions, PERSON), as_json=as_json)
 
 
 @click.command("health")
@@ -99,7 +100,7 @@ def health_command(days: int, as_json: bool) -> None:
     """Show the health of this project's memory, and what to do first."""
     with opened() as memory, working("looking at every memory"):
         report = health(memory, days=days)
-    show(report, care.health_of(report), as_json=as_json)
+    show(report, care.health_of(report, PERSON), as_json=as_json)
 
 
 @click.command("quality")
@@ -119,7 +120,7 @@ def maintain_command(dry_run: bool, as_json: bool) -> None:
     """Retire expired memories, trim the hot set and free space. Nothing is deleted."""
     with opened() as memory, working("maintaining the store"):
         report = maintain(memory, dry_run=dry_run)
-    show(report, care.upkeep_of(report), as_json=as_json)
+    show(report, care.upkeep_of(report, PERSON), as_json=as_json)
 
 
 @click.command("audit")
@@ -131,7 +132,7 @@ def audit_command(days: int, verb: str, limit: int, as_json: bool) -> None:
     """Show what was retired, erased or restored, by whom and why."""
     with opened() as memory:
         events = audit(memory, days=days, verb=verb, limit=limit)
-    show([event_to_json(event) for event in events], care.audit_of(events), as_json=as_json)
+    show([event_to_json(event) for event in events], care.audit_of(events, PERSON), as_json=as_json)
 
 
 @click.command("metrics")
@@ -140,7 +141,7 @@ def metrics_command(as_json: bool) -> None:
     """Show counters: the hot set, background work and its failures."""
     with opened() as memory:
         counters = metrics(memory)
-    show(counters, care.metrics_of(counters), as_json=as_json)
+    show(counters, care.metrics_of(counters, PERSON), as_json=as_json)
 
 
 @click.command("graph")
@@ -167,4 +168,4 @@ def graph_command(node: str, lens: str, predicate: str, depth: int, limit: int, 
     """
     with opened() as memory:
         traversal = traverse(memory, lens if node else "stats", node, predicate=predicate, depth=depth, limit=limit)
-    show(traversal, care.traversal_of(traversal), as_json=as_json)
+    show(traversal, care.traversal_of(traversal, PERSON), as_json=as_json)

@@ -6,7 +6,7 @@ import click
 from rich.text import Text
 
 from holdfast.hosts.cli.options import opened
-from holdfast.hosts.cli.render import console, json_option, print_json, working
+from holdfast.hosts.cli.render import ago, console, json_option, local, print_json, working
 from holdfast.hosts.cli.values import DATE
 from holdfast.hosts.plain import plain
 from holdfast.model.ids import parse_instant, short
@@ -88,5 +88,5 @@ def _lines(state: ObserverStatus) -> list[tuple[str, str]]:
         ),
     ]
     lines += [("problem", state.problem)] if state.problem else []
-    lines += [("paused", f"until {state.waiting_until}")] if state.waiting_until else []
-    return lines + [("failed", f"{failure.at}  {failure.said}") for failure in state.failures[:3]]
+    lines += [("paused", f"until {local(state.waiting_until)}")] if state.waiting_until else []
+    return lines + [("failed", f"{ago(failure.at)}  {failure.said}") for failure in state.failures[:3]]

@@ -3,6 +3,7 @@
 import click
 
 from holdfast.hosts.cli.options import opened, text_or_stdin
+from holdfast.hosts.cli.person import PERSON
 from holdfast.hosts.cli.render import json_option, show, working
 from holdfast.surfaces.core import knowledge
 from holdfast.verbs.capture.mining import drop_outputs, log_output, mine_outputs, output_status
@@ -39,7 +40,7 @@ def run_command(as_json: bool) -> None:
     """Mine what was logged since the last run."""
     with opened() as memory, working("mining"):
         run = mine_outputs(memory)
-    show(run, knowledge.run_of(run), as_json=as_json)
+    show(run, knowledge.run_of(run, PERSON), as_json=as_json)
 
 
 @mine_command.command("status")
@@ -48,7 +49,7 @@ def status_command(as_json: bool) -> None:
     """Show how much output is stored, its limits, and how much was mined."""
     with opened() as memory:
         status = output_status(memory)
-    show(status, knowledge.outputs_of(status), as_json=as_json)
+    show(status, knowledge.outputs_of(status, PERSON), as_json=as_json)
 
 
 @mine_command.command("drop")

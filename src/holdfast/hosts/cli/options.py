@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 LONGEST_STDIN = 1_000_000
 AT_ONCE = 2_000  # memories of the first step of a rebuild, about half a second
-ANSWERING = "`holdfast judge APPLYING|N_A|REFUTED ID --evidence …`"
 
 
 def settings(**flags: Any) -> "Settings":

@@ -16,7 +16,7 @@ from holdfast.compose.adapters import markdown_folder
 from holdfast.compose.locks import worker_lock
 from holdfast.compose.settings import FILE, keep_out_of_git, store_folder
 from holdfast.hosts.cli.options import declined, opened, settings
-from holdfast.hosts.cli.render import console, json_option, print_json, working
+from holdfast.hosts.cli.render import console, json_option, local, print_json, working
 from holdfast.model.errors import Conflict, Invalid, NotFound, StoreBusy
 from holdfast.model.text import counted
 from holdfast.verbs.exchange.sync import take_from
@@ -72,7 +72,7 @@ def restore_command(file: Path, yes: bool, as_json: bool) -> None:
     if file.exists() and store.exists() and file.samefile(store):
         raise Invalid("That file is the store itself.")
     mark = recovery.look_at(file)
-    question = f"{file} has {counted(mark.events, 'event')}, the last of {mark.last_at[:10]}. Replace {store} by it?"
+    question = f"{file} has {counted(mark.events, 'event')}, the last of {local(mark.last_at)}. Replace {store} by it?"
     _agree(question, yes=yes)
     with _no_worker(store.parent):
         mark, former = recovery.restore(file, store, now=_now())

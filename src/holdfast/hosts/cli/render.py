@@ -17,7 +17,7 @@ from rich.segment import Segment
 from rich.text import Text
 
 from holdfast.hosts.plain import plain
-from holdfast.model.event import Event
+from holdfast.model.event import Event, in_words
 from holdfast.model.fence import escaped, visible
 from holdfast.model.fold import fold, set_aside
 from holdfast.model.ids import SHORT, short
@@ -136,6 +136,11 @@ def ago(at: str) -> str:
 def local(at: str) -> str:
     """Return an instant as local date and time, to the minute."""
     return f"{datetime.fromisoformat(at).astimezone():%Y-%m-%d %H:%M}" if at else ""
+
+
+def clock(at: str) -> str:
+    """Return the local time of day of an instant, to the second."""
+    return f"{datetime.fromisoformat(at).astimezone():%H:%M:%S}"
 
 
 def icon(record: Record) -> str:
@@ -365,9 +370,9 @@ def show_history(events: Iterable[Event]) -> None:
     record: Record | None = None
     for event in all_events:
         note = {"waits": "  (quarantined)", "rejected": "  (rejected)"}.get(aside.get(event.id, ""), "")
-        who = event.by.name or event.by.kind
+        verb, who = in_words(event)
         said = event.data.get("reason") or event.data.get("note") or event.data.get("outcome") or ""
-        head = Text.assemble((local(event.at), "dim"), f"  {_VERBS.get(event.verb, event.verb)} by ", (who, "cyan"))
+        head = Text.assemble((local(event.at), "dim"), f"  {verb} ", (who, "cyan"))
         out.print(head.append(f": {said}" if said else "").append(note))
         after = fold(record, event)
         if after and event.id not in aside:
@@ -376,7 +381,6 @@ def show_history(events: Iterable[Event]) -> None:
             record = after
 
 
-_VERBS = {"recorded": "saved", "confirmed": "approved", "heated": "hot set changed"}
 _COMPARED = (
     "title",
     "body",

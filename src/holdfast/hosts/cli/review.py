@@ -12,6 +12,7 @@ import click
 from rich.text import Text
 
 from holdfast.hosts.cli.options import opened
+from holdfast.hosts.cli.person import PERSON
 from holdfast.hosts.cli.render import (
     ago,
     console,
@@ -38,8 +39,6 @@ from holdfast.verbs.truth.contradictions import HOWS, conflicts, mark, open_cont
 from holdfast.verbs.upkeep import review
 from holdfast.verbs.upkeep.review import MOST, SORTS, Choice, Decision, Sort, WaitingItem, decide, waiting_items
 
-SETTLE = f"Resolve one: holdfast review resolve ID ID --how {'|'.join(HOWS)}"
-MERGE = "Merge one: holdfast review merge ID ID; keep them apart: holdfast link ID relates_to ID"
 ESCAPE_WAIT = 0.05  # seconds
 KEYS: dict[str, Choice] = {"y": "approve", "x": "reject", "b": "both", "a": "author", "e": "edit"}
 DECIDABLE: tuple[Sort, ...] = ("quarantined", "pending", "mined", "suggestion")  # approved and rejected by id
@@ -192,12 +191,12 @@ def contradictions_command(id: str, limit: int, as_json: bool) -> None:  # noqa:
         if id:
             record = find(memory, id).record
             clashes = conflicts(memory, record.id)
-            show(clashes, knowledge.likely_conflicts_of(record, clashes, SETTLE), as_json=as_json)
+            show(clashes, knowledge.likely_conflicts_of(record, clashes, PERSON), as_json=as_json)
             return
         with working("comparing memories"):
             found = open_contradictions(memory, limit=limit)
     shown = replace(found, found=found.found[:limit])
-    show(shown, knowledge.disputes_of(shown, SETTLE), as_json=as_json)
+    show(shown, knowledge.disputes_of(shown, PERSON), as_json=as_json)
 
 
 @review_command.command("mark")
@@ -209,7 +208,7 @@ def mark_command(first: str, second: str, note: str, as_json: bool) -> None:
     """Mark two memories as contradicting each other."""
     with opened() as memory:
         marked = mark(memory, first, second, note=note)
-    show(marked, knowledge.dispute_lines(marked), as_json=as_json)
+    show(marked, knowledge.dispute_lines(marked, PERSON), as_json=as_json)
 
 
 @review_command.command("resolve")
@@ -229,7 +228,7 @@ def resolve_command(first: str, second: str, how: str, keep: str, note: str, as_
     """
     with opened() as memory:
         done = resolve(memory, first, second, how, keep=keep, note=note)
-    show(done, knowledge.resolved_of(done), as_json=as_json)
+    show(done, knowledge.resolved_of(done, PERSON), as_json=as_json)
 
 
 @review_command.command("duplicates")
@@ -239,7 +238,7 @@ def duplicates_command(limit: int, as_json: bool) -> None:
     """Show near-duplicates, each group with a proposed merged text. Changes nothing."""
     with opened() as memory, working("comparing memories"):
         groups = proposals(memory, limit=limit)
-    show(groups, knowledge.proposals_of(groups, MERGE), as_json=as_json)
+    show(groups, knowledge.proposals_of(groups, PERSON), as_json=as_json)
 
 
 @review_command.command("merge")
@@ -255,7 +254,7 @@ def merge_command(ids: tuple[str, ...], text: str, dry_run: bool, as_json: bool)
             show(proposal, knowledge.proposal_lines(proposal), as_json=as_json)
             return
         merged = consolidate(memory, proposal, text=text)
-    show({"record": merged, "proposal": proposal}, f"Saved {line(merged)}", as_json=as_json)
+    show({"record": merged, "proposal": proposal}, f"Saved {line(merged, PERSON)}", as_json=as_json)
 
 
 @review_command.command("split")
@@ -265,7 +264,7 @@ def split_command(id: str, as_json: bool) -> None:  # noqa: A002
     """Undo a merge."""
     with opened() as memory:
         restored = split(memory, id)
-    show(restored, "\n".join(f"Restored {line(record)}" for record in restored), as_json=as_json)
+    show(restored, "\n".join(f"Restored {line(record, PERSON)}" for record in restored), as_json=as_json)
 
 
 def _is_all(references: Sequence[str], *, everything: bool) -> bool:

@@ -5,7 +5,8 @@ from typing import Any
 
 import click
 
-from holdfast.hosts.cli.options import ANSWERING, opened, stdin_text
+from holdfast.hosts.cli.options import opened, stdin_text
+from holdfast.hosts.cli.person import PERSON
 from holdfast.hosts.cli.render import json_option, show
 from holdfast.model.errors import Conflict, Invalid
 from holdfast.model.foreign_json import parse_json
@@ -23,7 +24,6 @@ from holdfast.verbs.sessions.transcript import (
     search_transcripts,
 )
 
-CLOSING = "`holdfast session close`"
 this_session = click.option("--session", help="The session; default: the active one.")
 
 
@@ -48,7 +48,7 @@ def start_command(title: str, issue: str, session: str, force: bool, as_json: bo
     with opened() as memory:
         started, opening = start(memory, session=session, title=title, issue=issue, force=force)
         file = payload_file(started, opening.session.id)
-        text = work.opening_of(opening, payload_file=str(file or ""), closing=CLOSING)
+        text = work.opening_of(opening, PERSON, payload_file=str(file or ""))
     show(opening, f"{text}\n\nexport HOLDFAST_SESSION={opening.session.id}", as_json=as_json)
 
 
@@ -59,7 +59,7 @@ def refresh_command(session: str | None, as_json: bool) -> None:
     """Show the opening of the session again."""
     with opened(session=session) as memory:
         opening = refresh(memory if memory.actor.session else memory.acting_in(only_open(memory).id))
-        show(opening, work.opening_of(opening, closing=CLOSING), as_json=as_json)
+        show(opening, work.opening_of(opening, PERSON), as_json=as_json)
 
 
 @session_command.command("close")
@@ -79,13 +79,9 @@ def close_command(
     content = {**_payload(payload), **_answers(answers)}
     with opened(session=session) as memory:
         session_id = find_session(memory, session).id if session else ""
-        banner = waiting_for(unanswered(memory, session_id), ANSWERING)
+        banner = waiting_for(unanswered(memory, session_id), PERSON)
         outcome = close(memory, session=session_id, close_type=close_type or "standard", payload=content)
-    show(
-        outcome,
-        "\n".join([*banner, work.closing_of(outcome, "decide with `holdfast review`", compliance=False)]),
-        as_json=as_json,
-    )
+    show(outcome, "\n".join([*banner, work.closing_of(outcome, PERSON)]), as_json=as_json)
     if isinstance(outcome, NotClosed):
         raise click.exceptions.Exit(Conflict.exit_code)
 
@@ -98,7 +94,8 @@ def list_command(limit: int, everywhere: bool, as_json: bool) -> None:
     """List sessions, latest first."""
     with opened() as memory:
         sessions = list_sessions(memory, limit=limit, everywhere=everywhere)
-    show(sessions, "\n".join(map(work.session_line, sessions)) or "No sessions yet.", as_json=as_json)
+    lines = [work.session_line(session, PERSON) for session in sessions]
+    show(sessions, "\n".join(lines) or "No sessions yet.", as_json=as_json)
 
 
 @session_command.command("show")
@@ -109,7 +106,7 @@ def show_command(id: str | None, as_json: bool) -> None:  # noqa: A002
     with opened() as memory:
         session_id = id or only_open(memory).id
         left, topics = contents_of(memory, session_id), topics_of(memory, session_id)
-    show({"left": left, "topics": topics}, work.left_of(left, topics), as_json=as_json)
+    show({"left": left, "topics": topics}, work.left_of(left, topics, PERSON), as_json=as_json)
 
 
 @session_command.command("patterns")
@@ -120,7 +117,7 @@ def patterns_command(days: int, least: int, as_json: bool) -> None:
     """Show memories and topics that recur across sessions."""
     with opened() as memory:
         recurring = patterns(memory, days=days, least=least)
-    show(recurring, work.patterns_of(recurring), as_json=as_json)
+    show(recurring, work.patterns_of(recurring, PERSON), as_json=as_json)
 
 
 @session_command.group("transcript")
@@ -162,7 +159,7 @@ def search_command(text: tuple[str, ...], limit: int, everywhere: bool, as_json:
     """Search transcripts."""
     with opened() as memory:
         pieces = search_transcripts(memory, " ".join(text), limit=limit, everywhere=everywhere)
-    show(pieces, work.pieces_of(pieces), as_json=as_json)
+    show(pieces, work.pieces_of(pieces, PERSON), as_json=as_json)
 
 
 @transcript_group.command("drop")

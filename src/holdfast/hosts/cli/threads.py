@@ -4,6 +4,7 @@ import click
 
 from holdfast.hosts.cli.options import opened
 from holdfast.hosts.cli.outcome import refuse
+from holdfast.hosts.cli.person import PERSON
 from holdfast.hosts.cli.render import json_option, show
 from holdfast.hosts.cli.values import MEMORY
 from holdfast.surfaces.core import work
@@ -43,7 +44,7 @@ def open_command(text: tuple[str, ...], issues: tuple[str, ...], force: bool, as
         outcome = open_thread(memory, " ".join(text), issues=issues, force=force)
     if not isinstance(outcome, Opened | Known):
         refuse(outcome, as_json=as_json)
-    show(outcome, work.opened_thread(outcome), as_json=as_json)
+    show(outcome, work.opened_thread(outcome, PERSON), as_json=as_json)
 
 
 @thread_command.command("list")
@@ -54,7 +55,8 @@ def list_command(archived: bool, only_resolved: bool, as_json: bool) -> None:
     """List threads, most active first."""
     with opened() as memory:
         threads = resolved_threads(memory) if only_resolved else open_threads(memory, archived=archived)
-    show(threads, "\n".join(map(work.thread_line, threads)) or "No threads.", as_json=as_json)
+    lines = [work.thread_line(thread, PERSON) for thread in threads]
+    show(threads, "\n".join(lines) or "No threads.", as_json=as_json)
 
 
 @thread_command.command("triage")
@@ -63,7 +65,7 @@ def triage_command(as_json: bool) -> None:
     """Show all open threads by stage."""
     with opened() as memory:
         stages = triage(memory)
-    show(stages, work.triage_of(stages), as_json=as_json)
+    show(stages, work.triage_of(stages, PERSON), as_json=as_json)
 
 
 @thread_command.command("touch")
@@ -73,7 +75,7 @@ def touch_command(thread: str, as_json: bool) -> None:
     """Record that a thread was worked on."""
     with opened() as memory:
         touched = touch(memory, thread)
-    show(touched, f"Touched {work.thread_line(touched)}", as_json=as_json)
+    show(touched, f"Touched {work.thread_line(touched, PERSON)}", as_json=as_json)
 
 
 @thread_command.command("resolve")
@@ -84,7 +86,7 @@ def resolve_command(thread: str, note: str, as_json: bool) -> None:
     """Resolve a thread."""
     with opened() as memory:
         resolved = resolve(memory, thread, note)
-    show(resolved, f"Resolved {work.thread_line(resolved)}", as_json=as_json)
+    show(resolved, f"Resolved {work.thread_line(resolved, PERSON)}", as_json=as_json)
 
 
 @thread_command.command("reopen")
@@ -94,4 +96,4 @@ def reopen_command(id: str, as_json: bool) -> None:  # noqa: A002
     """Reopen a resolved thread."""
     with opened() as memory:
         reopened = reopen(memory, id)
-    show(reopened, f"Reopened {work.thread_line(reopened)}", as_json=as_json)
+    show(reopened, f"Reopened {work.thread_line(reopened, PERSON)}", as_json=as_json)

@@ -79,6 +79,8 @@ def watch_command(
         past = reversed(older(memory, wanted, limit=last).items) if last else ()
         for item in past:
             _print(item, as_json=as_json, everywhere=everywhere)
+        if not once and not as_json:
+            click.echo(f"Following {where or 'all projects'}. Press Ctrl-C to stop.", err=True)
         while not once:
             time.sleep(SECONDS)
             if look(memory) == place:
@@ -100,13 +102,13 @@ def _print(item: "Item", *, as_json: bool, everywhere: bool) -> None:
         return
     from rich.text import Text
 
-    from holdfast.hosts.cli.render import console
+    from holdfast.hosts.cli.render import clock, console
 
     project = f" {item.project.rpartition('/')[2]}" if everywhere and item.project else ""
     style = "bold red" if item.failed or item.what == "warning" else _STYLES.get(item.what, "")
     word = (item.outcome or item.verb) if item.what in ("use", "change") else item.what
     line = Text.assemble(
-        (item.at[11:19], "dim"), " ", (f"{word:<12}", style), " ", item.text, (f"  {item.client}{project}", "dim")
+        (clock(item.at), "dim"), " ", (f"{word:<12}", style), " ", item.text, (f"  {item.client}{project}", "dim")
     )
     console().print(line)
     sys.stdout.flush()

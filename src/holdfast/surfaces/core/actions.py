@@ -7,6 +7,7 @@ from typing import Any
 from holdfast.model.query import Query
 from holdfast.model.text import counted
 from holdfast.surfaces.core import care, knowledge, work
+from holdfast.surfaces.core.reader import MODEL
 from holdfast.surfaces.core.text import line, waiting_for, within
 from holdfast.surfaces.tool import Call
 from holdfast.verbs.capture.mining import mined
@@ -70,7 +71,7 @@ def _close(call: Call, args: Arguments) -> str:
 def _sessions(call: Call, args: Arguments) -> str:
     sessions = list_sessions(call.memory, limit=args.limit)
     return within(
-        work.BUDGET, [f"{counted(len(sessions), 'session')}:"], map(work.session_line, sessions), "a smaller limit"
+        MODEL.budget, [f"{counted(len(sessions), 'session')}:"], map(work.session_line, sessions), "a smaller limit"
     )
 
 
@@ -138,7 +139,7 @@ def _suggestions(memory: Memory, _: Arguments) -> str:
     suggested = suggestions(memory)
     items = [f"{line(record)} ({len(record.extra.get('evidence', ()))} sessions)" for record in suggested]
     return (
-        within(work.BUDGET, [f"{counted(len(suggested), 'suggestion')}:"], items, "promote or dismiss some")
+        within(MODEL.budget, [f"{counted(len(suggested), 'suggestion')}:"], items, "promote or dismiss some")
         if suggested
         else "There are no suggestions."
     )
@@ -171,14 +172,14 @@ THREAD: dict[str, Action] = {
 def _timeline(memory: Memory, args: Arguments) -> str:
     half = max(1, args.limit // 2)
     records = timeline(memory, args.id, before=half, after=half)
-    return within(work.BUDGET, [], map(line, records), "a smaller limit")
+    return within(MODEL.budget, [], map(line, records), "a smaller limit")
 
 
 def _log(memory: Memory, args: Arguments) -> str:
     kinds = (args.text,) if args.text else (*LEARNINGS, "decision")
     page = list_records(memory, Query(text="", kinds=kinds, limit=args.limit))
     return (
-        within(work.BUDGET, ["Latest first:"], map(line, page.records), "a smaller limit")
+        within(MODEL.budget, ["Latest first:"], map(line, page.records), "a smaller limit")
         if page.records
         else "No lesson or decision was saved yet."
     )
@@ -221,7 +222,7 @@ def _mined(memory: Memory, args: Arguments) -> str:
 
 def _scopes(memory: Memory, _: Arguments) -> str:
     items = [f"{count:4} {scope}" for scope, count in list_scopes(memory).items()]
-    return within(work.BUDGET, [f"{len(items)} scopes:"], items, "recall(scopes=…)")
+    return within(MODEL.budget, [f"{len(items)} scopes:"], items, "recall(scopes=…)")
 
 
 def _health(memory: Memory, args: Arguments) -> str:

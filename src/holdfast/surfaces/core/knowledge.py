@@ -5,58 +5,65 @@ from collections.abc import Sequence
 from holdfast.model.ids import short
 from holdfast.model.record import Record
 from holdfast.model.text import counted, shorten
+from holdfast.surfaces.core.reader import MODEL, Reader
 from holdfast.surfaces.core.text import line, within
-from holdfast.surfaces.core.work import BUDGET
 from holdfast.verbs.capture.mining import Mined, OutputStatus, Run
 from holdfast.verbs.records.conflicts import LikelyConflict
 from holdfast.verbs.truth.consolidate import Proposal, Proposals
 from holdfast.verbs.truth.contradictions import Dispute, Disputes, Moment, Resolved
 
-SETTLE = "revise(newer, links=[supersedes:older]) if one replaces the other, links=[relates_to:id] if both hold, forget(id, reason) if one is wrong."
-MERGE = "revise(base, text=…, links=[supersedes:id of each other]) does what is proposed; links=[relates_to:id] if both should stay."
 DECIDE = "judge([{id, verdict: confirmed or cancelled}]); cancelled ones never come back."
 
 
-def disputes_of(disputes: Disputes, how: str = SETTLE) -> str:
+def disputes_of(disputes: Disputes, reader: Reader = MODEL) -> str:
     """Format open contradictions and their history."""
     coverage = _looked_at(disputes.looked_at, disputes.not_looked_at, disputes.not_compared)
     if not disputes.found:
         return f"No contradiction is open. {coverage}"
-    head = [f"{counted(len(disputes.found), 'contradiction')} may be open. {coverage}", how]
-    return within(BUDGET, head, map(dispute_lines, disputes.found), "settle some first")
+    head = [f"{counted(len(disputes.found), 'contradiction')} may be open. {coverage}", reader.settle]
+    return within(
+        reader.budget, head, (dispute_lines(dispute, reader) for dispute in disputes.found), "settle some first"
+    )
 
 
-def dispute_lines(dispute: Dispute) -> str:
+def dispute_lines(dispute: Dispute, reader: Reader = MODEL) -> str:
     """Format one contradiction: both sides, the reason, and its history."""
-    lines = [f"{_side(dispute.newer)}", f"  against {_side(dispute.older)}"]
+    lines = [_side(dispute.newer, reader), f"  against {_side(dispute.older, reader)}"]
     lines += [f"  {dispute.why.explain}"] if dispute.why else []
-    lines += [f"  marked {dispute.marked_at[:10]} by {dispute.marked_by}"] if dispute.marked_at else []
-    lines += [f"  {' · '.join(map(_moment, dispute.timeline))}"] if len(dispute.timeline) > 2 else []
+    lines += [f"  marked {reader.day(dispute.marked_at)} by {dispute.marked_by}"] if dispute.marked_at else []
+    lines += (
+        [f"  {' · '.join(_moment(moment, reader) for moment in dispute.timeline)}"] if len(dispute.timeline) > 2 else []
+    )
     return "\n".join(lines)
 
 
-def likely_conflicts_of(record: Record, clashes: Sequence[LikelyConflict], how: str = SETTLE) -> str:
+def likely_conflicts_of(record: Record, clashes: Sequence[LikelyConflict], reader: Reader = MODEL) -> str:
     """Format what one record seems to contradict."""
     if not clashes:
         return f"Nothing near {short(record.id)} contradicts it."
-    items = [f"{_side(clash.record)}\n  {clash.found.explain}" for clash in clashes]
-    return within(BUDGET, [f"{short(record.id)} may contradict {len(clashes)}:", how], items, "settle some first")
+    items = [f"{_side(clash.record, reader)}\n  {clash.found.explain}" for clash in clashes]
+    return within(
+        reader.budget, [f"{short(record.id)} may contradict {len(clashes)}:", reader.settle], items, "settle some first"
+    )
 
 
-def resolved_of(done: Resolved) -> str:
+def resolved_of(done: Resolved, reader: Reader = MODEL) -> str:
     """Format how a contradiction was resolved."""
     words = {"supersede": "supersedes", "weaken": "weakens", "remove": "removes", "both": "is kept along with"}
-    return f"{_side(done.kept)}\n  {words[done.how]} {_side(done.other)}"
+    return f"{_side(done.kept, reader)}\n  {words[done.how]} {_side(done.other, reader)}"
 
 
-def proposals_of(proposals: Proposals, how: str = MERGE) -> str:
+def proposals_of(proposals: Proposals, reader: Reader = MODEL) -> str:
     """Format merge proposals, and where every sentence would go."""
     coverage = _looked_at(proposals.looked_at, proposals.not_looked_at, proposals.not_compared)
     if not proposals.found:
         return f"No near-duplicates. {coverage}"
     more = f" and {proposals.more} more" if proposals.more else ""
-    head = [f"{counted(len(proposals.found), 'group')}{more} of near-duplicates; nothing was changed. {coverage}", how]
-    return within(BUDGET, head, map(proposal_lines, proposals.found), "merge some first")
+    head = [
+        f"{counted(len(proposals.found), 'group')}{more} of near-duplicates; nothing was changed. {coverage}",
+        reader.merge,
+    ]
+    return within(reader.budget, head, map(proposal_lines, proposals.found), "merge some first")
 
 
 def proposal_lines(proposal: Proposal) -> str:
@@ -78,7 +85,7 @@ def mined_of(candidates: Sequence[Mined], how: str = DECIDE) -> str:
     if not candidates:
         return "No mined candidate is pending."
     head = [f"{counted(len(candidates), 'mined candidate')}:", how]
-    return within(BUDGET, head, map(mined_line, candidates), "decide on some first")
+    return within(MODEL.budget, head, map(mined_line, candidates), "decide on some first")
 
 
 def mined_line(candidate: Mined) -> str:
@@ -90,32 +97,32 @@ def mined_line(candidate: Mined) -> str:
     )
 
 
-def run_of(run: Run) -> str:
+def run_of(run: Run, reader: Reader = MODEL) -> str:
     """Format what a mining run did."""
     head = f"Read {counted(run.outputs, 'output')}: {run.found} found, {run.counted} counted."
     lines = [head]
-    lines += [f"offered: {line(record)}" for record in run.offered]
-    lines += [f"kept: {line(record)}" for record in run.approved]
+    lines += [f"offered: {line(record, reader)}" for record in run.offered]
+    lines += [f"kept: {line(record, reader)}" for record in run.approved]
     return "\n".join(lines)
 
 
-def outputs_of(status: OutputStatus) -> str:
+def outputs_of(status: OutputStatus, reader: Reader = MODEL) -> str:
     """Format what is stored of logged output, and its limits."""
     stored = status.held
-    since = f" since {stored.oldest_at[:10]}" if stored.oldest_at else ""
+    since = f" since {reader.day(stored.oldest_at)}" if stored.oldest_at else ""
     kept = f"{counted(stored.outputs, 'output')}{since}, {stored.characters:,} characters"
     caps = f"kept {status.most_days} days, {status.most_characters:,} characters at most"
-    mined = f"{stored.unmined} not mined yet, last mined {stored.ran_at[:16] or 'never'}"
+    mined = f"{stored.unmined} not mined yet, last mined {reader.minute(stored.ran_at) if stored.ran_at else 'never'}"
     patterns = f"{counted(stored.patterns, 'pattern')} counted, {status.waiting} pending"
     return f"{kept} ({caps}).\n{mined}; {patterns}."
 
 
-def _side(record: Record) -> str:
-    return f"{short(record.id)} ({record.created_at[:10]}, confidence {record.confidence}) {shorten(record.title, 120)}"
+def _side(record: Record, reader: Reader) -> str:
+    return f"{short(record.id)} ({reader.day(record.created_at)}, confidence {record.confidence}) {shorten(record.title, 120)}"
 
 
-def _moment(moment: Moment) -> str:
-    return f"{moment.at[:10]} {short(moment.record)} {moment.verb} by {moment.by}"
+def _moment(moment: Moment, reader: Reader) -> str:
+    return f"{reader.day(moment.at)} {short(moment.record)} {moment.verb} by {moment.by}"
 
 
 def _looked_at(looked_at: int, not_looked_at: int, not_compared: int) -> str:

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Sequence
 
-from holdfast.model.event import Event
+from holdfast.model.event import Event, in_words
 from holdfast.model.fence import OURS, attribute, defused, inline
 from holdfast.model.fold import set_aside
 from holdfast.model.freshness import Freshness
@@ -17,6 +17,7 @@ from holdfast.policy.freshness import details, freshness_text
 from holdfast.policy.ranking.variants import variant_of, wording
 from holdfast.policy.sessions.plan_brief import clipped, is_blocking
 from holdfast.policy.sessions.triggers import warns_at
+from holdfast.surfaces.core.reader import MODEL, Reader
 from holdfast.surfaces.phrases import kind_of
 from holdfast.verbs.records.conflicts import LikelyConflict
 from holdfast.verbs.records.read import RecordDetails
@@ -36,11 +37,12 @@ REMEDIES = Remedies(
     approve="judge([{{id, verdict: confirmed}}])",
     reject="judge([{{id, verdict: cancelled}}])",
 )
-ANSWER = "judge([{id, verdict: APPLYING|N_A|REFUTED, evidence}])"
 
 
 def within(budget: int, head: Sequence[str], items: Iterable[str], more: str, tail: Sequence[str] = ()) -> str:
-    """Put items under a head within a token budget; note how many were left out, and how to see them."""
+    """Put items under a head within a token budget (0: no limit); note how many were left out, and how to see them."""
+    if not budget:
+        return "\n".join([*head, *items, *tail])
     lines, left = list(head), 0
     for item in items:
         note = f"({left + 1} more: {more})"
@@ -134,14 +136,14 @@ def _lesson(hit: Hit, who: str, *, whole: bool) -> list[str]:
     return [f"  {part}" for part in parts if part]
 
 
-def waiting_for(scars: Sequence[Record], how: str = ANSWER) -> list[str]:
+def waiting_for(scars: Sequence[Record], reader: Reader = MODEL) -> list[str]:
     """List the scars shown in this session that are not answered yet, and how to answer."""
     if not scars:
         return []
     named = "; ".join(f"{short(scar.id)} {shorten(scar.title, 60)}" for scar in scars[:5])
     rest = f" and {len(scars) - 5} more" if len(scars) > 5 else ""
     return [
-        f"{counted(len(scars), 'scar')} shown in this session not answered. Answer before consequential work, {how}: {named}{rest}"
+        f"{counted(len(scars), 'scar')} shown in this session not answered. Answer before consequential work, {reader.answer}: {named}{rest}"
     ]
 
 
@@ -203,9 +205,9 @@ def _facts(shown: RecordDetails, freshness: Freshness | None) -> list[str]:
     return facts
 
 
-def line(record: Record) -> str:
+def line(record: Record, reader: Reader = MODEL) -> str:
     """Format a record as one line."""
-    return f"{short(record.id)} {record.created_at[:16]} [{kind_of(record)}] {shorten(record.title, 120)}"
+    return f"{short(record.id)} {reader.minute(record.created_at)} [{kind_of(record)}] {shorten(record.title, 120)}"
 
 
 def history_of(events: Iterable[Event]) -> str:
@@ -216,11 +218,9 @@ def history_of(events: Iterable[Event]) -> str:
 
 
 def _happened(event: Event, aside: str) -> str:
-    who = inline(event.by.name or event.by.kind)
-    origin = f": {len(event.data.get('events', ()))} from {inline(str(event.data.get('from') or 'unknown'))}"
-    came = origin if event.verb == "arrived" else ""
     mark = {"waits": " (not applied: quarantined)", "rejected": " (not applied: rejected)"}
-    return f"{event.at[:16]} {event.verb}{came} by {who}{mark.get(aside, '')}"
+    verb, who = in_words(event)
+    return f"{event.at[:16]} {verb} {inline(who)}{mark.get(aside, '')}"
 
 
 def outcome_of(outcome: Outcome) -> str:
@@ -245,11 +245,11 @@ def outcome_of(outcome: Outcome) -> str:
             return refusal_of(refused)
 
 
-def answered(result: Answered, how: str = ANSWER) -> list[str]:
+def answered(result: Answered, reader: Reader = MODEL) -> list[str]:
     """Format which answers to scars were accepted, and which are missing."""
     lines = [f"{decision}: {short(record.id)} {shorten(record.title, 80)}" for record, decision in result.taken]
     lines += [f"NOT accepted: {problem}" for problem in result.problems]
-    return lines + (waiting_for(result.waiting, how) or ["Every scar shown in this session is answered."])
+    return lines + (waiting_for(result.waiting, reader) or ["Every scar shown in this session is answered."])
 
 
 def conflict_line(record: Record, clash: LikelyConflict) -> str:

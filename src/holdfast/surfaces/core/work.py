@@ -13,6 +13,7 @@ from holdfast.model.text import counted, plotted, shorten
 from holdfast.policy.sessions.closing import QUESTIONS
 from holdfast.policy.sessions.left_off import plain
 from holdfast.policy.sessions.plan_brief import Brief
+from holdfast.surfaces.core.reader import MODEL, Reader
 from holdfast.surfaces.core.text import line, refusal_of, waiting_for, within
 from holdfast.surfaces.phrases import tallies
 from holdfast.verbs.search.graph import Neighbourhood
@@ -25,50 +26,48 @@ from holdfast.verbs.sessions.thread import Known, Opened, Thread
 from holdfast.verbs.sessions.topics import Patterns, Topics
 from holdfast.verbs.upkeep.doctor import Status
 
-BUDGET, LEFT_OFF = 1_500, 300
-LESSON = "remember(kind=scar, links=[elaborates:id]) if so, forget(id) if not."
-PROMOTE = "thread(promote) or thread(dismiss)"
+LEFT_OFF = 300
 THREADS_AT_START = 5
 
 
-def opening_of(opened: Opening, *, payload_file: str = "", closing: str = "session(close, payload)") -> str:
+def opening_of(opened: Opening, reader: Reader = MODEL, *, payload_file: str = "") -> str:
     """Format what a session should know when it starts, as one page."""
     session = opened.session
     word = "resumed" if opened.resumed else "started"
     head = f"Holdfast session {session.id} {word} · {session.agent or 'unknown agent'} · {session.project}"
-    tail = f"Recall before work that earlier sessions may have done; close with {closing}."
+    tail = f"Recall before work that earlier sessions may have done; close with {reader.closing}."
     file = f" Payload file, if you prefer: {payload_file}" if payload_file else ""
-    return "\n".join([head, *_standing(opened), tail + file])
+    return "\n".join([head, *_standing(opened, reader), tail + file])
 
 
 def context_of(opened: Opening) -> str:
     """Format the state of a project."""
-    return "\n".join([f"Project {opened.session.project}", *_standing(opened)])
+    return "\n".join([f"Project {opened.session.project}", *_standing(opened, MODEL)])
 
 
-def _standing(opened: Opening) -> list[str]:
+def _standing(opened: Opening, reader: Reader) -> list[str]:
     session, lines = opened.session, list[str]()
     lines += (
         [f"Working on: {' '.join(part for part in (session.issue, session.title) if part)}"]
         if session.issue or session.title
         else []
     )
-    lines += _last(opened)
+    lines += _last(opened, reader)
     lines += [f"Project state: {shorten(opened.state.body, 300)}"] if opened.state else []
     lines += [f"Working together: {shorten(opened.rapport, 200)}"] if opened.rapport else []
-    lines += _open_threads(opened.threads)
+    lines += _open_threads(opened.threads, reader)
     lines += [f"Decisions of the last days ({len(opened.decisions)}):"] if opened.decisions else []
     lines += [
-        f"  {short(decision.id)} {decision.created_at[:10]} {shorten(decision.title, 100)}"
+        f"  {short(decision.id)} {reader.day(decision.created_at)} {shorten(decision.title, 100)}"
         for decision in opened.decisions
     ]
-    lines += ["Topics that keep coming back; thread(promote) or thread(dismiss):"] if opened.suggestions else []
+    lines += [f"Topics that keep coming back; {reader.promote}:"] if opened.suggestions else []
     lines += [
         f"  {short(topic.id)} {shorten(topic.title, 80)} ({counted(len(topic.extra.get('evidence', ())), 'session')})"
         for topic in opened.suggestions[:3]
     ]
     lines += [
-        f"Never closed: {session_.id} of {session_.started_at[:16]}; session(start, id) resumes it, session(close, id) closes it."
+        f"Never closed: {reader.session(session_.id)} of {reader.minute(session_.started_at)}; {reader.unclosed}"
         for session_ in opened.left_open[:2]
     ]
     if opened.insight:
@@ -79,14 +78,16 @@ def _standing(opened: Opening) -> list[str]:
     return lines
 
 
-def _last(opened: Opening) -> list[str]:
+def _last(opened: Opening, reader: Reader) -> list[str]:
     work = opened.left_off
     left = plain(work, LEFT_OFF).splitlines() if work and work.observed else []
     if opened.last is None or (work and left and work.session == opened.last.id):
         nothing = "No earlier session was closed here." if opened.resumed else "This is the first session here."
         return left or [nothing]
     title = str(opened.last.close.get("title") or opened.last.title or "untitled")
-    lines = [f"Last session ({opened.last.closed_at[:10]}, {opened.last.agent or 'unknown'}): {shorten(title, 100)}"]
+    lines = [
+        f"Last session ({reader.day(opened.last.closed_at)}, {opened.last.agent or 'unknown'}): {shorten(title, 100)}"
+    ]
     summary = opened.summary.fields if opened.summary else {}
     lines += [
         f"  {name.replace('_', ' ')}: {shorten(str(summary[name]), 160)}"
@@ -96,54 +97,57 @@ def _last(opened: Opening) -> list[str]:
     return lines + left
 
 
-def _open_threads(threads: Sequence[Thread]) -> list[str]:
+def _open_threads(threads: Sequence[Thread], reader: Reader) -> list[str]:
     if not threads:
         return []
     dormant = sum(thread.stage == "dormant" for thread in threads)
     left = len(threads) - THREADS_AT_START
     shown = f", showing {THREADS_AT_START}" if left > 0 else ""
     head = f"Threads ({len(threads)} open{shown}{f', {dormant} dormant' if dormant else ''}):"
-    return [head, *(f"  {thread_line(thread)}" for thread in threads[:THREADS_AT_START])]
+    return [head, *(f"  {thread_line(thread, reader)}" for thread in threads[:THREADS_AT_START])]
 
 
-def thread_line(thread: Thread) -> str:
+def thread_line(thread: Thread, reader: Reader = MODEL) -> str:
     """Format a thread as one line."""
-    stage = thread.stage if thread.stage == "resolved" else f"{thread.stage} {thread.vitality:.2f}"
+    is_rated = reader.figures and thread.stage != "resolved"
+    stage = f"{thread.stage} {thread.vitality:.2f}" if is_rated else thread.stage
     note = f" → {shorten(thread.record.reason, 80)}" if thread.record.reason else ""
-    return f"{short(thread.record.id)} [{stage}, touched {thread.touched_at[:10]}] {shorten(thread.record.title, 100)}{note}"
+    return f"{short(thread.record.id)} [{stage}, touched {reader.day(thread.touched_at)}] {shorten(thread.record.title, 100)}{note}"
 
 
 def threads_of(threads: Sequence[Thread], *, nothing: str) -> str:
     """Format threads, one per line."""
     if not threads:
         return nothing
-    return within(BUDGET, [f"{counted(len(threads), 'thread')}:"], map(thread_line, threads), "resolve or triage some")
+    return within(
+        MODEL.budget, [f"{counted(len(threads), 'thread')}:"], map(thread_line, threads), "resolve or triage some"
+    )
 
 
-def triage_of(stages: dict[str, list[Thread]]) -> str:
+def triage_of(stages: dict[str, list[Thread]], reader: Reader = MODEL) -> str:
     """Format open threads by stage."""
     heads = [f"{name}: {len(threads)}" for name, threads in stages.items()]
-    items = [thread_line(thread) for threads in stages.values() for thread in threads]
+    items = [thread_line(thread, reader) for threads in stages.values() for thread in threads]
     return within(
-        BUDGET,
+        reader.budget,
         [" · ".join(heads), "Resolve what is done, touch what continues; archived threads are not listed."],
         items,
         "thread(list)",
     )
 
 
-def opened_thread(outcome: Any) -> str:
+def opened_thread(outcome: Any, reader: Reader = MODEL) -> str:
     """Format the outcome of opening a thread."""
     match outcome:
         case Opened(thread=thread):
-            return f"Opened {thread_line(thread)}"
+            return f"Opened {thread_line(thread, reader)}"
         case Known(thread=thread):
-            return f"Already open, touched: {thread_line(thread)}. force=true opens another one."
+            return f"Already open, touched: {thread_line(thread, reader)}. {reader.another}"
     return refusal_of(outcome)
 
 
-def closing_of(outcome: Closed | NotClosed, promote: str = PROMOTE, *, compliance: bool = True) -> str:
-    """Format how a session closed, or what has to be done first; `promote` is how to decide on a suggested thread."""
+def closing_of(outcome: Closed | NotClosed, reader: Reader = MODEL) -> str:
+    """Format how a session closed, or what has to be done first."""
     if isinstance(outcome, NotClosed):
         return "\n".join(
             [
@@ -164,54 +168,54 @@ def closing_of(outcome: Closed | NotClosed, promote: str = PROMOTE, *, complianc
     ]
     lines += [f"Scars answered at close: {'; '.join(settled)}"] if settled else []
     lines += (
-        [f"Suggested thread: {short(outcome.suggestion.id)} {outcome.suggestion.title}; {promote}"]
+        [f"Suggested thread: {short(outcome.suggestion.id)} {outcome.suggestion.title}; {reader.promote}"]
         if outcome.suggestion
         else []
     )
-    if compliance:
+    if reader.figures:
         kept = (f"{name} {value}" for name, value in outcome.compliance.items() if name != "close_type")
         lines.append(f"Compliance: {', '.join(kept)}")
-    return within(BUDGET, lines, [f"Note: {remark}" for remark in outcome.remarks], "session(show)")
+    return within(reader.budget, lines, [f"Note: {remark}" for remark in outcome.remarks], "session(show)")
 
 
-def session_line(session: Session) -> str:
+def session_line(session: Session, reader: Reader = MODEL) -> str:
     """Format a session as one line."""
     state = "open" if session.is_open else str(session.close.get("type", "closed"))
     title = str(session.close.get("title") or session.title or session.issue or "untitled")
-    return f"{session.id} {session.started_at[:16]} [{state}, {session.agent or 'unknown'}] {shorten(title, 80)}"
+    return f"{reader.session(session.id)} {reader.minute(session.started_at)} [{state}, {session.agent or 'unknown'}] {shorten(title, 80)}"
 
 
-def left_of(left: SessionContents, topics: Topics) -> str:
+def left_of(left: SessionContents, topics: Topics, reader: Reader = MODEL) -> str:
     """Format a session with what it left."""
     head = [
-        session_line(left.session),
-        f"{counted(left.recalls, 'recall')}, {counted(len(left.records), 'memory')}, last active {left.last_at[:16]}",
+        session_line(left.session, reader),
+        f"{counted(left.recalls, 'recall')}, {counted(len(left.records), 'memory')}, last active {reader.minute(left.last_at)}",
     ]
     head += [f"About: {', '.join((*topics.labels, *topics.words))}"] if topics.words or topics.labels else []
-    return within(BUDGET, head, map(line, left.records), "recall with its words")
+    return within(reader.budget, head, (line(record, reader) for record in left.records), "recall with its words")
 
 
-def patterns_of(patterns: Patterns) -> str:
+def patterns_of(patterns: Patterns, reader: Reader = MODEL) -> str:
     """Format what recurs across sessions."""
     if not patterns.memories and not patterns.topics:
         return "Nothing recurred in several sessions."
-    items = [f"{counted(memory.sessions, 'session')}: {line(memory.record)}" for memory in patterns.memories]
+    items = [f"{counted(memory.sessions, 'session')}: {line(memory.record, reader)}" for memory in patterns.memories]
     topics = (
         [f"Recurring words: {', '.join(f'{word} ({count})' for word, count in patterns.topics)}"]
         if patterns.topics
         else []
     )
-    return within(BUDGET, topics, items, "explore(analytics)")
+    return within(reader.budget, topics, items, "explore(analytics)")
 
 
-def pieces_of(pieces: Sequence[Piece]) -> str:
+def pieces_of(pieces: Sequence[Piece], reader: Reader = MODEL) -> str:
     """Format passages of transcripts."""
     items = [
-        f"{short(piece.session)} part {piece.place} (score {piece.score:.1f}): {shorten(piece.body, 300)}"
+        f"{short(piece.session)} part {piece.place}{f' (score {piece.score:.1f})' if reader.figures else ''}: {shorten(piece.body, 300)}"
         for piece in pieces
     ]
     return (
-        within(BUDGET, [f"{counted(len(pieces), 'passage')}:"], items, "ask more narrowly")
+        within(reader.budget, [f"{counted(len(pieces), 'passage')}:"], items, "ask more narrowly")
         if pieces
         else "No transcript matches."
     )
@@ -222,31 +226,31 @@ def brief_of(brief: Brief) -> str:
     return brief.text
 
 
-def absorbed_of(absorbed: Absorbed, how: str = LESSON) -> str:
+def absorbed_of(absorbed: Absorbed, reader: Reader = MODEL) -> str:
     """Format what was saved from sub-agents, and what should become a lesson."""
     head = f"Saved {counted(len(absorbed.kept), 'observation')}" + (
         f", {len(absorbed.known)} were known" if absorbed.known else ""
     )
     lines = [f"{head}: {', '.join(short(record.id) for record in absorbed.kept)}".rstrip(": ")]
     lines += [f"NOT saved: {problem}" for problem in absorbed.problems]
-    lessons = _lessons(absorbed.candidates, how)
-    return within(BUDGET, [*lines, *lessons[:1]], lessons[1:], "explore(candidates)")
+    lessons = _lessons(absorbed.candidates, reader)
+    return within(reader.budget, [*lines, *lessons[:1]], lessons[1:], "explore(candidates)")
 
 
-def candidates_of(candidates: Sequence[Candidate], how: str = LESSON) -> str:
+def candidates_of(candidates: Sequence[Candidate], reader: Reader = MODEL) -> str:
     """Format the observations that sound like lessons, and how to make them one."""
-    lines = _lessons(candidates, how)
+    lines = _lessons(candidates, reader)
     return (
-        within(BUDGET, lines[:1], lines[1:], "remember or forget some first")
+        within(reader.budget, lines[:1], lines[1:], "remember or forget some first")
         if lines
         else "No observation looks like a lesson."
     )
 
 
-def _lessons(candidates: Sequence[Candidate], how: str) -> list[str]:
+def _lessons(candidates: Sequence[Candidate], reader: Reader) -> list[str]:
     if not candidates:
         return []
-    head = f"{len(candidates)} may be lessons: {how}"
+    head = f"{len(candidates)} may be lessons: {reader.lesson}"
     return [
         head,
         *(
@@ -266,10 +270,12 @@ def graph_of(graph: Neighbourhood) -> str:
 
     if not graph.arrows:
         return f"{line(graph.center)}\nNo links. revise(id, links=[relation:id]) adds one."
-    return within(BUDGET, [line(graph.center)], map(arrow_line, graph.arrows), "a smaller depth")
+    return within(MODEL.budget, [line(graph.center)], map(arrow_line, graph.arrows), "a smaller depth")
 
 
-def activity_of(activity: Activity, spots: BlindSpots, wordings: Sequence[Wording], days: float) -> str:
+def activity_of(
+    activity: Activity, spots: BlindSpots, wordings: Sequence[Wording], days: float, reader: Reader = MODEL
+) -> str:
     """Format the statistics of sessions."""
     lines = [
         f"Last {days:.0f} days: {counted(activity.sessions, 'session')} ({activity.open} open), {counted(activity.recalls, 'recall')}, {counted(activity.reflections, 'reflection')}."
@@ -281,15 +287,15 @@ def activity_of(activity: Activity, spots: BlindSpots, wordings: Sequence[Wordin
     items = [f"ignored: {effect_line(effect)}" for effect in spots.ignored] + [
         f"applied without success: {effect_line(effect)}" for effect in spots.in_vain
     ]
-    return within(BUDGET, lines, items, "explore(scars)")
+    return within(reader.budget, lines, items, "explore(scars)")
 
 
-def effects_of(effects: Sequence[Effect]) -> str:
+def effects_of(effects: Sequence[Effect], reader: Reader = MODEL) -> str:
     """Format the effect of each scar."""
     if not effects:
         return "No scar was shown in a session yet."
     return within(
-        BUDGET, ["Scars by how often they were shown:"], map(effect_line, effects), "a shorter time with days"
+        reader.budget, ["Scars by how often they were shown:"], map(effect_line, effects), "a shorter time with days"
     )
 
 
@@ -308,15 +314,15 @@ def wording_line(wording: Wording) -> str:
     )
 
 
-def replies_of(reflections: dict[str, list[Reply]]) -> str:
+def replies_of(reflections: dict[str, list[Reply]], reader: Reader = MODEL) -> str:
     """Format the reflections that sessions gave when they closed."""
     items = [
-        f"{question.replace('_', ' ')} ({reply.at[:10]}, {reply.agent}): {shorten(reply.text, 200)}"
+        f"{question.replace('_', ' ')} ({reader.day(reply.at)}, {reply.agent}): {shorten(reply.text, 200)}"
         for question, replies in reflections.items()
         for reply in replies
     ]
     return (
-        within(BUDGET, ["Reflections, latest first:"], items, "a shorter time with days")
+        within(reader.budget, ["Reflections, latest first:"], items, "a shorter time with days")
         if items
         else "No session closed with a reflection yet."
     )

@@ -20,7 +20,7 @@ MOST_AT_ONCE = 10_000  # records of a team that one sync imports, so that a floo
 MOST_WAITING = 200  # quarantined records of an author; more is a flood
 FROM_THE_FUTURE = "its id is dated more than a day ahead, and would override everything here"
 TOO_EARLY = "its first event has not arrived yet"
-BORDER = Actor(kind="rule", name="border")
+SYNC = Actor(kind="rule", name="sync")
 # The author of an event according to git, "" if unknown; None if it was made on this machine.
 Carriers = Callable[[Collection[str]], Mapping[str, str | None]]
 
@@ -81,7 +81,7 @@ def marks_of(memory: Memory, events: Sequence[Event], who: str, way: str) -> lis
             fresh.setdefault(event.about, []).append(event.id)
     data = {"from": who, "way": way, "held": True, "born": True}
     return [
-        replace(memory.event("arrived", about, data={"events": ids, **data}), by=BORDER) for about, ids in fresh.items()
+        replace(memory.event("arrived", about, data={"events": ids, **data}), by=SYNC) for about, ids in fresh.items()
     ]
 
 
@@ -112,7 +112,7 @@ def _marked(memory: Memory, result: Passed, way: str, carriers: Carriers) -> Pas
             "held": is_quarantined,
             "born": bool(born.intersection(ids)),
         }
-        marks.append(replace(memory.event("arrived", about, data=data), by=BORDER))
+        marks.append(replace(memory.event("arrived", about, data=data), by=SYNC))
     remarks = [Remark(where=who or UNKNOWN, why=_rejection(standings[who], count)) for who, count in rejected.items()]
     return Passed(
         events=tuple(event for event in result.events if event.id not in excluded),

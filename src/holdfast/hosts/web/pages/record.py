@@ -12,7 +12,7 @@ from holdfast.hosts.web.done import Done, Undo, going_back
 from holdfast.hosts.web.freshness import badge, cited_by
 from holdfast.hosts.web.viewer import Ask
 from holdfast.model.errors import Conflict, HoldfastError, Invalid
-from holdfast.model.event import Event
+from holdfast.model.event import Event, in_words
 from holdfast.model.fold import fold
 from holdfast.model.kinds import KINDS
 from holdfast.model.record import CONFIDENCES, RELATIONS, Record
@@ -46,6 +46,7 @@ class Version:
     """One event of a memory, and how it changed the text."""
 
     event: Event
+    words: tuple[str, str]  # what happened, and by whom
     changes: tuple[tuple[str, Markup], ...] = ()
     note: str = ""
 
@@ -190,7 +191,9 @@ def versions_of(events: list[Event]) -> list[Version]:
     for event in sorted(events, key=lambda one: one.id):
         after = fold(before, event)
         note = event.data.get("reason") or event.data.get("note") or ""
-        versions.append(Version(event=event, changes=tuple(_changes(before, after)), note=str(note)))
+        versions.append(
+            Version(event=event, words=in_words(event), changes=tuple(_changes(before, after)), note=str(note))
+        )
         before = after
     return versions
 
