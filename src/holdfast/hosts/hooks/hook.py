@@ -45,7 +45,7 @@ def main(arguments: list[str]) -> None:
         home = named or home
         payload = _stdin()
         activity = activity_of(event, client, payload)
-        home = home or home_of(activity["cwd"])
+        home = home or home_of(activity["cwd"], preset)
         if preset:
             activity["settings"] = {"preset": preset}
         answer = _act(home, activity, payload)
@@ -73,6 +73,8 @@ def _act(home: str, activity: Json, payload: Json) -> Json:
         return {}  # there is no store, and a hook creates none
     if _keeps_nothing(home, activity, payload):
         return {}
+    if activity["tool"].endswith("__recall"):  # of a server that the user added under another name
+        _note_recall(home, activity)
     activity |= _place(activity)
     _spool(home, activity)
     answer = _answer(home, activity, payload)
@@ -99,10 +101,14 @@ def _own_tool(home: str, activity: Json) -> Json:
     if activity["event"] != "PreToolUse":
         return {}
     if home and activity["tool"].endswith("recall"):
-        from holdfast.hosts.hooks.answers import note_recall  # only for this tool
-
-        note_recall(home, activity["session"])
+        _note_recall(home, activity)
     return {"allow": True}
+
+
+def _note_recall(home: str, activity: Json) -> None:
+    from holdfast.hosts.hooks.answers import note_recall  # only for this tool
+
+    note_recall(home, activity["session"])
 
 
 def _place(activity: Json) -> Json:

@@ -25,6 +25,9 @@ OF_A_SESSION = (
     "allowed_scopes",
 )
 
+# Variables of other systems that name the folder of their store, or a file in it; `model/presets.py` has them all.
+FOREIGN_HOMES = {"gitmem": "GITMEM_DIR", "memory-mcp": "MEMORY_MCP_DB_PATH", "bettermemory": "BETTERMEMORY_DIR"}
+
 
 def session_settings(environment: Mapping[str, str]) -> dict[str, str]:
     """Return the settings of a session from HOLDFAST_* variables, by name."""
@@ -32,10 +35,15 @@ def session_settings(environment: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in values.items() if value is not None}
 
 
-def home_of(cwd: str) -> str:
-    """Return the folder of the store like `compose.store_folder`, but without reading settings."""
+def home_of(cwd: str, preset: str = "") -> str:
+    """Return the folder of the store like `compose.store_folder`, but without reading settings.
+
+    With the preset of another system, its variable counts too.
+    """
     if named := os.environ.get("HOLDFAST_HOME"):
         return os.path.expanduser(named)
+    if named := os.environ.get(FOREIGN_HOMES.get(preset, ""), "").strip():
+        return os.path.expanduser(os.path.dirname(named) if named.endswith(".db") else named)
     folder = cwd
     while folder and os.path.dirname(folder) != folder:
         store = os.path.join(folder, ".holdfast")
