@@ -16,7 +16,7 @@ from holdfast.hosts.setup.edits import Member
 from holdfast.hosts.setup.placing import snippet
 from holdfast.hosts.setup.shapes import instructions, stdio
 from holdfast.hosts.setup.wanted import file_of
-from holdfast.model.errors import Invalid
+from holdfast.model.errors import HoldfastError, Invalid
 from holdfast.model.fence import visible
 from holdfast.model.ids import days_between
 from holdfast.model.record import Record
@@ -73,6 +73,8 @@ def doctor(as_json: bool) -> None:
     """Check the installation. Exit code 0: fine, 1: warnings, 2: broken."""
     try:
         run("doctor", *(["--json"] if as_json else []))
+    except HoldfastError:  # `doctor` printed it
+        raise click.exceptions.Exit(FAILED) from None
     except click.exceptions.Exit as end:
         raise click.exceptions.Exit(WARNED if end.exit_code else 0) from None
 

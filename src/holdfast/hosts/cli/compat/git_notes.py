@@ -25,45 +25,54 @@ ALLOWLIST = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Command:
-    """One of its commands: ours that does the same, and its options in our words (empty: nothing to choose here)."""
+    """One of its commands: ours that does the same, and its options in our words; None if there is no counterpart."""
 
     ours: tuple[str, ...]
-    options: Mapping[str, str] = field(default_factory=dict)  # with a value
-    flags: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    options: Mapping[str, str | None] = field(default_factory=dict)  # with a value
+    flags: Mapping[str, tuple[str, ...] | None] = field(default_factory=dict)  # (): what is done anyway
     modes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # first words that mean another command of ours
 
 
 COMMANDS = {
     "recall": Command(ours=("recall",), options={"--namespace": "--kind", "--limit": "--limit"}),
     "search": Command(
-        ours=("recall",), options={"--namespace": "--kind", "--limit": "--limit", "--type": ""}, flags={"--verbose": ()}
+        ours=("recall",),
+        options={"--namespace": "--kind", "--limit": "--limit", "--type": None},
+        flags={"--verbose": None},
     ),
-    "status": Command(ours=("status",), flags={"--verbose": ()}),
+    "status": Command(ours=("status",), flags={"--verbose": None}),
     "sync": Command(
         ours=("sync",),
         flags={"--remote": (), "--dry-run": ("--dry-run",)},
         modes={"full": ("store", "rebuild"), "repair": ("store", "rebuild"), "verify": ("doctor",)},
     ),
-    "health": Command(ours=("stats", "health"), flags={"--timing": (), "--verbose": ()}),
-    "validate": Command(ours=("doctor",), flags={"--verbose": (), "--fix": ()}),
-    "metrics": Command(ours=("stats", "metrics"), options={"--format": "", "--filter": ""}),
-    "traces": Command(ours=("watch", "--once"), options={"--operation": "--what", "--status": "", "--limit": "--last"}),
+    "health": Command(ours=("stats", "health"), flags={"--timing": None, "--verbose": None}),
+    "validate": Command(ours=("doctor",), flags={"--verbose": None, "--fix": None}),
+    "metrics": Command(ours=("stats", "metrics"), options={"--format": None, "--filter": None}),
+    "traces": Command(
+        ours=("watch", "--once"), options={"--operation": "--what", "--status": None, "--limit": "--last"}
+    ),
     "audit-log": Command(
         ours=("stats", "audit"),
-        options={"--since": "", "--namespace": "", "--type": "--verb", "--limit": "--limit"},
+        options={"--since": None, "--namespace": None, "--type": "--verb", "--limit": "--limit"},
         flags={"--json": ("--json",)},
     ),
     "scan-secrets": Command(
-        ours=("store", "scan"), options={"--namespace": ""}, flags={"--fix": ("--redact", "--yes"), "--dry-run": ()}
+        ours=("store", "scan"), options={"--namespace": None}, flags={"--fix": ("--redact", "--yes"), "--dry-run": ()}
     ),
 }
-# Values that mean something of their own here.
-VALUES = {("--type", "text"): ("--words",), ("--format", "json"): ("--json",)}
+# Values that mean something of their own here, or what is done anyway.
+VALUES = {
+    ("--type", "text"): ("--words",),
+    ("--type", "semantic"): (),
+    ("--format", "json"): ("--json",),
+    ("--format", "text"): (),
+}
 
 
-def translated(command: Command, words: Sequence[str]) -> tuple[str, ...]:
-    """Return our command for the words of one of theirs."""
-    left, ours = list(words), list[str]()
+def translated(command: Command, words: Sequence[str]) -> tuple[tuple[str, ...], list[str]]:
+    """Return our command for the words of one of theirs, and the options that have no counterpart here."""
+    left, ours, unused = list(words), list[str](), list[str]()
     base = command.modes.get(left[0], ()) if left else ()
     if base:
         left = left[1:]
@@ -71,14 +80,24 @@ def translated(command: Command, words: Sequence[str]) -> tuple[str, ...]:
         word = left.pop(0)
         name, _, given = word.partition("=")
         if name in command.flags:
-            ours += command.flags[name]
+            chosen = command.flags[name]
         elif name in command.options:
             value = given or (left.pop(0) if left else "")
             value = NAMESPACES.get(value, value) if name == "--namespace" else value
-            ours += VALUES.get((name, value)) or ([command.options[name], value] if command.options[name] else [])
+            option = command.options[name]
+            chosen = VALUES.get((name, value), (option, value) if option else None)
         else:
-            ours.append(word)
-    return (*(base or command.ours), *ours)
+            chosen = (word,)
+        ours += chosen or ()
+        unused += [name] if chosen is None else []
+    return (*(base or command.ours), *ours), unused
+
+
+def _run(command: Command, words: tuple[str, ...]) -> None:
+    ours, unused = translated(command, words)
+    if unused:
+        click.echo(f"Without effect here: {', '.join(unused)}.", err=True)
+    run(*ours)
 
 
 def captured(words: Sequence[str]) -> tuple[str, ...]:
@@ -110,7 +129,7 @@ for _name, _command in COMMANDS.items():
     _add(
         _name,
         f"holdfast {' '.join(_command.ours)}",
-        lambda words, command=_command: run(*translated(command, words)),  # type: ignore[misc]
+        lambda words, command=_command: _run(command, words),  # type: ignore[misc]
     )
 _add("capture", "holdfast remember: [NAMESPACE] SUMMARY -- CONTENT", lambda words: run(*captured(words)))
 _add("secrets-allowlist", "Explain how a false alarm is handled.", lambda _: click.echo(ALLOWLIST))

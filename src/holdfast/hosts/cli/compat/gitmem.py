@@ -26,6 +26,14 @@ def init(yes: bool, dry_run: bool, project: str | None, clients: tuple[str, ...]
     run("init", "--project", "--surface", "gitmem", "--instructions", "--gitignore", *chosen, *manner)
 
 
+@group.command("install-hooks")
+@click.option("--client", "clients", multiple=True, help="Only this client; repeatable.")
+def install_hooks(clients: tuple[str, ...]) -> None:
+    """Write the hooks of this project, with the server they belong to."""
+    chosen = [word for name in clients for word in ("--client", name)]
+    run("init", "--project", "--surface", "gitmem", *chosen, "--yes")
+
+
 @group.command("uninstall")
 @click.option("-y", "--yes", is_flag=True, help="Do not ask.")
 @click.option("--dry-run", is_flag=True, help="Preview the changes.")
