@@ -2,7 +2,7 @@
 
 import pytest
 
-ORDER = ("gitmem", "memory_mcp", "git_notes", "claude_mem", "bettermemory")
+ORDER = ("all", "gitmem", "memory_mcp", "git_notes", "claude_mem", "bettermemory")
 _rows: dict[str, dict[tuple[str, str], str]] = {}
 
 
@@ -18,7 +18,8 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     promise = str(dict(report.user_properties).get("promise", ""))
     if promise and (report.when == "call" or not report.passed):
         file, _, script = report.nodeid.partition("::")
-        system = file.rpartition("/test_")[2].removesuffix(".py")
+        stem = file.rpartition("/test_")[2].removesuffix(".py")
+        system = next(name for name in ORDER if stem.startswith(name))
         why = report.longrepr[2] if report.skipped and isinstance(report.longrepr, tuple) else report.outcome.upper()
         _rows.setdefault(system, {})[promise, script] = "kept" if report.passed else why
 
@@ -29,7 +30,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     for system in sorted(_rows, key=ORDER.index):
         rows = _rows[system]
         write(
-            f"\n{system.replace('_', '-')}: {sum(result == 'kept' for result in rows.values())} of {len(rows)} kept\n"
+            f"\n{'all surfaces' if system == 'all' else system.replace('_', '-')}: {sum(result == 'kept' for result in rows.values())} of {len(rows)} kept\n"
         )
         for (promise, _), result in rows.items():
             if result != "kept":

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 from typing import Any
+from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
 import pytest
@@ -247,10 +248,13 @@ def test_http(place: Place, tmp_path: Path) -> None:
         base = line[line.index("http://") :].split("/?")[0].split()[0].rstrip("/.")
         token = (Path(place.environment["HOLDFAST_HOME"]) / "http-token").read_text().strip()
 
-        def get(path: str, body: Any = None) -> Any:
+        def text(path: str, body: Any = None) -> str:
             headers = {"authorization": f"Bearer {token}", "content-type": "application/json"}
             data = None if body is None else json.dumps(body).encode()
-            return json.loads(urlopen(Request(base + path, data=data, headers=headers)).read())
+            return str(urlopen(Request(base + path, data=data, headers=headers)).read().decode())
+
+        def get(path: str, body: Any = None) -> Any:
+            return json.loads(text(path, body))
 
         assert get("/api/search?query=gateway")["totalResults"] >= 1
         assert get("/api/timeline?anchor=7")["items"]
@@ -258,9 +262,16 @@ def test_http(place: Place, tmp_path: Path) -> None:
         assert get("/api/summaries")["items"][0]["completed"] == "Raised it"
         assert get("/api/prompts")["items"][0]["prompt_text"] == "Fix the gateway"
         assert get("/api/observations/batch", {"ids": [7]})["observations"][0]["title"] == "Gateway limit raised"
-        assert get("/api/search/by-file?filePath=gateway.py")["totalResults"] == 1
+        for path in ("by-file?filePath=gateway.py", "by-type?type=bugfix", "by-concept?concept=gotcha"):
+            assert get(f"/api/search/{path}")["totalResults"] == 1, path
+        assert get("/api/observations")["items"][0]["id"] == get("/api/observation/7")["id"]
+        assert "Gateway limit raised" in text("/api/context/inject")
+        assert get("/api/stats")
+        assert "github.com/me/foo" in str(get("/api/projects"))
         assert get("/api/memory/save", {"text": "The gateway is written in Go.", "title": "Language"})["success"]
         assert get("/api/version")["version"]
+        with pytest.raises(HTTPError, match="404"):
+            get("/api/hook/claude-code/context", {})
     finally:
         served.terminate()
         served.communicate(timeout=20)

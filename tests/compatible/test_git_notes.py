@@ -140,6 +140,7 @@ def test_blockers_come_first(place: Place) -> None:
     for session in ("s-2", "s-3"):
         context = place.hook("SessionStart", source="startup", session_id=session)
         assert 0 < context.index("Staging host is full") < context.index("Use PostgreSQL")
+        assert "<memory_context" not in context
     place.run(f"forget {blocker['id']} --reason resolved")
     place.work()
     context = place.hook("SessionStart", source="startup", session_id="s-4")
@@ -273,6 +274,8 @@ def test_concurrent_edits_are_reported(place: Place, tmp_path: Path) -> None:
     texts = [place.json(f"show {kept} --json"), json.loads(_as_bob(place, other, f"show {kept} --json"))]
     assert len({str(text).count("by query") > 0 for text in texts}) == 1
     assert "edited in two places" in place.run("stats health").stdout
+    history = place.run(f"history {kept}").stdout
+    assert ("by header" in history, "by query" in history) == (True, True)
     place.run(f'revise {kept} --text "The API is versioned by header and by query."')
     assert "edited in two places" not in place.run("stats health").stdout
 

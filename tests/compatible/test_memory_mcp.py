@@ -301,6 +301,7 @@ LINES = [
     "--json status",
     "db-rebuild-vectors",
     "db-rebuild-vectors --clear-only",
+    "consolidate",
 ]
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from holdfast.model.event import Actor
 from holdfast.surfaces.bettermemory import surface
+from holdfast.surfaces.bettermemory import tools as listing
 from holdfast.surfaces.tool import Call
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.sessions.session import begin
@@ -152,3 +153,21 @@ def test_never_is_not_zero(tools: Tools) -> None:
 
 def test_the_policy_fits_where_clients_cut_it() -> None:
     assert len(surface.instructions.encode()) < 1_700
+
+
+def test_a_pending_write_expires_after_a_week(tools: Tools, time: Time) -> None:
+    said = {"content": "The user likes short answers.", "scopes": ["style"], "category": "user-inference"}
+    held = tools("write", **said)["pending_id"]
+    time.pass_days(6.9)
+    assert tools("write_cancel", pending_id=held)["existed"]
+    held = tools("write", **said, force=True)["pending_id"]
+    time.pass_days(7.1)
+    assert tools.error("write_confirm", pending_id=held)
+
+
+def test_lists_have_an_end(tools: Tools, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert listing.MOST_LISTED == 1_000
+    monkeypatch.setattr(listing, "MOST_LISTED", 2)
+    for name in ("Ruff", "Mypy", "Pytest"):
+        tools.kept(f"{name} is one of the tools.")
+    assert len(tools("list")) == 2

@@ -8,6 +8,7 @@ from holdfast.policy.activity.claude_mem_types import TYPES, concepts_of, facts_
 from holdfast.verbs.memory import Memory, find
 from holdfast.verbs.records.numbers import GLOBAL_FROM, called
 from holdfast.verbs.records.read import get
+from holdfast.verbs.search import observations
 from holdfast.verbs.search.observations import (
     Wanted,
     fetched,
@@ -151,3 +152,12 @@ def test_what_was_kept_last_is_given_oldest_first(memory: Memory) -> None:
     assert titles == ["Rehearse migrations.", "Added JWT validation.", "Use JWT.", "Auth done"]
     assert recent(memory, ["elsewhere"]) == []
     assert recent(memory, [memory.project], agent="codex") == []
+
+
+def test_totals_count_up_to_what_is_scanned(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert observations.MOST_SCANNED == 5_000
+    monkeypatch.setattr(observations, "PAGE", 1)
+    monkeypatch.setattr(observations, "MOST_SCANNED", 2)
+    for name in ("first", "second", "third"):
+        keep(memory, f"The {name} gateway forwards requests.")
+    assert search_observations(memory, Wanted(limit=1)).total == 2

@@ -1,0 +1,247 @@
+"""What docs/compatibility.md says about bettermemory's tools, tried literally."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.compatible.conftest import Place, Tools, git
+
+promise = pytest.mark.promise
+
+
+@pytest.fixture
+def ask(place: Place) -> Tools:
+    return place.tools("bettermemory")
+
+
+def kept(ask: Tools, content: str, *scopes: str, **more: Any) -> str:
+    written = ask("memory_write", content=content, scopes=list(scopes or ("tools",)), **more)
+    assert written["status"] == "committed", written
+    return str(written["id"])
+
+
+def imported(place: Place, folder: Path, **days: str) -> None:
+    """Import memories as bettermemory writes them, each created on a day of its own."""
+    folder.mkdir()
+    for number, (name, day) in enumerate(days.items()):
+        head = f"schema_version: 1\nid: 01HXYZ123ABC000000000000{number:02}\ncreated: {day}T10:23:00+00:00\nupdated: {day}T10:23:00+00:00"
+        body = f"The {name} retries failed jobs; see the {name} runbook."
+        (folder / f"{day}-{name}.md").write_text(
+            f"---\n{head}\nscopes: [tools]\nconfidence: high\nsource: explicit-statement\n---\n{body}\n"
+        )
+    place.run(f"store import --from bettermemory {folder}")
+
+
+@promise(
+    "memory_health: dead weight is what was retrieved and never applied in the window, cold what was never retrieved"
+)
+def test_dead_weight(place: Place, tmp_path: Path) -> None:
+    imported(place, tmp_path / "memories", scheduler="2025-03-14", mailer="2025-03-14", uploader="2025-03-14")
+    ask = place.tools("bettermemory")
+    ids = {row["summary"].split()[1]: row["id"] for row in ask("memory_list")}
+    assert len(ids) == 3
+    for name in ("scheduler", "mailer"):
+        [hit] = ask("memory_search", query=f"what does the {name} do with failed jobs", max_results=1)
+        assert hit["id"] == ids[name]
+    ask("memory_record_use", memory_ids=[ids["mailer"]], outcome="applied")
+    ask("memory_record_use", memory_ids=[ids["scheduler"]], outcome="ignored")
+    fresh = kept(ask, "Ruff is the linter.")
+    ask("memory_show", id=fresh)
+    health = ask("memory_health")
+    assert [row["id"] for row in health["dead_weight"]] == [ids["scheduler"]]
+    assert [row["retrieval_count"] >= 1 for row in health["dead_weight"]] == [True]
+    assert [row["id"] for row in health["cold_memories"]] == [ids["uploader"]]
+    assert ask("memory_health", window_days=3_650)["dead_weight"] == []
+    overview = ask("memory_scope_overview")["curation_pending"]
+    assert (overview["dead"], overview["cold"]) == (1, 1)
+    [scope] = health["scope_health"]
+    assert (scope["scope"], scope["active"], scope["dead"], scope["cold"]) == ("tools", 4, 1, 1)
+    report = place.json("compat bettermemory health --json")
+    assert [row["id"] for row in report["dead_weight"]] == [ids["scheduler"]]
+    assert "scheduler" in place.run("compat bettermemory health").stdout
+
+
+@promise(
+    "verification: never, stale after 30 days, fresh; without a commit since then an old check is as good as a new one"
+)
+def test_an_old_check(place: Place, tmp_path: Path) -> None:
+    folder = tmp_path / "memories"
+    folder.mkdir()
+    for number, (name, repo) in enumerate({"scheduler": "git@github.com:me/foo.git", "mailer": ""}.items()):
+        head = f"schema_version: 1\nid: 01HXYZ123ABC000000000000{number:02}\ncreated: 2025-03-14T10:23:00+00:00\nupdated: 2025-03-14T10:23:00+00:00"
+        origin = f"\norigin:\n  cwd: /somewhere\n  repo: {repo}\n  branch: main" if repo else ""
+        text = f"---\n{head}\nlast_verified_at: 2025-04-01T10:00:00+00:00\nscopes: [tools]\nconfidence: high\nsource: inferred{origin}\n---\nThe {name} retries failed jobs.\n"
+        (folder / f"{name}.md").write_text(text)
+    place.run(f"store import --from bettermemory {folder}")
+    env = {"GIT_AUTHOR_DATE": "2025-01-01T00:00:00Z", "GIT_COMMITTER_DATE": "2025-01-01T00:00:00Z"}
+    old_commit(place, env)
+    ask = place.tools("bettermemory")
+    rows = {row["body"].split()[1]: row for row in ask("memory_list", with_bodies=True)}
+    assert {row["verification"]["status"] for row in rows.values()} == {"stale"}
+    assert (rows["scheduler"]["staleness_verdict"], rows["mailer"]["staleness_verdict"]) == (
+        "fresh",
+        "spot_check_required",
+    )
+    assert ask("memory_health")["verification_debt"]["stale_total"] == 2
+
+
+def old_commit(place: Place, environment: dict[str, str]) -> None:
+    import os
+    import subprocess
+
+    command = [
+        "git",
+        "-c",
+        "user.name=Ada",
+        "-c",
+        "user.email=ada@example.org",
+        "commit",
+        "-q",
+        "--allow-empty",
+        "-m",
+        "first",
+    ]
+    subprocess.run(command, cwd=place.folder, env=os.environ | environment, check=True)
+
+
+@promise("memory_search: a scope includes nested scopes; a disabled scope is back after a restart; scopes have a form")
+def test_scopes(ask: Tools) -> None:
+    one = kept(ask, "The worker reads jobs from Redis.", "projects:foo:worker")
+    assert [hit["id"] for hit in ask("memory_search", query="jobs from Redis", scopes=["projects:foo"])] == [one]
+    ask("memory_scope_disable", scope="projects:foo")
+    assert ask("memory_search", query="jobs from Redis") == []
+    ask.restart()
+    assert [hit["id"] for hit in ask("memory_search", query="jobs from Redis")] == [one]
+    assert "scope" in ask.refused("memory_write", content="Mypy checks types.", scopes=["Not A Scope!"])
+
+
+@promise("use tokens: what was shown and not answered for two calls counts as observed use, apart from declared use")
+def test_observed_use(ask: Tools, place: Place) -> None:
+    one = kept(ask, "The worker reads jobs from Redis.")
+    [hit] = ask("memory_search", query="jobs from Redis")
+    assert hit["use_token"]
+    for _ in range(3):
+        ask("memory_list")
+    assert ask("memory_health", min_applied=1)["heavily_used"] == []
+    quality = place.tools("memory-mcp")("retrieval_quality_stats")
+    assert (quality["declared"], quality["observed"]) == ({}, {"applied": 1})
+    ask("memory_record_use", memory_ids=[one], outcome="applied")
+    assert len(ask("memory_health", min_applied=1)["heavily_used"]) == 1
+
+
+@promise("memory_write: a secret is refused; conflicts are named; every documented marker is found")
+def test_writes(ask: Tools) -> None:
+    assert "credentials" in ask.refused("memory_write", content="token ghp_" + "a1B2" * 9, scopes=["tools"])
+    first = kept(ask, "The API listens on port 8080.")
+    clash = ask("memory_write", content="The API listens on port 9090.", scopes=["tools"])
+    assert [one["id"] for one in clash["conflicts"]] == [first]
+    for text, marker in (
+        ("Today I moved the cache.", "today i"),
+        ("We just shipped the page.", "we just"),
+        ("The new parser is fast.", "the new"),
+        ("The parser was replaced in 4d79987.", "4d79987"),
+    ):
+        warned = ask("memory_write", content=text, scopes=["tools"])
+        assert (warned["status"], warned["markers"][0]["marker"]) == ("transient_warning", marker)
+
+
+@promise("pending writes survive a restart; a text that became a duplicate is refused when it is confirmed")
+def test_pending(ask: Tools) -> None:
+    said = {
+        "content": "You like short answers without any preamble.",
+        "scopes": ["style"],
+        "category": "user-inference",
+    }
+    held = [ask("memory_write", **said, force=True)["pending_id"] for _ in range(2)]
+    ask.restart()
+    assert ask("memory_write_confirm", pending_id=held[0])["status"] == "committed"
+    assert ask("memory_write_confirm", pending_id=held[1])["status"] == "duplicate"
+    assert ask("memory_write_cancel", pending_id=held[1])["existed"]
+
+
+@promise("memory_update: a new text passes the checks of a new memory, and was not verified yet")
+def test_updates(ask: Tools) -> None:
+    one = kept(ask, "The worker reads jobs from Redis.")
+    ask("memory_verify", id=one)
+    assert ask("memory_update", id=one, content="Currently broken.")["status"] == "transient_warning"
+    assert ask("memory_update", id=one, scopes=["worker"])["last_verified_at"]
+    assert ask("memory_update", id=one, content="The worker reads all jobs from Valkey.")["last_verified_at"] is None
+
+
+@promise(
+    "memory_remove and memory_restore: created and last_verified_at survive; there is no file; updated is the restore's time"
+)
+def test_restore(ask: Tools) -> None:
+    one = kept(ask, "Deploys go out on Tuesdays.")
+    ask("memory_verify", id=one)
+    before = ask("memory_show", id=one)
+    assert ask("memory_remove", id=one, reason="They go out daily.")["tombstone_path"] is None
+    ask("memory_restore", id=one)
+    after = ask("memory_show", id=one)
+    assert [after[name] for name in ("created", "last_verified_at")] == [before["created"], before["last_verified_at"]]
+    assert after["updated"] > before["updated"]
+
+
+@promise("memory_rename_scope: nested scopes and tombstones too; last_verified_at stays; an unknown scope is an error")
+def test_renaming(ask: Tools) -> None:
+    one, other = kept(ask, "Ruff is the linter.", "tool:lint"), kept(ask, "Mypy checks types.", "tool")
+    verified = ask("memory_verify", id=one)["last_verified_at"]
+    ask("memory_remove", id=other, reason="We use ty.")
+    renamed = ask("memory_rename_scope", old_scope="tool", new_scope="tools")
+    assert (renamed["active"], renamed["tombstoned"]) == ([one], [other])
+    shown = ask("memory_show", id=one)
+    assert (shown["scopes"], shown["last_verified_at"]) == (["tools:lint"], verified)
+    assert "wild" in ask.refused("memory_rename_scope", old_scope="wild", new_scope="tools")
+
+
+@promise("memory_record_use: an unknown id is an error instead of an orphan")
+def test_unknown_ids(ask: Tools) -> None:
+    assert ask.refused("memory_record_use", memory_ids=["01HXYZ123ABC0000000000000A"], outcome="applied")
+    assert ask("memory_health")["orphan_use_events"] == 0
+
+
+@promise("memory_scope_overview: drifted is null where git cannot be asked, 0 where git found nothing")
+def test_drifted(place: Place, tmp_path: Path) -> None:
+    outside = tmp_path / "notes"
+    outside.mkdir()
+    assert place.tools("bettermemory", outside)("memory_scope_overview")["curation_pending"]["drifted"] is None
+    git(place.folder, "commit", "-q", "--allow-empty", "-m", "first")
+    assert place.tools("bettermemory")("memory_scope_overview")["curation_pending"]["drifted"] == 0
+
+
+@promise("other kinds appear as fact; threads and summaries are not listed; search queries are stored masked")
+def test_kinds(ask: Tools, place: Place) -> None:
+    place.run('remember "Use JWT for the API." --kind decision')
+    place.run('thread open "Finish the runbook"')
+    assert [(row["category"], row["summary"]) for row in ask("memory_list")] == [("fact", "Use JWT for the API.")]
+    key = "AKIA" + "IOSFODNN7EXAMPLQ"
+    ask("memory_search", query=f"what is {key}")
+    stored = b"".join(
+        file.read_bytes() for file in Path(place.environment["HOLDFAST_HOME"]).rglob("*") if file.is_file()
+    )
+    assert key.encode() not in stored
+
+
+@promise("its folders and its log are not read or written: a .claude-memory folder changes nothing")
+def test_folders(place: Place) -> None:
+    for folder in (place.folder / ".claude-memory", place.home / ".claude-memory"):
+        folder.mkdir()
+        (folder / "note.md").write_text("---\nid: 01HXYZ123ABC\nscopes: [tools]\n---\nRuff is the linter.\n")
+    ask = place.tools("bettermemory")
+    assert ask("memory_list") == []
+    kept(ask, "Mypy checks types.")
+    assert list(place.home.rglob(".events.jsonl")) == []
+
+
+@promise("bettermemory doctor: 0 when all is well, 1 with a warning, 2 when it is broken")
+def test_doctor_codes(place: Place) -> None:
+    ask = place.tools("bettermemory")
+    kept(ask, "Ruff is the linter.")
+    ask.close()
+    done = place.run("compat bettermemory doctor --json", code=None)
+    broken = [check["name"] for check in json.loads(done.stdout) if check["fix"]]
+    assert done.returncode == (1 if broken else 0)
+    (Path(place.environment["HOLDFAST_HOME"]) / "holdfast.db").write_bytes(b"no database" * 1_000)
+    assert place.run("compat bettermemory doctor", code=None).returncode == 2

@@ -1,0 +1,77 @@
+"""What docs/compatibility.md says about git-notes-memory, tried literally."""
+
+import pytest
+
+from tests.compatible.conftest import Place, git
+from tests.compatible.test_git_notes import _as_bob, _pair, set_up, titles
+
+promise = pytest.mark.promise
+
+
+@promise("it has no tools: the surface git-notes has Holdfast's own")
+def test_its_tools(place: Place) -> None:
+    assert place.tools("git-notes").names == place.tools("core").names
+
+
+@promise("contextual patterns of the prompt: I decided, TIL, blocked by")
+@pytest.mark.parametrize(
+    ("said", "kind"),
+    [
+        ("I decided to use PostgreSQL for the orders, because of its row locks.", "decision"),
+        ("TIL that the staging database resets its sequences every Sunday night.", "learning"),
+        ("We are blocked by the missing certificate of the staging host.", "blocker"),
+    ],
+)
+def test_contextual_patterns(place: Place, said: str, kind: str) -> None:
+    set_up(place)
+    place.run("status")
+    place.hook("SessionStart", source="startup")
+    place.hook("UserPromptSubmit", prompt=said)
+    place.hook("Stop", last_assistant_message="Noted.")
+    place.work()
+    assert len(titles(place, kind)) == 1
+
+
+@promise("search finds an identifier: Lazy loading __getattr__")
+def test_identifiers(place: Place) -> None:
+    summary = "Lazy loading via __getattr__ to avoid embedding model import penalty"
+    place.run(f'compat git-notes capture decisions "{summary}" -- "The model takes two seconds to import."')
+    place.run(
+        'compat git-notes capture decisions "Use PostgreSQL" -- "PostgreSQL stores the orders, for its row locks."'
+    )
+    assert summary[:40] in place.run('compat git-notes search "Lazy loading __getattr__" --limit 5').stdout
+
+
+@promise("options without a counterpart are accepted and named")
+@pytest.mark.parametrize(
+    ("line", "named"),
+    [
+        ("audit-log --since 2026-01-01", "--since"),
+        ("validate --fix", "--fix"),
+        ("health --timing", "--timing"),
+        ("scan-secrets --namespace decisions", "--namespace"),
+        ("metrics --filter hooks", "--filter"),
+    ],
+)
+def test_options_without_a_counterpart(place: Place, line: str, named: str) -> None:
+    place.run('compat git-notes capture decisions "Use PostgreSQL" -- "PostgreSQL stores the orders."')
+    assert named in place.run(f"compat git-notes {line}", code=None).stderr
+
+
+@promise("notes: our events under refs/notes/holdfast, pushed by name; theirs under refs/notes/mem are left alone")
+def test_refs(place: Place, tmp_path: object) -> None:
+    from pathlib import Path
+
+    other = _pair(place, Path(str(tmp_path)))
+    git(place.folder, "notes", "--ref=mem/decisions", "add", "-m", "theirs")
+    place.run('remember "The API is versioned by path." --kind decision --team')
+    place.run("sync")
+    refs = git(place.folder, "for-each-ref", "--format=%(refname)", "refs/notes").split()
+    assert ("refs/notes/mem/decisions" in refs, any(ref.startswith("refs/notes/holdfast/") for ref in refs)) == (
+        True,
+        True,
+    )
+    pushed = git(place.folder, "ls-remote", "origin", "refs/notes/*")
+    assert ("refs/notes/holdfast/" in pushed, "refs/notes/mem/" in pushed) == (True, False)
+    _as_bob(place, other, "sync")
+    assert "versioned by path" in _as_bob(place, other, 'recall "how is the API versioned"')

@@ -1,0 +1,95 @@
+"""docs/compatibility.md says only what tests show: statements.toml names them for each row and paragraph."""
+
+import ast
+import json
+import re
+import tomllib
+from dataclasses import fields
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from holdfast.model.config import Config
+
+ROOT = Path(__file__).parent.parent
+PAGE = (ROOT / "docs" / "compatibility.md").read_text(encoding="utf-8")
+SHOWN: dict[str, dict[str, list[str]]] = tomllib.loads(
+    (ROOT / "tests" / "compatible" / "statements.toml").read_text(encoding="utf-8")
+)
+TOOLS = {
+    section: [tool["name"] for tool in json.loads(contract.read_text(encoding="utf-8"))["tools"]]
+    for section, folder in {
+        "GitMem": "gitmem",
+        "claude-mem": "claude_mem",
+        "Memory MCP": "memory_mcp",
+        "bettermemory": "bettermemory",
+    }.items()
+    for contract in [ROOT / "src" / "holdfast" / "surfaces" / folder / "contract.json"]
+}
+# Names of other systems that have no counterpart here, and fields of results.
+ELSEWHERE = set(
+    """contribute_feedback index_docs search_docs smart_search smart_outline smart_unfold get_tool_uses observation_record_event
+    observation_search observation_context observation_generation_status require_write_confirmation default_max_results
+    gitmem_dir was_duplicate use_token scope_mismatch tombstone_path last_verified_at capture_transcript
+    transcript_path""".split()
+)
+
+
+def sections() -> dict[str, str]:
+    """Return the text below each heading; what stands before the first introduces the page."""
+    parts = re.split(r"^## (.+)\n", PAGE, flags=re.MULTILINE)[1:]
+    return dict(zip(parts[::2], parts[1::2], strict=True))
+
+
+def names(text: str) -> list[str]:
+    """Return the first cell of each row and the words in bold that each paragraph begins with; nothing else may stand there."""
+    found = []
+    for block in re.split(r"\n\n|\n(?=- )", text.strip()):
+        if block.startswith("| "):
+            cells = [line.strip("|").split(" |")[0].strip().replace("\\", "") for line in block.splitlines()[2:]]
+            found += cells
+        else:
+            lead = re.match(r"(?:- )?\*\*(.+?)\*\*", block)
+            assert lead, f"this has no words in bold to be found by: {block[:60]}"
+            found.append(lead[1])
+    return found
+
+
+def tools_of(row: str) -> list[str]:
+    return row.split(" · ")
+
+
+@cache
+def sources(file: str) -> dict[str, str]:
+    """Return the text of each test of a file, by its name."""
+    text = (ROOT / "tests" / f"{file}.py").read_text(encoding="utf-8")
+    functions = [node for node in ast.parse(text).body if isinstance(node, ast.FunctionDef)]
+    return {node.name: ast.unparse(node) for node in functions if node.name.startswith("test_")}
+
+
+@pytest.mark.parametrize("section", sections())
+def test_every_row_and_paragraph_has_tests(section: str) -> None:
+    assert sorted(SHOWN[section]) == sorted(names(sections()[section]))
+    assert [name for name, tests in SHOWN[section].items() if not tests] == []
+
+
+@pytest.mark.parametrize("section", SHOWN)
+def test_the_tests_exist(section: str) -> None:
+    pairs = [test.split("::") for tests in SHOWN[section].values() for test in tests]
+    assert [name for file, name in pairs if name not in sources(file)] == []
+
+
+@pytest.mark.parametrize("section", TOOLS)
+def test_every_tool_has_a_row_and_a_test_that_calls_it(section: str) -> None:
+    rows = [row for row in SHOWN[section] if not row.startswith("`") and set(tools_of(row)) & set(TOOLS[section])]
+    assert sorted(tool for row in rows for tool in tools_of(row)) == sorted(TOOLS[section])
+    for row in rows:
+        texts = "".join(sources(file)[name] for file, name in (test.split("::") for test in SHOWN[section][row]))
+        assert [tool for tool in tools_of(row) if f"'{tool}'" not in texts] == [], row
+
+
+def test_every_setting_that_is_named_exists() -> None:
+    words = set(re.findall(r"`([a-z]+(?:_[a-z]+)+)", PAGE)) - ELSEWHERE - {field.name for field in fields(Config)}
+    contracts = "".join(file.read_text(encoding="utf-8") for file in ROOT.glob("src/holdfast/surfaces/*/contract.json"))
+    assert sorted(word for word in words if f'"{word}"' not in contracts) == []
