@@ -60,7 +60,11 @@ class _Asked:
 def run_languages() -> None:
     """Print how often the first hit is right, by language, and what off-topic questions get; for both sets, halves apart."""
     strangers = _read("languages")["off_topic"]
-    for name, title in (("languages", "far-fetched questions"), ("languages_plain", "plain questions")):
+    for name, title in (
+        ("languages", "far-fetched questions"),
+        ("languages_plain", "plain questions"),
+        ("languages_later", "plain questions across languages, written before the terms"),
+    ):
         _ask_in_languages(title, _read(name), strangers)
 
 

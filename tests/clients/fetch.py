@@ -14,7 +14,7 @@ PACKAGES = {
     "codex": ("@openai/codex", "0.166.0"),
     "copilot": ("@github/copilot", "1.0.102"),
     "gemini": ("@google/gemini-cli", "0.61.0"),
-    "opencode": ("opencode-ai", "1.18.33"),
+    "opencode": ("opencode-ai", "1.18.18"),
 }
 
 

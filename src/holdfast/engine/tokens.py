@@ -8,6 +8,8 @@ from functools import cache, lru_cache
 
 import Stemmer
 
+from holdfast.engine.languages import STOP, Meanings, english_of, is_foreign_in_latin, terms_in
+
 # Runs of letters and digits, joined by the punctuation of identifiers, paths, versions and addresses.
 _COMPOUND = re.compile(r"[^\W_]+(?:[_./\\:@#\-]+[^\W_]+)*")
 # A path, a symbol and a line are joined by these: src/pay.py::Shop.pay, src/pay.py:12.
@@ -25,10 +27,12 @@ _UNSPACED = re.compile(
     r"|(?P<other>[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]+)"  # Thai, Lao, Burmese, Khmer
 )
 _PARTICLE = re.compile(r"[的了吗呢吧么嗎們们着]")
-_ENDINGS = re.compile(
-    r"(?<=..)(?:에서는|에서|에게|으로|이라는|라는|하는|했던|했다|합니다|했습니다|하나요|인가요|인가|입니다|이다|까지|부터|보다|처럼|"
-    r"마다|하고|하면|하기|한다|해요|을|를|이|가|은|는|에|의|로|와|과|도|만|나)$"
+_ENDING = (
+    "에서는|에서|에게|으로|이라는|라는|하는|했던|했다|합니다|했습니다|하나요|인가요|인가|입니다|이다|까지|부터|보다|처럼|"
+    "마다|하고|하면|하기|한다|해요|을|를|이|가|은|는|에|의|로|와|과|도|만|나"
 )
+_ENDINGS = re.compile(rf"(?<=..)(?:{_ENDING})$")
+_JOINS = re.compile(rf"[的了吗呢吧么嗎們们着]+|(?:{_ENDING})+")  # what only joins terms
 # Hiragana that inflects verbs and joins phrases.
 _INFLECTION = frozenset(
     "です ます した する して しま まし ませ せん ない ある いる れる られ から まで など こと もの ため よう たい てい いま ので のは のに "
@@ -37,26 +41,20 @@ _INFLECTION = frozenset(
 LONGEST = 64
 MOST_TOKENS = 20_000
 
-# Function words, and words that occur in most questions.
-STOP = frozenset(
-    """
-    a about after again all also am an and any are as at be because been before being between both but by can could
-    did do does doing done down during each few for from further had has have having he her here hers him his how i if
-    in into is it its itself just let me more most my no nor not now of off on once only or other our ours out over own
-    please s same she should so some such t than that the their theirs them then there these they this those through to
-    too under until up us very was we were what when where which while who whom whose why will with would you your yours
-    """.split()
-)
-
 _stemmer = Stemmer.Stemmer("english")
 _stemming = threading.Lock()  # the stemmer has internal buffers and is not thread-safe
 
 
-def tokens(text: str) -> list[str]:
-    """Return the index words of a text, repeats included, up to about MOST_TOKENS."""
+def tokens(text: str, *, is_question: bool = False) -> list[str]:
+    """Return the index words of a text, repeats included, up to about MOST_TOKENS.
+
+    A term in another language gives the English words for it; in a question, which wants as few words as it has itself,
+    only the most usual one.
+    """
     found: list[str] = []
+    foreign = is_foreign_in_latin(text)
     for compound in _COMPOUND.findall(_APOSTROPHE.sub("", _fold(text))):
-        found.extend(_tokens_of(compound))
+        found.extend(_tokens_of(compound, foreign, is_question))
         if len(found) > MOST_TOKENS:
             break
     return found
@@ -64,7 +62,7 @@ def tokens(text: str) -> list[str]:
 
 def query_terms(text: str) -> list[str]:
     """Return the distinct index words of a question, without stop words unless nothing else is left."""
-    found = list(dict.fromkeys(tokens(text)))
+    found = list(dict.fromkeys(tokens(text, is_question=True)))
     return [word for word in found if word not in STOP_STEMS] or found
 
 
@@ -84,19 +82,19 @@ def _vowel_marks() -> "re.Pattern[str]":
 
 
 @lru_cache(maxsize=16_384)
-def _tokens_of(compound: str) -> tuple[str, ...]:
+def _tokens_of(compound: str, foreign: bool, is_question: bool) -> tuple[str, ...]:
     sections = [section for section in _SECTION.split(compound) if section]
-    found = [token for section in sections for token in _section_tokens(section)]
+    found = [token for section in sections for token in _section_tokens(section, foreign, is_question)]
     if len(sections) > 1:
         found += _joined(_NAME.findall(compound))
     return tuple(found)
 
 
-def _section_tokens(section: str) -> Iterator[str]:
+def _section_tokens(section: str, foreign: bool, is_question: bool) -> Iterator[str]:
     """Yield the words of a path, a dotted name or an identifier: its parts, itself, and a path's file name."""
     names = _NAME.findall(section)
     for name in names:
-        yield from _name_tokens(name)
+        yield from _name_tokens(name, foreign, is_question)
     if len(names) > 1:
         yield from _joined(names)
         if file := _FILE.search(section):
@@ -108,26 +106,38 @@ def _joined(names: list[str]) -> list[str]:
     return [whole] if len(whole) <= LONGEST else []
 
 
-def _name_tokens(name: str) -> Iterator[str]:
-    if not name.isascii() and _UNSPACED.search(name):
-        yield from _unspaced_tokens(name)
-        return
-    parts = _PART.findall(name)
-    for part in parts:
-        yield _stem(part.lower()[:LONGEST])
+def _name_tokens(name: str, foreign: bool, is_question: bool) -> Iterator[str]:
+    last = 0
+    if not name.isascii():
+        for run in _UNSPACED.finditer(name):  # a run of each script is cut by its own rule
+            yield from _part_tokens(name[last : run.start()], foreign, is_question)
+            yield from _unspaced_tokens(run[0], str(run.lastgroup), is_question)
+            last = run.end()
+    yield from _part_tokens(name[last:], foreign, is_question)
+    parts = _PART.findall(name) if not last else []
     whole = "".join(parts).lower()
     if len(parts) > 1 and len(whole) <= LONGEST:
         yield whole
 
 
-def _unspaced_tokens(name: str) -> Iterator[str]:
-    """Yield the words of a text in which scripts meet: a run of each script is cut by its own rule."""
-    last = 0
-    for run in _UNSPACED.finditer(name):
-        yield from (_stem(part.lower()[:LONGEST]) for part in _PART.findall(name[last : run.start()]))
-        yield from _cut(run[0], str(run.lastgroup))
-        last = run.end()
-    yield from (_stem(part.lower()[:LONGEST]) for part in _PART.findall(name[last:]))
+def _part_tokens(name: str, foreign: bool, is_question: bool) -> Iterator[str]:
+    for part in _PART.findall(name):
+        word = part.lower()[:LONGEST]
+        meanings = english_of(word) if foreign or not word.isascii() else ()
+        yield from _in_english(meanings, is_question) if meanings else [_stem(word)]
+
+
+def _in_english(meanings: Meanings, is_question: bool) -> list[str]:
+    return [_stem(word) for words in meanings for word in (words[:1] if is_question else words)]
+
+
+def _unspaced_tokens(run: str, script: str, is_question: bool) -> Iterator[str]:
+    pieces = list(terms_in(run))
+    for piece, meanings in pieces:
+        if meanings:
+            yield from _in_english(meanings, is_question)
+        elif len(pieces) == 1 or not _JOINS.fullmatch(piece):
+            yield from _cut(piece, script)
 
 
 def _cut(run: str, script: str) -> list[str]:

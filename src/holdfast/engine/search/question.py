@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from holdfast.engine.tokens import STOP, STOP_STEMS, tokens
+from holdfast.engine.tokens import STOP_STEMS, tokens
 from holdfast.model.query import Past
 
 _MONTHS = "january february march april may june july august september october november december".split()
@@ -64,32 +64,6 @@ _WAS = re.compile(
     r"\b(?:was|were|did|had|war|waren|hatte|hatten|wurde|wurden|era|eran|fue|fueron|tenía|était|étaient|avait|foi|foram|tinha"
     r"|был|была|было|были)\b|了|だった|でした|ました|었|았"
 )
-
-# Function words of other languages than English: in a question they show its language, and say nothing else.
-FOREIGN = frozenset(
-    """
-    der die das den dem des ein eine einen einem einer und oder wir ihr ist sind war wird werden wie wo wann warum welche
-    welcher welches wer mit von für auf bei nach aus nicht kein keine haben hat unser unsere man beim zum zur im am vom
-    el los las una unos del al y o por para con sin qué cómo cuál cuáles cuándo dónde quién está están es son se lo su
-    nuestro nuestra hay que tenemos hemos ser fue
-    le les un une des du au aux et ou pour avec sans que quel quelle quels quelles comment où quand pourquoi qui est sont
-    nous notre nos dans sur ne pas ce cette faut il elle on a
-    um uma os as dos das no na nos nas e com sem como qual quais quando onde quem são está nosso nossa não foi temos
-    il gli di che con per una sono come dove quando perché quale nel della dei non è
-    het een en van voor met zijn wordt wat hoe waar wanneer welke niet wij
-    в на и с по для что как где когда почему какой какая какие кто не мы это из к у от при ли нас нам
-    """.split()
-)
-_OTHER_SCRIPT = re.compile(r"[\u0370-\u1fff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
-_WORD = re.compile(r"[^\W\d_]+")
-
-
-def is_foreign(text: str) -> bool:
-    """True if a question is in another language than English, by its script or its function words."""
-    if _OTHER_SCRIPT.search(text):
-        return True
-    words = _WORD.findall(text.lower())
-    return sum(word in FOREIGN for word in words) > sum(word in STOP for word in words)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,14 +8,13 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from holdfast.engine.languages import FOREIGN, is_foreign
 from holdfast.engine.search.lexical import Frequencies, Words, fit, look_up
 from holdfast.engine.search.question import (
-    FOREIGN,
     Dates,
     asks_for_decision,
     dates_in,
     is_about_now,
-    is_foreign,
     named,
     past_asked_for,
     without,

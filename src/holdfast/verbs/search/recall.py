@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
+from holdfast.engine.languages import is_foreign
 from holdfast.engine.search.lexical import fit
 from holdfast.engine.search.pack import pack
-from holdfast.engine.search.question import is_foreign
 from holdfast.engine.search.search import CANDIDATES, EXACT, Candidate, Question, ready, search, subject
 from holdfast.engine.views import links, records, vectors, words
 from holdfast.engine.views.ranking_data import RankingData, ranking_data

@@ -1,0 +1,113 @@
+"""Recognize text that is not in English, and translate terms of software work, so that words match across languages.
+
+`terms.txt` lists the terms. English is the common language of the index: a text in another language is indexed by the
+English words for its terms, and a question is translated in the same way.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
+
+# English function words, and words that occur in most questions.
+STOP = frozenset(
+    """
+    a about after again all also am an and any are as at be because been before being between both but by can could
+    did do does doing done down during each few for from further had has have having he her here hers him his how i if
+    in into is it its itself just let me more most my no nor not now of off on once only or other our ours out over own
+    please s same she should so some such t than that the their theirs them then there these they this those through to
+    too under until up us very was we were what when where which while who whom whose why will with would you your yours
+    """.split()
+)
+# Function words of other languages than English: in a question they show its language, and say nothing else.
+FOREIGN = frozenset(
+    """
+    der die das den dem des ein eine einen einem einer und oder wir ihr ist sind war wird werden wie wo wann warum welche
+    welcher welches wer mit von für auf bei nach aus nicht kein keine haben hat unser unsere man beim zum zur im am vom
+    el los las una unos del al y o por para con sin qué cómo cuál cuáles cuándo dónde quién está están es son se lo su
+    nuestro nuestra hay que tenemos hemos ser fue
+    le les un une des du au aux et ou pour avec sans que quel quelle quels quelles comment où quand pourquoi qui est sont
+    nous notre nos dans sur ne pas ce cette faut il elle on a
+    um uma os as dos das no na nos nas e sem como qual quais quando onde quem são está nosso nossa não foi temos
+    il gli di che con per una sono come dove quando perché quale nel della dei non è
+    het een en van voor met zijn wordt wat hoe waar wanneer welke niet wij
+    в на и с по для что как где когда почему какой какая какие кто не мы это из к у от при ли нас нам
+    """.split()
+)
+LONGEST_TERM = 8  # characters of a term in a script without spaces
+SHORT, ENDING = (
+    4,
+    4,
+)  # a term of fewer letters matches whole words only; longer ones may have an ending of so many letters
+_OTHER_SCRIPT = re.compile(r"[\u0370-\u1fff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+_WORD = re.compile(r"[^\W\d_]{2,}")  # one letter is often a variable's name
+_ACCENTS = re.compile(r"[\u0300-\u036f]+")  # which NFKD separates from their letters
+
+
+def is_foreign(text: str) -> bool:
+    """True if a text is in another language than English, by its script or its function words."""
+    return bool(_OTHER_SCRIPT.search(text)) or is_foreign_in_latin(text)
+
+
+def is_foreign_in_latin(text: str) -> bool:
+    """True if the Latin words of a text are in another language than English."""
+    words = _WORD.findall(text.lower())
+    return sum(word in FOREIGN or not word.isascii() for word in words) > sum(word in STOP for word in words)
+
+
+def folded(text: str) -> str:
+    """Return a text without accents; marks of other scripts are kept."""
+    return (
+        text if text.isascii() else unicodedata.normalize("NFC", _ACCENTS.sub("", unicodedata.normalize("NFKD", text)))
+    )
+
+
+Meanings = tuple[tuple[str, ...], ...]  # the English words for each meaning of a term, the most usual one first
+
+
+def english_of(word: str) -> Meanings:
+    """Return the English words for a term in lower case without accents; none if it is not known.
+
+    A compound such as “datenbankschema” gives the words of its parts.
+    """
+    terms = _terms()
+    for end in range(len(word), SHORT - 2, -1):
+        if (found := terms.get(word[:end])) and (end == len(word) or end >= SHORT):
+            rest = word[end:]
+            if len(rest) <= ENDING:
+                return found
+            if more := english_of(rest) or english_of(rest.removeprefix("s")):
+                return *found, *more
+    return ()
+
+
+def terms_in(run: str) -> Iterator[tuple[str, Meanings]]:
+    """Cut a text without spaces into terms with their English words, and what is between them, with none.
+
+    A single character is a term only if it stands alone: in a longer word it means something else.
+    """
+    terms, start, place, shortest = _terms(), 0, 0, min(2, len(run))
+    while place < len(run):
+        sizes = range(min(LONGEST_TERM, len(run) - place), shortest - 1, -1)
+        size = next((size for size in sizes if run[place : place + size] in terms), 0)
+        if not size:
+            place += 1
+            continue
+        if start < place:
+            yield run[start:place], ()
+        yield run[place : place + size], terms[run[place : place + size]]
+        start = place = place + size
+    if start < len(run):
+        yield run[start:], ()
+
+
+@cache
+def _terms() -> Mapping[str, Meanings]:
+    found: dict[str, Meanings] = {}
+    for line in (Path(__file__).parent / "terms.txt").read_text(encoding="utf-8").splitlines():
+        if not line.startswith("#"):
+            english, *others = line.split("|")
+            for term in set(folded(" ".join(others)).split()):
+                found[term] = (*found.get(term, ()), tuple(english.split()))
+    return found
