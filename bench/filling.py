@@ -95,8 +95,8 @@ _COPIES = (
     """,
     f"""
     insert into records
-        (number, id, tail, kind, state, waits, session, author, created_at, updated_at, verified_at, source, fingerprint, doc)
-    select number + :shift, {_ID}, tail, kind, state, waits, session, author, created_at, updated_at, verified_at, source, fingerprint,
+        (number, id, tail, kind, state, waits, cites, title, session, author, created_at, updated_at, verified_at, source, fingerprint, doc)
+    select number + :shift, {_ID}, tail, kind, state, waits, cites, title, session, author, created_at, updated_at, verified_at, source, fingerprint,
         replace(replace(doc, id, {_ID}), :name, :other)
     from records where number between :low and :high
     """,

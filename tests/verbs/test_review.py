@@ -13,7 +13,8 @@ from holdfast.verbs.exchange.jsonl import export, import_lines
 from holdfast.verbs.memory import Memory, find
 from holdfast.verbs.records.lifecycle import record_use
 from holdfast.verbs.records.write import WrittenPending, draft_event, write
-from holdfast.verbs.upkeep.review import CHOICES, SORTS, WaitingItem, approve, decide, decide_all, reject, waiting_items
+from holdfast.verbs.upkeep.review import CHOICES, approve, choices, decide, decide_all, reject
+from holdfast.verbs.upkeep.waiting import SORTS, WaitingItem, waiting_items
 from tests.conftest import Time, keep, make_memory
 
 
@@ -26,7 +27,7 @@ def pending(memory: Memory, body: str = "The team prefers small commits.") -> Re
 def only(memory: Memory, sort: str) -> WaitingItem:
     (item,) = waiting_items(memory)
     assert item.sort == sort
-    assert item.choices == CHOICES[item.sort]
+    assert choices(item) == CHOICES[item.sort]
     return item
 
 

@@ -21,14 +21,15 @@ from holdfast.model.query import Query
 from holdfast.model.record import Draft, Record
 from holdfast.verbs.capture.mining import log_output, mine_outputs, mined
 from holdfast.verbs.exchange.jsonl import export, import_lines
-from holdfast.verbs.records.hot import hot_set
+from holdfast.verbs.memory import find
+from holdfast.verbs.records.hot import hot_set, promote
 from holdfast.verbs.records.lifecycle import Revision, record_use, retire, revise
-from holdfast.verbs.records.quarantine import standing
+from holdfast.verbs.records.quarantine import authors, standing
 from holdfast.verbs.records.read import get, history
 from holdfast.verbs.records.write import WrittenPending, write
 from holdfast.verbs.search.recall import recall
 from holdfast.verbs.sessions.session import begin
-from holdfast.verbs.sessions.thread import Opened, open_thread
+from holdfast.verbs.sessions.thread import Opened, open_thread, open_threads
 from holdfast.verbs.truth.contradictions import mark
 from holdfast.verbs.truth.trust import trust_of
 from tests.conftest import Time, keep, make_memory
@@ -269,7 +270,7 @@ def test_contradictions_stand_side_by_side_and_are_resolved(site: Site, time: Ti
     assert "port 9090" in said
     site.post("/review/resolve", one=older.id, other=newer.id, how="supersede", keep=newer.id)
     assert get(site.memory, older.id).superseded_by == newer.id
-    assert "The rules found no contradictions" in site.get("/review/items?show=conflict&by=rule")
+    assert "The rules found no contradictions" in site.get("/review/items?show=contradiction&by=rule")
 
 
 def test_what_waits_for_a_yes_gets_one_or_a_no(site: Site) -> None:
@@ -280,8 +281,8 @@ def test_what_waits_for_a_yes_gets_one_or_a_no(site: Site) -> None:
     ids = [one.record.id for one in held if isinstance(one, WrittenPending)]
     assert len(ids) == 2
     assert "Mira likes small commits." in site.get("/review")
-    site.post(f"/review/{ids[0]}/confirm")
-    site.post(f"/review/{ids[1]}/cancel")
+    site.post(f"/review/{ids[0]}/keep")
+    site.post(f"/review/{ids[1]}/drop")
     assert [get(site.memory, one).record.state for one in ids] == ["active", "retired"]
 
 
@@ -292,11 +293,11 @@ def test_what_strangers_sent_is_accepted_or_rejected(site: Site, tmp_path: Path,
     import_lines(site.memory, export(theirs), quarantine_as="ada <ada@example.org>")
     page = site.get("/review")
     assert "From others <span>3</span>" in page
-    assert page.count("new, from ada &lt;ada@example.org&gt; by import") == 3
+    assert page.count("a new memory, sent by ada &lt;ada@example.org&gt;") == 3
     assert "it is not used" in site.get(f"/r/{ids[0]}")
     assert "Orders live in PostgreSQL." in site.get("/memories?state=held")
     site.post(f"/review/{ids[0]}/accept")
-    site.post(f"/review/{ids[2]}/turn-away")
+    site.post(f"/review/{ids[2]}/reject")
     assert [get(site.memory, one).record.state for one in ids] == ["active", "held", "retired"]
     site.post(f"/review/{ids[1]}/accept", author="ada <ada@example.org>")
     assert get(site.memory, ids[1]).record.state == "active"
@@ -315,10 +316,10 @@ def test_what_was_mined_is_approved_or_never_offered_again(site: Site) -> None:
     offered = [one.record.id for one in mined(site.memory)]
     assert offered
     assert get(site.memory, offered[0]).record.body[:30] in site.get("/review").replace("&#39;", "'")
-    site.post(f"/review/{offered[0]}/approve")
+    site.post(f"/review/{offered[0]}/keep")
     assert get(site.memory, offered[0]).record.state == "active"
     for one in offered[1:]:
-        site.post(f"/review/{one}/reject")
+        site.post(f"/review/{one}/drop")
         assert get(site.memory, one).record.state == "retired"
 
 
@@ -449,7 +450,7 @@ def test_the_inbox_has_the_reason_the_code_and_what_can_be_done(tmp_path: Path, 
         assert "it is 5 now" in page
         assert "Update to 5" in page
         answer = site.browser.post(
-            f"/review/{record.id}/verify",
+            f"/review/{record.id}/keep",
             data={"csrf": site.keys.form},
             headers={"origin": ORIGIN, "hx-request": "true", "hx-target": f"item-{record.id}"},
         )
@@ -488,6 +489,107 @@ def test_everything_in_the_inbox_can_be_undone(site: Site, time: Time) -> None:
             assert replace(now, head="", revision=0, updated_at="", seen=None) == replace(
                 was, head="", revision=0, updated_at="", seen=None
             ), path
+
+
+def undo(site: Site) -> None:
+    """Press Undo in the message of the last action."""
+    name = re.search(r'name="undo" value="([^"]+)"', site.get("/review"))
+    assert name
+    site.post("/undo", undo=name[1], next="/review")
+
+
+def test_what_is_only_counted_can_be_undone_too(site: Site, time: Time) -> None:
+    older, newer = keep(site.memory, "The service listens on port 8080."), keep(site.memory, "It listens on port 9090.")
+    record_use(site.memory, [older.id], "applied")
+    time.pass_days(1)
+
+    def counted() -> object:
+        hot = {(one.record.id, one.pinned) for one in hot_set(site.memory)}
+        trusted = [round(trust_of(site.memory, one.id).value, 6) for one in (older, newer)]
+        return (
+            hot,
+            trusted,
+            [get(site.memory, one.id).usage for one in (older, newer)],
+            find(site.memory, older.id).record.confidence,
+        )
+
+    before = counted()
+    for path, fields in (
+        (f"/r/{newer.id}/use", {"outcome": "applied"}),
+        (f"/r/{older.id}/use", {"outcome": "contradicted", "note": "it moved"}),
+        (f"/r/{newer.id}/trust", {"reason": "outdated"}),
+        (f"/r/{newer.id}/heat", {}),
+        (f"/r/{newer.id}/pin", {}),
+        ("/review/resolve", {"one": older.id, "other": newer.id, "how": "weaken", "keep": newer.id}),
+    ):
+        site.post(path, **fields)
+        assert counted() != before, path
+        undo(site)
+        assert counted() == before, path
+    site.memory.store.rebuild()
+    assert counted() == before  # also as the journal has it
+
+
+def test_a_full_hot_set_gets_back_what_had_to_leave(site: Site) -> None:
+    facts = [keep(site.memory, f"Shelf {number} holds box w{number}x.") for number in range(21)]
+    for fact in facts[:20]:
+        promote(site.memory, fact.id)
+    before = {one.record.id for one in hot_set(site.memory)}
+    assert len(before) == site.memory.config.hot_capacity
+    site.post(f"/r/{facts[20].id}/heat")
+    assert {one.record.id for one in hot_set(site.memory)} != before
+    undo(site)
+    assert {one.record.id for one in hot_set(site.memory)} == before
+
+
+def test_an_accepted_or_rejected_author_is_undecided_again(site: Site, tmp_path: Path, time: Time) -> None:
+    theirs = make_memory(tmp_path / "theirs", time)
+    ids = [
+        keep(theirs, text, kind="decision").id for text in ("Orders live in PostgreSQL.", "Deploys wait for a test.")
+    ]
+    import_lines(site.memory, export(theirs), quarantine_as="ada <ada@example.org>")
+    theirs.close()
+    for what, fields in (
+        ("accept", {"author": "ada@example.org"}),
+        ("accept", {}),
+        ("reject", {}),
+        ("reject", {"author": "ada@example.org"}),
+    ):
+        site.post(f"/review/{ids[0]}/{what}", **fields)
+        assert get(site.memory, ids[0]).record.state != "held"
+        assert bool(authors(site.memory)) == bool(fields)
+        undo(site)
+        assert [get(site.memory, one).record.state for one in ids] == ["held", "held"]
+        assert authors(site.memory) == {}
+        assert "From others <span>2</span>" in site.get("/review")
+
+
+def test_threads_and_settings_are_undone(site: Site, time: Time) -> None:
+    from holdfast.compose.settings import user_file
+
+    opened = open_thread(site.memory, "Write the migration guide for the new ledger.")
+    assert isinstance(opened, Opened)
+    thread = opened.thread.record.id
+    time.pass_days(5)
+    before = open_threads(site.memory)
+    for path, fields in (
+        (f"/threads/{thread}/touch", {}),
+        ("/threads/open", {"text": "Write the migration guide for the new ledger."}),
+        ("/threads/open", {"text": "Ask the team about the cold storage."}),
+    ):
+        site.post(path, **fields)
+        assert open_threads(site.memory) != before, path
+        undo(site)
+        assert open_threads(site.memory) == before, path
+    site.post("/settings", recall_limit="12")
+    assert user_file().exists()
+    undo(site)
+    assert not user_file().exists()
+    site.post("/settings", recall_limit="12")
+    name = re.search(r'name="undo" value="([^"]+)"', site.get("/review"))
+    assert name
+    user_file().write_text("recall_limit = 13\n", encoding="utf-8")
+    assert "Not undone" in site.post("/undo", 409, undo=name[1], next="/settings")
 
 
 def test_an_undo_leaves_what_changed_in_the_meantime(site: Site) -> None:

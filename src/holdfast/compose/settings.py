@@ -11,7 +11,7 @@ from typing import Any
 from holdfast.adapters.checkout import GitCheckout
 from holdfast.adapters.git import came_with_repository
 from holdfast.model.config import Config
-from holdfast.model.errors import InvalidConfig
+from holdfast.model.errors import Conflict, InvalidConfig
 from holdfast.model.presets import PRESETS, Preset, preset_of
 from holdfast.model.scope import part_of_project
 
@@ -146,15 +146,29 @@ def name_project(folder: Path, name: str) -> Path:
     return _save({"projects": {**_read(user_file()).get("projects", {}), str(folder): name}})
 
 
+def put_settings_back(before: bytes | None, after: bytes) -> None:
+    """Return the user's own file from one content to an earlier one; raise Conflict if it has another by now."""
+    file = user_file()
+    if not file.exists() or file.read_bytes() != after:
+        raise Conflict(f"{file} was changed again in the meantime.")
+    if before is None:
+        file.unlink()
+    else:
+        _write(file, before)
+
+
 def _save(values: Mapping[str, Any]) -> Path:
     file = user_file()
-    text = _edited(file, values)
+    _write(file, _edited(file, values).encode())
+    return file
+
+
+def _write(file: Path, content: bytes) -> None:
     file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     aside = file.with_suffix(f".{os.getpid()}")
     with os.fdopen(os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as out:
-        out.write(text.encode())
+        out.write(content)
     aside.replace(file)
-    return file
 
 
 def _edited(file: Path, values: Mapping[str, Any]) -> str:

@@ -50,6 +50,11 @@ class Journal:
         sql = f"select distinct about from events where {FOLDING_ONLY} and at > :at"
         return [row[0] for row in self.db.query(sql, {"at": at})]
 
+    def changed_after(self, seq: int, most: int) -> list[str]:
+        """Return the ids of records that events after one of them changed, at most `most`."""
+        sql = f"select distinct about from events where {FOLDING_ONLY} and seq > :seq limit :most"
+        return [row[0] for row in self.db.query(sql, {"seq": seq, "most": most})]
+
     def journal(self, after: int = 0) -> Iterator[tuple[int, Event]]:
         """Yield every event after a sequence number, with its own number, in order of arrival. Reads page by page."""
         while rows := self.db.query(

@@ -51,10 +51,13 @@ from holdfast.verbs.exchange.sync import sync
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.branches import note_tips
 from holdfast.verbs.sessions.receipts import note_outcomes
+from holdfast.verbs.truth.consolidate import proposals
+from holdfast.verbs.truth.contradictions import open_contradictions
 from holdfast.verbs.upkeep.erasing import finish, forget_prepared
 
 LONGEST_SECONDS = 120.0
 HANDOVER_TOKENS = 1_200
+LARGE = 1_000  # memories; a smaller project is compared when someone asks
 KEPT_DAYS = 30  # for lists of what a session has seen, and handovers across a compaction
 log = logging.getLogger(__name__)
 
@@ -180,6 +183,9 @@ def _work(memory: Memory, places: _Places, home: Path, folder: Path, done: Worke
             _prepare(places, place, done)
     done.files += _refresh(memory, folder, done)
     done.vectors = _embed(memory, until)
+    for place in sorted(touched):
+        if Path(place.root).is_dir() and time.monotonic() < until:
+            _compare(places, place)
     refresh_copy(memory)
 
 
@@ -258,6 +264,14 @@ def _prepare(places: _Places, place: Place, done: Worked) -> None:
         note_tips(memory)
         prepare(memory, places.prepared_file(place), path=place.root, remotes=remotes_of(place.root))
         done.prepared.append(memory.project)
+
+
+def _compare(places: _Places, place: Place) -> None:
+    """Compare what changed in a large project with the rest, so that its review does not have to wait for that."""
+    with places.opened(place) as memory:
+        if memory.store.size((memory.store.project_number(memory.project),)) >= LARGE:
+            open_contradictions(memory, limit=0)
+            proposals(memory, limit=0)
 
 
 def _tidy(home: Path) -> None:

@@ -21,11 +21,11 @@ Verb = Literal[
     "linked",  # points at another record
     "unlinked",
     "arrived",  # events were imported: which, from whom, how, and whether they are quarantined
-    "accepted",  # quarantined events were accepted
-    "rejected",  # quarantined events were rejected
+    "accepted",  # quarantined events were accepted, or with `withdrawn` they are quarantined again
+    "rejected",  # quarantined events were rejected, or with `withdrawn` they are quarantined again
     "surfaced",  # returned by recall; says nothing about truth
-    "used",  # its outcome was reported
-    "touched",  # worked on, as a thread
+    "used",  # its outcome was reported, or with `withdraws` a report was taken back
+    "touched",  # worked on, as a thread, or with `withdraws` that was taken back
     "trusted",  # its trust was changed
     "heated",  # added to the hot set, or removed from it
     "injected",  # put into a context automatically

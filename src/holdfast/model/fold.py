@@ -43,6 +43,8 @@ def set_aside(events: Iterable[Event]) -> dict[str, NotCounted]:
         match event.verb:
             case "arrived":
                 aside |= dict.fromkeys(named, "waits") if event.data.get("held") is True else {}
+            case _ if event.data.get("withdrawn") is True:  # the decision was taken back
+                aside |= dict.fromkeys(named, "waits")
             case "accepted":
                 aside = {event_id: why for event_id, why in aside.items() if event_id not in named}
             case "rejected":
@@ -63,6 +65,8 @@ def scrub(event: Event) -> Event:
         data["why"] = event.data["why"]
     if event.verb == "used" and "observed" in event.data:
         data["observed"] = True  # a rule reported it; what it saw goes
+    if event.verb in ("used", "touched"):  # ids and times of what was taken back
+        data |= {key: event.data[key] for key in ("withdraws", "at", "last_at") if key in event.data}
     return replace(event, data=data)
 
 

@@ -1,7 +1,7 @@
 """View of records: the current state of each, with the queries that filter, page and count them."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
@@ -11,10 +11,11 @@ from holdfast.engine.database import Database, Params, query_each, stored
 from holdfast.engine.journal import FOLDING_ONLY
 from holdfast.engine.views import Batch, Entry
 from holdfast.model.ids import TAIL
+from holdfast.model.query import Order
 from holdfast.model.record import Record, record_from_json, record_to_json
 
 NAME = "records"
-VERSION = 5
+VERSION = 6
 TABLES = ("records",)
 SCHEMA = """
 create table records (
@@ -24,6 +25,8 @@ create table records (
     kind text not null,
     state text not null,
     waits integer not null,
+    cites integer not null,
+    title text not null,
     session text not null,
     author text not null,
     created_at text not null,
@@ -41,6 +44,7 @@ create index records_created on records (created_at, number);
 create index records_kind on records (kind, number);
 create index records_pending on records (number) where state = 'pending';
 create index records_waits on records (number) where waits = 1;
+create index records_cites on records (number) where cites = 1;
 """
 
 PROJECT_BITS = 32  # four billion records a project, two million projects within 53 bits
@@ -96,10 +100,11 @@ def apply(db: Database, batch: Batch, /) -> None:
     db.many(
         """
         insert into records
-            (number, id, tail, kind, state, waits, session, author, created_at, updated_at, verified_at, source, fingerprint, doc)
-        values (:number, :id, :tail, :kind, :state, :waits, :session, :author, :created_at, :updated_at, :verified_at, :source, :fingerprint, :doc)
+            (number, id, tail, kind, state, waits, cites, title, session, author, created_at, updated_at, verified_at, source, fingerprint, doc)
+        values (:number, :id, :tail, :kind, :state, :waits, :cites, :title, :session, :author, :created_at, :updated_at, :verified_at, :source, :fingerprint, :doc)
         on conflict (number) do update set
-            kind = excluded.kind, state = excluded.state, waits = excluded.waits, session = excluded.session, author = excluded.author,
+            kind = excluded.kind, state = excluded.state, waits = excluded.waits, cites = excluded.cites,
+            title = excluded.title, session = excluded.session, author = excluded.author,
             created_at = excluded.created_at, updated_at = excluded.updated_at, verified_at = excluded.verified_at,
             source = excluded.source,
             fingerprint = excluded.fingerprint, doc = excluded.doc
@@ -117,6 +122,8 @@ def _row(entry: Entry) -> Params:
         "kind": record.kind,
         "state": record.state,
         "waits": int(bool(record.waiting)),
+        "cites": int(bool(record.verified_at or record.anchors or record.seen)),
+        "title": record.title.casefold(),
         "session": record.by.session,
         "author": record.by.name if record.by.kind == "user" else "",
         "created_at": record.created_at,
@@ -224,6 +231,25 @@ def page(db: Database, chosen: Filter, *, limit: int, offset: int = 0, oldest_fi
         f"select number, doc from records where {where} order by {order} limit :limit offset :offset",
         {**params, "limit": limit, "offset": offset},
     )
+
+
+_ORDERS: Mapping[Order, str] = {
+    "changed": "updated_at desc, number desc",
+    "applied": "coalesce(applied, 0) desc, number desc",
+    "shown": "coalesce(surfaced, 0) desc, number desc",
+    "title": "title, number",
+}
+
+
+def ordered(db: Database, chosen: Filter, order: Order, *, limit: int, offset: int = 0) -> list[Entry]:
+    """Return a page of records in an order other than that of their creation."""
+    where, params = _where(chosen)
+    table = "records left join usage using (id)" if order in ("applied", "shown") else "records"
+    # Only the numbers are sorted, and only what is on the page is read in full.
+    sql = f"select number from {table} where {where} order by {_ORDERS[order]} limit :limit offset :offset"
+    numbers = [row[0] for row in db.query(sql, {**params, "limit": limit, "offset": offset})]
+    known = by_numbers(db, numbers)
+    return [Entry(number=number, record=known[number]) for number in numbers if number in known]
 
 
 def latest(db: Database, chosen: Filter, *, limit: int, before: int = 0) -> list[Entry]:

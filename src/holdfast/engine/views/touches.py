@@ -28,7 +28,13 @@ class Touched(NamedTuple):
 
 def apply(db: Database, batch: Batch, /) -> None:
     """Count the `touched` events of a batch; the store passes each event once."""
-    db.many(_ADD, [{"id": event.about, "at": event.at} for event in batch.counted if event.verb == "touched"])
+    touched = [event for event in batch.counted if event.verb == "touched"]
+    db.many(_ADD, [{"id": event.about, "at": event.at} for event in touched if "withdraws" not in event.data])
+    taken_back = [event for event in touched if "withdraws" in event.data]
+    db.many(
+        _WITHDRAW,
+        [{"id": one.about, **{key: str(one.data.get(key, "")) for key in ("at", "last_at")}} for one in taken_back],
+    )
 
 
 _ADD = """
@@ -36,6 +42,9 @@ insert into touches (id, touches, last_at) values (:id, 1, :at)
 on conflict (id) do update set
     touches = touches.touches + 1,
     last_at = case when excluded.last_at > touches.last_at then excluded.last_at else touches.last_at end
+"""
+_WITHDRAW = """
+update touches set touches = touches - 1, last_at = case when last_at = :at then :last_at else last_at end where id = :id
 """
 
 

@@ -89,7 +89,8 @@ def apply(db: Database, batch: Batch, /) -> None:
     """Count the events of a batch (the store passes each once) and clear the wordings of erased records from `uses`."""
     gone = [{"id": entry.record.id} for entry in batch.entries if entry.record.state == "erased"]
     db.many("update uses set variant = '' where id = :id", gone)
-    used = [event for event in batch.counted if event.verb == "used" and event.data.get("outcome") in OUTCOMES]
+    reported = [event for event in batch.counted if event.verb == "used" and event.data.get("outcome") in OUTCOMES]
+    used = [event for event in reported if "withdraws" not in event.data]
     # Opening a record that a recall returned is not a second impression.
     surfaced = [event for event in batch.counted if event.verb == "surfaced" and event.data.get("how") != "read"]
     shown = [row for event in surfaced for row in _shown_rows(event)]
@@ -98,6 +99,18 @@ def apply(db: Database, batch: Batch, /) -> None:
     db.many(_USE, [_use_row(event) for event in used])
     db.many(_COST, [_cost_row(event) for event in surfaced])
     db.many(_SHOW, shown)
+    _withdraw(db, [str(event.data["withdraws"]) for event in reported if "withdraws" in event.data])
+
+
+def _withdraw(db: Database, events: Sequence[str]) -> None:
+    """Remove uses that were taken back."""
+    if not events:
+        return
+    sql = "select id, outcome from uses where observed = 0 and event in (select value from json_each(:events))"
+    gone = [_NONE | {"id": row[0], row[1]: -1} for row in db.query(sql, {"events": json.dumps(events)})]
+    db.many("delete from uses where event = :event", [{"event": event} for event in events])
+    db.many(_ADD, gone)
+    db.many(_LAST_USED, [{"id": row["id"]} for row in gone])
 
 
 def _count(event: Event) -> Params:
@@ -144,6 +157,11 @@ on conflict (id) do update set
     last_used_at = case when excluded.last_used_at > usage.last_used_at
         then excluded.last_used_at else usage.last_used_at end
 """
+_LAST_USED = """
+update usage set last_used_at = coalesce(
+    (select max(at) from uses where uses.id = usage.id and outcome in ('applied', 'corrected') and observed = 0), ''
+) where id = :id
+"""
 _COST = """
 insert into costs (session, at, recalls, empty, tokens) values (:session, :at, 1, :empty, :tokens)
 on conflict (session) do update set
@@ -177,6 +195,11 @@ def since(db: Database, ids: Iterable[str], at: str) -> list[Use]:
     """Return the uses of these records since an instant."""
     sql = f"select {_USED} from uses where at >= :at and id in (select value from json_each(:ids))"
     return _uses(db.query(sql, {"at": at, "ids": json.dumps(list(ids))}))
+
+
+def is_counted(db: Database, event: str) -> bool:
+    """True if a use is counted: it was reported and not taken back."""
+    return bool(db.query("select 1 from uses where event = :event", {"event": event}))
 
 
 def all_since(db: Database, at: str) -> list[Use]:

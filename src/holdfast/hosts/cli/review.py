@@ -37,7 +37,8 @@ from holdfast.verbs.records.quarantine import authors
 from holdfast.verbs.truth.consolidate import consolidate, proposal_of, proposals, split
 from holdfast.verbs.truth.contradictions import HOWS, conflicts, mark, open_contradictions, resolve
 from holdfast.verbs.upkeep import review
-from holdfast.verbs.upkeep.review import MOST, SORTS, Choice, Decision, Sort, WaitingItem, decide, waiting_items
+from holdfast.verbs.upkeep.review import Choice, Decision, choices, decide
+from holdfast.verbs.upkeep.waiting import MOST, SORTS, Sort, WaitingItem, waiting_items
 
 ESCAPE_WAIT = 0.05  # seconds
 KEYS: dict[str, Choice] = {"y": "approve", "x": "reject", "b": "both", "a": "author", "e": "edit"}
@@ -52,6 +53,9 @@ HEADS: dict[Sort, str] = {
     "contradiction": "contradiction",
     "duplicate": "near-duplicates",
     "stale": "the cited code has changed",
+    "scope": "scope that looks misspelled",
+    "unchecked": "not verified for a month",
+    "unused": "never helped",
 }
 sort_option = click.option(
     "--sort",
@@ -94,11 +98,11 @@ def review_command(ctx: click.Context, sorts: tuple[Sort, ...], as_json: bool) -
     if ctx.invoked_subcommand:
         return
     if as_json or not (sys.stdin.isatty() and sys.stdout.isatty()):
-        _list(sorts or SORTS, MOST, as_json=as_json)
+        _list(sorts or None, MOST, as_json=as_json)
         return
     with opened() as memory:
         with working("looking for what waits"):
-            items = waiting_items(memory, sorts=sorts or SORTS)
+            items = waiting_items(memory, sorts=sorts or None)
         if not items:
             click.echo("Nothing waits for you.")
             return
@@ -113,7 +117,7 @@ def review_command(ctx: click.Context, sorts: tuple[Sort, ...], as_json: bool) -
 @json_option
 def list_command(sorts: tuple[Sort, ...], limit: int, as_json: bool) -> None:
     """List what waits, and why."""
-    _list(sorts or SORTS, limit, as_json=as_json)
+    _list(sorts or None, limit, as_json=as_json)
 
 
 @review_command.command("approve")
@@ -280,7 +284,7 @@ def _decidable(sorts: Sequence[Sort]) -> Sequence[Sort]:
     return sorts or DECIDABLE
 
 
-def _list(sorts: Sequence[Sort], limit: int, *, as_json: bool) -> None:
+def _list(sorts: Sequence[Sort] | None, limit: int, *, as_json: bool) -> None:
     with opened() as memory, working("looking for what waits"):
         items = waiting_items(memory, sorts=sorts, limit=limit)
     if as_json:
@@ -338,7 +342,8 @@ def _undo(answers: list[Answer | None]) -> None:
 
 def _key(item: WaitingItem) -> str:
     """Return the key that was pressed, one of those offered."""
-    keys = {key: item.choices[choice] for key, choice in KEYS.items() if choice in item.choices}
+    offered = choices(item)
+    keys = {key: offered[choice] for key, choice in KEYS.items() if choice in offered}
     keys |= {"s": "skip", "u": "undo", "q": "save and quit"}
     with _single_keys() as read:
         parts = (part for key, what in keys.items() for part in ((f" {key}", "bold cyan"), f" {what} "))
@@ -388,7 +393,7 @@ def _answered(item: WaitingItem, choice: Choice) -> list[Answer | None]:
             click.echo("Unchanged.")
             return []
         text = edited.strip()
-    click.echo(f"→ {item.choices[choice]}")
+    click.echo(f"→ {choices(item)[choice]}")
     return [Answer(item=item, choice=choice, text=text)]
 
 
@@ -433,7 +438,7 @@ def _item_to_json(item: WaitingItem) -> dict[str, Any]:
         **({"others": [record_to_json(other) for other in item.others]} if item.others else {}),
         **({"text": item.text} if item.text else {}),
         **({"author": item.author} if item.author else {}),
-        "choices": dict(item.choices),
+        "choices": dict(choices(item)),
         "record": record_to_json(item.record),
     }
 

@@ -13,7 +13,11 @@ from holdfast.model.errors import Conflict, NotFound
 from holdfast.model.foreign_json import parse_json
 from holdfast.model.record import Record
 from holdfast.verbs.memory import Memory, find
+from holdfast.verbs.records.hot import Hot, hot_set, put_back
+from holdfast.verbs.records.lifecycle import withdraw_use
 from holdfast.verbs.records.revert import revert
+from holdfast.verbs.records.usage_log import uses_of
+from holdfast.verbs.truth.trust import change_trust, trust_of
 
 FLASH = "holdfast-said"  # the cookie with the message for the next page
 SECONDS = 120  # for which it waits for that page
@@ -50,16 +54,51 @@ def going_back(memory: Memory, *before: Record) -> Undo:
     return undo
 
 
+def trusting_again(memory: Memory, record_id: str) -> Undo | None:
+    """Return an undo of the change of trust that was just made; None if it changed nothing."""
+    trust = trust_of(memory, record_id)
+    values = [trust.base, *(step.value for step in trust.history)]
+    delta = values[-2] - values[-1]
+
+    def undo(memory: Memory) -> str:
+        changed = change_trust(memory, record_id, delta=delta, raises=delta > 0, note="taken back")
+        return f"Trust is {changed.value:.2f} again."
+
+    return undo if delta else None
+
+
+def forgetting_use(memory: Memory, record_id: str) -> Undo:
+    """Return an undo of the outcome that was just recorded for a memory."""
+    event = uses_of(memory, record_id, limit=1)[0].event
+
+    def undo(memory: Memory) -> str:
+        return f"The outcome no longer counts: {withdraw_use(memory, event).title}"
+
+    return undo
+
+
+def hot_as_before(memory: Memory, before: list[Hot]) -> Undo | None:
+    """Return an undo of what an action just did to the hot set; None if it left the set as it was."""
+    after = hot_set(memory)
+
+    def undo(memory: Memory) -> str:
+        put_back(memory, before, after)
+        return "The hot set is as it was."
+
+    places = [{(hot.record.id, hot.pinned) for hot in some} for some in (before, after)]
+    return undo if places[0] != places[1] else None
+
+
 def together(*undos: Undo | None) -> Undo | None:
-    """Return one undo for several actions, the last one first; None if one of them cannot be undone."""
+    """Return one undo for several actions, the last one first; None for an action that had nothing to undo."""
     steps = [undo for undo in undos if undo is not None]
-    if len(steps) != len(undos) or not steps:
+    if not steps:
         return None
 
     def undo(memory: Memory) -> str:
         with memory.store.transaction():
             messages = [step(memory) for step in reversed(steps)]
-        return messages[0] if len(messages) == 1 else f"Undone: {len(messages)} actions."
+        return messages[0] if len(messages) == 1 else f"Undone: {len(messages)} changes."
 
     return undo
 

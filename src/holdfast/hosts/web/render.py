@@ -23,7 +23,7 @@ from holdfast.model.ids import days_between, short
 from holdfast.model.kinds import KINDS
 from holdfast.model.record import GLOBAL, Record
 from holdfast.model.text import counted, shorten
-from holdfast.verbs.upkeep.inbox import URGENT
+from holdfast.verbs.upkeep.waiting import URGENT
 
 HERE = Path(__file__).parent
 LONGEST_SHOWN = 20_000  # characters of a text on one page

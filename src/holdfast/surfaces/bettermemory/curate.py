@@ -125,9 +125,9 @@ def _active(memory: Memory, kinds: Sequence[str], days: int, names: Sequence[str
     before = days_before(now, days)
     return _Active(
         active=active,
-        dead=frozenset(health_queries.dead(db, None, before, MOST).ids) & active.keys(),
-        cold=frozenset(health_queries.cold(db, None, before, MOST).ids) & active.keys(),
-        wrong=frozenset(health_queries.contradicted(db, None, MOST).ids) & active.keys(),
+        dead=frozenset(health_queries.ids_of(db, "dead", None, before, MOST)) & active.keys(),
+        cold=frozenset(health_queries.ids_of(db, "cold", None, before, MOST)) & active.keys(),
+        wrong=frozenset(health_queries.ids_of(db, "contradicted", None, "", MOST)) & active.keys(),
         status={id_: checked(record, now).status for id_, record in active.items()},
     )
 

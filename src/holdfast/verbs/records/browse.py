@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from holdfast.engine.views import Entry, labels, records
 from holdfast.engine.views.records import Filter
 from holdfast.model.fold import as_of
-from holdfast.model.query import Query
+from holdfast.model.query import Order, Query
 from holdfast.model.record import Record
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.read import chosen_by
@@ -37,6 +37,14 @@ def browse(
     filter_ = chosen_by(memory, query, states)
     entries = records.page(memory.store.db, filter_, limit=query.limit, offset=offset, oldest_first=oldest_first)
     return Page(entries=tuple(entries), total=records.counted(memory.store.db, filter_))
+
+
+def ordered(
+    memory: Memory, query: Query, order: Order, *, states: Sequence[str] = ("active",), offset: int = 0
+) -> list[Entry]:
+    """Return one page of the records that match a query's filters, in an order; its text is ignored."""
+    filter_ = chosen_by(memory, query, states)
+    return records.ordered(memory.store.db, filter_, order, limit=query.limit, offset=offset)
 
 
 def latest(memory: Memory, query: Query, *, states: Sequence[str] = ("active",), before: int = 0) -> list[Entry]:

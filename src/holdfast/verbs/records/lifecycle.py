@@ -6,7 +6,7 @@ from typing import Any
 
 from holdfast.engine.views import records
 from holdfast.engine.views.records import Filter
-from holdfast.engine.views.usage import worded_in
+from holdfast.engine.views.usage import is_counted, worded_in
 from holdfast.model.anchor import snapshot_to_json
 from holdfast.model.errors import Conflict, Invalid, NotFound
 from holdfast.model.event import OUTCOMES, Event, Verb
@@ -147,6 +147,15 @@ def record_use(memory: Memory, references: Iterable[str], outcome: str, *, note:
     memory.commit([memory.event("used", record.id, data=data | wording[record.id]) for record in used])
     admit_used(memory, [record.id for record in used])
     return [record.id for record in used]
+
+
+def withdraw_use(memory: Memory, event: str) -> Record:
+    """Take back a reported outcome: it stays in the journal, and nothing counts it any longer."""
+    use = memory.store.events_with([event]).get(event)
+    if use is None or not is_counted(memory.store.db, event):
+        raise Conflict("This outcome was taken back already.")
+    memory.commit([memory.event("used", use.about, data={"outcome": use.data["outcome"], "withdraws": event})])
+    return find(memory, use.about).record
 
 
 def commit_about(memory: Memory, verb: Verb, record: Record, data: Mapping[str, Any] | None = None) -> Record:

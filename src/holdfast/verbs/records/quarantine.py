@@ -5,7 +5,7 @@ Authors are accepted per project, by their git email address; the decision is st
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from holdfast.engine.views import records
@@ -44,6 +44,8 @@ class Decided:
 
     authors: tuple[str, ...] = ()
     records: tuple[str, ...] = ()
+    events: tuple[Event, ...] = ()  # one for each record
+    standings: Mapping[str, str] = field(default_factory=dict)  # of the authors before, by address; "" if undecided
 
 
 def waiting(memory: Memory) -> list[Waiting]:
@@ -82,6 +84,19 @@ def reject(memory: Memory, references: Sequence[str] = (), *, everything: bool =
     return _decide(memory, "rejected", references, everything=everything)
 
 
+def withdraw(memory: Memory, decided: Decided) -> None:
+    """Take back a decision: the changes are quarantined again, and their authors stand as before."""
+    with memory.store.transaction():
+        for event in decided.events:
+            later = [one for one in memory.store.events_about(event.about) if one.id > event.id]
+            if later:
+                raise Conflict(f"{event.about} was changed again in the meantime.")
+        _note(memory, decided.standings)
+        memory.commit(
+            [memory.event(event.verb, event.about, data={**event.data, "withdrawn": True}) for event in decided.events]
+        )
+
+
 def standing(memory: Memory, author: str) -> str:
     """Return "accepted" or "rejected" for an author of this project, or an empty string if undecided."""
     return "accepted" if memory.config.quarantine == "off" else authors(memory).get(address(author), "")
@@ -114,13 +129,19 @@ def _decide(memory: Memory, verdict: str, references: Sequence[str], *, everythi
         else:
             people.append(_person(reference, quarantined))
             chosen += [change for change in quarantined if address(change.author) == address(people[-1])]
+    known = authors(memory)
     _note(memory, {address(person): verdict for person in people})
     events = []
     for about in dict.fromkeys(change.record.id for change in chosen):
         ids = sorted({event.id for change in chosen if change.record.id == about for event in change.events})
         events.append(memory.event("accepted" if verdict == "accepted" else "rejected", about, data={"events": ids}))
     memory.commit(events)
-    return Decided(authors=tuple(people), records=tuple(event.about for event in events))
+    return Decided(
+        authors=tuple(people),
+        records=tuple(event.about for event in events),
+        events=tuple(events),
+        standings={address(person): known.get(address(person), "") for person in people},
+    )
 
 
 def _of_record(memory: Memory, reference: str) -> list[Waiting]:
@@ -149,9 +170,10 @@ def _person(reference: str, known: Iterable[Waiting]) -> str:
     return next(iter(named.values()))
 
 
-def _note(memory: Memory, decisions: dict[str, str]) -> None:
+def _note(memory: Memory, decisions: Mapping[str, str]) -> None:
     if decisions:
-        memory.store.note(_key(memory), json.dumps({**authors(memory), **decisions}, sort_keys=True))
+        standing = {who: verdict for who, verdict in {**authors(memory), **decisions}.items() if verdict}
+        memory.store.note(_key(memory), json.dumps(standing, sort_keys=True))
 
 
 def _key(memory: Memory) -> str:

@@ -10,6 +10,7 @@ from holdfast.verbs.memory import Memory, find
 class RecordedUse:
     """A use of a record; `observed` means that a rule detected it and no agent or user reported it."""
 
+    event: str
     at: str
     outcome: str
     session: str
@@ -25,6 +26,7 @@ def uses_of(memory: Memory, reference: str, *, limit: int = 50) -> list[Recorded
     events = memory.store.events_with(use.event for use in uses)
     return [
         RecordedUse(
+            event=use.event,
             at=use.at,
             outcome=use.outcome,
             session=use.session,

@@ -106,6 +106,11 @@ def blind_spots(memory: Memory, *, days: float = 30, agent: str = "") -> BlindSp
     scar_effects = effects(
         memory, days=days, sessions={session.id for session in _recent(memory, days, agent)} if agent else None
     )
+    return blind_among(scar_effects)
+
+
+def blind_among(scar_effects: Sequence[Effect]) -> BlindSpots:
+    """Return those of some scars that are shown in vain."""
     return BlindSpots(
         ignored=tuple(effect for effect in scar_effects if effect.is_blind_spot),
         in_vain=tuple(effect for effect in scar_effects if effect.outcomes["applied"] and effect.outcomes["failed"]),

@@ -5,7 +5,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from holdfast.engine.search.near_duplicates import Pair, newest_words, pairs
-from holdfast.engine.views import records
+from holdfast.engine.search.similar import similar
+from holdfast.engine.views import Entry, records, vectors
 from holdfast.engine.views.records import Filter, span
 from holdfast.model.errors import Conflict, Invalid
 from holdfast.model.kinds import KINDS
@@ -14,6 +15,7 @@ from holdfast.verbs.memory import Memory, find
 from holdfast.verbs.records.conflicts import claim_of, settled_among
 from holdfast.verbs.records.write import draft_event
 from holdfast.verbs.search import similarity
+from holdfast.verbs.truth.scans import Scan, scan
 
 if TYPE_CHECKING:
     from holdfast.policy.language.merge import Outdated, Part
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
 # labelled rewordings are proposed (20 by words alone), and 3 of 54 pairs about different things.
 SAME_WORDS = 0.6
 MOST_TEXTS, MOST_CHARACTERS = 2_000, 250_000  # limits for comparing, most similar first
-LARGEST = 6
+LARGEST, NEAREST = 6, 8
 # Kinds that can be merged with each other. Kinds about a moment are never merged.
 FAMILIES: Mapping[str, str] = {
     "fact": "fact",
@@ -65,20 +67,77 @@ class Proposals:
 
 def proposals(memory: Memory, *, limit: int = 20) -> Proposals:
     """Propose merges in this project; nothing is changed."""
-    db, project = memory.store.db, memory.store.project_number(memory.project)
-    looked_at = newest_words(db, span(project))
-    near = [*pairs(db, looked_at, span(project), {}, least=SAME_WORDS), *_by_meaning(memory, project)]
-    known = records.by_numbers(db, {number for pair in near for number in (pair.first, pair.second)})
-    same, not_compared = _same(memory, near, known)
-    groups = _groups(same)
-    candidates = [_proposal([known[number] for number in group]) for group in groups[:limit]]
+    same = scan(
+        memory,
+        "duplicates",
+        everything=lambda seq: _compared(memory, seq),
+        around=lambda entries: _same(memory, _near(memory, entries))[0],
+    )
+    known = records.by_numbers(memory.store.db, {number for pair in same.pairs for number in (pair.first, pair.second)})
+    active = {number: record for number, record in known.items() if record.state == "active"}
+    settled = settled_among(memory, [record.id for record in active.values()])
+    groups = _groups(
+        [
+            pair
+            for pair in same.pairs
+            if pair.first in active
+            and pair.second in active
+            and not settled.covers(active[pair.first].id, active[pair.second].id)
+        ]
+    )
+    candidates = [_proposal([active[number] for number in group]) for group in groups[:limit]]
     return Proposals(
         found=tuple(proposal for proposal in candidates if proposal),
         more=max(0, len(groups) - limit),
+        looked_at=same.looked_at,
+        not_looked_at=same.not_looked_at,
+        not_compared=same.not_compared,
+    )
+
+
+def _compared(memory: Memory, seq: int) -> Scan:
+    """Compare the newest active records of the project with each other and with similar ones."""
+    db, project = memory.store.db, memory.store.project_number(memory.project)
+    looked_at = newest_words(db, span(project))
+    near = [*pairs(db, looked_at, span(project), {}, least=SAME_WORDS), *_by_meaning(memory, project)]
+    same, not_compared = _same(memory, near)
+    return Scan(
+        seq=seq,
+        pairs=tuple(same),
+        newest=max(looked_at, default=0),
         looked_at=len(looked_at),
         not_looked_at=max(0, records.counted(db, Filter(projects=(project,))) - len(looked_at)),
         not_compared=not_compared,
     )
+
+
+def _near(memory: Memory, entries: Sequence[Entry]) -> list[Pair]:
+    """Return records with those most similar to each, by words and by the stored vectors."""
+    near = list[Pair]()
+    for entry in entries:
+        shares = {record.id: share for record, share in similar(memory.store, entry.record) if share >= SAME_WORDS}
+        others = records.by_ids(memory.store.db, shares.keys() - {entry.record.id})
+        near += [Pair(first=entry.number, second=other.number, share=shares[id_]) for id_, other in others.items()]
+    return [*near, *_nearest(memory, [entry.number for entry in entries])]
+
+
+def _nearest(memory: Memory, numbers: Sequence[int]) -> list[Pair]:
+    """Return the pairs of some records with the nearest ones by stored vectors; those without a vector have none."""
+    stored = vectors.of(memory.store.db, numbers) if memory.embedder else []
+    if not stored or (likeness := _likeness(memory)) is None:
+        return []
+    import numpy as np  # noqa: PLC0415  importing numpy takes a tenth of a second
+
+    (least, same), here = likeness, span(memory.store.project_number(memory.project))
+    near = []
+    for number, vector in stored:
+        found = memory.codes.nearest(np.frombuffer(vector, dtype=np.float16).astype(np.float32), [here], most=NEAREST)
+        near += [
+            Pair(first=number, second=other, share=cosine, by_meaning=cosine >= same)
+            for other, cosine in found.items()
+            if other != number and cosine >= least
+        ]
+    return near
 
 
 def proposal_of(memory: Memory, references: Iterable[str]) -> Proposal:
@@ -118,25 +177,32 @@ def split(memory: Memory, reference: str) -> list[Record]:
 
 def _by_meaning(memory: Memory, project: int) -> list[Pair]:
     """Return similar pairs by stored vectors; nothing is embedded for this."""
-    embedder = memory.embedder
-    if embedder is None:
+    if (likeness := _likeness(memory)) is None:
         return []
     from holdfast.engine.search.near_duplicate_vectors import near_duplicates  # noqa: PLC0415  numpy: only for meaning
-    from holdfast.verbs.search.embed import usable  # noqa: PLC0415
 
-    scale = embedder.ceiling - embedder.floor
-    if usable(memory):
-        return []
-    least, same = (embedder.floor + share * scale for share in (similarity.SAME, similarity.SAME_MEANING))
+    least, same = likeness
     near = near_duplicates(memory.store.db, project, least=least)
     return [replace(pair, by_meaning=pair.share >= same) for pair in near]
 
 
-def _same(memory: Memory, near: Sequence[Pair], known: Mapping[int, Record]) -> tuple[list[Pair], int]:
+def _likeness(memory: Memory) -> tuple[float, float] | None:
+    """Return the cosines from which records may say the same, and mean the same; None if vectors cannot be used."""
+    from holdfast.verbs.search.embed import usable  # noqa: PLC0415  numpy: only for meaning
+
+    embedder = memory.embedder
+    if embedder is None or usable(memory):
+        return None
+    scale = embedder.ceiling - embedder.floor
+    return embedder.floor + similarity.SAME * scale, embedder.floor + similarity.SAME_MEANING * scale
+
+
+def _same(memory: Memory, near: Sequence[Pair]) -> tuple[list[Pair], int]:
     """Return the pairs that say the same, most similar first, and how many were not compared."""
     from holdfast.policy.language.merge import says_the_same  # noqa: PLC0415  20 ms: only when needed
     from holdfast.policy.language.slots import agrees  # noqa: PLC0415
 
+    known = records.by_numbers(memory.store.db, {number for pair in near for number in (pair.first, pair.second)})
     settled = settled_among(memory, [record.id for record in known.values()])
     read, characters = set[int](), 0
     same: list[Pair] = []

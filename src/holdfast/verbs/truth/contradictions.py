@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 from holdfast.engine.search.near_duplicates import Pair, Words, newest_words, pairs
 from holdfast.engine.search.similar import similar
 from holdfast.engine.tokens import tokens
-from holdfast.engine.views import links, records, vectors
+from holdfast.engine.views import Entry, links, records, vectors
 from holdfast.engine.views.records import span
 from holdfast.model.errors import Conflict, Invalid
 from holdfast.model.event import Event
@@ -29,6 +29,7 @@ from holdfast.verbs.records.conflicts import (
     why_not_both,
 )
 from holdfast.verbs.records.lifecycle import Revision, link, record_use, retire, revise, unlink
+from holdfast.verbs.truth.scans import Scan, scan
 from holdfast.verbs.truth.trust import change_trust
 
 if TYPE_CHECKING:
@@ -102,16 +103,50 @@ def conflicts(memory: Memory, reference: str) -> list[LikelyConflict]:
 
 
 def find_all(memory: Memory) -> Disputes:
-    """Scan the newest active records of the project for contradictions with each other and with similar ones."""
+    """Compare the newest active records of the project with each other and with similar ones; return the contradictions."""
+    return _disputes(memory, _compared(memory, 0))
+
+
+def _disputes(memory: Memory, found: Scan) -> Disputes:
+    """Return the pairs of a scan that still need a decision."""
+    known = records.by_numbers(
+        memory.store.db, {number for pair in found.pairs for number in (pair.first, pair.second)}
+    )
+    active = {number: record for number, record in known.items() if record.state == "active"}
+    settled = settled_among(memory, [record.id for record in active.values()])
+    pairs = [pair for pair in found.pairs if pair.first in active and pair.second in active]
+    disputes = [in_order(active[pair.first], active[pair.second]) for pair in pairs]
+    return Disputes(
+        found=tuple(
+            Dispute(older=older, newer=newer) for older, newer in disputes if not settled.covers(older.id, newer.id)
+        ),
+        looked_at=found.looked_at,
+        not_looked_at=found.not_looked_at,
+        not_compared=found.not_compared,
+    )
+
+
+def _around(memory: Memory, entries: Sequence[Entry]) -> Iterator[Pair]:
+    """Yield the contradictions of some records as pairs; the share is the strength."""
+    for entry in entries:
+        clashes = {clash.record.id: clash.found.strength for clash in conflicts(memory, entry.record.id)}
+        for id_, other in records.by_ids(memory.store.db, clashes).items():
+            yield Pair(first=entry.number, second=other.number, share=clashes[id_])
+
+
+def _compared(memory: Memory, seq: int) -> Scan:
+    """Compare the newest active records of the project with each other and with similar ones."""
     db, project = memory.store.db, memory.store.project_number(memory.project)
     own_span, global_span = span(project), span(memory.store.project_number(GLOBAL))
     looked_at = newest_words(db, own_span)
     others = newest_words(db, global_span) if own_span != global_span else {}
     near = _with_rivals(pairs(db, looked_at, own_span, others, least=LEAST_SHARE), looked_at)
-    disputes, not_compared = _confirmed(memory, near)
+    confirmed, not_compared = _confirmed(memory, near)
     active = records.counted(db, records.Filter(projects=(project,)))
-    return Disputes(
-        found=tuple(sorted(disputes, key=_by_strength)),
+    return Scan(
+        seq=seq,
+        pairs=tuple(sorted(confirmed, key=lambda pair: (-pair.share, -pair.second))),
+        newest=max(looked_at, default=0),
         looked_at=len(looked_at),
         not_looked_at=max(0, active - len(looked_at)),
         not_compared=not_compared,
@@ -148,12 +183,22 @@ def _index_words() -> dict[str, str]:
 
 def open_contradictions(memory: Memory, *, limit: int = 20) -> Disputes:
     """Return marked and detected contradictions that are not resolved, with their history."""
-    scan = find_all(memory)
+    scanned = _disputes(
+        memory,
+        scan(
+            memory,
+            "contradictions",
+            everything=lambda seq: _compared(memory, seq),
+            around=lambda entries: _around(memory, entries),
+        ),
+    )
     marked = _marked(memory)
     known = {(dispute.older.id, dispute.newer.id) for dispute in marked}
-    detected = [dispute for dispute in scan.found if (dispute.older.id, dispute.newer.id) not in known]
+    detected = [dispute for dispute in scanned.found if (dispute.older.id, dispute.newer.id) not in known]
     disputes = (*marked, *detected)
-    return replace(scan, found=(*(_with_history(memory, dispute) for dispute in disputes[:limit]), *disputes[limit:]))
+    return replace(
+        scanned, found=(*(_with_history(memory, dispute) for dispute in disputes[:limit]), *disputes[limit:])
+    )
 
 
 def marked(memory: Memory) -> list[Dispute]:
@@ -250,12 +295,15 @@ def _by_meaning(memory: Memory, number: int) -> list[Similar]:
     ]
 
 
-def _confirmed(memory: Memory, near: Sequence[Pair]) -> tuple[list[Dispute], int]:
-    """Compare pairs, most similar first, up to the limit; return contradictions and how many pairs were skipped."""
+def _confirmed(memory: Memory, near: Sequence[Pair]) -> tuple[list[Pair], int]:
+    """Compare pairs, most similar first, up to the limit; return contradictions and how many pairs were skipped.
+
+    The share of what is returned is the strength of the contradiction.
+    """
     known = records.by_numbers(memory.store.db, {number for pair in near for number in (pair.first, pair.second)})
     settled = settled_among(memory, [record.id for record in known.values()])
     read, characters = set[int](), 0
-    disputes: list[Dispute] = []
+    confirmed: list[Pair] = []
     for index, pair in enumerate(near):
         left, right = known[pair.first], known[pair.second]
         if not is_comparable(left, right) or settled.covers(left.id, right.id):
@@ -264,11 +312,10 @@ def _confirmed(memory: Memory, near: Sequence[Pair]) -> tuple[list[Dispute], int
             read.add(number)
             characters += len(claim_of(known[number]))
         if len(read) > MOST_TEXTS or characters > MOST_CHARACTERS:
-            return disputes, len(near) - index
+            return confirmed, len(near) - index
         if why := why_not_both(left, Similar(record=right, similarity=pair.share)):
-            older, newer = in_order(left, right)
-            disputes.append(Dispute(older=older, newer=newer, why=why))
-    return disputes, 0
+            confirmed.append(replace(pair, share=why.strength))
+    return confirmed, 0
 
 
 def _arrows(memory: Memory, left: Record, right: Record, relation: str) -> list[links.Arrow]:
@@ -327,7 +374,3 @@ def _events_of(memory: Memory, both: Iterable[Record]) -> Iterator[Event]:
 
 def _name(event: Event) -> str:
     return event.by.name or event.by.kind
-
-
-def _by_strength(dispute: Dispute) -> tuple[float, str]:
-    return -dispute.why.strength if dispute.why else 0.0, dispute.newer.id

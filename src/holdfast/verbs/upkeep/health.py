@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from holdfast.engine.raw import counters
 from holdfast.engine.views import health_queries, labels, links, records, usage
-from holdfast.engine.views.health_queries import Found
+from holdfast.engine.views.health_queries import Trouble
 from holdfast.model.ids import days_before, short
 from holdfast.model.record import Record
 from holdfast.policy.ranking.health import Measure, measures, score
@@ -76,19 +76,12 @@ def health(memory: Memory, *, days: int = 30) -> Health:
     """Check everything that makes a memory less useful, and rank what to do."""
     db, here = memory.store.db, memory.store.project_number(memory.project)
     before = days_before(memory.clock.now(), days)
-    queries = {
-        "contradicted": health_queries.contradicted(db, here, ROWS),
-        "dead": health_queries.dead(db, here, before, ROWS),
-        "cold": health_queries.cold(db, here, before, ROWS),
-        "unverified": health_queries.unverified(db, here, before, ROWS),
-        "stale": health_queries.stale(db, here, before, ROWS),
-    }
-    samples = {name: _sample(memory, query) for name, query in queries.items()}
+    total, troubles = health_queries.tally(db, here, before)
+    samples: dict[str, Sample] = {name: _sample(memory, name, count, before) for name, count in troubles.items()}
     scopes = labels.counts(db, "scope", here)
     typos, conflicts = tuple(typos_in(scopes)), tuple(links.pairs(db, "contradicts", here))
-    total = health_queries.total(db, here)
     drifted, unlooked = _drifted(memory, here)
-    counts = {name: query.total for name, query in queries.items()} | {"drifted": drifted.total if drifted else 0}
+    counts = {name: sample.total for name, sample in samples.items()} | {"drifted": drifted.total if drifted else 0}
     judged = measures({**counts, "total": total, "conflicts": len(conflicts), "typos": len(typos)})
     waiting = tuple(waiting_records(memory))
     replaced = recently_overwritten(memory)
@@ -133,9 +126,11 @@ def typos_in(scopes: dict[str, int]) -> list[Typo]:
     return typos
 
 
-def _sample(memory: Memory, query: Found) -> Sample:
-    known = records.by_ids(memory.store.db, query.ids)
-    return Sample(total=query.total, records=tuple(known[id_].record for id_ in query.ids if id_ in known))
+def _sample(memory: Memory, trouble: Trouble, count: int, before: str) -> Sample:
+    here, most = memory.store.project_number(memory.project), min(ROWS, count)
+    ids = health_queries.ids_of(memory.store.db, trouble, here, before, most) if most else ()
+    known = records.by_ids(memory.store.db, ids)
+    return Sample(total=count, records=tuple(known[id_].record for id_ in ids if id_ in known))
 
 
 def _drifted(memory: Memory, here: int) -> tuple[Sample | None, int]:

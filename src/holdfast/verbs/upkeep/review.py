@@ -1,14 +1,13 @@
-"""Everything that waits for a person, in one list, and the decisions on it."""
+"""Decisions on what waits for a person."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Literal, get_args
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
 
-from holdfast.engine.views import health_queries, records
 from holdfast.model.errors import Conflict, HoldfastError, Invalid, NotFound
 from holdfast.model.fold import REJECTED
 from holdfast.model.record import Record
-from holdfast.model.text import shorten
+from holdfast.model.text import counted
 from holdfast.policy.admission.admit import Waivers
 from holdfast.policy.admission.refusals import explain
 from holdfast.policy.freshness import wrong_claims
@@ -16,20 +15,14 @@ from holdfast.verbs.capture import mining
 from holdfast.verbs.memory import Memory, find, is_reference
 from holdfast.verbs.records import quarantine
 from holdfast.verbs.records.freshness import freshness, is_here, snapshot_of
-from holdfast.verbs.records.lifecycle import Revision, link, retire, revise
-from holdfast.verbs.records.overwritten import TEXT, recently_overwritten
-from holdfast.verbs.records.read import waiting_records
+from holdfast.verbs.records.lifecycle import Revision, link, rename_scope, retire, revise
 from holdfast.verbs.records.write import Outcome, Written, WrittenPending, cancel, confirm
-from holdfast.verbs.sessions.suggest import dismiss, promote, suggestions
-from holdfast.verbs.truth.consolidate import consolidate, proposal_of, proposals
-from holdfast.verbs.truth.contradictions import open_contradictions, resolve
-from holdfast.verbs.truth.verify import check_all, verify
+from holdfast.verbs.sessions.suggest import dismiss, promote
+from holdfast.verbs.truth.consolidate import consolidate, proposal_of
+from holdfast.verbs.truth.contradictions import resolve
+from holdfast.verbs.truth.verify import verify
+from holdfast.verbs.upkeep.waiting import MOST_AT_ONCE, Sort, WaitingItem, waiting_items
 
-MOST, MOST_AT_ONCE = 50, 10_000  # items of each sort
-Sort = Literal[
-    "quarantined", "pending", "mined", "suggestion", "overwritten", "doubted", "contradiction", "duplicate", "stale"
-]
-SORTS: tuple[Sort, ...] = get_args(Sort)
 Choice = Literal["approve", "reject", "both", "author", "edit"]
 # What each choice does, by sort; a sort without a choice does not offer it.
 CHOICES: Mapping[Sort, Mapping[Choice, str]] = {
@@ -42,28 +35,10 @@ CHOICES: Mapping[Sort, Mapping[Choice, str]] = {
     "contradiction": {"approve": "keep the newer", "reject": "keep the older", "both": "both are true", "edit": "edit the newer"},
     "duplicate": {"approve": "merge them", "reject": "keep them apart"},
     "stale": {"approve": "it is still true", "reject": "retire it", "edit": "correct it"},
+    "scope": {"approve": "rename the scope"},
+    "unchecked": {"approve": "it is still true", "reject": "retire it", "edit": "correct it"},
+    "unused": {"approve": "keep it, it is still true", "reject": "retire it", "edit": "correct it"},
 }  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WaitingItem:
-    """A record that waits for a decision, why, and what can be decided.
-
-    `others` are the records it is compared with: the older one of a contradiction, the other near-duplicates.
-    """
-
-    sort: Sort
-    record: Record
-    why: str
-    others: tuple[Record, ...] = ()
-    text: str = ""  # what approving would save (a merge), or rejecting would bring back (a replaced text)
-    author: str = ""  # who sent a quarantined change
-    choices: Mapping[Choice, str] = field(default_factory=dict)
-
-    @property
-    def ids(self) -> tuple[str, ...]:
-        """The ids of all records of the item: the same decision is offered once."""
-        return (self.record.id, *(other.id for other in self.others))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,28 +50,15 @@ class Decision:
     done: str
 
 
-def waiting_items(memory: Memory, *, sorts: Sequence[Sort] = SORTS, limit: int = MOST) -> list[WaitingItem]:
-    """Return what waits for a decision in this project, at most `limit` of each sort, most pressing sorts first.
-
-    Contradictions, duplicates and stale records are found by comparing texts and code, which takes up to a second or two.
-    """
-    if unknown := set(sorts) - set(SORTS):
-        raise Invalid(f"{', '.join(sorted(unknown))} is no sort of item.", hint=f"Use {', '.join(SORTS)}.")
-    items = []
-    for sort in (sort for sort in SORTS if sort in sorts):
-        offered = [item for item, _ in zip(_LISTS[sort](memory), range(limit), strict=False)]
-        items += [replace(item, choices=_choices(item)) for item in offered]
-    return items
-
-
-def _choices(item: WaitingItem) -> Mapping[Choice, str]:
+def choices(item: WaitingItem) -> Mapping[Choice, str]:
+    """Return what can be decided about an item, with what each choice does."""
     return {choice: what for choice, what in CHOICES[item.sort].items() if choice != "author" or item.author}
 
 
 def decide(memory: Memory, item: WaitingItem, choice: Choice, *, text: str = "", reason: str = "") -> str:
     """Carry out a decision on an item, and return what was done; `text` is the new text of an edit."""
-    if choice not in _choices(item):
-        raise Invalid(f"{choice} is no answer here.", hint=f"Use {', '.join(_choices(item))}.")
+    if choice not in choices(item):
+        raise Invalid(f"{choice} is no answer here.", hint=f"Use {', '.join(choices(item))}.")
     if choice == "author":
         return _approve(memory, quarantine.address(item.author) or item.author)
     if choice == "edit":
@@ -107,6 +69,8 @@ def decide(memory: Memory, item: WaitingItem, choice: Choice, *, text: str = "",
         return _reject(memory, item.record.id, reason) if choice == "reject" else _approve(memory, item.record.id)
     if item.others:
         return _decide_between(memory, item, choice, reason)
+    if item.sort == "scope":
+        return f"renamed in {counted(len(rename_scope(memory, item.author, item.text)), 'memory')}"
     if choice == "approve":
         _verify(memory, item.record)
         return "verified"
@@ -165,7 +129,12 @@ def decide_all(memory: Memory, sorts: Sequence[Sort], choice: Choice, *, reason:
     return decisions
 
 
-_REASONS = {"stale": "the code it cites has changed", "doubted": "it was reported wrong"}
+_REASONS = {
+    "stale": "the code it cites has changed",
+    "doubted": "it was reported wrong",
+    "unchecked": "not verified for long",
+    "unused": "it never helped",
+}
 
 
 def _named(memory: Memory, references: Sequence[str]) -> list[tuple[str, str]]:
@@ -248,98 +217,3 @@ def _verify(memory: Memory, record: Record) -> None:
     gone = {finding.anchor for finding in state.problems if finding.state == "missing"}
     kept = [anchor for anchor in record.anchors if anchor not in gone and not wrong_claims((anchor,), snapshot)]
     verify(memory, record.id, anchors=None if len(kept) == len(record.anchors) else tuple(kept))
-
-
-def _quarantined(memory: Memory) -> Iterator[WaitingItem]:
-    for change in quarantine.waiting(memory):
-        claims = (
-            f", claims to be from {change.claimed}" if change.claimed and change.claimed not in change.author else ""
-        )
-        author = change.author or quarantine.UNKNOWN
-        effect = "a new memory" if change.new else f"would be {change.would}"
-        why = f"{effect}, sent by {author}{claims}, by {change.way}"
-        yield WaitingItem(sort="quarantined", record=change.record, why=why, author=change.author)
-
-
-def _pending(memory: Memory) -> Iterator[WaitingItem]:
-    for record in waiting_records(memory, limit=MOST_AT_ONCE):
-        if not mining.is_mined(record):
-            yield WaitingItem(sort="pending", record=record, why=_SOURCES.get(record.source, "it needs approval"))
-
-
-_SOURCES = {
-    "inferred": "an agent concluded it",
-    "observed": "it was observed, not stated",
-    "mined": "it recurred in your work",
-    "imported": "it was imported",
-    "explicit": "every memory needs approval here (setting `confirm_writes`)",
-}
-
-
-def _mined(memory: Memory) -> Iterator[WaitingItem]:
-    for pattern in mining.mined(memory, limit=MOST_AT_ONCE):
-        times = f"{pattern.occurrences} times" if pattern.occurrences > 1 else "once"
-        why = (
-            f"found {times} in {pattern.sessions} sessions"
-            if pattern.sessions > 1
-            else f"found {times} in logged output"
-        )
-        yield WaitingItem(sort="mined", record=pattern.record, why=why)
-
-
-def _suggestions(memory: Memory) -> Iterator[WaitingItem]:
-    for record in suggestions(memory):
-        count = len(record.extra.get("evidence", ()))
-        yield WaitingItem(
-            sort="suggestion", record=record, why=f"{count} sessions had this topic; it could become a thread"
-        )
-
-
-def _overwritten(memory: Memory) -> Iterator[WaitingItem]:
-    for found in recently_overwritten(memory):
-        lost = next((str(found.lost.data[name]) for name in TEXT if isinstance(found.lost.data.get(name), str)), "")
-        if body := str(found.lost.data.get("body") or lost):
-            who, by = found.lost.by.name or "someone", found.by.by.name or "someone"
-            why = f"edited in two places: {by}'s text replaced {who}'s, unseen: {shorten(body, 120)}"
-            yield WaitingItem(sort="overwritten", record=found.record, why=why, text=body)
-
-
-def _doubted(memory: Memory) -> Iterator[WaitingItem]:
-    db = memory.store.db
-    found = health_queries.contradicted(db, memory.store.project_number(memory.project), MOST)
-    known = records.by_ids(db, found.ids)
-    for record_id in found.ids:
-        if record_id in known:
-            yield WaitingItem(sort="doubted", record=known[record_id].record, why="it was reported wrong")
-
-
-def _contradictions(memory: Memory) -> Iterator[WaitingItem]:
-    for dispute in open_contradictions(memory, limit=MOST).found:
-        why = dispute.why.explain if dispute.why else f"marked by {dispute.marked_by or 'someone'}"
-        yield WaitingItem(sort="contradiction", record=dispute.newer, others=(dispute.older,), why=why)
-
-
-def _duplicates(memory: Memory) -> Iterator[WaitingItem]:
-    for group in proposals(memory, limit=MOST).found:
-        *others, newest = group.sources
-        why = "they say nearly the same"
-        yield WaitingItem(sort="duplicate", record=newest, others=tuple(others), why=why, text=group.text)
-
-
-def _stale(memory: Memory) -> Iterator[WaitingItem]:
-    for checked in check_all(memory):
-        if checked.action in ("forget", "revise"):
-            yield WaitingItem(sort="stale", record=checked.record, why=checked.why)
-
-
-_LISTS: Mapping[Sort, Callable[[Memory], Iterator[WaitingItem]]] = {
-    "quarantined": _quarantined,
-    "pending": _pending,
-    "mined": _mined,
-    "suggestion": _suggestions,
-    "overwritten": _overwritten,
-    "doubted": _doubted,
-    "contradiction": _contradictions,
-    "duplicate": _duplicates,
-    "stale": _stale,
-}

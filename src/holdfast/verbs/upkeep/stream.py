@@ -260,6 +260,8 @@ def _described(event: Event, record: Record | None, known: Sequence[Record]) -> 
             return _injected(event, known)
         case "started" | "closed":
             return _of_a_session(event)
+        case "used" | "touched" if "withdraws" in event.data:
+            return "change", record.title if record else event.about, "taken back"
         case "used":
             title = record.title if record else event.about
             return "use", title, _text(event.data.get("evidence") or event.data.get("note"))

@@ -15,9 +15,9 @@ from holdfast.hosts.web.viewer import Ask, cached_until_event, is_large
 from holdfast.model.errors import Invalid
 from holdfast.model.foreign_json import parse_json
 from holdfast.model.kinds import KINDS
-from holdfast.model.query import Hit, Mode, Query, Recalled
+from holdfast.model.query import Hit, Mode, Order, Query, Recalled
 from holdfast.model.record import Entry, Record, record_to_json
-from holdfast.verbs.records.browse import browse, facets, known_on, latest
+from holdfast.verbs.records.browse import browse, facets, known_on, latest, ordered
 from holdfast.verbs.records.freshness import freshness
 from holdfast.verbs.records.vitals import Vitals, vitals_of
 from holdfast.verbs.search.recall import recall
@@ -34,6 +34,7 @@ SORTS = {
     "trust": "Least trusted",
     "title": "Title",
 }
+ORDERS: dict[str, Order] = {"changed": "changed", "used": "applied", "shown": "shown", "title": "title"}
 FILTERS = ("kind", "scope", "tag", "session", "since", "until", "as_of", "mode", "state")
 SAVED, MOST_SAVED, LONGEST_NAME, LONGEST_SEARCH = "holdfast-searches", 12, 40, 240
 ADDED = ("words", "meaning", "session", "person", "date")  # what a score is made of; the rest are factors near 1
@@ -300,8 +301,11 @@ def _listed(ask: Ask, query: Query, state: str, sort: str) -> dict[str, Any]:
     elif sort == "oldest":
         page = browse(ask.memory, wanted, states=(state,), offset=place, oldest_first=True)
         entries, after, ended = list(page.entries), place + PAGE, place + PAGE >= page.total
+    elif sort == "trust":
+        entries, after, ended, note = _least_trusted(ask, query, state, place)
     elif sort:
-        entries, after, ended, note = _ordered(ask, query, state, sort, place)
+        entries = ordered(ask.memory, wanted, ORDERS[sort], states=(state,), offset=place)
+        after, ended = place + PAGE, len(entries) < PAGE
     elif ask.everywhere:
         entries = list(browse(ask.memory, wanted, states=(state,), offset=place).entries)
         after, ended = place + len(entries), len(entries) < PAGE
@@ -318,24 +322,17 @@ def _listed(ask: Ask, query: Query, state: str, sort: str) -> dict[str, Any]:
     return shown | {"more": more, "continues": bool(place)}
 
 
-def _ordered(ask: Ask, query: Query, state: str, sort: str, place: int) -> tuple[list[Entry], int, bool, str]:
-    """Return a page in the chosen order, of the newest memories if there are very many."""
-    page = browse(ask.memory, replace(query, limit=MOST_SORTED), states=(state,))
-    vitals = {one.record.id: one for one in vitals_of(ask.memory, page.entries)}
-    keys = {
-        "changed": lambda entry: _descending(entry.record.updated_at),
-        "used": lambda entry: -vitals[entry.record.id].usage.applied,
-        "shown": lambda entry: -vitals[entry.record.id].usage.surfaced,
-        "trust": lambda entry: vitals[entry.record.id].trust_now,
-        "title": lambda entry: entry.record.title.casefold(),
-    }
-    ordered = sorted(page.entries, key=keys[sort])
-    note = f"The newest {MOST_SORTED:,} of {page.total:,} in this order." if page.total > MOST_SORTED else ""
-    return ordered[place : place + PAGE], place + PAGE, place + PAGE >= len(ordered), note
-
-
-def _descending(text: str) -> tuple[int, ...]:
-    return tuple(-ord(letter) for letter in text)
+def _least_trusted(ask: Ask, query: Query, state: str, place: int) -> tuple[list[Entry], int, bool, str]:
+    """Return a page by trust, of the newest memories if there are very many: trust is computed and in no table."""
+    newest = browse(ask.memory, replace(query, limit=MOST_SORTED), states=(state,))
+    trust = {one.record.id: one.trust_now for one in vitals_of(ask.memory, newest.entries)}
+    entries = sorted(newest.entries, key=lambda entry: trust[entry.record.id])
+    note = (
+        f"Only the newest {MOST_SORTED:,} of {newest.total:,}: trust changes by the day."
+        if newest.total > MOST_SORTED
+        else ""
+    )
+    return entries[place : place + PAGE], place + PAGE, place + PAGE >= len(entries), note
 
 
 def _csv(records: list[Record]) -> str:

@@ -8,7 +8,7 @@ from markupsafe import Markup
 from starlette.responses import Response
 
 from holdfast.hosts.web import render
-from holdfast.hosts.web.done import Done, Undo, going_back
+from holdfast.hosts.web.done import Done, forgetting_use, going_back, hot_as_before, together, trusting_again
 from holdfast.hosts.web.freshness import badge, cited_by
 from holdfast.hosts.web.viewer import Ask
 from holdfast.model.errors import Conflict, HoldfastError, Invalid
@@ -24,7 +24,7 @@ from holdfast.policy.sessions.triggers import places_of
 from holdfast.verbs.memory import Memory, find
 from holdfast.verbs.records.amend import amend
 from holdfast.verbs.records.freshness import freshness
-from holdfast.verbs.records.hot import pin, promote, unpin
+from holdfast.verbs.records.hot import hot_set, pin, promote, unpin
 from holdfast.verbs.records.lifecycle import Revision, link, record_use, restore, retire, revise, unlink
 from holdfast.verbs.records.read import get, history
 from holdfast.verbs.records.revert import revert, version_at
@@ -246,31 +246,21 @@ def _revert(memory: Memory, record: Record, ask: Ask) -> Done:
 
 
 def _pin(memory: Memory, record: Record, _: Ask) -> Done:
+    before = hot_set(memory)
     pin(memory, record.id)
-    return Done(message="Pinned: every session of its project gets it.", undo=_unpinned(record))
-
-
-def _unpinned(record: Record) -> Undo:
-    def undo(memory: Memory) -> str:
-        unpin(memory, record.id)
-        return "No longer pinned."
-
-    return undo
+    return Done(message="Pinned: every session of its project gets it.", undo=hot_as_before(memory, before))
 
 
 def _unpin(memory: Memory, record: Record, _: Ask) -> Done:
+    before = hot_set(memory)
     unpin(memory, record.id)
-
-    def undo(memory: Memory) -> str:
-        pin(memory, record.id)
-        return "Pinned again."
-
-    return Done(message="No longer pinned.", undo=undo)
+    return Done(message="No longer pinned.", undo=hot_as_before(memory, before))
 
 
 def _heat(memory: Memory, record: Record, _: Ask) -> Done:
+    before = hot_set(memory)
     promote(memory, record.id)
-    return Done(message="In the hot set.")
+    return Done(message="In the hot set.", undo=hot_as_before(memory, before))
 
 
 def _share(memory: Memory, record: Record, ask: Ask) -> Done:
@@ -281,23 +271,18 @@ def _share(memory: Memory, record: Record, ask: Ask) -> Done:
 
 
 def _use(memory: Memory, record: Record, ask: Ask) -> Done:
+    before = hot_set(memory)  # a use may admit it
     record_use(memory, [record.id], ask.field("outcome"), note=ask.field("note"))
-    return Done(message=f"Recorded: {ask.field('outcome')}.")
+    undo = together(forgetting_use(memory, record.id), hot_as_before(memory, before))
+    return Done(message=f"Recorded: {ask.field('outcome')}.", undo=undo)
 
 
 def _trust(memory: Memory, record: Record, ask: Ask) -> Done:
     reason = ask.field("reason")
     if reason not in REASONS:
         raise Invalid(f"{reason[:40]!r} is no reason.", hint=f"Use one of {', '.join(REASONS)}.")
-    before = trust_of(memory, record.id).value
     changed = change_trust(memory, record.id, reason, raises=REASONS[reason] > 0, note=ask.field("note"))
-    delta = before - changed.value
-
-    def undo(memory: Memory) -> str:
-        change_trust(memory, record.id, delta=delta, raises=delta > 0, note="taken back")
-        return f"Trust is {before:.2f} again."
-
-    return Done(message=f"Trust is {changed.now:.2f} now.", undo=undo if delta else None)
+    return Done(message=f"Trust is {changed.now:.2f} now.", undo=trusting_again(memory, record.id))
 
 
 def _link(memory: Memory, record: Record, ask: Ask) -> Done:

@@ -7,7 +7,16 @@ from typing import Any
 from starlette.responses import Response
 
 from holdfast.hosts.web import render
-from holdfast.hosts.web.done import Done, Undo, going_back, keep_undo, run_undo, together
+from holdfast.hosts.web.done import (
+    Done,
+    Undo,
+    forgetting_use,
+    going_back,
+    keep_undo,
+    run_undo,
+    together,
+    trusting_again,
+)
 from holdfast.hosts.web.freshness import Cited, cited_by
 from holdfast.hosts.web.pages.record import home_of
 from holdfast.hosts.web.viewer import Ask, cached_until_event, is_large
@@ -17,41 +26,43 @@ from holdfast.model.record import Record
 from holdfast.policy.admission.admit import Waivers
 from holdfast.policy.admission.refusals import explain
 from holdfast.policy.ranking.health import word_for
-from holdfast.verbs.capture.mining import approve, reject
+from holdfast.verbs.capture import mining
 from holdfast.verbs.memory import Memory, find
 from holdfast.verbs.records.browse import browse
-from holdfast.verbs.records.lifecycle import rename_scope, retire
-from holdfast.verbs.records.quarantine import Decided, accept
-from holdfast.verbs.records.quarantine import reject as turn_away
-from holdfast.verbs.records.write import Outcome, Written, WrittenPending, cancel, confirm
+from holdfast.verbs.records.lifecycle import Revision, link, rename_scope, retire, revise
+from holdfast.verbs.records.quarantine import Decided, accept, reject, withdraw
+from holdfast.verbs.records.write import Written, WrittenPending, cancel, confirm
 from holdfast.verbs.sessions.suggest import dismiss, offer_again, promote
-from holdfast.verbs.truth.consolidate import consolidate, proposal_of, proposals, split
-from holdfast.verbs.truth.contradictions import open_contradictions, resolve
+from holdfast.verbs.truth.consolidate import consolidate, proposal_of, split
+from holdfast.verbs.truth.contradictions import resolve
 from holdfast.verbs.truth.verify import update_value, verify
 from holdfast.verbs.upkeep.health import Health, health
-from holdfast.verbs.upkeep.inbox import URGENT, Open, disputed, inbox, waiting_counts
+from holdfast.verbs.upkeep.waiting import URGENT, Sort, Waiting, WaitingItem, compared, waiting, waiting_counts
 
 PAGE, MOST_MARKED, MOST_RENAMED = 20, 200, 1_000
-LABELS = {
+LABELS: Mapping[Sort, tuple[str, str]] = {
     "stale": ("Stale", "Cited code changed or is gone."),
-    "wrong": ("Reported wrong", "An agent or a person reported it wrong."),
-    "conflict": ("Contradictions", "Two memories that cannot both be true."),
+    "doubted": ("Reported wrong", "An agent or a person reported it wrong."),
+    "contradiction": ("Contradictions", "Two memories that cannot both be true."),
     "pending": ("Needs approval", "An agent concluded it; it is used once you approve it."),
-    "others": ("From others", "From an author you have not accepted yet; not used until you do."),
-    "suggested": ("Suggested", "Found by rules in what sessions wrote."),
+    "quarantined": ("From others", "From an author you have not accepted yet; not used until you do."),
+    "mined": ("Suggested memories", "Found by rules in what sessions wrote."),
+    "suggestion": ("Suggested threads", "Sessions keep coming back to it."),
+    "overwritten": ("Edited twice", "Edited in two places at once; one text replaced the other."),
     "scope": ("Misspelled scopes", "A scope that looks like another one."),
     "duplicate": ("Near-duplicates", "Memories that say the same."),
     "unchecked": ("Not verified", "Never verified, or more than a month ago."),
     "unused": ("Never helped", "Shown without effect, or never shown, for a month."),
 }
-SLOW = ("conflict", "duplicate")  # reasons for which rules compare many texts: loaded after the page
+RARE: tuple[Sort, ...] = ("mined", "suggestion", "overwritten", "scope")  # no chip unless something waits
+SLOW: tuple[Sort, ...] = ("contradiction", "duplicate")  # found by comparing many texts: loaded after the page
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
     """One item as it is displayed: with the cited code that changed."""
 
-    item: Open
+    item: WaitingItem
     cited: tuple[Cited, ...] = ()
 
 
@@ -59,7 +70,7 @@ def page(ask: Ask) -> Response:
     """Return the inbox; in a large project its list and counts load after the page."""
     show = _show(ask)
     later = is_large(ask)
-    shown: dict[str, Any] = {"show": show, "labels": LABELS, "later": later, "slow": SLOW}
+    shown: dict[str, Any] = {"show": show, "labels": LABELS, "rare": RARE, "later": later, "slow": SLOW}
     if not later:
         shown |= {"counts": _counts(ask), "rows": _rows(ask, show)[0], "more": _rows(ask, show)[1]}
     return render.page(ask, "review.html", title="Review", **shown)
@@ -68,7 +79,7 @@ def page(ask: Ask) -> Response:
 def items_part(ask: Ask) -> Response:
     """Return items of the inbox; without scripts as a page."""
     show = _show(ask)
-    if ask.text("by") == "rule":
+    if show in SLOW and ask.text("by") == "rule":
         return _by_rule(ask, show)
     rows, more = _rows(ask, show)
     shown = {"show": show, "rows": rows, "more": more, "labels": LABELS, "continues": ask.number("from", 0, 0, 10**6)}
@@ -77,7 +88,7 @@ def items_part(ask: Ask) -> Response:
 
 def chips_part(ask: Ask) -> Response:
     """Return the counts of the inbox."""
-    shown = {"show": _show(ask), "labels": LABELS, "counts": _counts(ask)}
+    shown = {"show": _show(ask), "labels": LABELS, "rare": RARE, "counts": _counts(ask)}
     return render.part(ask, "review_chips.html", "Review", "/review", **shown)
 
 
@@ -93,30 +104,28 @@ def score_part(ask: Ask) -> Response:
     return render.part(ask, "review_score.html", "The health score", "/review", **shown)
 
 
-def urgent(counts: Mapping[str, int | None]) -> int:
+def urgent(counts: Mapping[Sort, int | None]) -> int:
     """Return how many things wait for a decision; what is merely unused or unverified does not count."""
-    return sum(counts.get(reason) or 0 for reason in URGENT)
+    return sum(counts.get(sort) or 0 for sort in URGENT)
 
 
-def _show(ask: Ask) -> str:
+def _show(ask: Ask) -> Sort | None:
     show = ask.text("show")
     if show and show not in LABELS:
         raise Invalid(f"Nothing waits for the reason {show[:40]!r}.", hint=f"There are {', '.join(LABELS)}.")
-    return show
+    return next((sort for sort in LABELS if sort == show), None)
 
 
-def _counts(ask: Ask) -> dict[str, int | None]:
-    counts: dict[str, int | None] = cached_until_event(ask, "waiting", lambda: waiting_counts(ask.memory))
+def _counts(ask: Ask) -> dict[Sort, int | None]:
+    counts: dict[Sort, int | None] = cached_until_event(ask, "waiting", lambda: waiting_counts(ask.memory))
     return counts
 
 
-def _rows(ask: Ask, show: str) -> tuple[list[Row], str]:
+def _rows(ask: Ask, show: Sort | None) -> tuple[list[Row], str]:
     """Return a page of the inbox, and the address of the next one."""
     start = ask.number("from", 0, 0, 10**6)
-    if show == "duplicate":
-        return [], ""
     if show:
-        found = inbox(ask.memory, show, limit=PAGE, offset=start)
+        found = waiting(ask.memory, show, limit=PAGE, offset=start)
         items, total = found.items, found.total or 0
     else:
         counts = _counts(ask)
@@ -126,35 +135,30 @@ def _rows(ask: Ask, show: str) -> tuple[list[Row], str]:
     return [_row(ask, item) for item in items], more
 
 
-def _urgent(ask: Ask, counts: Mapping[str, int | None], start: int) -> tuple[Open, ...]:
-    """Return a page of what waits for any urgent reason, reason by reason."""
-    items, before = list[Open](), 0
-    for reason in URGENT:
-        total = counts[reason] or 0
+def _urgent(ask: Ask, counts: Mapping[Sort, int | None], start: int) -> tuple[WaitingItem, ...]:
+    """Return a page of everything urgent, sort by sort."""
+    items, before = list[WaitingItem](), 0
+    for sort in (sort for sort in LABELS if sort in URGENT):
+        total = counts[sort] or 0
         low, high = max(0, start - before), min(total, start + PAGE - before)
         if high > low:
-            items += inbox(ask.memory, reason, limit=high - low, offset=low).items
+            items += waiting(ask.memory, sort, limit=high - low, offset=low).items
         before += total
     return tuple(items)
 
 
-def _row(ask: Ask, item: Open) -> Row:
+def _row(ask: Ask, item: WaitingItem) -> Row:
     if item.judged is None or not item.judged.problems:
         return Row(item=item)
     cited = cited_by(home_of(ask, item.record), item.record)
     return Row(item=item, cited=tuple(one for one in cited if one.state in ("changed", "missing")))
 
 
-def _by_rule(ask: Ask, show: str) -> Response:
-    """Return what rules found by comparing texts: contradictions that are not marked, or near-duplicates."""
-    if show == "duplicate":
-        found = cached_until_event(ask, "duplicates", lambda: proposals(ask.memory, limit=PAGE))
-        shown: dict[str, Any] = {"proposals": found}
-        return render.part(ask, "review_duplicates.html", "Near-duplicates", "/review", **shown)
-    disputes = cached_until_event(ask, "disputes", lambda: open_contradictions(ask.memory, limit=PAGE))
-    unmarked = [dispute for dispute in disputes.found if not dispute.marked_by][:PAGE]
-    shown = {"rows": [Row(item=disputed(dispute)) for dispute in unmarked], "disputes": disputes, "labels": LABELS}
-    return render.part(ask, "review_disputes.html", "Contradictions", "/review", **shown)
+def _by_rule(ask: Ask, show: Sort) -> Response:
+    """Return what comparing texts found: contradictions that no one marked, or near-duplicates."""
+    found: Waiting = cached_until_event(ask, show, lambda: compared(ask.memory, show, limit=PAGE))
+    shown = {"rows": [Row(item=item) for item in found.items], "found": found, "labels": LABELS, "show": show}
+    return render.part(ask, "review_compared.html", LABELS[show][0], "/review", **shown)
 
 
 def resolve_one(ask: Ask) -> Response:
@@ -175,8 +179,10 @@ def resolve_one(ask: Ask) -> Response:
         "both": "holds, and so does",
     }
     message = f"“{done.kept.title}” {words[done.how]} “{done.other.title}”."
-    # Trust that was lowered is not part of a record, so it stays lowered.
-    undo = going_back(ask.memory, *pair) if done.how != "weaken" else None
+    undo = going_back(ask.memory, *pair)
+    if done.how == "weaken":
+        weak = done.other.id
+        undo = together(trusting_again(ask.memory, weak), forgetting_use(ask.memory, weak), undo) or undo
     return _finished(ask, Done(message=message, undo=undo))
 
 
@@ -230,6 +236,7 @@ def _finished(ask: Ask, done: Done, *, everything: bool = False) -> Response:
         "next": back,
         "counts": counts,
         "labels": LABELS,
+        "rare": RARE,
         "show": show,
     }
     answer = render.page(ask, "review_done.html", waiting=urgent(counts), **shown)
@@ -243,41 +250,32 @@ def _keep(memory: Memory, record_id: str, ask: Ask) -> Done:
     record = find(memory, record_id).record
     if record.waiting:
         return _accept(memory, record_id, ask)
-    if record.state == "pending":
-        what = open_suggestion if record.kind == "thread" else _approve if "pattern" in record.extra else _confirm
-        return what(memory, record_id, ask)
-    return _verify(memory, record_id, ask)
+    if record.state != "pending":
+        return Done(message=f"Still true: {verify(memory, record_id).title}", undo=going_back(memory, record))
+    if record.kind == "thread":
+        return open_suggestion(memory, record_id, ask)
+    approve = mining.approve if mining.is_mined(record) else confirm
+    outcome = approve(memory, record_id, waivers=Waivers(duplicate=True))
+    if not isinstance(outcome, Written | WrittenPending):
+        raise Conflict(str(explain(outcome)))
+    return Done(message=f"Approved: {outcome.record.title}", undo=going_back(memory, record))
 
 
 def _drop(memory: Memory, record_id: str, ask: Ask) -> Done:
     """Decide against a record, whatever it waits for: reject or retire it."""
     record = find(memory, record_id).record
     if record.waiting:
-        return _turn_away(memory, record_id, ask)
-    if record.state == "pending":
-        what = dismiss_suggestion if record.kind == "thread" else _reject if "pattern" in record.extra else _cancel
-        return what(memory, record_id, ask)
-    return _retire(memory, record_id, ask)
-
-
-def _confirm(memory: Memory, record_id: str, _: Ask) -> Done:
-    before = find(memory, record_id).record
-    return _kept(confirm(memory, record_id, waivers=Waivers(duplicate=True)), memory, before)
-
-
-def _cancel(memory: Memory, record_id: str, _: Ask) -> Done:
-    before = find(memory, record_id).record
-    return Done(message=f"Rejected: {cancel(memory, record_id).title}", undo=going_back(memory, before))
-
-
-def _approve(memory: Memory, record_id: str, _: Ask) -> Done:
-    before = find(memory, record_id).record
-    return _kept(approve(memory, record_id, waivers=Waivers(duplicate=True)), memory, before)
-
-
-def _reject(memory: Memory, record_id: str, _: Ask) -> Done:
-    before = find(memory, record_id).record
-    return Done(message=f"Rejected for good: {reject(memory, [record_id])[0].title}", undo=going_back(memory, before))
+        return _reject(memory, record_id, ask)
+    if record.state != "pending":
+        retired = retire(memory, record_id, ask.field("reason") or "retired while reviewing")
+        return Done(message=f"Retired: {retired.title}", undo=going_back(memory, record))
+    if record.kind == "thread":
+        return dismiss_suggestion(memory, record_id, ask)
+    if mining.is_mined(record):
+        mining.reject(memory, [record_id])
+        return Done(message=f"Rejected for good: {record.title}", undo=going_back(memory, record))
+    cancel(memory, record_id)
+    return Done(message=f"Rejected: {record.title}", undo=going_back(memory, record))
 
 
 def open_suggestion(memory: Memory, record_id: str, _: Ask) -> Done:
@@ -297,17 +295,19 @@ def dismiss_suggestion(memory: Memory, record_id: str, _: Ask) -> Done:
 
 
 def _accept(memory: Memory, record_id: str, ask: Ask) -> Done:
-    return Done(message=f"Accepted: {_named(memory, accept(memory, [ask.field('author') or record_id]))}")
+    decided = accept(memory, [ask.field("author") or record_id])
+    return Done(message=f"Accepted: {_named(memory, decided)}", undo=_undecided(decided))
 
 
-def _turn_away(memory: Memory, record_id: str, ask: Ask) -> Done:
-    decided = turn_away(memory, [ask.field("author") or record_id])
-    return Done(message=f"Rejected: {_named(memory, decided)}", undo=None if decided.authors else _accepted(decided))
+def _reject(memory: Memory, record_id: str, ask: Ask) -> Done:
+    decided = reject(memory, [ask.field("author") or record_id])
+    return Done(message=f"Rejected: {_named(memory, decided)}", undo=_undecided(decided))
 
 
-def _accepted(decided: Decided) -> Undo:
+def _undecided(decided: Decided) -> Undo:
     def undo(memory: Memory) -> str:
-        return f"Accepted after all: {_named(memory, accept(memory, list(decided.records)))}"
+        withdraw(memory, decided)
+        return f"In quarantine again: {_named(memory, decided)}"
 
     return undo
 
@@ -316,20 +316,9 @@ def _named(memory: Memory, done: Decided) -> str:
     return ", ".join(done.authors) or find(memory, done.records[0]).record.title
 
 
-def _verify(memory: Memory, record_id: str, _: Ask) -> Done:
-    before = find(memory, record_id).record
-    return Done(message=f"Still true: {verify(memory, record_id).title}", undo=going_back(memory, before))
-
-
 def _update(memory: Memory, record_id: str, _: Ask) -> Done:
     before = find(memory, record_id).record
     return Done(message=f"Updated: {update_value(memory, record_id).title}", undo=going_back(memory, before))
-
-
-def _retire(memory: Memory, record_id: str, ask: Ask) -> Done:
-    before = find(memory, record_id).record
-    retired = retire(memory, record_id, ask.field("reason") or "retired while reviewing")
-    return Done(message=f"Retired: {retired.title}", undo=going_back(memory, before))
 
 
 def _merge(memory: Memory, record_id: str, ask: Ask) -> Done:
@@ -339,6 +328,21 @@ def _merge(memory: Memory, record_id: str, ask: Ask) -> Done:
         return f"{len(split(memory, merged.id))} memories are separate again."
 
     return Done(message=f"Merged: {merged.title}", undo=undo)
+
+
+def _apart(memory: Memory, record_id: str, ask: Ask) -> Done:
+    before = find(memory, record_id).record
+    for other in ask.form.get("with", []):
+        link(memory, record_id, "relates_to", other)
+    return Done(message=f"Kept apart: {before.title}", undo=going_back(memory, before))
+
+
+def _reword(memory: Memory, record_id: str, ask: Ask) -> Done:
+    before = find(memory, record_id).record
+    outcome = revise(memory, record_id, Revision(body=ask.field("text")))
+    if not isinstance(outcome, Record):
+        raise Conflict(f"Not saved: {explain(outcome).reason}")
+    return Done(message=f"Brought back: {outcome.title}", undo=going_back(memory, before))
 
 
 def _rename(memory: Memory, scope: str, ask: Ask) -> Done:
@@ -351,26 +355,14 @@ def _rename(memory: Memory, scope: str, ask: Ask) -> Done:
     return Done(message=message, undo=undo)
 
 
-def _kept(outcome: Outcome, memory: Memory, before: Record) -> Done:
-    if isinstance(outcome, Written | WrittenPending):
-        return Done(message=f"Approved: {outcome.record.title}", undo=going_back(memory, before))
-    raise Conflict(str(explain(outcome)))
-
-
 ACTS: Mapping[str, Callable[[Memory, str, Ask], Done]] = {
     "keep": _keep,
     "drop": _drop,
-    "confirm": _confirm,
-    "cancel": _cancel,
-    "approve": _approve,
-    "reject": _reject,
-    "promote": open_suggestion,
-    "dismiss": dismiss_suggestion,
     "accept": _accept,
-    "turn-away": _turn_away,
-    "verify": _verify,
+    "reject": _reject,
     "update": _update,
-    "retire": _retire,
     "merge": _merge,
+    "apart": _apart,
+    "reword": _reword,
     "rename": _rename,
 }

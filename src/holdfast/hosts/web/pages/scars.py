@@ -5,7 +5,7 @@ from starlette.responses import Response
 from holdfast.hosts.web import render
 from holdfast.hosts.web.viewer import Ask, cached_until_event
 from holdfast.verbs.records.browse import newest_of_kind
-from holdfast.verbs.sessions.analyze import blind_spots, wordings
+from holdfast.verbs.sessions.analyze import blind_among, wordings
 from holdfast.verbs.sessions.scars import effects
 
 DAYS = (30, 90, 365)
@@ -31,6 +31,6 @@ def page(ask: Ask) -> Response:
         total=len(kept),
         most_listed=MOST_LISTED,
         never=[record for record in kept if record.id not in seen],
-        blind=cached_until_event(ask, "blind", lambda: blind_spots(ask.memory, days=days)),
+        blind=blind_among(shown_scars),
         wordings=wordings(ask.memory, days=days),
     )

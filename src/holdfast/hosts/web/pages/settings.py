@@ -7,13 +7,15 @@ from typing import Any
 
 from starlette.responses import Response
 
-from holdfast.compose.settings import keep_settings, user_file
+from holdfast.compose.settings import keep_settings, put_settings_back, user_file
 from holdfast.hosts.web import render
-from holdfast.hosts.web.viewer import Ask
+from holdfast.hosts.web.done import Done
+from holdfast.hosts.web.viewer import Ask, Viewer
 from holdfast.model.config import Config
 from holdfast.model.errors import Invalid
 from holdfast.policy.ranking.retention import CAPS, DAYS
 from holdfast.policy.sessions.session_brief import POLICIES, Prepared, budget_for
+from holdfast.verbs.memory import Memory
 from holdfast.verbs.sessions.opening_brief import brief_of
 
 # What may be changed here: how much is injected and saved. Where memories are stored or sent is not.
@@ -76,12 +78,25 @@ def save(ask: Ask) -> Response:
     if not changed:
         return render.moved(ask, "/settings", "Nothing changed.")
     _check(changed)
+    before = user_file().read_bytes() if user_file().exists() else None
     file = keep_settings(changed)
-    fresh = ask.viewer.reload()
-    ask.viewer.settings = fresh
-    config = replace(fresh.config, project=now.project, session="")
-    ask.viewer.memory = replace(ask.viewer.memory, config=config)
-    return render.moved(ask, "/settings", f"{', '.join(sorted(changed))}: saved in {file}.")
+    after = file.read_bytes()
+    _use_again(ask.viewer)
+
+    def undo(_: Memory) -> str:
+        put_settings_back(before, after)
+        _use_again(ask.viewer)
+        return f"{', '.join(sorted(changed))}: as before."
+
+    done = Done(message=f"{', '.join(sorted(changed))}: saved in {file}.", undo=undo)
+    return render.moved(ask, "/settings", done)
+
+
+def _use_again(viewer: Viewer) -> None:
+    """Read the settings again and use them from now on."""
+    viewer.settings = viewer.reload()
+    config = replace(viewer.settings.config, project=viewer.memory.config.project, session="")
+    viewer.memory = replace(viewer.memory, config=config)
 
 
 def _check(changed: Mapping[str, Any]) -> None:

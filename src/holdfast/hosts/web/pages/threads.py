@@ -5,22 +5,25 @@ from collections.abc import Callable, Mapping
 from starlette.responses import Response
 
 from holdfast.hosts.web import render
-from holdfast.hosts.web.done import Done, going_back
+from holdfast.hosts.web.done import Done, Undo, going_back, together
 from holdfast.hosts.web.pages.review import dismiss_suggestion, open_suggestion
 from holdfast.hosts.web.viewer import Ask
 from holdfast.model.errors import Invalid
 from holdfast.policy.admission.refusals import explain
 from holdfast.verbs.memory import Memory, find
+from holdfast.verbs.records.lifecycle import retire
 from holdfast.verbs.sessions.suggest import suggestions
 from holdfast.verbs.sessions.thread import (
     Known,
     Opened,
+    Thread,
     open_thread,
     reopen,
     resolve,
     resolved_threads,
     touch,
     triage,
+    untouch,
 )
 
 LANES = (
@@ -51,12 +54,11 @@ def open_one(ask: Ask) -> Response:
     """Open a thread by hand."""
     outcome = open_thread(ask.memory, ask.field("text"))
     match outcome:
-        case Opened():
-            return render.moved(ask, "/threads", "Opened.")
+        case Opened(thread=thread):
+            return render.moved(ask, "/threads", Done(message="Opened.", undo=_closing(thread)))
         case Known(thread=thread):
-            return render.moved(
-                ask, "/threads", f"That thread is already open, and noted as worked on: {thread.record.title}"
-            )
+            message = f"That thread is already open, and noted as worked on: {thread.record.title}"
+            return render.moved(ask, "/threads", Done(message=message, undo=_untouching(thread)))
     return render.moved(ask, "/threads", str(explain(outcome)))
 
 
@@ -69,7 +71,22 @@ def act(ask: Ask) -> Response:
 
 
 def _touch(memory: Memory, thread: str, _: Ask) -> Done:
-    return Done(message=f"Noted as worked on: {touch(memory, thread).record.title}")
+    touched = touch(memory, thread)
+    return Done(message=f"Noted as worked on: {touched.record.title}", undo=_untouching(touched))
+
+
+def _untouching(thread: Thread) -> Undo:
+    def undo(memory: Memory) -> str:
+        return f"No longer noted as worked on: {untouch(memory, thread.record.id, thread.touched_at).record.title}"
+
+    return undo
+
+
+def _closing(thread: Thread) -> Undo:
+    def undo(memory: Memory) -> str:
+        return f"Retired: {retire(memory, thread.record.id, 'taken back right after it was opened').title}"
+
+    return undo
 
 
 def _resolve(memory: Memory, thread: str, ask: Ask) -> Done:
@@ -80,7 +97,9 @@ def _resolve(memory: Memory, thread: str, ask: Ask) -> Done:
 
 def _reopen(memory: Memory, thread: str, _: Ask) -> Done:
     before = find(memory, thread).record
-    return Done(message=f"Reopened: {reopen(memory, thread).record.title}", undo=going_back(memory, before))
+    reopened = reopen(memory, thread)
+    undo = together(_untouching(reopened), going_back(memory, before))
+    return Done(message=f"Reopened: {reopened.record.title}", undo=undo)
 
 
 ACTS: Mapping[str, Callable[[Memory, str, Ask], Done]] = {
