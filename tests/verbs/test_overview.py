@@ -43,8 +43,8 @@ def test_days_count_what_happened_and_leave_no_day_out(memory: Memory, time: Tim
     first, last = found.days[-3], found.days[-1]
     assert len(found.days) == 7
     assert found.kept == {first: {"fact": 1}}
-    assert found.recalls == {first: {"answered": 1, "empty": 1}}
-    assert found.tokens[last]["injected"] == 90
+    assert found.recalls == {first: {"used": 1, "empty": 1}}
+    assert found.tokens[last] == {"used": 90, "injected": 0}
     assert found.outcomes == {last: {"applied": 1}}
 
 

@@ -308,10 +308,24 @@ def test_insights_are_plots_that_need_no_script(seen: Seen) -> None:
     seen.open("/activity").close()  # whoever looks first takes in what hooks told
     page = seen.open("/insights")
     assert page.locator(".plot svg rect").count() > 3
-    expect(page.locator("main")).to_contain_text("of 1 recall found something")
+    expect(page.locator("main")).to_contain_text("of 1 recall returned something; 100 % returned what was then used")
     expect(page.locator("table", has_text="PostToolUse")).to_be_visible()
     page.locator(".plot svg a").first.click()
     expect(page.locator("main [data-row]").first).to_be_visible()  # a bar leads to the memories of its day
+
+
+def test_a_slider_takes_the_map_and_the_brief_to_an_earlier_day(seen: Seen) -> None:
+    page = seen.open("/map")
+    for path, name, said in (
+        ("/map", "as_of", "What agents knew on"),
+        ("/brief", "to", "No session got a brief until"),
+    ):
+        page.goto(seen.viewer.base + path)
+        page.get_by_label("Days ago").focus()
+        page.keyboard.press("ArrowLeft")
+        page.wait_for_url(f"**{name}=2***")
+        expect(page.locator("main")).to_contain_text(said)
+        assert page.get_by_label("Days ago").input_value() == "-1"
 
 
 def test_the_brief_follows_the_settings_before_they_are_kept(seen: Seen) -> None:

@@ -372,8 +372,36 @@ def test_insights_plot_what_happened_and_invent_nothing(site: Site) -> None:
     recall(site.memory, Query(text="refunds ledger"))
     said = site.get("/insights")
     assert "Memories saved: facts 1" in said
-    assert "Recalls: answered 1, empty 0" in said
+    assert "Recall success: used 0, answered 1, empty 0" in said
+    assert "answered 1 (100%)" in said
     assert "No hook reported its cost" in said
+
+
+def test_insights_show_what_injected_tokens_bought_by_the_day_of_the_browser(site: Site) -> None:
+    site.memory = begin(site.memory, title="Refund totals")
+    used, ignored = (
+        keep(site.memory, "Refunds go through the ledger."),
+        keep(site.memory, "Labels are printed at 300 dpi."),
+    )
+    recall(site.memory, Query(text="refunds ledger"))
+    injected = {"ids": [used.id, ignored.id], "tokens": 90, "why": "brief"}
+    site.memory.commit([site.memory.event("injected", site.memory.actor.session, data=injected)])
+    record_use(site.memory, [used.id], "applied")
+    assert site.memory.clock.now().startswith("2026-09-21T14:")
+    for zone, day, after in (
+        ("Pacific/Kiritimati", "2026-09-22", "2026-09-23"),
+        ("Pacific/Pago_Pago", "2026-09-21", "2026-09-22"),
+    ):
+        site.browser.cookies.set("holdfast-zone", zone)
+        said = site.get("/insights")
+        assert "Tokens injected: used 45, not used 45" in said
+        assert "Recall success: used 1, answered 0, empty 0" in said
+        assert f'href="/memories?since={day}&amp;until={after}"' in said
+        assert f'href="/sessions?on={day}"' in said
+        assert "Labels are printed at 300 dpi." in site.get(f"/memories?since={day}&until={after}")
+        assert "Labels are printed at 300 dpi." not in site.get(f"/memories?since={after}")
+        assert "Refund totals" in site.get(f"/sessions?on={day}")
+        assert "Refund totals" not in site.get(f"/sessions?on={after}")
 
 
 def test_projects_keep_apart_and_are_switched_by_address(site: Site) -> None:
@@ -720,6 +748,19 @@ def test_the_map_colours_folders_by_what_is_known_and_a_file_shows_it_in_the_mar
         assert "hunter2hunter2" not in source
         for outside in ("../secret.txt", "/etc/passwd", "untracked.py", ".git/config", ""):
             site.get(f"/file?path={outside}", 404)
+
+
+def test_the_map_shows_what_agents_knew_on_a_date(tmp_path: Path, time: Time) -> None:
+    with drifted(tmp_path, time, "RETRIES is 3.") as (site, record):
+        known_on = site.memory.clock.now()[:10]
+        time.pass_days(40)
+        retire(site.memory, record.id, "it is 5 now")
+        assert "0 memories cite code here" in site.get("/map")
+        page = site.get(f"/map?as_of={known_on}")
+        assert f"What agents knew on {known_on}, compared with the code of today." in page
+        assert "1 memory cites code here, 1 changed since." in page
+        assert f"as_of={known_on}" in page.partition("<svg")[2]  # folders keep the date
+        assert "0 memories cite code here" in site.get("/map?as_of=2020-01-01")
 
 
 def test_a_memory_is_saved_by_hand_and_refusals_say_why(site: Site) -> None:

@@ -66,6 +66,7 @@ class Filter:
     until: str = ""
     starters: bool = False
     waits: bool = False  # only records in quarantine or with quarantined changes
+    cites: bool = False  # only records that were verified or cite a place in code
 
     @property
     def narrow(self) -> bool:
@@ -346,10 +347,10 @@ def _without(params: Params, name: str) -> Params:
     return {key: value for key, value in params.items() if key != name}
 
 
-def daily(db: Database, chosen: Filter) -> list[tuple[str, str, int]]:
-    """Count the records of each kind created on each day: (day, kind, count)."""
+def by_minute(db: Database, chosen: Filter) -> list[tuple[str, str, int]]:
+    """Count the records of each kind created in each minute, which belongs to one day in every time zone: (minute, kind, count)."""
     where, params = _where(chosen)
-    sql = f"select substr(created_at, 1, 10) as day, kind, count(*) from records where {where} group by day, kind order by day, kind"
+    sql = f"select substr(created_at, 1, 16) as minute, kind, count(*) from records where {where} group by minute, kind order by minute, kind"
     return [(row[0], row[1], int(row[2])) for row in db.query(sql, params)]
 
 
@@ -419,6 +420,8 @@ def _where(chosen: Filter) -> tuple[str, Params]:
         parts.append("source <> 'starter'")
     if chosen.waits:
         parts.append("waits = 1")  # exactly as in the condition of the partial index, or it is not used
+    if chosen.cites:
+        parts.append("cites = 1")
     for place, tag in enumerate(chosen.tags):
         parts.append(_TAGGED.format(place=place))
         params[f"tag{place}"] = tag

@@ -13,17 +13,27 @@ def stacked(
     counts: Mapping[str, Mapping[str, float]],
     label: str,
     link: Callable[[str], str],
+    *,
+    shares: bool = False,
 ) -> Markup:
-    """Draw a stacked bar for each day that leads to what happened on it; a sentence if there is nothing to draw."""
+    """Draw a stacked bar for each day that leads to what happened on it; a sentence if there is nothing to draw.
+
+    With `shares` every bar is as high as the plot, and shows the shares in per cent.
+    """
     most = max((sum(counts.get(day, {}).get(name, 0) for name in series) for day in days), default=0)
     if not most:
         return Markup('<p class="muted" role="img" aria-label="{}">Nothing in this time.</p>').format(label)
-    top = nice(most)
+    top = 100.0 if shares else nice(most)
     step = (WIDTH - LEFT - 8) / max(1, len(days))
-    parts = [_frame(top), *_days(days, step)]
+    parts = [_frame(top, " %" if shares else ""), *_days(days, step)]
     for place, day in enumerate(days):
-        if bars := _bar(counts.get(day, {}), series, LEFT + place * step, step, top, day):
-            said = ", ".join(f"{name} {counts[day][name]:g}" for name in series if counts[day].get(name))
+        own = {name: value for name in series if (value := counts.get(day, {}).get(name, 0))}
+        total = sum(own.values())
+        said = ", ".join(
+            f"{name} {value:g}" + (f" ({value / total:.0%})" if shares else "") for name, value in own.items()
+        )
+        heights = {name: 100 * value / total for name, value in own.items()} if shares else own
+        if bars := _bar(heights, series, LEFT + place * step, step, top, f"{day}: {said}"):
             parts.append(
                 Markup('<a href="{}" aria-label="{}: {}">{}</a>').format(link(day), day, said, Markup().join(bars))
             )
@@ -70,12 +80,12 @@ def nice(most: float) -> float:
     return next(size * step for step in (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10) if size * step >= most)
 
 
-def _frame(top: float) -> Markup:
+def _frame(top: float, unit: str) -> Markup:
     lines = []
     for share in (0.0, 0.5, 1.0):
         y = _y(share * top, top)
         value = share * top
-        label = f"{value / 1000:g}k" if value >= 10_000 else f"{value:g}"
+        label = (f"{value / 1000:g}k" if value >= 10_000 else f"{value:g}") + unit
         lines.append(
             Markup(
                 '<line class="grid-line" x1="{}" x2="{}" y1="{}" y2="{}"/><text x="{}" y="{}" text-anchor="end">{}</text>'
@@ -96,22 +106,20 @@ def _days(days: Sequence[str], step: float) -> list[Markup]:
 
 
 def _bar(
-    counts: Mapping[str, float], series: Sequence[str], x: float, step: float, top: float, day: str
+    counts: Mapping[str, float], series: Sequence[str], x: float, step: float, top: float, label: str
 ) -> list[Markup]:
     parts, base = [], 0.0
-    label = ", ".join(f"{name} {counts[name]:g}" for name in series if counts.get(name))
     for place, name in enumerate(series):
         value = counts.get(name, 0)
         if value:
             y = _y(base + value, top)
             parts.append(
-                Markup('<rect class="s{}" x="{}" y="{}" width="{}" height="{}"><title>{}: {}</title></rect>').format(
+                Markup('<rect class="s{}" x="{}" y="{}" width="{}" height="{}"><title>{}</title></rect>').format(
                     place,
                     round(x + step * 0.12, 1),
                     y,
                     round(max(1, step * 0.76), 1),
                     round(_y(base, top) - y, 1),
-                    day,
                     label,
                 )
             )

@@ -23,6 +23,7 @@ from holdfast.model.ids import days_between, short
 from holdfast.model.kinds import KINDS
 from holdfast.model.record import GLOBAL, Record
 from holdfast.model.text import counted, shorten
+from holdfast.verbs.upkeep.overview import start_of_day
 from holdfast.verbs.upkeep.waiting import URGENT
 
 HERE = Path(__file__).parent
@@ -96,6 +97,7 @@ def _around(ask: Ask) -> dict[str, Any]:
         "here": lambda **changed: here(ask, **changed),
         "ago": lambda at: ago(at, now),
         "clock": lambda at: local(ask, at).strftime("%H:%M") if at else "",
+        "date_of": lambda at: local(ask, at).date().isoformat(),
         "day": lambda at: local(ask, at).strftime("%A, %-d %B %Y") if at else "",
         "stamp": lambda at: local(ask, at).strftime("%-d %b %Y, %H:%M") if at else "",
         "now": now,
@@ -108,6 +110,16 @@ def _around(ask: Ask) -> dict[str, Any]:
 def local(ask: Ask, at: str) -> datetime:
     """Return an instant in the time zone of the reader."""
     return datetime.fromisoformat(at).astimezone(ask.zone)
+
+
+def start_of_date(ask: Ask, date: str) -> str:
+    """Return the first instant of a date in the time zone of the reader; other texts stay as they are."""
+    if not re.fullmatch(r"\d{4}-\d\d-\d\d", date):
+        return date
+    try:
+        return start_of_day(date, ask.zone)
+    except ValueError as problem:
+        raise Invalid(f"{date} is not a date.") from problem
 
 
 def end_of_day(ask: Ask, date: str) -> str:

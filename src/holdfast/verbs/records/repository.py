@@ -4,7 +4,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from holdfast.engine.views import health_queries, records
+from holdfast.engine.views.records import Filter
 from holdfast.model.anchor import parse_anchor
+from holdfast.model.fold import as_of
 from holdfast.model.freshness import STATES, Finding, State
 from holdfast.model.record import Record
 from holdfast.policy.freshness import places_of
@@ -36,16 +38,34 @@ class Knowledge:
     not_checked: int = 0  # records that cite code and were left out, the oldest
 
 
-def knowledge(memory: Memory) -> Knowledge:
-    """Return what is known about each file of the project, as far as the newest records that cite code go."""
-    citing = health_queries.citing(memory.store.db, memory.store.project_number(memory.project), MOST_CHECKED)
-    known = [entry.record for entry in records.by_ids(memory.store.db, citing.ids).values()]
+def knowledge(memory: Memory, at: str = "") -> Knowledge:
+    """Return what is known about each file of the project, as far as the newest records that cite code go.
+
+    With an instant, what was known then, compared with the code of today.
+    """
+    known, left_out = _citing_at(memory, at) if at else _citing(memory)
     files = memory.checkout.files() if is_here(memory, memory.project) else None
     return Knowledge(
         cited=_by_file(memory, known),
         files=None if files is None else tuple(files),
-        not_checked=citing.total - len(citing.ids),
+        not_checked=left_out,
     )
+
+
+def _citing(memory: Memory) -> tuple[list[Record], int]:
+    citing = health_queries.citing(memory.store.db, memory.store.project_number(memory.project), MOST_CHECKED)
+    known = records.by_ids(memory.store.db, citing.ids)
+    return [entry.record for entry in known.values()], citing.total - len(citing.ids)
+
+
+def _citing_at(memory: Memory, at: str) -> tuple[list[Record], int]:
+    """Return the records that were in use at an instant, as they were then, and how many older ones were left out."""
+    project = memory.store.project_number(memory.project)
+    chosen = Filter(projects=(project,), states=("active", "retired"), until=at, cites=True)
+    entries = records.page(memory.store.db, chosen, limit=MOST_CHECKED)
+    then = [as_of(memory.store.events_about(entry.record.id), at) for entry in entries]
+    known = [record for record in then if record and record.state == "active"]
+    return known, records.counted(memory.store.db, chosen) - len(entries)
 
 
 def citations_of(memory: Memory, path: str) -> list[Citation]:

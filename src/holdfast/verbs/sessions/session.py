@@ -241,12 +241,11 @@ def only_open(memory: Memory) -> Session:
 
 
 def list_sessions(
-    memory: Memory, *, limit: int = 20, offset: int = 0, everywhere: bool = False, on: str = ""
+    memory: Memory, *, limit: int = 20, offset: int = 0, everywhere: bool = False, since: str = "", until: str = "~"
 ) -> list[Session]:
-    """Return sessions, latest first; with `on`, those that began on a date."""
+    """Return sessions, latest first; with `since` and `until`, those that began between two instants."""
     project = None if everywhere else memory.project
-    until = f"{on}~" if on else "~"
-    return sessions.page(memory.store.db, project, limit=limit, offset=offset, since=on, until=until)
+    return sessions.page(memory.store.db, project, limit=limit, offset=offset, since=since, until=until)
 
 
 def open_sessions(memory: Memory, *, limit: int = 20, everywhere: bool = False) -> list[Session]:

@@ -3,15 +3,16 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta, tzinfo
 
 from holdfast.engine.raw import trail
 from holdfast.engine.views import records, sessions, usage
 from holdfast.engine.views.records import Filter
-from holdfast.model.ids import days_before
 from holdfast.model.record import GLOBAL
 from holdfast.verbs.memory import Memory
 
 MOST_INJECTIONS, MOST_TIMED = 100_000, 2_000
+USED = ("applied", "corrected", "succeeded")  # outcomes that show that a memory was used
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,8 +42,10 @@ class Days:
 
     days: tuple[str, ...]
     kept: Mapping[str, Counter[str]] = field(default_factory=dict)
-    recalls: Mapping[str, Counter[str]] = field(default_factory=dict)  # answered, empty
-    tokens: Mapping[str, Counter[str]] = field(default_factory=dict)  # recalled, injected
+    # used: a memory it returned was then used; answered: it returned something, without that; empty
+    recalls: Mapping[str, Counter[str]] = field(default_factory=dict)
+    # recalled; of what was injected automatically the part that was used, and the rest as injected
+    tokens: Mapping[str, Counter[str]] = field(default_factory=dict)
     outcomes: Mapping[str, Counter[str]] = field(default_factory=dict)
     observed: int = 0  # outcomes detected only by a rule
     timings: tuple[Timing, ...] = ()
@@ -54,23 +57,20 @@ def projects(memory: Memory) -> list[Project]:
     return sorted(all_projects, key=lambda project: (-project.kept, project.name))
 
 
-def day_by_day(memory: Memory, *, days: int = 90, everywhere: bool = False) -> Days:
-    """Return the daily counts of a project, or of all."""
-    db, since = memory.store.db, days_before(memory.clock.now(), days - 1)[:10]
-    numbers = None if everywhere else (memory.store.project_number(memory.project),)
+def day_by_day(memory: Memory, *, days: int = 90, everywhere: bool = False, zone: tzinfo | None = UTC) -> Days:
+    """Return the counts of a project, or of all, by day in a time zone; None is that of this machine."""
+    db, dates = memory.store.db, _dates(memory, days, zone)
+    since = start_of_day(dates[0], zone)
     own = (
         None
         if everywhere
-        else {session.id for session in sessions.page(db, memory.project, limit=100_000, since=since)}
+        else {session.id for session in sessions.page(db, memory.project, limit=100_000, since=since[:10])}
     )
-    kept: dict[str, Counter[str]] = {}
-    for day, kind, count in records.daily(db, Filter(projects=numbers, since=since, states=())):
-        kept.setdefault(day, Counter())[kind] += count
-    recalls, tokens = _asked(memory, since, own)
-    outcomes, observed = _outcomes(memory, since, own)
+    recalls, tokens = _asked(memory, since, own, zone)
+    outcomes, observed = _outcomes(memory, since, own, zone)
     return Days(
-        days=tuple(days_before(memory.clock.now(), back)[:10] for back in range(days - 1, -1, -1)),
-        kept=kept,
+        days=dates,
+        kept=_kept(memory, since, zone, everywhere=everywhere),
         recalls=recalls,
         tokens=tokens,
         outcomes=outcomes,
@@ -79,15 +79,37 @@ def day_by_day(memory: Memory, *, days: int = 90, everywhere: bool = False) -> D
     )
 
 
-def saved_by_day(memory: Memory, *, days: int = 90, everywhere: bool = False) -> dict[str, int]:
+def saved_by_day(
+    memory: Memory, *, days: int = 90, everywhere: bool = False, zone: tzinfo | None = UTC
+) -> dict[str, int]:
     """Return how many records were saved on each of the last days, oldest first, observations included."""
-    now = memory.clock.now()
+    dates = _dates(memory, days, zone)
+    kept = _kept(memory, start_of_day(dates[0], zone), zone, everywhere=everywhere)
+    return {day: kept[day].total() if day in kept else 0 for day in dates}
+
+
+def start_of_day(date: str, zone: tzinfo | None) -> str:
+    """Return the first instant of a date in a time zone; None is that of this machine."""
+    start = datetime.fromisoformat(date)
+    there = start.replace(tzinfo=zone) if zone else start.astimezone()
+    return there.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def _dates(memory: Memory, days: int, zone: tzinfo | None) -> tuple[str, ...]:
+    today = datetime.fromisoformat(memory.clock.now()).astimezone(zone).date()
+    return tuple((today - timedelta(days=back)).isoformat() for back in range(days - 1, -1, -1))
+
+
+def _day(at: str, zone: tzinfo | None) -> str:
+    return at[:10] if zone is UTC else datetime.fromisoformat(at).astimezone(zone).date().isoformat()
+
+
+def _kept(memory: Memory, since: str, zone: tzinfo | None, *, everywhere: bool) -> dict[str, Counter[str]]:
     numbers = None if everywhere else (memory.store.project_number(memory.project),)
-    counts = dict.fromkeys((days_before(now, back)[:10] for back in range(days - 1, -1, -1)), 0)
-    since = days_before(now, days - 1)[:10]
-    for day, _, count in records.daily(memory.store.db, Filter(projects=numbers, since=since, states=())):
-        counts[day] = counts.get(day, 0) + count
-    return counts
+    kept: dict[str, Counter[str]] = {}
+    for minute, kind, count in records.by_minute(memory.store.db, Filter(projects=numbers, since=since, states=())):
+        kept.setdefault(_day(f"{minute}Z", zone), Counter())[kind] += count
+    return kept
 
 
 def timings(memory: Memory) -> list[Timing]:
@@ -114,23 +136,33 @@ def _project(memory: Memory, name: str) -> Project:
     )
 
 
-def _asked(memory: Memory, since: str, own: set[str] | None) -> tuple[dict[str, Counter[str]], dict[str, Counter[str]]]:
-    """Count recalls and the tokens of recalls and injections; a session counts on the day of its last recall."""
+def _asked(
+    memory: Memory, since: str, own: set[str] | None, zone: tzinfo | None
+) -> tuple[dict[str, Counter[str]], dict[str, Counter[str]]]:
+    """Count recalls, the tokens they returned, and those injected; "used" are those whose memories were then used."""
     recalls: dict[str, Counter[str]] = {}
     tokens: dict[str, Counter[str]] = {}
-    for cost in usage.costs_since(memory.store.db, since):
-        if own is None or cost.session in own:
-            day = cost.at[:10]
-            recalls.setdefault(day, Counter()).update(answered=cost.recalls - cost.empty, empty=cost.empty)
-            tokens.setdefault(day, Counter())["recalled"] += cost.tokens
-    for event in memory.store.happened(("injected",), since, MOST_INJECTIONS):
-        if own is None or event.about in own:
-            size = event.data.get("tokens")
-            tokens.setdefault(event.at[:10], Counter())["injected"] += size if isinstance(size, int) else 0
+    used = {(use.session, use.id) for use in usage.all_since(memory.store.db, since) if use.outcome in USED}
+    for event in memory.store.happened(("surfaced", "injected"), since, MOST_INJECTIONS):
+        if (own is not None and event.about not in own) or event.data.get("how") == "read":
+            continue
+        found, size = event.data.get("ids"), event.data.get("tokens")
+        ids = [id_ for id_ in found if isinstance(id_, str)] if isinstance(found, list) else []
+        cost, helped = size if isinstance(size, int) else 0, sum((event.about, id_) in used for id_ in ids)
+        day = _day(event.at, zone)
+        if event.verb == "surfaced":
+            result = "used" if helped else "answered" if ids else "empty"
+            recalls.setdefault(day, Counter())[result] += 1
+            tokens.setdefault(day, Counter())["recalled"] += cost
+        else:
+            share = round(cost * helped / len(ids)) if ids else 0
+            tokens.setdefault(day, Counter()).update(used=share, injected=cost - share)
     return recalls, tokens
 
 
-def _outcomes(memory: Memory, since: str, own: set[str] | None) -> tuple[dict[str, Counter[str]], int]:
+def _outcomes(
+    memory: Memory, since: str, own: set[str] | None, zone: tzinfo | None
+) -> tuple[dict[str, Counter[str]], int]:
     counts: dict[str, Counter[str]] = {}
     observed = 0
     for use in usage.all_since(memory.store.db, since):
@@ -139,7 +171,7 @@ def _outcomes(memory: Memory, since: str, own: set[str] | None) -> tuple[dict[st
         if use.observed:
             observed += 1
         else:
-            counts.setdefault(use.at[:10], Counter())[use.outcome] += 1
+            counts.setdefault(_day(use.at, zone), Counter())[use.outcome] += 1
     return counts, observed
 
 

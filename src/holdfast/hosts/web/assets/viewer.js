@@ -268,18 +268,18 @@
       for (const [name, value] of [...given]) if (!value || (name === "mode" && value === "balanced") || (name === "state" && value === "active")) given.delete(name, value);
       history.replaceState(history.state, "", `/memories?${given}`);
     });
-    // Days ago as a slider over the date.
-    const slide = find("[data-slide]", search);
-    const date = find("[name=as_of]", search);
-    if (slide) {
-      slide.hidden = false;
-      const range = find("input", slide);
-      const day = (back) => { const at = new Date(); at.setDate(at.getDate() + back); return `${at.getFullYear()}-${String(at.getMonth() + 1).padStart(2, "0")}-${String(at.getDate()).padStart(2, "0")}`; };
-      const tell = () => { find("output", slide).textContent = Number(range.value) ? `on ${day(Number(range.value))}` : "today"; };
-      if (date.value) range.value = String(Math.round((new Date(date.value) - new Date(day(0))) / 86400000));
-      tell();
-      range.addEventListener("input", () => { date.value = Number(range.value) ? day(Number(range.value)) : ""; tell(); });
-    }
+  }
+
+  // Days ago as a slider over a date.
+  const day = (back) => { const at = new Date(); at.setDate(at.getDate() + back); return `${at.getFullYear()}-${String(at.getMonth() + 1).padStart(2, "0")}-${String(at.getDate()).padStart(2, "0")}`; };
+  for (const slide of all("[data-slide]")) {
+    const range = find("input", slide);
+    const date = range.form.elements[slide.dataset.slide];
+    const tell = () => { find("output", slide).textContent = Number(range.value) ? `on ${day(Number(range.value))}` : "today"; };
+    slide.hidden = false;
+    if (date.value) range.value = String(Math.round((new Date(date.value) - new Date(day(0))) / 86400000));
+    tell();
+    range.addEventListener("input", () => { date.value = Number(range.value) ? day(Number(range.value)) : ""; tell(); });
   }
 
   // The replay of a session: what came later than the slider fades.

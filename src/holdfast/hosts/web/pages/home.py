@@ -59,7 +59,7 @@ def saved_part(ask: Ask) -> Response:
 
 
 def _saved(ask: Ask) -> dict[str, Any]:
-    saved = saved_by_day(ask.memory, days=DAYS, everywhere=ask.everywhere)
+    saved = saved_by_day(ask.memory, days=DAYS, everywhere=ask.everywhere, zone=ask.zone)
     label = f"Memories saved on each of the last {DAYS} days"
     return {"line": plots.line(saved, label), "saved": sum(saved.values()), "days": DAYS}
 

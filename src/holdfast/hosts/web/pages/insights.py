@@ -21,7 +21,7 @@ FAMILIES = {
     "sessions": ("summary", "retrospective"),
     "observations": ("observation",),
 }
-RECALLS, TOKENS = ("answered", "empty"), ("recalled", "injected")
+RECALLS, BOUGHT = ("used", "answered", "empty"), ("used", "not used")
 OUTCOMES = ("applied", "succeeded", "acknowledged", "ignored", "contradicted", "refuted")
 
 
@@ -44,15 +44,22 @@ def days_of(ask: Ask) -> int:
 
 def _told(ask: Ask, days: int) -> dict[str, Any]:
     daily: Days = cached_until_event(
-        ask, "days", lambda: day_by_day(ask.memory, days=days, everywhere=ask.everywhere), days
+        ask,
+        "days",
+        lambda: day_by_day(ask.memory, days=days, everywhere=ask.everywhere, zone=ask.zone),
+        days,
+        str(ask.zone),
     )
     recalls, tokens, outcomes = (_total(one) for one in (daily.recalls, daily.tokens, daily.outcomes))
-    asked = recalls["answered"] + recalls["empty"]
+    asked, injected = recalls.total(), tokens["injected"] + tokens["used"]
     return {
         "kept": sum(one.total() for one in daily.kept.values()),
         "asked": asked,
-        "answered": recalls["answered"] / asked if asked else 0.0,
+        "answered": 1 - recalls["empty"] / asked if asked else 0.0,
+        "used": recalls["used"] / asked if asked else 0.0,
         "tokens": tokens,
+        "injected": injected,
+        "bought": tokens["used"] / injected if injected else 0.0,
         "outcomes": outcomes,
         "observed": daily.observed,
         "timings": daily.timings,
@@ -65,15 +72,17 @@ def _plots(ask: Ask, found: Days) -> list[tuple[str, str, Markup, Markup]]:
         day: Counter({name: sum(counts[kind] for kind in kinds) for name, kinds in FAMILIES.items()})
         for day, counts in found.kept.items()
     }
+    bought = {day: Counter({"used": one["used"], "not used": one["injected"]}) for day, one in found.tokens.items()}
     drawn = (
         ("Memories saved", "by day and family", tuple(FAMILIES), families),
         (
-            "Recalls",
-            "with and without a result; a session counts on the day of its last recall",
+            "Recall success",
+            "share of recalls that returned something, and of those whose memories were then used",
             RECALLS,
             found.recalls,
         ),
-        ("Tokens", "returned by recalls, and injected automatically", TOKENS, found.tokens),
+        ("Tokens injected", "and what they bought: whether the memories injected were then used", BOUGHT, bought),
+        ("Tokens returned by recalls", "which agents asked for", ("recalled",), found.tokens),
         ("Outcomes", "as reported by agents and people", OUTCOMES, found.outcomes),
     )
     return [
@@ -91,7 +100,8 @@ def _drawn(ask: Ask, found: Days, title: str, series: tuple[str, ...], counts: M
             return render.address(ask, "/memories", since=day, until=until)
         return render.address(ask, "/sessions", on=day)
 
-    return plots.stacked(found.days, series, counts, _sentence(title, series, counts), link)
+    shares = title == "Recall success"
+    return plots.stacked(found.days, series, counts, _sentence(title, series, counts), link, shares=shares)
 
 
 def _sentence(title: str, series: tuple[str, ...], counts: Mapping[str, Counter[str]]) -> str:

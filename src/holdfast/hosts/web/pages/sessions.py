@@ -41,7 +41,10 @@ def page(ask: Ask) -> Response:
     """List sessions, latest first."""
     offset = ask.number("offset", 0, 0, 10_000_000)
     on = ask.text("on")[:10]
-    sessions = list_sessions(ask.memory, limit=LIMIT + 1, offset=offset, everywhere=ask.everywhere, on=on)
+    since, until = (render.start_of_date(ask, on), render.end_of_day(ask, on)) if on else ("", "~")
+    sessions = list_sessions(
+        ask.memory, limit=LIMIT + 1, offset=offset, everywhere=ask.everywhere, since=since, until=until
+    )
     more = render.address(ask, "/sessions", offset=offset + LIMIT, client=ask.text("client"), on=on)
     client = ask.text("client")
     shown = [one for one in sessions[:LIMIT] if client in ("", one.agent)]

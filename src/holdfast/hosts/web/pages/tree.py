@@ -75,7 +75,7 @@ def page(ask: Ask) -> Response:
     """Return the map of the repository or of a folder, and the memories that cite it."""
     later = is_large(ask)
     shown = {} if later else _map(ask)
-    return render.page(ask, "map.html", title="Map", later=later, **shown)
+    return render.page(ask, "map.html", title="Map", later=later, date=ask.text("as_of")[:10], **shown)
 
 
 def map_part(ask: Ask) -> Response:
@@ -84,7 +84,9 @@ def map_part(ask: Ask) -> Response:
 
 
 def _map(ask: Ask) -> dict[str, Any]:
-    known: Knowledge = cached_until_event(ask, "knowledge", lambda: knowledge(ask.memory))
+    date = ask.text("as_of")[:10]
+    instant = render.end_of_day(ask, date)
+    known: Knowledge = cached_until_event(ask, "knowledge", lambda: knowledge(ask.memory, instant), instant)
     at = ask.text("folder").strip("/")
     size = ask.text("size") if ask.text("size") in SIZES else "files" if known.files is not None else "memories"
     folders = folders_in(known, at)
@@ -93,6 +95,7 @@ def _map(ask: Ask) -> dict[str, Any]:
     )
     return {
         "known": known,
+        "as_of": date,
         "folder": here,
         "parents": _parents(at),
         "size": size,
