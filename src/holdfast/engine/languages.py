@@ -52,8 +52,9 @@ def is_foreign(text: str) -> bool:
 
 def is_foreign_in_latin(text: str) -> bool:
     """True if the Latin words of a text are in another language than English."""
-    words = _WORD.findall(text.lower())
-    return sum(word in FOREIGN or not word.isascii() for word in words) > sum(word in STOP for word in words)
+    words = set(_WORD.findall(text.lower()))
+    accented = 0 if text.isascii() else sum(not word.isascii() for word in words - FOREIGN)
+    return len(words & FOREIGN) + accented > len(words & STOP)
 
 
 def folded(text: str) -> str:
