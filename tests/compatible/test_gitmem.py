@@ -324,9 +324,11 @@ def test_sub_agents(ask: Tools) -> None:
     )
     absorbed = ask.text(
         "absorb_observations",
+        task_id="PROJ-123",
         observations=[
             {
                 "source": "Sub-Agent: code review",
+                "context": "src/auth.py",
                 "text": "Auth middleware doesn't validate token expiry",
                 "severity": "scar_candidate",
             },

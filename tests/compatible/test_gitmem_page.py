@@ -197,3 +197,86 @@ def test_what_is_left_out(place: Place) -> None:
     ask = place.tools("gitmem")
     assert len(ask.names) == 31
     assert not {"contribute_feedback", "index_docs", "search_docs"} & ask.names
+
+
+@promise("authentication: critical scars come whole and need an answer, with the same similarity in every session")
+def test_scars_about_authentication(place: Place) -> None:
+    place.environment["HOLDFAST_EMBEDDER"] = "local"
+    ask = place.tools("gitmem")
+    for title, severity in (
+        ("JWT token expiry must be validated server-side, not just client-side", "high"),
+        ("Always hash passwords with bcrypt, not SHA-256", "critical"),
+    ):
+        scar = {**OAUTH, "title": title, "description": f"{title}. A breach came of it.", "severity": severity}
+        ask.text("create_learning", **scar)
+    ask.text(
+        "create_learning", learning_type="win", title="Parallel agents cut review time", description="Three at once."
+    )
+    place.run("store rebuild vectors --missing")
+    shown = []
+    for _ in range(4):
+        ask.text("session_start", force=True)
+        shown.append(ask.text("recall", plan="add authentication to the API"))
+    critical = shown[0].split("[critical scar]")[1]
+    assert ("A breach came of it" in critical, "confirm_scars" in shown[0]) == (True, True), shown[0]
+    assert len({tuple(re.findall(r"similarity ([\d.]+)", text)) for text in shown}) == 1
+    compact = ask.text("prepare_context", plan="review authentication middleware", format="compact")
+    assert "JWT token expiry" in compact
+
+
+@promise("prepare_context gate: a critical scar stops the plan, others let it pass")
+def test_the_gate(ask: Tools) -> None:
+    ask.text("create_learning", **OAUTH)
+    assert ask.text("prepare_context", plan=PLAN, format="gate").startswith("PASS")
+    ask.text(
+        "create_learning",
+        **{**OAUTH, "title": "OAuth redirect URIs must use TLS", "severity": "critical"},
+        allow_duplicate=True,
+    )
+    gate = ask.text("prepare_context", plan=PLAN, format="gate")
+    assert (gate.startswith("STOP"), "must use TLS" in gate) == (True, True)
+
+
+@promise("archive_learning with the reason `superseded by ID` makes the predicate supersedes")
+def test_superseding(ask: Tools) -> None:
+    old = scar_of(ask.text("create_learning", **OAUTH))
+    other = {**OAUTH, "title": "Providers compare hosts", "description": "One provider only compares the host part."}
+    new = scar_of(ask.text("create_learning", **other))
+    ask.text("archive_learning", id=old, reason=f"superseded by {new[-8:]}")
+    assert "—supersedes→" in ask.text("graph_traverse", lens="connected_to", node="Providers compare hosts")
+    ask.text("archive_learning", id=new, reason="superseded by PROJ-123")
+
+
+@promise(
+    "defaults: recall shows 3, search 5, log 10; session_close takes an issue and a duration; rapport is carried over"
+)
+def test_defaults(ask: Tools) -> None:
+    things = "retries caching logging routing billing search uploads sessions tracing quotas webhooks pages".split()
+    for nth, thing in enumerate(things):
+        text = f"Gateway deploys broke {thing} when the team {thing[::-1]} moved {nth + 2} modules."
+        ask.text("create_learning", **{**OAUTH, "title": f"Gateway deploys and {thing}", "description": text})
+    counts = [
+        ask.text("recall", plan="deploy the gateway").count("(similarity"),
+        ask.text("search", query="gateway deploys").count("(similarity"),
+        len(ask.text("log").splitlines()) - 1,
+    ]
+    assert counts == [3, 5, 10]
+    session = session_of(ask.text("session_start", force=True))
+    reflection = {**ANSWERS, "q8_human_style": "short answers", "q9_dynamic": "decides quickly"}
+    ask.text(
+        "session_close",
+        session_id=session,
+        close_type="standard",
+        linear_issue="PROJ-123",
+        ceremony_duration_ms=45_000,
+        closing_reflection=reflection,
+    )
+    opened = ask.text("session_start", force=True)
+    assert "Rapport: " in opened
+
+
+@promise("gitmem-cache-health is about the index: the permission of a folder is no reason to be out of sync")
+def test_a_folder_permission(ask: Tools, place: Place) -> None:
+    ask.text("session_start")
+    Path(place.environment["HOLDFAST_HOME"]).chmod(0o755)
+    assert ask("gitmem-cache-health")["status"] == "healthy"

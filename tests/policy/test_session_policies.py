@@ -237,6 +237,8 @@ def test_a_compact_brief_is_one_line_a_scar_worst_first() -> None:
 def test_a_gate_says_pass_or_what_blocks() -> None:
     assert brief("deploy", [scar(1)], "gate", 100).text == "PASS: nothing blocks deploy"
     assert brief("deploy", [scar(1, blocking=True)], "gate", 100).text.startswith("STOP until verified:\n- [high scar]")
+    critical = brief("deploy", [scar(1), scar(2, severity="critical")], "gate", 100)
+    assert (critical.text.splitlines()[0], critical.blocking) == ("STOP until considered:", 1)
 
 
 def test_a_cut_is_marked() -> None:

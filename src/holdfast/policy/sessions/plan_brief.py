@@ -32,7 +32,7 @@ def brief(plan: str, records: Sequence[Record], form: str, budget: int) -> Brief
     ordered = sorted(records, key=lambda record: (not is_blocking(record), record.source == "starter", _rank(record)))
     blocking = [record for record in ordered if is_blocking(record)]
     if form == "gate":
-        return _gate(plan, blocking, budget)
+        return _gate(plan, [record for record in ordered if is_blocking(record) or _is_critical(record)], budget)
     write = _whole if form == "full" else _line
     head = f"What is known about: {shorten(plan, LINE)}"
     return _packed(head, [(record, write(record)) for record in ordered], budget, len(blocking))
@@ -43,11 +43,17 @@ def is_blocking(record: Record) -> bool:
     return record.fields.get("blocking") is True
 
 
-def _gate(plan: str, blocking: Sequence[Record], budget: int) -> Brief:
-    if not blocking:
+def _is_critical(record: Record) -> bool:
+    return record.fields.get("severity") == "critical" and record.source != "starter"
+
+
+def _gate(plan: str, stopping: Sequence[Record], budget: int) -> Brief:
+    """Return what stops a plan: scars with a check to run, and critical ones, which must be considered."""
+    if not stopping:
         text = clipped(f"PASS: nothing blocks {shorten(plan, 60)}", budget)
         return Brief(text=text, tokens=tokens_of(text))
-    return _packed("STOP until verified:", [(record, _line(record)) for record in blocking], budget, len(blocking))
+    head = "STOP until verified:" if is_blocking(stopping[0]) else "STOP until considered:"
+    return _packed(head, [(record, _line(record)) for record in stopping], budget, len(stopping))
 
 
 def _packed(head: str, parts: Sequence[tuple[Record, str]], budget: int, blocking: int) -> Brief:

@@ -1,16 +1,19 @@
-"""Search or list lessons and decisions by kind and severity, without recording an impression in the session."""
+"""Search or list lessons and decisions by kind and severity, without recording an impression; archive them."""
 
+import re
 from collections.abc import Sequence
 
 from holdfast.model.ids import days_before
 from holdfast.model.query import Hit, Query, Recalled
 from holdfast.model.record import Record
 from holdfast.verbs.memory import Memory, find, is_reference
+from holdfast.verbs.records.lifecycle import link, retire
 from holdfast.verbs.records.read import MOST_LISTED, list_records
 from holdfast.verbs.search.brief import LESSONS
 from holdfast.verbs.search.recall import recall
 from holdfast.verbs.sessions.close import LEARNINGS
 
+_SUCCESSOR = re.compile(r"\bsuperseded by ([\w-]+)", re.IGNORECASE)
 MORE = 3  # times as many hits are requested when some will be filtered out
 
 
@@ -39,6 +42,14 @@ def recent_lessons(
     page = list_records(memory, Query(text="", kinds=tuple(kinds), since=since, limit=MOST_LISTED))
     own = [record for record in page.records if _is_as_severe(record, severity)]
     return own[:limit]
+
+
+def archive(memory: Memory, reference: str, reason: str) -> Record:
+    """Take a lesson out of use; if the reason is "superseded by" the id of another, that one gets a link to it."""
+    record, named = find(memory, reference).record, _SUCCESSOR.search(reason)
+    if named and is_reference(memory, named[1]):
+        link(memory, named[1], "supersedes", record.id)
+    return retire(memory, record.id, reason)
 
 
 def _is_meant(record: Record) -> bool:

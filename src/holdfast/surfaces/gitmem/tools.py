@@ -11,12 +11,11 @@ from holdfast.model.text import shorten
 from holdfast.policy.activity.transcript import form_of
 from holdfast.surfaces.contract import read_contract
 from holdfast.surfaces.gitmem import arguments, display, reports, shapes
-from holdfast.surfaces.gitmem.lessons import recent_lessons, search_lessons
+from holdfast.surfaces.gitmem.lessons import archive, recent_lessons, search_lessons
 from holdfast.surfaces.gitmem.uses import note_use, note_uses, reflect
 from holdfast.surfaces.phrases import kind_of
 from holdfast.surfaces.tool import Call
 from holdfast.verbs.memory import Memory
-from holdfast.verbs.records.lifecycle import retire
 from holdfast.verbs.records.project import in_project, project_called
 from holdfast.verbs.records.read import list_records
 from holdfast.verbs.records.write import write
@@ -148,7 +147,7 @@ def log(
 
 def archive_learning(call: Call, id_: str, reason: str = "") -> str:
     """Take a learning out of use."""
-    record = retire(call.memory, id_, reason or "archived")
+    record = archive(call.memory, id_, reason or "archived")
     return f"Archived {kind_of(record)}: {record.title}\nid: {record.id}\nreason: {record.reason}"
 
 

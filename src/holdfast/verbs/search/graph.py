@@ -1,6 +1,6 @@
 """Follow the links of a record, and query the graph of a project's records and sessions."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from holdfast.engine.views import links, records, sessions
@@ -109,9 +109,17 @@ def _graph(memory: Memory) -> list[Triple]:
     kept = records.page(db, Filter(projects=(here,), kinds=(*LESSONS, "thread")), limit=MOST_RECORDS)
     done = records.page(db, Filter(projects=(here,), kinds=("thread",), states=("retired",)), limit=MOST_RECORDS)
     known = {entry.record.id: entry.record for entry in (*kept, *done)}
-    found = [triple for record in known.values() for triple in of_record(record, known, _resolved_in(memory, record))]
+    linked = known | _retired_ends(memory, known)
+    found = [triple for record in known.values() for triple in of_record(record, linked, _resolved_in(memory, record))]
     worked = sessions.page(db, memory.project, limit=MOST_SESSIONS)
     return [*found, *(triple for session in worked for triple in of_session(session))]
+
+
+def _retired_ends(memory: Memory, known: Mapping[str, Record]) -> dict[str, Record]:
+    """Return the retired records of this project that links lead to, such as those a newer one supersedes."""
+    named = {link.target for record in known.values() for link in record.links} - known.keys()
+    found = [entry.record for entry in records.by_ids(memory.store.db, named).values()]
+    return {record.id: record for record in found if (record.state, record.project) == ("retired", memory.project)}
 
 
 def _resolved_in(memory: Memory, record: Record) -> str:
