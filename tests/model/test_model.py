@@ -25,7 +25,7 @@ from holdfast.model.ids import (
 from holdfast.model.kinds import KINDS, check_fields, check_kind
 from holdfast.model.scope import check_scopes, check_tags, project_of_remote, within
 from holdfast.model.session import apply_event
-from holdfast.model.text import check_keepable, check_text, headline, plotted, shorten, tokens_of
+from holdfast.model.text import check_keepable, check_text, flat, headline, plotted, shorten, tokens_of
 
 
 @given(st.lists(st.floats(0, 4_000_000_000), min_size=2, max_size=30))
@@ -165,6 +165,11 @@ def test_text_is_cleaned_or_refused() -> None:
     for value in ({"a": ["\0"]}, {"\0": 1}, [float("nan")], float("inf")):
         with pytest.raises(Invalid):
             check_keepable(value)
+
+
+def test_one_line_says_where_headings_and_paragraphs_end() -> None:
+    text = "Hooks capture markers\n\n## Context\nThey run at the end.\n\nTwice: no\nmore"
+    assert flat(text) == "Hooks capture markers. Context: They run at the end. Twice: no more"
 
 
 def test_headlines_are_the_first_sentence_and_short() -> None:

@@ -87,6 +87,12 @@ def headline(text: str) -> str:
     return shorten(sentence, HEADLINE)
 
 
+def flat(text: str) -> str:
+    """Return a text as one line: a heading ends in a colon, a paragraph in a full stop."""
+    marked = re.sub(r"^#{1,6}[ \t]+(.*[^\s:])[ \t]*$", r"\1:", text, flags=re.MULTILINE)
+    return " ".join(re.sub(r"(?<=\w)[ \t]*\n[ \t]*\n", ". ", marked).split())
+
+
 def shorten(text: str, most: int) -> str:
     """Cut at the end of a word and append an ellipsis."""
     flat = " ".join(text[: 2 * most + 100].split())

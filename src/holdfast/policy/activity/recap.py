@@ -137,7 +137,8 @@ def _recap(activity: Sequence[HookEvent], pieces: Sequence[Work]) -> Recap:
     fixed = [f"{check.name} failed with {check.error}; fixed" for work in fixes for check in work.fixed if check.error]
     read = list(dict.fromkeys(path for work in pieces for path in work.read))
     modified = list(dict.fromkeys(path for work in reversed(pieces) for path in work.modified))
-    learned = _distinct([*(signal.text for signal in found_signals if signal.kind in _LASTING), *fixed])
+    lasting = [signal.text.split("\n\n", 1)[0] for signal in found_signals if signal.kind in _LASTING]
+    learned = _distinct([*lasting, *fixed])
     ahead, questions = _ahead(main_turns), _questions(last, found_signals)
     completed = _distinct(_titled(work) for work in pieces if _is_finished(work) and work.turn.began not in refused)
     return Recap(

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from holdfast.model.fence import attribute, inline
 from holdfast.model.ids import short
 from holdfast.model.record import Record
-from holdfast.model.text import counted, shorten, tokens_of
+from holdfast.model.text import counted, flat, shorten, tokens_of
 from holdfast.policy.language.overlap import words
 from holdfast.policy.ranking.diversity import shared_out
 from holdfast.policy.ranking.standing import SHOWN_FROM
@@ -182,7 +182,7 @@ def _row(line: Line, longest: int) -> str:
 
 def _content(record: Record) -> str:
     """Return the title and what the text adds to it."""
-    body = " ".join(record.body.split())
+    body = flat(record.body)
     title = record.title.rstrip("…")
     return body if body.startswith(title) or not title else record.title if not body else f"{record.title}: {body}"
 
