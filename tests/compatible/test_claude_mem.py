@@ -93,6 +93,10 @@ def test_hooks_observe(place: Place) -> None:
     place.work()
     assert "gateway" in ask.text("search", query="limit of the gateway", files="gateway.py").lower()
     assert "gateway" in ask.text("session_start_context").lower()
+    rows = ask("search", query="limit of the gateway", format="json")
+    names = [row["title"] for row in rows["observations"]]
+    assert (len(rows["sessions"]), "Read" in names, len(set(names)) == len(names)) == (1, False, True)
+    assert not any("uploads are dropped." in name for name in names)
 
 
 @promise("<private> text never reaches the store")

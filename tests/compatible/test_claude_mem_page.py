@@ -86,7 +86,9 @@ def test_rows(ask: Tools, place: Place) -> None:
 def test_the_context(place: Place, tmp_path: Path) -> None:
     _database(tmp_path / "claude-mem.db")
     place.run(f"store import --from claude-mem {tmp_path / 'claude-mem.db'}")
-    context = place.tools("claude-mem").text("session_start_context")
+    ask = place.tools("claude-mem")
+    context = ask.text("session_start_context")
+    assert ask.text("session_start_context", projects="foo,bar") != ""
     assert ("Gateway limit raised" in context, "Fix the gateway" in context, "avings" in context) == (True, True, False)
 
 

@@ -218,12 +218,14 @@ LINES = {
     "sync verify": "✓ views",
     "sync repair": "1 records done",
     "validate --verbose": "✓ views",
-    "health --timing": "",
+    "health --timing": "1 memory meant for reuse",
+    "metrics": "1 write",
     "metrics --format json": "{",
-    "traces --limit 5": "",
-    "scan-secrets --dry-run": "",
+    "traces --limit 5": "Use PostgreSQL",
+    "scan-secrets --dry-run": "No secrets found.",
     "secrets-allowlist list": "no list of exceptions",
-    "test-secret AKIAIOSFODNN7EXAMPLE": "secret",
+    "test-secret AKIAIOSFODNN7EXAMPLQ": "A secret",
+    "test-secret hello": "Not a secret",
     "audit-log --json --limit 5": "[",
 }
 

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.compatible.conftest import Place, git
-from tests.compatible.test_git_notes import _as_bob, _pair, set_up, titles
+from tests.compatible.test_git_notes import _as_bob, _pair, set_up, titles, transcript
 
 promise = pytest.mark.promise
 
@@ -75,3 +75,34 @@ def test_refs(place: Place, tmp_path: object) -> None:
     assert ("refs/notes/holdfast/" in pushed, "refs/notes/mem/" in pushed) == (True, False)
     _as_bob(place, other, "sync")
     assert "versioned by path" in _as_bob(place, other, 'recall "how is the API versioned"')
+
+
+FIVE = (
+    "Use markers anywhere in an answer, they are found at the end",
+    "Git notes as source of truth, SQLite as derived queryable index",
+    "Lazy loading via __getattr__ to avoid embedding model import penalty",
+    "Confidence-based tiered capture behavior (AUTO/SUGGEST/SKIP)",
+    "Adaptive token budget based on project complexity",
+)
+
+
+@promise("the Stop hook captures all five decisions of a session, and a marker with a short text too")
+def test_five_decisions(place: Place) -> None:
+    set_up(place)
+    place.run("status")
+    place.hook("SessionStart", source="startup")
+    place.hook("UserPromptSubmit", prompt="Write down what we decided.")
+    blocks = [f"▶ decision ─────────────────\n{summary}\n────────────────\n" for summary in FIVE]
+    path = transcript(place, *blocks, "[decision] Use Valkey.")
+    place.hook("Stop", transcript_path=path, last_assistant_message="Done.")
+    place.work()
+    kept = titles(place, "decision")
+    assert [summary for summary in (*FIVE, "Use Valkey") if not any(summary[:30] in title for title in kept)] == []
+
+
+@promise("a memory made on a branch is not reported as made on a detached head")
+def test_the_branch(place: Place) -> None:
+    git(place.folder, "commit", "-q", "--allow-empty", "-m", "first")
+    kept = place.json('remember "The API is versioned by path." --json')["record"]["id"]
+    shown = place.run(f"show {kept}").stdout
+    assert ("detached" in shown, place.json(f"show {kept} --json")["origin"]["branch"]) == (False, "main")

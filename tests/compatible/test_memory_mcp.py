@@ -302,6 +302,12 @@ LINES = [
     "db-rebuild-vectors",
     "db-rebuild-vectors --clear-only",
     "consolidate",
+    "seed OTHER/README.md",
+    '--json log-output -c "Some content that is long enough to be mined"',
+    "--json run-mining --hours 24",
+    "--json seed README.md",
+    "--json db-rebuild-vectors",
+    "--json consolidate",
 ]
 
 

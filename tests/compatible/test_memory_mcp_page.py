@@ -292,3 +292,37 @@ def test_types(ask: Tools, place: Place) -> None:
     memory = row(ask, content="Chose JWT over sessions.", memory_type="project", category="decision")
     assert memory["memory_type"] == "project"
     assert place.json(f"show {memory['ref']} --json")["kind"] == "decision"
+
+
+@promise("resolve_contradiction by weaken leaves an entry in the history of trust")
+def test_weakening(ask: Tools) -> None:
+    old, new = (ask("remember", content=f"The API listens on port {port}.")["memory_id"] for port in (8080, 9090))
+    ask("resolve_contradiction", memory_id_a=old, memory_id_b=new, keep_id=new, resolution="weaken")
+    history = ask("get_trust_history", memory_id=old)
+    assert (len(history["entries"]), history["current_trust"] < 1.0) == (1, True)
+
+
+@promise("after a bootstrap, one text answers a question about it, not all of them at similarity 1.0")
+def test_similarity_after_a_bootstrap(ask: Tools, place: Place) -> None:
+    parts = {
+        "Testing": "Run just test before each push.",
+        "Deploys": "Deploys go out on Tuesdays.",
+        "Queue": "Jobs wait in RabbitMQ.",
+    }
+    text = "".join(f"## {name}\n\n{said}\n\n" for name, said in parts.items())
+    (place.folder / "README.md").write_text(f"# Foo\n\n{text}")
+    ask("bootstrap_project")
+    found = ask("recall", query="when do deploys go out")["memories"]
+    assert "Tuesdays" in found[0]["content"]
+    assert [memory["similarity"] for memory in found].count(1.0) <= 1
+
+
+@promise("starters, if they are on, are not counted or listed, and marked where recall returns them")
+def test_starters_are_not_counted(place: Place) -> None:
+    place.environment["HOLDFAST_STARTERS"] = "true"
+    ask = place.tools("memory-mcp")
+    found = ask("recall", query="a migration without a way back", mode="exploratory")
+    assert all("starter" in memory["tags"] for memory in found["memories"])
+    assert (ask("memory_stats")["total_memories"], ask("list_memories")) == (0, [])
+    assert place.tools("bettermemory")("memory_list") == []
+    assert place.tools("claude-mem")("search", format="json")["totalResults"] == 0

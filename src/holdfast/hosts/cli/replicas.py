@@ -51,7 +51,10 @@ def sync_command(
             print(memory.apart or f"{counted(copied, 'event')} copied from the team's database to this machine.")
             return
         if not chosen:
-            raise Invalid("No replica is turned on.", hint="`holdfast replica` lists them.")
+            raise Invalid(
+                "No replica is turned on.",
+                hint="`holdfast replica` lists them, `holdfast replica on notes` turns git notes on.",
+            )
         notes = open_notes(memory) if "notes" in chosen else None
         target = "" if offline or notes is None else _remote(notes.remotes(), remote)
         for name in chosen:

@@ -93,11 +93,12 @@ def index_rows(results: Found, wanted: Wanted) -> dict[str, Any]:
 
 def timeline(around: Around) -> str:
     """Format what happened around a record or time, with its row marked."""
-    named = f"{name_of(around.center)} {shorten(around.center.record.title, 80)}" if around.center else around.at
+    center = around.center
+    named = f'{name_of(center)} "{shorten(center.record.title, 80)}"' if center else around.at
     if not around.entries:
         return f"Nothing was saved around {named}."
     head = f"Timeline around {named}: {counted(len(around.entries), 'item')}"
-    return "\n".join([head, "", *_days(around.entries, marked=around.center.number if around.center else -1)])
+    return "\n".join([head, "", *_days(around.entries, marked=center.number if center else -1)])
 
 
 def timeline_rows(around: Around) -> dict[str, Any]:

@@ -144,6 +144,7 @@ def quality_of(quality: Quality, days: float) -> str:
 def metrics_of(metrics: Metrics, reader: Reader = MODEL) -> str:
     """Format the counters."""
     lines = [
+        f"{counted(metrics.recalls, 'recall')}, {counted(metrics.writes, 'write')}, {counted(metrics.outputs, 'output')} logged for mining",
         f"Hot set: {_counts(metrics.hot)}",
         f"Steps between memories: {metrics.steps} kinds, taken {metrics.steps_taken} times",
     ]

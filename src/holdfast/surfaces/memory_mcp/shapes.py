@@ -69,7 +69,7 @@ def memory(vitals: Vitals, hit: Hit | None = None, *, share: float = 1.0) -> dic
         "is_hot": vitals.hot,
         "is_pinned": vitals.pinned,
         "promotion_source": _PROMOTED.get(vitals.why, "manual") if vitals.hot else None,
-        "tags": [tag for tag in record.tags if tag != EPISODIC],
+        "tags": [tag for tag in record.tags if tag != EPISODIC] + ["starter"] * (record.source == "starter"),
         "access_count": max(there, vitals.usage.surfaced + uses_of(vitals.usage)),
         "trust_score": round(vitals.trust, 3),
         "source_log_id": None,

@@ -205,7 +205,8 @@ def _asked(memory: Memory, wanted: Wanted) -> tuple[list[Entry], tuple[str, ...]
     if len(found.hits) == limit:  # there may be more
         found = recall(memory, replace(query, limit=MOST_SCANNED), surface=False)
     known = records.by_ids(memory.store.db, [hit.record.id for hit in found.hits])
-    gated = (f"{counted(found.gated, 'weaker result')} left out.",) if found.gated else ()
+    left = f"{counted(found.gated, 'weaker result')} left out; other words, or no query, may show them."
+    gated = (left,) if found.gated else ()
     return [known[hit.record.id] for hit in found.hits], (*found.notes, *gated)
 
 

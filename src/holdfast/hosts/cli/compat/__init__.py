@@ -23,5 +23,5 @@ def compat_command(ctx: click.Context, system: str, words: tuple[str, ...]) -> N
     group: click.Group = import_module(f"holdfast.hosts.cli.compat.{system.replace('-', '_')}").group
     root = ctx.find_root()
     root.obj = {**root.obj, "preset": system}
-    with group.make_context(f"holdfast compat {system}", list(words), parent=root) as own:
+    with group.make_context(f"compat {system}", list(words), parent=root) as own:
         group.invoke(own)
