@@ -49,7 +49,8 @@ def test_all_kinds(ask: Tools, place: Place) -> None:
     ask("observation_add", **FIXED)
     types = [row["type"] for row in ask("search", query="gateway", format="json")["observations"]]
     assert sorted(types) == ["bugfix", "decision", "discovery"]
-    assert "not kept" in ask.text("search", type="prompts")
+    assert "type=sessions" in ask.text("search", type="prompts")
+    assert ask.text("search", query="gateway").count("| ID |") == 1
     pages = [
         ask("search", limit=1, offset=n, orderBy="date_asc", format="json")["observations"][0]["id"] for n in range(3)
     ]
@@ -109,7 +110,7 @@ def test_hook_lines(place: Place, ask: Tools) -> None:
     }
     for name, event in lines.items():
         said = place.run(f"compat claude-mem hook claude-code {name}", stdin=json.dumps(common | event)).stdout
-        assert said == "" or json.loads(said), name
+        assert said == "" or json.loads(said)["hookSpecificOutput"]["hookEventName"] == event["hook_event_name"], name
     place.work()
     assert "limit of the gateway" in ask.text("search", query="raise the limit of the gateway")
 

@@ -67,7 +67,7 @@ def wanted(args: dict[str, Any], *, everywhere: bool) -> Wanted:
 
 
 def index(results: Found, wanted: Wanted) -> str:
-    """Format search results as one table per day."""
+    """Format search results as one table per day, or as one table if the best come first."""
     about = f' matching "{shorten(wanted.question, 120)}"' if wanted.question else ""
     if not results.entries:
         return "\n".join([f"No results found{about}.", *results.notes])
@@ -76,7 +76,9 @@ def index(results: Found, wanted: Wanted) -> str:
     left = results.total - wanted.offset - len(results.entries)
     more = [f"{left} more: offset={wanted.offset + len(results.entries)}"] if left > 0 else []
     head = f"Found {results.total} result(s){about} (showing {counts})"
-    return "\n".join([head, "", *_days(results.entries), *more, *results.notes])
+    best_first = bool(wanted.question) and wanted.order in ("", "relevance")
+    table = _best(results.entries) if best_first else _days(results.entries)
+    return "\n".join([head, "", *table, *more, *results.notes])
 
 
 def index_rows(results: Found, wanted: Wanted) -> dict[str, Any]:
@@ -215,6 +217,11 @@ def name_of(entry: Entry) -> str:
     return f"#{'S' if entry.record.kind == SESSION else ''}{entry.number}"
 
 
+def _best(entries: Iterable[Entry]) -> list[str]:
+    rows = [_row(entry, entry.record.created_at[:16].replace("T", " ")) for entry in entries]
+    return ["Best first:", "", HEAD, *rows, ""]
+
+
 def _days(entries: Iterable[Entry], marked: int = -1) -> list[str]:
     lines: list[str] = []
     for day, group in groupby(entries, key=_day):
@@ -222,12 +229,15 @@ def _days(entries: Iterable[Entry], marked: int = -1) -> list[str]:
         last = ""
         for entry in group:
             time = _time(entry.record)
-            mark = "→ " if entry.number == marked else ""
-            cells = (name_of(entry), DITTO if time == last else time, _sign(entry.record), mark + _title(entry.record))
-            lines.append(f"| {' | '.join(cells)} | ~{reading_cost(entry.record)} |")
+            lines.append(_row(entry, DITTO if time == last else time, "→ " if entry.number == marked else ""))
             last = time
         lines.append("")
     return lines
+
+
+def _row(entry: Entry, time: str, mark: str = "") -> str:
+    cells = (name_of(entry), time, _sign(entry.record), mark + _title(entry.record))
+    return f"| {' | '.join(cells)} | ~{reading_cost(entry.record)} |"
 
 
 def _context_line(entry: Entry) -> str:

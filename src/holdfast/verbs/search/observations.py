@@ -68,7 +68,9 @@ def search_observations(memory: Memory, wanted: Wanted) -> Found:
     """Find observations by question, type, concept, file, date and agent, or list them if there is no question."""
     _check(wanted)
     if wanted.category == "prompts":
-        return Found(notes=("Prompts are not kept as memories of their own.",))
+        return Found(
+            notes=("Prompts are not memories of their own; type=sessions lists what sessions were asked to do.",)
+        )
     entries, notes = _asked(memory, wanted) if wanted.question.strip() else (_listed(memory, wanted), ())
     fitting = [entry for entry in entries if _is_meant(entry.record, wanted)]
     if wanted.order in ("date_desc", "date_asc"):

@@ -12,7 +12,6 @@ from holdfast.verbs.search.observations import recent
 
 EVENTS = {
     "session-init": "UserPromptSubmit",
-    "user-message": "UserPromptSubmit",
     "observation": "PostToolUse",
     "summarize": "Stop",
 }
@@ -27,9 +26,11 @@ def start() -> None:
 
 @group.command("hook")
 @click.argument("client")
-@click.argument("what", type=click.Choice(["context", *EVENTS]))
+@click.argument("what", type=click.Choice(["context", "user-message", *EVENTS]))
 def hook(client: str, what: str) -> None:
-    """Run one of its hooks: print the context of a session, or store the event on stdin."""
+    """Run one of its hooks: print the context of a session, or store the event on stdin. `user-message` does nothing."""
+    if what == "user-message":  # it reported to the user, at the start of a session, that context was loaded
+        return
     if what == "context":
         with opened() as memory:
             click.echo(
