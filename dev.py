@@ -8,7 +8,7 @@ python3 dev.py demo                   generate the store of `holdfast demo` agai
 python3 dev.py postgres [PYTEST ARGUMENTS]   every test once more, on PostgreSQL
 python3 dev.py soak [SECONDS]         everything at once on one store while things go wrong (ten minutes unless given)
 python3 dev.py coverage [TESTS]       how many lines of model, policy, engine and verbs the tests run; fails under 95 % of any
-python3 dev.py install                pip, uv tool and pipx in clean environments, from the checkout, the wheel and git
+python3 dev.py install                pip, uv tool and pipx in clean environments, from the checkout, the wheel and git (a minute)
 python3 dev.py protocol               the official MCP tools (Inspector, conformance) on our servers
 python3 dev.py plugin                 our plugin in the real Claude Code, Codex and Copilot CLI (fetches 1 GB)
 python3 dev.py compatible [PYTEST ARGUMENTS]   what the documents of the five systems promise, tried literally, and round trips with bettermemory and git-notes-memory from PyPI: a table for each
@@ -83,7 +83,7 @@ def main() -> int:
         return 64
     task, rest = sys.argv[1], sys.argv[2:]
     uv = _uv()
-    for name, value in (SETTINGS.get(task, {}) | (_in_memory() if TASKS[task] is PYTEST else {})).items():
+    for name, value in (SETTINGS.get(task, {}) | _in_memory(task)).items():
         os.environ.setdefault(name, value)
     if task == "holdfast" and not (ROOT / ".venv").exists():
         print("Setting up Holdfast in .venv; this happens once and takes about a minute.", file=sys.stderr)
@@ -95,10 +95,11 @@ def main() -> int:
     return _run([uv, *TASKS[task], *(rest or WITHOUT.get(task, ()))], None if task in ANYWHERE else ROOT)
 
 
-def _in_memory() -> dict[str, str]:
-    """Keep the folders of tests in memory where there is room: thousands of small stores need not reach a disk."""
+def _in_memory(task: str) -> dict[str, str]:
+    """Keep the folders of tests in memory where there is room: thousands of small files need not reach a disk."""
+    variable = "PYTEST_DEBUG_TEMPROOT" if TASKS[task] is PYTEST else "TMPDIR" if task == "install" else ""
     is_roomy = MEMORY.is_dir() and os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free > ROOM
-    return {"PYTEST_DEBUG_TEMPROOT": str(MEMORY)} if is_roomy else {}
+    return {variable: str(MEMORY)} if variable and is_roomy else {}
 
 
 def _uv() -> str:

@@ -9,8 +9,6 @@ from pathlib import Path
 import pytest
 
 from bench.__main__ import bench
-from tests.hosts.running import runner
-from tests.importing import copied
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted((ROOT / "docs").rglob("*.md"))
@@ -50,23 +48,3 @@ def test_the_architecture_page_names_modules_and_functions_that_exist(place: str
         defined = {node.name: node for node in body if isinstance(node, ast.FunctionDef | ast.ClassDef)}
         assert part in defined, place
         body = defined[part].body
-
-
-IMPORTED = {
-    "gitmem": "gitmem",
-    "memory-mcp": "memory-mcp.db",
-    "bettermemory": "bettermemory",
-    "claude-mem": "claude-mem.db",
-    "git-notes": "repo",
-    "claude-code": "claude-code/-home-ada-shop/memory",
-}
-
-
-@pytest.mark.parametrize("system", IMPORTED)
-def test_a_page_about_a_migration_shows_what_its_command_says(system: str, tmp_path: Path, own_home: Path) -> None:
-    page = (ROOT / "docs" / "migrations" / f"{system}.md").read_text(encoding="utf-8")
-    (shown,) = re.findall(r"```text\n(.*?)```", page, re.DOTALL)
-    source = copied(tmp_path) / IMPORTED[system]
-    run = runner(tmp_path, own_home)
-    done = run("store", "import", "--from", system, str(source), HOLDFAST_PROJECT="github.com/acme/shop")
-    assert done.stdout == shown

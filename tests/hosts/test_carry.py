@@ -71,5 +71,5 @@ def test_memories_go_out_as_one_array_and_come_in_again(run: Run, tmp_path: Path
 def test_memories_go_out_as_a_folder(run: Run, tmp_path: Path) -> None:
     kept(run, "Deploys wait for the backup.")
     done = run("store", "export", "--as", "bettermemory", str(tmp_path / "folder"))
-    assert done.stdout == f"1 files written to {tmp_path / 'folder'}.\n"
+    assert done.stdout == f"1 file written to {tmp_path / 'folder'}.\n"
     assert len(list((tmp_path / "folder").glob("*.md"))) == 1

@@ -247,6 +247,13 @@ def test_github_shows_each_finding_at_its_line(team: Team) -> None:
     assert len(errors) == 2
 
 
+def check_sarif(report: str) -> None:
+    """Fail unless a report is what the schema of SARIF 2.1.0 allows; an unknown field is not."""
+    from pydantic_sarif.model import StaticAnalysisResultsFormatSarifVersion210JsonSchema as Sarif
+
+    Sarif.model_validate_json(report)
+
+
 def test_sarif_has_what_code_scanning_needs(team: Team, tmp_path: Path) -> None:
     report = tmp_path / "check.sarif"
     done = run(team.branch("raise", GONE), "check", "--format", "sarif", "-o", str(report))
@@ -259,6 +266,7 @@ def test_sarif_has_what_code_scanning_needs(team: Team, tmp_path: Path) -> None:
     places = [result["locations"][0]["physicalLocation"] for result in checked["results"]]
     assert {"artifactLocation": {"uri": "pay.py"}, "region": {"startLine": 1}} in places
     assert len({result["partialFingerprints"]["memory/v1"] for result in checked["results"]}) == 2
+    check_sarif(report.read_text())
 
 
 def test_junit_has_a_test_case_for_each_memory(team: Team) -> None:
@@ -269,19 +277,37 @@ def test_junit_has_a_test_case_for_each_memory(team: Team) -> None:
         "Payments are": False,
         "The limit is": True,
     }
+    (suite,) = suites
+    assert suite.attrib.keys() >= {"name", "tests", "failures", "errors"}
+    assert all(case.get("classname") for case in suite)
+    (failure,) = suite.iter("failure")
+    assert (failure.get("type"), "LIMIT=5 changed" in str(failure.get("message"))) == ("memory-untrue", True)
+    assert str(failure.text).startswith("pay.py:1: “The limit is five.”")
 
 
 def test_gitlab_shows_code_quality(team: Team) -> None:
-    (issue,) = json.loads(run(team.branch("raise", RAISED), "check", "--format", "gitlab").stdout)
-    assert (issue["location"], issue["severity"]) == ({"path": "pay.py", "lines": {"begin": 1}}, "major")
-    assert {"description", "check_name", "fingerprint"} <= issue.keys()
+    """Every field that GitLab requires of a code quality report, of the type it requires."""
+    issues = json.loads(run(team.branch("raise", GONE), "check", "--format", "gitlab").stdout)
+    assert {issue["location"]["path"] for issue in issues} == {
+        "pay.py",
+        *(f".holdfast/memories/{team.memories()[0].name}",),
+    }
+    for issue in issues:
+        texts = {name: issue[name] for name in ("description", "check_name", "fingerprint", "severity")}
+        assert all(isinstance(text, str) and text for text in texts.values())
+        assert issue["severity"] in ("info", "minor", "major", "critical", "blocker")
+        assert issue["location"].keys() == {"path", "lines"}
+        assert issue["location"]["lines"] == {"begin": 1}
+    assert len({issue["fingerprint"] for issue in issues}) == len(issues) == 2
 
 
 def test_reports_of_a_change_that_breaks_nothing_are_complete(team: Team) -> None:
     place = team.clone("ci")
     assert json.loads(run(place, "check", "--json").stdout) == []
     assert json.loads(run(place, "check", "--format", "gitlab").stdout) == []
-    assert json.loads(run(place, "check", "--format", "sarif").stdout)["runs"][0]["results"] == []
+    sarif = run(place, "check", "--format", "sarif").stdout
+    check_sarif(sarif)
+    assert json.loads(sarif)["runs"][0]["results"] == []
     assert ET.fromstring(run(place, "check", "--format", "junit").stdout).get("tests") == "2"
     assert run(place, "check", "--format", "github").stdout.startswith("No team memory")
 

@@ -171,19 +171,6 @@ def samples() -> list[str]:
     return [part.partition("```")[0] for part in PAGE.read_text(encoding="utf-8").split("```python\n")[1:]]
 
 
-def test_the_programs_of_the_page_run(tmp_path: Path) -> None:
-    git(tmp_path, "init", "--quiet")
-    programs = samples()
-    assert len(programs) == 3
-    for number, program in enumerate(programs):
-        (tmp_path / f"sample{number}.py").write_text(program, encoding="utf-8")
-    code = "import runpy; [runpy.run_path(f'sample{number}.py') for number in range(3)]"
-    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert "The API allows 60 requests a minute." in done.stdout
-    assert "duplicate" in done.stdout
-
-
 def test_the_programs_of_the_page_are_typed(tmp_path: Path) -> None:
     file = tmp_path / "sample.py"
     file.write_text("\n".join(samples()), encoding="utf-8")

@@ -64,11 +64,11 @@ def states(run: Run, ids: list[str]) -> list[str]:
 def test_keys_decide_and_undo_takes_a_decision_back(run: Run, tmp_path: Path, own_home: Path) -> None:
     ids = waiting(run, "Ada likes short answers.", "Ada reads mail at noon.", "Ada reviews on Fridays.")
     terminal = Terminal(tmp_path / "work", own_home)
-    terminal.press("save and quit", "y")
-    terminal.press("save and quit", "x")
-    terminal.press("save and quit", "u")  # back to the second
-    terminal.press("save and quit", "y")
-    terminal.press("save and quit", "q")
+    terminal.press("q quit", "y")
+    terminal.press("q quit", "x")
+    terminal.press("q quit", "u")  # back to the second
+    terminal.press("q quit", "y")
+    terminal.press("q quit", "q")
     assert terminal.ended() == 0
     assert "2 decisions saved." in terminal.seen
     assert sorted(states(run, ids)) == ["active", "active", "pending"]
@@ -77,8 +77,8 @@ def test_keys_decide_and_undo_takes_a_decision_back(run: Run, tmp_path: Path, ow
 def test_ctrl_c_leaves_without_saving(run: Run, tmp_path: Path, own_home: Path) -> None:
     ids = waiting(run, "Ada likes short answers.", "Ada reads mail at noon.")
     terminal = Terminal(tmp_path / "work", own_home)
-    terminal.press("save and quit", "y")
-    terminal.press("save and quit", "\x03")
+    terminal.press("q quit", "y")
+    terminal.press("q quit", "\x03")
     assert terminal.ended() == 130
     assert states(run, ids) == ["pending", "pending"]
 
@@ -89,7 +89,7 @@ def test_an_edit_is_saved_and_approved(run: Run, tmp_path: Path, own_home: Path)
     editor.write_text("#!/bin/sh\necho 'Ada likes answers of one line.' > \"$1\"\n")
     editor.chmod(0o755)
     terminal = Terminal(tmp_path / "work", own_home, str(editor))
-    terminal.press("save and quit", "e")
+    terminal.press("q quit", "e")
     assert terminal.ended() == 0
     record = answer(run("show", ids[0], "--json"))
     assert (record["state"], record["body"]) == ("active", "Ada likes answers of one line.")

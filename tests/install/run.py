@@ -1,7 +1,8 @@
 """Install Holdfast in every documented way, each in a clean environment, and use it: `python3 dev.py install`.
 
-pip from a checkout, pip from the built wheel, `uv tool install` from a checkout and from git, and pipx. Prints how long each
-took and its size; exits with 1 if a way fails. uv's and pip's caches are used, so only the first run fetches much.
+pip, pipx and `uv tool install`, each from a checkout and from the built wheel (pip from a checkout by the script of the GitHub
+Action), and uv from git as well. Prints how long each took and its size; exits with 1 if a way fails. uv's and pip's caches are
+used, so only the first run fetches much.
 """
 
 import os
@@ -14,6 +15,8 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import yaml
+
 ROOT = Path(__file__).resolve().parents[2]
 UV = os.environ.get("UV") or shutil.which("uv") or str(ROOT / ".tools" / "bin" / "uv")
 NO_BYTECODE = "--no-compile"  # most of pip's time; what is imported is compiled when it is used
@@ -21,25 +24,30 @@ SAVED = "The orders table is locked by long migrations."
 
 
 def main() -> int:
-    """Install in each way, two at a time, and print a row for each."""
+    """Build the wheel, install in each way, two at a time, and print a row for each."""
     with tempfile.TemporaryDirectory(prefix="holdfast-install-") as name, ThreadPoolExecutor(2) as pool:
-        worked = [pool.submit(_try, way, Path(name) / way.replace(" ", "-")) for way in WAYS]
-        return 0 if all(each.result() for each in worked) else 1
+        folder = Path(name)
+        run([UV, "build", "--quiet", "--wheel", "--out-dir", folder, ROOT], folder)
+        (wheel,) = folder.glob("*.whl")
+        sources = {"wheel": str(wheel), "checkout": str(ROOT), "git": f"git+file://{ROOT}"}
+        worked = [pool.submit(_try, way, sources[source], folder / f"{way}-{source}") for way, source in TRIED]
+        results = [each.result() for each in worked]
+    return 0 if all(results) else 1
 
 
-def _try(way: str, place: Path) -> bool:
+def _try(way: str, what: str, place: Path) -> bool:
     """Install in one way and use it; print how it went and return whether it worked."""
     place.mkdir()
     began = time.monotonic()
     try:
-        command = WAYS[way](place)
+        command = WAYS[way](place, what)
         seconds = time.monotonic() - began
         use(command, place)
     except (subprocess.CalledProcessError, AssertionError) as problem:
-        print(f"{way:20} FAILED: {problem}\n{getattr(problem, 'stderr', '') or ''}", flush=True)
+        print(f"{place.name:15} FAILED: {problem}\n{getattr(problem, 'stderr', '') or ''}", flush=True)
         return False
     size = sum(file.stat().st_size for file in place.rglob("*") if file.is_file() and not file.is_symlink())
-    print(f"{way:20} {seconds:6.1f} s {size / 2**20:6.0f} MiB", flush=True)
+    print(f"{place.name:15} {seconds:6.1f} s {size / 2**20:6.0f} MiB", flush=True)
     shutil.rmtree(place)
     return True
 
@@ -66,54 +74,39 @@ def run(arguments: list[str | Path], place: Path, **more: str) -> str:
     return done.stdout
 
 
-def pip_checkout(place: Path) -> Path:
-    """Install the checkout with pip."""
-    return _pip(place, ROOT)
+def action(place: Path, what: str) -> Path:
+    """Install with pip, as the script of the GitHub Action does."""
+    steps = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))["runs"]["steps"]
+    (script,) = (step["run"] for step in steps if step["id"] == "install")
+    given = {"RUNNER_TEMP": str(place), "PYTHON": sys.executable, "ACTION": what}
+    run(["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", script], place, **given)
+    return place / "holdfast" / "bin" / "holdfast"
 
 
-def pip_wheel(place: Path) -> Path:
-    """Build the wheel, and install it with pip."""
-    run([UV, "build", "--quiet", "--wheel", "--out-dir", place, ROOT], place)
-    (wheel,) = place.glob("*.whl")
-    return _pip(place, wheel)
-
-
-def uv_checkout(place: Path) -> Path:
-    """Install the checkout as a tool of uv."""
-    return _uv(place, str(ROOT))
-
-
-def uv_git(place: Path) -> Path:
-    """Install what is committed, from git, as the README says until there is a release."""
-    return _uv(place, f"git+file://{ROOT}")
-
-
-def pipx_checkout(place: Path) -> Path:
-    """Install the checkout with pipx."""
-    more = {"PIPX_HOME": str(place / "pipx"), "PIPX_BIN_DIR": str(place / "bin"), "PIPX_DEFAULT_PYTHON": sys.executable}
-    run([UV, "tool", "run", "--quiet", "pipx", "install", "--quiet", f"--pip-args={NO_BYTECODE}", ROOT], place, **more)
-    return place / "bin" / "holdfast"
-
-
-def _pip(place: Path, what: Path) -> Path:
+def pip(place: Path, what: str) -> Path:
+    """Install with pip, in an environment of its own."""
     run([UV, "venv", "--quiet", "--seed", "--python", sys.executable, place / "venv"], place)
     run([place / "venv" / "bin" / "pip", "install", "--quiet", NO_BYTECODE, what], place)
     return place / "venv" / "bin" / "holdfast"
 
 
-def _uv(place: Path, what: str) -> Path:
+def pipx(place: Path, what: str) -> Path:
+    """Install with pipx."""
+    more = {"PIPX_HOME": str(place / "pipx"), "PIPX_BIN_DIR": str(place / "bin"), "PIPX_DEFAULT_PYTHON": sys.executable}
+    run([UV, "tool", "run", "--quiet", "pipx", "install", "--quiet", f"--pip-args={NO_BYTECODE}", what], place, **more)
+    return place / "bin" / "holdfast"
+
+
+def uv(place: Path, what: str) -> Path:
+    """Install as a tool of uv."""
     more = {"UV_TOOL_DIR": str(place / "tools"), "UV_TOOL_BIN_DIR": str(place / "bin"), "UV_COMPILE_BYTECODE": "0"}
     run([UV, "tool", "install", "--quiet", "--python", sys.executable, what], place, **more)
     return place / "bin" / "holdfast"
 
 
-WAYS: dict[str, Callable[[Path], Path]] = {
-    "pip, checkout": pip_checkout,
-    "pip, wheel": pip_wheel,
-    "uv tool, checkout": uv_checkout,
-    "uv tool, git": uv_git,
-    "pipx, checkout": pipx_checkout,
-}
+WAYS: dict[str, Callable[[Path, str], Path]] = {"action": action, "pip": pip, "pipx": pipx, "uv": uv}
+TRIED = [(way, "checkout") for way in ("pipx", "action", "uv")] + [(way, "wheel") for way in ("pipx", "pip", "uv")]
+TRIED += [("uv", "git")]
 CACHES = {
     "UV_CACHE_DIR": os.environ.get("UV_CACHE_DIR") or str(Path.home() / ".cache" / "uv"),
     "PIP_CACHE_DIR": os.environ.get("PIP_CACHE_DIR") or str(Path.home() / ".cache" / "pip"),

@@ -246,13 +246,3 @@ def test_a_graph_remembers_in_its_next_run(store: HoldfastStore) -> None:
     graph = builder.compile(store=store)
     asked: State = {"user": "ada", "answer": ""}
     assert [graph.invoke(asked)["answer"] for _ in range(2)] == ["visit 1", "visit 2"]
-
-
-def test_the_program_of_the_page_runs(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    page = (Path(__file__).parents[2] / "docs" / "integrations.md").read_text(encoding="utf-8")
-    program = page.partition("## LangGraph")[2].partition("```python\n")[2].partition("```")[0]
-    monkeypatch.chdir(tmp_path)
-    exec(compile(program, "integrations.md", "exec"), {})
-    assert capsys.readouterr().out.startswith("drink {'text': 'Ada prefers an espresso after lunch.'}")

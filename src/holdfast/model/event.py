@@ -32,6 +32,8 @@ Verb = Literal[
     "started",  # a session began or resumed
     "closed",  # a session ended
 ]
+# What people read where the verb is not plain.
+VERB_WORDS = {"recorded": "saved", "confirmed": "approved", "heated": "hot set changed", "redacted": "masked"}
 # What can become of a record that was used, as `used` events report it.
 OUTCOMES = (
     "applied",  # it was heeded
@@ -81,10 +83,7 @@ def in_words(event: Event) -> tuple[str, str]:
     """Return what happened and who caused it, for people: ("saved", "by ada"), ("received", "from mira@example.org")."""
     if event.verb == "arrived":
         return "received", f"from {event.data.get('from') or 'an unknown author'}"
-    return _WORDS.get(event.verb, event.verb), f"by {event.by.name or event.by.kind}"
-
-
-_WORDS = {"recorded": "saved", "confirmed": "approved", "heated": "hot set changed", "redacted": "masked"}
+    return VERB_WORDS.get(event.verb, event.verb), f"by {event.by.name or event.by.kind}"
 
 
 def event_to_json(event: Event) -> Json:

@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from holdfast.hosts.cli.options import opened
-from holdfast.hosts.cli.render import ago, json_option, local, show
+from holdfast.hosts.cli.render import ago, json_option, local, say, show
 from holdfast.model.access import Key
 from holdfast.model.errors import Unreachable
 from holdfast.model.text import counted
@@ -40,7 +40,7 @@ def add_user_command(name: str) -> None:
     """Add a user."""
     with _store() as memory:
         access.add_user(memory, name)
-    click.echo(f"Added {name}. `holdfast server key add {name} --project …` creates a key for them.")
+    say(f"Added {name}. `holdfast server key add {name} --project …` creates a key for them.")
 
 
 @user_command.command("list")

@@ -7,7 +7,7 @@ import click
 
 from holdfast.hosts.cli.options import opened, stdin_text
 from holdfast.hosts.cli.person import PERSON
-from holdfast.hosts.cli.render import json_option, show, working
+from holdfast.hosts.cli.render import json_option, show, working, wrapped
 from holdfast.hosts.cli.values import KIND, MEMORY
 from holdfast.model.errors import Conflict, Invalid
 from holdfast.model.foreign_json import parse_json
@@ -62,7 +62,7 @@ def _print_session_brief(*, as_json: bool) -> None:
     with opened() as memory:
         session_brief = brief_of(memory)
     if session_brief.text and not as_json:
-        print(session_brief.text)  # as an agent gets it: stored text was fenced when the brief was made
+        print(wrapped(session_brief.text))  # as an agent gets it: stored text was fenced when the brief was made
         return
     empty = "The brief is empty: nothing is stored for this project yet, or `inject` is off."
     show(session_brief, empty, as_json=as_json)

@@ -9,7 +9,7 @@ import click
 
 from holdfast.hosts.cli.options import declined, fields_of, opened, stdin_text, teaching_fields
 from holdfast.hosts.cli.outcome import refuse
-from holdfast.hosts.cli.render import console, icon, json_option, print_json, show_history
+from holdfast.hosts.cli.render import console, icon, json_option, print_json, say, show_history
 from holdfast.hosts.cli.values import KIND, MEMORY, RELATION, SCOPE
 from holdfast.model.errors import Invalid
 from holdfast.model.event import event_to_json
@@ -189,9 +189,7 @@ def _erase(memory: Memory, reference: str, *, and_backups: bool, as_json: bool) 
         and (holding := [backup for backup in backups if backup.holds])
         and sys.stdin.isatty()
     ):
-        click.echo(
-            "\n".join(("These backups still contain it:", *(f"  {backup.path}" for backup in holding))), err=True
-        )
+        say("\n".join(("These backups still contain it:", *(f"  {backup.path}" for backup in holding))), err=True)
         if click.confirm("Rewrite them without it?", err=True):
             backups = rewrite_backups(memory, erased)
     if as_json:

@@ -14,7 +14,7 @@ from rich.text import Text
 
 from holdfast.compose.adapters import IMPORTERS, checkout_of, foreign_items, write_git_notes, write_markdown
 from holdfast.hosts.cli.options import opened
-from holdfast.hosts.cli.render import console, json_option, print_json, progress
+from holdfast.hosts.cli.render import console, json_option, print_json, progress, say
 from holdfast.model.errors import Invalid
 from holdfast.model.fence import escaped, visible
 from holdfast.model.foreign import Remark
@@ -72,15 +72,20 @@ def export_command(place: Path | None, form: str, output: Path | None, as_json: 
             written = sum(1 for line in lines if file.write(line + "\n"))
     # Neither the header nor the brackets of the array count.
     count = written - 2 if form == "json" else written - 1
-    what = "memories" if form == "json" else "events"
-    print_json({"output": str(target), what: count}) if as_json else print(f"{count} {what} written to {target}.")
+    what, word = ("memories", "memory") if form == "json" else ("events", "event")
+    if as_json:
+        print_json({"output": str(target), what: count})
+    else:
+        say(f"{counted(count, word)} written to {target}.")
 
 
 def _export_folder(memory: "Memory", folder: Path | None, as_json: bool) -> None:
     if folder is None:
         raise Invalid("Which folder?", hint="holdfast store export --as bettermemory FOLDER")
     count = write_markdown(records_of(memory), folder)
-    print_json({"output": str(folder), "memories": count}) if as_json else print(f"{count} files written to {folder}.")
+    print_json({"output": str(folder), "memories": count}) if as_json else print(
+        f"{counted(count, 'file')} written to {folder}."
+    )
 
 
 def _export_notes(memory: "Memory", folder: Path | None, as_json: bool) -> None:
@@ -90,9 +95,9 @@ def _export_notes(memory: "Memory", folder: Path | None, as_json: bool) -> None:
     if as_json:
         print_json({"project": project, "added": added, "known": known, "private": private})
         return
-    print(visible(f"{counted(added, 'entry')} added to refs/notes/mem of {project}; {known} were there already."))
+    say(f"{counted(added, 'entry')} added to refs/notes/mem of {project}; {known} were there already.")
     if private:
-        print(f"{private} private memories were left out, since notes are pushed: holdfast share ID first.")
+        say(f"{private} private memories were left out, since notes are pushed: holdfast share ID first.")
 
 
 @click.command("import")
@@ -151,13 +156,13 @@ def import_command(
         return
     show_report(report, dry_run=dry_run)
     if quarantine_as and not dry_run:
-        print(
+        say(
             visible(
                 f'They are in quarantine: holdfast review list --sort quarantined, holdfast review approve "{quarantine_as}".'
             )
         )
     if report.taken and lagging:
-        print(
+        say(
             f"{lagging} have no vectors yet; they are computed with use, or now with `holdfast store rebuild vectors --missing`."
         )
 
@@ -168,7 +173,7 @@ def _import_events(path: Path, as_json: bool, quarantine_as: str) -> None:
     if as_json:
         print_json(asdict(taken))
     else:
-        print(f"{taken.events} events imported; {taken.records} memories new or changed.")
+        say(f"{taken.events} events imported; {taken.records} memories new or changed.")
 
 
 def show_report(report: Report, *, dry_run: bool) -> None:

@@ -5,9 +5,8 @@ from pathlib import Path
 import click
 
 from holdfast.hosts.cli.options import opened
-from holdfast.hosts.cli.render import json_option, print_json, working
+from holdfast.hosts.cli.render import json_option, print_json, say, working
 from holdfast.hosts.plain import plain
-from holdfast.model.fence import visible
 from holdfast.model.kinds import check_kind
 from holdfast.model.record import Draft
 from holdfast.surfaces.memory_mcp.memory_types import TYPES, draft_of
@@ -76,8 +75,8 @@ def _show_seeded(done: Seeded, *, as_json: bool, quiet: bool = False) -> None:
         return
     if done.dry_run:
         for record in done.kept:
-            click.echo(visible(f"{record.title}  ({len(record.body):,} characters)"))
+            say(f"{record.title}  ({len(record.body):,} characters)")
     if not quiet:
-        click.echo(visible(str(done)))
+        say(str(done))
     for problem in done.problems:
-        click.echo(visible(str(problem)), err=True)
+        say(str(problem), err=True)

@@ -11,7 +11,7 @@ from holdfast.compose import open_memory
 from holdfast.compose.settings import store_folder
 from holdfast.compose.team import grant, move_store
 from holdfast.hosts.cli.options import settings
-from holdfast.hosts.cli.render import console, json_option, print_json
+from holdfast.hosts.cli.render import console, json_option, print_json, say
 from holdfast.model.errors import Invalid
 from holdfast.model.text import counted
 
@@ -49,10 +49,10 @@ def migrate_command(target: str | None, source: str | None, login: str | None, a
         print_json(asdict(moved))
         return
     amounts = [counted(moved.events, "event"), counted(moved.records, "memory"), counted(moved.vectors, "vector")]
-    print(f"Moved: {', '.join(amounts)}.")
-    print(f"Both journals have the hash {moved.hash[:16]}….")
+    say(f"Moved: {', '.join(amounts)}.")
+    say(f"Both journals have the hash {moved.hash[:16]}….")
     if target:
-        print(
+        say(
             f"Set database to use it from now on: {'HOLDFAST_DATABASE' if '://' in target else 'HOLDFAST_HOME'}={target}"
         )
 
@@ -60,9 +60,7 @@ def migrate_command(target: str | None, source: str | None, login: str | None, a
 def _grant(login: str) -> None:
     with open_memory(settings()) as memory:
         grant(memory, login)
-    print(
-        f"{login} may run `holdfast server run` now: it owns nothing, and sees only what the requesting user may see."
-    )
+    say(f"{login} may run `holdfast server run` now: it owns nothing, and sees only what the requesting user may see.")
 
 
 @contextmanager

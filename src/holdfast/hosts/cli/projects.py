@@ -5,7 +5,7 @@ from dataclasses import asdict
 import click
 
 from holdfast.hosts.cli.options import opened
-from holdfast.hosts.cli.render import json_option, print_json
+from holdfast.hosts.cli.render import json_option, print_json, say
 from holdfast.hosts.cli.values import SCOPE
 from holdfast.model.fence import visible
 from holdfast.model.text import counted
@@ -27,7 +27,7 @@ def project_command(ctx: click.Context, as_json: bool) -> None:
         return
     for project in known:
         mark = "*" if project.name == here else " "
-        click.echo(
+        say(
             visible(
                 f"{mark} {project.name or 'every project'}: {counted(sum(count for _, count in project.kinds), 'memory')}"
             )
@@ -54,4 +54,4 @@ def move_command(source: str, target: str, scope: str, dry_run: bool, as_json: b
         return
     what = f"{counted(len(moved.records), 'memory')} and {counted(moved.sessions, 'session')}"
     verb = "would move" if dry_run else "moved"
-    click.echo(visible(f"{what} {verb} from {moved.source or 'every project'} to {moved.target or 'every project'}."))
+    say(f"{what} {verb} from {moved.source or 'every project'} to {moved.target or 'every project'}.")

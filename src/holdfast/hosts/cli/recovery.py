@@ -16,7 +16,7 @@ from holdfast.compose.adapters import markdown_folder
 from holdfast.compose.locks import worker_lock
 from holdfast.compose.settings import FILE, keep_out_of_git, store_folder
 from holdfast.hosts.cli.options import declined, opened, settings
-from holdfast.hosts.cli.render import console, json_option, local, print_json, working
+from holdfast.hosts.cli.render import console, json_option, local, print_json, say, working
 from holdfast.model.errors import Conflict, Invalid, NotFound, StoreBusy
 from holdfast.model.text import counted
 from holdfast.verbs.exchange.sync import take_from
@@ -54,9 +54,9 @@ def backup_command(file: Path | None, keep: int | None, as_json: bool) -> None:
         removed = [str(path) for path in made.removed]
         print_json({"backup": str(made.file), **asdict(made.mark), "removed": removed})
         return
-    print(f"{counted(made.mark.events, 'event')} copied to {made.file}, and checked.")
+    say(f"{counted(made.mark.events, 'event')} copied to {made.file}, and checked.")
     if made.removed:
-        print(f"{counted(len(made.removed), 'older backup')} removed.")
+        say(f"{counted(len(made.removed), 'older backup')} removed.")
 
 
 @click.command("restore")
@@ -80,9 +80,9 @@ def restore_command(file: Path, yes: bool, as_json: bool) -> None:
     if as_json:
         print_json({"restored": str(file), "former": str(former) if former else None, **asdict(mark)})
         return
-    print(f"{counted(mark.events, 'event')} restored and checked.")
+    say(f"{counted(mark.events, 'event')} restored and checked.")
     if former:
-        print(f"What was there before is in {former}.")
+        say(f"What was there before is in {former}.")
 
 
 @click.command("recover")
@@ -131,11 +131,11 @@ def fill_from_markdown(folder: Path, *, as_json: bool) -> None:
     if as_json:
         print_json({"records": done.came, "left_alone": [asdict(remark) for remark in done.remarks]})
         return
-    print(f"{counted(done.came, 'memory')} imported from {folder}.")
+    say(f"{counted(done.came, 'memory')} imported from {folder}.")
     for remark in done.remarks[:SHOWN]:
         console().print(f"left alone: {remark.where}: {remark.why}", markup=False, style="yellow")
     if len(done.remarks) > SHOWN:
-        print(f"and {len(done.remarks) - SHOWN} more: --json lists them all")
+        say(f"and {len(done.remarks) - SHOWN} more: --json lists them all")
 
 
 def _recover_store(store: Path) -> tuple[Saved, Path]:

@@ -79,7 +79,7 @@ def is_plain() -> bool:
 def print_error(message: str, hint: str) -> None:
     """Print an error and a hint on stderr."""
     out = console(error=True)
-    out.print(Text.assemble(("error: ", "bold red"), message))
+    hanging(out, Text.assemble(("error: ", "bold red"), message), len("error: "))
     if hint:
         indented(out, hint, len("error: "), style="dim")
 
@@ -95,6 +95,11 @@ def show(value: Any, text: str, *, as_json: bool) -> None:
         print_json(plain(value))
     else:
         print(visible(wrapped(text)))
+
+
+def say(text: str, *, err: bool = False) -> None:
+    """Print a text for a person, with lines that fit the terminal."""
+    click.echo(visible(wrapped(text)), err=err)
 
 
 def wrapped(text: str) -> str:
@@ -237,7 +242,8 @@ def _doubts(hit: Hit) -> list[str]:
 
 def hanging(out: Console, text: Text, by: int) -> None:
     """Print a text whose further lines are indented on a terminal."""
-    first, *rest = text.wrap(out, max(20, out.width - by)) if out.is_terminal else [text]
+    fits = not out.is_terminal or text.cell_len <= out.width
+    first, *rest = [text] if fits else text.wrap(out, max(20, out.width - by))
     out.print(first)
     for line in rest:
         out.print(Padding(line, (0, 0, 0, by)))
@@ -292,14 +298,12 @@ def show_list(records: Iterable[Record], *, total: int) -> None:
     if not rows:
         out.print('No memories yet. Save one: [cyan]holdfast remember "…"[/]')
         return
+    width = max(len(short(record.id)) for record in rows)
     for record in rows:
         state = "" if record.state == "active" else f" ({record.state})"
-        title = Text(f"{shorten(record.title, max(20, out.width - 30))}{state}")
-        out.print(
-            Text.assemble(
-                (short(record.id), "cyan"), f"  {icon(record)} ", title, (f"  {ago(record.created_at)}", "dim")
-            )
-        )
+        title = f"{shorten(record.title, max(20, out.width - width - 22))}{state}"
+        name = (f"{short(record.id):<{width}}", "cyan")
+        out.print(Text.assemble(name, f"  {icon(record)} {title}", (f"  {ago(record.created_at)}", "dim")))
     if out.is_terminal:
         kinds = dict.fromkeys((icon(record), record.kind) for record in rows)
         out.print(Text("  ".join(f"{sign} {kind.replace('_', ' ')}" for sign, kind in kinds), style="dim"))
@@ -328,7 +332,7 @@ def _show_around(out: Console, hydrated: Hydrated) -> None:
     if hydrated.freshness:
         out.print(Text(freshness_text(hydrated.freshness), style=FRESHNESS_STYLE[hydrated.freshness.state]))
         for line in details(hydrated.freshness):
-            out.print(Text(f"  {line}", style="yellow"))
+            indented(out, line, 2, style="yellow")
     if hydrated.commit:
         author, at, subject = hydrated.commit
         out.print(Text(f"commit of {local(at)} by {author}: {subject}", style="dim"))

@@ -6,11 +6,12 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 import click
+from rich.text import Text
 
 from holdfast.compose import refresh_copy
 from holdfast.compose.adapters import open_notes, open_replica
 from holdfast.hosts.cli.options import opened
-from holdfast.hosts.cli.render import console, icon, json_option, print_json
+from holdfast.hosts.cli.render import console, hanging, icon, indented, json_option, print_json, say
 from holdfast.hosts.cli.values import MEMORY
 from holdfast.model.errors import HoldfastError, Invalid
 from holdfast.model.foreign import Remark
@@ -48,7 +49,7 @@ def sync_command(
         chosen = [name for name in REPLICAS if is_on(memory, name)]
         copied = refresh_copy(memory)
         if memory.config.database and not chosen:
-            print(memory.apart or f"{counted(copied, 'event')} copied from the team's database to this machine.")
+            say(memory.apart or f"{counted(copied, 'event')} copied from the team's database to this machine.")
             return
         if not chosen:
             raise Invalid(
@@ -105,7 +106,8 @@ def status_command(as_json: bool = False) -> None:
         return
     for row in rows:
         state = f"on, {row['waiting']}" if row["on"] else f"off: holdfast replica on {row['name']}"
-        console().print(f"[cyan]{row['name']:<11}[/]{row['what']}\n{'':<11}[dim]{state}[/]")
+        hanging(console(), Text.assemble((f"{row['name']:<11}", "cyan"), str(row["what"])), 11)
+        indented(console(), state, 11, style="dim")
 
 
 @replica_command.command("on")
@@ -133,7 +135,7 @@ def on_command(name: str, remote: str, git_config: bool | None, as_json: bool) -
         print_json({"replica": name, "on": True, "notes": remarks})
         return
     for line in (f"{name} is on: {REPLICAS[name]}. `holdfast sync` brings it up to date.", *remarks):
-        print(line)
+        say(line)
 
 
 @replica_command.command("off")
@@ -202,7 +204,7 @@ def _rewrite(memory: "Memory", remote: str, *, yes: bool) -> None:
         raise Invalid(
             f"{target} rejected the push: {problem}", hint="The local notes are rewritten; sync and try again."
         )
-    click.echo(
+    say(
         "Rewritten. `git gc --prune=now` removes the old objects here; other clones are updated at their next sync.",
         err=True,
     )

@@ -344,7 +344,7 @@ def _key(item: WaitingItem) -> str:
     """Return the key that was pressed, one of those offered."""
     offered = choices(item)
     keys = {key: offered[choice] for key, choice in KEYS.items() if choice in offered}
-    keys |= {"s": "skip", "u": "undo", "q": "save and quit"}
+    keys |= {"s": "skip", "u": "undo", "q": "quit"}
     with _single_keys() as read:
         parts = (part for key, what in keys.items() for part in ((f" {key}", "bold cyan"), f" {what} "))
         console().print(Text.assemble(*parts))

@@ -13,7 +13,7 @@ from rich.text import Text
 from holdfast.compose.settings import FILE, FOLDER, PRIVATE
 from holdfast.hosts.cli.here import Here, look_around
 from holdfast.hosts.cli.options import settings
-from holdfast.hosts.cli.render import console, hanging, json_option, print_json
+from holdfast.hosts.cli.render import console, hanging, json_option, print_json, say
 from holdfast.hosts.cli.values import CLIENT
 from holdfast.hosts.mcp.serving import SURFACES, WITHOUT_TOOLS
 from holdfast.hosts.setup.clients import BY_NAME, CLIENTS, Client, installed
@@ -26,6 +26,7 @@ from holdfast.hosts.setup.removing import removals, take_out
 from holdfast.hosts.setup.shapes import stdio
 from holdfast.hosts.setup.wanted import Choices, Wanted, covered, has_plugin, wanted
 from holdfast.model.errors import Invalid
+from holdfast.model.text import counted
 
 _DIFF_STYLE = {"+": "green", "-": "red", "@": "cyan"}
 
@@ -137,9 +138,9 @@ def uninstall_command(
     declined = bool(plan) and not done and not dry_run
     backup = _forget_everything(here, manner) if everything and not declined else None
     if backup and not as_json:
-        click.echo(f"The memories are deleted; `holdfast store restore {backup}` brings them back.")
+        say(f"The memories are deleted; `holdfast store restore {backup}` brings them back.")
     if not as_json and not plan:
-        click.echo(f"No client is set up according to {here.store}.")
+        say(f"No client is set up according to {here.store}.")
     _conclude(plan, done=done, as_json=as_json, more={"backup": str(backup) if backup else None})
 
 
@@ -157,12 +158,12 @@ def _set_up(choices: Choices, here: Here, manner: Mode, unknown: tuple[str, ...]
         carry_out(plan, wants, manifest, here.store, private=here.level == "user")
     if not manner.as_json:
         for line in _remarks(choices, here, unknown, plan):
-            click.echo(line)
+            say(line)
     _conclude(plan, done=done, as_json=manner.as_json, more={"unknown": list(unknown)})
     if done and will_change and not manner.as_json:
         names = ", ".join(client.title for client in choices.clients)
-        click.echo(f"\nNext: start a new session in {names}; it begins with what is known about the project.")
-        click.echo("`holdfast doctor` checks the set-up, `holdfast uninstall` undoes it.")
+        say(f"\nNext: start a new session in {names}; it begins with what is known about the project.")
+        say("`holdfast doctor` checks the set-up, `holdfast uninstall` undoes it.")
 
 
 def _without_hooks(choices: Choices, here: Here, manner: Mode) -> Here:
@@ -184,7 +185,7 @@ def _clients(names: tuple[str, ...], machine: Machine, manner: Mode) -> tuple[tu
         detected = installed(machine)
         names = tuple(client.name for client in detected)
         if detected and manner.asks:
-            click.echo("Found " + ", ".join(f"{client.title} ({client.name})" for client in detected) + ".")
+            say("Found " + ", ".join(f"{client.title} ({client.name})" for client in detected) + ".")
             answer = click.prompt("Set up which (names, or all)?", default="all")
             names = names if answer.strip() == "all" else tuple(answer.replace(",", " ").split())
     known = tuple(client for client in CLIENTS if client.name in names)
@@ -253,7 +254,7 @@ def _show_left_alone(plan: Sequence[Planned]) -> None:
 
 def _question(plan: list[Planned]) -> str:
     count = sum(change.changes for change in plan)
-    return f"Write {count} file{'s' if count != 1 else ''}?"
+    return f"Change {counted(count, 'file')}?"
 
 
 def _remarks(choices: Choices, here: Here, unknown: tuple[str, ...], plan: list[Planned]) -> Iterable[str]:
@@ -286,10 +287,10 @@ def _conclude(plan: list[Planned], *, done: bool, as_json: bool, more: Mapping[s
     if as_json:
         print_json({"done": done, "changed": changed, "left_alone": left, **more})
     elif plan and not changed:
-        click.echo("Nothing to change: everything is set up." if not left else "Nothing was changed.")
+        say("Nothing to change: everything is set up." if not left else "Nothing was changed.")
     elif changed:
         count = f"{len(changed)} file{'s' if len(changed) > 1 else ''}"
-        click.echo(f"{count} written." if done else f"{count} would change; nothing was written.")
+        say(f"{count} changed." if done else f"{count} would change; nothing was written.")
     if left:
         raise click.exceptions.Exit(4)
 
@@ -300,7 +301,7 @@ def _forget_everything(here: Here, manner: Mode) -> Path | None:
         return None
     backup = here.machine.home / f"holdfast-backup-{datetime.now(UTC):%Y%m%d-%H%M%S}.db"
     if not manner.as_json:
-        click.echo(f"All memories in {here.store} will be deleted; a backup goes to {backup} first.")
+        say(f"All memories in {here.store} will be deleted; a backup goes to {backup} first.")
     if manner.dry_run or not (manner.yes or click.confirm("Delete them?", default=False)):
         return None
     from holdfast.verbs.upkeep.recovery import back_up

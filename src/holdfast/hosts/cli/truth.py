@@ -12,11 +12,11 @@ from rich.text import Text
 from holdfast.compose.adapters import committed_memories
 from holdfast.compose.settings import FILE, store_folder
 from holdfast.hosts.cli.options import opened, settings
-from holdfast.hosts.cli.render import FRESHNESS_STYLE, console, icon, json_option, print_json, show, working
+from holdfast.hosts.cli.render import FRESHNESS_STYLE, console, icon, indented, json_option, print_json, show, working
 from holdfast.hosts.cli.values import MEMORY
 from holdfast.hosts.plain import plain
 from holdfast.model.errors import Invalid
-from holdfast.model.ids import short
+from holdfast.model.ids import SHORT, short
 from holdfast.model.record import record_to_json
 from holdfast.model.text import counted, shorten
 from holdfast.verbs.memory import Memory
@@ -160,19 +160,20 @@ def _report_change(change: CheckedChange, base: str, form: str, output: Path | N
 
 def _show(checked: list[Checked], *, quiet: bool) -> None:
     out = console()
+    width = max((len(short(item.record.id)) for item in checked), default=0)
     for item in checked:
         if quiet and item.action == "keep":
             continue
         head = Text.assemble(
-            (short(item.record.id), "cyan"),
+            (f"{short(item.record.id):<{width}}", "cyan"),
             f"  {icon(item.record)} ",
             (f"{item.freshness.state:<10}", FRESHNESS_STYLE[item.freshness.state]),
             f" {item.action:<9} ",
-            shorten(item.record.title, max(20, out.width - 40)),
+            shorten(item.record.title, max(20, out.width - width - 28)),
         )
         out.print(head)
         if item.why:
-            out.print(Text(f"            {item.why}", style="yellow"))
+            indented(out, item.why, SHORT + 4, style="yellow")
         if item.command:
             out.print(Text(f"            {item.command}", style="dim"))
     states = Counter(item.freshness.state for item in checked)
@@ -190,14 +191,10 @@ def _show_change(change: CheckedChange, base: str) -> None:
         )  # a file may have any title; a log must not take it for a line of its own
         out.print(Text.assemble((short(item.record.id), "cyan"), f"  {icon(item.record)} ", (title, "bold")))
         for why in item.why:
-            out.print(Text(f"            {' '.join(why.split())}", style="red"))
+            indented(out, " ".join(why.split()), SHORT + 4, style="red")
         if item.held:
-            out.print(
-                Text(
-                    "            It is quarantined here; `holdfast review list --sort quarantined` shows it.",
-                    style="dim",
-                )
-            )
+            held = "It is quarantined here; `holdfast review list --sort quarantined` shows it."
+            indented(out, held, SHORT + 4, style="dim")
         if item.file:
             out.print(Text(f"            {item.file}", style="dim"))
     for note in change.notes:

@@ -9,7 +9,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from holdfast.hosts.cli.options import opened, settings
-from holdfast.hosts.cli.render import console, hanging, json_option, print_json, progress
+from holdfast.hosts.cli.render import console, hanging, indented, json_option, print_json, progress, say
 from holdfast.model.config import Config
 from holdfast.model.errors import HoldfastError, Invalid, InvalidConfig
 from holdfast.model.text import counted
@@ -53,7 +53,7 @@ def rebuild_command(what: str, missing: bool, markdown: Path | None, as_json: bo
     if as_json:
         print_json({"rebuilt": what, "records": done})
     else:
-        print(f"{what}: {done} records done.")
+        say(f"{what}: {done} records done.")
 
 
 @click.command("status")
@@ -83,7 +83,7 @@ def status_command(as_json: bool) -> None:
 
 
 def _memories(now: Status) -> str:
-    summary = f"{now.here} in this project, {now.everywhere} in {now.projects} projects, {now.pending} pending, {now.retired} retired"
+    summary = f"{now.here} in this project, {now.everywhere} in {counted(now.projects, 'project')}, {now.pending} pending, {now.retired} retired"
     return summary + (f", {now.arrived} in quarantine (holdfast review list --sort quarantined)" if now.arrived else "")
 
 
@@ -123,9 +123,9 @@ def _show_checks(checks: list[Check], *, as_json: bool) -> None:
         print_json([asdict(check) for check in checks])
     for check in [] if as_json else checks:
         mark, style = ("✗", "red") if check.fix else ("✓", "green")
-        console().print(Text.assemble((f"{mark} ", style), (f"{check.name:<15}", "bold"), check.found))
+        hanging(console(), Text.assemble((f"{mark} ", style), (f"{check.name:<15}", "bold"), check.found), 17)
         if check.fix:
-            console().print(Text(f"  → {check.fix}", style="yellow"))
+            indented(console(), f"→ {check.fix}", 2, style="yellow")
     if not as_json:
         fix = next((check.fix for check in checks if check.fix), "")
         console().print(Text(f"\nNext: {fix}" if fix else "\nEverything works."))
@@ -143,13 +143,21 @@ def config_command(as_json: bool) -> None:
     out = console()
     for spec in fields(Config):
         source = current.sources[spec.name]
-        value = (str(values[spec.name]) or "(empty)", "bold" if source != "default" else "")
+        value = (_value_text(values[spec.name]), "bold" if source != "default" else "")
         out.print(Text.assemble((spec.name, "cyan"), "  ", value, (f"  ({source})", "dim")))
         out.print(
             Padding(Text(spec.metadata["help"], style="dim"), (0, 0, 0, 4))
             if out.is_terminal
             else Text(f"    {spec.metadata['help']}")
         )
+
+
+def _value_text(value: object) -> str:
+    """Return a value as config.toml writes it, without quotes."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    text = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+    return text or "(empty)"
 
 
 def _masked(name: str, value: object) -> object:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from holdfast.model.event import VERB_WORDS
 from holdfast.model.ids import short
 from holdfast.model.record import Record
 from holdfast.model.text import counted, shorten
@@ -122,7 +123,7 @@ def _side(record: Record, reader: Reader) -> str:
 
 
 def _moment(moment: Moment, reader: Reader) -> str:
-    return f"{reader.day(moment.at)} {short(moment.record)} {moment.verb} by {moment.by}"
+    return f"{reader.day(moment.at)} {short(moment.record)} {VERB_WORDS.get(moment.verb, moment.verb)} by {moment.by}"
 
 
 def _looked_at(looked_at: int, not_looked_at: int, not_compared: int) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 
 from holdfast.engine.views import records, sessions
 from holdfast.model.errors import Ambiguous, Conflict, Forbidden, NotFound
-from holdfast.model.ids import check_part, days_before, is_part
+from holdfast.model.ids import check_part, days_before, is_part, short
 from holdfast.model.record import Record
 from holdfast.model.session import Session
 from holdfast.model.text import check_keepable, check_text
@@ -235,7 +235,7 @@ def only_open(memory: Memory) -> Session:
     if not own:
         raise NotFound("No active session in this project.", hint="Start one: holdfast session start")
     if len(own) > 1:
-        shown = ", ".join(session.id for session in own[:5])
+        shown = ", ".join(f"{short(session.id)} ({session.title or 'untitled'})" for session in own[:5])
         raise Ambiguous(f"{len(own)} sessions are active in this project: {shown}.", hint="Name one by its id.")
     return own[0]
 

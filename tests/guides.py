@@ -1,0 +1,284 @@
+"""Run a page of the documentation as a reader would: its shell and Python blocks in order, with a home of its own.
+
+`console` blocks are commands after a prompt and exactly what each prints; a line `…` stands for any lines, `ada$` for another person.
+`sh` and `python` blocks have to succeed. What a reader need not see stands in a comment before a block:
+
+    <!-- run
+    skip: why the block cannot run here
+    before: a command that makes what the block needs
+    replace: text => what it is here (variables of the shell work)
+    command: what prints a `text` block
+    prints: what the block prints, among other things
+    types: what the reader answers to the first question; y to others
+    stop: what a command that does not end by itself prints; then it is interrupted
+    exit: the exit code of the last command
+    -->
+"""
+
+import io
+import os
+import re
+import shlex
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from holdfast.hosts.cli.main import _run as command_line
+
+ROOT = Path(__file__).parents[1]
+KEYS = {"skip", "before", "replace", "command", "prints", "types", "stop", "exit"}
+RUN = ("console", "sh", "python")
+REMOTE = "https://github.com/acme/shop.git"  # git reads and writes a folder instead
+FILES = {"src/pay.py": "RETRIES = 3\n", "limits.py": "PER_KEY = 60\n"}
+_BLOCK = re.compile(
+    r"(?:<!-- run\n(?P<notes>.*?)-->\n+)?^```(?P<language>\w+)\n(?P<text>.*?)^```$", re.DOTALL | re.MULTILINE
+)
+_PROMPT = re.compile(r"^(\w*)\$ ", re.MULTILINE)
+_ID = re.compile(r"\b(?=[A-Z]*\d)[0-9A-HJKMNP-TV-Z]{8,26}\b")
+_VARYING = (
+    (re.compile(r"last [0-9a-f]{8}"), "last COMMIT"),
+    (_ID, "ID"),
+    (re.compile(r"\d{4}-\d\d-\d\d"), "DATE"),
+    (re.compile(r"\d\.\d\d"), "N"),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Block:
+    """A fenced block of a page, and the notes of the comment before it."""
+
+    language: str
+    text: str
+    notes: Mapping[str, list[str]]
+
+    def note(self, key: str) -> str:
+        """Return a note that occurs at most once."""
+        return "\n".join(self.notes.get(key, ()))
+
+
+def blocks_of(page: str) -> list[Block]:
+    """Return the blocks of a page that are run, and those that are left out with a reason."""
+    found = []
+    for match in _BLOCK.finditer(page):
+        notes: dict[str, list[str]] = {}
+        for line in filter(None, (match["notes"] or "").splitlines()):
+            key, _, value = line.partition(": ")
+            assert key in KEYS, line
+            assert value, line
+            notes.setdefault(key, []).append(value)
+        if match["language"] in RUN or notes:
+            found.append(Block(language=match["language"], text=match["text"], notes=notes))
+    return found
+
+
+@dataclass
+class Seat:
+    """A person's home, the folder they are in, and the variables of their shell."""
+
+    home: Path
+    place: Path
+    variables: dict[str, str]
+
+
+@dataclass
+class World:
+    """The people of a page, each with a home and a clone of one repository."""
+
+    folder: Path
+    variables: Mapping[str, str] = field(default_factory=dict)
+    ids: dict[str, str] = field(default_factory=dict)  # what stands on the page: what it is here
+    seats: dict[str, Seat] = field(default_factory=dict)
+
+    def run(self, page: str) -> None:
+        """Run the blocks of a page; fail at the first that does something else than the page says."""
+        for block in blocks_of(page):
+            if not block.note("skip"):
+                self._run_block(block)
+
+    def _run_block(self, block: Block) -> None:
+        for command in block.notes.get("before", ()):
+            code, printed = self.shell("", command)
+            assert code == 0, f"{command}\n{printed}"
+            for name in _ID.findall(printed)[:1]:
+                self.ids["ID"] = name
+        steps = list(_steps(block))
+        for place, (person, command, promised) in enumerate(steps):
+            is_last = place == len(steps) - 1
+            typed = "\n".join([*block.notes.get("types", ()), "y", "y", "y\n"])
+            code, printed = self.shell(person, self._here(command, block), typed=typed, stop=block.note("stop"))
+            expected = int(block.note("exit") or 0) if is_last else 0
+            assert code == expected, f"{command}\nexit code {code}\n{printed}"
+            if promised is not None:
+                self._compare(command, promised, printed)
+            for text in block.notes.get("prints", ()) if is_last else ():
+                assert text in printed, f"{command}\n{printed}"
+
+    def _here(self, command: str, block: Block) -> str:
+        """Return a command with the ids and places of this world."""
+        for note in block.notes.get("replace", ()):
+            old, _, new = note.partition(" => ")
+            assert old in block.text, note
+            command = command.replace(old, new)
+        for shown, real in self.ids.items():
+            command = re.sub(rf"\b{shown}\b", real, command)
+        return command
+
+    def _compare(self, command: str, promised: str, printed: str) -> None:
+        pattern = re.escape(settled(promised)).replace("…\\\n", r"(?:.*\n)*?")
+        assert re.fullmatch(pattern, settled(printed)), f"{command}\n{printed}"
+        if "\n…\n" in f"\n{promised}":
+            return
+        for shown, real in zip(_ID.findall(promised), _ID.findall(printed), strict=True):
+            assert self.ids.setdefault(shown, real) == real, f"{command}\n{shown} is not what it was before"
+        assert len(set(self.ids.values()) - {self.ids.get("ID")}) >= len(self.ids) - 1, (
+            f"two ids for one memory: {self.ids}"
+        )
+
+    def shell(self, person: str, command: str, *, typed: str = "", stop: str = "") -> tuple[int, str]:
+        """Run a command in a person's clone; return its exit code and what it printed. Variables and the folder stay."""
+        seat = self._seat(person or "you")
+        if stop:
+            return _interrupted(["bash", "-c", command], seat, stop)
+        if words := _plain_words(command):
+            return _in_process(words, seat, typed)
+        after = seat.home / ".after"
+        script = f"trap 'pwd >{after}; env -0 >>{after}' EXIT\nset -e\n{command}"
+        done = subprocess.run(
+            ["bash", "-c", script],
+            cwd=seat.place,
+            env=seat.variables,
+            input=typed,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        place, _, variables = after.read_text().partition("\n")
+        seat.place = Path(place)
+        seat.variables = dict(line.split("=", 1) for line in variables.split("\0") if "=" in line)
+        return done.returncode, done.stdout + done.stderr
+
+    def _seat(self, person: str) -> "Seat":
+        if person not in self.seats:
+            home = self._home(person)
+            variables = {**_clean(), **self.variables, **_identity(home), "HOME": str(home)}
+            self.seats[person] = Seat(home=home, place=home / "shop", variables=variables)
+        return self.seats[person]
+
+    def _home(self, person: str) -> Path:
+        home = self.folder / person
+        if home.exists():
+            return home
+        bare, is_first = self.folder / "shop.git", not (self.folder / "shop.git").exists()
+        for name in (".claude", ".codex"):
+            (home / name).mkdir(parents=True)
+        who = _identity(home)["LOGNAME"]
+        settings = {"user.name": who, "user.email": f"{who}@example.org", f"url.file://{bare}.insteadOf": REMOTE}
+        for name, value in settings.items():
+            _git(home, home, "config", "--file", str(home / ".gitconfig"), name, value)
+        if is_first:
+            _git(home, home, "init", "-q", "--bare", "-b", "main", str(bare))
+        _git(home, home, "clone", "-q", REMOTE, "shop")
+        if is_first:
+            for name, text in FILES.items():
+                (home / "shop" / name).parent.mkdir(exist_ok=True)
+                (home / "shop" / name).write_text(text)
+            for command in ("checkout -q -B main", "add .", "commit -qm begin", "push -q -u origin main"):
+                _git(home, home / "shop", *command.split())
+        return home
+
+
+def settled(text: str) -> str:
+    """Return a text without what differs from run to run: ids, dates, commits, scores."""
+    for pattern, word in _VARYING:
+        text = pattern.sub(word, text)
+    return text
+
+
+def _steps(block: Block) -> Iterator[tuple[str, str, str | None]]:
+    """Yield who runs each command of a block, the command, and exactly what it prints (None: that is not promised)."""
+    if block.note("command"):
+        yield "", block.note("command"), block.text
+    elif block.language == "console":
+        _, *parts = _PROMPT.split(block.text)
+        for person, rest in zip(parts[::2], parts[1::2], strict=True):
+            command, _, shown = rest.partition("\n")
+            yield person, command, shown
+    elif block.language == "python":
+        yield "", f"python - <<'PROGRAM'\n{block.text}\nPROGRAM", None
+    elif block.note("stop") or all(map(_plain_words, block.text.splitlines())):
+        yield from (("", line, None) for line in block.text.splitlines())
+    else:
+        yield "", block.text, None
+
+
+def _plain_words(command: str) -> list[str]:
+    """Return the arguments of a command that is `holdfast` and needs no shell; nothing for any other."""
+    unquoted = re.sub(r"'[^']*'|\"[^\"$`]*\"", "", command.partition("  #")[0])
+    needs_shell = "\n" in command.strip() or re.search(r"[$`~|&;<>*()]", unquoted)
+    if needs_shell or not command.startswith("holdfast "):
+        return []
+    return shlex.split(command, comments=True)[1:]
+
+
+def _in_process(words: list[str], seat: Seat, typed: str) -> tuple[int, str]:
+    """Run `holdfast` in this process, which is many times faster than starting it."""
+    out, err = io.StringIO(), io.StringIO()
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
+        patch.chdir(seat.place)
+        patch.setattr("sys.stdin", io.StringIO(typed))
+        for name in set(os.environ) - set(seat.variables):
+            patch.delenv(name)
+        for name, value in seat.variables.items():
+            patch.setenv(name, value)
+        code = command_line(words)
+    return code, out.getvalue() + err.getvalue()
+
+
+def _interrupted(script: list[str], seat: Seat, until: str) -> tuple[int, str]:
+    """Run a command that does not end until it printed a text, interrupt it, and return 0 if it ended as after Ctrl-C."""
+    process = subprocess.Popen(
+        script,
+        cwd=seat.place,
+        env=seat.variables,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    )
+    assert process.stdout is not None
+    printed = ""
+    for line in process.stdout:
+        printed += line
+        if until in printed:
+            os.killpg(process.pid, signal.SIGINT)
+            break
+    rest, _ = process.communicate(timeout=20)
+    was_seen = until in printed
+    return (
+        0 if was_seen and process.returncode in (0, 130, -signal.SIGINT) else process.returncode or 1
+    ), printed + rest
+
+
+def _identity(home: Path) -> dict[str, str]:
+    """Return who types and commits; on a page without names Ada types, and commits are a colleague's."""
+    typing, name = ("ada", "Bo") if home.name == "you" else (home.name, home.name)
+    author = {"NAME": name, "EMAIL": f"{name.lower()}@example.org"}
+    return {"LOGNAME": typing} | {
+        f"GIT_{role}_{key}": author[key] for role in ("AUTHOR", "COMMITTER") for key in author
+    }
+
+
+def _clean() -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("HOLDFAST_", "XDG_", "GIT_"))}
+    return {**kept, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "GIT_CONFIG_NOSYSTEM": "1"}
+
+
+def _git(home: Path, place: Path, *arguments: str) -> None:
+    environment = {**_clean(), "HOME": str(home), **_identity(home)}
+    subprocess.run(["git", "-C", str(place), *arguments], env=environment, check=True, capture_output=True)
