@@ -48,3 +48,21 @@ def test_the_architecture_page_names_modules_and_functions_that_exist(place: str
         defined = {node.name: node for node in body if isinstance(node, ast.FunctionDef | ast.ClassDef)}
         assert part in defined, place
         body = defined[part].body
+
+
+OTHERS = {
+    "externally-managed-environment",
+    "requires a different Python",
+    "holdfast: command not found",
+}  # of pip and the shell
+QUOTED = re.findall(
+    r"^\| \*([^|]*)\* \|", (ROOT / "docs" / "troubleshooting.md").read_text(encoding="utf-8"), re.MULTILINE
+)
+
+
+def test_troubleshooting_quotes_messages_that_are_printed() -> None:
+    source = " ".join(file.read_text(encoding="utf-8") for file in (ROOT / "src").rglob("*.py"))
+    assert len(QUOTED) > 10
+    for message in set(QUOTED) - OTHERS:
+        parts = re.split(r"…\S*|`[^`]*`|'[^']*'", message)  # what stands for a name
+        assert all(part.strip(" .?") in source for part in parts), message

@@ -35,6 +35,7 @@ def _text(page: str) -> str:
     return (ROOT / page).read_text(encoding="utf-8")
 
 
+pytestmark = pytest.mark.embedded  # each guide names the store it uses
 GUIDES = [page for page in _guides() if blocks_of(_text(page))]
 
 

@@ -62,7 +62,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "ingest seed": ("holdfast ingest seed NOTES.md --kind learning --tag onboarding",),
     "ingest learn": ("holdfast ingest learn --dry-run", "holdfast ingest learn --since 2026-01"),
     "ingest absorb": (
-        'holdfast ingest absorb --source reviewer "The retry loop has no upper bound."',
+        'holdfast ingest absorb --source reviewer "The retry loop has no bound."',
         "holdfast ingest absorb --file observations.json",
         "holdfast ingest absorb --candidates",
     ),

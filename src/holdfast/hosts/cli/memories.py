@@ -93,8 +93,8 @@ def remember_command(
 
     \b
     holdfast remember "The API rate limit is 60 requests a minute."
-    holdfast remember --kind decision --field rationale="one file, no server" "We use SQLite."
-    holdfast remember --kind scar --field severity=high --field counter_arguments='["small in staging", "worked before"]' "Migrations on orders lock the table."
+    holdfast remember --kind decision --field rationale="one file" "Use SQLite."
+    holdfast remember --trigger "git push --force" "It wiped two days of work."
     git log -1 --format=%B | holdfast remember --kind learning -
     """
     draft = Draft(

@@ -228,7 +228,7 @@ def resolve_command(first: str, second: str, how: str, keep: str, note: str, as_
     """Decide between two memories: one supersedes, weakens or retires the other, or both are true.
 
     \b
-    holdfast review resolve QD7Q2M4X 8HX9K4TN --how supersede --note "raised in May"
+    holdfast review resolve QD7Q2M4X 8HX9K4TN --how supersede --note "raised"
     """
     with opened() as memory:
         done = resolve(memory, first, second, how, keep=keep, note=note)

@@ -42,7 +42,7 @@ def verify_command(id: str, note: str, anchors: tuple[str, ...], everything: boo
 
     \b
     holdfast verify QD7Q2M4X --note "read the retry loop"
-    holdfast verify QD7Q2M4X --anchor src/pay.py::retry --anchor src/settings.py::LIMIT=5
+    holdfast verify QD7Q2M4X --anchor src/settings.py::LIMIT=5
     holdfast verify --all
     """
     if everything == bool(id):
