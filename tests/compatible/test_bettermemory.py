@@ -319,6 +319,12 @@ def test_init_lines(place: Place, line: str) -> None:
     first = place.run(f"compat bettermemory {line}").stdout
     written = [file.read_text() for file in place.home.rglob("*") if file.suffix in (".json", ".yaml", ".md")]
     assert any("bettermemory" in text for text in [first, *written])
+    if "--client" not in line or "--print-only" in line:
+        assert written == []
+    if "--json" in line:
+        assert json.loads(first)["snippet"]["mcpServers"]["bettermemory"]["command"]
+    if line == "init":
+        assert "[ ] cursor: " in first
     if line in INIT[1:]:
         assert "everything is set up" in place.run(f"compat bettermemory {line}").stdout
 
@@ -363,6 +369,7 @@ def test_tombstone_lines(place: Place) -> None:
 @promise("bettermemory export to stdout, -o FILE, --no-tombstones, --scope")
 def test_export_lines(place: Place) -> None:
     _kept(place)
+    assert len(place.json("compat bettermemory export --scope projects:demo --scope tools")["active_memories"]) == 1
     dump = place.json("compat bettermemory export")
     assert (
         [row["body"] for row in dump["active_memories"]],
@@ -391,7 +398,15 @@ def test_migrate_lines(place: Place, tmp_path: Path) -> None:
     assert "github.com/me/bar" in preview.stdout
     here = place.tools("bettermemory")
     assert len(here("memory_list")) == 2
-    place.run("compat bettermemory migrate origin --scope-repo projects:bar=git@github.com:me/bar.git", folder=outside)
+    routes = "--scope-repo projects:bar=git@github.com:me/bar.git --scope-repo projects:baz=git@github.com:me/baz.git"
+    assert (
+        "Moved 1 memory of projects:bar"
+        in place.run(f"compat bettermemory migrate origin {routes}", folder=outside).stdout
+    )
+    assert (
+        "Moved 0 memories of projects:bar"
+        in place.run(f"compat bettermemory migrate origin {routes}", folder=outside).stdout
+    )
     assert [row["summary"] for row in here("memory_list")] == ["I prefer short answers."]
     place.run("compat bettermemory migrate origin --repo git@github.com:me/foo.git", folder=outside)
     [row] = here("memory_list")

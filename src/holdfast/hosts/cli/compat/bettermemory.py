@@ -21,6 +21,7 @@ from holdfast.model.fence import visible
 from holdfast.model.ids import days_between
 from holdfast.model.record import Record
 from holdfast.model.scope import check_scopes, project_of_remote
+from holdfast.model.text import counted
 from holdfast.surfaces.bettermemory import arguments, curation, shapes
 from holdfast.surfaces.bettermemory.curate import curated
 from holdfast.surfaces.bettermemory.tombstones import Tombstone, tombstones
@@ -126,7 +127,7 @@ def export(output: Path | None, no_tombstones: bool, scopes: tuple[str, ...]) ->
         return
     output.write_text(json.dumps(document, ensure_ascii=False, indent=2), encoding="utf-8")
     output.chmod(0o600)
-    click.echo(f"{len(records)} memories written to {output}.", err=True)
+    click.echo(f"{counted(len(records), 'memory')} written to {output}.", err=True)
 
 
 def _is_wanted(record: Record, scopes: set[str]) -> bool:
@@ -168,7 +169,7 @@ def prune(days: float, dry_run: bool, as_json: bool) -> None:
     if as_json:
         print_json({"would_delete" if dry_run else "deleted": old, "cutoff_days": days})
         return
-    click.echo(f"{'Would delete' if dry_run else 'Deleted'} {len(old)} tombstones older than {days:g} days.")
+    click.echo(f"{'Would delete' if dry_run else 'Deleted'} {counted(len(old), 'tombstone')} older than {days:g} days.")
     for id_ in old:
         click.echo(f"  {id_}")
 
@@ -209,8 +210,8 @@ def _moved(memory: Memory, scope: str, project: str, *, dry_run: bool) -> Moved 
 
 def _show(moved: Moved | None, scope: str, project: str, *, dry_run: bool) -> None:
     count = len(moved.records) if moved else 0
-    verb = "would belong" if dry_run else "belong now"
-    click.echo(f"{count} memories{f' of {scope}' if scope else ''} {verb} to {project}.")
+    verb = "Would move" if dry_run else "Moved"
+    click.echo(f"{verb} {counted(count, 'memory')}{f' of {scope}' if scope else ''} to {project}.")
 
 
 def _route(text: str) -> tuple[str, str]:
